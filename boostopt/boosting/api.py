@@ -53,8 +53,8 @@ def boost(
     Parameters
     ----------
     formulation
-        A name from `list_formulations()`, the path of a formulation file, or a formulation; or a booster that states no program:
-        "adaboost_reg", "smoothboost", "brownboost", "madaboost", or a `boostopt.boosting.boosters.Booster`.
+        A name from `list_formulations()`, the path of a formulation file, or a formulation; or a booster that states no
+        program: "adaboost_reg", "smoothboost", "brownboost", "madaboost", or a `boostopt.boosting.boosters.Booster`.
     oracle
         The examples and the class of hypotheses: see `boostopt.oracles`. Its multiplicities are the program's c. The
         examples of the program are those with a positive multiplicity, in the order of the oracle's rows.
@@ -69,12 +69,13 @@ def boost(
     update
         The update of the weights. "total" solves the program over all hypotheses. "newton" makes one Newton step over
         all hypotheses; it needs the largest edge and a smooth regularizer that is a sum over the examples. With bounded
-        edges, "newton" needs histogram Newton over `BinnedStumps`. "step" and "line_search" are corrective. The following
+        edges, "newton" needs histogram Newton over `BinnedStumps`. "step" and "line_search" are corrective. These
         updates do not support bounded edges: "pairwise" and "blended_pairwise" move weight from one hypothesis to
-        another, "program" solves over the mixture and the newest hypothesis, and "mlpboost" makes a corrective step or
-        takes LPBoost's weights if they are better. The default is "newton" if histogram Newton supports the run: the formulation is
-        "total", its soft margin has a cap, the oracle is `DecisionStumps` or `BinnedStumps`, and histogram Newton supports the
-        backend, the rules and the options. Otherwise the formulation sets the default.
+        another, "program" solves over the combination so far and the newest hypothesis, and "mlpboost" makes a
+        corrective step or takes LPBoost's weights if they are better. The default is "newton" if histogram Newton
+        supports the run: the formulation is "total", its soft margin has a cap, the oracle is `DecisionStumps` or
+        `BinnedStumps`, and histogram Newton supports the backend, the rules and the options. Otherwise the formulation
+        sets the default.
     rules
         One or several stopping rules: names from `boostopt.boosting.RULES`, names of formulations (for the rules of
         these formulations), or your own rules; by default the rules of the formulation. If eta is too small, some rules

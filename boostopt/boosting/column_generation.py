@@ -236,7 +236,8 @@ class ColumnGeneration:
         if answer.largest is not None and not edge - rounding <= answer.largest < math.inf:
             raise ProblemError(
                 f"the largest of an oracle's answer must be an upper bound on the edges of its class, or None; got "
-                f"{short_repr(answer.largest)} beside a hypothesis of edge {edge:.6g}. Return None if no bound is known."
+                f"{short_repr(answer.largest)} beside a hypothesis of edge {edge:.6g}. Return None if no bound "
+                "is known."
             )
         return answer, self._bounds_after(state, pool, answer, edge, d)
 

@@ -21,10 +21,10 @@ from boostopt._utils.array_types import Array, Float, Int
 from boostopt.errors import ProblemError
 
 SIDE_TOL = 1e-6
-"""By how much a largest weight may miss 1/2 on the inner triangle: what iterating without renormalizing may cost."""
+"""The largest error of a largest weight of 1/2 on the inner triangle, and of the sum of d: iteration errors."""
 
 ChoiceRule = Callable[[Float[Array, " t"]], int]
-"""A choice of a hypothesis, given the edges of all."""
+"""A function that chooses a hypothesis from the edges of all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +67,15 @@ def reduced_map(
     d
         Distribution, shape (N,), non-negative, sum 1.
     j
-        Hypothesis that is chosen; that of the largest edge by default, the first of several.
+        The chosen hypothesis; by default the first one with the largest edge.
     renormalize
-        Whether to divide by the sum. Without, errors of the sum grow.
+        Whether to divide by the sum. Otherwise errors of the sum grow.
 
     Raises
     ------
     ProblemError
-        An entry of M is not -1 or 1, there is no such hypothesis, or the one chosen is right or wrong on all live
-        examples: the map is not defined there.
+        An entry of M is not -1 or 1, there is no hypothesis j, or it is right or wrong on all examples with weight:
+        the map is not defined for it.
 
     References
     ----------
@@ -92,17 +92,17 @@ def iterate(
     choose: Sequence[int] | ChoiceRule | None = None,
     renormalize: bool = True,
 ) -> tuple[Float[Array, "points N"], Int[Array, " rounds"]]:
-    """Return the distributions of a run of AdaBoost and the hypotheses chosen.
+    """Return the distributions of a run of AdaBoost and the chosen hypotheses.
 
     Parameters
     ----------
     M, d, renormalize
-        As for `reduced_map`; d is where the run starts.
+        As for `reduced_map`; d is the start of the run.
     rounds
         Number of rounds.
     choose
-        The hypotheses in turn, from the first again when they are used up, or a function of the edges; the largest edge
-        by default.
+        The sequence of hypotheses, which is repeated when it ends, or a function of the edges; by default the largest
+        edge.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def find_cycle(
     tol: float = 1e-9,
     longest: int | None = None,
 ) -> Cycle | None:
-    """Return the cycle in which a run has ended, None for none.
+    """Return the cycle in which a run has ended; None if there is no cycle.
 
     Parameters
     ----------
@@ -142,19 +142,19 @@ def find_cycle(
     trajectory, choices
         As `iterate` returns them.
     tol
-        By how much a weight may have changed when it comes back.
+        The largest change of a weight over a period.
     longest
-        Longest period looked for; by default, and at most, half of the rounds: a cycle must have been seen twice.
+        The longest period; by default and at most half of the rounds, because a cycle must occur twice.
 
     Returns
     -------
-    The cycle of the shortest period p such that the last p distributions are those p rounds before, and were answered
-    by the same hypotheses. A run that moves by less than `tol` counts as one that stays; one that rests where no
-    hypothesis has an edge is no cycle, for it takes no steps.
+    The cycle of the shortest period p such that the last p distributions equal those p rounds before, with the same
+    choices. Changes below `tol` count as 0. A run that rests at a distribution without edges is not a cycle, because it
+    makes no steps.
     """
     rounds = len(choices)
-    most = rounds // 2 if longest is None else min(longest, rounds // 2)
-    for p in range(1, most + 1):
+    max_period = rounds // 2 if longest is None else min(longest, rounds // 2)
+    for p in range(1, max_period + 1):
         if np.abs(trajectory[-1] - trajectory[-1 - p]).max() > tol or (choices[-p:] != choices[-2 * p : -p]).any():
             continue
         points = trajectory[-1 - p : -1]
@@ -165,14 +165,15 @@ def find_cycle(
 
 
 def contraction(M: Float[Array, "N t"], cycle: Cycle) -> float:
-    """Return the factor by which distances to a cycle change over a period, its choices kept: below 1 it attracts.
+    """Return the factor by which distances to a cycle change over a period with fixed choices; below 1 it attracts.
 
-    The spectral radius of the derivative of the reduced map over a period, on directions that keep the sum of d.
+    The factor is the spectral radius of the derivative of the reduced map over a period, on directions that preserve
+    the sum of d.
     """
     N = len(M)
     # An orthonormal basis of the directions of sum 0: all but the first column, which is along the vector of ones.
     tangent = np.linalg.qr(np.column_stack([np.ones(N), np.eye(N)[:, 1:]]))[0][:, 1:]
-    # Kept to them in every step: across them the map without its division expands by 1 / (1 - r^2).
+    # Every step is projected to them: across them, the map without the division expands by 1 / (1 - r^2).
     derivative = np.eye(N - 1)
     for d, j, r in zip(cycle.points, cycle.choices, cycle.edges, strict=True):
         u = M[:, j]
@@ -183,7 +184,7 @@ def contraction(M: Float[Array, "N t"], cycle: Cycle) -> float:
 
 
 def triangle_coordinates(d: Float[Array, "*points 3"]) -> Float[Array, "*points 2"]:
-    """Return where distributions over three examples lie in the plane, shape (..., 2).
+    """Return the plane coordinates of distributions over three examples, shape (..., 2).
 
     The simplex is the triangle with the corners (0, 0), (1, 0), (1/2, sqrt(3)/2): all weight on example 0, 1, 2.
     """
@@ -193,9 +194,9 @@ def triangle_coordinates(d: Float[Array, "*points 3"]) -> Float[Array, "*points 
 def unfolded_triangle(d: Float[Array, "*points 3"]) -> Float[Array, "*points"]:
     """Return the positions of distributions over three examples along the inner triangle, shape (...), in [0, 3).
 
-    On M = 1 1' - 2 I the hypothesis j just chosen has the edge 0, so that d_j = 1/2: after a round all distributions
-    lie on the triangle between the midpoints of the sides of the simplex. Unfolded it is a line, which AdaBoost maps to
-    itself: side j, where d_j = 1/2, goes to [j, j + 1] by the position j + 2 d_(j+1), indices modulo 3, and 3 is 0.
+    On M = 1 1' - 2 I the last chosen hypothesis j has the edge 0, so that d_j = 1/2. After a round all distributions
+    lie on the triangle between the midpoints of the sides of the simplex. AdaBoost maps the unfolded triangle, a line,
+    to itself: side j, where d_j = 1/2, goes to [j, j + 1] by the position j + 2 d_(j+1), indices modulo 3, and 3 is 0.
 
     Raises
     ------
@@ -207,18 +208,18 @@ def unfolded_triangle(d: Float[Array, "*points 3"]) -> Float[Array, "*points"]:
     Rudin, Daubechies, Schapire 2004, figure 2(a), and 2(b), which shows three iterations of the map.
     """
     j = np.argmax(d, axis=-1)
-    off = np.abs(np.take_along_axis(d, j[..., np.newaxis], axis=-1) - 0.5)
-    if off.size and float(off.max()) > SIDE_TOL:
+    error = np.abs(np.take_along_axis(d, j[..., np.newaxis], axis=-1) - 0.5)
+    if error.size and float(error.max()) > SIDE_TOL:
         raise ProblemError(
-            f"the largest weight must be 1/2, as it is after a round; got an error of {float(off.max()):.3g}. "
+            f"the largest weight must be 1/2, as it is after a round; got an error of {float(error.max()):.3g}. "
             "Leave out the start of the trajectory."
         )
-    after = np.take_along_axis(d, (j[..., np.newaxis] + 1) % 3, axis=-1)[..., 0]
-    return np.mod(j + 2 * after, 3)
+    next_weight = np.take_along_axis(d, (j[..., np.newaxis] + 1) % 3, axis=-1)[..., 0]
+    return np.mod(j + 2 * next_weight, 3)
 
 
 def _check(M: Float[Array, "N t"], d: Float[Array, " N"]) -> None:
-    """Raise ProblemError where the reduced map is not AdaBoost's."""
+    """Raise ProblemError if the reduced map is not defined."""
     if not (np.abs(M) == 1).all():
         n, q = np.argwhere(np.abs(M) != 1)[0]
         raise ProblemError(
@@ -229,7 +230,7 @@ def _check(M: Float[Array, "N t"], d: Float[Array, " N"]) -> None:
 
 
 def _round(M: Float[Array, "N t"], d: Float[Array, " N"], j: int, renormalize: bool) -> Float[Array, " N"]:
-    """Return d after hypothesis j was chosen on it."""
+    """Return the distribution after a round with the hypothesis j."""
     if not 0 <= j < M.shape[1]:
         raise ProblemError(f"a hypothesis must be one of 0, ..., {M.shape[1] - 1}; got {j}. Count from 0.")
     u = M[:, j]

@@ -77,8 +77,8 @@ def rows_left_out(formulation: Formulation[Any], N: int, n_rows: int) -> Generat
             raise
         raise ProblemError(
             f"{failure} {formulation.name} is stated over {N} examples here, of {n_rows} rows: the others have the "
-            "weight 0 or are held out. If the formulation has arrays with one value for each row, make them parameters of the domain "
-            "PER_EXAMPLE, which follow the rows."
+            "weight 0 or are held out. If the formulation has arrays with one value for each row, make them parameters "
+            "of the domain PER_EXAMPLE, which follow the rows."
         ) from failure
 
 
@@ -134,7 +134,8 @@ class Problem:
         update = check_choice("update", formulation.update if update is None else update, UPDATES)
         if update != formulation.update and {update, formulation.update} & set(ADDITIVE_UPDATES):
             raise OptionError(
-                f"the update of {formulation.name} is {formulation.update!r}; got update={short_repr(update)}. Leave it out."
+                f"the update of {formulation.name} is {formulation.update!r}; got update={short_repr(update)}. "
+                "Leave it out."
             )
         if formulation.columns is not None and formulation.update == "total":
             raise OptionError(
@@ -385,8 +386,8 @@ def _check_corrective(
         )
     if update not in UPDATES_WITH_EDGE_BOUND:
         raise OptionError(
-            f"update={short_repr(update)} needs weights with a fixed sum; {formulation.name} bounds the edges, so the sum "
-            'of its weights is free. Use update="step", "line_search" or "total".'
+            f"update={short_repr(update)} needs weights with a fixed sum; {formulation.name} bounds the edges, so the "
+            'sum of its weights is free. Use update="step", "line_search" or "total".'
         )
 
 

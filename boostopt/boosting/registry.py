@@ -1,4 +1,4 @@
-"""The pages that boosting knows by name: boosters that state no program, and the formulations."""
+"""The registry of the formulations by name, with the boosters that state no program."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 
 PAGES: dict[str, Formulation[Any]] = {}
-"""Boosters by the names that users type: `boosting.boosters` puts its pages here."""
+"""The boosters by the names that users type; `boosting.boosters` registers them."""
 
 
-def resolve_formulation(which: object) -> Formulation[Any]:
-    """Return the page of a booster by its name; of any other name, path or object that of a formulation.
+def resolve_formulation(formulation: object) -> Formulation[Any]:
+    """Return the booster of a name, or the formulation of another name, a path or an object.
 
     Raises
     ------
     OptionError
-        The name is unknown, or the file is not there or does not define exactly one formulation.
+        The name is unknown, or the file does not exist or does not define exactly one formulation.
     """
-    return get_formulation(which, PAGES)
+    return get_formulation(formulation, PAGES)
 
 
 def booster_hint(page: Formulation[Any]) -> str:
-    """Return how the algorithm of a page that states one update is run, "" where boosting knows none of its name."""
+    """Return advice to run a formulation that states one update by the booster of its name; "" without a booster."""
     if page.name not in PAGES:
         return ""
     return f' Run the algorithm by its name: boost("{page.name}", oracle, ...).'

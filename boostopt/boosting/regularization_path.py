@@ -29,7 +29,7 @@ from boostopt.oracles.base import Hypothesis, Oracle, check_oracle
 from boostopt.programs.formulation import Formulation
 
 DECREASING_PARAMETERS = ("nu",)
-"""Parameters whose smaller values ask for more hypotheses; a path begins with the largest one."""
+"""The parameters whose smaller values need more hypotheses; a path begins with the largest value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class RegularizationPath:
     Attributes
     ----------
     parameter
-        The name of the parameter that the path goes along.
+        The name of the parameter that varies.
     values
         The values of the parameter in the given order, shape (k,).
     runs
@@ -71,12 +71,12 @@ class RegularizationPath:
 
     @property
     def lower(self) -> Float[Array, " k"]:
-        """The lower ends of the certificates, which are the soft margins."""
+        """The lower bounds of the certificates, which are the soft margins."""
         return self.soft_margin
 
     @property
     def upper(self) -> Float[Array, " k"]:
-        """The upper ends of the certificates, which no weights over the class can exceed; inf if none is known."""
+        """The upper bounds of the certificates, which no weights over the class can exceed; inf if there is none."""
         return np.array([certificate.upper for certificate in self.certificates])
 
     @property
@@ -104,7 +104,7 @@ class RegularizationPath:
 
     @property
     def _longest(self) -> Run:
-        """The run that was made last."""
+        """The run with the most hypotheses, which was made last."""
         return max(self.runs, key=lambda run: len(run.w))
 
     def to_dataframe(self) -> Any:
@@ -117,13 +117,13 @@ class RegularizationPath:
         OptionError
             pandas is not installed.
         """
-        proved = self._certificates
+        certificates = self._certificates
         return data_frame(
             {
                 self.parameter: self.values.tolist(),
-                "lower": [certificate.lower for certificate in proved],
-                "upper": [certificate.upper for certificate in proved],
-                "gap": [certificate.gap for certificate in proved],
+                "lower": [certificate.lower for certificate in certificates],
+                "upper": [certificate.upper for certificate in certificates],
+                "gap": [certificate.gap for certificate in certificates],
                 "rounds": self.rounds.tolist(),
                 "hypotheses": [len(run.w) for run in self.runs],
                 "active": self.active.tolist(),
@@ -134,9 +134,9 @@ class RegularizationPath:
 
     @property
     def _certificates(self) -> Sequence[ClassCertificate | Certificate]:
-        """The certificate of each run, over the class where there is a soft margin."""
-        goal = self.runs[0].record.problem.objective is not None
-        return self.certificates if goal else tuple(run.certificate for run in self.runs)
+        """The certificate of each run, over the class if there is a soft margin."""
+        has_objective = self.runs[0].record.problem.objective is not None
+        return self.certificates if has_objective else tuple(run.certificate for run in self.runs)
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -151,13 +151,13 @@ class RegularizationPath:
         return f"RegularizationPath({values}, {self.rounds.sum()} rounds)"
 
     def _repr_html_(self) -> str:
-        goal = self.runs[0].record.problem.objective is not None
+        has_objective = self.runs[0].record.problem.objective is not None
         rows = [
             [value, run.rounds, np.count_nonzero(run.w), format_interval(certificate.lower, certificate.upper)]
             for (value, run), certificate in zip(self, self._certificates, strict=True)
         ]
         measures = sorted({run.record.problem.measure for run in self.runs})
-        certified = f"{' or '.join(measures)} over the class" if goal else "over the hypotheses collected"
+        certified = f"{' or '.join(measures)} over the class" if has_objective else "over the hypotheses collected"
         return html_table(repr(self), rows, (self.parameter, "rounds", "hypotheses", certified))
 
 
@@ -200,10 +200,10 @@ def path(
     on_run = check_optional(check_function, "each", on_run)
     page = resolve_formulation(formulation)
     check_keywords("path", options, BOOST_KEYWORDS, page)
-    d0, own = select_examples(
+    d0, example_parameters = select_examples(
         page, oracle, options.get("d0"), {name: options[name] for name in page.example_parameters & options.keys()}
     )
-    options = {**options, **own, **({} if d0 is None else {"d0": d0})}
+    options = {**options, **example_parameters, **({} if d0 is None else {"d0": d0})}
     name, values, fixed = _path_values(page, options)
     record = read_options("options", options.get("options"))
     for single in ("start", "checkpoint"):
@@ -216,23 +216,23 @@ def path(
             f"a path needs runs that can begin from another run; {page.name} sets its distribution from all of its "
             "own rounds. Boost at each value separately."
         )
-    for value in values.tolist():  # before the first run: a bad value would lose what was made
-        here = {**fixed, name: value}
+    for value in values.tolist():  # before the first run, because a wrong value would lose the earlier runs
+        parameters = {**fixed, name: value}
         with rows_left_out(page, oracle.N, oracle.n_rows):
-            Problem.create(page, oracle.c, d0, options.get("epsilon"), options.get("update"), here)
+            Problem.create(page, oracle.c, d0, options.get("epsilon"), options.get("update"), parameters)
     order = np.argsort(-values if name in DECREASING_PARAMETERS else values, kind="stable").tolist()
     runs: dict[int, Run] = {}
     seconds = np.zeros(len(values))
     earlier = None
-    with Interrupts() as interrupts:  # those of a run are its own: this is for what comes between two
+    with Interrupts() as interrupts:  # each run handles interrupts itself; this context handles those between two runs
         try:
             for k in order:
-                began = time.perf_counter()
+                start_time = time.perf_counter()
                 arguments: dict[str, Any] = {**options, name: float(values[k])}
-                # By steps also the first run, for the others begin where it ended.
+                # The first run also uses column generation, because the other runs start from its end.
                 arguments["update"] = options.get("update") or page.update
                 earlier = boost(formulation, oracle, start=earlier, **arguments)
-                runs[k], seconds[k] = earlier, time.perf_counter() - began
+                runs[k], seconds[k] = earlier, time.perf_counter() - start_time
                 if on_run is not None:
                     with writes_named("each"):
                         on_run(float(values[k]), earlier)
@@ -241,23 +241,23 @@ def path(
         except KeyboardInterrupt:
             if not runs:
                 raise
-    reached = sorted(runs)
-    return RegularizationPath(name, values[reached], tuple(runs[k] for k in reached), seconds[reached])
+    finished = sorted(runs)
+    return RegularizationPath(name, values[finished], tuple(runs[k] for k in finished), seconds[finished])
 
 
-def _path_values(page: Formulation[Any], given: Mapping[str, Any]) -> tuple[str, Float[Array, " k"], dict[str, Any]]:
-    """Return the parameter with several values, these, and the other parameters that were given."""
-    own = {name: given[name] for name in page.parameters if name in given}
+def _path_values(page: Formulation[Any], options: Mapping[str, Any]) -> tuple[str, Float[Array, " k"], dict[str, Any]]:
+    """Return the name and the values of the parameter with several values, and the other parameters."""
+    parameters = {name: options[name] for name in page.parameters if name in options}
     numbers = [
-        name for name, its in page.parameters.items() if its.domain.kind == "number" and name not in BOOST_KEYWORDS
+        name for name, field in page.parameters.items() if field.domain.kind == "number" and name not in BOOST_KEYWORDS
     ]
     arrays: dict[str, Any] = {}
     for name in numbers:
-        if own.get(name) is None:
+        if parameters.get(name) is None:
             continue
-        array = check_array(name, own[name], OptionError)
+        array = check_array(name, parameters[name], OptionError)
         if array.size and array.dtype.kind not in "iuf":
-            raise invalid_value_error(name, "a list of numbers, or one", own[name], "Pass such a list.")
+            raise invalid_value_error(name, "a list of numbers, or one", parameters[name], "Pass such a list.")
         arrays[name] = array
     several = [name for name, values in arrays.items() if values.ndim == 1]
     if len(several) != 1 or any(values.ndim > 1 for values in arrays.values()):
@@ -269,4 +269,4 @@ def _path_values(page: Formulation[Any], given: Mapping[str, Any]) -> tuple[str,
     name = several[0]
     if not len(arrays[name]):
         raise OptionError(f"a path needs at least one value of {name}; got none. Pass a list of them.")
-    return name, arrays[name].astype(np.float64), {other: value for other, value in own.items() if other != name}
+    return name, arrays[name].astype(np.float64), {key: value for key, value in parameters.items() if key != name}

@@ -1,8 +1,8 @@
-"""The update of the boosters that are no convex programs: their pages, their moves, when they bound a class.
+"""Boosters that are not convex programs: their formulations, their updates and their bounds over the class.
 
-Such a booster sets the distribution d by a rule of its own. For every d in the capped simplex C_nu, however it was
-found, the largest edge of the class under d is an upper bound of the soft margin over the class [Glocer 2009, section
-2.2]. So each d is looked at: the oracle's answer bounds the class if d lies in C_nu, and nothing if it does not.
+Such a booster computes the distribution d by a reweighting rule. For every d in the capped simplex C_nu, however it was
+computed, the largest edge of the class under d is an upper bound of the soft margin over the class [Glocer 2009,
+section 2.2]. So an answer of the oracle bounds the class if d lies in C_nu, and proves nothing otherwise.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from boostopt.programs.parameters import CANONICAL, COUNT, Domain, parameter
 from boostopt.programs.program import Examples
 
 REASON_PERFECT_HYPOTHESIS = StopReason.ONE_HYPOTHESIS.value
-"""Beginning of the reason of a run whose newest hypothesis is right everywhere."""
+"""The beginning of the reason of a run whose newest hypothesis is correct on all examples."""
 
 CAP_TOL = 4 * float(np.finfo(np.float64).eps)
-"""Relative excess over its cap at which a weight counts as lying on it: the rounding of a sum, taken off again."""
+"""The largest relative violation of a cap by rounding; such weights are renormalized to the cap."""
 
 OUTSIDE = "outside"
-"""Name, in a state's memory, of the number of rounds whose d lay outside C_nu."""
+"""The key, in the memory of a state, of the number of rounds with d outside C_nu."""
 
 
 class Booster(Formulation[Any]):
-    """The page of a booster: its parameters, nu among them, and the soft margin that its certificate is about.
+    """The formulation of a booster: the parameters, with nu, and the soft margin of the certificate.
 
-    F is the cap of nu and G the largest edge, those of the soft margin; the booster itself states no such program.
+    F is the cap of nu and G the largest edge, as for the soft margin. The booster itself does not solve this program.
     """
 
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
@@ -62,21 +62,21 @@ class Booster(Formulation[Any]):
         return replace(p, nu=self.default_nu(p, examples)) if math.isnan(p.nu) else p
 
     def default_nu(self, p: Any, examples: Examples) -> float:
-        """Return the nu for which d is known to lie in C_nu; that of the hard margin where nothing is known."""
+        """Return the nu for which d provably lies in C_nu; by default the nu of the hard margin."""
         return hard_margin_nu(examples)
 
     @abstractmethod
     def reweighting(self, problem: Problem) -> Reweighting:
-        """Return the way in which this booster moves."""
+        """Return the update of the booster."""
 
 
 def hard_margin_nu(examples: Examples) -> float:
-    """Return the nu of the hard margin: 1, or the smallest multiplicity where that is less, so that no cap binds."""
+    """Return the nu of the hard margin: 1 or the smallest multiplicity if it is less, so that no cap binds."""
     return min(1.0, float(examples.c.min()))
 
 
 def valid_nu(count: float, examples: Examples) -> float:
-    """Return the nu of caps that a d within c / count respects: the count, or where it is no nu that of no caps."""
+    """Return the nu of caps for a d within c / count: the count, or the nu of the hard margin if count < 1."""
     return count if count >= 1.0 else hard_margin_nu(examples)
 
 
@@ -87,7 +87,7 @@ NU_DOMAIN = Domain(
 
 
 def certified_nu() -> Any:
-    """Declare the parameter nu of a booster, left open: `Booster.respected`."""
+    """Declare the parameter nu of a booster, with the default `Booster.default_nu`."""
     return parameter("the count whose soft margin is certified, as far as d lies in C_nu", NU_DOMAIN, CANONICAL)
 
 
@@ -97,7 +97,7 @@ def respects_caps(problem: Problem, d: Float[Array, " N"]) -> bool:
 
 
 def outside(run: Run) -> int:
-    """Return the number of rounds of a booster whose d lay outside C_nu: their edges bound nothing."""
+    """Return the number of rounds of a booster with d outside C_nu, whose edges bound nothing."""
     run = check_instance("run", run, Run, "a run of a booster", "Pass what the booster returned.")
     check_instance(
         "run",
@@ -110,21 +110,21 @@ def outside(run: Run) -> int:
 
 
 def _caps(problem: Problem) -> Float[Array, " N"]:
-    """Return c / nu."""
+    """Return the caps c / nu."""
     return cast(Cap, problem.F).upper
 
 
 class Reweighting(Update):
-    """A move whose distribution is set by a rule: d_n proportional to c_n exp(l_n), l a logarithm for each copy."""
+    """An update with a reweighting rule: d_n is proportional to c_n exp(l_n), with the log weight l_n of one copy."""
 
     @cached_property
     def c(self) -> Float[Array, " N"]:
-        """Multiplicities."""
+        """The multiplicities, shape (N,)."""
         return self.problem.examples.c
 
     @cached_property
     def log_c(self) -> Float[Array, " N"]:
-        """Their logarithms."""
+        """The logarithms of the multiplicities, shape (N,)."""
         return np.log(self.c)
 
     def mean(self, values: Float[Array, " N"]) -> float:
@@ -132,63 +132,65 @@ class Reweighting(Update):
         return float(self.c @ values) / float(self.c.sum())
 
     unbounded_on_perfect_hypothesis: ClassVar[bool] = True
-    """Whether the step along a hypothesis that is right everywhere has no end."""
+    """Whether the step of a hypothesis that is correct on all examples is unbounded."""
 
     def bounds_class(self, d: Float[Array, " N"]) -> bool:
         return respects_caps(self.problem, d)
 
     def closing_remark(self, state: State) -> str:
-        left = int(cast(float, state.memory.get(OUTSIDE, 0.0)))
+        n_outside = int(cast(float, state.memory.get(OUTSIDE, 0.0)))
         nu = self.problem.template.parameters.nu
-        words = f"; d left the caps c / nu, nu = {nu:g}, in {left} of {state.round} rounds, which bound nothing"
-        return words if left else ""
+        if n_outside == 0:
+            return ""
+        return f"; d left the caps c / nu, nu = {nu:g}, in {n_outside} of {state.round} rounds, which bound nothing"
 
-    def __call__(self, move: UpdateContext) -> State:
-        left = not respects_caps(self.problem, move.state.d)
-        before = cast(float, move.state.memory.get(OUTSIDE, 0.0))
-        least = float(move.newest_margins.min())
-        if self.unbounded_on_perfect_hypothesis and least > 0.0:
-            after = self._finish_on_perfect_hypothesis(move, least)
-        elif move.state.bounds.edge <= 0.0:
-            after = replace(move.state, stuck="the newest hypothesis has no edge, so no step helps")
+    def __call__(self, context: UpdateContext) -> State:
+        is_outside = not respects_caps(self.problem, context.state.d)
+        n_outside = cast(float, context.state.memory.get(OUTSIDE, 0.0))
+        min_margin = float(context.newest_margins.min())
+        if self.unbounded_on_perfect_hypothesis and min_margin > 0.0:
+            next_state = self._finish_on_perfect_hypothesis(context, min_margin)
+        elif context.state.bounds.edge <= 0.0:
+            next_state = replace(context.state, stuck="the newest hypothesis has no edge, so no step helps")
         else:
-            after = self.step(move)
-        return replace(after, memory={**after.memory, OUTSIDE: before + left})
+            next_state = self.step(context)
+        return replace(next_state, memory={**next_state.memory, OUTSIDE: n_outside + is_outside})
 
     @abstractmethod
-    def step(self, move: UpdateContext) -> State:
+    def step(self, context: UpdateContext) -> State:
         """Return the state after a round whose hypothesis has a positive edge."""
 
     def went(
-        self, move: UpdateContext, step: float, weights: Callable[[Float[Array, " N"]], Float[Array, " N"]]
+        self, context: UpdateContext, step: float, weights: Callable[[Float[Array, " N"]], Float[Array, " N"]]
     ) -> State:
-        """Return the state after a step of the newest hypothesis, d being made of the margins by `weights`.
+        """Return the state after a step of the newest hypothesis; d follows from the margins.
 
-        `weights` returns the logarithm l_n of the weight of a copy of each example.
+        `weights` returns, for the margins, the logarithm l_n of the weight of one copy of each example.
         """
-        w = move.weights
-        w[move.newest] += step
-        m = move.state.m + step * move.newest_margins
-        return self._state_at(move, w, m, self.distribution(weights(m)))
+        w = context.weights
+        w[context.newest] += step
+        m = context.state.m + step * context.newest_margins
+        return self._state_at(context, w, m, self.distribution(weights(m)))
 
     def distribution(self, log_weights: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return d proportional to c exp(l), of sum 1, never above the caps by rounding alone."""
+        """Return d proportional to c exp(l), with sum 1; caps are not violated by rounding only."""
         log_d = self.log_c + log_weights
         d = np.exp(log_d - log_d.max())
         d /= d.sum()
         return renormalize_in_box(d, np.zeros(len(d)), _caps(self.problem)) if respects_caps(self.problem, d) else d
 
-    def _finish_on_perfect_hypothesis(self, move: UpdateContext, least: float) -> State:
-        """Return the end of a run whose newest hypothesis is right everywhere."""
-        w = unit_weight(move.pool.t, move.newest)
-        stuck = f"{REASON_PERFECT_HYPOTHESIS} has a margin of {least:.6g} on every example"
+    def _finish_on_perfect_hypothesis(self, context: UpdateContext, min_margin: float) -> State:
+        """Return the last state of a run whose newest hypothesis is correct on all examples."""
+        w = unit_weight(context.pool.t, context.newest)
+        stuck = f"{REASON_PERFECT_HYPOTHESIS} has a margin of {min_margin:.6g} on every example"
         return replace(
-            self._state_at(move, w, np.asarray(move.newest_margins, dtype=np.float64), move.state.d), stuck=stuck
+            self._state_at(context, w, np.asarray(context.newest_margins, dtype=np.float64), context.state.d),
+            stuck=stuck,
         )
 
     def _state_at(
-        self, move: UpdateContext, w: Float[Array, " t"], m: Float[Array, " N"], d: Float[Array, " N"]
+        self, context: UpdateContext, w: Float[Array, " t"], m: Float[Array, " N"], d: Float[Array, " N"]
     ) -> State:
-        """Return the state at weights w, not negative, whose value is their soft margin."""
+        """Return the state at nonnegative weights w; the value is the soft margin of w."""
         value = require_not_none(self.problem.objective, "the soft margin of a booster").soft_margin(m, float(w.sum()))
-        return replace(move.state, round=move.state.round + 1, w=w, m=m, d=d, value=value)
+        return replace(context.state, round=context.state.round + 1, w=w, m=m, d=d, value=value)

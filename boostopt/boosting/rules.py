@@ -44,7 +44,7 @@ class RuleContext:
 
     @property
     def reachable(self) -> float:
-        """A value that the class is known to reach, from the smallest edge so far and the guarantee."""
+        """A lower bound of the optimum over the class, from the smallest edge so far and the guarantee."""
         return self.state.bounds.smallest_target
 
 
@@ -81,18 +81,18 @@ class Rule:
     primal: bool = False
 
     def message(self, view: RuleContext) -> str:
-        """Return why a run stopped."""
-        of = view.problem.measure
-        # Where F0 has no terms of its own, what the class is known to reach is its smallest edge.
+        """Return the reason of a run that this rule stops."""
+        measure = view.problem.measure
+        # If F0 is an indicator, the reachable value is the smallest edge.
         edge = view.reachable if view.problem.has_soft_margin else view.state.bounds.smallest_edge
-        ends = {"reachable": f"{view.reachable:.6g}", "edge": f"{edge:.6g}"}
-        numbers = {"epsilon": f"{view.epsilon:g}", "measure": of, **ends}
-        implied = caveat_clause(self.doubt(view.problem), of) or self.implies
-        return f"{self.name}: {(self.says + implied).format(**numbers)}"
+        bounds = {"reachable": f"{view.reachable:.6g}", "edge": f"{edge:.6g}"}
+        numbers = {"epsilon": f"{view.epsilon:g}", "measure": measure, **bounds}
+        implication = caveat_clause(self.doubt(view.problem), measure) or self.implies
+        return f"{self.name}: {(self.says + implication).format(**numbers)}"
 
 
 def caveat_clause(doubt: str, measure: str) -> str:
-    """Return a doubt as the continuation of a reason; "" for none."""
+    """Return the clause of a reason for a doubt; "" without a doubt."""
     return f"; this promises nothing about the {measure}, because {doubt}" if doubt else ""
 
 
@@ -101,14 +101,14 @@ def _missing_objective(problem: Problem) -> str:
 
 
 def _missing_entropy(problem: Problem) -> str:
-    """Say that there is no regularized program over all hypotheses, the largest edge with an entropy, if so."""
+    """Return the obstacle if the program is not the largest edge with an entropy; "" otherwise."""
     if problem.objective is None or not problem.smooth:
         return _missing_objective(problem) or "the regularizer is not strongly convex"
     return "" if problem.edge_function.mixes else "the edge function is not the largest edge"
 
 
 def eta_too_small(problem: Problem) -> str:
-    """Say that the entropy costs more than half of the accuracy, if it does."""
+    """Return a doubt if the regularizer may cost more than epsilon / 2; "" otherwise."""
     if problem.affordable:
         return ""
     if not math.isfinite(problem.F.price):
@@ -147,16 +147,15 @@ def _infeasible(view: RuleContext) -> bool:
 
 
 def _boundary(view: RuleContext) -> bool:
-    """Infeasible, or at its boundary: gamma = g_t - epsilon is reached by the weights, the dual not attained."""
+    """Return whether the program is infeasible, or at the boundary: the soft margin reaches gamma = g_t - epsilon."""
     return _infeasible(view) or (view.problem.has_soft_margin and _direct(view))
 
 
 def _priced(view: RuleContext) -> bool:
-    """No hypothesis of the class would change P by more than epsilon, at the d that the oracle was asked with.
+    """Return whether no hypothesis of the class changes P by more than epsilon, at the d of the last query.
 
-    Where the largest edge bounds the program over the class, that bound is what counts. Where edges up to a level cost
-    nothing, d is scaled by level / edge: all hypotheses of the class then cost nothing, and P changes by what F rises
-    by.
+    If the largest edge bounds the program over the class, this bound decides. If edges up to a level cost nothing, d is
+    scaled by level / edge. Then no hypothesis of the class has a cost, and P changes by the increase of F.
     """
     F, G, edge, d = view.problem.F, view.problem.edge_function, view.state.bounds.edge, view.state.d
     if len(view.state.w) == 0:
@@ -172,7 +171,7 @@ def _priced(view: RuleContext) -> bool:
 
 
 def _not_separable(problem: Problem) -> str:
-    """Say that G is a maximum, whose value is not a sum over the hypotheses."""
+    """Return the obstacle if G is a maximum, whose value is not a sum over the hypotheses; "" otherwise."""
     return "G is the largest edge" if problem.edge_function.mixes else ""
 
 
@@ -268,8 +267,8 @@ class Schedule:
     finest: float = 1e-8
 
     def __post_init__(self) -> None:
-        """Raise OptionError for negative numbers, ends that are not positive, or ends the wrong way round."""
-        for name in ("share", "shift"):  # with 0 every solve is as fine as it may be
+        """Raise OptionError for negative numbers, or tolerances that are not positive or not in order."""
+        for name in ("share", "shift"):  # with 0, every solve uses the finest tolerance
             check_number(name, getattr(self, name), "a number of at least 0", lambda x: 0.0 <= x < math.inf)
         for name in ("loosest", "finest"):
             check_positive(name, getattr(self, name))
@@ -287,5 +286,5 @@ class Schedule:
             # The optimum rises by epsilon^2 / 2 a round: the solve must see that.
             return float(np.clip(self.share * view.epsilon**2, self.finest * 1e-2, 1e-6))
         gap = max(view.reachable - view.state.soft_margin, view.epsilon)
-        near = 0.5 * self.shift**2 * view.problem.F.strong_convexity
-        return float(np.clip(min(self.share * gap, near), self.finest, self.loosest))
+        shift_gap = 0.5 * self.shift**2 * view.problem.F.strong_convexity
+        return float(np.clip(min(self.share * gap, shift_gap), self.finest, self.loosest))

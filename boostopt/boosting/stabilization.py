@@ -23,16 +23,16 @@ from boostopt.boosting.run.state import State
 from boostopt.errors import OptionError, short_repr
 
 MEMORY_LAST_QUERY = "asked"
-"""Name, in a state's memory, of the distribution that the oracle was asked with last, where it is needed again."""
+"""The key, in the memory of a state, of the last query to the oracle, if the next query depends on it."""
 
 MIN_IDLE_FRACTION = 0.25
-"""Share of the hypotheses in the program that must be idle for them to leave: the next solve begins further away."""
+"""The fraction of idle hypotheses from which they leave the program; a removal makes the next warm start worse."""
 
 NEGLIGIBLE_WEIGHT_FRACTION = 1e-2
-"""Share of the mean weight below which there is none: an interior point leaves some to every hypothesis."""
+"""The fraction of the mean weight below which a weight counts as 0: an interior point has no zero weights."""
 
 REENTRY_TOL = 1e-9
-"""By how much a hypothesis that left must exceed the largest edge to come back."""
+"""The amount by which an idle hypothesis must exceed the largest edge of the program to come back."""
 
 
 @dataclass(frozen=True)
@@ -78,58 +78,58 @@ class Stabilization:
         check_number("idle", self.idle, "a positive multiple, or inf", lambda multiple: multiple > 0.0)
 
     def __bool__(self) -> bool:
-        """Whether anything is done."""
+        """Whether the options change anything."""
         return self != Stabilization()
 
     def query(self, state: State) -> Float[Array, " N"]:
         """Return the query to the oracle: `state.d` itself if nothing is mixed in."""
-        best, before = state.bounds.d, state.memory.get(MEMORY_LAST_QUERY)
+        best, last_query = state.bounds.d, state.memory.get(MEMORY_LAST_QUERY)
         inner = self.inner if best is not None else 0.0
-        previous = self.previous if before is not None else 0.0
+        previous = self.previous if last_query is not None else 0.0
         if inner == 0.0 and previous == 0.0:
             return state.d
         d = (1.0 - inner - previous) * state.d
         d = d + inner * best if best is not None else d
-        return d + previous * cast(Array, before) if before is not None else d
+        return d + previous * cast(Array, last_query) if last_query is not None else d
 
 
 RECOMMENDED_STABILIZATION, RECOMMENDED_COLUMNS = Stabilization(inner=0.85), 3
-"""The stabilization and the number of columns that were worth most over seven data sets, in rounds and seconds."""
+"""The stabilization and the number of columns that saved most rounds and seconds on seven data sets."""
 
 
 @dataclass(frozen=True, eq=False)
 class WorkingSet:
-    """The hypotheses of a program, where idle ones have left it.
+    """The hypotheses of a program without the idle ones.
 
     Attributes
     ----------
     active
-        Their numbers, shape (k,): those of the last program first.
+        The numbers of the hypotheses, shape (k,), with those of the last program first.
     start
-        Where a solver may begin, its weights in that order.
+        The warm start of the solve, with weights in this order.
     """
 
     active: Int[Array, " k"]
     start: WarmStart | None
 
 
-def select_working_set(state: State, collected: ColumnPool, idle: float) -> WorkingSet | None:
-    """Return what the next program is over; None for all hypotheses, as they came."""
+def select_working_set(state: State, pool: ColumnPool, idle: float) -> WorkingSet | None:
+    """Return the working set of the next program; None for all hypotheses in their order."""
     t = len(state.w)
     gap = state.bounds.smallest_target - state.soft_margin
     if t == 0 or (state.active is None and not math.isfinite(idle)):
         return None
-    before = np.arange(t) if state.active is None else state.active
-    e = collected.margins.edges(state.d)
-    largest = float(e[before].max())
-    out = np.setdiff1d(np.arange(t), before)
-    back = out[e[out] > largest + REENTRY_TOL]
-    joining = np.concatenate([back, np.arange(t, collected.t)])
-    w = np.abs(state.w[before])
-    busy = (w > NEGLIGIBLE_WEIGHT_FRACTION * w.mean()) | (e[before] >= largest - idle * max(gap, 0.0))
-    if np.count_nonzero(~busy) > MIN_IDLE_FRACTION * len(before):
-        active = before[busy]
+    working_set = np.arange(t) if state.active is None else state.active
+    e = pool.margins.edges(state.d)
+    largest = float(e[working_set].max())
+    out = np.setdiff1d(np.arange(t), working_set)
+    returning = out[e[out] > largest + REENTRY_TOL]
+    joining = np.concatenate([returning, np.arange(t, pool.t)])
+    w = np.abs(state.w[working_set])
+    busy = (w > NEGLIGIBLE_WEIGHT_FRACTION * w.mean()) | (e[working_set] >= largest - idle * max(gap, 0.0))
+    if np.count_nonzero(~busy) > MIN_IDLE_FRACTION * len(working_set):
+        active = working_set[busy]
         return WorkingSet(np.concatenate([active, joining]), WarmStart(d=state.d, w=state.w[active]))
     if state.active is None:
         return None
-    return WorkingSet(np.concatenate([before, joining]), state.start)
+    return WorkingSet(np.concatenate([working_set, joining]), state.start)

@@ -1,8 +1,8 @@
-"""The papers' boosters that are the solution of no convex program, over the same oracles, with the same runs.
+"""The boosters of the literature that solve no convex program, over the same oracles, with the same runs.
 
-Each has a page and a function that boosts: `boost("smoothboost", oracle, ...)` is `smoothboost(oracle, ...)`. Its
-distribution is set by a rule of its own, and as far as it lies within the caps of nu the run certifies the soft margin
-at nu over the class all the same.
+Each booster has a formulation and a function: `boost("smoothboost", oracle, ...)` equals `smoothboost(oracle, ...)`.
+A reweighting rule sets the distribution. If the distribution lies within the caps of nu, the run still certifies the
+soft margin at nu over the class.
 """
 
 from collections.abc import Mapping
@@ -22,6 +22,6 @@ from boostopt.boosting.reweighting import outside as outside
 BOOSTERS: Mapping[str, Booster] = {
     page.name: page for page in (AdaBoostREG(), SmoothBoost(), BrownBoost(), MadaBoost())
 }
-"""The pages by the names under which runs are saved: the literature's, which no formulation has."""
+"""The boosters by the names in files of runs, which are those of the literature and no name of a formulation."""
 
 PAGES.update({name.lower(): page for name, page in BOOSTERS.items()})

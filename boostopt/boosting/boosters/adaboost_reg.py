@@ -1,22 +1,23 @@
-r"""AdaBoost_REG: AdaBoost that lets an example off for the weight that it has had.
+r"""AdaBoost_REG: AdaBoost that counts the past weight of an example as margin.
 
     mu_t = sum_{r <= t} b_r w_r / |b^t|,   rho~ = sum_{r <= t} b_r u_r + C |b^t| mu_t^p,   |b^t| = sum_{r <= t} b_r
     b_t minimizes G(b) = sum_n exp(-rho~_n / 2),   d proportional to c exp(-rho~ / 2)
 
-w_r is the weight d_n / c_n of a copy of an example in round r. Everything is computed from what has been summed up,
-S = sum b u, A = sum b w and B = sum b: rho~ = S + C B (A / B)^p, at A = B = 0 its limit. (Printed as recursions, (18)
-with C zeta |b| for the increment (C / 2) b_t w_t and (19) with C for C / 2: neither agrees with the functional.)
+w_r is the weight d_n / c_n of a copy of an example in round r. The functions need only the sums S = sum b u, A = sum b
+w and B = sum b: rho~ = S + C B (A / B)^p, at A = B = 0 the limit. (Printed as recursions, (18) with C zeta |b| for the
+increment (C / 2) b_t w_t and (19) with C for C / 2: neither agrees with the functional.)
 
 p = 1: G is convex in b, its derivative -(1/2) sum (u + C w) exp(-rho~ / 2), so that b / 2 is the entropy projection of
-d along u + C w. It exists if some example that the hypothesis has wrong has C w_n < |u_n|; otherwise G falls for ever.
-p = 2: the exponent is concave in b, G may have several minima (printed: only one): the signs of the slope on a grid
-bracket them, Brent's method finds each, the best is taken. Beyond b_max = min over n of 2 (ln G(0) - l_n) / |v_n|, over
-the examples with v_n = u_n + C w_n^2 < 0 and l_n the logarithm of their term, one term alone is larger than G(0).
+d along u + C w. It exists if C w_n < |u_n| for some misclassified example; otherwise G decreases for ever.
+p = 2: the exponent is concave in b, G may have several minima (the paper prints only one): the signs of the slope on a
+grid bracket them, Brent's method computes each, and the best is taken. Beyond b_max = min over n of 2 (ln G(0) - l_n) /
+|v_n|, over the examples with v_n = u_n + C w_n^2 < 0 and l_n the logarithm of their term, one term alone is larger than
+G(0).
 
-Where G falls for ever the step is cut: to `reach` over the largest rate at which an rho~_n can change. A larger C then
-gives shorter steps, and d stays near the uniform one, which a longer step would throw about.
+If G decreases for ever, the step is limited to `reach` over the largest rate of change of an rho~_n. A larger C then
+gives shorter steps, and d stays near the uniform distribution, while d would oscillate with longer steps.
 
-It is no convex program: mu depends on the weights of all rounds, so that the functional itself moves from round to
+AdaBoost_REG is not a convex program: mu depends on the weights of all rounds, so the functional changes from round to
 round, and for p = 2 it is not convex either. With C = 0 it is AdaBoost, b being twice its step.
 
 Source: Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10.
@@ -48,16 +49,16 @@ NOT_NEGATIVE = Domain(f"[0, {LARGEST:g}]", lambda value, examples: 0.0 <= value 
 ONE_OR_TWO = Domain("{1, 2}", lambda value, examples: value in (1.0, 2.0))
 
 GRID = 65
-"""Points of each of the two grids, an even and a geometric one, on which the slope is looked at for p = 2."""
+"""The number of points of each of the two grids, an even and a geometric one, of slopes for p = 2."""
 
 FIRST_GRID_FRACTION = 1e-6
-"""The first point of the geometric grid, as a share of the bracket."""
+"""The first point of the geometric grid, as a fraction of the bracket."""
 
 MAX_BLOCK_ENTRIES = 2**14
-"""Entries of a matrix of steps and examples at most, which then stay in the cache of a core."""
+"""The largest number of entries of a matrix of steps and examples, which fits into the cache of a core."""
 
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
-"""Of a root, as a share of the bracket, and of a rate, as a share of the largest."""
+"""The accuracy of a root, relative to the bracket, and of a rate, relative to the largest one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ class Parameters:
 
 
 class AdaBoostREG(Booster):
-    """The page of AdaBoost_REG."""
+    """The formulation of AdaBoost_REG."""
 
     name = "AdaBoost_REG"
     title = "AdaBoost_REG"
@@ -89,7 +90,7 @@ class AdaBoostREG(Booster):
 class RegularizedFunctional:
     """G as a function of the step b of the newest hypothesis, in logarithms.
 
-    For a column of k steps, shape (k, 1), what belongs to the examples has a row for each.
+    For a column of k steps, shape (k, 1), the values of the examples have one row for each step.
 
     Attributes
     ----------
@@ -113,11 +114,11 @@ class RegularizedFunctional:
     p: float
 
     def mu(self, b: float | Float[Array, "k 1"]) -> Float[Array, " *steps N"]:
-        """Return the average weight; before the first step its limit, the weight."""
+        """Return the average weight mu; before the first step the limit, the weight w."""
         return (self.A + b * self.w) / (self.B + b) if self.B > 0.0 else self.w
 
     def rho(self, b: float | Float[Array, "k 1"]) -> Float[Array, " *steps N"]:
-        """Return the margins rho~ with what past weights add to them."""
+        """Return the margins rho~, which include the past weights."""
         return self.S + b * self.u + self.C * (self.B + b) * self.mu(b) ** self.p
 
     def rates(self, b: float | Float[Array, "k 1"]) -> Float[Array, " *steps N"]:
@@ -129,7 +130,7 @@ class RegularizedFunctional:
 
     @cached_property
     def limit_rates(self) -> Float[Array, " N"]:
-        """Return the limits of the derivatives for large b, never smaller than they are: rho~ is convex in b."""
+        """The limits of the derivatives for large b, which are upper bounds of them, because rho~ is convex in b."""
         return self.u + self.C * self.w**self.p
 
     def log_value_and_weights(self, b: Float[Array, "k 1"]) -> tuple[Float[Array, " k"], Float[Array, "k N"]]:
@@ -151,40 +152,40 @@ class RegularizedFunctional:
     def slopes(self, steps: Float[Array, " k"]) -> Float[Array, " k"]:
         """Return 2 G'(b) / G(b) at many steps."""
         rows = max(1, MAX_BLOCK_ENTRIES // len(self.u))
-        columns = [steps[at : at + rows, np.newaxis] for at in range(0, len(steps), rows)]
+        columns = [steps[start : start + rows, np.newaxis] for start in range(0, len(steps), rows)]
         return np.concatenate([-(self.rates(b) * self.log_value_and_weights(b)[1]).sum(axis=1) for b in columns])
 
 
 def line_search(G: RegularizedFunctional, reach: float) -> float:
-    """Return the step b >= 0 that minimizes G, cut where G falls for ever; 0 where no step lowers it."""
+    """Return the step b >= 0 that minimizes G, limited if G decreases for ever; 0 if no step decreases G."""
     convex = G.p == 1.0 or G.C == 0.0
     if convex and G.slope(0.0) >= 0.0:
         return 0.0
     fastest = max(float(np.abs(G.limit_rates).max()), float(np.abs(G.rates(0.0)).max()))
-    # A rate of 0 but for rounding would give a step that is long at random.
+    # A rate of 0 up to rounding would give an arbitrarily long step.
     endless = bool((G.limit_rates >= -ROUNDING * fastest).all())
     if convex:
         if endless:
             return reach / fastest
-        # Scaled into [-1, 1], which a projection's column lies in; b counts half the margin.
+        # The column is scaled into [-1, 1] for the projection; b counts half the margin.
         return 2.0 / fastest * step_to_edge(G.limit_rates / fastest, G.log_c - 0.5 * G.rho(0.0), 0.0)
     return _best_local_minimum(G, reach / fastest if endless else _bracket_end(G))
 
 
 def _bracket_end(G: RegularizedFunctional) -> float:
-    """Return a step beyond which G is larger than at 0, one example alone being so."""
-    wrong = G.limit_rates < 0.0
-    room = G.log_value(0.0) - (G.log_c - 0.5 * G.rho(0.0))[wrong]
-    return float((2.0 * room / -G.limit_rates[wrong]).min())
+    """Return a step beyond which the term of a single example exceeds G(0)."""
+    decreasing = G.limit_rates < 0.0
+    log_ratio = G.log_value(0.0) - (G.log_c - 0.5 * G.rho(0.0))[decreasing]
+    return float((2.0 * log_ratio / -G.limit_rates[decreasing]).min())
 
 
 def _best_local_minimum(G: RegularizedFunctional, end: float) -> float:
-    """Return the best of the minima in [0, end]: the slope's changes of sign on a grid, each followed by Brent."""
+    """Return the best minimum in [0, end], by Brent's method at the sign changes of the slope on a grid."""
     grid = np.union1d(np.linspace(0.0, end, GRID), end * np.geomspace(FIRST_GRID_FRACTION, 1.0, GRID))
     slopes = dict(zip(grid.tolist(), G.slopes(grid).tolist(), strict=True))
 
     def slope(b: float) -> float:
-        # At the ends of a bracket the sign that was seen, which rounding may change.
+        # At the ends of a bracket, the slope of the grid, because rounding may change its sign.
         return slopes[b] if b in slopes else G.slope(b)
 
     brackets = [(low, high) for low, high in itertools.pairwise(slopes) if slopes[low] < 0.0 <= slopes[high]]
@@ -193,20 +194,20 @@ def _best_local_minimum(G: RegularizedFunctional, end: float) -> float:
 
 
 class AdaBoostREGUpdate(Reweighting):
-    """The step that minimizes the functional, and the weights that are its derivatives."""
+    """The step that minimizes the functional, and the weights from its derivatives."""
 
-    def step(self, move: UpdateContext) -> State:
-        p, state = self.problem.template.parameters, move.state
+    def step(self, context: UpdateContext) -> State:
+        p, state = self.problem.template.parameters, context.state
         N = len(self.c)
         w = state.d / self.c
         A = cast(Float[Array, " N"], state.memory.get(PAST, np.zeros(N)))
-        u = np.asarray(move.newest_margins, dtype=np.float64)
+        u = np.asarray(context.newest_margins, dtype=np.float64)
         G = RegularizedFunctional(self.log_c, state.m, A, state.weight_sum, u, w, p.C, p.p)
         b = line_search(G, p.reach)
         if not 0.0 < b < math.inf:
             return replace(state, stuck="no step of the newest hypothesis lowers the functional")
-        after = self.went(move, b, lambda m: -0.5 * (m + p.C * (G.B + b) * G.mu(b) ** p.p))
-        return replace(after, memory={**after.memory, PAST: A + b * w})
+        next_state = self.went(context, b, lambda m: -0.5 * (m + p.C * (G.B + b) * G.mu(b) ** p.p))
+        return replace(next_state, memory={**next_state.memory, PAST: A + b * w})
 
 
 def adaboost_reg(
@@ -225,12 +226,12 @@ def adaboost_reg(
     oracle
         The examples and the class of hypotheses.
     C
-        How much past weight counts, not negative; 0 is AdaBoost. Weights are about 1 / N, so that C is felt from
+        The factor of the past weight, nonnegative; 0 gives AdaBoost. Weights are about 1 / N, so C has an effect from
         about N on.
     p
         The power of the average weight, 1 or 2.
     reach
-        By how much a margin rho~_n may change, positive, in a step along which the functional falls for ever.
+        The largest change of a margin rho~_n, positive, in a step along which the functional decreases for ever.
     nu
         The count whose soft margin is certified, in [1, N]; 1, the hard margin, by default. For others the rounds
         whose d lies within the caps bound it.

@@ -1,4 +1,4 @@
-r"""BrownBoost: boosting against a clock, which gives up the examples that it could not win in the time that is left.
+r"""BrownBoost: boosting with a time budget, which gives up examples that are too hard for the remaining time.
 
     r = 0 for every example, s = c;  until s = 0:
         d proportional to exp(-(r + s)^2 / c);  a hypothesis u;  the step alpha and the time tau that solve
@@ -8,17 +8,17 @@ r"""BrownBoost: boosting against a clock, which gives up the examples that it co
 
         r <- r + alpha u,  s <- s - tau
 
-with kappa = 1 - erf(sqrt c), which (i) holds at the start. (i) is printed as keeping the sum of the potentials what it
-was; asking for kappa itself is the same and lets no rounding add up. An example that f has wrong when s = 0, r_n <= 0,
-has a potential of at least 1: the training error then is at most kappa.
+with kappa = 1 - erf(sqrt c), for which (i) holds at the start. The paper prints (i) as a constant sum of the
+potentials; the form with kappa is equivalent and accumulates no rounding errors. A misclassified example at s = 0,
+r_n <= 0, has a potential of at least 1, so the training error is then at most kappa.
 
-Along (i) tau is a function of alpha whose slope is the edge of u under the weights at (alpha, tau), so that (ii) is
-where tau stops to rise. tau(alpha) lies between alpha min u and alpha max u and is found by bisection and Brent's
-method, and so is alpha, in a bracket that is doubled until the edge has gone or the time is up.
+Along (i) tau is a function of alpha whose slope is the edge of u under the weights at (alpha, tau), so (ii) holds at
+the maximum of tau. tau(alpha) lies between alpha min u and alpha max u. Bisection and Brent's method compute tau and
+alpha; the bracket of alpha is doubled until the edge is gone or the time is up.
 
-It is no convex program: the potential 1 - erf is no convex function of the margin, which is why an example can be given
-up, and the two equations are no optimality conditions. d lies in C_nu for nu = 1, and for another nu where it
-happens to.
+BrownBoost is not a convex program: the potential 1 - erf is not a convex function of the margin, which allows to give
+up an example, and the two equations are not optimality conditions. d lies in C_nu for nu = 1, and for another nu in
+some rounds only.
 
 Source: Freund 2001 (margins of real hypotheses included).
 """
@@ -49,22 +49,22 @@ from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.programs.program import Examples, Program
 
 REASON_TIME_UP = StopReason.TIME_USED.value
-"""Beginning of the reason of a run that has the training error that was aimed at."""
+"""The beginning of the reason of a run that reached its training error."""
 
 TIME = Domain("[1e-6, 600]", lambda value, examples: 1e-6 <= value <= 600.0)
-"""The c whose kappa = erfc(sqrt c) is neither 1 nor 0 in double precision."""
+"""The domain of c, for which kappa = erfc(sqrt c) is neither 1 nor 0 in double precision."""
 
 INITIAL_STEP_FRACTION = 0.1
-"""The first step that is tried, as a share of sqrt c, the width of the potential."""
+"""The first step of the search, as a fraction of sqrt c, the width of the potential."""
 
 DOUBLINGS = 60
-"""Doublings of the step after which every weight that u can move has underflowed."""
+"""The largest number of doublings of the step, after which all weights that u can change have underflowed."""
 
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
-"""Accuracy of a root, relative to the ends of its bracket."""
+"""The accuracy of a root, relative to the ends of its bracket."""
 
-LEFT = "s"
-"""Name, in a state's memory, of the time that is left."""
+REMAINING_TIME = "s"
+"""The key, in the memory of a state, of the remaining time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class Parameters:
 
 
 class BrownBoost(Booster):
-    """The page of BrownBoost."""
+    """The formulation of BrownBoost."""
 
     name = "BrownBoost"
     title = "BrownBoost"
@@ -109,13 +109,13 @@ class BrownBoost(Booster):
 
 
 class BrownBoostUpdate(Reweighting):
-    """A step and a time that keep the mean potential at kappa."""
+    """The step and the time that keep the mean potential at kappa."""
 
     unbounded_on_perfect_hypothesis = False
 
     @cached_property
     def time(self) -> float:
-        """c, the time that the run has."""
+        """The time c of the whole run."""
         return float(self.problem.template.parameters.time)
 
     @cached_property
@@ -124,19 +124,19 @@ class BrownBoostUpdate(Reweighting):
         return float(self.problem.template.parameters.kappa)
 
     def excess(self, z: Float[Array, " N"]) -> float:
-        """Return the mean potential at r + s = z over kappa, less 1."""
+        """Return the mean potential at r + s = z over kappa, minus 1."""
         return self.mean(erfc(z / math.sqrt(self.time))) / self.kappa - 1.0
 
-    def step(self, move: UpdateContext) -> State:
-        s = cast(float, move.state.memory.get(LEFT, self.time))
-        solution = StepEquations(self, move.state.m + s, move.newest_margins, s).solve()
+    def step(self, context: UpdateContext) -> State:
+        s = cast(float, context.state.memory.get(REMAINING_TIME, self.time))
+        solution = StepEquations(self, context.state.m + s, context.newest_margins, s).solve()
         if solution is None:
-            return replace(move.state, stuck="no step of the newest hypothesis takes any time")
+            return replace(context.state, stuck="no step of the newest hypothesis takes any time")
         alpha, tau = solution
-        left = s - tau
-        state = self.went(move, alpha, lambda r: -((r + left) ** 2) / self.time)
-        stuck = "" if left > 0.0 else f"{REASON_TIME_UP}: the training error is at most kappa = {self.kappa:.6g}"
-        return replace(state, memory={**state.memory, LEFT: left}, stuck=stuck)
+        remaining = s - tau
+        state = self.went(context, alpha, lambda r: -((r + remaining) ** 2) / self.time)
+        stuck = "" if remaining > 0.0 else f"{REASON_TIME_UP}: the training error is at most kappa = {self.kappa:.6g}"
+        return replace(state, memory={**state.memory, REMAINING_TIME: remaining}, stuck=stuck)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,13 +146,13 @@ class StepEquations:
     Attributes
     ----------
     update
-        What knows the potential.
+        The update, with the potential.
     z
         r + s, shape (N,).
-    newest_margins
-        Margins of the newest hypothesis, shape (N,), of positive edge.
+    u
+        The margins of the newest hypothesis, shape (N,), with a positive edge.
     s
-        The time that is left, positive.
+        The remaining time, positive.
     """
 
     update: BrownBoostUpdate
@@ -166,7 +166,7 @@ class StepEquations:
         return float(self.u.min()), float(self.u.max())
 
     def tau(self, alpha: float) -> float:
-        """Return the time after which a step has the mean potential kappa again."""
+        """Return the time tau for which the mean potential after the step is kappa again."""
         low, high = self.margin_range
         return _root(lambda tau: self.update.excess(self.z + (alpha * self.u - tau)), alpha * low, alpha * high)
 
@@ -177,7 +177,7 @@ class StepEquations:
         return float(self.u @ d) / float(d.sum())
 
     def solve(self) -> tuple[float, float] | None:
-        """Return alpha and tau, tau = s where the time is up; None where no step is found."""
+        """Return alpha and tau, with tau = s if the time is up; None if there is no step."""
         low, high = 0.0, INITIAL_STEP_FRACTION * math.sqrt(self.update.time)
         for _ in range(DOUBLINGS):
             tau = self.tau(high)
@@ -192,15 +192,15 @@ class StepEquations:
             tau = self.tau(high)
             if tau < self.s:
                 return high, tau
-        # tau rises to s before: the step at which (i) holds for tau = s.
+        # tau reaches s at a smaller step: the step at which (i) holds for tau = s.
         return _root(lambda alpha: self.update.excess(self.z + (alpha * self.u - self.s)), low, high), self.s
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return a root between two points at which the signs differ but for rounding: then the end that is nearer to 0."""
-    at_low, at_high = function(low), function(high)
-    if at_low * at_high >= 0.0:
-        return low if abs(at_low) <= abs(at_high) else high
+    """Return a root between low and high; if the signs agree by rounding, the end with the smaller absolute value."""
+    low_value, high_value = function(low), function(high)
+    if low_value * high_value >= 0.0:
+        return low if abs(low_value) <= abs(high_value) else high
     return cast(float, brentq(function, low, high, xtol=ROUNDING * max(1.0, abs(low), abs(high))))
 
 
@@ -219,9 +219,9 @@ def brownboost(
     oracle
         The examples and the class of hypotheses.
     c
-        The time that the run has, in [1e-6, 600]; kappa is 1 - erf(sqrt c).
+        The time of the run, in [1e-6, 600]; kappa is 1 - erf(sqrt c).
     kappa
-        The training error that is aimed at, in (0, 1), in place of c.
+        The target of the training error, in (0, 1), in place of c.
     nu
         The count whose soft margin is certified, in [1, N]; 1, the hard margin, by default. For others the rounds
         whose d lies within the caps bound it.
@@ -235,7 +235,7 @@ def brownboost(
     Raises
     ------
     OptionError
-        Not exactly one of c and kappa is given, an option is unknown or out of range, or nothing need ever stop the
+        Both or none of c and kappa are passed, an option is unknown or out of range, or nothing need ever stop the
         run: pass max_rounds or time_limit.
     ProblemError
         A parameter is out of its domain, or the oracle returns what is no column.

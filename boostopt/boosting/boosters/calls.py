@@ -1,4 +1,4 @@
-"""Boosters as functions, with their parameters as arguments."""
+"""The call of `boost` by the functions of the boosters."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from boostopt.oracles.base import Oracle
 
 
 def run_of(page: Booster, oracle: Oracle, parameters: Mapping[str, Any], options: Mapping[str, Any]) -> Run:
-    """Return the run of a booster.
+    """Run a booster with its parameters and options.
 
     Raises
     ------
     OptionError
-        An option is a parameter or the page itself.
+        An option is a parameter or the formulation itself.
     """
     for name in options.keys() & {*parameters, "formulation", "oracle"}:
         raise OptionError(
-            f"the function of {page.name} already has its page and its parameters; got {name}. Leave it out, or call "
-            f'boost("{page.name.lower()}", oracle, ...).'
+            f"the function of {page.name} already has its formulation and its parameters; got {name}. Leave it out, or "
+            f'call boost("{page.name.lower()}", oracle, ...).'
         )
     return boost(page, oracle, **parameters, **options)

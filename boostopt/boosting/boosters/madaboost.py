@@ -1,20 +1,20 @@
-r"""MadaBoost: AdaBoost whose weights never rise above what they were at first.
+r"""MadaBoost: AdaBoost with weights that never exceed their initial values.
 
     d_n proportional to c_n min(1, exp(-m_n)),   m = sum_t alpha_t u_t,   alpha_t = (1/2) ln((1 + r_t) / (1 - r_t))
 
-with r_t = u_t . d the edge, alpha_t AdaBoost's step: in the paper's words the factor beta = sqrt(eps / (1 - eps)) of
-the error eps = (1 - r) / 2, and the weight the smaller of D_0 and D_0 times the product of beta^(+-1). This is the
-plain version, whose steps are AdaBoost's own; variants whose steps are shorter, made to ease the proof of convergence,
-are not built.
+Here r_t = u_t . d is the edge and alpha_t the step of AdaBoost. In the terms of the paper, beta = sqrt(eps / (1 - eps))
+is the factor of the error eps = (1 - r) / 2, and the weight is the smaller of D_0 and D_0 times the product of
+beta^(+-1). This is the plain version with the steps of AdaBoost; the variants with shorter steps, which simplify the
+proof of convergence, are not implemented.
 
-An example that f has wrong, m_n <= 0, has its first weight: the mean weight is at least the training error, so that
+A misclassified example, m_n <= 0, has its initial weight. So the mean weight is at least the training error, and
 d_n <= (1 / N) / (mean weight) <= (1 / N) / (training error). As long as the mean weight is at least kappa, d lies in
 C_nu for nu = kappa N, and its largest edge bounds that soft margin over the class. The run ends when the mean weight
 falls below kappa: the training error then is below kappa.
 
-It is no convex program over all hypotheses. min(1, exp(-m)) is minus the slope of a convex loss, 1 - m for m <= 0 and
-exp(-m) for m > 0, but the step is AdaBoost's and not the one that minimizes that loss along u, and nothing bounds w: on
-separable data the loss has no minimum. The soft margin that is certified is another objective.
+MadaBoost is not a convex program over all hypotheses. min(1, exp(-m)) is minus the slope of a convex loss, 1 - m for
+m <= 0 and exp(-m) for m > 0. But the step of AdaBoost does not minimize this loss along u, and nothing bounds w: on
+separable data the loss has no minimum. The certified soft margin is another objective.
 
 Source: Domingo and Watanabe 2000.
 """
@@ -40,7 +40,7 @@ from boostopt.programs.parameters import Domain, parameter
 from boostopt.programs.program import Examples
 
 REASON_TRAINING_ERROR = StopReason.SMALL_MEAN_WEIGHT.value
-"""Beginning of the reason of a run that has the training error that was asked for."""
+"""The beginning of the reason of a run with a training error below kappa."""
 
 KAPPA_DOMAIN = Domain("[0, 1)", lambda value, examples: 0.0 <= value < 1.0, typical=0.0)
 
@@ -54,7 +54,7 @@ class Parameters:
 
 
 class MadaBoost(Booster):
-    """The page of MadaBoost."""
+    """The formulation of MadaBoost."""
 
     name = "MadaBoost"
     title = "MadaBoost"
@@ -76,11 +76,11 @@ def log_weights(m: Float[Array, " N"]) -> Float[Array, " N"]:
 
 
 class MadaBoostUpdate(Reweighting):
-    """AdaBoost's step, and its weights cut off at 1."""
+    """The step of AdaBoost, with weights truncated at 1."""
 
-    def step(self, move: UpdateContext) -> State:
+    def step(self, context: UpdateContext) -> State:
         kappa = self.problem.template.parameters.kappa
-        state = self.went(move, math.atanh(move.state.bounds.edge), log_weights)
+        state = self.went(context, math.atanh(context.state.bounds.edge), log_weights)
         if self.mean(np.exp(log_weights(state.m))) >= kappa:
             return state
         return replace(state, stuck=f"{REASON_TRAINING_ERROR} kappa = {kappa:g}")
@@ -94,8 +94,8 @@ def madaboost(oracle: Oracle, *, kappa: float | None = None, nu: float | None = 
     oracle
         The examples and the class of hypotheses; N is the sum of its multiplicities.
     kappa
-        The training error that is asked for, in (0, 1): the run ends when the mean weight, which is no smaller, falls
-        below it. None goes on to a limit.
+        The target of the training error, in (0, 1). The run ends when the mean weight, an upper bound of the training
+        error, falls below kappa. With None, the run continues to a limit.
     nu
         The count whose soft margin is certified, in [1, N]; by default kappa N, the cap that d respects, or 1, the hard
         margin, without a kappa.

@@ -1,18 +1,18 @@
-r"""SmoothBoost: weights that never rise above 1, so that d is smooth, and a margin theta for all but a few examples.
+r"""SmoothBoost: smooth distributions from weights of at most 1, and a margin theta for almost all examples.
 
     M = 1, N = 0 for every example;  while the mean of M is at least kappa:
         d = M / sum M;  a hypothesis u of edge u . d >= 2 gamma;  N <- N + u - theta;
         M = 1 where N < 0,  (1 - gamma)^(N / 2) elsewhere
     f = the mean of the hypotheses
 
-The mean of M is at least kappa when d is made, so that d_n <= 1 / (kappa N): d lies in C_nu for nu = kappa N in every
+The mean of M is at least kappa in every round, so d_n <= 1 / (kappa N): d lies in C_nu for nu = kappa N in every
 round, and its largest edge bounds that soft margin over the class. When the mean has fallen below kappa, fewer than
 kappa N examples have M = 1, that is a margin of at most theta. For theta = gamma / (2 + gamma) that takes fewer than
 2 / (kappa gamma^2 sqrt(1 - gamma)) rounds. The edge is the difference of right and wrong: 2 gamma where the paper has
-an error of 1/2 - gamma. A round whose edge is smaller ends the run: what was promised of the class is not true.
+an error of 1/2 - gamma. A round with a smaller edge ends the run, because the class does not have the assumed edges.
 
-It is no convex program: M is a function of the margins that depends on the number of rounds, through theta, and every
-hypothesis gets the same step, so that no objective is minimized over w; the weights happen to be capped.
+SmoothBoost is not a convex program: M depends on the margins and, through theta, on the number of rounds, and every
+hypothesis gets the same step. So no objective is minimized over w; only the weights are capped.
 
 Source: Servedio 2003, figure 1.
 """
@@ -39,7 +39,7 @@ from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.programs.program import Examples
 
 REASON_MARGIN_REACHED = StopReason.FEW_SMALL_MARGINS.value
-"""Beginning of the reason of a run that has the margin theta for all but a few examples."""
+"""The beginning of the reason of a run with a margin of theta for almost all examples."""
 
 GAMMA_DOMAIN = Domain("(0, 1/2)", lambda value, examples: 0.0 < value < 0.5, typical=0.1)
 THETA_DOMAIN = Domain("[0, 1/2)", lambda value, examples: 0.0 <= value < 0.5, typical=0.0)
@@ -56,12 +56,12 @@ class Parameters:
 
 
 def default_theta(gamma: float) -> float:
-    """Return gamma / (2 + gamma), for which the rounds are bounded."""
+    """Return gamma / (2 + gamma), for which the number of rounds is bounded."""
     return gamma / (2.0 + gamma)
 
 
 class SmoothBoost(Booster):
-    """The page of SmoothBoost."""
+    """The formulation of SmoothBoost."""
 
     name = "SmoothBoost"
     title = "SmoothBoost"
@@ -83,7 +83,7 @@ class SmoothBoost(Booster):
         return 2.0 * p.gamma
 
     def iteration_bound(self, p: Any, examples: Examples) -> float:
-        # The proof only gets easier where theta is smaller; for a larger one the bound is not the paper's.
+        # The proof holds for every smaller theta; for a larger one there is no bound.
         if p.theta > default_theta(p.gamma):
             return math.inf
         return 2.0 / p.kappa / p.gamma / p.gamma / math.sqrt(1.0 - p.gamma)  # gamma^2 may underflow
@@ -97,18 +97,19 @@ class SmoothBoostUpdate(Reweighting):
 
     unbounded_on_perfect_hypothesis = False
 
-    def step(self, move: UpdateContext) -> State:
-        p, rounds = self.problem.template.parameters, move.state.round + 1
+    def step(self, context: UpdateContext) -> State:
+        p, rounds = self.problem.template.parameters, context.state.round + 1
 
         def log_M(m: Float[Array, " N"]) -> Float[Array, " N"]:
             return np.minimum(0.0, 0.5 * math.log1p(-p.gamma) * (m - p.theta * rounds))
 
-        state = self.went(move, 1.0, log_M)
+        state = self.went(context, 1.0, log_M)
         if self.mean(np.exp(log_M(state.m))) >= p.kappa:
             return state
-        most = p.kappa * self.c.sum()
+        max_count = p.kappa * self.c.sum()
         return replace(
-            state, stuck=f"{REASON_MARGIN_REACHED} kappa N = {most:.6g} examples have a margin of at most {p.theta:.6g}"
+            state,
+            stuck=f"{REASON_MARGIN_REACHED} kappa N = {max_count:.6g} examples have a margin of at most {p.theta:.6g}",
         )
 
 
@@ -128,7 +129,7 @@ def smoothboost(
     oracle
         The examples and the class of hypotheses; N is the sum of its multiplicities.
     kappa
-        Share of the examples that may end with a margin of at most theta, in (0, 1).
+        The share of the examples that may end with a margin of at most theta, in (0, 1).
     gamma
         Half of the edge that every hypothesis has, in (0, 1/2): a smaller edge ends the run.
     theta

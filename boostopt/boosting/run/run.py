@@ -34,10 +34,10 @@ from boostopt.programs.program import Program
 from boostopt.solving.solve import solve
 
 FILE_READERS: dict[str, Callable[[str | PathLike[str], Any], Run]] = {}
-"""What reads files of runs of other kinds than this class writes: whoever writes these puts it here."""
+"""The readers of files of other kinds of runs, by kind; the modules of these runs register them."""
 
 LP_TOL = 1e-9
-"""Scaled gap to which the final linear program is solved."""
+"""The target gap of the final linear program."""
 
 
 class Run:
@@ -61,7 +61,7 @@ class Run:
         self._record, self.w, self.final_weights, self.loaded = record, as_immutable(w), final_weights, loaded
 
     def __reduce__(self) -> Any:
-        """Return what a run is made of, for pickle, and not what follows from it."""
+        """Return the constructor arguments for pickle, without cached results."""
         return Run, (self.record, self.w, self.final_weights, self.loaded)
 
     @property
@@ -72,8 +72,8 @@ class Run:
     @classmethod
     def from_data(cls, record: RunData, final_weights: str | None, loaded: bool = False) -> Run:
         """Return a run with its final weights."""
-        how = final_weights_of(record.problem, final_weights)
-        return cls(record, _final_weights(record, how), how, loaded)
+        kind = final_weights_of(record.problem, final_weights)
+        return cls(record, _final_weights(record, kind), kind, loaded)
 
     @property
     def problem(self) -> Problem:
@@ -158,8 +158,8 @@ class Run:
     def rules(self) -> Mapping[str, str]:
         """The stopping rules of the formulation, each with its obstacle or doubt in words; "" if it has neither."""
         problem = self.problem
-        own = [RULES[name] for name in problem.rules]
-        return {rule.name: rule.obstacle(problem) or rule.doubt(problem) for rule in own}
+        rules = [RULES[name] for name in problem.rules]
+        return {rule.name: rule.obstacle(problem) or rule.doubt(problem) for rule in rules}
 
     @property
     def trace(self) -> Trace:
@@ -179,18 +179,18 @@ class Run:
     def certificate(self) -> Certificate:
         """The interval of `program`, over the collected hypotheses, that the final weights prove."""
         state = self.record.state
-        solved = state.certificate
-        if self.final_weights == "program" and solved is not None and len(solved.w) == len(self.w):
-            return solved
-        d = state.bounds.d if solved is None or solved.infeasible else solved.d
+        certificate = state.certificate
+        if self.final_weights == "program" and certificate is not None and len(certificate.w) == len(self.w):
+            return certificate
+        d = state.bounds.d if certificate is None or certificate.infeasible else certificate.d
         return self.program.certify(d, self.w)
 
     @cached_property
     def class_certificate(self) -> ClassCertificate:
-        """The interval of the best value over the class; its lower end is the value of the final weights.
+        """The interval of the best value over the class; the lower bound is the value of the final weights.
 
-        The value is the soft margin where F, without the term that only smooths it, is the indicator of a set of
-        distributions, as a cap is. Otherwise it holds the terms of F, and `what` names it.
+        The value is the soft margin if F, without the term that only smooths it, is the indicator of a set of
+        distributions, such as a cap. Otherwise the value contains the terms of F, and `what` names it.
 
         For a loaded run, only `lower` is computed again; `upper` is the recorded value (see `verify_class`).
 
@@ -202,11 +202,11 @@ class Run:
         return self._class_certificate(self.record.state.bounds, self.loaded and self.record.state.bounds.d is not None)
 
     def verify_class(self, oracle: Oracle) -> ClassCertificate:
-        """Return the certificate over the class with a new upper end, by one query to the oracle.
+        """Return the certificate over the class with a new upper bound, by one query to the oracle.
 
         The method does not trust a file: it makes the distribution of the proof feasible, and the oracle computes the
-        largest edge of its class. Use it to prove the upper end of a loaded run again. The state of the oracle does not
-        change.
+        largest edge of its class. Use it to prove the upper bound of a loaded run again. The state of the oracle does
+        not change.
 
         Parameters
         ----------
@@ -228,22 +228,22 @@ class Run:
         return self._class_certificate(recomputed_bounds(record.state.bounds, record.problem, oracle), False)
 
     def _class_certificate(self, bounds: OracleBounds, recorded: bool) -> ClassCertificate:
-        """Return the certificate over the class that bounds give."""
-        record, goal = self.record, self.record.problem.objective
+        """Return the certificate over the class that follows from the bounds of the oracle."""
+        record, objective = self.record, self.record.problem.objective
         if not record.problem.has_class_bound:
             raise OptionError(
-                f"a certificate over the class needs a soft margin; {record.problem.formulation.name} has none, and its value "
-                "over a class does not follow from the largest edge. Use run.certificate."
+                f"a certificate over the class needs a soft margin; {record.problem.formulation.name} has none, and "
+                "its value over a class does not follow from the largest edge. Use run.certificate."
             )
-        what = record.problem.measure
-        if goal is None:
+        measure = record.problem.measure
+        if objective is None:
             lower = self.certificate.lower
-            return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, what)
-        program, w = goal.program(record.pool.margins), _normalized(self.w, goal)
-        # Without a closed form of F0* its bound is a tangent, best at a distribution that belongs to these weights.
-        tangents = (bounds.d,) if goal.F0.exact else (bounds.d, record.state.d)
+            return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, measure)
+        program, w = objective.program(record.pool.margins), _normalized(self.w, objective)
+        # Without a closed form of F0*, the bound is a tangent, which is best at a distribution near d(w).
+        tangents = (bounds.d,) if objective.F0.exact else (bounds.d, record.state.d)
         lower = max(program.certify(d, w).lower for d in tangents)
-        return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, what)
+        return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, measure)
 
     def decision_function(self, X: Any) -> Float[Array, " n"]:
         """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X."""
@@ -342,66 +342,69 @@ class Run:
 
     @property
     def _headline(self) -> str:
-        """The program in a line."""
+        """A line that names the program."""
         return self.program.headline
 
     def _pool_interval_rows(self) -> list[tuple[str, Any]]:
-        """Return what is proved over the hypotheses collected, for a table."""
-        its = self.certificate
+        """Return the row of the HTML table with the interval over the collected hypotheses."""
+        certificate = self.certificate
         return [
-            ("over the collected hypotheses", "infeasible" if its.infeasible else format_interval(its.lower, its.upper))
+            (
+                "over the collected hypotheses",
+                "infeasible" if certificate.infeasible else format_interval(certificate.lower, certificate.upper),
+            )
         ]
 
 
 def recomputed_bounds(bounds: OracleBounds, problem: Problem, oracle: Oracle) -> OracleBounds:
-    """Return bounds whose bound of the class is what the oracle says now; the oracle is left as it was."""
-    nothing = replace(bounds, upper=math.inf, d=None)
+    """Return the bounds with a new bound of the class, by one query; the state of the oracle does not change."""
+    without_upper = replace(bounds, upper=math.inf, d=None)
     if bounds.d is None or not problem.has_class_bound:
-        return nothing
-    d, before = problem.class_pair[0].project(bounds.d), oracle.state()
+        return without_upper
+    d, oracle_state = problem.class_pair[0].project(bounds.d), oracle.state()
     if float(np.abs(d - bounds.d).sum()) <= FEASIBILITY_TOL:
         d = bounds.d
     try:
         largest = oracle.best(Query(d, 1, lambda u: 0.0)).largest
     finally:
-        oracle.restore(before)
-    return nothing if largest is None else nothing.with_upper(*problem.class_upper_bound(d, largest))
+        oracle.restore(oracle_state)
+    return without_upper if largest is None else without_upper.with_upper(*problem.class_upper_bound(d, largest))
 
 
 def final_weights_of(problem: Problem, name: str | None) -> str:
-    """Return how final weights are taken: as wanted, or as the formulation says.
+    """Return the kind of the final weights: `name`, or by default the kind of the formulation.
 
     Raises
     ------
     OptionError
-        There is no such way, or the formulation has no soft margin whose weights were to be taken.
+        The kind is unknown, or it is "lp" and the formulation has no soft margin.
     """
-    how = problem.formulation.final_weights if name is None else name
-    how = check_choice("final_weights", how, FINAL_WEIGHTS)
-    if how == "lp" and problem.objective is None:
+    kind = problem.formulation.final_weights if name is None else name
+    kind = check_choice("final_weights", kind, FINAL_WEIGHTS)
+    if kind == "lp" and problem.objective is None:
         raise OptionError(
             f"final_weights need a formulation with a soft margin; {problem.formulation.name} has none. Leave out "
             "final_weights."
         )
-    return how
+    return kind
 
 
-def _normalized(w: Float[Array, " t"], goal: SoftMarginObjective) -> Float[Array, " t"]:
-    """Return weights with sum 1, or as they are where |w| may sum to less: scaled up they would be others."""
+def _normalized(w: Float[Array, " t"], objective: SoftMarginObjective) -> Float[Array, " t"]:
+    """Return weights with sum 1; unchanged if |w| may be below 1, because scaling would change the objective."""
     total = float(np.abs(w).sum())
-    return w / total if total > 0 and goal.nonnegative_weights else w
+    return w / total if total > 0 and objective.nonnegative_weights else w
 
 
-def _final_weights(record: RunData, how: str) -> Float[Array, " t"]:
-    """Return the final weights."""
-    w, goal = record.state.padded_weights(record.pool.t), record.problem.objective
-    if goal is None:
+def _final_weights(record: RunData, kind: str) -> Float[Array, " t"]:
+    """Return the final weights of a kind, one of `FINAL_WEIGHTS`."""
+    w, objective = record.state.padded_weights(record.pool.t), record.problem.objective
+    if objective is None:
         return w
-    if goal.nonnegative_weights and float(w.min(initial=0.0)) < 0.0:
-        # A program as printed may leave the simplex; what is certified are weights that lie in it.
-        projected = goal.G.project(w)
+    if objective.nonnegative_weights and float(w.min(initial=0.0)) < 0.0:
+        # The program as printed may leave the simplex, but the certificate is about weights in the simplex.
+        projected = objective.G.project(w)
         w = np.zeros(len(w)) if projected is None else projected
-    # Weights of zero are no answer where they are to lie in the simplex: no step could be made, or no better one.
-    if how == "lp" or (goal.nonnegative_weights and not w.any()):
-        return solve(goal.program(record.pool.margins), tol=LP_TOL).raise_if_failed().w
-    return w if how == "program" else _normalized(w, goal)
+    # Zero weights do not lie in the simplex: there was no step, or no step with an improvement.
+    if kind == "lp" or (objective.nonnegative_weights and not w.any()):
+        return solve(objective.program(record.pool.margins), tol=LP_TOL).raise_if_failed().w
+    return w if kind == "program" else _normalized(w, objective)

@@ -30,9 +30,9 @@ class OracleBounds(ImmutableArrays):
     smallest_edge
         The smallest edge of all answers, g_t in the papers; 1 before the first answer.
     smallest_target
-        The smallest F0(d) + u . d, where F0 is F without the term that smooths it. Hypotheses with such edges reach at
-        least this value, the soft margin if F0 has no terms. If the oracle preferred another answer to the best one,
-        the best edge counts.
+        The smallest F0(d) + u . d, where F0 is F without the term that smooths it. The optimum over the class is at
+        least this value, a soft margin if F0 is an indicator. If the oracle preferred another column to the one with
+        the largest edge, the largest edge counts.
     smallest_value
         The smallest u . d + F(d), M_t in the papers, with the same rule.
     smallest_primal
@@ -58,14 +58,14 @@ class OracleBounds(ImmutableArrays):
     upper: float = math.inf
     d: Float[Array, " N"] | None = None
 
-    def after_answer(self, edge: float, reach: float, F0_of_d: float, F_of_d: float) -> OracleBounds:
-        """Return the bounds after an answer with this edge, if the best known edge is `reach`."""
+    def after_answer(self, edge: float, best_edge: float, F0_of_d: float, F_of_d: float) -> OracleBounds:
+        """Return the bounds after an answer with an edge, where `best_edge` is the largest known edge of the class."""
         return replace(
             self,
             edge=edge,
             smallest_edge=min(self.smallest_edge, edge),
-            smallest_target=min(self.smallest_target, reach + F0_of_d),
-            smallest_value=min(self.smallest_value, reach + F_of_d),
+            smallest_target=min(self.smallest_target, best_edge + F0_of_d),
+            smallest_value=min(self.smallest_value, best_edge + F_of_d),
         )
 
     @property
@@ -74,12 +74,12 @@ class OracleBounds(ImmutableArrays):
         return self.smallest_primal if math.isfinite(self.smallest_primal) else math.nan
 
     def with_upper(self, upper: float, d: Float[Array, " N"]) -> OracleBounds:
-        """Return the bounds with the bound of the class that a distribution proves, if it is better."""
+        """Return the bounds with the upper bound that a distribution proves, if it is smaller."""
         return replace(self, upper=upper, d=d) if upper < self.upper else self
 
 
 PAST = "A"
-"""Name, in the memory of AdaBoost_REG, of the sum of b w for each example: step times weight of a copy of it."""
+"""The key, in the memory of AdaBoost_REG, of the sums of b w: step times the weight of a copy of each example."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,16 +107,16 @@ class State(ImmutableArrays):
     start
         The point where the next solve may start.
     backend
-        The backend that computed the weights; "" if they are not those of a program.
+        The backend that computed the weights; "" if they do not solve a program.
     stuck
         The reason why no further update is possible; "" if one is possible.
     repeated
         The number of rounds in a row without a new hypothesis.
     still
-        The number of these rounds in a row that did not raise D either.
+        The number of these consecutive rounds that did not increase D either.
     solved_edge
-        The smallest edge when the weights were computed. Programs may depend on it, and the oracle may have answered
-        since then.
+        The smallest edge when the weights were computed. Programs may depend on this edge, and the oracle may have
+        answered since then.
     active
         The numbers of the hypotheses in the program, shape (k,); None for all. `start` belongs to these hypotheses.
     memory
@@ -146,7 +146,7 @@ class State(ImmutableArrays):
         return float(abs(self.w).sum())
 
     def padded_weights(self, t: int) -> Float[Array, " t"]:
-        """Return the weights of t hypotheses, 0 for hypotheses that came since."""
+        """Return the weights of t hypotheses, 0 for new hypotheses."""
         return np.concatenate([self.w, np.zeros(t - len(self.w))])
 
     @property
@@ -155,18 +155,18 @@ class State(ImmutableArrays):
         return replace(self, bounds=replace(self.bounds, smallest_edge=self.solved_edge))
 
     def progress(self, problem: Problem, u: Float[Array, " N"]) -> Progress:
-        """Return the progress from which a formulation sets its parameters; u are the newest hypothesis's margins."""
+        """Return the progress from which a formulation sets its parameters; u are the newest margins."""
         return Progress(
             self.round, self.bounds.smallest_edge, problem.epsilon, problem.examples, self.weight_sum, self.m, u
         )
 
-    def with_soft_margin(self, goal: SoftMarginObjective | None, collected: ColumnPool) -> State:
+    def with_soft_margin(self, objective: SoftMarginObjective | None, pool: ColumnPool) -> State:
         """Return the state with its soft margin."""
-        if goal is None:
+        if objective is None:
             return self
         m, total = self.m, self.weight_sum
-        if total > 0.0 and goal.nonnegative_weights and float(self.w.min()) < 0.0:
-            # A program as printed may leave the simplex; what counts are weights that lie in it.
-            w = goal.G.project(self.w)
-            m, total = (m, 0.0) if w is None else (collected.margins.margins(w), 1.0)
-        return replace(self, soft_margin=goal.soft_margin(m, total))
+        if total > 0.0 and objective.nonnegative_weights and float(self.w.min()) < 0.0:
+            # The program as printed may leave the simplex, but the soft margin is about weights in the simplex.
+            w = objective.G.project(self.w)
+            m, total = (m, 0.0) if w is None else (pool.margins.margins(w), 1.0)
+        return replace(self, soft_margin=objective.soft_margin(m, total))

@@ -44,7 +44,8 @@ class Row:
     zero_share
         The share of the examples with f(x) = 0, counted with multiplicity; of the test examples if there are any.
     test_error
-        The share of the test examples with a wrong prediction, with the zeros as the run decides them; nan without test examples.
+        The share of the test examples with a wrong prediction, with zeros as the run predicts them; nan without
+        test examples.
     oracle_seconds, update_seconds, seconds
         The times of the oracle and of the update, and the time since the start, in seconds.
     backend
