@@ -1,4 +1,4 @@
-"""Column generation: `boost` grows a program until a stopping rule holds, and a `Run` proves how good the result is."""
+"""Column generation: `boost` adds columns until a stopping rule holds, and a `Run` certifies the result."""
 
 from boostopt.boosting import boosters as boosters
 from boostopt.boosting.api import boost

@@ -143,14 +143,14 @@ def boost(
 
 
 def select_examples(
-    page: Formulation[Any], oracle: Oracle, d0: npt.ArrayLike | None, parameters: Mapping[str, Any]
+    formulation: Formulation[Any], oracle: Oracle, d0: npt.ArrayLike | None, parameters: Mapping[str, Any]
 ) -> tuple[npt.ArrayLike | None, dict[str, Any]]:
     """Return the reference distribution and the parameters of a formulation for the examples of an oracle that count.
 
     Arrays with one value for each row of the oracle lose the values of the rows with multiplicity 0.
     """
     values = dict(parameters)
-    for name in page.example_parameters & {name for name, value in values.items() if value is not None}:
+    for name in formulation.example_parameters & {name for name, value in values.items() if value is not None}:
         values[name] = oracle.select_examples(check_array(name, values[name]))
     return None if d0 is None else oracle.select_examples(check_array("d0", d0)), values
 

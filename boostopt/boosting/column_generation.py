@@ -309,13 +309,13 @@ class ColumnGeneration:
         return replace(bounds, primal=F_of_d + largest) if primal else bounds
 
     def _largest_pool_edge(self, pool: ColumnPool, d: Float[Array, " N"]) -> float:
-        """Return G of the hypotheses collected, mostly their largest edge; -1 without any."""
+        """Return G of the pool, usually its largest edge; -1 for an empty pool."""
         return float(self.problem.edge_function.value(pool.margins.edges(d))) if pool.t else -1.0
 
     def _rule_message(self, view: RuleContext) -> str:
-        """Return the words of the first rule that holds, "" if none does."""
-        if broken := self._guarantee_violation(view):
-            return broken
+        """Return the message of the first rule that holds; "" if no rule holds."""
+        if violation := self._guarantee_violation(view):
+            return violation
         for rule in self.rules:
             with writes_named(f"the rule {rule.name!r}"):
                 if rule.holds(view):
@@ -323,7 +323,7 @@ class ColumnGeneration:
         return ""
 
     def _guarantee_violation(self, view: RuleContext) -> str:
-        """Return that the guarantee is broken, on which rules rely; "" if it is not."""
+        """Return the reason of a run whose guarantee is broken, because rules rely on it; "" if it holds."""
         smallest, guarantee = view.state.bounds.smallest_edge, view.guarantee
         if guarantee is None or smallest >= guarantee - GUARANTEE_TOL:
             return ""

@@ -22,8 +22,8 @@ def resolve_formulation(formulation: object) -> Formulation[Any]:
     return get_formulation(formulation, PAGES)
 
 
-def booster_hint(page: Formulation[Any]) -> str:
+def booster_hint(formulation: Formulation[Any]) -> str:
     """Return advice to run a formulation that states one update by the booster of its name; "" without a booster."""
-    if page.name not in PAGES:
+    if formulation.name not in PAGES:
         return ""
-    return f' Run the algorithm by its name: boost("{page.name}", oracle, ...).'
+    return f' Run the algorithm by its name: boost("{formulation.name}", oracle, ...).'

@@ -182,10 +182,10 @@ class Reweighting(Update):
     def _finish_on_perfect_hypothesis(self, context: UpdateContext, min_margin: float) -> State:
         """Return the last state of a run whose newest hypothesis is correct on all examples."""
         w = unit_weight(context.pool.t, context.newest)
-        stuck = f"{REASON_PERFECT_HYPOTHESIS} has a margin of {min_margin:.6g} on every example"
+        end_reason = f"{REASON_PERFECT_HYPOTHESIS} has a margin of {min_margin:.6g} on every example"
         return replace(
             self._state_at(context, w, np.asarray(context.newest_margins, dtype=np.float64), context.state.d),
-            stuck=stuck,
+            stuck=end_reason,
         )
 
     def _state_at(

@@ -135,8 +135,10 @@ class BrownBoostUpdate(Reweighting):
         alpha, tau = solution
         remaining = s - tau
         state = self.went(context, alpha, lambda r: -((r + remaining) ** 2) / self.time)
-        stuck = "" if remaining > 0.0 else f"{REASON_TIME_UP}: the training error is at most kappa = {self.kappa:.6g}"
-        return replace(state, memory={**state.memory, REMAINING_TIME: remaining}, stuck=stuck)
+        end_reason = (
+            "" if remaining > 0.0 else f"{REASON_TIME_UP}: the training error is at most kappa = {self.kappa:.6g}"
+        )
+        return replace(state, memory={**state.memory, REMAINING_TIME: remaining}, stuck=end_reason)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from boostopt.errors import OptionError
 from boostopt.oracles.base import Oracle
 
 
-def run_of(page: Booster, oracle: Oracle, parameters: Mapping[str, Any], options: Mapping[str, Any]) -> Run:
+def run_of(booster: Booster, oracle: Oracle, parameters: Mapping[str, Any], options: Mapping[str, Any]) -> Run:
     """Run a booster with its parameters and options.
 
     Raises
@@ -22,7 +22,7 @@ def run_of(page: Booster, oracle: Oracle, parameters: Mapping[str, Any], options
     """
     for name in options.keys() & {*parameters, "formulation", "oracle"}:
         raise OptionError(
-            f"the function of {page.name} already has its formulation and its parameters; got {name}. Leave it out, or "
-            f'call boost("{page.name.lower()}", oracle, ...).'
+            f"the function of {booster.name} already has its formulation and its parameters; got {name}. Leave it "
+            f'out, or call boost("{booster.name.lower()}", oracle, ...).'
         )
-    return boost(page, oracle, **parameters, **options)
+    return boost(booster, oracle, **parameters, **options)

@@ -132,11 +132,11 @@ class History:
 
     def arrays(self) -> dict[str, Any]:
         """Return the rounds as a few long arrays, for files; `from_arrays` restores them."""
-        d = [stored.d for stored in self.rounds if stored.d is not None]
+        d = [entry.d for entry in self.rounds if entry.d is not None]
         return {
-            "t": np.array([stored.t for stored in self.rounds], dtype=np.int64),
-            "smallest_edge": np.array([stored.smallest_edge for stored in self.rounds], dtype=np.float64),
-            "w": _concatenate([stored.w for stored in self.rounds]),
+            "t": np.array([entry.t for entry in self.rounds], dtype=np.int64),
+            "smallest_edge": np.array([entry.smallest_edge for entry in self.rounds], dtype=np.float64),
+            "w": _concatenate([entry.w for entry in self.rounds]),
             "d": _concatenate(d) if d else None,
         }
 
@@ -152,14 +152,11 @@ class History:
         w = _check_csr(arrays["w"])
         d = [None] * len(w) if arrays["d"] is None else _check_csr(arrays["d"])
         columns = arrays["t"].tolist(), w, d, arrays["smallest_edge"].tolist()
-        rounds = [StoredRound(*stored) for stored in zip(*columns, strict=True)]
-        for stored in rounds:
-            numbers = type(stored.t) is int and isinstance(stored.smallest_edge, float)
+        rounds = [StoredRound(*entry) for entry in zip(*columns, strict=True)]
+        for entry in rounds:
+            numbers = type(entry.t) is int and isinstance(entry.smallest_edge, float)
             if not (
-                numbers
-                and 1 <= stored.t <= t
-                and stored.w.size == stored.t
-                and (stored.d is None or stored.d.size == N)
+                numbers and 1 <= entry.t <= t and entry.w.size == entry.t and (entry.d is None or entry.d.size == N)
             ):
                 raise ValueError("a round has weights of a wrong size")
         if not isinstance(wanted, bool) or (rounds and not wanted):
@@ -177,17 +174,17 @@ class History:
         k = check_integer("k", k, None, f"the number of a round, 1 to {last}")
         if not 1 <= k <= last:
             raise OptionError(f"k must be the number of a round, 1 to {last}; got {k}. Pass one of them.")
-        stored = self.rounds[k - 1]
-        w = stored.w.full
-        U = pool.margins.take_columns(np.arange(stored.t))
+        entry = self.rounds[k - 1]
+        w = entry.w.full
+        U = pool.margins.take_columns(np.arange(entry.t))
         m = U.margins(w)
-        d = problem.conjugate_at_margins(m).d if stored.d is None else stored.d.full
-        state = State(k, w, m, d, math.nan, math.nan, OracleBounds(smallest_edge=stored.smallest_edge))
+        d = problem.conjugate_at_margins(m).d if entry.d is None else entry.d.full
+        state = State(k, w, m, d, math.nan, math.nan, OracleBounds(smallest_edge=entry.smallest_edge))
         if problem.is_additive and problem.objective is not None:
             program = problem.objective.program(U)
         else:
-            program = problem.program(U, state.progress(problem, U.column(stored.t - 1)))
-        return Round(k, w, d, program, pool.hypotheses[: stored.t])
+            program = problem.program(U, state.progress(problem, U.column(entry.t - 1)))
+        return Round(k, w, d, program, pool.hypotheses[: entry.t])
 
 
 def _concatenate(vectors: Sequence[Sparse]) -> dict[str, Array]:

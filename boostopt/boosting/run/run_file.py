@@ -264,9 +264,9 @@ def _run_to_json(record: RunData) -> dict[str, Any]:
     }
 
 
-def formulation_to_json(page: Formulation[Any], digest: str) -> dict[str, str] | None:
+def formulation_to_json(formulation: Formulation[Any], digest: str) -> dict[str, str] | None:
     """Return the name and the digest of the formulation file of a user; None if there is no file."""
-    return None if page.stated_in is None else {"file": Path(page.stated_in).name, "digest": digest}
+    return None if formulation.stated_in is None else {"file": Path(formulation.stated_in).name, "digest": digest}
 
 
 def formulation_from_json(about: Mapping[str, Any], formulation: Any) -> tuple[Formulation[Any], str]:
@@ -283,12 +283,12 @@ def formulation_from_json(about: Mapping[str, Any], formulation: Any) -> tuple[F
     return page, digest
 
 
-def warn_of_change(page: Formulation[Any], digest: str) -> None:
+def warn_of_change(formulation: Formulation[Any], digest: str) -> None:
     """Warn if the formulation file of a run has changed since the run."""
-    if digest and page.stated_in and text_digest(page.stated_in) != digest:
+    if digest and formulation.stated_in and text_digest(formulation.stated_in) != digest:
         warnings.warn(
-            f"{Path(page.stated_in).name} has changed since this run was made. New results use the present file, but "
-            "the upper end over the class is the recorded one. Call Run.verify_class to prove it again.",
+            f"{Path(formulation.stated_in).name} has changed since this run was made. New results use the present "
+            "file, but the upper end over the class is the recorded one. Call Run.verify_class to prove it again.",
             stacklevel=3,
         )
 

@@ -43,8 +43,10 @@ class StepSizeUpdate(CorrectiveUpdate):
 
     def combined(self, context: UpdateContext) -> State:
         alpha = self.step_size(context)
-        stuck = "no step raises the program: the newest hypothesis is no better than the mixture" if alpha == 0 else ""
-        return replace(self.state_at(context, *context.combined(alpha)), stuck=stuck)
+        end_reason = (
+            "no step raises the program: the newest hypothesis is no better than the mixture" if alpha == 0 else ""
+        )
+        return replace(self.state_at(context, *context.combined(alpha)), stuck=end_reason)
 
     @abstractmethod
     def step_size(self, context: UpdateContext) -> float:

@@ -19,22 +19,22 @@ class EntropyProjection(Update):
     """A step lambda_q <- lambda_q + alpha that gives the newest hypothesis the edge rho of the formulation."""
 
     def __call__(self, context: UpdateContext) -> State:
-        page, p = (
+        formulation, p = (
             self.problem.formulation,
             self.problem.parameters(context.state.progress(self.problem, context.newest_margins)),
         )
-        target, F = page.edge_function(p), self.problem.F
+        target, F = formulation.edge_function(p), self.problem.F
         if not (isinstance(target, FixedEdges) and isinstance(F, RelativeEntropy)):
             raise ProblemError(
-                f'a page whose update is "projection" must have fixed edges and a relative entropy; {page.name} has '
-                f"{type(target).__name__} and {type(F).__name__}. Correct the page."
+                f'a formulation whose update is "projection" must have fixed edges and a relative entropy; '
+                f"{formulation.name} has {type(target).__name__} and {type(F).__name__}. Correct the formulation."
             )
         state, support = context.state, self.problem.examples.d0 > 0
         low, high = float(context.newest_margins[support].min()), float(context.newest_margins[support].max())
         if low >= target.rho and low > 0.0:
             is_best = low >= state.soft_margin
-            return self._finish_on_perfect_hypothesis(context, low, is_best and page.keeps_faultless(p))
-        excess = page.least_excess(p)
+            return self._finish_on_perfect_hypothesis(context, low, is_best and formulation.keeps_faultless(p))
+        excess = formulation.least_excess(p)
         if excess > 0.0 and state.bounds.edge <= target.rho + excess:
             margin_clause = f"by more than {excess:.6g}, but {state.bounds.edge:.6g}"
             return replace(
@@ -68,5 +68,5 @@ class EntropyProjection(Update):
             reason = f"the newest hypothesis has a margin of {low:.6g} on every example, so it is left out"
             return replace(context.state, stuck=reason)
         end = self.state_at(context, unit_weight(context.pool.t, context.newest), context.newest_margins)
-        stuck = f"the newest hypothesis alone has a margin of {low:.6g} on every example"
-        return replace(end, stuck=stuck if keeps else f"{stuck}; it is the first one, and is not left out")
+        end_reason = f"the newest hypothesis alone has a margin of {low:.6g} on every example"
+        return replace(end, stuck=end_reason if keeps else f"{end_reason}; it is the first one, and is not left out")
