@@ -1,4 +1,4 @@
-"""The two bounds of a certificate are numbers or infinite: nan passes every comparison that looks for a mistake."""
+"""Checks of the bounds of a certificate for nan, which passes every comparison that looks for a mistake."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from boostopt.errors import ProblemError
 
 
 def as_bound(value: float, unknown: float) -> float:
-    """Return a number that was computed as a bound; `unknown`, an infinite one, where it is nan, which says nothing."""
+    """Return a computed bound as a float; if the bound is nan, return `unknown`, an infinite bound."""
     return unknown if math.isnan(value) else float(value)
 
 
 def check_bounds(lower: float, upper: float, *further: float) -> None:
-    """Refuse bounds that are no numbers.
+    """Raise for bounds that are nan.
 
     Raises
     ------
     ProblemError
-        One of them is nan.
+        A bound is nan.
     """
     if any(math.isnan(number) for number in (lower, upper, *further)):
         numbers = ", ".join(repr(float(number)) for number in (lower, upper, *further))

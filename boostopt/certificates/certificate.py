@@ -27,7 +27,7 @@ from boostopt.certificates.bound_checks import check_bounds
 from boostopt.certificates.file_writers import save_certificate
 
 WIDE_GAP = 1e-8
-"""Scaled gap above which the share of rounding is told."""
+"""The scaled gap above which a report names the share of rounding."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ class KKT:
     residuals
         One non-negative number for each condition. The residuals of the constraints on d and on w are those of the raw
         arrays. The sums of the example gaps (d is optimal for w) and of the hypothesis gaps (w is optimal for d) are
-        those of the raw pair made feasible. inf for a part that was missing or not finite.
+        those of the pair
+        after feasibility restoration. inf for a part that was missing or not finite.
     """
 
     residuals: Mapping[str, float]
@@ -61,15 +62,15 @@ class Certificate(ImmutableArrays):
     Attributes
     ----------
     lower, upper
-        The ends of the interval: the dual value of w and the primal value of d, widened by `slack`; lower <= upper.
+        The bounds of the interval: the dual value of w and the primal value of d, widened by `slack`; lower <= upper.
     slack
-        A bound on the rounding error of either end that is finite.
+        A bound on the rounding error of either finite bound.
     d, w
         The feasible pair: d of shape (N,), w of shape (t,). If `upper` is inf, no d with feasible edges was found near
         the answer; then d lies in the domain of F only.
     d_is
-        The source of d: "d(w)", where the supremum in F*(-Uw) is attained; "repaired", the given d made feasible; or
-        "start", the minimizer of F, if no d was given or it had no finite positive number.
+        The source of d: "d(w)", where the supremum in F*(-Uw) is attained; "repaired", d after
+        feasibility restoration; or "start", the minimizer of F, if no d was given or it had no finite positive number.
     example_gaps, hypothesis_gaps
         The non-negative terms of the gap, shapes (N,) and (t,). They show which examples and hypotheses cause the gap.
     multipliers
@@ -80,12 +81,12 @@ class Certificate(ImmutableArrays):
         C_Delta / eta, the largest value of the regularizer.
     excess
         A positive number if the program is infeasible, otherwise 0. For every d in the domain of F, <d, U w> exceeds
-        the largest value in the domain of G by at least this number. The optimum and both ends are then inf.
+        the largest value in the domain of G by at least this number. The optimum and both bounds are then inf.
 
     Raises
     ------
     ProblemError
-        An end, the slack or the excess is nan: an end that is not known is infinite.
+        A bound, the slack or the excess is nan: an unknown bound is infinite.
     """
 
     lower: float
@@ -112,25 +113,25 @@ class Certificate(ImmutableArrays):
 
     @cached_property
     def gap(self) -> float:
-        """The width of the interval, from the terms of the gap and the slack of both ends; never negative.
+        """The upper bound minus the lower bound, from its terms and the slack of both bounds; never negative.
 
-        The width is 0 for a proof of infeasibility, and inf if one end is infinite.
+        The gap is 0 for a proof of infeasibility, and inf if one bound is infinite.
         """
         if self.infeasible:
             return 0.0
         if not np.isfinite([self.lower, self.upper]).all():
             return np.inf
-        # A repaired d may be worth a little more than its terms say. A term that is no number says nothing.
+        # A restored d may have a slightly larger value than its terms. A term that is nan is ignored.
         return float(np.fmax(self.gap_terms, self.upper - self.lower))
 
     @property
     def gap_terms(self) -> float:
-        """The sum of the terms of the gap and of the slack of both ends."""
+        """The sum of the terms of the gap and of the slack of both bounds."""
         return float(self.example_gaps.sum() + self.hypothesis_gaps.sum()) + 2.0 * self.slack
 
     @property
     def mostly_rounding(self) -> bool:
-        """Whether the slack of both ends is more than half of a gap that is wide: above `WIDE_GAP` times the scale."""
+        """Whether the slack of both bounds is more than half of a gap above `WIDE_GAP` times the scale."""
         return WIDE_GAP * self.scale < self.gap < 4.0 * self.slack
 
     def __repr__(self) -> str:
@@ -170,12 +171,15 @@ class Certificate(ImmutableArrays):
     def _repr_html_(self) -> str:
         if self.infeasible:
             return html_table("Certificate", [("optimum", "infeasible"), ("proved by an excess of", self.excess)])
-        blamed = int(self.example_gaps.argmax()), int(self.hypothesis_gaps.argmax())
+        largest_terms = int(self.example_gaps.argmax()), int(self.hypothesis_gaps.argmax())
         rows = [
             ("the optimum lies in", format_interval(self.lower, self.upper)),
             ("gap", f"{self.gap:.2e}"),
-            ("of it from examples", f"{float(self.example_gaps.sum()):.2e}, most from example {blamed[0]}"),
-            ("of it from hypotheses", f"{float(self.hypothesis_gaps.sum()):.2e}, most from hypothesis {blamed[1]}"),
+            ("of it from examples", f"{float(self.example_gaps.sum()):.2e}, most from example {largest_terms[0]}"),
+            (
+                "of it from hypotheses",
+                f"{float(self.hypothesis_gaps.sum()):.2e}, most from hypothesis {largest_terms[1]}",
+            ),
             ("of it rounding", f"{2.0 * self.slack:.2e}"),
             ("upper end proved by", self.d_is),
             *((f"violates {name} by", residual) for name, residual in self.kkt.residuals.items()),
@@ -202,6 +206,6 @@ class Certificate(ImmutableArrays):
         """Whether the optimum can have this value."""
         return self.lower <= value <= self.upper
 
-    def overlaps(self, other: Certificate) -> bool:
+    def overlaps(self, certificate: Certificate) -> bool:
         """Whether both intervals can hold for the same program; if not, boostopt has a bug."""
-        return self.lower <= other.upper and other.lower <= self.upper
+        return self.lower <= certificate.upper and certificate.lower <= self.upper

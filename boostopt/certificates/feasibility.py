@@ -1,12 +1,19 @@
-"""Example weights whose edges lie in the domain of an edge function: e <= gamma, e = rho, e_u = e_v.
+"""Feasibility restoration: example weights d whose edges Uᵀd lie in the domain of the edge function G.
 
-A solver's d satisfies such conditions to its tolerance only, and no projection onto the domain of F keeps the edges.
-The weights are moved within the room that F's domain leaves, by weighted least squares on the conditions that fail: one
-Newton step of the projection, a few times. Inequalities are then satisfied with rounding to spare. An equation cannot
-be in floating point: an exactly feasible point is known to be near, and what F may be larger there is accounted for.
-Where a bound is the largest or smallest value that an edge can have at all, every feasible point lies on a face, on the
-examples that attain that value; moves come near it and never arrive, so the face is taken at once. Where no move helps,
-because the feasible points have no interior, the given weights are tried as they are, without rounding.
+The domain of G is a polyhedron lower <= A e <= upper in the edges e, for example e <= gamma, e = rho or e_1 = e_2. The
+weights that a solver returns satisfy these constraints up to the tolerance of the solver. A certificate needs weights
+that satisfy them, because outside the domain G is infinite.
+
+`restore_feasibility` moves the weights in weighted least-squares steps on the violated constraints. Each step is a
+Newton step of a projection. The weights of the least-squares problem are the distances to the boundary of the domain of
+F, so that a step approaches the boundary and does not cross it. Three cases need more than such steps:
+
+- Equations cannot be satisfied exactly in floating point. The module proves that an exactly feasible point exists near
+  d, and bounds the increase of F + G from d to that point. This bound is the cost of d.
+- If a bound is the largest or the smallest value that an edge can have, all feasible weights lie on a face of the
+  simplex: on the examples that attain this value. Steps approach the face but do not reach it, so that d is projected
+  onto the face at once.
+- If the feasible set has no interior, no step helps. The weights are then tested as they are, in exact arithmetic.
 """
 
 from __future__ import annotations
@@ -16,331 +23,397 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import WEIGHT_SUM_TOL
 from boostopt.rows.margin_matrix import Margins
 
 MAX_STEPS = 40
-"""Least-squares steps before the search is given up."""
+"""Maximum number of least-squares steps."""
 
 MAX_STEP_FRACTION = 0.9
-"""Share of its room that a weight may move in one step: the boundary is approached, never crossed."""
+"""Largest change of a weight in one step, as a fraction of its distance to the boundary."""
 
 MAX_STALLED_STEPS = 12
-"""Steps without progress by a tenth after which the search is given up."""
+"""The search ends after this many steps in a row without progress (see `REQUIRED_DECREASE`)."""
+
+REQUIRED_DECREASE = 0.1
+"""Relative decrease of the largest violation that counts as progress."""
 
 MAX_CONSTRAINTS = 200
-"""Conditions looked at in one step, the most violated ones where more fail."""
+"""Maximum number of constraints in one least-squares problem; the most violated ones are used."""
 
 MAX_ACTIVE_SET_UPDATES = 20
-"""Rounds in which it is settled which weights are lowered."""
+"""Maximum number of updates of the set of weights that `_decreased_weights` decreases."""
 
 MARGIN_IN_ROUNDING_ERRORS = 4.0
-"""By how many rounding errors the inequalities are to be satisfied."""
+"""Safety margin of the inequalities, in rounding errors of an edge."""
+
+LSTSQ_CUTOFF = 1e-14
+"""Relative cutoff of singular values in the least-squares problems."""
+
+DEKKER_FACTOR = 2.0**27 + 1.0
+"""Factor that splits a double into two halves of 26 bits [Dekker 1971]."""
+
+SMALLEST_EXACT_PRODUCT = 1e-250
+"""Smallest product whose four partial products cannot underflow."""
 
 
 def edge_rounding_error(U: Margins, mass: float) -> float:
-    """Bound the rounding error of one edge of weights whose absolute values sum to `mass`."""
+    """Bound the rounding error of one edge, for weights with 1-norm `mass`."""
     return (U.summation_length + 10) * float(np.finfo(np.float64).eps) * mass
+
+
+def is_in_domain(F: Regularizer, d: Float[Array, " N"], residuals: Mapping[str, float]) -> bool:
+    """Return whether d satisfies all constraints of the domain of F exactly, given its residuals.
+
+    On the simplex, the residual of the sum is not enough: the exact sum of the weights must be 1.
+    """
+    return not any(residuals.values()) and (not F.on_simplex or math.fsum([*d.tolist(), -1.0]) == 0.0)
+
+
+def is_exactly_feasible(U: Margins, F: Regularizer, domain: Polyhedron, d: Float[Array, " N"]) -> bool:
+    """Return whether d lies in the domain of F and its edges in the domain of G, in exact arithmetic.
+
+    Only the constraints within a rounding error of their bounds are summed exactly. Each product of a weight and a
+    margin is the sum of four exact partial products. `math.fsum` rounds the sum once, so that its sign is exact.
+    """
+    if domain.A is not None or not is_in_domain(F, d, F.residuals(d)):
+        return False
+    edges, rounding = U.edges(d), edge_rounding_error(U, float(np.abs(d).sum()))
+    if ((edges > domain.high + rounding) | (edges < domain.low - rounding)).any():
+        return False
+    d_halves = _split(d)
+    for q in np.flatnonzero((edges > domain.high - rounding) | (edges < domain.low + rounding)):
+        column = U.column(int(q))
+        products = np.abs(d * column)
+        if ((products < SMALLEST_EXACT_PRODUCT) & (d != 0.0) & (column != 0.0)).any():
+            return False
+        terms = np.concatenate([x * y for x in d_halves for y in _split(column)]).tolist()
+        if math.fsum([*terms, -domain.high[q]]) > 0.0 or math.fsum([*terms, -domain.low[q]]) < 0.0:
+            return False
+    return True
 
 
 def restore_feasibility(
     U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"]
 ) -> tuple[Float[Array, " N"], float]:
-    """Return (d', cost): weights near d, a point of F's domain, with edges in the domain of G.
+    """Move weights until their edges lie in the domain of G.
 
-    There is an exactly feasible point at which F + G is at most its value at d' plus cost; cost is 0 where d' is one
-    itself, and inf where none was found.
+    Parameters
+    ----------
+    U, F, G
+        The program.
+    d
+        Weights in the domain of F, shape (N,).
+
+    Returns
+    -------
+    The restored weights, which lie in the domain of F, and their cost. Some exactly feasible point has a value of F + G
+    of at most the value at the restored weights plus the cost. The cost is 0 if the restored weights are exactly
+    feasible, and inf if the search failed.
     """
-    allowed = G.domain(U.t)
-    if allowed is None:
+    domain = G.domain(U.t)
+    if domain is None:
         return d, 0.0
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite in the end is no answer
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the result is checked to be finite
         try:
-            met, cost = _Restoration(U, F, G, allowed).run(d)
+            restored, cost = _Restoration(U, F, G, domain).run(d)
         except np.linalg.LinAlgError:
-            met, cost = d, np.inf
-    if np.isfinite(cost) and np.isfinite(met).all():
-        return met, cost
-    nothing = np.zeros(U.N)
-    # Weights that need not sum to 1 may all be 0: the worst of answers, and better than none.
-    if not F.on_simplex and (allowed.low <= 0).all() and (allowed.high >= 0).all() and not F.project(nothing).any():
-        return nothing, 0.0
-    return d, 0.0 if is_exactly_feasible(U, F, allowed, d) else np.inf
-
-
-DEKKER_FACTOR = 134217729.0
-"""2^27 + 1: a product with it separates the upper from the lower 26 bits of a number [Dekker 1971]."""
-
-SMALLEST_EXACT_PRODUCT = 1e-250
-"""Products below this may have parts that underflow."""
-
-
-def is_in_domain(F: Regularizer, d: Float[Array, " N"], residuals: Mapping[str, float]) -> bool:
-    """Whether d is in the domain of F as it is, by its residuals; on the simplex its exact sum must be 1."""
-    return not any(residuals.values()) and (not F.on_simplex or math.fsum([*d.tolist(), -1.0]) == 0.0)
-
-
-def _split(x: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-    """Return numbers of 26 bits that sum to x."""
-    high = DEKKER_FACTOR * x - (DEKKER_FACTOR * x - x)
-    return high, x - high
-
-
-def is_exactly_feasible(U: Margins, F: Regularizer, allowed: Polyhedron, d: Float[Array, " N"]) -> bool:
-    """Whether d is in the domain of F, and its edges in the polyhedron, in exact arithmetic.
-
-    Each product is a sum of four exact ones, and `fsum` rounds once: it has the sign of the exact sum.
-    """
-    if allowed.A is not None or not is_in_domain(F, d, F.residuals(d)):
-        return False
-    e, rounding = U.edges(d), edge_rounding_error(U, float(np.abs(d).sum()))
-    if ((e > allowed.high + rounding) | (e < allowed.low - rounding)).any():
-        return False
-    parts = _split(d)
-    for k in np.flatnonzero((e > allowed.high - rounding) | (e < allowed.low + rounding)):
-        column = U.column(int(k))
-        products = np.abs(d * column)
-        if ((products < SMALLEST_EXACT_PRODUCT) & (d != 0.0) & (column != 0.0)).any():
-            return False
-        terms = np.concatenate([ours * theirs for ours in parts for theirs in _split(column)])
-        parts_of_edge = terms.tolist()
-        if math.fsum([*parts_of_edge, -allowed.high[k]]) > 0.0 or math.fsum([*parts_of_edge, -allowed.low[k]]) < 0.0:
-            return False
-    return True
+            restored, cost = d, np.inf
+    if np.isfinite(cost) and np.isfinite(restored).all():
+        return restored, cost
+    # Without the simplex, zero weights may be feasible. They give a poor bound, but a finite one.
+    zero = np.zeros(U.N)
+    zero_edges_allowed = (domain.low <= 0).all() and (domain.high >= 0).all()
+    if not F.on_simplex and zero_edges_allowed and not F.project(zero).any():
+        return zero, 0.0
+    return d, 0.0 if is_exactly_feasible(U, F, domain, d) else np.inf
 
 
 class _Restoration:
-    """Weighted least squares on the conditions that fail."""
+    """The search for feasible weights, for one program.
 
-    def __init__(self, U: Margins, F: Regularizer, G: EdgeFunction, allowed: Polyhedron) -> None:
-        self.U, self.F, self.G, self.allowed = U, F, G, allowed
-        self.A = allowed.A
-        self.equation = allowed.low == allowed.high
-        self.rounding = edge_rounding_error(U, 1.0) * (np.ones(U.t) if self.A is None else np.abs(self.A).sum(axis=1))
-        self.low, self.high = allowed.low.copy(), allowed.high.copy()
-        # An equation is summed term by term, bound subtracted: what does not contribute has no rounding error either.
-        bounds = allowed.high[self.equation] if F.on_simplex else np.zeros(int(self.equation.sum()))
-        self.equation_columns = (
-            np.column_stack([np.zeros((U.N, 0)), *(self._column(int(k)) for k in np.flatnonzero(self.equation))])
-            - bounds
-        )
-        self.equation_rhs = np.zeros(len(bounds)) if F.on_simplex else allowed.high[self.equation]
-        self.satisfied_on_face = np.zeros(len(self.low), dtype=bool)
-        # Of weights that are negative an edge is no mean of its terms.
+    Attributes
+    ----------
+    lower, upper
+        The bounds of the constraints, shape (k,); infinite for constraints that were found to be redundant.
+    is_equation
+        The constraints that are equations, as a mask of shape (k,).
+    rounding
+        The rounding error of each constraint for weights with 1-norm 1, shape (k,).
+    equation_columns, equation_rhs
+        The equations as equation_columnsᵀ d = equation_rhs. On the simplex, the right-hand side is subtracted from the
+        coefficients, so that examples that do not contribute have no rounding error either.
+    edges_are_averages
+        Whether each edge is an average of margins, because the weights are non-negative and sum to 1.
+    satisfied_on_face
+        The constraints that hold exactly on the face onto which d was projected, as a mask of shape (k,).
+    redundancy_checked
+        The constraints that have been tested for redundancy, as a mask of shape (k,).
+    """
+
+    def __init__(self, U: Margins, F: Regularizer, G: EdgeFunction, domain: Polyhedron) -> None:
+        self.U, self.F, self.G, self.domain = U, F, G, domain
+        self.lower, self.upper = domain.low.copy(), domain.high.copy()
+        self.is_equation = domain.low == domain.high
+        row_norms = np.ones(U.t) if domain.A is None else np.abs(domain.A).sum(axis=1)
+        self.rounding = edge_rounding_error(U, 1.0) * row_norms
+        rhs = domain.high[self.is_equation]
+        columns = np.column_stack([np.zeros((U.N, 0)), *map(self._column, np.flatnonzero(self.is_equation))])
+        self.equation_columns = columns - rhs if F.on_simplex else columns
+        self.equation_rhs = np.zeros(len(rhs)) if F.on_simplex else rhs
         self.edges_are_averages = F.on_simplex and not F.signed
-        self.redundancy_checked = np.zeros(len(self.low), dtype=bool)
+        self.satisfied_on_face = np.zeros(len(self.lower), dtype=bool)
+        self.redundancy_checked = np.zeros(len(self.lower), dtype=bool)
 
     def run(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
-        # Of terms of one sign no mean is 0, though each product may underflow.
-        if (
-            self.edges_are_averages
-            and ((self.equation_columns > 0.0).all(axis=0) | (self.equation_columns < 0.0).all(axis=0)).any()
-        ):
+        """Return the restored weights and their cost, inf if the search failed."""
+        return self._run_on_simplex(d) if self.F.on_simplex else self._run_on_box(d)
+
+    def _run_on_simplex(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
+        """Search from d, and if this fails, from the projection of d onto the faces that the constraints imply."""
+        columns = self.equation_columns
+        # An average of numbers of one sign is not 0, although each product may underflow to 0.
+        if self.edges_are_averages and ((columns > 0.0).all(axis=0) | (columns < 0.0).all(axis=0)).any():
             return d, np.inf
-        if not self.F.on_simplex:
-            # Scaling costs every weight what one edge exceeds: the last roundings are moved or trimmed away instead.
-            d = self._scaled_down(d, self.allowed.high)
-        met, cost = self._search(d)
+        restored, cost = self._search(d)
         if np.isfinite(cost):
-            return met, cost
-        if not self.F.on_simplex:
-            d = self._decreased_weights(d)
-            return self._search(self._scaled_down(d, self.allowed.high, self._safety_margin(d)))
+            return restored, cost
         on_face = self._projected_onto_faces(d) if self.edges_are_averages else d
-        return (met, cost) if np.array_equal(on_face, d) else self._search(on_face)
+        return (restored, cost) if np.array_equal(on_face, d) else self._search(on_face)
+
+    def _run_on_box(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
+        """Search from scaled weights, and if this fails, from weights that were only decreased.
+
+        The first scaling uses no safety margin, because scaling changes every weight for the sake of one edge.
+        """
+        d = self._scaled_down(d)
+        restored, cost = self._search(d)
+        if np.isfinite(cost):
+            return restored, cost
+        d = self._decreased_weights(d)
+        return self._search(self._scaled_down(d, self._safety_margin(d)))
 
     def _search(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
-        """Move d until no condition fails."""
-        used = self.equation & ~self.satisfied_on_face
-        smallest, since = np.inf, 0
+        """Take least-squares steps until no constraint is violated; return the weights and their cost."""
+        included = self.is_equation & ~self.satisfied_on_face
+        smallest_violation, stalled = np.inf, 0
         for _ in range(MAX_STEPS):
             if self.F.on_simplex and abs(float(d.sum()) - 1.0) > WEIGHT_SUM_TOL:
-                d = self.F.project(d)  # a move that loses mass would meet any bound
-            failing = np.abs(self._violations(d)) > self._tolerances(d)
-            failing &= ~self._redundant(failing)
-            if not failing.any():
+                d = self.F.project(d)  # weights with a smaller sum would satisfy any upper bound
+            violated = np.abs(self._violations(d)) > self._tolerances(d)
+            violated &= ~self._redundant(violated)
+            if not violated.any():
                 return d, self._cost(d)
-            excess = self._violations(d)
-            largest = float(np.abs(excess).max())
-            smallest, since = (largest, 0) if largest < 0.9 * smallest else (smallest, since + 1)
-            if since > MAX_STALLED_STEPS:
+            violations = self._violations(d)
+            largest = float(np.abs(violations).max())
+            if largest < (1.0 - REQUIRED_DECREASE) * smallest_violation:
+                smallest_violation, stalled = largest, 0
+            else:
+                stalled += 1
+            if stalled > MAX_STALLED_STEPS:
                 break
-            used |= failing
-            if used.sum() > MAX_CONSTRAINTS:
-                used = np.abs(excess) >= np.partition(np.abs(excess), -MAX_CONSTRAINTS)[-MAX_CONSTRAINTS]
-                used &= np.cumsum(used) <= MAX_CONSTRAINTS
-            moved = self._least_squares_step(d, excess, used)
+            included |= violated
+            if included.sum() > MAX_CONSTRAINTS:
+                included = _largest_entries(np.abs(violations), MAX_CONSTRAINTS)
+            moved = self._least_squares_step(d, violations, included)
             if moved is None:
                 break
             d = moved
         return d, np.inf
 
-    def _safety_margin(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
-        """By how much each inequality is to be satisfied: rounding errors of its value at d."""
-        # Weights that need not sum to 1 may be far smaller than the largest ones that are allowed.
-        mass = self.F.mass if self.F.on_simplex else float(np.abs(d).sum())
-        # Beside equations twice as much: the exactly feasible point has other edges than the one at hand.
-        spare = MARGIN_IN_ROUNDING_ERRORS * (2.0 if self.equation.any() else 1.0)
-        return np.where(self.equation, 0.0, spare * mass * self.rounding)
+    def _least_squares_step(
+        self, d: Float[Array, " N"], violations: Float[Array, " k"], included: Bool[Array, " k"]
+    ) -> Float[Array, " N"] | None:
+        """Return d after one weighted least-squares step on the included constraints, None if no step is possible."""
+        columns = np.column_stack([self._column(k) for k in np.flatnonzero(included)])
+        change = violations[included]
+        if self.F.on_simplex:
+            columns = np.column_stack([columns, np.ones(self.F.N)])
+            change = np.append(change, d.sum() - 1.0)
+        columns, change = _row_scaled(columns, change)
+        room = self.F.room(d)
+        gram = columns.T @ (room[:, np.newaxis] * columns)
+        fractions = columns @ np.linalg.lstsq(gram, change, rcond=LSTSQ_CUTOFF)[0]
+        largest = float(np.abs(fractions).max())
+        if not np.isfinite(largest) or largest == 0.0:
+            return None
+        return d - room * fractions * min(1.0, MAX_STEP_FRACTION / largest)
 
     def _violations(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
-        """By how much each condition is exceeded, negative from below, 0 where it holds."""
-        image, spare = self.allowed.image(self.U.edges(d)), self._safety_margin(d)
-        excess = np.maximum(image + spare - self.high, 0.0) - np.maximum(self.low + spare - image, 0.0)
-        excess[self.equation] = d @ self.equation_columns - self.equation_rhs
-        return np.where(self.satisfied_on_face, 0.0, excess)
-
-    def _redundant(self, failing: np.ndarray) -> np.ndarray:
-        """Mark the inequalities that no distribution violates, though a sum of rounded terms seems to; return them."""
-        for k in np.flatnonzero(failing & ~self.equation & ~self.redundancy_checked) if self.edges_are_averages else ():
-            self.redundancy_checked[k] = True
-            terms = self._column(int(k))
-            if terms.max() <= self.allowed.high[k] and terms.min() >= self.allowed.low[k]:
-                self.low[k], self.high[k] = -np.inf, np.inf
-        return np.isinf(self.high) & np.isinf(self.low)
+        """Return the signed violation of each constraint, including the safety margin; negative below a lower bound."""
+        values, margin = self.domain.image(self.U.edges(d)), self._safety_margin(d)
+        violations = np.maximum(values + margin - self.upper, 0.0) - np.maximum(self.lower + margin - values, 0.0)
+        violations[self.is_equation] = d @ self.equation_columns - self.equation_rhs
+        return np.where(self.satisfied_on_face, 0.0, violations)
 
     def _tolerances(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
-        """By how much a condition may be exceeded: an equation by its rounding error at d."""
-        # A move lands beside its target by less than a rounding error: half of what is spare is left for that.
-        tolerated = 0.5 * self._safety_margin(d)
+        """Return the violation up to which a constraint counts as satisfied.
+
+        An inequality may use half of its safety margin, because a step misses its target by less than a rounding error.
+        An equation may be violated by its rounding error.
+        """
+        tolerances = 0.5 * self._safety_margin(d)
         sizes = np.abs(d) @ np.abs(self.equation_columns) + np.abs(self.equation_rhs)
-        tolerated[self.equation] = edge_rounding_error(self.U, 1.0) * sizes
-        return tolerated
+        tolerances[self.is_equation] = edge_rounding_error(self.U, 1.0) * sizes
+        return tolerances
+
+    def _safety_margin(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
+        """Return the distance that each inequality keeps from its bound: a few rounding errors of its value at d.
+
+        The margin is doubled beside equations, because the exactly feasible point has slightly different edges.
+        """
+        # Without the simplex, the weights may be far smaller than the bound F.mass.
+        mass = self.F.mass if self.F.on_simplex else float(np.abs(d).sum())
+        factor = MARGIN_IN_ROUNDING_ERRORS * (2.0 if self.is_equation.any() else 1.0)
+        return np.where(self.is_equation, 0.0, factor * mass * self.rounding)
+
+    def _redundant(self, violated: Bool[Array, " k"]) -> Bool[Array, " k"]:
+        """Drop the violated inequalities that hold for every distribution; return all dropped inequalities as a mask.
+
+        Such an inequality can seem violated because the sum of rounded terms exceeds each of them.
+        """
+        candidates = violated & ~self.is_equation & ~self.redundancy_checked
+        for k in np.flatnonzero(candidates) if self.edges_are_averages else ():
+            self.redundancy_checked[k] = True
+            column = self._column(k)
+            if column.max() <= self.domain.high[k] and column.min() >= self.domain.low[k]:
+                self.lower[k], self.upper[k] = -np.inf, np.inf
+        return np.isinf(self.upper) & np.isinf(self.lower)
 
     def _projected_onto_faces(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return d on the faces that conditions force, and mark those conditions: they hold exactly there."""
-        possible = np.ones(len(d), dtype=bool)
-        for k in range(len(self.low)):
-            terms = self._column(k)
-            for bound, end in ((self.allowed.low[k], terms[d > 0].max()), (self.allowed.high[k], terms[d > 0].min())):
-                on_face = possible & (terms == bound)
-                if bound == end and not self.satisfied_on_face[k]:
-                    moved = self.F.project(np.where(on_face, d, 0.0))
-                    if not moved[~on_face].any():
-                        d, possible, self.satisfied_on_face[k] = moved, on_face, True
+        """Project d onto the faces of the simplex that constraints imply, and mark these constraints as satisfied."""
+        on_earlier_faces = np.ones(len(d), dtype=bool)
+        for k in range(len(self.lower)):
+            column = self._column(k)
+            attained = column[d > 0]
+            for bound, extreme in ((self.domain.low[k], attained.max()), (self.domain.high[k], attained.min())):
+                on_face = on_earlier_faces & (column == bound)
+                if bound == extreme and not self.satisfied_on_face[k]:
+                    projected = self.F.project(np.where(on_face, d, 0.0))
+                    if not projected[~on_face].any():
+                        d, on_earlier_faces, self.satisfied_on_face[k] = projected, on_face, True
         return d
 
-    def _scaled_down(
-        self, d: Float[Array, " N"], high: Float[Array, " k"], spare: Array | float = 0.0
-    ) -> Float[Array, " N"]:
-        """Return d scaled towards 0 where the upper bounds fail: weights that need not sum to 1 may be.
-
-        What is to be spare is of the size of d, and scaled with it.
-        """
-        image = self.allowed.image(self.U.edges(d)) + spare
-        fails = (image > high) & (high > 0)
-        return d * float((high[fails] / image[fails]).min()) * (1 - 1e-15) if fails.any() else d
+    def _scaled_down(self, d: Float[Array, " N"], margin: Array | float = 0.0) -> Float[Array, " N"]:
+        """Scale d towards 0 until all positive upper bounds hold, with a margin that scales with d."""
+        values, upper = self.domain.image(self.U.edges(d)) + margin, self.domain.high
+        violated = (values > upper) & (upper > 0)
+        return d * float((upper[violated] / values[violated]).min()) * (1 - 1e-15) if violated.any() else d
 
     def _decreased_weights(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return d with weights lowered and none raised, by least squares on the upper bounds that fail.
+        """Satisfy the upper bounds by least-squares steps that decrease weights and increase none.
 
-        For weights at the ends of their boxes, which leave no room to both sides.
+        These steps also work for weights at the bounds of their boxes, which leave no room for symmetric steps.
         """
-        used = np.zeros(len(self.low), dtype=bool)
+        included = np.zeros(len(self.lower), dtype=bool)
         for _ in range(MAX_STEPS):
-            excess = np.maximum(self.allowed.image(self.U.edges(d)) + self._safety_margin(d) - self.high, 0.0)
-            if not excess.any():
+            values = self.domain.image(self.U.edges(d))
+            violations = np.maximum(values + self._safety_margin(d) - self.upper, 0.0)
+            if not violations.any():
                 break
-            used |= excess > 0
-            conditions, lowered = np.column_stack([self._column(int(k)) for k in np.flatnonzero(used)]), d > 0
-            x = np.zeros(len(d))
-            for _ in range(MAX_ACTIVE_SET_UPDATES):
-                weighted = np.where(lowered, d, 0.0)[:, np.newaxis] * conditions
-                x = conditions @ np.linalg.lstsq(conditions.T @ weighted, excess[used], rcond=1e-14)[0]
-                lowered, before = (x > 0) & (d > 0), lowered
-                if np.array_equal(lowered, before):
-                    break
-            d = d * (1.0 - np.clip(x, 0.0, MAX_STEP_FRACTION))
+            included |= violations > 0
+            columns = np.column_stack([self._column(k) for k in np.flatnonzero(included)])
+            d = d * (1.0 - np.clip(_decrease_fractions(columns, d, violations[included]), 0.0, MAX_STEP_FRACTION))
         return d
 
-    def _column(self, k: int) -> Float[Array, " N"]:
-        """Return what each example contributes to a condition per unit of weight."""
-        return self.U.column(k) if self.A is None else self.U.margins(self.A[k])
-
-    def _least_squares_step(
-        self, d: Float[Array, " N"], excess: Float[Array, " k"], used: np.ndarray
-    ) -> Float[Array, " N"] | None:
-        """Return d after one step, None where no move helps."""
-        columns = [self._column(int(k)) for k in np.flatnonzero(used)]
-        conditions, wanted = np.column_stack(columns), excess[used]
-        if self.F.on_simplex:
-            conditions, wanted = np.column_stack([conditions, np.ones(self.F.N)]), np.append(wanted, d.sum() - 1.0)
-        conditions, wanted = _row_scaled(conditions, wanted)
-        weighted = self.F.room(d)[:, np.newaxis] * conditions
-        x = conditions @ np.linalg.lstsq(conditions.T @ weighted, wanted, rcond=1e-14)[0]
-        longest = float(np.abs(x).max())
-        if not np.isfinite(longest) or longest == 0.0:
-            return None
-        return d - self.F.room(d) * x * min(1.0, MAX_STEP_FRACTION / longest)
-
     def _cost(self, d: Float[Array, " N"]) -> float:
-        """Return how much larger F + G may be at the exactly feasible point near d: 0 without equations.
+        """Bound the increase of F + G from d to an exactly feasible point near it; 0 if there are no equations.
 
-        That point is d - room * x with |x_n| <= share_n, where x = C y, C' room C y = what is left of the equations C.
-        With B near the inverse of that matrix, y = B s with s = left + (I - matrix B) s: it exists where |I - matrix B|
-        shrinks what is left.
+        Let C be the equations, r their residuals at d, and B an approximate inverse of M = Cᵀ diag(room) C. The
+        feasible point is d - room * x with x = C B s and s = r + (I - M B) s. It exists if |I - M B| contracts r, and
+        then |x| <= |C B| r / (1 - contraction).
         """
         room = self.F.room(d)
-        kept = [k for k in self._independent_equations((d != 0.0) | (room > 0.0)) if self._restricts_domain(d, int(k))]
+        candidates = self._independent_equations((d != 0.0) | (room > 0.0))
+        kept = [k for k in candidates if self._restricts_domain(d, int(k))]
         if not kept:
             return 0.0
-        conditions = self.equation_columns[:, kept]
-        left = (np.abs(self._violations(d)) + self._tolerances(d))[self.equation][kept]
+        columns = self.equation_columns[:, kept]
+        residuals = (np.abs(self._violations(d)) + self._tolerances(d))[self.is_equation][kept]
         if self.F.on_simplex:
-            conditions = np.column_stack([conditions, np.ones(self.F.N)])
-            left = np.append(left, 4.0 * edge_rounding_error(self.U, self.F.mass))
-        conditions, left = _row_scaled(conditions, left)
-        matrix = conditions.T @ (room[:, np.newaxis] * conditions)
-        inverse = np.linalg.pinv(matrix, rcond=1e-14)
-        missed = float((np.abs(np.eye(len(matrix)) - matrix @ inverse) @ left / left).max())
-        share = np.abs(conditions @ inverse) @ left / max(1.0 - missed, 1e-300)
-        # Where the conditions are nearly dependent or the weights have no room, no exactly feasible point is known.
-        if missed >= 0.5 or float(share.max()) >= 1.0:
+            columns = np.column_stack([columns, np.ones(self.F.N)])
+            residuals = np.append(residuals, 4.0 * edge_rounding_error(self.U, self.F.mass))
+        columns, residuals = _row_scaled(columns, residuals)
+        matrix = columns.T @ (room[:, np.newaxis] * columns)
+        inverse = np.linalg.pinv(matrix, rcond=LSTSQ_CUTOFF)
+        contraction = float((np.abs(np.eye(len(matrix)) - matrix @ inverse) @ residuals / residuals).max())
+        fractions = np.abs(columns @ inverse) @ residuals / max(1.0 - contraction, 1e-300)
+        # Nearly dependent equations, or weights without room: no exactly feasible point is known.
+        if contraction >= 0.5 or float(fractions.max()) >= 1.0:
             return np.inf
-        # No margin exceeds 1: no edge moves by more than all weights together.
-        moves = np.full(self.U.t, float(share @ room))
-        if not self._inequalities_hold_near(d, moves):
+        # The margins are at most 1, so that an edge changes by at most the sum of the changes of the weights.
+        edge_changes = np.full(self.U.t, float(fractions @ room))
+        if not self._inequalities_hold_near(d, edge_changes):
             return np.inf
-        return self.F.rise(d, share) + self.G.increase(self.U.edges(d), moves)
+        return self.F.rise(d, fractions) + self.G.increase(self.U.edges(d), edge_changes)
 
-    def _inequalities_hold_near(self, d: Float[Array, " N"], moves: Float[Array, " t"]) -> bool:
-        """Whether the inequalities hold at d by more than rounding and moves of the edges could spoil."""
-        beside = ~self.equation & ~self.satisfied_on_face & (np.isfinite(self.high) | np.isfinite(self.low))
-        if not beside.any():
+    def _inequalities_hold_near(self, d: Float[Array, " N"], edge_changes: Float[Array, " t"]) -> bool:
+        """Return whether the inequalities hold at d with all edges changed by up to `edge_changes`."""
+        finite = np.isfinite(self.upper) | np.isfinite(self.lower)
+        checked = ~self.is_equation & ~self.satisfied_on_face & finite
+        if not checked.any():
             return True
-        image = self.allowed.image(self.U.edges(d))
-        moved = moves if self.A is None else np.abs(self.A) @ moves
-        spoilt = moved + float(np.abs(d).sum()) * self.rounding
-        return bool(((image + spoilt <= self.high) & (image - spoilt >= self.low))[beside].all())
+        values = self.domain.image(self.U.edges(d))
+        changes = edge_changes if self.domain.A is None else np.abs(self.domain.A) @ edge_changes
+        margin = changes + float(np.abs(d).sum()) * self.rounding
+        return bool(((values + margin <= self.upper) & (values - margin >= self.lower))[checked].all())
 
     def _restricts_domain(self, d: Float[Array, " N"], k: int) -> bool:
-        """Whether an equation distinguishes points of F's domain by more than rounding: not where there is one only."""
-        terms = self.equation_columns[:, k]
-        width = self.F.support(terms) + self.F.support(-terms)
-        return width > 2.0 * float(self._tolerances(d)[self.equation][k])
+        """Return whether equation k excludes points of the domain of F by more than its rounding error."""
+        column = self.equation_columns[:, k]
+        width = self.F.support(column) + self.F.support(-column)
+        return width > 2.0 * float(self._tolerances(d)[self.is_equation][k])
 
-    def _independent_equations(self, held: np.ndarray) -> np.ndarray:
-        """Return indices of the equations: none that hold by themselves, one of those that are equal but for the sign.
+    def _independent_equations(self, rows: Bool[Array, " N"]) -> Array:
+        """Return the indices of the equations that are not 0 and not equal up to sign, on the given examples."""
+        indices = np.flatnonzero(~self.satisfied_on_face[self.is_equation])
+        equations = np.vstack([self.equation_columns[rows][:, indices], self.equation_rhs[indices]])
+        first_entries = equations[np.argmax(equations != 0.0, axis=0), np.arange(len(indices))]
+        # Compared as bytes. np.unique along columns sorts records of N fields: a minute for a million examples.
+        position_by_bytes = dict[bytes, int]()
+        for k in np.flatnonzero(first_entries != 0.0):
+            normalized = equations[:, k] * np.sign(first_entries[k]) + 0.0  # + 0.0 turns -0.0 into 0.0
+            position_by_bytes.setdefault(normalized.tobytes(), int(k))
+        return indices[list(position_by_bytes.values())]
 
-        What counts is the examples that have or may get weight.
-        """
-        moved = np.flatnonzero(~self.satisfied_on_face[self.equation])
-        rows = np.vstack([self.equation_columns[held][:, moved], self.equation_rhs[moved]])
-        first = rows[np.argmax(rows != 0.0, axis=0), np.arange(len(moved))]
-        # By their bytes: np.unique of columns sorts records of N fields, which takes a minute for a million examples.
-        seen = dict[bytes, int]()
-        for k in np.flatnonzero(first != 0.0):
-            seen.setdefault((rows[:, k] * np.sign(first[k]) + 0.0).tobytes(), int(k))
-        return moved[list(seen.values())]
+    def _column(self, k: int) -> Float[Array, " N"]:
+        """Return the coefficients of d in constraint k: column k of U Aᵀ."""
+        return self.U.column(int(k)) if self.domain.A is None else self.U.margins(self.domain.A[k])
+
+
+def _decrease_fractions(
+    columns: Float[Array, "N k"], d: Float[Array, " N"], violations: Float[Array, " k"]
+) -> Float[Array, " N"]:
+    """Return the fractions by which to decrease d, by least squares over an active set of weights to decrease."""
+    fractions, decreased = np.zeros(len(d)), d > 0
+    for _ in range(MAX_ACTIVE_SET_UPDATES):
+        gram = columns.T @ (np.where(decreased, d, 0.0)[:, np.newaxis] * columns)
+        fractions = columns @ np.linalg.lstsq(gram, violations, rcond=LSTSQ_CUTOFF)[0]
+        previous, decreased = decreased, (fractions > 0) & (d > 0)
+        if np.array_equal(decreased, previous):
+            break
+    return fractions
+
+
+def _largest_entries(values: Float[Array, " k"], count: int) -> Bool[Array, " k"]:
+    """Return a mask of the `count` largest entries; among equal ones, the first."""
+    mask = values >= np.partition(values, -count)[-count]
+    return mask & (np.cumsum(mask) <= count)
 
 
 def _row_scaled(
-    conditions: Float[Array, "N k"], right: Float[Array, " k"]
+    columns: Float[Array, "N k"], rhs: Float[Array, " k"]
 ) -> tuple[Float[Array, "N k"], Float[Array, " k"]]:
-    """Return the equations with largest coefficient 1: none is negligible because its numbers are small."""
-    largest = np.abs(conditions).max(axis=0)
+    """Return the equations columnsᵀ x = rhs, each scaled to a largest coefficient of 1."""
+    largest = np.abs(columns).max(axis=0)
     scale = np.where(largest > 0, largest, 1.0)
-    return conditions / scale, right / scale
+    return columns / scale, rhs / scale
+
+
+def _split(x: Float[Array, " n"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    """Split doubles into two halves of 26 bits that sum to x: products of halves are exact [Dekker 1971]."""
+    high = DEKKER_FACTOR * x - (DEKKER_FACTOR * x - x)
+    return high, x - high

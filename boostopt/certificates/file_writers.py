@@ -1,6 +1,7 @@
-"""Certificates into files: solutions, certificates and runs ask here, and the room that writes files answers.
+"""Registry of the functions that write certificates into files.
 
-That room stands above all that it writes. `boostopt` itself brings the two together.
+Solutions, certificates and runs save themselves through this module. The package `verification`, which writes the
+files, depends on all of them, so `boostopt` registers its functions here at import.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ _writers: dict[str, Callable[..., None]] = {}
 
 
 def register_writers(writers: Mapping[str, Callable[..., None]]) -> None:
-    """Say what writes certificates of each kind: "program" and "class"."""
+    """Register the writers of certificates by kind, "program" and "class"."""
     _writers.update(writers)
 
 
 def feature_fields(names: Sequence[str]) -> dict[str, Any]:
-    """Return the names of the features for a certificate file; `boostopt verify` finds columns of tables by them."""
+    """Return the feature names for a certificate file, by which `boostopt verify` finds the columns of tables."""
     return {"features": list(names)} if names else {}
 
 
 def save_certificate(kind: str, *arguments: Any) -> None:
-    """Save a certificate of a kind; the arguments are those of its writer."""
+    """Save a certificate of a kind, with the arguments of its writer."""
     _writers[kind](*arguments)

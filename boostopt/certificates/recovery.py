@@ -38,16 +38,16 @@ Method = Literal["nnls", "least_squares"]
 METHODS: tuple[Method, ...] = ("nnls", "least_squares")
 
 ACTIVE_TOLERANCES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-"""Tolerances of "active", for a sweep."""
+"""The tolerances of "active" in a sweep."""
 
 SUM_EQUATION_WEIGHT = 1e3
-"""Weight of the equations for sums, such as sum w = 1, among the others."""
+"""The weight of equations for sums, such as sum w = 1, relative to other equations."""
 
 AMBIGUITY_FACTOR = 30.0
-"""Factor around the tolerance within which it cannot be told whether a constraint is active."""
+"""The factor around the tolerance within which it is undecided whether a constraint is active."""
 
 MAX_ACTIVE_SET_UPDATES = 100
-"""Changes of the set of violated inequalities before the search is ended."""
+"""The largest number of changes of the set of violated inequalities."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,7 +79,7 @@ class Recovery(ImmutableArrays):
     certificate
         The certificate of d and the recovered w.
     moved
-        How far the weight of an example was moved at most, to make d feasible; inf if it was not finite.
+        The largest change of an example weight that made d feasible; inf if d was not finite.
     """
 
     method: Method
@@ -130,19 +130,19 @@ class Recovery(ImmutableArrays):
             + ("unique" if self.unique else "alone, they do not determine the multipliers"),
         ]
         if len(self.doubtful_examples) or len(self.doubtful_hypotheses):
-            named = [
+            texts = [
                 _format_indices("example", self.doubtful_examples),
                 _format_indices("hypothesis", self.doubtful_hypotheses),
             ]
-            lines.append(f"  undecided at this accuracy: {'; '.join(filter(None, named))}")
+            lines.append(f"  undecided at this accuracy: {'; '.join(filter(None, texts))}")
         if self.moved == np.inf:
             lines.append("  d had numbers that are not finite: another d took its place")
         elif self.moved > self.within:
             lines.append(f"  d was moved by up to {self.moved:.2e} to be feasible")
-        of = (
+        condition = (
             " and d(w), not with the given d" if self.certificate.d_is == "d(w)" and self.residual > self.within else ""
         )
-        lines.append(f"  certified gap with these w{of}: {self.certificate.gap:.2e}")
+        lines.append(f"  certified gap with these w{condition}: {self.certificate.gap:.2e}")
         return "\n".join(lines)
 
 
@@ -165,16 +165,16 @@ def recover(
     advice = "It is the tolerance for an active constraint: pass a number such as 1e-6."
     within = check_number("within", within, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
     system = _KKTSystem(U, F, G, F.project(d), method, within)
-    found = system.recovery(Certifier(U, F, G, system.d).certify(system.w))
-    return replace(found, moved=float(np.abs(system.d - np.where(np.isfinite(d), d, np.inf)).max()))
+    result = system.recovery(Certifier(U, F, G, system.d).certify(system.w))
+    return replace(result, moved=float(np.abs(system.d - np.where(np.isfinite(d), d, np.inf)).max()))
 
 
 def recover_over_tolerances(certifier: Certifier) -> Recovery:
-    """Return the recovery of smallest certified gap over the tolerances of a sweep."""
-    parts, of_d = (certifier.U, certifier.F, certifier.G, certifier.feasible_d), certifier.for_feasible_d
-    systems = [_KKTSystem(*parts, "nnls", within) for within in ACTIVE_TOLERANCES]
-    best = min(systems, key=lambda system: of_d.certify(system.w).gap)
-    return best.recovery(of_d.certify(best.w))
+    """Return the recovery with the smallest certified gap over the tolerances of a sweep."""
+    program, certifier_of_d = (certifier.U, certifier.F, certifier.G, certifier.feasible_d), certifier.for_feasible_d
+    systems = [_KKTSystem(*program, "nnls", within) for within in ACTIVE_TOLERANCES]
+    best = min(systems, key=lambda system: certifier_of_d.certify(system.w).gap)
+    return best.recovery(certifier_of_d.certify(best.w))
 
 
 class _KKTSystem:
@@ -185,16 +185,16 @@ class _KKTSystem:
     ) -> None:
         self.U, self.G, self.d, self.within = U, G, d, within
         self.method: Method = method
-        # The papers' method takes slopes down to the smallest weights; a norm is at its bound within the tolerance.
-        of_norms = F.stationarity(d, within)
-        of_slopes = of_norms if method == "nnls" else F.stationarity(d, 1e-300)
-        self.conditions = conditions = replace(of_slopes, normals=of_norms.normals)
+        # The method of the papers uses slopes down to the smallest weights; a norm is active within the tolerance.
+        norm_conditions = F.stationarity(d, within)
+        slope_conditions = norm_conditions if method == "nnls" else F.stationarity(d, 1e-300)
+        self.conditions = conditions = replace(slope_conditions, normals=norm_conditions.normals)
         self.edges = U.edges(d)
         self.active, self.on_simplex, self.normals = G.active(self.edges, within), F.on_simplex, conditions.normals
         # At 0 the slope of an entropy is -inf: there is no constraint d >= 0 that could have a multiplier.
         self.has_infinite_slope = ~np.isfinite(F.stationarity(conditions.lower, 0.0).gradient)
         upper, lower = conditions.upper, conditions.lower
-        # A weight that cannot move has multipliers of both signs: its condition says nothing.
+        # A fixed weight has multipliers of both signs, so its condition always holds.
         self.movable = (upper > lower) & np.isfinite(conditions.gradient)
         self.at_cap = (upper - d <= within * upper) & self.movable
         self.at_zero = (d - lower <= within * upper) & self.movable & ~self.at_cap
@@ -219,14 +219,16 @@ class _KKTSystem:
         self.w, self.beta, self.of_normals = self._by_nnls() if method == "nnls" else self._by_least_squares()
 
     def recovery(self, certificate: Certificate) -> Recovery:
-        """Return the multipliers, and how much can be told, with what the weights prove."""
+        """Return the multipliers with their residual, rank and undecided indices, and a certificate of the weights."""
         rest = -(self.U.margins(self.w) + self.beta + self.of_normals + self.conditions.gradient)
         psi = np.where(self.at_cap, np.maximum(rest, 0.0), 0.0)
         zeta = np.where(self.at_zero, np.maximum(-rest, 0.0), 0.0)
         rank, unknowns = self._rank()
-        little, much = self.within / AMBIGUITY_FACTOR, self.within * AMBIGUITY_FACTOR
-        tiny, big = self.G.active(self.edges, little), self.G.active(self.edges, much)
-        near, nearest = (_near_box_bound(self.d, self.conditions, within) for within in (much, little))
+        small_tol, large_tol = self.within / AMBIGUITY_FACTOR, self.within * AMBIGUITY_FACTOR
+        surely_active, possibly_active = self.G.active(self.edges, small_tol), self.G.active(self.edges, large_tol)
+        near_bound, very_near_bound = (
+            _near_box_bound(self.d, self.conditions, within) for within in (large_tol, small_tol)
+        )
         return Recovery(
             method=self.method,
             within=self.within,
@@ -238,26 +240,26 @@ class _KKTSystem:
             at_cap=self.at_cap,
             at_zero=self.at_zero,
             active_edges=_may_have_weight(self.active),
-            doubtful_examples=np.flatnonzero(near & ~nearest),
-            doubtful_hypotheses=np.flatnonzero(_may_have_weight(big) & ~_may_have_weight(tiny)),
+            doubtful_examples=np.flatnonzero(near_bound & ~very_near_bound),
+            doubtful_hypotheses=np.flatnonzero(_may_have_weight(possibly_active) & ~_may_have_weight(surely_active)),
             rank=rank,
             unknowns=unknowns,
             certificate=certificate,
         )
 
-    # The squares of huge slopes overflow, in SciPy too; what comes of it is measured like any other answer.
+    # The squares of huge slopes overflow, also in SciPy. The residual of the result is measured in any case.
     @np.errstate(all="ignore")
     def _by_nnls(self) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
-        """Least squares over the equations and the violated inequalities, until these no longer change."""
+        """Solve by least squares over the equations and the violated inequalities, until these no longer change."""
         lower = np.full(self.matrix.shape[1], -np.inf)
         lower[self.num_directions + self.on_simplex :] = 0.0
         if not self.active.signed:
             lower[: self.num_directions] = 0.0
         best, smallest = np.zeros(self.matrix.shape[1]), np.inf
-        used = self.strictly_inside.copy()
-        seen = set[bytes]()
+        rows = self.strictly_inside.copy()
+        visited = set[bytes]()
         for _ in range(MAX_ACTIVE_SET_UPDATES):
-            x = self._solve(used, lower)
+            x = self._solve(rows, lower)
             error = self.matrix @ x - self.rhs
             violation = np.where(self.strictly_inside, np.abs(error), 0.0)
             violation = np.where(self.at_cap, np.maximum(error, 0.0), violation)
@@ -265,65 +267,65 @@ class _KKTSystem:
             size = float(np.linalg.norm(violation))
             if size < smallest:
                 best, smallest = x, size
-            following = self.strictly_inside | (violation > 0.0)
-            if following.tobytes() in seen:
+            next_rows = self.strictly_inside | (violation > 0.0)
+            if next_rows.tobytes() in visited:
                 break
-            seen.add(following.tobytes())
-            used = following
+            visited.add(next_rows.tobytes())
+            rows = next_rows
         return self._unpack(best)
 
     def _by_least_squares(self) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
-        """Least squares over the equations alone, of all weights that no active constraint holds."""
+        """Solve by least squares over the equations of all weights without an active constraint."""
         rows = self.strictly_inside | (self.at_zero & self.has_infinite_slope)
-        matrix, right = self._append_sum_equations(self.matrix[rows], self.rhs[rows], 1.0)
-        return self._unpack(np.linalg.lstsq(matrix, right, rcond=None)[0])
+        matrix, rhs = self._append_sum_equations(self.matrix[rows], self.rhs[rows], 1.0)
+        return self._unpack(np.linalg.lstsq(matrix, rhs, rcond=None)[0])
 
     def _rank(self) -> tuple[int, int]:
-        """Rank of the equations, number of unknowns."""
+        """Return the rank of the equations and the number of unknowns."""
         matrix, _ = self._append_sum_equations(self.matrix[self.strictly_inside], self.rhs[self.strictly_inside], 1.0)
-        # A hypothesis that may have weight of either sign has two columns and is one unknown.
-        twice = self.num_directions - len(np.unique(np.abs(self.active.directions), axis=1).T)
-        return (int(np.linalg.matrix_rank(matrix)) if matrix.size else 0), self.matrix.shape[1] - twice
+        # A hypothesis with a weight of either sign has two columns, but is one unknown.
+        n_duplicates = self.num_directions - len(np.unique(np.abs(self.active.directions), axis=1).T)
+        return (int(np.linalg.matrix_rank(matrix)) if matrix.size else 0), self.matrix.shape[1] - n_duplicates
 
     def _solve(self, rows: Bool[Array, " N"], lower: Float[Array, " k"]) -> Float[Array, " k"]:
         from scipy.optimize import lsq_linear
 
         if self.matrix.shape[1] == 0:
             return np.zeros(0)
-        matrix, right = self._append_sum_equations(self.matrix[rows], self.rhs[rows], SUM_EQUATION_WEIGHT)
-        if len(right) == 0:
+        matrix, rhs = self._append_sum_equations(self.matrix[rows], self.rhs[rows], SUM_EQUATION_WEIGHT)
+        if len(rhs) == 0:
             return np.zeros(self.matrix.shape[1])
-        answer: Any = lsq_linear(matrix, right, bounds=(lower, np.inf), method="bvls", tol=1e-15)
+        answer: Any = lsq_linear(matrix, rhs, bounds=(lower, np.inf), method="bvls", tol=1e-15)
         return np.asarray(answer.x)
 
     def _append_sum_equations(
-        self, matrix: Float[Array, "r k"], right: Float[Array, " r"], weight: float
+        self, matrix: Float[Array, "r k"], rhs: Float[Array, " r"], weight: float
     ) -> tuple[Float[Array, "r1 k"], Float[Array, " r1"]]:
-        """Return the rows with the equations for sums."""
+        """Append the equations for sums to the rows of a system, multiplied by a weight."""
         rows = [weight * row[np.newaxis] for row, _ in self.sum_equations]
         values = [weight * value for _, value in self.sum_equations]
-        return np.concatenate([matrix, *rows]), np.append(right, values)
+        return np.concatenate([matrix, *rows]), np.append(rhs, values)
 
     def _unpack(self, x: Float[Array, " k"]) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
-        """Return w, beta and what the normals contribute."""
+        """Return w, beta and the contribution of the normals, shape (N,)."""
         w = self.active.offset + self.active.directions @ x[: self.num_directions]
         beta = float(x[self.num_directions]) if self.on_simplex else 0.0
         return w, beta, self.normals @ x[self.num_directions + self.on_simplex :]
 
 
 def _near_box_bound(d: Float[Array, " N"], conditions: StationarityConditions, within: float) -> Bool[Array, " N"]:
-    """Return the weights that are near an end of their box, as a mask."""
+    """Return the mask of the weights near a bound of their box."""
     return np.minimum(d - conditions.lower, conditions.upper - d) <= within * conditions.upper
 
 
 def _may_have_weight(active: Active) -> Bool[Array, " t"]:
-    """Return the hypotheses that may have weight, as a mask."""
+    """Return the mask of the hypotheses that may have weight."""
     return (active.directions != 0).any(axis=1) | (active.offset != 0)
 
 
 def _format_indices(kind: str, indices: Sequence[int] | Array) -> str:
-    """Name a few indices."""
+    """Return the first indices as text."""
     if not len(indices):
         return ""
-    few = ", ".join(str(int(n)) for n in indices[:5])
-    return f"{kind} {few}{f' and {len(indices) - 5} more' if len(indices) > 5 else ''}"
+    text = ", ".join(str(int(n)) for n in indices[:5])
+    return f"{kind} {text}{f' and {len(indices) - 5} more' if len(indices) > 5 else ''}"

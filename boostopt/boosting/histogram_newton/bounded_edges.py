@@ -1,13 +1,15 @@
-"""Looks where the edges are bounded: min F(d) over the distributions under which no edge is above gamma.
+"""Histogram Newton for bounded edges: min F(d) over the distributions under which no edge exceeds gamma.
 
     D(w; gamma) = -F*(-Uw) - gamma sum w,     w >= 0
 
-Of weights w = s wbar with sum s, d(w) is that of the program of the largest edge with s times less entropy at wbar, so
-that a look is the same: wbar is of whole numbers, and s any number. Newton steps are over w >= 0.
+For weights w = s wbar with sum s, d(w) equals the distribution at wbar of the program of the largest edge with s times
+less entropy. So the evaluations are the same: wbar consists of integers, and s is any number. Newton steps are over
+w >= 0.
 
-The ends of the certificate bisect: gamma is the middle between them. Where some distribution has no edge above it, that
-lowers the upper end; where none has, D grows without bound, and w has a soft margin above gamma. At the end no
-distribution has all edges below the page's own gamma, the upper end less epsilon [theorem 14].
+The bounds of the certificate are bisected: gamma is the midpoint between them. If some distribution has no edge above
+gamma, this distribution lowers the upper bound. Otherwise D grows without bound, and w has a soft margin above gamma.
+At the end, no distribution has all edges below the gamma of the formulation, the upper bound minus epsilon
+[theorem 14].
 """
 
 from __future__ import annotations
@@ -27,73 +29,81 @@ from boostopt.objectives.margin_histogram import WeightFunction
 from boostopt.rows.margin_grid import MARGIN_SCALE
 
 MAX_SUM_GROWTH = 4.0
-"""How many times as large as it is the sum of the weights may become by one step."""
+"""The largest factor by which one step may multiply the sum of the weights."""
 
 
 class BoundedEdgeNewton(HistogramNewton):
-    """A run of looks for a page that bounds the edges; parameters and attributes are those of `HistogramNewton`."""
+    """The solver for a formulation that bounds the edges, with the parameters and attributes of `HistogramNewton`."""
 
-    def _iterate_at(self, looks: DualEvaluator, w: Float[Array, " t"]) -> Iterate:
-        none = np.zeros(0, np.int64)
-        return looks.iterate(self.splits, integer_weights(w), float(w.sum())) if w.any() else looks.iterate((), none)
-
-    def _dual_objective(self, seen: Iterate, law: WeightFunction) -> float:
-        return law.dual_objective - (self._edge_bound * seen.weight_sum if seen.integer_weights.any() else 0.0)
-
-    def _gradient(self, look: Evaluation) -> Float[Array, " t"]:
-        return self.edges(look) - self._edge_bound
-
-    def _step(self, looks: DualEvaluator, look: Evaluation) -> tuple[Iterate | None, float]:
-        """Return the margins after a Newton step at least as good as raising one weight, and D; None where it falls."""
-        rises, none = self._bisect_edge_bound(), np.zeros(0, np.int64)
-        before = self._dual_objective(look.iterate, look.weight_function)
-        if rises and before < self._dual_objective_at_zero and self.bounds.integer_weights is not None:
-            return looks.iterate((), none), math.inf  # no weights are better under this bound
-        w, slopes = (
-            look.iterate.weight_sum * self.padded(look.iterate.integer_weights) / MARGIN_SCALE,
-            self._gradient(look),
+    def _iterate_at(self, evaluator: DualEvaluator, w: Float[Array, " t"]) -> Iterate:
+        no_weights = np.zeros(0, np.int64)
+        return (
+            evaluator.iterate(self.splits, integer_weights(w), float(w.sum()))
+            if w.any()
+            else evaluator.iterate((), no_weights)
         )
-        target = self._newton_target(looks, look, w, slopes)
-        best, value = self._line_search(looks, look, w, target - w, float(slopes @ (target - w)))
+
+    def _dual_objective(self, iterate: Iterate, weight_function: WeightFunction) -> float:
+        return weight_function.dual_objective - (
+            self._edge_bound * iterate.weight_sum if iterate.integer_weights.any() else 0.0
+        )
+
+    def _gradient(self, evaluation: Evaluation) -> Float[Array, " t"]:
+        return self.edges(evaluation) - self._edge_bound
+
+    def _step(self, evaluator: DualEvaluator, evaluation: Evaluation) -> tuple[Iterate | None, float]:
+        """Return the iterate after a Newton step or an increase of one weight and D; None if D falls."""
+        may_increase, no_weights = self._bisect_edge_bound(), np.zeros(0, np.int64)
+        start_value = self._dual_objective(evaluation.iterate, evaluation.weight_function)
+        if may_increase and start_value < self._dual_objective_at_zero and self.bounds.integer_weights is not None:
+            return evaluator.iterate((), no_weights), math.inf  # no weights are better under this bound
+        w, slopes = (
+            evaluation.iterate.weight_sum * self.padded(evaluation.iterate.integer_weights) / MARGIN_SCALE,
+            self._gradient(evaluation),
+        )
+        target = self._newton_target(evaluator, evaluation, w, slopes)
+        next_iterate, next_value = self._line_search(evaluator, evaluation, w, target - w, float(slopes @ (target - w)))
         q = int(slopes.argmax())
-        raised = looks.strong_convexity(look.level) * max(float(slopes[q]), 0.0)
-        if raised > 0.0 and value < before + 0.5 * raised * float(slopes[q]):
-            step = self._iterate_at(looks, w + raised * unit_weight(len(w), q))
-            if (its := self._dual_objective(step, looks.weight_function(step, look.level))) > value:
-                best, value = step, its
-        if self.bounds.integer_weights is None and (best is None or not best.integer_weights.any()):
-            # No weights promise anything, and there is no answer without: those of the best hypothesis.
-            first = integer_weights(unit_weight(len(w), int(self.edges(look).argmax())))
-            return looks.iterate(self.splits, first, looks.strong_convexity(look.level)), math.inf
-        return best, value
+        increase = evaluator.strong_convexity(evaluation.level) * max(float(slopes[q]), 0.0)
+        if increase > 0.0 and next_value < start_value + 0.5 * increase * float(slopes[q]):
+            step = self._iterate_at(evaluator, w + increase * unit_weight(len(w), q))
+            if (
+                trial_value := self._dual_objective(step, evaluator.weight_function(step, evaluation.level))
+            ) > next_value:
+                next_iterate, next_value = step, trial_value
+        if self.bounds.integer_weights is None and (next_iterate is None or not next_iterate.integer_weights.any()):
+            # No weights increase D, and a run needs an answer: the weight of the best hypothesis.
+            first_weights = integer_weights(unit_weight(len(w), int(self.edges(evaluation).argmax())))
+            return evaluator.iterate(self.splits, first_weights, evaluator.strong_convexity(evaluation.level)), math.inf
+        return next_iterate, next_value
 
     def _newton_target(
-        self, looks: DualEvaluator, look: Evaluation, w: Float[Array, " t"], slopes: Float[Array, " t"]
+        self, evaluator: DualEvaluator, evaluation: Evaluation, w: Float[Array, " t"], slopes: Float[Array, " t"]
     ) -> Float[Array, " t"]:
-        """Return where the quadratic model of D at w is largest, over the hypotheses that take part in a step."""
-        used, target = w > 0.0, np.zeros(len(w))
-        least = float(slopes[used].max()) - EDGE_TOL_FRACTION * self.epsilon if used.any() else -math.inf
-        part = np.flatnonzero(used | (slopes >= least))
-        H = looks.negative_hessian(
-            look.iterate, look.weight_function, [self.splits[k] for k in part.tolist()], self._spread
+        """Return the maximizer of the quadratic model of D at w over active columns and those with a large slope."""
+        is_active, target = w > 0.0, np.zeros(len(w))
+        min_slope = float(slopes[is_active].max()) - EDGE_TOL_FRACTION * self.epsilon if is_active.any() else -math.inf
+        columns = np.flatnonzero(is_active | (slopes >= min_slope))
+        H = evaluator.negative_hessian(
+            evaluation.iterate, evaluation.weight_function, [self.splits[k] for k in columns.tolist()], self._spread
         )
-        expected = used[part] | (slopes[part] > 0.0)
-        target[part] = capped_sum_maximizer(
-            H, slopes[part] + H @ w[part], MAX_SUM_GROWTH * look.iterate.weight_sum, expected
+        is_active_guess = is_active[columns] | (slopes[columns] > 0.0)
+        target[columns] = capped_sum_maximizer(
+            H, slopes[columns] + H @ w[columns], MAX_SUM_GROWTH * evaluation.iterate.weight_sum, is_active_guess
         )
         return target
 
     def _bisect_edge_bound(self) -> bool:
-        """Set the bound of the edges, and return whether it was free to rise: the gap has fallen to half."""
+        """Set the bound of the edges, and return whether the bound was free to increase: the gap has halved."""
         upper, lower = self.bounds.upper, max(float(self.bounds.lower), -1.0)
-        middle, rises = 0.5 * (upper + lower), upper - lower <= 0.5 * self._gap_at_last_increase
-        if rises:
+        midpoint, may_increase = 0.5 * (upper + lower), upper - lower <= 0.5 * self._gap_at_last_increase
+        if may_increase:
             self._gap_at_last_increase = upper - lower
-        self._edge_bound = middle if rises else min(self._edge_bound, middle)
-        return rises
+        self._edge_bound = midpoint if may_increase else min(self._edge_bound, midpoint)
+        return may_increase
 
     @cached_property
     def _dual_objective_at_zero(self) -> float:
-        """D without any weights."""
+        """D at w = 0."""
         F = self.problem.F
         return -F.conjugate_at(np.zeros(F.N)).value

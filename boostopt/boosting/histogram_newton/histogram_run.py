@@ -1,4 +1,4 @@
-"""The run that looks make: what is as long as the rows is made when it is asked for."""
+"""Runs of histogram Newton, which compute vectors with one number for each example only on demand."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE
 
 MAX_MARGIN_ENTRIES = 100_000_000
-"""Margins of all hypotheses up to which steps in floating point go on where looks end."""
+"""The largest number of margins, examples times hypotheses, for which floating-point updates continue a run."""
 
 
 class LazyWitness:
-    """What makes the distribution that proves the upper end of a run; stored, it is that distribution."""
+    """The distribution that proves the upper bound of a run, computed on demand; pickled as the distribution itself."""
 
     def __init__(self, run: HistogramRun) -> None:
         self._run = run
 
     @property
     def unavailable(self) -> bool:
-        """Whether the rows are on a cluster, or gone: then it is as long as what is elsewhere."""
+        """Whether the rows are on a cluster or gone, so that the distribution cannot be computed here."""
         return self._run.only_looks
 
     def __call__(self) -> Float[Array, " N"]:
@@ -67,19 +67,19 @@ class LazyWitness:
 
 
 def _constant(d: Float[Array, " N"]) -> Float[Array, " N"]:
-    """Return a distribution."""
+    """Return d."""
     return d
 
 
 class HistogramRun(Run):
-    """A run of looks: what is as long as the rows is made when it is asked for.
+    """A run of histogram Newton, which computes vectors with one number for each example only on demand.
 
     Attributes
     ----------
     looks
-        A line about each look, those at samples included.
-    from_file
-        What of it is not as long as the rows.
+        The records of all evaluations, samples included.
+    stored
+        The parts of the run that are not as long as the rows.
     """
 
     final_weights: str
@@ -87,54 +87,72 @@ class HistogramRun(Run):
     stored: StoredHistogramRun
 
     def __init__(
-        self, stored: StoredHistogramRun, oracle: BinnedOracle, rows: BinnedRows | None, keeps: bool = True
+        self, stored_run: StoredHistogramRun, oracle: BinnedOracle, rows: BinnedRows | None, keeps: bool = True
     ) -> None:
-        reached = stored.reached
-        W = require_not_none(reached.bounds.integer_weights, "weights")
-        self.w: Any = np.concatenate([W, np.zeros(len(reached.pool) - len(W), W.dtype)]) / MARGIN_SCALE
-        self.final_weights, self.loaded = stored.problem.formulation.final_weights, rows is None
-        self.looks: Sequence[EvaluationRecord] = tuple(reached.log)
-        self._trace = trace_from_log(reached.log, stored.oracle.N)
-        rounds = zip(reached.weights_by_iteration, self._trace["smallest_edge"].tolist(), strict=True)
+        snapshot = stored_run.reached
+        integer_weights = require_not_none(snapshot.bounds.integer_weights, "weights")
+        self.w: Any = (
+            np.concatenate(
+                [integer_weights, np.zeros(len(snapshot.pool) - len(integer_weights), integer_weights.dtype)]
+            )
+            / MARGIN_SCALE
+        )
+        self.final_weights, self.loaded = stored_run.problem.formulation.final_weights, rows is None
+        self.looks: Sequence[EvaluationRecord] = tuple(snapshot.log)
+        self._trace = trace_from_log(snapshot.log, stored_run.oracle.N)
+        rounds = zip(snapshot.weights_by_iteration, self._trace["smallest_edge"].tolist(), strict=True)
         self._history = [StoredRound(len(w), Sparse.of(w), None, smallest) for w, smallest in rounds]
-        self.stored, self._oracle, self._rows, self._keeps = stored, oracle, rows, keeps
+        self.stored, self._oracle, self._rows, self._keeps = stored_run, oracle, rows, keeps
 
     @classmethod
     def solve(
-        cls, problem: Problem, aim: ExactObjective, oracle: BinnedOracle, rows: BinnedRows, options: BoostOptions
+        cls, problem: Problem, objective: ExactObjective, oracle: BinnedOracle, rows: BinnedRows, options: BoostOptions
     ) -> HistogramRun:
-        """Look until both ends are near enough, or a limit is reached; from a checkpoint on if there is one.
+        """Run histogram Newton until it is certified or a limit is reached; continue from a checkpoint if one exists.
 
         Raises
         ------
         DataError
             The checkpoint is of other data, of other parameters, or unreadable.
         """
-        begun, deadline = _load_checkpoint(problem, aim, oracle, rows, options), Deadline.after(options.time_limit)
-        trace = Trace([]) if begun is None else trace_from_log(begun.log, oracle.N)
+        snapshot, deadline = (
+            _load_checkpoint(problem, objective, oracle, rows, options),
+            Deadline.after(options.time_limit),
+        )
+        trace = Trace([]) if snapshot is None else trace_from_log(snapshot.log, oracle.N)
         digest = text_digest(problem.formulation.stated_in)
 
-        def stored(reached: Snapshot, reason: str = "") -> StoredHistogramRun:
-            hypotheses = [oracle.hypothesis_of(split) for split in reached.pool]
-            return StoredHistogramRun(problem, detached(oracle), hypotheses, reached, reason, digest)
+        def make_stored_run(snapshot: Snapshot, reason: str = "") -> StoredHistogramRun:
+            hypotheses = [oracle.hypothesis_of(split) for split in snapshot.pool]
+            return StoredHistogramRun(problem, detached(oracle), hypotheses, snapshot, reason, digest)
 
         with (
             limit_blas_threads(),
             progress_line(options.progress, problem.formulation.name, measure=problem.measure) as show,
         ):
 
-            def seen(glance: EvaluationRecord) -> None:
-                row = _trace_row(glance, trace)
+            def on_iteration(record: EvaluationRecord) -> None:
+                row = _trace_row(record, trace)
                 trace.add(row)
                 if show is not None:
                     show(row)
 
-            checkpoint = CheckpointWriter(options, stored)
-            kind = HistogramNewton if problem.edge_function.edge_bound is None else BoundedEdgeNewton
-            looking = kind(problem, rows, aim, oracle.reflexive, options, deadline, seen, checkpoint.on_snapshot, begun)
-            looking.run()
+            checkpoint = CheckpointWriter(options, make_stored_run)
+            solver_class = HistogramNewton if problem.edge_function.edge_bound is None else BoundedEdgeNewton
+            solver = solver_class(
+                problem,
+                rows,
+                objective,
+                oracle.reflexive,
+                options,
+                deadline,
+                on_iteration,
+                checkpoint.on_snapshot,
+                snapshot,
+            )
+            solver.run()
         checkpoint.write()
-        return cls(stored(looking.snapshot, looking.stop_reason), oracle, rows, options.history is not False)
+        return cls(make_stored_run(solver.snapshot, solver.stop_reason), oracle, rows, options.history is not False)
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], formulation: Any = None) -> HistogramRun:
@@ -143,29 +161,29 @@ class HistogramRun(Run):
         Raises
         ------
         DataError
-            The file is not there, is no saved run of looks, was made by another version, or is damaged; or no look at
-            all rows had been made.
+            The file is missing or damaged, is not a saved histogram run or was written by another version, or the run
+            ended before its first evaluation on all rows.
         """
-        found = StoredHistogramRun.load(path, formulation)
-        warn_of_change(found.problem.formulation, found.page_digest)
-        if found.reached.bounds.integer_weights is None:
+        stored_run = StoredHistogramRun.load(path, formulation)
+        warn_of_change(stored_run.problem.formulation, stored_run.page_digest)
+        if stored_run.reached.bounds.integer_weights is None:
             raise DataError(
                 f"expected a run with at least one look at all rows in {os.fspath(path)}; got a run without a look. "
                 "Make the same call again, with the file as its checkpoint."
             )
-        return cls(found, found.oracle, None)
+        return cls(stored_run, stored_run.oracle, None)
 
     def __reduce__(self) -> Any:
-        """Return the run as any other one; of rows on a cluster all but these."""
+        """Pickle the run as any other run; with rows on a cluster, without these rows."""
         if not self.only_looks:
             return Run, (self.record, self.w, self.final_weights, self.loaded)
         return HistogramRun, (self.stored, self.stored.oracle, None, self._keeps)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Save the run; with the margins of its hypotheses, unless these are many or on a cluster.
+        """Save the run with the margins of its hypotheses, unless these are too many or on a cluster.
 
-        Without them the file takes some kB; what is as long as the rows is not in it, and `verify_class` tells both
-        ends anew from the oracle.
+        Without the margins, the file takes some kB and has no vector as long as the rows. Then `verify_class`
+        recomputes both bounds from the oracle.
         """
         if self.only_looks or not self._margins_fit:
             self.stored.save(path)
@@ -177,35 +195,40 @@ class HistogramRun(Run):
         rows = oracle.binned_rows if isinstance(oracle, BinnedOracle) else None
         if rows is None or not isinstance(oracle, BinnedOracle):
             return super().verify_class(oracle)
-        stored = self.stored
-        then, now = stored.oracle, detached(oracle)
+        stored_run = self.stored
+        stored_oracle, oracle_summary = stored_run.oracle, detached(oracle)
         try:
-            if (str(then), then.N, then.total) != (str(now), now.N, now.total):
-                raise ValueError(f"{now} of {now.N} examples")
-            ends, lower = stored.recompute_bounds(oracle, rows, self._objective)
+            if (str(stored_oracle), stored_oracle.N, stored_oracle.total) != (
+                str(oracle_summary),
+                oracle_summary.N,
+                oracle_summary.total,
+            ):
+                raise ValueError(f"{oracle_summary} of {oracle_summary.N} examples")
+            bounds, lower = stored_run.recompute_bounds(oracle, rows, self._objective)
         except ValueError as failure:
             raise OptionError(
-                f"the oracle must have the examples and the class of the run, {then} with {then.N} examples; got "
-                f"{reason_of(failure)}. Make the oracle from the same data, with the same labels and weights."
+                f"the oracle must have the examples and the class of the run, {stored_oracle} with "
+                f"{stored_oracle.N} examples; got {reason_of(failure)}. Make the oracle from the same data, "
+                "with the same labels and weights."
             ) from failure
-        again = replace(stored, reached=replace(stored.reached, bounds=replace(ends, lower=lower)))
-        return HistogramRun(again, oracle, rows).class_certificate
+        verified = replace(stored_run, reached=replace(stored_run.reached, bounds=replace(bounds, lower=lower)))
+        return HistogramRun(verified, oracle, rows).class_certificate
 
     @property
     def _objective(self) -> ExactObjective:
-        """What the looks are after."""
+        """The exact objective of the run."""
         return require_not_none(
             exact_objective_of_problem(self._reduced_problem, self.stored.oracle.total), "an aim of looks"
         )
 
     @property
     def _reduced_problem(self) -> Problem:
-        """What was boosted, with examples that stand for all."""
+        """The problem with representative examples."""
         return self.stored.problem
 
     @property
     def _margins_fit(self) -> bool:
-        """Whether the margins of all hypotheses are few."""
+        """Whether there are few enough margins of hypotheses for floating-point updates."""
         return self._oracle.N * len(self.hypotheses) <= MAX_MARGIN_ENTRIES
 
     @property
@@ -215,17 +238,19 @@ class HistogramRun(Run):
 
     @property
     def needs_float_steps(self) -> bool:
-        """Whether steps in floating point are to go on from here."""
-        without_details = self.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED
-        return without_details and self._margins_fit and not self.only_looks
+        """Whether floating-point updates must continue the run."""
+        integers_exhausted = self.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED
+        return integers_exhausted and self._margins_fit and not self.only_looks
 
     @cached_property
     def problem(self) -> Problem:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """What was boosted, all examples told apart; where they are out of reach, with two that stand for them."""
-        its = self._reduced_problem
+        """The problem with all examples; with rows on a cluster, the problem with two representative examples."""
+        reduced = self._reduced_problem
         if self.only_looks:
-            return its
-        return Problem.create(its.formulation, self._oracle.c, None, its.epsilon, its.update, its.user_parameters)
+            return reduced
+        return Problem.create(
+            reduced.formulation, self._oracle.c, None, reduced.epsilon, reduced.update, reduced.user_parameters
+        )
 
     @property
     def most_rounds(self) -> float:
@@ -261,51 +286,53 @@ class HistogramRun(Run):
 
     @cached_property
     def class_certificate(self) -> ClassCertificate:
-        """Both ends are rational numbers here: they are rounded outwards, and there is no other slack."""
-        ends, scale = self.stored.reached.bounds, self._objective.unit
-        lower, upper = scale * ends.lower, scale * require_not_none(ends.upper_witness, "an upper end").value
-        what = self.problem.measure
+        """The certificate over the class: both bounds are rational numbers, rounded outward, without further slack."""
+        bounds, unit = self.stored.reached.bounds, self._objective.unit
+        lower, upper = unit * bounds.lower, unit * require_not_none(bounds.upper_witness, "an upper end").value
+        objective_name = self.problem.measure
         return ClassCertificate(
-            float_below(lower), -float_below(-upper), LazyWitness(self), str(self._oracle), self.loaded, what
+            float_below(lower), -float_below(-upper), LazyWitness(self), str(self._oracle), self.loaded, objective_name
         )
 
     @cached_property
     def program_interval(self) -> tuple[float, float]:
-        """Bounds of the optimum of the formulation's program over the whole class, with its entropy.
+        """The bounds of the optimum of the formulation's program over the whole class, with its entropy.
 
-        The lower one is what the weights reach, the upper one what the distribution of the certificate allows. Both are
-        moved outward by a bound of the rounding, which does not grow with the examples.
+        The lower bound is attained by the weights, the upper bound follows from the distribution of the certificate.
+        Both include a rounding slack, which does not grow with the number of examples.
 
         Raises
         ------
         ProblemError
-            The run was stored without its rows; or the formulation bounds the edges, by a number that moves from round
+            The run was stored without its rows, or the formulation bounds the edges by a number that changes from round
             to round.
         """
-        problem, reached, rows = self._reduced_problem, self.stored.reached, self._rows
+        problem, snapshot, rows = self._reduced_problem, self.stored.reached, self._rows
         if problem.edge_function.edge_bound is not None:
             raise ProblemError(
-                f"program needs fixed parameters; {problem.formulation.name} changes its bound on the edges in every round. "
-                "Use class_certificate."
+                f"program needs fixed parameters; {problem.formulation.name} changes its bound on the edges in every "
+                "round. Use class_certificate."
             )
         if rows is None:
             raise rows_missing_error()
-        aim = self._objective
-        if not isinstance(aim, ExactSoftMargin):  # nothing else smooths it
+        objective = self._objective
+        if not isinstance(objective, ExactSoftMargin):  # a loss needs no other smoothing
             return self.class_certificate.lower, self.class_certificate.upper
-        W, proof = (
-            require_not_none(reached.bounds.integer_weights, "weights"),
-            require_not_none(reached.bounds.upper_witness, "an upper end"),
+        integer_weights, witness = (
+            require_not_none(snapshot.bounds.integer_weights, "weights"),
+            require_not_none(snapshot.bounds.upper_witness, "an upper end"),
         )
-        return program_bounds(problem, rows, aim, reached.pool[: len(W)], W, proof)
+        return program_bounds(problem, rows, objective, snapshot.pool[: len(integer_weights)], integer_weights, witness)
 
     def distribution(self) -> Float[Array, " N"]:
-        """The weights of the examples that prove the upper end, rounded to float64."""
-        proof, rows = require_not_none(self.stored.reached.bounds.upper_witness, "an upper end"), self._rows
+        """Return the example weights that prove the upper bound, rounded to float64, shape (N,)."""
+        witness, rows = require_not_none(self.stored.reached.bounds.upper_witness, "an upper end"), self._rows
         if rows is None:
             raise rows_missing_error()
-        q = rows.weights(rows.margins(proof.columns, proof.hypothesis_weights), proof.grid, proof.integer_weights)
-        return q / (proof.normalizer // self._objective.unit)
+        q = rows.weights(
+            rows.margins(witness.columns, witness.hypothesis_weights), witness.grid, witness.integer_weights
+        )
+        return q / (witness.normalizer // self._objective.unit)
 
     @property
     def _headline(self) -> str:
@@ -316,33 +343,33 @@ class HistogramRun(Run):
         return f"{page}: N = {self._oracle.N}, t = {len(self.w)}, {parameters}"
 
     def _pool_interval_rows(self) -> list[tuple[str, Any]]:
-        """Nothing: it would take the margins of all hypotheses."""
+        """Return no rows: the interval over the pool needs the margins of all hypotheses."""
         return []
 
     @property
     def record(self) -> RunData:
-        """All that the run is made of, as of any other one: with the margins of all hypotheses."""
+        """The data of the run as of any other run, with the margins of all hypotheses."""
         return self._full_record
 
     @cached_property
     def _full_record(self) -> RunData:
         problem, oracle = self.problem, self._oracle
-        collected = ColumnPool(oracle.N)
+        pool = ColumnPool(oracle.N)
         for hypothesis in self.hypotheses:
             margins = require_not_none(oracle.margins_of(hypothesis), "the margins of a hypothesis of the class")
-            collected.add(CheckedColumn.check(Column(hypothesis, margins, math.nan), oracle.N))
+            pool.add(CheckedColumn.check(Column(hypothesis, margins, math.nan), oracle.N))
         w = self.stored.reached.bounds.weight_sum * self.w
-        m = collected.margins.margins(w)
-        at, certificate = problem.conjugate_at_margins(m), self.class_certificate
+        m = pool.margins.margins(w)
+        conjugate, certificate = problem.conjugate_at_margins(m), self.class_certificate
         upper, last = certificate.upper, self._trace[-1]
         bounds = OracleBounds(last.edge, last.smallest_edge, last.smallest_edge, upper=upper, d=certificate.d)
-        state = State(self.rounds, w, m, at.d, math.nan, -1.0, bounds).with_soft_margin(problem.objective, collected)
-        G = problem.edge_function_in(state.progress(problem, collected.margins.column(collected.t - 1)))
-        state = replace(state, value=problem.dual_objective(at, w, G))
+        state = State(self.rounds, w, m, conjugate.d, math.nan, -1.0, bounds).with_soft_margin(problem.objective, pool)
+        G = problem.edge_function_in(state.progress(problem, pool.margins.column(pool.t - 1)))
+        state = replace(state, value=problem.dual_objective(conjugate, w, G))
         return replace(
             initial_record(problem, oracle, BoostOptions(history=False)),
             history=History(self._keeps, self._history if self._keeps else []),
-            pool=collected,
+            pool=pool,
             state=replace(state, solved_edge=bounds.smallest_edge),
             trace=self._trace,
             reason=self.reason,
@@ -350,64 +377,64 @@ class HistogramRun(Run):
 
 
 def _load_checkpoint(
-    problem: Problem, aim: ExactObjective, oracle: BinnedOracle, rows: BinnedRows, options: BoostOptions
+    problem: Problem, objective: ExactObjective, oracle: BinnedOracle, rows: BinnedRows, options: BoostOptions
 ) -> Snapshot | None:
-    """Return what a checkpoint has reached, told anew by the rows; None for a new run."""
+    """Return the snapshot of a checkpoint, with bounds that are recomputed from the rows; None for a new run."""
     checkpoint = options.checkpoint
     if checkpoint is None:
         return None
     remove_partial_files(checkpoint)
     if not Path(checkpoint).exists():
         return None
-    stored, stated = (
+    stored_run, formulation_digest = (
         StoredHistogramRun.load(checkpoint, problem.formulation),
         text_digest(problem.formulation.stated_in),
     )
     check_checkpoint_matches(
         checkpoint,
-        ("text of the formulation", (stored.page_digest or stated)[:12], stated[:12]),
-        ("class", str(stored.oracle), str(oracle)),
-        ("number of examples", stored.oracle.N, oracle.N),
-        ("parameters", vars(stored.problem.template.parameters), vars(problem.template.parameters)),
+        ("text of the formulation", (stored_run.page_digest or formulation_digest)[:12], formulation_digest[:12]),
+        ("class", str(stored_run.oracle), str(oracle)),
+        ("number of examples", stored_run.oracle.N, oracle.N),
+        ("parameters", vars(stored_run.problem.template.parameters), vars(problem.template.parameters)),
     )
     try:
-        ends, _ = stored.recompute_bounds(oracle, rows, aim)
+        bounds, _ = stored_run.recompute_bounds(oracle, rows, objective)
     except ValueError as failure:
         raise DataError(
             f"expected a checkpoint of this run in {Path(checkpoint)}; it has other examples: {reason_of(failure)}. "
             "Move it away, or pass the path of a new file."
         ) from failure
-    reached = stored.reached
-    level = min(reached.state.level, problem.max_level)
-    return replace(reached, bounds=ends, state=replace(reached.state, level=level))
+    snapshot = stored_run.reached
+    level = min(snapshot.state.level, problem.max_level)
+    return replace(snapshot, bounds=bounds, state=replace(snapshot.state, level=level))
 
 
-def trace_from_log(glances: Sequence[EvaluationRecord], N: int) -> Trace:
-    """Return the looks at all N rows as a trace."""
+def trace_from_log(log: Sequence[EvaluationRecord], N: int) -> Trace:
+    """Return the evaluations on all N rows as a trace."""
     trace = Trace([])
-    for glance in glances:
-        if glance.rows == N and glance.active:
-            trace.add(_trace_row(glance, trace))
+    for record in log:
+        if record.rows == N and record.active:
+            trace.add(_trace_row(record, trace))
     return trace
 
 
-def _trace_row(glance: EvaluationRecord, trace: Trace) -> Row:
-    """Return a look at all rows as a line of the trace."""
-    smallest = min(glance.edge, trace[-1].smallest_edge) if len(trace) else glance.edge
+def _trace_row(record: EvaluationRecord, trace: Trace) -> Row:
+    """Return the trace row of an evaluation on all rows."""
+    smallest = min(record.edge, trace[-1].smallest_edge) if len(trace) else record.edge
     return Row(
         round=len(trace) + 1,
-        hypotheses=glance.hypotheses,
-        edge=glance.edge,
+        hypotheses=record.hypotheses,
+        edge=record.edge,
         smallest_edge=smallest,
-        upper=glance.upper,
-        soft_margin=glance.lower,
-        value=glance.value,
-        active=glance.active,
+        upper=record.upper,
+        soft_margin=record.lower,
+        value=record.value,
+        active=record.active,
         zero_share=math.nan,
         test_error=math.nan,
-        oracle_seconds=glance.edges_seconds,
-        update_seconds=glance.seconds - (trace[-1].seconds if len(trace) else 0.0) - glance.edges_seconds,
-        seconds=glance.seconds,
+        oracle_seconds=record.edges_seconds,
+        update_seconds=record.seconds - (trace[-1].seconds if len(trace) else 0.0) - record.edges_seconds,
+        seconds=record.seconds,
         backend="",
     )
 

@@ -1,6 +1,6 @@
-"""Runs of looks in files: hypotheses, whole weights, and both ends with what proves them: nothing as long as the rows.
+"""Files of histogram runs: hypotheses, integer weights and both bounds with witnesses; nothing as long as the rows.
 
-A file is believed nothing that the rows can say: who goes on from one, or verifies one, tells both ends anew.
+A file is not trusted: a run that continues from a file, and a verifier, recompute both bounds from the rows.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_BITS, MARGIN_SCALE, N_BINS, MarginGrid
 from boostopt.rows.row_block import Split
 
-STAND = Keys(
+STATE_KEYS = Keys(
     SolverState,
     {
         "W": "W",
@@ -63,9 +63,9 @@ STAND = Keys(
         "spread": "spread",
     },
 )
-"""Keys of where a run stands."""
+"""The keys of a solver state in a file."""
 
-GLANCE = Keys(
+RECORD_KEYS = Keys(
     EvaluationRecord,
     {
         "rows": "rows",
@@ -80,30 +80,30 @@ GLANCE = Keys(
         "seconds": "seconds",
     },
 )
-"""The numbers of a line about a look; a file holds them in this order, without the keys."""
+"""The numbers of the record of an evaluation; a file has them in this order, without the keys."""
 
 MIN_CHECKPOINT_SECONDS = 1.0
-"""Seconds after which a checkpoint is made before the next look: it takes some milliseconds."""
+"""The largest number of seconds between checkpoints; writing one takes some milliseconds."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoredHistogramRun:
-    """A run of looks as a file holds it.
+    """A histogram run as stored in a file.
 
     Attributes
     ----------
     problem
-        What was boosted: of examples that stand for all.
+        The problem with representative examples.
     oracle
-        The class in words, and the sizes of the examples.
+        The description of the class, and the sizes of the examples.
     hypotheses
-        Those collected.
+        The hypotheses of the pool.
     reached
-        How far the run has come.
+        The snapshot of the run.
     reason
-        Why it ended; "" while it goes on.
+        The reason why the run ended; "" before its end.
     page_digest
-        That of the file which stated the formulation when the run was made.
+        The digest of the file that stated the formulation at the time of the run.
     """
 
     problem: Problem
@@ -122,8 +122,8 @@ class StoredHistogramRun:
             The file cannot be written.
         """
         writer, reached, problem, oracle = ArrayExtractor(), self.reached, self.problem, self.oracle
-        ends, proof = reached.bounds, reached.bounds.upper_witness
-        about = writer.extract(
+        bounds, witness = reached.bounds, reached.bounds.upper_witness
+        content = writer.extract(
             {
                 "kind": HISTOGRAM_KIND,
                 "format": FORMAT,
@@ -141,119 +141,127 @@ class StoredHistogramRun:
                 },
                 "splits": np.array(reached.pool, dtype=np.int64).reshape(-1, 3),
                 "hypotheses": [to_state(hypothesis) for hypothesis in self.hypotheses],
-                "stand": STAND.to_file(reached.state),
-                "lower": _fraction_to_json(ends.lower),
-                "W": ends.integer_weights,
-                "sum": ends.weight_sum,
+                "stand": STATE_KEYS.to_file(reached.state),
+                "lower": _fraction_to_json(bounds.lower),
+                "W": bounds.integer_weights,
+                "sum": bounds.weight_sum,
                 "proof": None
-                if proof is None
+                if witness is None
                 else {
-                    "upper": _fraction_to_json(proof.edge),
-                    "cost": _fraction_to_json(proof.regularizer_bound),
-                    "W": proof.hypothesis_weights,
-                    "origin": proof.grid.origin,
-                    "shift": proof.grid.log2_bin_width,
-                    "table": proof.integer_weights,
-                    "total": proof.normalizer,
+                    "upper": _fraction_to_json(witness.edge),
+                    "cost": _fraction_to_json(witness.regularizer_bound),
+                    "W": witness.hypothesis_weights,
+                    "origin": witness.grid.origin,
+                    "shift": witness.grid.log2_bin_width,
+                    "table": witness.integer_weights,
+                    "total": witness.normalizer,
                 },
-                "glances": [list(GLANCE.to_file(glance).values()) for glance in reached.log],
+                "glances": [list(RECORD_KEYS.to_file(record).values()) for record in reached.log],
                 "sizes": np.array([len(W) for W in reached.weights_by_iteration], dtype=np.int64),
                 "kept": np.concatenate([np.zeros(0), *reached.weights_by_iteration]),
                 "reason": self.reason,
             }
         )
-        writer.arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+        writer.arrays[META] = np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
         write_atomically(check_path("path", path), lambda file: write_npz(file, writer.arrays))
 
     @classmethod
     def load(cls, path: str | PathLike[str], formulation: Any = None) -> StoredHistogramRun:
-        """Return the run that a file holds.
+        """Return the run of a file.
 
         Raises
         ------
         DataError
-            The file is not there, is no saved run of looks, was made by another version, or is damaged.
+            The file is missing or damaged, is not a saved histogram run, or was written by another version.
         """
-        source, about, arrays = read_run_file(path, (HISTOGRAM_KIND, FORMAT))
-        return decode_run(source, lambda: _run_from_json(insert_arrays(about, arrays), formulation))
+        source, content, arrays = read_run_file(path, (HISTOGRAM_KIND, FORMAT))
+        return decode_run(source, lambda: _run_from_json(insert_arrays(content, arrays), formulation))
 
     def recompute_bounds(
-        self, oracle: BinnedOracle, rows: BinnedRows, aim: ExactObjective
+        self, oracle: BinnedOracle, rows: BinnedRows, objective: ExactObjective
     ) -> tuple[ExactBounds, Fraction]:
-        """Return both ends as the run has them, which the rows confirm, and the best lower one of the weights.
+        """Return both bounds of the run, which the rows confirm, and the best lower bound of the weights.
 
         Raises
         ------
         ValueError
-            The rows say otherwise: they are others.
+            The rows give other bounds: they are not the rows of the run.
         """
-        reached, ends = self.reached, self.reached.bounds
+        reached, bounds = self.reached, self.reached.bounds
         check_hypotheses(oracle, rows, reached.pool, self.hypotheses)
-        if ends.upper_witness is None:
+        if bounds.upper_witness is None:
             return ExactBounds(), ExactBounds().lower
-        proof = ends.upper_witness
-        again = upper_bound(
-            rows, aim, oracle.reflexive, proof.columns, proof.hypothesis_weights, proof.grid, proof.integer_weights
+        witness = bounds.upper_witness
+        recomputed = upper_bound(
+            rows,
+            objective,
+            oracle.reflexive,
+            witness.columns,
+            witness.hypothesis_weights,
+            witness.grid,
+            witness.integer_weights,
         )
-        kept = (
+        margins = (
             None
-            if ends.integer_weights is None
-            else rows.margins(reached.pool[: len(ends.integer_weights)], ends.integer_weights)
+            if bounds.integer_weights is None
+            else rows.margins(reached.pool[: len(bounds.integer_weights)], bounds.integer_weights)
         )
-        lower = ends.lower if kept is None else aim.best_lower_bound(rows, kept)
-        same = (
-            again.edge == proof.edge
-            and again.normalizer == proof.normalizer
-            and abs(again.regularizer_bound - proof.regularizer_bound) <= aim.platform_tolerance
+        lower = bounds.lower if margins is None else objective.best_lower_bound(rows, margins)
+        is_confirmed = (
+            recomputed.edge == witness.edge
+            and recomputed.normalizer == witness.normalizer
+            and abs(recomputed.regularizer_bound - witness.regularizer_bound) <= objective.platform_tolerance
         )
-        if not (same and ends.lower <= lower + aim.platform_tolerance):
+        if not (is_confirmed and bounds.lower <= lower + objective.platform_tolerance):
             raise ValueError(
-                f"the ends {float(ends.lower):.10g} and {float(proof.value):.10g}, but these examples have the ends "
-                f"{float(lower):.10g} and {float(again.value):.10g}"
+                f"the ends {float(bounds.lower):.10g} and {float(witness.value):.10g}, but these examples have the "
+                f"ends {float(lower):.10g} and {float(recomputed.value):.10g}"
             )
-        return replace(ends, lower=min(ends.lower, lower), upper_witness=again), lower
+        return replace(bounds, lower=min(bounds.lower, lower), upper_witness=recomputed), lower
 
 
 class CheckpointWriter:
-    """The file that a run of looks is stored in while it goes on.
+    """Writer of the checkpoint file of a histogram run.
 
     Parameters
     ----------
     options
-        Where, and how often.
-    made
-        Returns what is stored of a run that has come so far.
+        The path of the checkpoint, and its intervals.
+    make_stored_run
+        A function that returns the stored form of the run at a snapshot.
     """
 
-    def __init__(self, options: BoostOptions, made: Callable[[Snapshot], StoredHistogramRun]) -> None:
-        self._options, self._made, self._last = options, made, time.perf_counter()
-        self._reached: Snapshot | None = None
+    def __init__(self, options: BoostOptions, make_stored_run: Callable[[Snapshot], StoredHistogramRun]) -> None:
+        self._options, self._make_stored_run, self._last = options, make_stored_run, time.perf_counter()
+        self._snapshot: Snapshot | None = None
 
-    def on_snapshot(self, reached: Snapshot) -> None:
-        """Store a run before its next look, where that is due."""
-        self._reached = reached
-        often = min(MIN_CHECKPOINT_SECONDS, self._options.checkpoint_seconds or MIN_CHECKPOINT_SECONDS)
-        looks = len(reached.weights_by_iteration)
-        if (looks and looks % self._options.checkpoint_rounds == 0) or time.perf_counter() - self._last >= often:
+    def on_snapshot(self, snapshot: Snapshot) -> None:
+        """Write the checkpoint before the next evaluation if it is due."""
+        self._snapshot = snapshot
+        interval = min(MIN_CHECKPOINT_SECONDS, self._options.checkpoint_seconds or MIN_CHECKPOINT_SECONDS)
+        n_iterations = len(snapshot.weights_by_iteration)
+        if (
+            n_iterations and n_iterations % self._options.checkpoint_rounds == 0
+        ) or time.perf_counter() - self._last >= interval:
             self.write()
 
     def write(self) -> None:
-        """Store a run as it stood before its last look, which will be made again; it is not lost for a full disk."""
-        if self._options.checkpoint is None or self._reached is None:
+        """Write the run as of its last snapshot; the next evaluation is repeated. A full disk causes a warning only."""
+        if self._options.checkpoint is None or self._snapshot is None:
             return
         try:
-            self._made(self._reached).save(self._options.checkpoint)
+            self._make_stored_run(self._snapshot).save(self._options.checkpoint)
         except DataError as failure:
             warnings.warn(
-                f"the checkpoint of look {len(self._reached.weights_by_iteration)} was not written: {failure}",
+                f"the checkpoint of look {len(self._snapshot.weights_by_iteration)} was not written: {failure}",
                 RuntimeWarning,
                 stacklevel=5,
             )
-        self._last, self._reached = time.perf_counter(), None
+        self._last, self._snapshot = time.perf_counter(), None
 
 
 def detached(oracle: BinnedOracle) -> DetachedOracle:
-    """Return what a file says of an oracle."""
+    """Return the description of an oracle without its rows."""
     return DetachedOracle(str(oracle), oracle.N, oracle.total, oracle.majority, oracle.reflexive)
 
 
@@ -261,102 +269,108 @@ def _fraction_to_json(fraction: Fraction) -> list[str]:
     return [str(fraction.numerator), str(fraction.denominator)]
 
 
-def _fraction_from_json(written: Sequence[str]) -> Fraction:
-    numerator, denominator = map(int, written)
+def _fraction_from_json(texts: Sequence[str]) -> Fraction:
+    numerator, denominator = map(int, texts)
     require(denominator > 0, "an end is not a fraction")
     return Fraction(numerator, denominator)
 
 
-def _run_from_json(about: Mapping[str, Any], formulation: Any) -> StoredHistogramRun:
-    """Return the run that was described."""
-    page, page_digest = formulation_from_json(about, formulation)
-    problem = Problem.create(page, about["c"], None, about["epsilon"], "newton", about["given"])
-    of = about["oracle"]
-    require(exact_objective_of_problem(problem, float(of["total"])) is not None, "looks do not support the problem")
-    require(isinstance(of["words"], str) and of["majority"] in (-1, 1), "the class has no words or no majority")
-    oracle = DetachedOracle(of["words"], int(of["N"]), float(of["total"]), of["majority"], bool(of["reflexive"]))
-    splits = tuple(Split(*map(int, row)) for row in about["splits"])
-    hypotheses = [hypothesis_from_state(state) for state in about["hypotheses"]]
+def _run_from_json(content: Mapping[str, Any], formulation: Any) -> StoredHistogramRun:
+    """Parse a run; raise if its parts do not belong together."""
+    trusted, page_digest = formulation_from_json(content, formulation)
+    problem = Problem.create(trusted, content["c"], None, content["epsilon"], "newton", content["given"])
+    summary = content["oracle"]
+    require(
+        exact_objective_of_problem(problem, float(summary["total"])) is not None, "looks do not support the problem"
+    )
+    require(
+        isinstance(summary["words"], str) and summary["majority"] in (-1, 1), "the class has no words or no majority"
+    )
+    oracle = DetachedOracle(
+        summary["words"], int(summary["N"]), float(summary["total"]), summary["majority"], bool(summary["reflexive"])
+    )
+    splits = tuple(Split(*map(int, row)) for row in content["splits"])
+    hypotheses = [hypothesis_from_state(state) for state in content["hypotheses"]]
     require(len(splits) == len(hypotheses), "the splits and the hypotheses do not belong together")
-    sizes = about["sizes"].tolist()
-    ends = np.cumsum([0, *sizes]).tolist()
-    require(ends[-1] == len(about["kept"]), "the number of the weights is wrong")
-    kept = [np.asarray(about["kept"][i:j], dtype=np.float64) for i, j in itertools.pairwise(ends)]
-    W = about["W"]
+    sizes = content["sizes"].tolist()
+    offsets = np.cumsum([0, *sizes]).tolist()
+    require(offsets[-1] == len(content["kept"]), "the number of the weights is wrong")
+    weights_by_iteration = [np.asarray(content["kept"][i:j], dtype=np.float64) for i, j in itertools.pairwise(offsets)]
+    W = content["W"]
     reached = Snapshot(
         splits,
-        _state_from_json(about["stand"], len(splits)),
+        _state_from_json(content["stand"], len(splits)),
         ExactBounds(
-            _fraction_from_json(about["lower"]),
+            _fraction_from_json(content["lower"]),
             None if W is None else _integer_weights_from_json(W, len(splits)),
-            float(about["sum"]),
-            None if about["proof"] is None else _upper_bound_from_json(about["proof"], splits),
+            float(content["sum"]),
+            None if content["proof"] is None else _upper_bound_from_json(content["proof"], splits),
         ),
-        [_log_record_from_json(row) for row in about["glances"]],
-        kept,
+        [_log_record_from_json(row) for row in content["glances"]],
+        weights_by_iteration,
     )
-    require(isinstance(about["reason"], str), "the reason is not a text")
-    require(about["proof"] is not None or W is None, "it has weights without a distribution")
+    require(isinstance(content["reason"], str), "the reason is not a text")
+    require(content["proof"] is not None or W is None, "it has weights without a distribution")
     require(
-        W is not None or _fraction_from_json(about["lower"]) == ExactBounds().lower,
+        W is not None or _fraction_from_json(content["lower"]) == ExactBounds().lower,
         "it has a soft margin without weights",
     )
     require(W is None or W.sum() == MARGIN_SCALE, f"the weights do not sum to 2^{MARGIN_BITS}")
     lower, upper, total = reached.bounds.lower, reached.bounds.upper, reached.bounds.weight_sum
     require(W is None or -1 <= lower <= upper <= 1, "the ends are not an interval in [-1, 1]")
     require(0.0 < total < math.inf, "the sum of the weights is not positive and finite")
-    seen = sum(glance.rows == oracle.N and glance.active > 0 for glance in reached.log)
-    require(seen == len(kept), "the weights belong to another number of looks")
-    return StoredHistogramRun(problem, oracle, hypotheses, reached, about["reason"], page_digest)
+    n_evaluations = sum(record.rows == oracle.N and record.active > 0 for record in reached.log)
+    require(n_evaluations == len(weights_by_iteration), "the weights belong to another number of looks")
+    return StoredHistogramRun(problem, oracle, hypotheses, reached, content["reason"], page_digest)
 
 
-def _state_from_json(about: Mapping[str, Any], most: int) -> SolverState:
-    """Return where a run stood."""
+def _state_from_json(content: Mapping[str, Any], max_length: int) -> SolverState:
+    """Parse a solver state with at most `max_length` weights."""
     _require_kinds(
-        [about[name] for name in ("level", "count", "waited", "nearer")],
-        [about[name] for name in ("total", "least", "gamma", "stage")] + [about.get("spread", 0.0)],
+        [content[name] for name in ("level", "count", "waited", "nearer")],
+        [content[name] for name in ("total", "least", "gamma", "stage")] + [content.get("spread", 0.0)],
     )
-    W = _integer_weights_from_json(about["W"], most)
+    W = _integer_weights_from_json(content["W"], max_length)
     require(not W.any() or W.sum() == MARGIN_SCALE, f"the weights do not sum to 2^{MARGIN_BITS} or 0")
-    stand = replace(SolverState(**STAND.from_file(about)), W=W)
-    known = 0.0 < stand.total < math.inf and abs(stand.gamma) <= 2.0 and min(stand.least, stand.stage) >= -1.0
-    known = known and 0.0 <= stand.spread <= 1.0
-    require(known, "some numbers cannot belong to a run")
-    return stand
+    state = replace(SolverState(**STATE_KEYS.from_file(content)), W=W)
+    is_valid = 0.0 < state.total < math.inf and abs(state.gamma) <= 2.0 and min(state.least, state.stage) >= -1.0
+    is_valid = is_valid and 0.0 <= state.spread <= 1.0
+    require(is_valid, "some numbers cannot belong to a run")
+    return state
 
 
 def _log_record_from_json(row: Sequence[Any]) -> EvaluationRecord:
-    """Return a line about a look."""
+    """Parse the record of an evaluation."""
     _require_kinds(row[:4], row[4:])
-    return EvaluationRecord(**GLANCE.from_file(dict(zip(GLANCE.attributes, row, strict=True))))
+    return EvaluationRecord(**RECORD_KEYS.from_file(dict(zip(RECORD_KEYS.attributes, row, strict=True))))
 
 
 def _require_kinds(counts: Sequence[Any], numbers: Sequence[Any]) -> None:
-    """Raise what names it where counts are no whole numbers from 0 up, or numbers none."""
+    """Raise unless all counts are non-negative integers and all numbers are numbers."""
     require(all(type(count) is int and count >= 0 for count in counts), "a count is not a whole number of at least 0")
     require_numbers(numbers)
 
 
-def _upper_bound_from_json(about: Mapping[str, Any], splits: Sequence[Split]) -> UpperBound:
-    """Return a proof as it was described; whether it proves anything the rows must say."""
-    W, table = _integer_weights_from_json(about["W"], len(splits)), about["table"]
+def _upper_bound_from_json(content: Mapping[str, Any], splits: Sequence[Split]) -> UpperBound:
+    """Parse an upper bound, which proves nothing before the rows confirm it."""
+    W, table = _integer_weights_from_json(content["W"], len(splits)), content["table"]
     require(table.shape == (N_BINS + 2,) and table.dtype.kind == "i", "the weights belong to other buckets")
-    window = MarginGrid(int(about["origin"]), int(about["shift"]))
+    grid = MarginGrid(int(content["origin"]), int(content["shift"]))
     require(
-        abs(window.origin) <= MARGIN_SCALE and 0 <= window.log2_bin_width <= MARGIN_BITS,
+        abs(grid.origin) <= MARGIN_SCALE and 0 <= grid.log2_bin_width <= MARGIN_BITS,
         "the window lies outside the margins",
     )
-    edge, cost = _fraction_from_json(about["upper"]), _fraction_from_json(about.get("cost", ["0", "1"]))
-    return UpperBound(edge, cost, splits[: len(W)], W, window, table.astype(np.int64), int(about["total"]))
+    edge, cost = _fraction_from_json(content["upper"]), _fraction_from_json(content.get("cost", ["0", "1"]))
+    return UpperBound(edge, cost, splits[: len(W)], W, grid, table.astype(np.int64), int(content["total"]))
 
 
-def _integer_weights_from_json(stated: Array, most: int) -> Int[Array, " t"]:
-    """Return whole weights of some hypotheses."""
-    whole = stated.ndim == 1 and len(stated) <= most and (stated.dtype.kind == "i" or len(stated) == 0)
+def _integer_weights_from_json(values: Array, max_length: int) -> Int[Array, " t"]:
+    """Parse integer weights of at most `max_length` hypotheses."""
+    is_integer = values.ndim == 1 and len(values) <= max_length and (values.dtype.kind == "i" or len(values) == 0)
     require(
-        whole and bool(((stated >= 0) & (stated <= MARGIN_SCALE)).all()),
+        is_integer and bool(((values >= 0) & (values <= MARGIN_SCALE)).all()),
         "the weights are not whole numbers in their range",
     )
-    W = stated.astype(np.int64)
+    W = values.astype(np.int64)
     require(W.sum() <= MARGIN_SCALE, f"the sum of the weights is above 2^{MARGIN_BITS}")
     return W

@@ -1,10 +1,10 @@
-"""Both ends of the program itself, with its entropy, over a whole class: from margins in buckets.
+"""Bounds of the optimum of a program with its entropy over a whole class, from margin histograms.
 
-    lower    -F*(-Uw), the examples of each bucket moved to its ends, their mean kept
-    upper    F(d) + the largest edge of the class, d being one number for all examples of a bucket
+    lower    -F*(-Uw), where the examples of each bin move to the ends of the bin and keep their mean
+    upper    F(d) + the largest edge of the class, where all examples of a bin have the same weight
 
-F is a sum over the examples, so that examples of a bucket are one with a multiplicity [theorem 6]. What is rounded are
-sums over the buckets: the slack does not grow with the examples.
+F is a sum over the examples, so the examples of a bin equal one example with a multiplicity [theorem 6]. Only sums over
+the bins are rounded: the slack does not grow with the number of examples.
 """
 
 from __future__ import annotations
@@ -28,46 +28,47 @@ from boostopt.rows.row_block import Split
 def program_bounds(
     problem: Problem,
     rows: BinnedRows,
-    aim: ExactObjective,
+    objective: ExactObjective,
     splits: Sequence[Split],
-    W: Int[Array, " t"],
-    proof: UpperBound,
+    integer_weights: Int[Array, " t"],
+    witness: UpperBound,
 ) -> tuple[float, float]:
-    """Return bounds of the optimum of the program over a class: what weights reach, and what a distribution allows.
+    """Return a lower bound from hypothesis weights and an upper bound from a distribution of the optimum over a class.
 
     Parameters
     ----------
     problem
-        What is boosted, with the largest edge.
-    rows, aim
-        The examples, and what looks at them are after.
-    splits, W
-        Hypotheses and their weights, whole numbers of sum 2^30.
-    proof
-        The distribution, with the largest edge of the class under it.
+        The problem of the run; G is the largest edge.
+    rows, objective
+        The examples, and the objective over them.
+    splits, integer_weights
+        Hypotheses and their weights, integers of sum 2^30.
+    witness
+        The distribution, with the largest edge of the class under this distribution.
     """
-    looks = DualEvaluator(problem, rows, aim)
-    seen = looks.iterate(splits, W)
+    evaluator = DualEvaluator(problem, rows, objective)
+    iterate = evaluator.iterate(splits, integer_weights)
     lower = max(
-        _lower_bound(problem, buckets) for buckets in (seen.histogram, looks.weight_function(seen, 0).histogram)
+        _lower_bound(problem, histogram)
+        for histogram in (iterate.histogram, evaluator.weight_function(iterate, 0).histogram)
     )
-    buckets = margin_histogram(rows, rows.margins(proof.columns, proof.hypothesis_weights), proof.grid)
+    histogram = margin_histogram(rows, rows.margins(witness.columns, witness.hypothesis_weights), witness.grid)
     F, d = (
-        _regularizer_of(problem, buckets.occupied_counts),
-        buckets.occupied_counts * (proof.integer_weights[buckets.occupied] / proof.normalizer),
+        _regularizer(problem, histogram.occupied_counts),
+        histogram.occupied_counts * (witness.integer_weights[histogram.occupied] / witness.normalizer),
     )
-    unit, mass = summation(F)
-    return lower, as_bound(F.value(d) + float(proof.value) + mass + F.value_slack(d, unit), math.inf)
+    term_slack, sum_slack = summation(F)
+    return lower, as_bound(F.value(d) + float(witness.value) + sum_slack + F.value_slack(d, term_slack), math.inf)
 
 
-def _lower_bound(problem: Problem, buckets: MarginHistogram) -> float:
-    """Return a number not above D of some margins."""
-    c, m = buckets.spread_to_bin_edges
-    F = _regularizer_of(problem, c)
-    at, (unit, mass) = F.conjugate_at(-m), summation(F)
-    return as_bound(-at.value - mass - F.conjugate_slack(at, unit), -math.inf)
+def _lower_bound(problem: Problem, histogram: MarginHistogram) -> float:
+    """Bound D of a margin histogram from below."""
+    c, m = histogram.spread_to_bin_edges
+    F = _regularizer(problem, c)
+    conjugate, (term_slack, sum_slack) = F.conjugate_at(-m), summation(F)
+    return as_bound(-conjugate.value - sum_slack - F.conjugate_slack(conjugate, term_slack), -math.inf)
 
 
-def _regularizer_of(problem: Problem, c: Float[Array, " k"]) -> Regularizer:
-    """Return F of the program for examples of given multiplicities."""
+def _regularizer(problem: Problem, c: Float[Array, " k"]) -> Regularizer:
+    """Return F of the program for examples with multiplicities c."""
     return problem.formulation.regularizer(problem.template.parameters, Examples(c, c / c.sum()))

@@ -1,16 +1,16 @@
-"""Newton steps where the rows only ever answer one question: what these weights make of them.
+"""Newton column generation whose only access to the rows are aggregates.
 
-A look is a pass over the rows. For smooth F the weights d of the examples are a function of the margins, and these of
-the weights w of the hypotheses, so that nothing of the examples' number is kept but their margins, as whole numbers.
-From sums of whole numbers come, exactly: the soft margin of w from below, a distribution d that is feasible, the edges
-of the whole class under it, and so both ends of the certificate; and what a Newton step needs.
+If F is smooth, the example weights d are a function of the margins, and the margins are a function of the hypothesis
+weights w. So the solver keeps nothing of the size of the rows except the margins, which are integers and stay with
+the rows. Sums of integers give the following exactly: a lower bound of the objective at w, a feasible distribution
+d(w), the edges of the whole class under it (the gradient of D), and so both bounds of the class.
 
-    look at w      margins -> buckets -> soft margin, d(w), D(w)
-                   edges of the class under d(w)                   stop if the ends are near enough
-                   curvature among the hypotheses
-    step           as in `newton`; another look tells whether D has risen, else it is made shorter
+    evaluate w      margins -> histogram -> lower bound, d(w), D(w)
+                    edges of the class under d(w) -> upper bound         stop if the bounds are within epsilon
+    add columns     the best hypothesis of each of the best features
+    Newton step     maximize the quadratic model of D over the simplex, then line search
 
-Nested samples come first: they decide where the looks at all rows begin, and nothing that is claimed.
+Nested samples of the rows are solved first. They determine the first iterate on all rows, but no bound.
 """
 
 from __future__ import annotations
@@ -49,71 +49,79 @@ from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE
 from boostopt.rows.row_block import Split
 
-SAMPLE_SIZES, MIN_ROWS_PER_SAMPLED_ROW = (5_000, 20_000, 200_000), 4
-"""About so many rows are looked at first, where there are at least so many times as many."""
+SAMPLE_SIZES = (5_000, 20_000, 200_000)
+"""The approximate sizes of the samples that are solved first."""
+
+MIN_ROWS_PER_SAMPLED_ROW = 4
+"""A sample is used only if the rows are at least this many times as many."""
 
 SAMPLING_ERROR = 1.5
-"""Gap of a sample of n rows, times the root of n, below which it tells no more: so much its edges differ by chance."""
+"""A sample of n rows is solved to a gap of this number over sqrt(n), the random error of its edges."""
 
 MIN_COLUMNS, POOL_GROWTH = 16, 0.1
-"""Hypotheses that join after a look at most: so many at least, or as a share of those collected."""
+"""The largest number of columns that join in an iteration: a count, or a share of the pool if this is more."""
 
 SUFFICIENT_INCREASE, MAX_BACKTRACKS = 0.1, 6
-"""The share of what the slope promises that D must rise by; else the step is made shorter, so often at most."""
+"""Armijo's constant of the line search, and the largest number of shorter steps."""
 
 RESOLUTION = 0.02
-"""Width of a bucket, times this, of which values of D do not tell: the slope at the end of the step does, by a look."""
+"""The smallest significant difference of values of D, as a share of the width of a bin. If the step promises less, the
+line search compares slopes, which costs an evaluation."""
 
-POOR_GAIN, SPREAD_INCREASE, GOOD_GAIN, SPREAD_DECREASE = 0.1, 4.0, 0.35, 1.4
-"""A full step that gains less than the first share of what the slope promises, half of which is what a model that fits
-gains, makes the curvature that of margins so many times further away; one that gains more than the third share, nearer.
-"""
+POOR_GAIN, SPREAD_INCREASE = 0.1, 4.0
+GOOD_GAIN, SPREAD_DECREASE = 0.35, 1.4
+"""The control of the curvature spread. The gain is the increase of D by a full step over the increase that the slope
+promises; the gain of an exact quadratic model is 1/2. Below POOR_GAIN the spread is multiplied by SPREAD_INCREASE.
+Above GOOD_GAIN it is divided by SPREAD_DECREASE."""
+
+MIN_GAP_DECREASE = 0.9
+"""The factor by which the gap must fall to count as a decrease."""
 
 MAX_STALLED_ITERATIONS = 5
-"""Looks in a row in which D has not risen as far as values tell, after which the level ends."""
+"""The largest number of iterations in a row without an increase of D. After them, the level ends."""
 
 MAX_ITERATIONS_PER_GAP_DECREASE = 100
-"""Looks in which the gap over the class has fallen by less than a tenth, after which whole numbers tell no more."""
+"""The largest number of iterations without a decrease of the gap. After them, integers are too coarse for the run."""
 
 
 class HistogramNewton:
-    """A run of looks.
+    """The solver: column generation by Newton steps on aggregates over the rows.
 
     Parameters
     ----------
     problem
-        What is boosted.
+        The problem, with representative examples.
     rows
         The examples.
     objective
-        What is told of them.
+        The objective over these rows.
     symmetric
-        Whether negations belong to the class.
+        Whether the class is closed under negation.
     options
-        Hypotheses that join after a look, and looks at all rows after which the run ends all the same.
+        The limits, and the number of columns per iteration.
     deadline
-        When time is up.
+        The deadline of the run.
     on_iteration
-        What is called with the line of each look at all rows.
+        A function that is called with the record of each evaluation on all rows.
     on_snapshot
-        What is called with what has been reached before each look at all rows; None for nothing.
+        A function that is called with a snapshot before each evaluation on all rows; None for no such function.
     snapshot
-        From where the looks go on; None for the beginning.
+        The snapshot from which the solver continues; None for a new run.
 
     Attributes
     ----------
-    pool
-        The hypotheses collected.
+    splits
+        The columns of the pool.
     bounds
-        The certificate.
+        The bounds of the objective over the class.
     stop_reason
-        Why the run ended.
+        The reason why the run ended; "" before its end.
     log
-        The looks.
+        The records of all evaluations.
     level
-        That of the program that is next.
-    kept
-        The weights at each look at all rows.
+        The smoothing level of the next program.
+    weights_by_iteration
+        The weights of the program at each evaluation on all rows.
     """
 
     problem: Problem
@@ -130,314 +138,337 @@ class HistogramNewton:
         self,
         problem: Problem,
         rows: BinnedRows,
-        aim: ExactObjective,
-        reflexive: bool,
+        objective: ExactObjective,
+        symmetric: bool,
         options: BoostOptions,
         deadline: Deadline,
-        show: Callable[[EvaluationRecord], None],
-        store: Callable[[Snapshot], None] | None = None,
-        reached: Snapshot | None = None,
+        on_iteration: Callable[[EvaluationRecord], None],
+        on_snapshot: Callable[[Snapshot], None] | None = None,
+        snapshot: Snapshot | None = None,
     ) -> None:
-        self.problem, self.rows, self.objective, self.symmetric = problem, rows, aim, reflexive
-        self.epsilon: float = problem.epsilon / aim.unit
-        self.on_iteration, self.on_snapshot = show, store
+        self.problem, self.rows, self.objective, self.symmetric = problem, rows, objective, symmetric
+        self.epsilon: float = problem.epsilon / objective.unit
+        self.on_iteration, self.on_snapshot = on_iteration, on_snapshot
         self.max_iterations, self.columns_per_iteration = (
             options.max_rounds,
             columns_or_minimum(options.columns_per_round, MIN_COLUMNS),
         )
         self.deadline = deadline
-        self.splits: list[Split] = list[Split]() if reached is None else list(reached.pool)
-        self.log: list[EvaluationRecord] = list[EvaluationRecord]() if reached is None else list(reached.log)
+        self.splits: list[Split] = list[Split]() if snapshot is None else list(snapshot.pool)
+        self.log: list[EvaluationRecord] = list[EvaluationRecord]() if snapshot is None else list(snapshot.log)
         self.weights_by_iteration: list[Float[Array, " _"]] = (
-            list[Float[Array, " _"]]() if reached is None else list(reached.weights_by_iteration)
+            list[Float[Array, " _"]]() if snapshot is None else list(snapshot.weights_by_iteration)
         )
-        self.bounds: ExactBounds = ExactBounds() if reached is None else reached.bounds
+        self.bounds: ExactBounds = ExactBounds() if snapshot is None else snapshot.bounds
         self.stop_reason: str = ""
-        self.level, self._snapshot_at_start = problem.max_level, reached
-        self._state = SolverState(self.best_weights, self.level) if reached is None else reached.state
+        self.level, self._snapshot_at_start = problem.max_level, snapshot
+        self._state = SolverState(self.best_weights, self.level) if snapshot is None else snapshot.state
         self._edge_bound, self._gap_at_last_increase, self._spread = (
             self._state.gamma,
             self._state.stage,
             self._state.spread,
         )
-        self._known, self._thresholds = set(self.splits), [rows.threshold_of(split) for split in self.splits]
-        self._began = time.perf_counter() - (self.log[-1].seconds if self.log else 0.0)
+        self._pool_set, self._thresholds = set(self.splits), [rows.threshold_of(split) for split in self.splits]
+        self._start_time = time.perf_counter() - (self.log[-1].seconds if self.log else 0.0)
 
     def run(self) -> None:
-        """Look until both ends are near enough, or a limit is reached, or the user stops."""
+        """Solve until the bounds are within epsilon, a limit is reached or the user interrupts."""
         with Interrupts() as interrupts:
             try:
                 self._solve_samples_then_all(interrupts)
             except Exception as failure:
                 if not self.n_iterations:
                     raise
-                # What was reached is not thrown away: its ends hold, the lower one but for the width of a bucket.
-                told = f"{type(failure).__name__}: {reason_of(failure)}"
-                failed = f"{StopReason.FAILED_AFTER_PASSES} {self.n_iterations} looks at all rows: {told}"
+                # The bounds remain valid, the lower one except for the width of a bin, so the run ends with them.
+                error_text = f"{type(failure).__name__}: {reason_of(failure)}"
+                failed = f"{StopReason.FAILED_AFTER_PASSES} {self.n_iterations} looks at all rows: {error_text}"
                 self.stop_reason = f"{self.stop_reason}; {failed}" if self.stop_reason else failed
                 warnings.warn(f"the run {failed}. The run ends with the looks before.", RuntimeWarning, stacklevel=3)
 
     def _solve_samples_then_all(self, interrupts: Interrupts) -> None:
-        """Look at samples, at all rows, and for the soft margin itself."""
+        """Solve on nested samples, then on all rows; then compute the best lower bound of the best weights."""
         for size in SAMPLE_SIZES if self._snapshot_at_start is None else ():
             if self.rows.n_rows >= MIN_ROWS_PER_SAMPLED_ROW * size:
                 self._solve_on(
                     DualEvaluator(self.problem, self.rows.stride(self.rows.n_rows // size), self.objective), interrupts
                 )
-        looks = DualEvaluator(self.problem, self.rows, self.objective)
+        evaluator = DualEvaluator(self.problem, self.rows, self.objective)
         last, W = (
-            self._solve_on(looks, interrupts, self._snapshot_at_start),
+            self._solve_on(evaluator, interrupts, self._snapshot_at_start),
             require_not_none(self.bounds.integer_weights, "weights"),
         )
-        # Margins of the best weights are as long as the rows: they are made again unless these were the last.
-        kept = last.margins if last.integer_weights is W else self.rows.margins(self.splits[: len(W)], W)
-        best = looks.aim.best_lower_bound(self.rows, kept)
+        # The margins are as long as the rows, so they are computed again only if the last ones are of other weights.
+        margins = last.margins if last.integer_weights is W else self.rows.margins(self.splits[: len(W)], W)
+        best = evaluator.objective.best_lower_bound(self.rows, margins)
         self.bounds = replace(self.bounds, lower=max(self.bounds.lower, best))
 
     @property
     def snapshot(self) -> Snapshot:
-        """What looks at all rows have reached."""
+        """The snapshot from which the run can continue."""
         return Snapshot(tuple(self.splits), self._state, self.bounds, tuple(self.log), tuple(self.weights_by_iteration))
 
     @property
     def n_iterations(self) -> int:
-        """Looks at all rows."""
+        """The number of evaluations on all rows."""
         return len(self.weights_by_iteration)
 
     @property
     def best_weights(self) -> Int[Array, " t"]:
-        """The weights of all hypotheses, whole numbers: those of the best soft margin; none before the first."""
+        """The integer weights of the lower bound, for all columns of the pool; 0 before the first bound."""
         return self.padded(
             np.zeros(0, np.int64) if self.bounds.integer_weights is None else self.bounds.integer_weights
         )
 
-    def _solve_on(self, looks: DualEvaluator, interrupts: Interrupts, reached: Snapshot | None = None) -> Iterate:
-        """Look at some rows, from where others have come, with the weights that they gave, and return the last look."""
-        stand = SolverState(self.best_weights, self.level, self.bounds.weight_sum) if reached is None else reached.state
-        if reached is None:
+    def _solve_on(self, evaluator: DualEvaluator, interrupts: Interrupts, snapshot: Snapshot | None = None) -> Iterate:
+        """Solve on some rows, from the weights of the rows before or a snapshot, and return the last iterate."""
+        state = (
+            SolverState(self.best_weights, self.level, self.bounds.weight_sum) if snapshot is None else snapshot.state
+        )
+        if snapshot is None:
             self.bounds = ExactBounds()
-        self._edge_bound, self._gap_at_last_increase, self._spread = stand.gamma, stand.stage, stand.spread
-        seen = looks.iterate(self.splits[: len(stand.W)], stand.W, stand.total)
-        at_all = looks.rows is self.rows
+        self._edge_bound, self._gap_at_last_increase, self._spread = state.gamma, state.stage, state.spread
+        iterate = evaluator.iterate(self.splits[: len(state.W)], state.W, state.total)
+        on_all_rows = evaluator.rows is self.rows
         while True:
-            if at_all:
-                self._state = stand = replace(
-                    stand, gamma=self._edge_bound, stage=self._gap_at_last_increase, spread=self._spread
+            if on_all_rows:
+                self._state = state = replace(
+                    state, gamma=self._edge_bound, stage=self._gap_at_last_increase, spread=self._spread
                 )
                 if self.on_snapshot is not None:
                     self.on_snapshot(self.snapshot)
-            level = stand.level
-            look = self._evaluate(looks, seen, level)
-            stand = replace(stand, count=stand.count + 1)
-            if reason := self._reason_to_stop(look, at_all, interrupts):
+            level = state.level
+            evaluation = self._evaluate(evaluator, iterate, level)
+            state = replace(state, count=state.count + 1)
+            if reason := self._reason_to_stop(evaluation, on_all_rows, interrupts):
                 self.stop_reason = reason
-                return seen
-            if stand.count == 1 and self._level_for(seen) > level:
-                stand = replace(stand, level=level + 1)  # a sample was more content than more rows are
+                return iterate
+            if state.count == 1 and self._level_for(iterate) > level:
+                state = replace(state, level=level + 1)  # the sample had a smaller gap than these rows have
                 continue
-            solved = self._program_gap(look) <= SOLVED_GAP_FRACTION * self.epsilon * 2.0**level
-            new = self._add_columns(look)
-            moved, value = (
-                self._step(looks, look) if stand.waited < MAX_STALLED_ITERATIONS or new else (None, -math.inf)
+            program_is_solved = self._program_gap(evaluation) <= SOLVED_GAP_FRACTION * self.epsilon * 2.0**level
+            has_new_columns = self._add_columns(evaluation)
+            next_iterate, value = (
+                self._step(evaluator, evaluation)
+                if state.waited < MAX_STALLED_ITERATIONS or has_new_columns
+                else (None, -math.inf)
             )
-            if self.bounds.gap < 0.9 * stand.least:
-                stand = replace(stand, least=self.bounds.gap, nearer=stand.count)
+            if self.bounds.gap < MIN_GAP_DECREASE * state.least:
+                state = replace(state, least=self.bounds.gap, nearer=state.count)
             if (
-                moved is None and level == 0 and not new
-            ) or stand.count - stand.nearer > MAX_ITERATIONS_PER_GAP_DECREASE:
+                next_iterate is None and level == 0 and not has_new_columns
+            ) or state.count - state.nearer > MAX_ITERATIONS_PER_GAP_DECREASE:
                 self.stop_reason = StopReason.WHOLE_NUMBERS_EXHAUSTED.value
-                return look.iterate
-            if moved is not None:
-                seen = moved
+                return evaluation.iterate
+            if next_iterate is not None:
+                iterate = next_iterate
             else:
-                seen.integer_weights = self.padded(seen.integer_weights)
-            self.level = min(max(level - 1, 0) if solved or moved is None else level, self._level_for(seen))
-            risen = value > self._dual_objective(
-                look.iterate, look.weight_function
-            ) + SUFFICIENT_INCREASE * _resolution(look)
-            waited = 0 if risen or self.level < level else stand.waited + 1
-            stand = replace(stand, W=seen.integer_weights, level=self.level, total=seen.weight_sum, waited=waited)
+                iterate.integer_weights = self.padded(iterate.integer_weights)
+            self.level = min(
+                max(level - 1, 0) if program_is_solved or next_iterate is None else level, self._level_for(iterate)
+            )
+            has_increased = value > self._dual_objective(
+                evaluation.iterate, evaluation.weight_function
+            ) + SUFFICIENT_INCREASE * _resolution(evaluation)
+            stalled = 0 if has_increased or self.level < level else state.waited + 1
+            state = replace(
+                state, W=iterate.integer_weights, level=self.level, total=iterate.weight_sum, waited=stalled
+            )
 
-    def _evaluate(self, looks: DualEvaluator, seen: Iterate, level: int) -> Evaluation:
-        """Ask for the edges of the class, and note both ends."""
-        law, before = looks.weight_function(seen, level), time.perf_counter()
-        edges = looks.class_edges(seen, law)
-        seconds = time.perf_counter() - before
-        look = Evaluation(seen, level, law, edges, best_direction(edges, self.symmetric))
-        if seen.integer_weights.any():
-            self.bounds = self.bounds.with_lower(seen)
-        splits = tuple(self.splits[: len(seen.integer_weights)])
-        proof = UpperBound(
-            look.largest_edge,
-            law.regularizer_bound,
+    def _evaluate(self, evaluator: DualEvaluator, iterate: Iterate, level: int) -> Evaluation:
+        """Compute the edges of the class under d(w), and update both bounds and the log."""
+        weight_function, start = evaluator.weight_function(iterate, level), time.perf_counter()
+        edges = evaluator.class_edges(iterate, weight_function)
+        seconds = time.perf_counter() - start
+        evaluation = Evaluation(iterate, level, weight_function, edges, best_direction(edges, self.symmetric))
+        if iterate.integer_weights.any():
+            self.bounds = self.bounds.with_lower(iterate)
+        splits = tuple(self.splits[: len(iterate.integer_weights)])
+        witness = UpperBound(
+            evaluation.largest_edge,
+            weight_function.regularizer_bound,
             splits,
-            seen.integer_weights,
-            law.grid,
-            law.integer_weights,
-            law.normalizer,
+            iterate.integer_weights,
+            weight_function.grid,
+            weight_function.integer_weights,
+            weight_function.normalizer,
         )
-        self.bounds, scale = self.bounds.with_upper(proof), self.objective.unit
-        glance = EvaluationRecord(
-            looks.rows.n_rows,
-            len(seen.integer_weights),
-            int(np.count_nonzero(seen.integer_weights)),
+        self.bounds, scale = self.bounds.with_upper(witness), self.objective.unit
+        record = EvaluationRecord(
+            evaluator.rows.n_rows,
+            len(iterate.integer_weights),
+            int(np.count_nonzero(iterate.integer_weights)),
             level,
-            scale * float(proof.edge),
-            scale * self._dual_objective(seen, law),
+            scale * float(witness.edge),
+            scale * self._dual_objective(iterate, weight_function),
             float_below(scale * self.bounds.lower),
             -float_below(-scale * require_not_none(self.bounds.upper_witness, "a proof").value),
             seconds,
-            time.perf_counter() - self._began,
+            time.perf_counter() - self._start_time,
         )
-        self.log.append(glance)
-        if looks.rows is self.rows and seen.integer_weights.any():
-            self.weights_by_iteration.append(seen.weight_sum * look.w)
-            self.on_iteration(glance)
-        return look
+        self.log.append(record)
+        if evaluator.rows is self.rows and iterate.integer_weights.any():
+            self.weights_by_iteration.append(iterate.weight_sum * evaluation.w)
+            self.on_iteration(record)
+        return evaluation
 
-    def _reason_to_stop(self, look: Evaluation, at_all: bool, interrupts: Interrupts) -> str:
-        """Return why a run of looks ends, "" if it goes on."""
-        if not look.iterate.integer_weights.any():
+    def _reason_to_stop(self, evaluation: Evaluation, on_all_rows: bool, interrupts: Interrupts) -> str:
+        """Return why the run ends after an evaluation; "" if it continues."""
+        if not evaluation.iterate.integer_weights.any():
             return ""
-        if not at_all and self.bounds.gap <= SAMPLING_ERROR / math.sqrt(look.iterate.histogram.counts.sum()):
+        if not on_all_rows and self.bounds.gap <= SAMPLING_ERROR / math.sqrt(evaluation.iterate.histogram.counts.sum()):
             return StopReason.SAMPLE_EXHAUSTED.value
         if self.bounds.gap <= self.epsilon:
             measure = self.problem.measure
-            within = f"within epsilon = {self.problem.epsilon:g} of the best of the class"
-            return f"{StopReason.CERTIFIED}: the {measure} is {within}"
+            text = f"within epsilon = {self.problem.epsilon:g} of the best of the class"
+            return f"{StopReason.CERTIFIED}: the {measure} is {text}"
         if interrupts.requested:
             return StopReason.INTERRUPTED.value
         if self.deadline.passed:
             return StopReason.TIME_LIMIT.value
-        limited = at_all and self.max_iterations is not None and self.n_iterations >= self.max_iterations
+        limited = on_all_rows and self.max_iterations is not None and self.n_iterations >= self.max_iterations
         return StopReason.ROUND_LIMIT.value if limited else ""
 
-    def _level_for(self, seen: Iterate) -> int:
-        """Return the level that the gap of some weights over the class asks for, as in `newton`."""
-        gap = self.bounds.upper - float(seen.lower_bound)
+    def _level_for(self, iterate: Iterate) -> int:
+        """Return the level for the gap between the upper bound and the weights of an iterate, as in `newton`."""
+        gap = self.bounds.upper - float(iterate.lower_bound)
         return self.problem.level_for_gap(gap) if gap > 0.0 else 0
 
-    def _program_gap(self, look: Evaluation) -> float:
-        """Return the gap of the program of a look over the class."""
-        return float(look.largest_edge) + look.weight_function.regularizer_value - look.weight_function.dual_objective
-
-    def _add_columns(self, look: Evaluation) -> bool:
-        """Take the best hypotheses of some features in that may be of use, and return whether there are any.
-
-        At first a constant one is taken alone where it is as good as any, so far as epsilon tells.
-        """
-        mine, before, reach = self.edges(look), len(self.splits), look.best_edges
-        least = float(mine.max(initial=-2.0)) - EDGE_TOL_FRACTION * self.epsilon * 2.0**look.level
-        enough = (
-            self.rows.has_constant_feature and reach[-1] >= reach.max() - self.epsilon * look.weight_function.normalizer
+    def _program_gap(self, evaluation: Evaluation) -> float:
+        """Return the duality gap of the program of an evaluation over the class."""
+        return (
+            float(evaluation.largest_edge)
+            + evaluation.weight_function.regularizer_value
+            - evaluation.weight_function.dual_objective
         )
-        first = [len(reach) - 1] if enough and not before else self.best_thresholds(reach)
-        for i in first:
-            if before and reach[i] / look.weight_function.normalizer < least:
+
+    def _add_columns(self, evaluation: Evaluation) -> bool:
+        """Add the best hypotheses of some features, and return whether any is new.
+
+        A hypothesis is useful if its edge is nearly as large as the largest edge of the pool. The first column is the
+        constant hypothesis alone if no other hypothesis is better by more than epsilon.
+        """
+        pool_edges, size, best_edges = self.edges(evaluation), len(self.splits), evaluation.best_edges
+        min_edge = float(pool_edges.max(initial=-2.0)) - EDGE_TOL_FRACTION * self.epsilon * 2.0**evaluation.level
+        constant_suffices = (
+            self.rows.has_constant_feature
+            and best_edges[-1] >= best_edges.max() - self.epsilon * evaluation.weight_function.normalizer
+        )
+        candidates = [len(best_edges) - 1] if constant_suffices and not size else self.best_thresholds(best_edges)
+        for threshold in candidates:
+            if size and best_edges[threshold] / evaluation.weight_function.normalizer < min_edge:
                 break
-            split = self.rows.split(i, -1 if look.edges[i] < 0 and self.symmetric else 1)
-            if split not in self._known:
-                self._known.add(split)
+            split = self.rows.split(threshold, -1 if evaluation.edges[threshold] < 0 and self.symmetric else 1)
+            if split not in self._pool_set:
+                self._pool_set.add(split)
                 self.splits.append(split)
-                self._thresholds.append(i)
-        return len(self.splits) > before
+                self._thresholds.append(threshold)
+        return len(self.splits) > size
 
-    def best_thresholds(self, reach: Int[Array, " thresholds"]) -> list[int]:
-        """Return the thresholds of the largest edges, each of another feature or range between thresholds collected."""
-        groups = np.unique(np.concatenate([self.rows.starts, np.array(self._thresholds, self.rows.starts.dtype)]))
-        return top_k_groups(reach, groups, max(self.columns_per_iteration, int(POOL_GROWTH * len(self.splits))))
+    def best_thresholds(self, best_edges: Int[Array, " thresholds"]) -> list[int]:
+        """Return the thresholds with the largest edges, at most one of each range between thresholds of the pool."""
+        group_starts = np.unique(np.concatenate([self.rows.starts, np.array(self._thresholds, self.rows.starts.dtype)]))
+        return top_k_groups(
+            best_edges, group_starts, max(self.columns_per_iteration, int(POOL_GROWTH * len(self.splits)))
+        )
 
-    def edges(self, look: Evaluation) -> Float[Array, " t"]:
-        """Return the edges of the hypotheses collected."""
+    def edges(self, evaluation: Evaluation) -> Float[Array, " t"]:
+        """Return the edges of the columns of the pool under d(w)."""
         signs = np.array([split.sign for split in self.splits], np.int64)
-        return signs * look.edges[self._thresholds] / look.weight_function.normalizer
+        return signs * evaluation.edges[self._thresholds] / evaluation.weight_function.normalizer
 
-    def _step(self, looks: DualEvaluator, look: Evaluation) -> tuple[Iterate | None, float]:
-        """Return the margins after a Newton step at least as good as a corrective one, and D; None where it falls."""
-        w, edges = self.padded(look.iterate.integer_weights) / MARGIN_SCALE, self.edges(look)
+    def _step(self, evaluator: DualEvaluator, evaluation: Evaluation) -> tuple[Iterate | None, float]:
+        """Return the iterate after a Newton step or a short step, the better one, and D; None if D falls."""
+        w, edges = self.padded(evaluation.iterate.integer_weights) / MARGIN_SCALE, self.edges(evaluation)
         q = int(edges.argmax())
         if not w.any():
-            return looks.iterate(self.splits, integer_weights(unit_weight(len(w), q))), math.inf
+            return evaluator.iterate(self.splits, integer_weights(unit_weight(len(w), q))), math.inf
 
-        def curved(part: Int[Array, " p"]) -> Float[Array, "p p"]:
-            return looks.negative_hessian(
-                look.iterate, look.weight_function, [self.splits[k] for k in part.tolist()], self._spread
+        def negative_hessian(columns: Int[Array, " p"]) -> Float[Array, "p p"]:
+            return evaluator.negative_hessian(
+                evaluation.iterate, evaluation.weight_function, [self.splits[k] for k in columns.tolist()], self._spread
             )
 
-        target = newton_target(w, edges, EDGE_TOL_FRACTION * self.epsilon, curved)
-        slope, steepest = float(edges @ (target - w)), float(edges[q] - edges @ w)
-        # The step of theorem A: the margins of two hypotheses differ by 2 at most.
-        share = min(looks.strong_convexity(look.level) * steepest / 4.0, 1.0)
-        best, value = self._line_search(looks, look, w, target - w, slope)
-        if value < look.weight_function.dual_objective + 0.5 * share * steepest and share > 0.0:
-            step = looks.iterate(self.splits, integer_weights(w + share * (unit_weight(len(w), q) - w)))
-            if (its := looks.weight_function(step, look.level).dual_objective) > value:
-                best, value = step, its
+        target = newton_target(w, edges, EDGE_TOL_FRACTION * self.epsilon, negative_hessian)
+        slope, largest_slope = float(edges @ (target - w)), float(edges[q] - edges @ w)
+        # Theorem A bounds the gain of this step, for the margins of two hypotheses differ by at most 2.
+        step_size = min(evaluator.strong_convexity(evaluation.level) * largest_slope / 4.0, 1.0)
+        best, value = self._line_search(evaluator, evaluation, w, target - w, slope)
+        if value < evaluation.weight_function.dual_objective + 0.5 * step_size * largest_slope and step_size > 0.0:
+            step = evaluator.iterate(self.splits, integer_weights(w + step_size * (unit_weight(len(w), q) - w)))
+            if (short_value := evaluator.weight_function(step, evaluation.level).dual_objective) > value:
+                best, value = step, short_value
         return best, value
 
-    def _iterate_at(self, looks: DualEvaluator, w: Float[Array, " t"]) -> Iterate:
-        """Return the margins of weights of the program."""
-        return looks.iterate(self.splits, integer_weights(w))
+    def _iterate_at(self, evaluator: DualEvaluator, w: Float[Array, " t"]) -> Iterate:
+        """Return weights of the program with their margins."""
+        return evaluator.iterate(self.splits, integer_weights(w))
 
-    def _dual_objective(self, seen: Iterate, law: WeightFunction) -> float:
+    def _dual_objective(self, iterate: Iterate, weight_function: WeightFunction) -> float:
         """Return D of the program."""
-        return law.dual_objective
+        return weight_function.dual_objective
 
-    def _gradient(self, look: Evaluation) -> Float[Array, " t"]:
-        """Return the gradient of D of the program."""
-        return self.edges(look)
+    def _gradient(self, evaluation: Evaluation) -> Float[Array, " t"]:
+        """Return the gradient of D of the program with respect to the weights of the pool."""
+        return self.edges(evaluation)
 
     def _line_search(
-        self, looks: DualEvaluator, look: Evaluation, w: Float[Array, " t"], way: Float[Array, " t"], slope: float
+        self,
+        evaluator: DualEvaluator,
+        evaluation: Evaluation,
+        w: Float[Array, " t"],
+        direction: Float[Array, " t"],
+        slope: float,
     ) -> tuple[Iterate | None, float]:
-        """Return the margins after as much of a way as D rises on, and D there."""
-        before, length = self._dual_objective(look.iterate, look.weight_function), 1.0
-        doubt = _resolution(look)
+        """Return the iterate after a step along a direction that increases D, and D; None and the old D otherwise."""
+        start_value, length = self._dual_objective(evaluation.iterate, evaluation.weight_function), 1.0
+        resolution = _resolution(evaluation)
         for _ in range(MAX_BACKTRACKS if slope > 0.0 else 0):
-            seen = self._iterate_at(looks, w + length * way)
-            value = self._dual_objective(seen, looks.weight_function(seen, look.level))
+            trial = self._iterate_at(evaluator, w + length * direction)
+            value = self._dual_objective(trial, evaluator.weight_function(trial, evaluation.level))
             if length == 1.0:
                 self._adapt_spread(
-                    (value - before) / slope, looks.strong_convexity(look.level) / look.iterate.weight_sum
+                    (value - start_value) / slope,
+                    evaluator.strong_convexity(evaluation.level) / evaluation.iterate.weight_sum,
                 )
-            if value >= before + SUFFICIENT_INCREASE * length * slope:
-                return seen, value
-            if length * slope < doubt:
-                at_end = float(self._gradient(self._evaluate(looks, seen, look.level)) @ way)
-                if at_end >= -MAX_END_SLOPE * slope:
-                    return seen, max(value, before)
-                length *= float(np.clip(slope / (slope - at_end), 0.1, 0.9))
+            if value >= start_value + SUFFICIENT_INCREASE * length * slope:
+                return trial, value
+            if length * slope < resolution:
+                # Values of D are too coarse for this step, so the slope at the end of the step decides.
+                end_slope = float(self._gradient(self._evaluate(evaluator, trial, evaluation.level)) @ direction)
+                if end_slope >= -MAX_END_SLOPE * slope:
+                    return trial, max(value, start_value)
+                length *= float(np.clip(slope / (slope - end_slope), 0.1, 0.9))
                 continue
-            # The maximizer of the parabola with that slope through both values.
-            below = before + length * slope - value
-            length *= float(np.clip(0.5 * length * slope / below, 0.1, 0.5))
-        return None, before
+            # The maximizer of the parabola with the slope at the start through both values.
+            shortfall = start_value + length * slope - value
+            length *= float(np.clip(0.5 * length * slope / shortfall, 0.1, 0.5))
+        return None, start_value
 
-    def _adapt_spread(self, gain: float, least: float) -> None:
-        """Set the spread of the next curvature, by the share of its promise that a full step has gained.
+    def _adapt_spread(self, gain: float, min_spread: float) -> None:
+        """Set the curvature spread of the next Hessian by the relative gain of a full step.
 
-        The least one but 0 is the difference of margins that makes the weights of examples e times as large.
+        The smallest spread except 0 is the difference of margins that multiplies an example weight by e.
         """
         if gain < POOR_GAIN:
-            self._spread = min(max(SPREAD_INCREASE * self._spread, least), 1.0)
+            self._spread = min(max(SPREAD_INCREASE * self._spread, min_spread), 1.0)
         elif gain > GOOD_GAIN:
-            self._spread = self._spread / SPREAD_DECREASE if self._spread > 0.5 * least else 0.0
+            self._spread = self._spread / SPREAD_DECREASE if self._spread > 0.5 * min_spread else 0.0
 
-    def padded(self, W: Int[Array, " t"]) -> Int[Array, " u"]:
-        """Return weights of all hypotheses, 0 for what has joined since."""
-        return np.concatenate([W, np.zeros(len(self.splits) - len(W), W.dtype)])
+    def padded(self, weights: Int[Array, " t"]) -> Int[Array, " u"]:
+        """Return weights of all columns, 0 for the columns that joined later."""
+        return np.concatenate([weights, np.zeros(len(self.splits) - len(weights), weights.dtype)])
 
 
-def _resolution(look: Evaluation) -> float:
-    """Return the difference of values of D below which they tell nothing."""
-    return RESOLUTION * look.weight_function.grid.bin_width * look.iterate.weight_sum
+def _resolution(evaluation: Evaluation) -> float:
+    """Return the smallest significant difference of values of D."""
+    return RESOLUTION * evaluation.weight_function.grid.bin_width * evaluation.iterate.weight_sum
 
 
 def integer_weights(w: Float[Array, " t"]) -> Int[Array, " t"]:
-    """Return weights of sum 1 as whole numbers of sum 2^30: the largest remainders are rounded up."""
+    """Round weights to integers of sum 2^30, by the method of largest remainders; w is normalized first."""
     x = np.maximum(w, 0.0)
     x *= MARGIN_SCALE / x.sum()
     W = np.floor(x).astype(np.int64)
-    short = MARGIN_SCALE - int(W.sum())
-    W[np.argsort(W - x, kind="stable")[:short]] += 1
+    missing = MARGIN_SCALE - int(W.sum())
+    W[np.argsort(W - x, kind="stable")[:missing]] += 1
     return W

@@ -1,4 +1,4 @@
-"""What looks at the rows have reached: both ends with what proves them, where the run stands, and a line about each."""
+"""State of a histogram Newton run: exact bounds with their witnesses, the solver state, and a log of evaluations."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from boostopt.rows.row_block import Split
 
 @dataclass(frozen=True)
 class EvaluationRecord:
-    """A line about a look.
+    """The log entry of an evaluation.
 
     Attributes
     ----------
     rows
-        How many were looked at.
+        The number of rows.
     hypotheses, active
-        Those collected, and those with a weight.
+        The numbers of hypotheses in the pool, and of those with a positive weight.
     level
-        That of the program: its eta is 2^-level of the problem's.
+        The smoothing level: eta of the program is 2^-level times eta of the problem.
     edge
         The largest edge of the class under d(w).
     value
-        D(w) of that program.
+        D(w) of the program.
     lower, upper
-        The best soft margin, and what no weights over the class exceed: of these rows, so far.
+        The best lower and upper bound over the class so far, on these rows.
     edges_seconds, seconds
-        Of the pass for the edges; and since the start.
+        The seconds of the data pass for the edges, and since the start.
     """
 
     rows: int
@@ -51,14 +51,14 @@ class EvaluationRecord:
 
 @dataclass(frozen=True, eq=False)
 class ExactBounds(ImmutableArrays):
-    """Both ends of the certificate so far, with what proves them.
+    """The bounds of the certificate so far, with their witnesses.
 
     Attributes
     ----------
-    lower, W, total
-        The best soft margin from below, its weights, and the sum of the program's.
+    lower, integer_weights, weight_sum
+        The best lower bound of the soft margin, its weights, and the sum of the weights of the program.
     upper_witness
-        The best upper end; None before the first.
+        The best upper bound; None before the first.
     """
 
     lower: Fraction = Fraction(-2)
@@ -68,47 +68,49 @@ class ExactBounds(ImmutableArrays):
 
     @property
     def upper(self) -> float:
-        """The upper end rounded upwards, inf without any."""
+        """The upper bound, rounded up; inf before the first."""
         return math.inf if self.upper_witness is None else -float_below(-self.upper_witness.value)
 
     @property
     def gap(self) -> float:
-        """The difference of the rounded ends; inf without any."""
+        """The difference of the rounded bounds; inf before the first."""
         return self.upper - float_below(self.lower)
 
-    def with_lower(self, seen: Iterate) -> ExactBounds:
-        """Return the ends with the soft margin of weights, if it is a better one."""
-        if seen.lower_bound <= self.lower or seen.integer_weights.sum() != MARGIN_SCALE:
+    def with_lower(self, iterate: Iterate) -> ExactBounds:
+        """Return the bounds with the lower bound of an iterate, if this is better."""
+        if iterate.lower_bound <= self.lower or iterate.integer_weights.sum() != MARGIN_SCALE:
             return self
-        return replace(self, lower=seen.lower_bound, integer_weights=seen.integer_weights, weight_sum=seen.weight_sum)
+        return replace(
+            self, lower=iterate.lower_bound, integer_weights=iterate.integer_weights, weight_sum=iterate.weight_sum
+        )
 
-    def with_upper(self, proof: UpperBound) -> ExactBounds:
-        """Return the ends with another proof, if it is a better one."""
+    def with_upper(self, witness: UpperBound) -> ExactBounds:
+        """Return the bounds with another upper bound, if this is better."""
         return (
-            replace(self, upper_witness=proof)
-            if self.upper_witness is None or proof.value < self.upper_witness.value
+            replace(self, upper_witness=witness)
+            if self.upper_witness is None or witness.value < self.upper_witness.value
             else self
         )
 
 
 @dataclass(frozen=True, eq=False)
 class SolverState(ImmutableArrays):
-    """Where looks at some rows stand: what is looked at next, and how it has gone.
+    """The state of the solver before its next evaluation on some rows.
 
     Attributes
     ----------
     W, level, total
-        The weights of the hypotheses collected, the level of the program, and the sum of its weights.
+        The integer weights of the columns, the smoothing level, and the sum of the weights of the program.
     count
-        Looks so far.
+        The number of evaluations so far.
     waited
-        Looks in a row in which D has not risen as far as values tell.
+        The number of evaluations in a row without a significant increase of D.
     least, nearer
-        The gap over the class when it last fell by a tenth, and at which look that was.
+        The gap over the class when it last fell by a tenth, and the number of that evaluation.
     gamma, stage
-        Where edges are bounded, the bound, and the gap over the class when that was last free to rise.
+        The bound of the edges, and the gap over the class when this bound was last free to increase.
     spread
-        How far the margins of examples are expected to move by a step, for the curvature.
+        The expected change of margins in a step, for the curvature.
     """
 
     W: Int[Array, " t"]
@@ -125,20 +127,20 @@ class SolverState(ImmutableArrays):
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """What looks at all rows have reached: from here they go on, and nothing is as long as the rows.
+    """The snapshot from which a run continues; no part is as long as the rows.
 
     Attributes
     ----------
     pool
-        The hypotheses collected.
+        The columns.
     state
-        What is looked at next.
+        The state of the solver.
     bounds
-        The certificate so far.
+        The bounds so far.
     log
-        The looks so far, those at samples included.
+        The records of all evaluations so far, samples included.
     weights_by_iteration
-        The weights of the program at each look at all rows so far.
+        The weights of the program at each evaluation on all rows so far.
     """
 
     pool: Sequence[Split]
