@@ -66,8 +66,8 @@ def _section_lines(keyword: str, lines: Iterable[str], count: int) -> Iterator[s
         yield from (keyword, str(count), *lines, "")
 
 
-def _indexed_values(at: Array, values: Array) -> Iterator[tuple[int, float]]:
-    return zip(at.tolist(), values[at].tolist(), strict=True)
+def _indexed_values(indices: Array, values: Array) -> Iterator[tuple[int, float]]:
+    return zip(indices.tolist(), values[indices].tolist(), strict=True)
 
 
 def _cone_lines(cones: ConeDimensions, exponents: list[float]) -> Iterator[str]:
@@ -85,6 +85,6 @@ def _row_order(cones: ConeDimensions) -> Int[Array, " rows"]:
     """Return the rows in the format's order: those of each exponential cone reversed."""
     zero, nonnegative, second_order, exponential, _ = cones.row_counts
     order = np.arange(sum(cones.row_counts))
-    at = slice(zero + nonnegative + second_order, zero + nonnegative + second_order + exponential)
-    order[at] = order[at].reshape(-1, 3)[:, ::-1].ravel()
+    indices = slice(zero + nonnegative + second_order, zero + nonnegative + second_order + exponential)
+    order[indices] = order[indices].reshape(-1, 3)[:, ::-1].ravel()
     return order

@@ -84,7 +84,7 @@ class ConicSide(ConicData):
     ----------
     side
         The side of the program.
-    own, linked
+    n_own, n_linked
         Numbers of the first variables (d, or w) and of the next ones (e, or m); there are `n_linked` link rows.
     """
 
@@ -121,14 +121,14 @@ def conic_program(program: Program, side: Side, quadratic: bool) -> ConicSide:
     F, G = program.regularizer, program.edge_function
     U: Any = scipy.sparse.csr_array(program.margins.for_modelling())
     if side == "primal":
-        own = _compile_function(program, N, F.cvxpy_value, 1.0, quadratic)
-        linked = _compile_function(program, t, G.cvxpy_value, 1.0, quadratic)
+        first_part = _compile_function(program, N, F.cvxpy_value, 1.0, quadratic)
+        linked_part = _compile_function(program, t, G.cvxpy_value, 1.0, quadratic)
         link = [-U.T, scipy.sparse.eye_array(t)]
     else:
-        own = _compile_function(program, t, G.cvxpy_conjugate, 1.0, quadratic)
-        linked = _compile_function(program, N, F.cvxpy_conjugate, -1.0, quadratic)
+        first_part = _compile_function(program, t, G.cvxpy_conjugate, 1.0, quadratic)
+        linked_part = _compile_function(program, N, F.cvxpy_conjugate, -1.0, quadratic)
         link = [U, -scipy.sparse.eye_array(N)]
-    return _join_parts(side, own, linked, link)
+    return _join_parts(side, first_part, linked_part, link)
 
 
 def _compile_function(program: Program, size: int, function: Any, sign: float, quadratic: bool) -> _CompiledFunction:
@@ -140,10 +140,10 @@ def _compile_function(program: Program, size: int, function: Any, sign: float, q
     dims, compiled, rows, squares = data["dims"], data["param_prob"], data["A"], data.get("P")
     cones = ConeDimensions(dims.zero, dims.nonneg, tuple(map(int, dims.soc)), dims.exp, tuple(map(float, dims.p3d)))
     if sum(cones.row_counts) != rows.shape[0]:
-        others = "semidefinite cones" if len(dims.psd) else "power cones of more dimensions"
+        cone_names = "semidefinite cones" if len(dims.psd) else "power cones of more dimensions"
         raise OptionError(
             "expected a program of linear, second-order, exponential and three-dimensional power cones; "
-            f"{program.formulation.name} needs {others} too. Export the instance (.npz), and state it elsewhere."
+            f"{program.formulation.name} needs {cone_names} too. Export the instance (.npz), and state it elsewhere."
         )
     n = rows.shape[1]
     order = _order_first(compiled.var_id_to_col[x.id], size, n)
@@ -155,45 +155,47 @@ def _compile_function(program: Program, size: int, function: Any, sign: float, q
 
 def _order_first(start: int, size: int, n: int) -> Int[Array, " n"]:
     """Return the order of n variables that puts the `size` variables from `start` on first."""
-    everything = np.arange(n)
-    ours = (everything >= start) & (everything < start + size)
-    return np.concatenate([everything[ours], everything[~ours]])
+    indices = np.arange(n)
+    is_first = (indices >= start) & (indices < start + size)
+    return np.concatenate([indices[is_first], indices[~is_first]])
 
 
-def _join_parts(side: Side, own: _CompiledFunction, linked: _CompiledFunction, link: list[Any]) -> ConicSide:
-    """Return both parts and the link, with the variables own, linked, further ones, and the rows kind by kind."""
+def _join_parts(
+    side: Side, first_part: _CompiledFunction, linked_part: _CompiledFunction, link: list[Any]
+) -> ConicSide:
+    """Join both parts and the link; variables: first part, linked part, auxiliary; rows: the link, then by kind."""
     order = np.concatenate(
         [
-            np.arange(own.size),
-            len(own.q) + np.arange(linked.size),
-            own.size + np.arange(own.n_auxiliary),
-            len(own.q) + linked.size + np.arange(linked.n_auxiliary),
+            np.arange(first_part.size),
+            len(first_part.q) + np.arange(linked_part.size),
+            first_part.size + np.arange(first_part.n_auxiliary),
+            len(first_part.q) + linked_part.size + np.arange(linked_part.n_auxiliary),
         ]
     )
-    A: Any = scipy.sparse.block_diag([own.A, linked.A], format="csr")
-    P: Any = scipy.sparse.block_diag([own.P, linked.P], format="csc")
+    A: Any = scipy.sparse.block_diag([first_part.A, linked_part.A], format="csr")
+    P: Any = scipy.sparse.block_diag([first_part.P, linked_part.P], format="csc")
     # The rows of each part are sorted by kind; the rows of both together are sorted again.
-    kinds = np.concatenate([np.repeat(np.arange(5), part.cones.row_counts) for part in (own, linked)])
+    kinds = np.concatenate([np.repeat(np.arange(5), part.cones.row_counts) for part in (first_part, linked_part)])
     rows = np.argsort(kinds, kind="stable")
-    further: Any = scipy.sparse.csr_array((linked.size, own.n_auxiliary + linked.n_auxiliary))
-    both: Any = scipy.sparse.vstack([scipy.sparse.hstack([*link, further]), A[rows][:, order]], format="csc")
-    both.sum_duplicates()
-    both.eliminate_zeros()
-    first, second = own.cones, linked.cones
+    padding: Any = scipy.sparse.csr_array((linked_part.size, first_part.n_auxiliary + linked_part.n_auxiliary))
+    all_rows: Any = scipy.sparse.vstack([scipy.sparse.hstack([*link, padding]), A[rows][:, order]], format="csc")
+    all_rows.sum_duplicates()
+    all_rows.eliminate_zeros()
+    first_cones, linked_cones = first_part.cones, linked_part.cones
     return ConicSide(
         side=side,
-        n_own=own.size,
-        n_linked=linked.size,
+        n_own=first_part.size,
+        n_linked=linked_part.size,
         P=P[order][:, order],
-        q=np.concatenate([own.q, linked.q])[order],
-        offset=own.offset + linked.offset,
-        A=both,
-        b=np.concatenate([np.zeros(linked.size), np.concatenate([own.b, linked.b])[rows]]),
+        q=np.concatenate([first_part.q, linked_part.q])[order],
+        offset=first_part.offset + linked_part.offset,
+        A=all_rows,
+        b=np.concatenate([np.zeros(linked_part.size), np.concatenate([first_part.b, linked_part.b])[rows]]),
         cones=ConeDimensions(
-            linked.size + first.zero + second.zero,
-            first.nonnegative + second.nonnegative,
-            first.second_order + second.second_order,
-            first.exponential + second.exponential,
-            first.power + second.power,
+            linked_part.size + first_cones.zero + linked_cones.zero,
+            first_cones.nonnegative + linked_cones.nonnegative,
+            first_cones.second_order + linked_cones.second_order,
+            first_cones.exponential + linked_cones.exponential,
+            first_cones.power + linked_cones.power,
         ),
     )

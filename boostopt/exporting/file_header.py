@@ -24,13 +24,13 @@ def header_lines(program: Program, conic: ConicSide) -> list[str]:
     d, w = "the weight of example n (n = 1, ..., N)", "the weight of hypothesis q (q = 1, ..., t)"
     multiplier = "the multiplier of each, the change of the minimum for a unit on its right-hand side, is"
     if conic.side == "primal":
-        stated = [
+        side_sentences = [
             "The primal, min F(d) + G(U'd).",
             f"Variables: the first N are d_n, {d}; the next t are e_q, the edge of hypothesis q; then further ones.",
             f"Rows: the first t are e_q - (U'd)_q = 0; {multiplier} w_q, {w}.",
         ]
     else:
-        stated = [
+        side_sentences = [
             "The dual, max -F*(-Uw) - G*(w), as the minimum of its negative.",
             f"Variables: the first t are w_q, {w}; the next N are m_n, the margin of example n; then further ones.",
             f"Rows: the first N are (U w)_n - m_n = 0; {multiplier} d_n, {d}.",
@@ -38,7 +38,7 @@ def header_lines(program: Program, conic: ConicSide) -> list[str]:
     sentences = [
         f"{program.formulation.name}: N = {N}, t = {t}, {', '.join(_parameter_texts(program)) or 'no parameters'}",
         f"SHA-256 of U: {program.margins.digest()}",
-        *stated,
+        *side_sentences,
         *([f"The objective contains the constant {conic.offset!r}."] if conic.offset else []),
     ]
     lines = [
@@ -53,8 +53,8 @@ def certify_command_line(program: Program, formulation: str, data: str = "INSTAN
     settings = _non_default_parameters(program)
     if any(isinstance(value, np.ndarray) for value in settings.values()):
         return None
-    further = [f"--set {name}={_format_number(value)}" for name, value in settings.items()]
-    return " ".join(["boostopt certify", shlex.quote(formulation), "ANSWER --data", shlex.quote(data), *further])
+    options = [f"--set {name}={_format_number(value)}" for name, value in settings.items()]
+    return " ".join(["boostopt certify", shlex.quote(formulation), "ANSWER --data", shlex.quote(data), *options])
 
 
 def _certify_lines(program: Program) -> list[str]:

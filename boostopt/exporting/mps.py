@@ -35,7 +35,7 @@ class _VariableBounds:
 
     lower: Float[Array, " n"]
     upper: Float[Array, " n"]
-    kept: Bool[Array, " rows"]
+    remaining: Bool[Array, " rows"]
 
 
 def _extract_bounds(conic: ConicSide) -> _VariableBounds:
@@ -43,36 +43,36 @@ def _extract_bounds(conic: ConicSide) -> _VariableBounds:
     A: Any = scipy.sparse.csr_array(conic.A)
     rows, n = A.shape
     single = (np.diff(A.indptr) == 1) & (np.arange(rows) >= conic.cones.zero)
-    at = np.flatnonzero(single)
-    column, coefficient = A.indices[A.indptr[at]], A.data[A.indptr[at]]
+    single_rows = np.flatnonzero(single)
+    column, coefficient = A.indices[A.indptr[single_rows]], A.data[A.indptr[single_rows]]
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
-    for sign, ends, narrow in ((1.0, upper, np.minimum), (-1.0, lower, np.maximum)):
-        ours = coefficient == sign
-        narrow.at(ends, column[ours], sign * conic.b[at[ours]])
+    for sign, bounds, tighten in ((1.0, upper, np.minimum), (-1.0, lower, np.maximum)):
+        has_sign = coefficient == sign
+        tighten.at(bounds, column[has_sign], sign * conic.b[single_rows[has_sign]])
     # Crossing bounds stay rows: a reader might refuse them as bounds, but a solver should report infeasibility.
     crossed = lower > upper
     lower[crossed], upper[crossed] = -np.inf, np.inf
     lower, upper = lower + 0.0, upper + 0.0  # not -0.0
-    kept = np.ones(rows, dtype=bool)
-    kept[at[(np.abs(coefficient) == 1.0) & ~crossed[column]]] = False
-    return _VariableBounds(lower, upper, kept)
+    remaining = np.ones(rows, dtype=bool)
+    remaining[single_rows[(np.abs(coefficient) == 1.0) & ~crossed[column]]] = False
+    return _VariableBounds(lower, upper, remaining)
 
 
 def _mps_lines(conic: ConicSide, bounds: _VariableBounds, name: str, comments: Iterable[str]) -> Iterator[str]:
-    columns, rows = _names_of_variables_and_rows(conic, bounds.kept)
+    columns, rows = _names_of_variables_and_rows(conic, bounds.remaining)
     yield from (f"* {line}" for line in comments)
     yield f"NAME {name}"
     yield "ROWS"
     yield f" N {OBJECTIVE_ROW}"
-    kept = np.flatnonzero(bounds.kept)
-    yield from (f" {'E' if i < conic.cones.zero else 'L'} {rows[i]}" for i in kept.tolist())
+    remaining = np.flatnonzero(bounds.remaining)
+    yield from (f" {'E' if i < conic.cones.zero else 'L'} {rows[i]}" for i in remaining.tolist())
     yield "COLUMNS"
-    yield from _column_lines(conic, bounds.kept, columns, rows)
+    yield from _column_lines(conic, bounds.remaining, columns, rows)
     yield "RHS"
     if conic.offset:
         yield f" RHS {OBJECTIVE_ROW} {-conic.offset!r}"
     b = conic.b.tolist()
-    yield from (f" RHS {rows[i]} {b[i]!r}" for i in kept.tolist() if b[i])
+    yield from (f" RHS {rows[i]} {b[i]!r}" for i in remaining.tolist() if b[i])
     yield "BOUNDS"
     for column, lower, upper in zip(columns, bounds.lower.tolist(), bounds.upper.tolist(), strict=True):
         yield from _bound_lines(column, lower, upper)
@@ -85,28 +85,33 @@ def _mps_lines(conic: ConicSide, bounds: _VariableBounds, name: str, comments: I
     yield "ENDATA"
 
 
-def _column_lines(conic: ConicSide, kept: Bool[Array, " rows"], columns: list[str], rows: list[str]) -> Iterator[str]:
+def _column_lines(
+    conic: ConicSide, remaining: Bool[Array, " rows"], columns: list[str], rows: list[str]
+) -> Iterator[str]:
     """Yield the entries column by column; every column has at least one, because readers need it to know the column."""
     A, q = conic.A, conic.q.tolist()
     for j, column in enumerate(columns):
         part = slice(A.indptr[j], A.indptr[j + 1])
-        entries = [(i, v) for i, v in zip(A.indices[part].tolist(), A.data[part].tolist(), strict=True) if kept[i]]
+        entries = [(i, v) for i, v in zip(A.indices[part].tolist(), A.data[part].tolist(), strict=True) if remaining[i]]
         if q[j] or not entries:
             yield f" {column} {OBJECTIVE_ROW} {q[j]!r}"
         yield from (f" {column} {rows[i]} {value!r}" for i, value in entries)
 
 
-def _names_of_variables_and_rows(conic: ConicSide, kept: Bool[Array, " rows"]) -> tuple[list[str], list[str]]:
+def _names_of_variables_and_rows(conic: ConicSide, remaining: Bool[Array, " rows"]) -> tuple[list[str], list[str]]:
     """Return the names of columns and rows: those that carry weights are d_n or w_q, counted from 1."""
-    own, linked, other = ("d", "e", "w") if conic.side == "primal" else ("w", "m", "d")
+    first_letter, linked_letter, multiplier_letter = ("d", "e", "w") if conic.side == "primal" else ("w", "m", "d")
     n, k = len(conic.q), len(conic.b)
     columns = [
-        *_numbered_names(own, conic.n_own),
-        *_numbered_names(linked, conic.n_linked),
+        *_numbered_names(first_letter, conic.n_own),
+        *_numbered_names(linked_letter, conic.n_linked),
         *_numbered_names("x", n - conic.n_own - conic.n_linked),
     ]
-    places: Int[Array, " rows"] = np.cumsum(kept) - conic.n_linked
-    return columns, [*_numbered_names(other, conic.n_linked), *(f"r_{i}" for i in places[conic.n_linked : k].tolist())]
+    numbers: Int[Array, " rows"] = np.cumsum(remaining) - conic.n_linked
+    return columns, [
+        *_numbered_names(multiplier_letter, conic.n_linked),
+        *(f"r_{i}" for i in numbers[conic.n_linked : k].tolist()),
+    ]
 
 
 def _numbered_names(letter: str, count: int) -> list[str]:

@@ -33,17 +33,18 @@ def instance_arrays(program: Program) -> dict[str, Any]:
 
 def _dense_array(margins: Margins) -> Any:
     """Return the numbers as they are stored, dense."""
-    stored = margins.arrays()
-    if "dense" in stored:
-        return stored["dense"]
-    size = margins.N * margins.t * stored["data"].itemsize
+    arrays = margins.arrays()
+    if "dense" in arrays:
+        return arrays["dense"]
+    size = margins.N * margins.t * arrays["data"].itemsize
     if size > MAX_DENSE_BYTES:
         raise DataError(
-            f"expected a margin matrix of at most {MAX_DENSE_BYTES} bytes as a dense array, for that is what instances are "
-            f"read from; this sparse one has shape {margins.shape}, {size} bytes. Export the program (.mps, .cbf), or "
+            f"expected a margin matrix of at most {MAX_DENSE_BYTES} bytes as a dense array, for that is what "
+            f"instances are read "
+            f"from; this sparse one has shape {margins.shape}, {size} bytes. Export the program (.mps, .cbf), or "
             "save the sparse matrix with scipy.sparse.save_npz."
         )
-    parts = stored["data"], stored["indices"], stored["indptr"]
+    parts = arrays["data"], arrays["indices"], arrays["indptr"]
     return scipy.sparse.csr_array(parts, shape=margins.shape).toarray()
 
 

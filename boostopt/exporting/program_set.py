@@ -81,17 +81,19 @@ def export_set(
         its format.
     """
     planned, gap, limit = _plan_set(programs), check_tolerance("tol", tol), check_seconds("time_limit", time_limit)
-    tell = progress_callback(progress, _print_progress)
+    report = progress_callback(progress, _print_progress)
     settings = {"format": SET_FORMAT, "boostopt": source_version(), "tol": gap, "time_limit": limit}
-    place = SetFolder(validate_folder_path(folder), plain(settings))
-    entries = place.opened({one.label: one.digest for one in planned}, {name for one in planned for name in one.files})
-    index = place.write_index(entries.values(), len(entries) == len(planned))
-    for k, one in enumerate(planned, 1):
-        if one.label not in entries:
-            entries[one.label] = _write_entry(one, place, gap, limit)
-            done = [entries[other.label] for other in planned if other.label in entries]
-            index = place.write_index(done, len(done) == len(planned))
-            tell(k, len(planned), entries[one.label])
+    set_folder = SetFolder(validate_folder_path(folder), plain(settings))
+    entries = set_folder.opened(
+        {entry.label: entry.digest for entry in planned}, {name for entry in planned for name in entry.files}
+    )
+    index = set_folder.write_index(entries.values(), len(entries) == len(planned))
+    for k, entry in enumerate(planned, 1):
+        if entry.label not in entries:
+            entries[entry.label] = _write_entry(entry, set_folder, gap, limit)
+            done = [entries[planned_entry.label] for planned_entry in planned if planned_entry.label in entries]
+            index = set_folder.write_index(done, len(done) == len(planned))
+            report(k, len(planned), entries[entry.label])
     return index
 
 
@@ -132,14 +134,14 @@ def _plan_set(programs: Mapping[str, Program]) -> list[_SetEntry]:
     advice = "Pass a dict such as standard_programs() makes."
     labelled = check_instance("programs", programs, Mapping, "programs by label", advice)
     planned: list[_SetEntry] = []
-    taken: dict[str, str] = {}
+    label_by_name: dict[str, str] = {}
     for label, program in labelled.items():
         check_program(program)
         name = _file_name(check_instance("a label", label, str, "a text", advice))
-        same = taken.setdefault(name.lower(), label)
-        if not name or same != label:
-            came = f"{same!r} and {label!r}" if name else repr(label)
-            raise OptionError(f"expected labels that name a file each; got {came}. Take other letters and digits.")
+        first_label = label_by_name.setdefault(name.lower(), label)
+        if not name or first_label != label:
+            labels = f"{first_label!r} and {label!r}" if name else repr(label)
+            raise OptionError(f"expected labels that name a file each; got {labels}. Take other letters and digits.")
         planned.append(_SetEntry(label, program, program_digest(program), _instance_name(program)))
     if not planned:
         raise OptionError("expected one or more programs by label; got none. Make one with formulation.bind(U, ...).")
@@ -162,32 +164,34 @@ def _instance_name(program: Program) -> str:
     return f"instances/{N}x{t}_{digest.hexdigest()[:DIGEST_LENGTH]}.npz"
 
 
-def _write_entry(one: _SetEntry, place: SetFolder, tol: float, time_limit: float | None) -> dict[str, Any]:
+def _write_entry(planned: _SetEntry, set_folder: SetFolder, tol: float, time_limit: float | None) -> dict[str, Any]:
     """Write the files of a program, solve it, and return its entry of the index."""
-    program, models, proof = one.program, one.model_files, one.certificate_files
-    for name in one.files:
-        _make_folder(place.path / name)
-    for name in (one.instance, *models.values()):
-        if name != one.instance or not (place.path / name).exists():
-            export(program, place.path / name)
+    program, model_files, certificate_files = planned.program, planned.model_files, planned.certificate_files
+    for name in planned.files:
+        _make_folder(set_folder.path / name)
+    for name in (planned.instance, *model_files.values()):
+        if name != planned.instance or not (set_folder.path / name).exists():
+            export(program, set_folder.path / name)
     solution = program.solve("auto", tol, time_limit)
     try:
-        solution.save(place.path / proof["certificate"])
+        solution.save(set_folder.path / certificate_files["certificate"])
     except ProblemError:
-        proof = dict[str, str]()  # stays empty if F or G has no closed form that a file could state
-    named = {"instance": one.instance, **models, **proof}
-    files = {kind: place.file_entry(name) for kind, name in named.items() if (place.path / name).exists()}
-    for ending in models:
+        certificate_files = dict[str, str]()  # stays empty if F or G has no closed form that a file could state
+    names = {"instance": planned.instance, **model_files, **certificate_files}
+    files = {kind: set_folder.file_entry(name) for kind, name in names.items() if (set_folder.path / name).exists()}
+    for ending in model_files:
         files[ending]["cones"] = _file_cones(program, ending)
     entry = {
-        "label": one.label,
+        "label": planned.label,
         **program_facts(program),
         "parameters": _parameter_entry(program),
-        "program": one.digest,
+        "program": planned.digest,
         "files": files,
         **_interval_entry(solution),
-        "certify": certify_command_line(program, program.formulation.name, one.instance),
-        "verify": f"boostopt verify {shlex.quote(proof['certificate'])} --data {one.instance}" if proof else None,
+        "certify": certify_command_line(program, program.formulation.name, planned.instance),
+        "verify": f"boostopt verify {shlex.quote(certificate_files['certificate'])} --data {planned.instance}"
+        if certificate_files
+        else None,
     }
     return plain(entry)
 

@@ -69,11 +69,11 @@ class SetFolder:
         try:
             self.path.mkdir(exist_ok=True)
             for name in planned:
-                for left in leftover_temporary_files(self.path / name):
-                    left.unlink()
-            inside = {path.relative_to(self.path).as_posix() for path in _list_files(self.path)}
+                for leftover in leftover_temporary_files(self.path / name):
+                    leftover.unlink()
+            present = {path.relative_to(self.path).as_posix() for path in _list_files(self.path)}
             if any(self.path.iterdir()):
-                return self._resume(digests, inside, planned)
+                return self._resume(digests, present, planned)
         except OSError as failure:
             reason = "it is no folder" if isinstance(failure, FileExistsError) else failure.strerror or failure
             raise DataError(
@@ -92,38 +92,46 @@ class SetFolder:
         """Return the entry of a file in the index."""
         return {"path": name, "bytes": (self.path / name).stat().st_size, "sha256": sha256(self.path / name)}
 
-    def _resume(self, digests: Mapping[str, str], inside: set[str], planned: set[str]) -> dict[str, dict[str, Any]]:
+    def _resume(self, digests: Mapping[str, str], present: set[str], planned: set[str]) -> dict[str, dict[str, Any]]:
         """Return the entries of the index, after checking that the index and the folder belong to this set."""
-        if INDEX_FILE not in inside:
-            held = format_names(sorted(inside)[:3]) or "other folders"
-            raise self._foreign_folder_error(f"it holds {held} and no {INDEX_FILE} of a set")
+        if INDEX_FILE not in present:
+            contents = format_names(sorted(present)[:3]) or "other folders"
+            raise self._foreign_folder_error(f"it holds {contents} and no {INDEX_FILE} of a set")
         try:
-            found = json.loads((self.path / INDEX_FILE).read_text("utf-8"))
-            told = {name: found[name] for name in self.settings}
-            entries = {str(entry["label"]): entry for entry in found["programs"]}
+            index = json.loads((self.path / INDEX_FILE).read_text("utf-8"))
+            index_settings = {name: index[name] for name in self.settings}
+            entries = {str(entry["label"]): entry for entry in index["programs"]}
             done = {label: str(entry["program"]) for label, entry in entries.items()}
-            written = {file["path"]: file["sha256"] for entry in entries.values() for file in file_entries(entry)}
+            digest_by_file = {
+                file["path"]: file["sha256"] for entry in entries.values() for file in file_entries(entry)
+            }
         except (ValueError, KeyError, TypeError, AttributeError):
             raise self._foreign_folder_error(f"its {INDEX_FILE} is not one of a set") from None
-        differing = [f"{name} {told[name]!r}" for name, value in self.settings.items() if told[name] != value]
-        if differing:
-            raise self._foreign_folder_error(f"its set has {', '.join(differing)}")
-        others = [label for label, digest in done.items() if digests.get(label) != digest]
-        if others:
-            raise self._foreign_folder_error(f"its set has another {others[0]!r}")
-        strange = sorted((inside | set(written)) - planned)
-        if strange:
-            raise self._foreign_folder_error(f"it holds {strange[0]}, which is not of the set")
-        edited = [name for name, digest in written.items() if name in inside and sha256(self.path / name) != digest]
-        if edited:
-            raise self._foreign_folder_error(f"{edited[0]} is not as it was written")
+        differences = [
+            f"{name} {index_settings[name]!r}" for name, value in self.settings.items() if index_settings[name] != value
+        ]
+        if differences:
+            raise self._foreign_folder_error(f"its set has {', '.join(differences)}")
+        changed_labels = [label for label, digest in done.items() if digests.get(label) != digest]
+        if changed_labels:
+            raise self._foreign_folder_error(f"its set has another {changed_labels[0]!r}")
+        foreign_files = sorted((present | set(digest_by_file)) - planned)
+        if foreign_files:
+            raise self._foreign_folder_error(f"it holds {foreign_files[0]}, which is not of the set")
+        changed_files = [
+            name for name, digest in digest_by_file.items() if name in present and sha256(self.path / name) != digest
+        ]
+        if changed_files:
+            raise self._foreign_folder_error(f"{changed_files[0]} is not as it was written")
         return {
-            label: entry for label, entry in entries.items() if {file["path"] for file in file_entries(entry)} <= inside
+            label: entry
+            for label, entry in entries.items()
+            if {file["path"] for file in file_entries(entry)} <= present
         }
 
-    def _foreign_folder_error(self, what: str) -> DataError:
+    def _foreign_folder_error(self, reason: str) -> DataError:
         return DataError(
-            f"expected an empty folder, or one with a part of this very set, in {self.path}; {what}. "
+            f"expected an empty folder, or one with a part of this very set, in {self.path}; {reason}. "
             "Name another folder, or remove this one."
         )
 
