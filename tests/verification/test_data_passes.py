@@ -25,7 +25,7 @@ from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.encoding import BinnedFeatures
 from boostopt.verification.trusted_kernel import data_passes
 from boostopt.verification.trusted_kernel.data_passes import (
-    LARGEST,
+    MAX_Q,
     ONE,
     negative_loss,
     negative_loss_upper,
@@ -229,7 +229,7 @@ def test_both_ends_are_those_that_the_definitions_say(seed: int) -> None:
             left, total = left - taken, total + taken * int(M[n])
         assert soft_margin(rows, terms, nu) == total / nu / ONE
     shift, origin = int(rng.integers(14, 18)), int(rng.integers(-ONE, 1))
-    table = rng.integers(0, LARGEST + 1, (1 << 14) + 2)
+    table = rng.integers(0, MAX_Q + 1, (1 << 14) + 2)
     q = table[np.clip((M_of_d - origin) // 2**shift, -1, 1 << 14) + 1]
     for even in (False, True):
         edges = [
@@ -245,11 +245,11 @@ def test_both_ends_are_those_that_the_definitions_say(seed: int) -> None:
             data_passes.soft_margin_upper(rows, of_d, bins, table, even, few * (1 + Fraction(1, 10**9)))
         eta = float(rng.uniform(0.1, 30))
         terms_of_F = [
-            c[n] * sum(p * math.log(2 * p) if p else 0.0 for p in (q[n] / LARGEST, 1 - q[n] / LARGEST))
+            c[n] * sum(p * math.log(2 * p) if p else 0.0 for p in (q[n] / MAX_Q, 1 - q[n] / MAX_Q))
             for n in range(len(y))
         ]
         F = math.fsum(terms_of_F) / eta
-        assert 0 <= negative_loss_upper(rows, of_d, bins, table, even, eta) - Fraction(edge, LARGEST) - F < 1e-11
+        assert 0 <= negative_loss_upper(rows, of_d, bins, table, even, eta) - Fraction(edge, MAX_Q) - F < 1e-11
         loss = math.fsum(c * np.logaddexp(math.log(0.5), math.log(0.5) - eta * M / ONE)) / eta
         assert 0 <= -loss - negative_loss(rows, terms, eta) < 1e-6 * c.sum() * eta
 
@@ -266,8 +266,8 @@ def test_a_count_that_no_weights_have_is_rejected(nu: Fraction) -> None:
     ("entry", "message"),
     [
         (0, r"^d\b.*\bsimplex\b.* 0, .* 0$"),
-        (-1, rf"^d\b.*\bc\b.* {LARGEST};.* -1 .* 0$"),
-        (LARGEST + 1, rf"^d\b.*\bc\b.* {LARGEST};.* 0 .* {LARGEST + 1}$"),
+        (-1, rf"^d\b.*\bc\b.* {MAX_Q};.* -1 .* 0$"),
+        (MAX_Q + 1, rf"^d\b.*\bc\b.* {MAX_Q};.* 0 .* {MAX_Q + 1}$"),
     ],
     ids=["zero", "negative", "large"],
 )
@@ -282,7 +282,7 @@ def test_weights_of_buckets_that_are_none_are_rejected(entry: int, message: str)
 
 def test_more_examples_than_sums_are_exact_for_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = rows_of(np.random.default_rng(0))[0]
-    monkeypatch.setattr(data_passes, "MOST_EXAMPLES", rows.n_examples - 1)
+    monkeypatch.setattr(data_passes, "MAX_EXAMPLES", rows.n_examples - 1)
     with pytest.raises(Rejected, match=rf"\bsums\b.* {rows.n_examples - 1} .* {rows.n_examples}$"):
         soft_margin(rows, [(ONE, 0, 0, 1)], Fraction(1))
 

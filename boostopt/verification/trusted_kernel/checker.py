@@ -52,19 +52,19 @@ from boostopt.verification.trusted_kernel.json_parsing import reject
 from boostopt.verification.trusted_kernel.number_types import BLOCK_ROWS, ZERO_THRESHOLD, NumberType, dense_rows
 
 INFEASIBILITY_TOLERANCE = 1e-13
-"""By how much edges of an infeasible program must be beyond what is allowed, so that it is no matter of rounding."""
+"""The smallest relative excess of edges that proves infeasibility beyond rounding errors."""
 
 MAX_EXACT_CAP = 1e3
-"""Caps beyond it count as 2; smaller ones, which lose little, as they always have: a proof stays what it was."""
+"""Larger caps count as 2; smaller caps stay as they are, because their rounding errors are small."""
 
 
 RationalBounds = tuple[Fraction | None, Fraction | None]
-"""Both ends of an interval as rational numbers, None where one is not known as such."""
+"""Both bounds as rational numbers; None for a bound that is not rational."""
 
 
 @dataclass(frozen=True)
 class ProvedBounds:
-    """The proved ends, rounded outward, or an excess; what each end has lost; the ends where they are rational."""
+    """The proved bounds, rounded outward, or a proved excess; their rounding errors; rational bounds if they exist."""
 
     lower: float
     upper: float
@@ -75,7 +75,7 @@ class ProvedBounds:
 
 @dataclass(frozen=True)
 class RegularizerTerms:
-    """F: a sum on a box, a linear term, a norm."""
+    """The regularizer F: a separable term on a box, a linear term and a norm term."""
 
     box: SeparableTerm
     linear_term: Vector | None
@@ -107,7 +107,7 @@ def vector_digest(x: np.ndarray) -> str:
 
 
 def check_shape(document: CertificateDocument, U: Any) -> None:
-    """Reject a document that is of a margin matrix of another shape."""
+    """Reject a document about a margin matrix of another shape."""
     if tuple(U.shape) != (document.N, document.t):
         reject(
             f"the certificate is of {document.N} examples and {document.t} hypotheses; the data are {tuple(U.shape)}"
@@ -125,8 +125,11 @@ def recompute_bounds(document: CertificateDocument, U: Any, A: NumberType) -> Pr
     check_shape(document, U)
     if matrix_digest(U) != document.digest:
         reject("the certificate is of another margin matrix: its digest differs")
-    for name, vector, stated in (("c", document.c, document.digest_c), ("d0", document.d0, document.digest_d0)):
-        if vector_digest(vector) != stated:
+    for name, vector, expected_digest in (
+        ("c", document.c, document.digest_c),
+        ("d0", document.d0, document.digest_d0),
+    ):
+        if vector_digest(vector) != expected_digest:
             reject(f"the certificate has other {name} than its digest states")
     F = build_regularizer(document, A)
     G = _build_edge_formula(document, U, A, F) if document.G["kind"] == "formula" else build_edge_terms(A, document.G)
@@ -138,13 +141,20 @@ def recompute_bounds(document: CertificateDocument, U: Any, A: NumberType) -> Pr
             reject("infeasibility is not proved beyond rounding: relative to the edges, the excess is below 1e-13")
         return ProvedBounds(math.inf, math.inf, float(A.lower(excess)), (_uncertainty(A, excess), 0.0))
     w = _feasible_hypothesis_weights(A, G, document.arrays["w"])
-    below = _conjugate_bound(A, document, F, -A.margins(U, w)) + G.conjugate(w)
-    lower, lost = _lower_float(-A.upper(below)), _uncertainty(A, below)
-    above = _primal_bound(A, document, U, F, G) if "d" in document.arrays else None
-    if above is None:
-        return ProvedBounds(lower, math.inf, rounding_errors=(lost, 0.0), rational_bounds=(_as_fraction(-below), None))
-    upper, fractions = 0.0 - _lower_float(-A.upper(above)), (_as_fraction(-below), _as_fraction(above))
-    return ProvedBounds(lower, upper, rounding_errors=(lost, _uncertainty(A, above)), rational_bounds=fractions)
+    dual_bound = _conjugate_bound(A, document, F, -A.margins(U, w)) + G.conjugate(w)
+    lower, lower_error = _lower_float(-A.upper(dual_bound)), _uncertainty(A, dual_bound)
+    primal_bound = _primal_bound(A, document, U, F, G) if "d" in document.arrays else None
+    if primal_bound is None:
+        return ProvedBounds(
+            lower, math.inf, rounding_errors=(lower_error, 0.0), rational_bounds=(_as_fraction(-dual_bound), None)
+        )
+    upper, fractions = (
+        0.0 - _lower_float(-A.upper(primal_bound)),
+        (_as_fraction(-dual_bound), _as_fraction(primal_bound)),
+    )
+    return ProvedBounds(
+        lower, upper, rounding_errors=(lower_error, _uncertainty(A, primal_bound)), rational_bounds=fractions
+    )
 
 
 def _build_edge_formula(document: CertificateDocument, U: Any, A: NumberType, F: RegularizerTerms) -> EdgeTerms:
@@ -158,7 +168,7 @@ def _build_edge_formula(document: CertificateDocument, U: Any, A: NumberType, F:
 
 
 def build_regularizer(document: CertificateDocument, A: NumberType) -> RegularizerTerms:
-    """Return F as it is stated."""
+    """Return the regularizer that a document states."""
     c, d0, F = document.c, document.d0, document.F
     norm = tilt = None
     if F["kind"] in ("norm ball", "norm penalty"):
@@ -175,7 +185,7 @@ def build_regularizer(document: CertificateDocument, A: NumberType) -> Regulariz
 def _build_separable_term(
     document: CertificateDocument, A: NumberType, F: Any, c: np.ndarray, d0: np.ndarray
 ) -> SeparableTerm:
-    """Return the sum over the examples."""
+    """Return the separable term of a regularizer, given its JSON."""
     if F["kind"] == "hinge":
         return hinge_term(A, A.to_vector(c) * A.to_number(F["C"]))
     if F["kind"] == "quadratic hinge":
@@ -196,26 +206,32 @@ def _build_separable_term(
             A, A.to_vector(c), F["eta"], 0.5 * c, half, np.ones(len(c), dtype=bool), simplex=False
         )
     counts = np.ones(len(c)) if F["caps"] == "1 / nu" else c
-    of, nu = (document.arrays["caps"], 1.0) if F["caps"] == "given" else (counts, F["nu"])
-    stated = _parse_formula(document, F) if F["kind"] == "formula" else None
-    plain, live = (
-        of / nu,
-        d0 > 0 if stated is None or stated.expression.depends_on("d0") else np.ones(len(c), dtype=bool),
+    cap_numerators, nu = (document.arrays["caps"], 1.0) if F["caps"] == "given" else (counts, F["nu"])
+    expected_digest = _parse_formula(document, F) if F["kind"] == "formula" else None
+    caps, has_reference = (
+        cap_numerators / nu,
+        d0 > 0
+        if expected_digest is None or expected_digest.expression.depends_on("d0")
+        else np.ones(len(c), dtype=bool),
     )
-    counted = of if F["kind"] == "cap" else of[live]
-    total = math.fsum(counted.tolist()) / nu
+    counted_numerators = cap_numerators if F["kind"] == "cap" else cap_numerators[has_reference]
+    total = math.fsum(counted_numerators.tolist()) / nu
     if total < 1.0 - 1e-12:
         reject(f"there are no example weights within the caps: they sum to {total:.6g}, less than 1")
-    free = live & (d0 < plain)
+    is_free = has_reference & (d0 < caps)
     # A nu above the sum of the multiplicities by rounding means that sum, and so does one that lets no weight move.
-    short = math.fsum([*counted.tolist(), -nu]) < 0 or (F["kind"] == "binary entropy" and not free.any())
-    by = A.total(A.to_vector(counted)) if short else A.to_number(nu)
-    u = A.to_vector(of) if nu == 1.0 and not short else A.to_vector(of) / by
+    is_sum_of_counts = math.fsum([*counted_numerators.tolist(), -nu]) < 0 or (
+        F["kind"] == "binary entropy" and not is_free.any()
+    )
+    divisor = A.total(A.to_vector(counted_numerators)) if is_sum_of_counts else A.to_number(nu)
+    u = A.to_vector(cap_numerators) if nu == 1.0 and not is_sum_of_counts else A.to_vector(cap_numerators) / divisor
     if F["kind"] == "cap":
         # Weights that sum to 1 never reach 2: a huge cap says no more, and would multiply the rounding beside it.
-        return cap_term(A, A.where((plain > MAX_EXACT_CAP) & (not short), A.to_vector(np.full(len(c), 2.0)), u))
-    if stated is not None:
-        return stated.separable_term(A, A.where(live, u, A.to_vector(np.zeros(len(c)))), c, d0)
+        return cap_term(
+            A, A.where((caps > MAX_EXACT_CAP) & (not is_sum_of_counts), A.to_vector(np.full(len(c), 2.0)), u)
+        )
+    if expected_digest is not None:
+        return expected_digest.separable_term(A, A.where(has_reference, u, A.to_vector(np.zeros(len(c)))), c, d0)
     if F["kind"] == "power divergence":
         if F["q"] != 2.0:
             reject(f"a power divergence is known for the order 2 alone; q of F is {F['q']!r}")
@@ -224,10 +240,10 @@ def _build_separable_term(
         return entropy_term(A, u, F["eta"], d0, F["kind"] != "relative entropy")
     if F["kind"] != "binary entropy":
         reject(f"the kind of F is unknown: {F['kind']!r} has no formula")
-    if not (d0 <= plain * (1 + 1e-11)).all():
+    if not (d0 <= caps * (1 + 1e-11)).all():
         reject("the binary entropy needs a reference distribution within the caps")
-    rest = u - A.to_vector(d0) if short else A.capped_difference(of, nu, d0) / by
-    return binary_entropy_term(A, u, F["eta"], d0, rest, free, simplex=True)
+    complement = u - A.to_vector(d0) if is_sum_of_counts else A.capped_difference(cap_numerators, nu, d0) / divisor
+    return binary_entropy_term(A, u, F["eta"], d0, complement, is_free, simplex=True)
 
 
 def _parse_formula(document: CertificateDocument, F: Any) -> ParsedFormula:
@@ -240,7 +256,7 @@ def _parse_formula(document: CertificateDocument, F: Any) -> ParsedFormula:
 
 
 def _require_nonempty_domain(A: NumberType, box: SeparableTerm, norm: NormTerm | None) -> None:
-    """Reject a domain that has no point: every bound would hold of nothing, by as much as a multiplier is large."""
+    """Reject an empty domain, for which every bound would hold."""
     one = A.to_number(1.0)
     if box.on_simplex and (A.upper(A.total(box.upper) - one) < 0.0 or A.lower(A.total(box.lower) - one) > 0.0):
         reject("there are no example weights within the caps: they cannot sum to 1")
@@ -257,7 +273,7 @@ def _require_nonempty_domain(A: NumberType, box: SeparableTerm, norm: NormTerm |
 
 
 def _conjugate_bound(A: NumberType, document: CertificateDocument, F: RegularizerTerms, z: Vector) -> Any:
-    """Return a number that is not below F*(z)."""
+    """Bound F*(z) from above."""
     z = z if F.linear_term is None else z - F.linear_term
     extra = A.to_number(0.0)
     if F.norm is not None:
@@ -275,7 +291,7 @@ def _conjugate_bound(A: NumberType, document: CertificateDocument, F: Regularize
 def _infeasibility_excess(
     A: NumberType, document: CertificateDocument, U: Any, F: RegularizerTerms, G: EdgeTerms
 ) -> Any:
-    """Return by how much <d, Uw> exceeds what G allows, at least, for every d in the domain of F."""
+    """Bound from below the excess of <d, Uw> over its maximum in the domain of G, for all d in the domain of F."""
     w, weights = document.arrays["w"], A.to_vector(document.arrays["w"])
     if G.weight_constraint == "tied":
         if w[0] != -w[1]:
@@ -295,11 +311,11 @@ def _infeasibility_excess(
     return -support - G.conjugate(weights)
 
 
-def _feasible_hypothesis_weights(A: NumberType, G: EdgeTerms, raw: np.ndarray) -> Vector:
+def _feasible_hypothesis_weights(A: NumberType, G: EdgeTerms, raw_w: np.ndarray) -> Vector:
     """Return the weights as they must be, exactly; Rejected where they are not so but for rounding."""
-    w, total, size = A.to_vector(raw), math.fsum(raw.tolist()), math.fsum(np.abs(raw).tolist())
-    if G.weight_constraint in ("simplex", "positive") and not (raw >= 0).all():
-        reject(f"w must be non-negative; its smallest entry is {raw.min():.3g}")
+    w, total, size = A.to_vector(raw_w), math.fsum(raw_w.tolist()), math.fsum(np.abs(raw_w).tolist())
+    if G.weight_constraint in ("simplex", "positive") and not (raw_w >= 0).all():
+        reject(f"w must be non-negative; its smallest entry is {raw_w.min():.3g}")
     if G.weight_constraint in ("simplex", "tied") and not abs(total - 1.0) <= FEASIBILITY_TOLERANCE * max(1.0, size):
         reject(f"w must sum to 1; it sums to {total!r}")
     if G.weight_constraint == "ball" and not size <= 1.0 + FEASIBILITY_TOLERANCE:
@@ -311,7 +327,7 @@ def _feasible_hypothesis_weights(A: NumberType, G: EdgeTerms, raw: np.ndarray) -
         return w * A.to_number(shrink_factor(A, length / A.to_number(G.radius)))
     if (
         G.weight_constraint == "given"
-        and not (np.abs(raw - G.fixed_weight) <= FEASIBILITY_TOLERANCE * abs(G.fixed_weight)).all()
+        and not (np.abs(raw_w - G.fixed_weight) <= FEASIBILITY_TOLERANCE * abs(G.fixed_weight)).all()
     ):
         reject(f"every entry of w must be {G.fixed_weight!r}")
     if G.weight_constraint == "simplex":
@@ -319,9 +335,9 @@ def _feasible_hypothesis_weights(A: NumberType, G: EdgeTerms, raw: np.ndarray) -
     if G.weight_constraint == "ball":
         return w * A.to_number(shrink_factor(A, A.total(A.absolute(w))))
     if G.weight_constraint == "tied":
-        own = A.where(np.array([False, True]), w, A.to_vector(np.zeros(2)))
-        return A.where(np.array([False, True]), w, A.to_vector(np.ones(2)) - A.total(own))
-    return A.to_vector(np.full(len(raw), G.fixed_weight)) if G.weight_constraint == "given" else w
+        second_weight = A.where(np.array([False, True]), w, A.to_vector(np.zeros(2)))
+        return A.where(np.array([False, True]), w, A.to_vector(np.ones(2)) - A.total(second_weight))
+    return A.to_vector(np.full(len(raw_w), G.fixed_weight)) if G.weight_constraint == "given" else w
 
 
 def _primal_bound(A: NumberType, document: CertificateDocument, U: Any, F: RegularizerTerms, G: EdgeTerms) -> Any:
@@ -339,10 +355,10 @@ def _primal_bound(A: NumberType, document: CertificateDocument, U: Any, F: Regul
         return None
     e = A.edges(U, d)
     if not math.isinf(G.max_edge):
-        below = scale_to_edge_bound(A, U, F.box, d, e, G.max_edge, G.absolute)
-        if below is None:
+        dual_bound = scale_to_edge_bound(A, U, F.box, d, e, G.max_edge, G.absolute)
+        if dual_bound is None:
             return None
-        d, e = below
+        d, e = dual_bound
     return F.value(A, d) + G.value(e)
 
 
@@ -355,15 +371,15 @@ def _edge_equations(document: CertificateDocument, U: Any, G: EdgeTerms) -> list
 
 
 def _uncertainty(A: NumberType, x: Any) -> float:
-    """Return what is not known of a number."""
+    """Return the width of the interval of a number."""
     return float(A.upper(x) - A.lower(x))
 
 
 def _as_fraction(x: Any) -> Fraction | None:
-    """Return a number if it is rational."""
+    """Return a number if it is a fraction, otherwise None."""
     return x if isinstance(x, Fraction) else None
 
 
 def _lower_float(x: Any) -> float:
-    """Return a lower end; -inf where nothing is known, 0 without a sign."""
+    """Return a lower bound as a float: -inf if it is not finite, and 0.0 for -0.0."""
     return float(x) + 0.0 if np.isfinite(x) else -math.inf

@@ -68,8 +68,8 @@ class SeparableTerm:
 class NormTerm:
     """A ball or a penalty of the norm of the copies, ||d||_p^p = sum c (d / c)^p.
 
-    `caps_proportional_to_c` says whether the caps are multiples of c, or 1: where they hold any weights, they hold those proportional
-    to c on the same examples.
+    `caps_proportional_to_c` says whether the caps are multiples of c, or 1: if they allow any weights, they allow the
+    weights proportional to c on the same examples.
     """
 
     ball: bool
@@ -94,14 +94,14 @@ class NormTerm:
 
 def cap_term(A: NumberType, u: Vector) -> SeparableTerm:
     """I[0 <= d <= u, sum d = 1]: f* = u [y]_+."""
-    nothing = A.to_vector(np.zeros(len(A.lower(u))))
-    return SeparableTerm(nothing, u, True, lambda d: nothing, lambda y: u * A.positive(y))
+    zero = A.to_vector(np.zeros(len(A.lower(u))))
+    return SeparableTerm(zero, u, True, lambda d: zero, lambda y: u * A.positive(y))
 
 
 def hinge_term(A: NumberType, u: Vector) -> SeparableTerm:
     """F = -d on [0, u]: f* = u [1 + y]_+."""
-    nothing = A.to_vector(np.zeros(len(A.lower(u))))
-    return SeparableTerm(nothing, u, False, lambda d: -d, lambda y: u * A.positive(y + A.to_number(1.0)))
+    zero = A.to_vector(np.zeros(len(A.lower(u))))
+    return SeparableTerm(zero, u, False, lambda d: -d, lambda y: u * A.positive(y + A.to_number(1.0)))
 
 
 def quadratic_hinge_term(A: NumberType, c: np.ndarray, C: float, mu: float, B: float) -> SeparableTerm:
@@ -112,16 +112,16 @@ def quadratic_hinge_term(A: NumberType, c: np.ndarray, C: float, mu: float, B: f
     """
     u, one, width, half = A.to_vector(c) * A.to_number(C), A.to_number(1.0), A.to_number(mu), A.to_number(0.5)
     unreached = 4.0 * np.sqrt(math.fsum(c.tolist()) / np.minimum(c, 1.0)) * ROUND_UP_FACTOR
-    steepest = A.to_vector(np.full(len(c), B) if math.isfinite(B) else unreached)
+    max_slope = A.to_vector(np.full(len(c), B) if math.isfinite(B) else unreached)
 
     def conjugates(y: Vector) -> Vector:
         x = A.positive(y + one)
         # The line u (B x - mu B^2 / 2); the parabola is nowhere below.
-        beyond = A.lower(x - steepest * width) >= 0
-        return u * A.where(beyond, steepest * (x - steepest * width * half), x * x / (width + width))
+        is_linear = A.lower(x - max_slope * width) >= 0
+        return u * A.where(is_linear, max_slope * (x - max_slope * width * half), x * x / (width + width))
 
     return SeparableTerm(
-        A.to_vector(np.zeros(len(c))), u * steepest, False, lambda d: d * (d / u) * width * half - d, conjugates
+        A.to_vector(np.zeros(len(c))), u * max_slope, False, lambda d: d * (d / u) * width * half - d, conjugates
     )
 
 
@@ -131,26 +131,26 @@ def exponential_term(A: NumberType, c: np.ndarray, C: float) -> SeparableTerm:
     B = e sum c / min(c, 1) is a slope that no optimum reaches; any larger one has the same optimum.
     """
     u = A.to_vector(c) * A.to_number(C)
-    steepest = A.to_vector(math.e * (math.fsum(c.tolist()) / np.minimum(c, 1.0)) * ROUND_UP_FACTOR)
+    max_slope = A.to_vector(math.e * (math.fsum(c.tolist()) / np.minimum(c, 1.0)) * ROUND_UP_FACTOR)
 
     def conjugates(y: Vector) -> Vector:
-        over = A.positive(y - A.log(steepest))
-        return u * A.exp(y - over) * (over + A.to_number(1.0))
+        overshoot = A.positive(y - A.log(max_slope))
+        return u * A.exp(y - overshoot) * (overshoot + A.to_number(1.0))
 
     return SeparableTerm(
-        A.to_vector(np.zeros(len(c))), u * steepest, False, lambda d: x_log_x_over_y(A, d, u) - d, conjugates
+        A.to_vector(np.zeros(len(c))), u * max_slope, False, lambda d: x_log_x_over_y(A, d, u) - d, conjugates
     )
 
 
 def logistic_term(A: NumberType, u: Vector) -> SeparableTerm:
     """F = d ln(d / u) + (u - d) ln((u - d) / u) on [0, u]: f* = u ln(1 + exp(y))."""
     N = len(A.lower(u))
-    nothing = A.to_vector(np.zeros(N))
+    zero = A.to_vector(np.zeros(N))
 
     def conjugates(y: Vector) -> Vector:
-        return u * log_of_sum(A, nothing, y)
+        return u * log_of_sum(A, zero, y)
 
-    return SeparableTerm(nothing, u, False, lambda d: x_log_x_over_y(A, d, u) + x_log_x_over_y(A, u - d, u), conjugates)
+    return SeparableTerm(zero, u, False, lambda d: x_log_x_over_y(A, d, u) + x_log_x_over_y(A, u - d, u), conjugates)
 
 
 def chi_square_term(A: NumberType, u: Vector, eta: float, c: np.ndarray) -> SeparableTerm:
@@ -166,8 +166,8 @@ def chi_square_term(A: NumberType, u: Vector, eta: float, c: np.ndarray) -> Sepa
 
     def conjugates(y: Vector) -> Vector:
         r = A.positive(y * rate + one)
-        beyond = A.lower(r - u / share) >= 0
-        return A.where(beyond, u * y - values(u), share * (r * r - one) * half / rate)
+        is_linear = A.lower(r - u / share) >= 0
+        return A.where(is_linear, u * y - values(u), share * (r * r - one) * half / rate)
 
     return SeparableTerm(A.to_vector(np.zeros(len(c))), u, True, values, conjugates)
 
@@ -203,75 +203,79 @@ def entropy_term(A: NumberType, u: Vector, eta: float, d0: np.ndarray, unnormali
 
     f*(y) = x/eta at x = d0 exp(eta y - 1) <= u, unnormalized (x - d0)/eta at x = d0 exp(eta y); u y - f(u) beyond.
     """
-    live, rate, one = d0 > 0, A.to_number(eta), A.to_number(1.0)
-    ones, nothing = A.to_vector(np.ones(len(d0))), A.to_vector(np.zeros(len(d0)))
-    reference, constant = A.where(live, A.to_vector(d0), ones), A.to_vector(d0) / rate
-    ends = A.where(live, u, ones)
+    has_reference, rate, one = d0 > 0, A.to_number(eta), A.to_number(1.0)
+    ones, zero = A.to_vector(np.ones(len(d0))), A.to_vector(np.zeros(len(d0)))
+    reference, constant = A.where(has_reference, A.to_vector(d0), ones), A.to_vector(d0) / rate
+    ends = A.where(has_reference, u, ones)
 
     def values(d: Vector) -> Vector:
-        plain = x_log_x_over_y(A, d, reference) / rate
-        return plain - d / rate + constant if unnormalized else plain
+        values_at = x_log_x_over_y(A, d, reference) / rate
+        return values_at - d / rate + constant if unnormalized else values_at
 
     def conjugates(y: Vector) -> Vector:
         log_d0, log_u = A.log(reference), A.log(ends)
         exponent = log_d0 + (y * rate if unnormalized else y * rate - one)
         # Without the cap the maximum is larger: where neither is certain that is a bound too.
-        free = live & (A.lower(exponent - log_u) <= 0)
-        below = A.exp(A.where(free, exponent, nothing)) / rate
+        is_free = has_reference & (A.lower(exponent - log_u) <= 0)
+        exp_term = A.exp(A.where(is_free, exponent, zero)) / rate
         mean = (log_u - log_d0) / rate  # f(u) / u
         if unnormalized:
-            below, mean = below - constant, mean - one / rate + constant / ends
-        plain = A.where(free, below, A.where(live, u, nothing) * (y - mean))
+            exp_term, mean = exp_term - constant, mean - one / rate + constant / ends
+        values_at = A.where(is_free, exp_term, A.where(has_reference, u, zero) * (y - mean))
         # u [y]_+ + max -f, and no weight exceeds 1: for exponents so large that their rounding says nothing.
-        rough = A.where(live & (A.upper(u) > 1.0), ones, u) * A.positive(y)
-        return minimum_with_bound(A, plain, rough if unnormalized else rough + constant * A.to_number(0.368))
+        rough_bound = A.where(has_reference & (A.upper(u) > 1.0), ones, u) * A.positive(y)
+        return minimum_with_bound(
+            A, values_at, rough_bound if unnormalized else rough_bound + constant * A.to_number(0.368)
+        )
 
-    return SeparableTerm(nothing, A.where(live, u, nothing), True, values, conjugates)
+    return SeparableTerm(zero, A.where(has_reference, u, zero), True, values, conjugates)
 
 
 def binary_entropy_term(
-    A: NumberType, u: Vector, eta: float, d0: np.ndarray, rest: Vector, free: np.ndarray, simplex: bool
+    A: NumberType, u: Vector, eta: float, d0: np.ndarray, complement: Vector, is_free: np.ndarray, simplex: bool
 ) -> SeparableTerm:
     """F = (1/eta) [d ln(d / d0) + (u - d) ln((u - d) / rest)] on [0, u], rest = u - d0.
 
     f*(y) = (u/eta) ln((rest + d0 exp(eta y)) / u). A weight whose reference is 0 or its cap stays there: f* = d0 y.
     """
     N, rate = len(d0), A.to_number(eta)
-    ones, nothing = A.to_vector(np.ones(N)), A.to_vector(np.zeros(N))
-    fixed = A.where(~free & (d0 > 0), u, nothing)
-    u, rest, reference = (A.where(free, x, y) for x, y in ((u, fixed), (rest, ones), (A.to_vector(d0), ones)))
+    ones, zero = A.to_vector(np.ones(N)), A.to_vector(np.zeros(N))
+    fixed = A.where(~is_free & (d0 > 0), u, zero)
+    u, complement, reference = (
+        A.where(is_free, x, y) for x, y in ((u, fixed), (complement, ones), (A.to_vector(d0), ones))
+    )
 
     def values(d: Vector) -> Vector:
         return (
-            x_log_x_over_y(A, A.where(free, d, nothing), reference)
-            + x_log_x_over_y(A, A.where(free, u - d, nothing), rest)
+            x_log_x_over_y(A, A.where(is_free, d, zero), reference)
+            + x_log_x_over_y(A, A.where(is_free, u - d, zero), complement)
         ) / rate
 
     def conjugates(y: Vector) -> Vector:
-        ends = A.where(free, u, ones)
-        a = log_quotient(A, rest, ends)
-        x = log_quotient(A, reference, ends) + A.where(free, y, nothing) * rate
-        return A.where(free, u * log_of_sum(A, a, x) / rate, fixed * y)
+        ends = A.where(is_free, u, ones)
+        a = log_quotient(A, complement, ends)
+        x = log_quotient(A, reference, ends) + A.where(is_free, y, zero) * rate
+        return A.where(is_free, u * log_of_sum(A, a, x) / rate, fixed * y)
 
     return SeparableTerm(fixed, u, simplex, values, conjugates)
 
 
 def x_log_x_over_y(A: NumberType, x: Vector, y: Vector) -> Vector:
     """Return x ln(x / y) for x >= 0, y > 0: where x may be 0, the range of that function up to the end of x."""
-    sure, high = A.lower(x) > 0, np.maximum(A.upper(x), 0.0)
+    is_positive, high = A.lower(x) > 0, np.maximum(A.upper(x), 0.0)
     high = np.where(high <= ZERO_THRESHOLD, 0.0, high)
-    safe = A.where(sure, x, y)
-    below, above = A.lower(y), A.upper(y)
-    some = np.where(high > 0, high, 1.0)
-    size = high * np.maximum(np.abs(np.log(some / below)), np.abs(np.log(some / above)))
-    range_ = np.where(high > 0, np.maximum(1.001 * size, np.where(high < above / 3, 0.0, above / 2)), 0.0)
-    return A.where(sure, x * log_quotient(A, safe, y), A.interval_around_zero(range_))
+    safe = A.where(is_positive, x, y)
+    exp_term, upper_y = A.lower(y), A.upper(y)
+    positive_high = np.where(high > 0, high, 1.0)
+    size = high * np.maximum(np.abs(np.log(positive_high / exp_term)), np.abs(np.log(positive_high / upper_y)))
+    range_ = np.where(high > 0, np.maximum(1.001 * size, np.where(high < upper_y / 3, 0.0, upper_y / 2)), 0.0)
+    return A.where(is_positive, x * log_quotient(A, safe, y), A.interval_around_zero(range_))
 
 
 def log_quotient(A: NumberType, x: Vector, y: Vector) -> Vector:
     """Return ln(x / y) for x, y > 0: logarithms of huge or tiny numbers cancel, so of the quotient where it is none."""
-    near = (A.upper(x) < MAX_QUOTIENT * A.lower(y)) & (MAX_QUOTIENT * A.lower(x) > A.upper(y))
-    return A.where(near, A.log(A.where(near, x, y) / y), A.log(x) - A.log(y))
+    is_moderate = (A.upper(x) < MAX_QUOTIENT * A.lower(y)) & (MAX_QUOTIENT * A.lower(x) > A.upper(y))
+    return A.where(is_moderate, A.log(A.where(is_moderate, x, y) / y), A.log(x) - A.log(y))
 
 
 def log_of_sum(A: NumberType, x: Vector, y: Vector) -> Vector:
@@ -289,11 +293,11 @@ def minimum_with_bound(A: NumberType, x: Vector, bound: Vector) -> Vector:
 
 def power(A: NumberType, x: Vector, p: Any) -> Vector:
     """Return x^p for x >= 0 and a number p >= 1; where x may be 0, the range from 0 to the power of the end of x."""
-    sure, high = A.lower(x) > 0, np.maximum(A.upper(x), 0.0)
+    is_positive, high = A.lower(x) > 0, np.maximum(A.upper(x), 0.0)
     high = np.where(high <= ZERO_THRESHOLD, 0.0, high)
-    safe = A.where(sure, x, A.to_vector(np.ones(len(high))))
+    safe = A.where(is_positive, x, A.to_vector(np.ones(len(high))))
     range_ = 1.001 * high ** np.where(high < 1.0, A.lower(p), A.upper(p)) + np.where(high > 0, UNDERFLOW_ERROR, 0.0)
-    return A.where(sure, A.exp(A.log(safe) * p), A.interval_around_zero(range_))
+    return A.where(is_positive, A.exp(A.log(safe) * p), A.interval_around_zero(range_))
 
 
 def _weighted_norm(A: NumberType, x: Vector, c: Vector, p: Any) -> Any:
@@ -342,25 +346,25 @@ class EdgeTerms:
 
 def build_edge_terms(A: NumberType, G: Mapping[str, Any]) -> EdgeTerms:
     """Return the edge function that was stated, by kind and numbers."""
-    nothing = A.to_number(0.0)
+    zero = A.to_number(0.0)
     quarter = A.to_number(0.25)
 
-    def none(x: Vector) -> Any:
-        return nothing
+    def zero_function(x: Vector) -> Any:
+        return zero
 
     kind = G["kind"]
     if kind in ("ball", "elastic", "1-norm"):
         return _penalty_terms(A, G)
     if kind == "maximum":
-        return EdgeTerms(A.largest, none, "simplex")
+        return EdgeTerms(A.largest, zero_function, "simplex")
     if kind == "absolute":
-        return EdgeTerms(lambda e: A.largest(A.absolute(e)), none, "ball")
+        return EdgeTerms(lambda e: A.largest(A.absolute(e)), zero_function, "ball")
     if kind == "bounded":
         gamma = float(G["gamma"])
-        return EdgeTerms(none, lambda w: A.total(w) * A.to_number(gamma), "positive", max_edge=gamma)
+        return EdgeTerms(zero_function, lambda w: A.total(w) * A.to_number(gamma), "positive", max_edge=gamma)
     if kind == "fixed":
         rho = float(G["rho"])
-        return EdgeTerms(none, lambda w: A.total(w) * A.to_number(rho), "signed", fixed_edge=rho)
+        return EdgeTerms(zero_function, lambda w: A.total(w) * A.to_number(rho), "signed", fixed_edge=rho)
     if kind == "squared":
         return EdgeTerms(lambda e: A.total(e * e) * quarter, lambda w: A.total(w * w), "signed")
     if kind == "squared positive":
@@ -369,9 +373,9 @@ def build_edge_terms(A: NumberType, G: Mapping[str, Any]) -> EdgeTerms:
         )
     if kind == "linear":
         slope = float(G["slope"])
-        return EdgeTerms(lambda e: A.total(e) * A.to_number(slope), none, "given", fixed_weight=slope)
+        return EdgeTerms(lambda e: A.total(e) * A.to_number(slope), zero_function, "given", fixed_weight=slope)
     if kind == "tied":
-        return EdgeTerms(lambda e: e[1], none, "tied")
+        return EdgeTerms(lambda e: e[1], zero_function, "tied")
     raise ValueError(f"the kind of the edge function is unknown: {kind!r}")
 
 
@@ -405,7 +409,7 @@ def _penalty_terms(A: NumberType, G: Mapping[str, Any]) -> EdgeTerms:
     def value(e: Vector) -> Any:
         x = sizes(e) - l1
         # What is certainly below a large l1 is not as uncertain as l1 is.
-        beyond = A.where(A.upper(x) > 0, A.positive(x), A.to_vector(np.zeros(len(A.upper(x)))))
-        return A.total(beyond * beyond) / (l2 + l2)
+        is_linear = A.where(A.upper(x) > 0, A.positive(x), A.to_vector(np.zeros(len(A.upper(x)))))
+        return A.total(is_linear * is_linear) / (l2 + l2)
 
     return EdgeTerms(value, lambda w: A.total(A.absolute(w)) * l1 + A.total(w * w) * l2 * A.to_number(0.5), weights)

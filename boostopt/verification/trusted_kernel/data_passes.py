@@ -6,10 +6,10 @@
     loss           lower  -F*(-Uw), each margin replaced by both ends of its bin                      [theorem 15]
                    upper  F(d) + the largest edge of the class under d_n = c_n q_n / 2^20
 
-A margin is a whole number of 2^-30. A table of q has one whole number for each bin of margins. Sums of float64 are
-exact: multiplicities are whole numbers that sum to at most 2^32, q is at most 2^20, and what a margin exceeds the lower
-end of its bin by is below 2^16. Nothing of the modules that make the runs is imported here. Of the rows is used that
-`map_parts` and `sum_parts` ask every part once.
+A margin is an integer multiple of 2^-30. A table of q has one integer for each bin of margins. Sums of float64 are
+exact: multiplicities are integers that sum to at most 2^32, q is at most 2^20, and the offset of a margin from the
+lower end of its bin is below 2^16. This module imports nothing from the modules that make the runs. It relies on
+`map_parts` and `sum_parts` of the rows, which must visit every part once.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from boostopt.verification.trusted_kernel.number_types import FloatBalls
 ONE = 1 << 30
 """The margin 1."""
 
-LARGEST = 1 << 20
-"""The largest q."""
+MAX_Q = 1 << 20
+"""The largest weight q of a bin."""
 
-MOST_EXAMPLES = 1 << 32
-"""Examples with multiplicity whose sums are exact."""
+MAX_EXAMPLES = 1 << 32
+"""The largest number of examples, with multiplicity, whose sums are exact."""
 
-FINE = 16
-"""Bins of 2^16 margins are counted first, and then the margins of one bin."""
+COARSE_SHIFT = 16
+"""Binary logarithm of the width of the first bins; then the margins of one bin are counted one by one."""
 
-BLOCK = 1 << 17
-"""Rows of which numbers are held at once."""
+BLOCK_ROWS = 1 << 17
+"""The number of rows in one block of computation."""
 
 Bins = tuple[int, int, int]
 """The lower end of the first bin, b for bins of 2^b margins, and the number of bins; one more lies below, one above."""
@@ -50,41 +50,41 @@ elsewhere."""
 
 def margins(part: Any, tables: Mapping[int, Any]) -> Any:
     """Return the margin of each row of a part; a table has the sum of the weighted hypotheses at each code."""
-    found = np.zeros(len(part.y), np.int32)
+    margin_sums = np.zeros(len(part.y), np.int32)
     for rows in _blocks(part):
         for feature, table in tables.items():
-            found[rows] += table[part.codes[feature][rows]]
-        found[rows] *= part.y[rows]
-    return found
+            margin_sums[rows] += table[part.codes[feature][rows]]
+        margin_sums[rows] *= part.y[rows]
+    return margin_sums
 
 
 def count_margins(part: Any, M: Any, bins: Bins) -> tuple[Any, Any]:
-    """Return the examples in each bin, and the sum of what their margins exceed its lower end by."""
-    counts, excesses = np.zeros(bins[2] + 2, np.int64), np.zeros(bins[2] + 2, np.int64)
+    """Return the number of examples in each bin, and the sum of the offsets of their margins from its lower end."""
+    counts, offsets = np.zeros(bins[2] + 2, np.int64), np.zeros(bins[2] + 2, np.int64)
     for rows in _blocks(part):
-        places, c = _places(M[rows], bins), _multiplicities(part, rows)
-        counts += np.bincount(places, c, len(counts)).astype(np.int64)
-        excess = (M[rows].astype(np.int64) - bins[0]) & ((1 << bins[1]) - 1)
-        excesses += np.bincount(places, c * excess, len(counts)).astype(np.int64)
-    return counts, excesses
+        bins_of_rows, c = _bins_of_margins(M[rows], bins), _multiplicities(part, rows)
+        counts += np.bincount(bins_of_rows, c, len(counts)).astype(np.int64)
+        offset = (M[rows].astype(np.int64) - bins[0]) & ((1 << bins[1]) - 1)
+        offsets += np.bincount(bins_of_rows, c * offset, len(counts)).astype(np.int64)
+    return counts, offsets
 
 
 def sum_labels(part: Any, M: Any, bins: Bins, table: Any, sizes: Mapping[int, int]) -> tuple[Any, ...]:
-    """Return the examples in each bin, and for each feature the sums of y_n c_n q_n over the rows of each code."""
+    """Return the number of examples in each bin, and for each feature the sums of y_n c_n q_n by code."""
     counts, sums = np.zeros(bins[2] + 2, np.int64), [np.zeros(size, np.int64) for size in sizes.values()]
     for rows in _blocks(part):
-        places, c = _places(M[rows], bins), _multiplicities(part, rows)
-        counts += np.bincount(places, c, len(counts)).astype(np.int64)
-        weights = part.y[rows] * c * table[places]
-        for of_feature, (feature, size) in zip(sums, sizes.items(), strict=True):
-            of_feature += np.bincount(part.codes[feature][rows], weights, size).astype(np.int64)
+        bins_of_rows, c = _bins_of_margins(M[rows], bins), _multiplicities(part, rows)
+        counts += np.bincount(bins_of_rows, c, len(counts)).astype(np.int64)
+        weights = part.y[rows] * c * table[bins_of_rows]
+        for feature_sums, (feature, size) in zip(sums, sizes.items(), strict=True):
+            feature_sums += np.bincount(part.codes[feature][rows], weights, size).astype(np.int64)
     return counts, *sums
 
 
 def margins_of(rows: Any, terms: Sequence[Term]) -> Any:
-    """Return the margins of weighted hypotheses, beside the rows."""
-    if rows.n_examples > MOST_EXAMPLES:
-        reject(f"sums of whole numbers are exact up to {MOST_EXAMPLES} examples; the data are {rows.n_examples}")
+    """Return the margins of weighted hypotheses, which stay with the rows."""
+    if rows.n_examples > MAX_EXAMPLES:
+        reject(f"sums of whole numbers are exact up to {MAX_EXAMPLES} examples; the data are {rows.n_examples}")
     tables = dict[int, Any]()
     for weight, feature, code, sign in terms:
         if weight == 0:
@@ -98,21 +98,23 @@ def soft_margin(rows: Any, terms: Sequence[Term], nu: Fraction) -> Fraction:
     """Return the mean of the nu smallest margins of weighted hypotheses, exactly."""
     if not 0 < nu <= rows.n_examples:
         reject(f"nu must be at most the number of examples, {rows.n_examples}; it is {float(nu):g}")
-    M, first, counted, total = margins_of(rows, terms), -ONE, 0, 0
+    M, first, n_counted, total = margins_of(rows, terms), -ONE, 0, 0
     # The bins of all margins; then the margins of the bin in which the count is reached.
-    for shift, size in ((FINE, 2 * ONE >> FINE), (0, 1 << FINE)):
-        counts, excesses = (x[1:] for x in rows.sum_parts(count_margins, M, (first, shift, size)))
-        ends = first + (np.arange(len(counts)) << shift)
-        b = int(np.searchsorted(np.cumsum(counts), math.ceil(nu) - counted))
-        total += int(counts[:b] @ ends[:b] + excesses[:b].sum())
-        counted += int(counts[:b].sum())
-        first = int(ends[b])
-    return (total + (nu - counted) * first) / (nu * ONE)
+    for shift, size in ((COARSE_SHIFT, 2 * ONE >> COARSE_SHIFT), (0, 1 << COARSE_SHIFT)):
+        counts, offsets = (x[1:] for x in rows.sum_parts(count_margins, M, (first, shift, size)))
+        lower_ends = first + (np.arange(len(counts)) << shift)
+        last_bin = int(np.searchsorted(np.cumsum(counts), math.ceil(nu) - n_counted))
+        total += int(counts[:last_bin] @ lower_ends[:last_bin] + offsets[:last_bin].sum())
+        n_counted += int(counts[:last_bin].sum())
+        first = int(lower_ends[last_bin])
+    return (total + (nu - n_counted) * first) / (nu * ONE)
 
 
-def soft_margin_upper(rows: Any, terms: Sequence[Term], bins: Bins, table: Any, even: bool, nu: Fraction) -> Fraction:
+def soft_margin_upper(
+    rows: Any, terms: Sequence[Term], bins: Bins, table: Any, symmetric: bool, nu: Fraction
+) -> Fraction:
     """Return the largest edge of the class under d_n = c_n q_n / Q; Rejected where d is not in the capped simplex."""
-    counts, edge = _class_edge(rows, terms, bins, table, even)
+    counts, edge = _class_edge(rows, terms, bins, table, symmetric)
     total, largest = int(counts @ table), int(table.max())
     if not 0 < nu * largest <= total:
         reject(
@@ -123,50 +125,52 @@ def soft_margin_upper(rows: Any, terms: Sequence[Term], bins: Bins, table: Any, 
 
 
 def negative_loss(rows: Any, terms: Sequence[Term], eta: float) -> Fraction:
-    """Return a number not above -F*(-Uw) for the logarithmic loss: convex functions lie below their chords."""
-    bins = -ONE, FINE, 2 * ONE >> FINE
-    counts, excesses = (x[1:] for x in rows.sum_parts(count_margins, margins_of(rows, terms), bins))
-    low = -ONE + (np.arange(len(counts)) << FINE)
-    c = np.concatenate([(counts << FINE) - excesses, excesses]) / (1 << FINE)
-    m = np.concatenate([low, low + (1 << FINE)]) / ONE
-    A, held = FloatBalls(), c > 0.0
+    """Bound -F*(-Uw) of the logarithmic loss from below: convex functions lie below their chords."""
+    bins = -ONE, COARSE_SHIFT, 2 * ONE >> COARSE_SHIFT
+    counts, offsets = (x[1:] for x in rows.sum_parts(count_margins, margins_of(rows, terms), bins))
+    lower_ends = -ONE + (np.arange(len(counts)) << COARSE_SHIFT)
+    c = np.concatenate([(counts << COARSE_SHIFT) - offsets, offsets]) / (1 << COARSE_SHIFT)
+    m = np.concatenate([lower_ends, lower_ends + (1 << COARSE_SHIFT)]) / ONE
+    A, is_occupied = FloatBalls(), c > 0.0
     with np.errstate(all="ignore"):
-        return -_upper(A.upper(A.total(_loss(A, c[held], eta).conjugates(A.to_vector(-m[held])))))
+        return -_upper(A.upper(A.total(_loss(A, c[is_occupied], eta).conjugates(A.to_vector(-m[is_occupied])))))
 
 
-def negative_loss_upper(rows: Any, terms: Sequence[Term], bins: Bins, table: Any, even: bool, eta: float) -> Fraction:
-    """Return a number not below F(d) + the largest edge of the class under d_n = c_n q_n / 2^20."""
-    counts, edge = _class_edge(rows, terms, bins, table, even)
-    A, held = FloatBalls(), counts > 0
-    c = counts[held].astype(np.float64)
+def negative_loss_upper(
+    rows: Any, terms: Sequence[Term], bins: Bins, table: Any, symmetric: bool, eta: float
+) -> Fraction:
+    """Bound F(d) + the largest edge of the class under d_n = c_n q_n / 2^20 from above."""
+    counts, edge = _class_edge(rows, terms, bins, table, symmetric)
+    A, is_occupied = FloatBalls(), counts > 0
+    c = counts[is_occupied].astype(np.float64)
     with np.errstate(all="ignore"):
-        cost = _upper(A.upper(A.total(_loss(A, c, eta).values(A.to_vector(c * table[held] / LARGEST)))))
-    return cost + Fraction(edge, LARGEST)
+        value = _upper(A.upper(A.total(_loss(A, c, eta).values(A.to_vector(c * table[is_occupied] / MAX_Q)))))
+    return value + Fraction(edge, MAX_Q)
 
 
-def _class_edge(rows: Any, terms: Sequence[Term], bins: Bins, table: Any, even: bool) -> tuple[Any, int]:
-    """Return the examples in each bin, and the largest sum y_n c_n q_n h(x_n) of the class, or its size."""
-    if not ((table >= 0) & (table <= LARGEST)).all():
+def _class_edge(rows: Any, terms: Sequence[Term], bins: Bins, table: Any, symmetric: bool) -> tuple[Any, int]:
+    """Return the counts of the bins, and the largest sum y_n c_n q_n h(x_n) of the class (absolute if symmetric)."""
+    if not ((table >= 0) & (table <= MAX_Q)).all():
         reject(
-            f"d must lie between 0 and c, so the whole numbers of the buckets must lie between 0 and {LARGEST}; they "
+            f"d must lie between 0 and c, so the whole numbers of the buckets must lie between 0 and {MAX_Q}; they "
             f"lie between {table.min()} and {table.max()}"
         )
     counts, *sums = rows.sum_parts(sum_labels, margins_of(rows, terms), bins, table, rows.n_codes)
-    edges = np.concatenate([of_feature.sum() - 2 * np.cumsum(of_feature)[:-1] for of_feature in sums])
-    return counts, int((np.abs(edges) if even else edges).max())
+    edges = np.concatenate([feature_sums.sum() - 2 * np.cumsum(feature_sums)[:-1] for feature_sums in sums])
+    return counts, int((np.abs(edges) if symmetric else edges).max())
 
 
 def _loss(A: FloatBalls, c: Any, eta: float) -> SeparableTerm:
-    """Return F of the logarithmic loss for examples of such multiplicities."""
+    """Return F of the logarithmic loss for examples with multiplicities c."""
     return binary_entropy_term(A, A.to_vector(c), eta, c / 2, A.to_vector(c / 2), np.ones(len(c), bool), simplex=False)
 
 
 def _upper(x: Any) -> Fraction:
-    """Return a proved bound as a fraction; Rejected where nothing is proved."""
+    """Return a proved bound as a fraction; raise Rejected if it is not finite."""
     return Fraction(float(x)) if math.isfinite(x) else reject("with these numbers, nothing is known of the loss")
 
 
-def _places(M: Any, bins: Bins) -> Any:
+def _bins_of_margins(M: Any, bins: Bins) -> Any:
     """Return the bin of each margin: 0 below the first, one more above the last."""
     return np.clip((M.astype(np.int64) - bins[0]) >> bins[1], -1, bins[2]) + 1
 
@@ -176,4 +180,4 @@ def _multiplicities(part: Any, rows: slice) -> Any:
 
 
 def _blocks(part: Any) -> Iterator[slice]:
-    return (slice(n, n + BLOCK) for n in range(0, len(part.y), BLOCK))
+    return (slice(n, n + BLOCK_ROWS) for n in range(0, len(part.y), BLOCK_ROWS))

@@ -1,8 +1,8 @@
 """Exact numbers for the same formulas: rationals for linear and quadratic programs, balls of any precision for others.
 
-In rationals nothing is lost at all. Where logarithms, exponentials or roots occur, every number is a ball of
-`PRECISION_BITS` bits that contains the exact one, by Arb, which python-flint brings [Johansson 2017]. What is recomputed so
-is proved: no property of floating point, of NumPy or of a machine's linear algebra is relied on.
+Rationals have no rounding errors. With logarithms, exponentials or roots, every number is a ball of `PRECISION_BITS`
+bits that contains the exact number, computed by Arb, a part of python-flint [Johansson 2017]. Bounds that are
+recomputed in this way are proved: they rely on no property of floating point, of NumPy or of linear algebra libraries.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from boostopt.verification.trusted_kernel.checker import ProvedBounds, recompute
 from boostopt.verification.trusted_kernel.number_types import NumberType, dense_rows
 
 PRECISION_BITS = 160
-"""Bits of a ball: three times those of a float, so that what is lost shows in no float."""
+"""The bits of a ball: three times as many as a float has, so that rounding errors are far below those of floats."""
 
 TRANSCENDENTAL_KINDS = ("entropy", "loss", "norm", "formula", "exponential", "logistic")
-"""Words in the kinds of regularizers that need more than rationals."""
+"""Words in the kinds of regularizers that need balls."""
 
 
 class Irrational(Exception):
-    """A number has no rational value, or is known to lie in a range only: a ball holds it."""
+    """A number has no rational value or is known up to an interval only, so that a ball is needed."""
 
 
 def prove(document: CertificateDocument, rows: Any) -> ProvedBounds:
-    """Return the bounds of a document, in rationals where they suffice, in balls elsewhere.
+    """Return the bounds of a document, in rationals if they suffice, otherwise in balls.
 
     Raises
     ------
     Rejected
-        The proof is bad, or exact arithmetic does not decide whether it is good.
+        The proof is invalid, or exact arithmetic does not decide whether the proof is valid.
     OptionError
         Balls are needed, and python-flint is not installed.
     """
     try:
-        return _proved(document, rows, exact_number_type(document))
+        return _recompute_bounds_in(document, rows, exact_number_type(document))
     except Irrational:
-        return _proved(document, rows, ArbBalls())
+        return _recompute_bounds_in(document, rows, ArbBalls())
 
 
-def _proved(document: CertificateDocument, rows: Any, A: NumberType) -> ProvedBounds:
+def _recompute_bounds_in(document: CertificateDocument, rows: Any, A: NumberType) -> ProvedBounds:
     """Return the bounds of a document in a number type."""
     with A.precision_context():
         return recompute_bounds(document, rows, A)
@@ -65,14 +65,14 @@ def exact_number_type(document: CertificateDocument) -> NumberType:
         Balls are needed, and python-flint is not installed.
     """
     kinds = [document.F["kind"], document.F.get("base", document.F)["kind"]]
-    # Where there is no optimum only the domain of F counts, and that is a box.
+    # A proof of infeasibility needs the domain of F only, which is a box.
     if document.outcome != "infeasible" and any(word in kind for kind in kinds for word in TRANSCENDENTAL_KINDS):
         return ArbBalls()
     return Rationals()
 
 
 class ExactNumberType(NumberType):
-    """Vectors are arrays of objects, on which NumPy's operators work entry by entry."""
+    """Number types whose vectors are NumPy arrays of objects."""
 
     exact = True
 
@@ -82,18 +82,18 @@ class ExactNumberType(NumberType):
 
     @abstractmethod
     def round_down(self, x: Any) -> float:
-        """Return a float that is not above a number."""
+        """Return a float that is a lower bound of a number."""
 
     def to_vector(self, x: np.ndarray) -> Any:
         return self.stack([self.to_number(value) for value in np.asarray(x, dtype=np.float64).tolist()])
 
     def stack(self, numbers: Sequence[Any]) -> Any:
-        made = np.empty(len(numbers), dtype=object)
-        made[:] = numbers
-        return made
+        vector = np.empty(len(numbers), dtype=object)
+        vector[:] = numbers
+        return vector
 
-    def where(self, where: np.ndarray, these: Any, those: Any) -> Any:
-        return np.where(where, these, those)
+    def where(self, mask: np.ndarray, x: Any, y: Any) -> Any:
+        return np.where(mask, x, y)
 
     def total(self, x: Any) -> Any:
         return sum(x.tolist(), start=self.to_number(0.0))
@@ -127,10 +127,10 @@ class Rationals(ExactNumberType):
 
     def round_down(self, x: Any) -> float:
         try:
-            near = float(x)
+            nearest = float(x)
         except OverflowError:
             return -math.inf if x < 0 else sys.float_info.max
-        return near if Fraction(near) <= x else math.nextafter(near, -math.inf)
+        return nearest if Fraction(nearest) <= x else math.nextafter(nearest, -math.inf)
 
     def log(self, x: Any) -> Any:
         raise Irrational("a logarithm has no rational value")
@@ -180,8 +180,8 @@ class ArbBalls(ExactNumberType):
 
     def round_down(self, x: Any) -> float:
         # The conversion rounds: one float further down is below the ball in any case.
-        low = float(x.lower())
-        return math.nextafter(low, -math.inf) if math.isfinite(low) else -math.inf
+        lower = float(x.lower())
+        return math.nextafter(lower, -math.inf) if math.isfinite(lower) else -math.inf
 
     def log(self, x: Any) -> Any:
         return self.stack([value.log() for value in x.tolist()]) if isinstance(x, np.ndarray) else x.log()
@@ -193,14 +193,14 @@ class ArbBalls(ExactNumberType):
         return self.stack([self.flint.arb(0.0, value) for value in radius.tolist()])
 
     def positive(self, x: Any) -> Any:
-        nothing = self.flint.arb(0.0)
-        return self.stack([value.max(nothing) for value in x.tolist()])
+        zero = self.flint.arb(0.0)
+        return self.stack([value.max(zero) for value in x.tolist()])
 
     def largest(self, x: Any) -> Any:
-        first, *others = x.tolist()
-        for value in others:
-            first = first.max(value)
-        return first
+        largest, *remaining = x.tolist()
+        for value in remaining:
+            largest = largest.max(value)
+        return largest
 
     def is_certainly_nonnegative(self, x: Any) -> bool:
         return bool(x >= 0)

@@ -1,4 +1,4 @@
-"""JSON from which nothing good is expected: every value is asked for by its type, and nothing is computed yet."""
+"""Parsing of untrusted JSON: each value is checked for type and size before anything is computed."""
 
 from __future__ import annotations
 
@@ -11,89 +11,93 @@ from pathlib import Path
 from typing import Any, NoReturn, cast
 
 MAX_NUMBER = 1e100
-"""Numbers beyond it, or below its reciprocal where they must be positive, are none of a program."""
+"""The largest absolute value of a number; the reciprocal is the smallest positive number."""
 
 MAX_INTEGER_DIGITS = 20
-"""Digits of the longest whole number."""
+"""The largest number of digits of an integer."""
 
 MAX_FLOAT_CHARACTERS = 40
-"""Letters of the longest number with a point or an exponent; a float has 24."""
+"""The largest number of characters of a number with a point or an exponent; a float64 has 24."""
 
 MAX_EXPONENT = 10_000
-"""Powers of ten beyond it are no number's, in whichever letters."""
+"""The largest absolute value of a decimal exponent."""
 
 
 NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-"""All letters but brackets."""
+"""All bytes except brackets."""
 
 DEEPEST = 100
-"""Brackets within brackets; a certificate has ten."""
+"""The largest depth of nested brackets; a certificate has ten."""
 
 
 class DecimalFloat(float):
-    """A float with its letters, which may say a number between two of them."""
+    """A float with its decimal text, which may lie between two floats."""
 
     __slots__ = ("text",)
     text: str
 
 
 class Rejected(Exception):
-    """A file proves nothing, for a reason in words; what a terminal would obey or not know is no part of them."""
+    """A file proves nothing, with the reason in words; characters that are not printable become question marks."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__("".join(letter if letter.isprintable() else "?" for letter in reason))
+        super().__init__("".join(character if character.isprintable() else "?" for character in reason))
 
 
 class SizeLimit(Rejected):
-    """A number or a text is larger than a file holds, or a number that must be positive is smaller."""
+    """A number or a text exceeds the limits of a file, or a positive number is too small."""
 
 
 def reject(reason: str) -> NoReturn:
-    """Reject the file."""
+    """Raise `Rejected` for a file."""
     raise Rejected(reason)
 
 
 def parse_json(raw: bytes) -> Any:
-    """Return what JSON text says; Rejected for what is none, or hides something."""
+    """Return the value of JSON text; raise Rejected for invalid text or repeated names."""
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        return made if len(made) == len(pairs) else reject("a name occurs twice in one object")
+    def build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        return result if len(result) == len(pairs) else reject("a name occurs twice in one object")
 
-    def whole(digits: str) -> int:
+    def parse_integer_text(digits: str) -> int:
         return int(digits) if len(digits) <= MAX_INTEGER_DIGITS else reject(f"a whole number has {len(digits)} digits")
 
-    def fractional(letters: str) -> DecimalFloat:
-        if len(letters) > MAX_FLOAT_CHARACTERS or abs(int(letters.lower().partition("e")[2] or "0")) > MAX_EXPONENT:
-            reject(f"a number has {len(letters)} letters, or a power of ten beyond {MAX_EXPONENT}")
-        made = DecimalFloat(letters)
-        made.text = letters
-        return made
+    def parse_float_text(text: str) -> DecimalFloat:
+        if len(text) > MAX_FLOAT_CHARACTERS or abs(int(text.lower().partition("e")[2] or "0")) > MAX_EXPONENT:
+            reject(f"a number has {len(text)} letters, or a power of ten beyond {MAX_EXPONENT}")
+        result = DecimalFloat(text)
+        result.text = text
+        return result
 
-    def constant(name: str) -> NoReturn:
+    def reject_constant(name: str) -> NoReturn:
         reject(f"it holds {name}, which is not a number of JSON")
 
-    # Counted here: how deep json itself goes depends on the version of Python.
+    # The depth is checked here, because the limit of json depends on the version of Python.
     if is_nested_deeper(raw, DEEPEST):
         reject(f"its brackets are nested too deeply: more than {DEEPEST} within each other")
     try:
         return json.loads(
-            raw.decode(), object_pairs_hook=once, parse_int=whole, parse_float=fractional, parse_constant=constant
+            raw.decode(),
+            object_pairs_hook=build_object,
+            parse_int=parse_integer_text,
+            parse_float=parse_float_text,
+            parse_constant=reject_constant,
         )
     except (UnicodeDecodeError, ValueError) as failure:
         reject(f"it is not JSON text, or it is truncated: {failure}"[:300])
 
 
-def is_nested_deeper(raw: bytes, most: int) -> bool:
-    """Return whether more brackets of JSON text are open at once than that; those in strings are letters."""
+def is_nested_deeper(raw: bytes, max_depth: int) -> bool:
+    """Return whether brackets of JSON text outside strings are nested more than `max_depth` deep."""
     pieces = raw.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
     brackets = b"".join(pieces[::2]).translate(None, NO_BRACKETS)
-    return any(depth > most for depth in accumulate(1 if bracket in b"[{" else -1 for bracket in brackets))
+    return any(depth > max_depth for depth in accumulate(1 if bracket in b"[{" else -1 for bracket in brackets))
 
 
-def parse_number(value: Any, what: str, largest: float = MAX_NUMBER) -> float:
+def parse_number(value: Any, name: str, largest: float = MAX_NUMBER) -> float:
     """Return a finite number."""
-    reason = f"{what} must be a number of at most {largest:g}; it is {value!r}"[:200]
+    reason = f"{name} must be a number of at most {largest:g}; it is {value!r}"[:200]
     if value in ("inf", "-inf"):
         raise SizeLimit(reason)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -103,43 +107,43 @@ def parse_number(value: Any, what: str, largest: float = MAX_NUMBER) -> float:
     return float(value)
 
 
-def read_bytes(path: Path, most: int) -> bytes:
-    """Return a file's content, if it is not too large; what is no file, such as a pipe, is not opened."""
-    name = path.name[-100:]
+def read_bytes(path: Path, max_bytes: int) -> bytes:
+    """Return the content of a regular file of at most `max_bytes`; others, such as pipes, are not opened."""
+    file_name = path.name[-100:]
     try:
-        about = path.stat()
-        if not stat.S_ISREG(about.st_mode):
-            reject(f"{name} cannot be read: it is not a file")
-        if about.st_size > most:
-            reject(f"{name} is larger than {most:,} bytes, the limit")
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            reject(f"{file_name} cannot be read: it is not a file")
+        if status.st_size > max_bytes:
+            reject(f"{file_name} is larger than {max_bytes:,} bytes, the limit")
         with path.open("rb") as file:
-            return file.read(about.st_size)
-    except (OSError, ValueError) as failure:  # paths with letters that no path has are values
-        reject(f"{name} cannot be read: {getattr(failure, 'strerror', None) or failure}"[:300])
+            return file.read(status.st_size)
+    except (OSError, ValueError) as failure:  # a path with invalid characters is a ValueError
+        reject(f"{file_name} cannot be read: {getattr(failure, 'strerror', None) or failure}"[:300])
 
 
-def parse_object_with_keys(value: Any, keys: set[str], what: str = "data") -> dict[str, Any]:
-    """Return an object that has just these names."""
-    made = parse_object(value, what)
-    if set(made) != keys:
-        odd = ", ".join(sorted(set(made) ^ keys))
-        reject(f"{what} must say {', '.join(sorted(keys)) or 'nothing'}; missing or too many: {odd}"[:300])
-    return made
+def parse_object_with_keys(value: Any, keys: set[str], name: str = "data") -> dict[str, Any]:
+    """Return an object that has exactly the names `keys`."""
+    result = parse_object(value, name)
+    if set(result) != keys:
+        differing_names = ", ".join(sorted(set(result) ^ keys))
+        reject(f"{name} must say {', '.join(sorted(keys)) or 'nothing'}; missing or too many: {differing_names}"[:300])
+    return result
 
 
-def parse_object(value: Any, what: str) -> dict[str, Any]:
+def parse_object(value: Any, name: str) -> dict[str, Any]:
     """Return an object with names."""
-    return cast(dict[str, Any], value) if isinstance(value, dict) else reject(f"{what} must be an object with names")
+    return cast(dict[str, Any], value) if isinstance(value, dict) else reject(f"{name} must be an object with names")
 
 
-def parse_list(value: Any, what: str) -> list[Any]:
+def parse_list(value: Any, name: str) -> list[Any]:
     """Return a list."""
-    return cast(list[Any], value) if isinstance(value, list) else reject(f"{what} must be a list")
+    return cast(list[Any], value) if isinstance(value, list) else reject(f"{name} must be a list")
 
 
-def parse_text(value: Any, what: str) -> str:
+def parse_text(value: Any, name: str) -> str:
     """Return a text that is not too long and can be printed."""
-    reason = f"{what} must be a text of at most 1000 printable characters"
+    reason = f"{name} must be a text of at most 1000 printable characters"
     if not isinstance(value, str) or not value.isprintable():
         reject(reason)
     if len(value) > 1000:
@@ -147,34 +151,34 @@ def parse_text(value: Any, what: str) -> str:
     return value
 
 
-def parse_choice(value: Any, words: set[str], what: str) -> str:
-    """Return one of some known words."""
-    return value if isinstance(value, str) and value in words else reject(f"{what} must be one of {sorted(words)}")
+def parse_choice(value: Any, words: set[str], name: str) -> str:
+    """Return a text that is one of `words`."""
+    return value if isinstance(value, str) and value in words else reject(f"{name} must be one of {sorted(words)}")
 
 
-def parse_count(value: Any, what: str) -> int:
-    """Return a whole number of at least 1."""
+def parse_count(value: Any, name: str) -> int:
+    """Return an integer from 1 to 2^40."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 2**40:
-        reject(f"{what} must be a whole number of at least 1; it is {value!r}"[:200])
+        reject(f"{name} must be a whole number of at least 1; it is {value!r}"[:200])
     return value
 
 
-def parse_bound(value: Any, what: str) -> float:
-    """Return an end of an interval: a number, or "inf" or "-inf"."""
+def parse_bound(value: Any, name: str) -> float:
+    """Return a bound of an interval: a number, "inf" or "-inf"."""
     if value in ("inf", "-inf") or (isinstance(value, float) and value == math.inf):
         return float(value)
-    return parse_number(value, what, 1e308)
+    return parse_number(value, name, 1e308)
 
 
-def parse_claimed_bound(value: Any, what: str, direction: int) -> float:
-    """Return an end that is claimed: where the text lies between two floats, the one that claims more than it.
+def parse_claimed_bound(value: Any, name: str, direction: int) -> float:
+    """Return a claimed bound; if its text lies between two floats, return the float that claims more.
 
-    Upward for a lower end, direction 1, downward for an upper one, -1: to the nearest, a claim that is false could be
-    read as a true one.
+    A lower bound (direction 1) is rounded up and an upper bound (direction -1) down. With rounding to the nearest, a
+    false claim could be read as a true one.
     """
-    near = parse_bound(value, what)
+    nearest = parse_bound(value, name)
     if isinstance(value, str):
-        return near
-    exact, read = Decimal(value.text if isinstance(value, DecimalFloat) else value), Decimal(near)
-    short = exact > read if direction > 0 else exact < read
-    return math.nextafter(near, direction * math.inf) if short else near
+        return nearest
+    claimed, nearest_decimal = Decimal(value.text if isinstance(value, DecimalFloat) else value), Decimal(nearest)
+    is_weaker = claimed > nearest_decimal if direction > 0 else claimed < nearest_decimal
+    return math.nextafter(nearest, direction * math.inf) if is_weaker else nearest
