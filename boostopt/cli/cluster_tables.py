@@ -31,7 +31,7 @@ MAX_REASON_LENGTH = 300
 """Characters of a reason that are said."""
 
 CLUSTER_ERRORS = (Exception, asyncio.CancelledError)
-"""What tasks, or a connection that is lost, may raise: anything."""
+"""Errors that a task or a lost connection may raise: any."""
 
 
 @contextmanager
@@ -58,8 +58,8 @@ def cluster_connection(address: str) -> Generator[None]:
         raise
     except (FileNotFoundError, PermissionError) as failure:
         raise DataError(
-            f"every worker of the cluster must be able to read the data; one cannot: {_short_reason(failure)}. Put them "
-            "where all find them under one name: a folder that they share, or a store such as s3://..."
+            f"every worker of the cluster must be able to read the data; one cannot: {_short_reason(failure)}. Put "
+            "them where all find them under one name: a folder that they share, or a store such as s3://..."
         ) from failure
     except CLUSTER_ERRORS as failure:
         raise ProblemError(
@@ -138,7 +138,8 @@ def read(source: str | Sequence[str]) -> Any:
     except Exception as failure:  # of the file system behind an address, whichever it is
         reason = _short_reason(failure.__cause__ or failure)
         raise DataError(
-            f"expected parquet files; {short_repr(source)} cannot be read here: {reason}. Check the address, and install "
+            f"expected parquet files; {short_repr(source)} cannot be read here: {reason}. Check the address, "
+            "and install "
             "what its kind needs."
         ) from failure
     return table.rename(columns={name: str(name) for name in table.columns})

@@ -30,27 +30,27 @@ def with_option_names(text: str, options: Collection[str] = ()) -> str:
     if not names:
         return text
     text = re.sub(rf"(?<![\w.-])({names})=(?:True\b|(['\"])([\w:-]+)\2)", _setting, text)
-    text = re.sub(rf"(?<![\w.-])({names})=None\b", lambda found: f"no {_flag(found[1])}", text)
-    text = re.sub(rf"^({names})(?= must )", lambda found: _flag(found[1]), text)
+    text = re.sub(rf"(?<![\w.-])({names})=None\b", lambda match: f"no {_flag(match[1])}", text)
+    text = re.sub(rf"^({names})(?= must )", lambda match: _flag(match[1]), text)
     advised = "|".join(name for name in options if name in LIMITS)
     if advised:
         verbs = r"(?:[Rr]aise|[Ll]ower|[Pp]ass|[Ll]eave out|or)"
-        text = re.sub(rf"\b({verbs}) ({advised})(?![\w=-])", lambda found: f"{found[1]} {_flag(found[2])}", text)
+        text = re.sub(rf"\b({verbs}) ({advised})(?![\w=-])", lambda match: f"{match[1]} {_flag(match[2])}", text)
     long = "|".join(name for name in options if "_" in name)
     return re.sub(rf"(?<![\w.'\"/=-])({long})(?![\w'\"/=-])(?!\.\w)", _named, text) if long else text
 
 
-def _argument(found: re.Match[str]) -> str:
+def _argument(match: re.Match[str]) -> str:
     """Return an argument as an option, with the full stop that the three dots stood for."""
-    return _flag(found[1] or found[3]) + ("." if found[2] is not None else "")
+    return _flag(match[1] or match[3]) + ("." if match[2] is not None else "")
 
 
-def _setting(found: re.Match[str]) -> str:
-    return f"{_flag(found[1])} {found[3]}" if found[3] else _flag(found[1])
+def _setting(match: re.Match[str]) -> str:
+    return f"{_flag(match[1])} {match[3]}" if match[3] else _flag(match[1])
 
 
-def _named(found: re.Match[str]) -> str:
-    return _flag(found[1])
+def _named(match: re.Match[str]) -> str:
+    return _flag(match[1])
 
 
 def _flag(name: str) -> str:

@@ -103,7 +103,8 @@ def programs_of_folder(
         skipped += unbound
     if not programs:
         raise DataError(
-            f"expected data files in {folder}; there is no program in it. {_join_reasons(skipped) or 'It has no files.'}"
+            f"expected data files in {folder}; there is no program in it. "
+            f"{_join_reasons(skipped) or 'It has no files.'}"
         )
     return programs, skipped
 

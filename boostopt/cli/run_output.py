@@ -191,7 +191,7 @@ def validate_output_paths(source: str | None, *paths: str | None, read: Sequence
 
 
 HTML_FORMAT, JSON_FORMAT, NPZ_FORMAT = ("HTML", ".html", ".htm"), ("JSON", ".json"), ("an npz file", ".npz")
-"""What outputs are written as, and the endings of such files."""
+"""Formats of output files with their endings."""
 
 
 def validate_suffix(option: str, path: str | None, form: tuple[str, ...]) -> None:

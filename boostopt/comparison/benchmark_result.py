@@ -156,7 +156,7 @@ class Benchmark:
 
     @property
     def _processes(self) -> str:
-        """Where the solves run, in words."""
+        """Describe the process in which the solves run."""
         if self.settings.isolate:
             return "each backend in a process of its own"
         if self.settings.time_limit is None:

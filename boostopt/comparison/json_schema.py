@@ -1,7 +1,8 @@
 """Readers of values in a file, each for one type; they raise ValueError for anything else.
 
-The annotations of a record say how its fields are read. `Count | None` is a count or null. `NULL_MEANS_DEFAULT` beside a reader
-says that null in a file means the default, for example for a number that is not finite.
+The annotations of a record state the readers of its fields. `Count | None` is a count or null.
+`NULL_MEANS_DEFAULT` beside a reader says that null in a file means the default, for example for a number that is
+not finite.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ def reject_non_finite(constant: str) -> NoReturn:
 def _type_parser(kind: type[T], words: str) -> Callable[[Any, str], T]:
     """Return the reader of values of a JSON type."""
 
-    def read(value: Any, what: str) -> T:
+    def read(value: Any, label: str) -> T:
         if not isinstance(value, kind):
-            raise ValueError(f"{what} must be {words}")
+            raise ValueError(f"{label} must be {words}")
         return value
 
     return read
@@ -44,69 +45,69 @@ parse_text: Callable[[Any, str], str] = _type_parser(str, "a text")
 parse_flag: Callable[[Any, str], bool] = _type_parser(bool, "true or false")
 
 
-def parse_finite(value: Any, what: str) -> float:
+def parse_finite(value: Any, label: str) -> float:
     """Return a finite number."""
     if not is_finite(value):
-        raise ValueError(f"{what} must be a finite number")
+        raise ValueError(f"{label} must be a finite number")
     return float(value)
 
 
-def parse_count(value: Any, what: str) -> int:
+def parse_count(value: Any, label: str) -> int:
     """Return a whole number of at least 0."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        raise ValueError(f"{what} must be a count")
+        raise ValueError(f"{label} must be a count")
     return value
 
 
-def parse_seconds(value: Any, what: str) -> float:
+def parse_seconds(value: Any, label: str) -> float:
     """Return a finite number that is not negative."""
-    if parse_finite(value, what) < 0:
-        raise ValueError(f"{what} must not be negative")
+    if parse_finite(value, label) < 0:
+        raise ValueError(f"{label} must not be negative")
     return float(value)
 
 
-def parse_fraction(value: Any, what: str) -> float:
+def parse_fraction(value: Any, label: str) -> float:
     """Return a number between 0 and 1."""
-    if not 0 < parse_finite(value, what) < 1:
-        raise ValueError(f"{what} must lie in (0, 1)")
+    if not 0 < parse_finite(value, label) < 1:
+        raise ValueError(f"{label} must lie in (0, 1)")
     return float(value)
 
 
-def parse_verdict(value: Any, what: str) -> str:
+def parse_verdict(value: Any, label: str) -> str:
     """Return one of the verdicts."""
     if value not in VERDICT_NAMES:
-        raise ValueError(f"{what} must be one of {', '.join(VERDICT_NAMES)}")
+        raise ValueError(f"{label} must be one of {', '.join(VERDICT_NAMES)}")
     return value
 
 
-def parse_texts(value: Any, what: str) -> list[str]:
+def parse_texts(value: Any, label: str) -> list[str]:
     """Return a list of strings."""
-    return [parse_text(entry, what) for entry in parse_list(value, what)]
+    return [parse_text(entry, label) for entry in parse_list(value, label)]
 
 
-def parse_text_mapping(value: Any, what: str) -> dict[str, str]:
+def parse_text_mapping(value: Any, label: str) -> dict[str, str]:
     """Return an object whose values are strings."""
-    return {name: parse_text(entry, what) for name, entry in parse_object(value, what).items()}
+    return {name: parse_text(entry, label) for name, entry in parse_object(value, label).items()}
 
 
-def parse_skipped_pairs(value: Any, what: str) -> tuple[tuple[str, str], ...]:
+def parse_skipped_pairs(value: Any, label: str) -> tuple[tuple[str, str], ...]:
     """Return the omitted programs, each with the reason."""
-    each = [parse_texts(pair, "what was left out") for pair in parse_list(value, what)]
-    if any(len(pair) != 2 for pair in each):
+    pairs = [parse_texts(pair, "what was left out") for pair in parse_list(value, label)]
+    if any(len(pair) != 2 for pair in pairs):
         raise ValueError("what was left out must stand in pairs with the reason")
-    return tuple((left_out, why) for left_out, why in each)
+    return tuple((left_out, why) for left_out, why in pairs)
 
 
-def parse_fractions(value: Any, what: str) -> tuple[float, ...]:
+def parse_fractions(value: Any, label: str) -> tuple[float, ...]:
     """Return numbers between 0 and 1."""
-    return tuple(parse_fraction(entry, what) for entry in parse_list(value, what))
+    return tuple(parse_fraction(entry, label) for entry in parse_list(value, label))
 
 
-def parse_phase_seconds(value: Any, what: str) -> dict[str, float | None]:
+def parse_phase_seconds(value: Any, label: str) -> dict[str, float | None]:
     """Return an object of seconds, some of which may be null."""
     return {
         phase: None if entry is None else parse_seconds(entry, phase)
-        for phase, entry in parse_object(value, what).items()
+        for phase, entry in parse_object(value, label).items()
     }
 
 
@@ -115,23 +116,23 @@ def is_finite(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-def parse_required_finite(value: Any, what: str) -> float:
+def parse_required_finite(value: Any, label: str) -> float:
     """Return a finite number that scores and intervals are computed from."""
     if not is_finite(value):
-        raise ValueError(f"its {what} is neither a finite number nor null")
+        raise ValueError(f"its {label} is neither a finite number nor null")
     return float(value)
 
 
-def parse_solve_seconds(value: Any, what: str) -> float:
+def parse_solve_seconds(value: Any, label: str) -> float:
     """Return the seconds of a solve."""
-    if parse_required_finite(value, what) < 0:
-        raise ValueError(f"its {what} are negative")
+    if parse_required_finite(value, label) < 0:
+        raise ValueError(f"its {label} are negative")
     return float(value)
 
 
-def parse_gap(value: Any, what: str) -> float:
+def parse_gap(value: Any, label: str) -> float:
     """Return a gap that scores are computed from."""
-    return parse_seconds(parse_required_finite(value, what), what)
+    return parse_seconds(parse_required_finite(value, label), label)
 
 
 NULL_MEANS_DEFAULT = "or null"

@@ -159,8 +159,8 @@ class ResultsLog:
     def _mismatch_error(self, name: str, there: Any, here: Any) -> DataError:
         """Return the error for a file that belongs to another comparison."""
         return DataError(
-            f"expected a file of this comparison; {self._path} is of another one: its {name} is {_shorten_json(there)}, here "
-            f"it is {_shorten_json(here)}. Name another file."
+            f"expected a file of this comparison; {self._path} is of another one: "
+            f"its {name} is {_shorten_json(there)}, here it is {_shorten_json(here)}. Name another file."
         )
 
     def _add_record(self, number: int, line: str) -> None:

@@ -49,7 +49,7 @@ INFEASIBLE = re.compile("infeasible|unbounded", re.IGNORECASE)
 
 
 class Result(StrEnum):
-    """What came of a solve, or of all repeats of one, as files hold it."""
+    """Outcome of a solve, or of all its repeats, as files hold it."""
 
     REACHED = "reached"
     FAILED = "failed"
@@ -489,7 +489,7 @@ def parse_record(content: Mapping[str, Any], results: Sequence[str] = RESULT_NAM
 
 
 def classify_failure(log: Sequence[AttemptRecord], solver_status: str) -> str:
-    """Return the kind of a failed solve, one of `FAILURE_KINDS`; the end of its process counts before the solver's words."""
+    """Return the kind of a failed solve, one of `FAILURE_KINDS`; the process exit precedes the solver's message."""
     last = log[-1] if log else AttemptRecord()
     end = ProcessEnd.from_text(last.status or "")
     if end is ProcessEnd.CRASHED:

@@ -101,8 +101,8 @@ class _LatexTranslator(TokenReader):
         run = [self.take().text]
         while (token := self.peek()) and token.kind == "word":
             run.append(self.take().text)
-        beside = self.tokens[first - 1] if first else None
-        left = "" if beside is None or beside.text in _SPACED_MARKS or beside.text in BRACKETS else " "
+        previous = self.tokens[first - 1] if first else None
+        left = "" if previous is None or previous.text in _SPACED_MARKS or previous.text in BRACKETS else " "
         right = "" if token is None or token.text in _SPACED_MARKS or token.text in ",;." or self.is_closing() else " "
         return rf"\text{{{left}{' '.join(run)}{right}}}"
 
@@ -212,8 +212,8 @@ class _LatexTranslator(TokenReader):
         coefficient = self.k > 0 and self.tokens[self.k - 1].kind == "number"  # 2 (1/2) is not two and a half
         opening, inner, closing = self.enclosed(flat)
         round_brackets = opening == "(" and closing == ")"
-        kept = call or coefficient or self.is_at("^", "_", *SUPERSCRIPTS)
-        if inner.kind == "fraction" and round_brackets and not kept:
+        needs_brackets = call or coefficient or self.is_at("^", "_", *SUPERSCRIPTS)
+        if inner.kind == "fraction" and round_brackets and not needs_brackets:
             return inner
         left, right = _LEFT[opening], _RIGHT[closing]
         blank = " " if left.startswith("\\") else ""
@@ -237,7 +237,7 @@ class _LatexTranslator(TokenReader):
         self.closers.pop()
         return opening.text, inner, self.take().text
 
-    def scripted(self, base: str, below: str = "", above: str = "", tall: bool = False) -> _LatexPart:
+    def scripted(self, base: str, subscript: str = "", superscript: str = "", tall: bool = False) -> _LatexPart:
         """Return a base with the scripts that follow it."""
         while True:
             if self.is_at("_"):
@@ -246,21 +246,23 @@ class _LatexTranslator(TokenReader):
                     base = rf"{ACCENTS[self.take().text]}{{{base}}}"
                     continue
                 script = self.script(power=False)
-                below = f"{below}, {script}" if below else script
+                subscript = f"{subscript}, {script}" if subscript else script
             elif self.is_at("^"):
                 self.take()
                 script = self.script(power=True)
-                if above:  # a power of what has an index above: (d^0)^2
-                    base, below = f"({_with_scripts(base, below, above)})", ""
-                above = script
+                if superscript:  # a power of a symbol with a superscript: (d^0)^2
+                    base, subscript = f"({_with_scripts(base, subscript, superscript)})", ""
+                superscript = script
             elif self.is_at(*SUPERSCRIPTS, attached=True):
-                above = f"{above} {SUPERSCRIPTS[self.take().text]}".strip()
+                superscript = f"{superscript} {SUPERSCRIPTS[self.take().text]}".strip()
             elif not base[0].isdigit() and self.is_star_superscript():
                 self.take()
-                above = f"{above} *".strip()
+                superscript = f"{superscript} *".strip()
             else:
-                transposed = base == "U" and above in ("T", r"\prime")
-                return _LatexPart(_with_scripts(base, below, r"\top" if transposed else above), "simple", tall)
+                transposed = base == "U" and superscript in ("T", r"\prime")
+                return _LatexPart(
+                    _with_scripts(base, subscript, r"\top" if transposed else superscript), "simple", tall
+                )
 
     def is_star_superscript(self) -> bool:
         """Whether the `*` here marks a conjugate, F*(z), or an optimum, w*, and is no product."""
@@ -311,9 +313,9 @@ def _number_parts(text: str) -> tuple[str, str, str]:
     return "10" if mantissa == "1" else rf"{mantissa} \cdot 10", "", exponent.removeprefix("+")
 
 
-def _with_scripts(base: str, below: str, above: str) -> str:
-    """Return a base with what stands below and above it."""
-    return base + (f"_{{{below}}}" if below else "") + (f"^{{{above}}}" if above else "")
+def _with_scripts(base: str, subscript: str, superscript: str) -> str:
+    """Return a base with its subscript and superscript."""
+    return base + (f"_{{{subscript}}}" if subscript else "") + (f"^{{{superscript}}}" if superscript else "")
 
 
 def _without_parentheses(piece: _LatexPart) -> str:

@@ -24,7 +24,7 @@ _WORD_PATTERN = re.compile(
     r"[^\W\d_]+(?:'[a-z]{1,2}\b|(?<=s)'(?=\s))|\be\.g\.|\bi\.e\.|[^\x00-\x7fᵀ²³≤≥∞\u0391-\u03c9]+|\b[A-Z]\d\d\b"
     r"|[$@#%&\\\"?!]|\b\d+(?:-[a-z]+)+|\((?:\d+(?:\.\d+)*[a-z]?)\)|\d+\.\d+\.\d+|\b(?:19|20)\d\d[a-z]\b"
 )
-"""What looks like mathematics and is prose: a possessive, an erratum, an equation, 2-norm, 0.1.5, 2010b."""
+"""Prose that looks like mathematics: a possessive, an erratum, an equation, 2-norm, 0.1.5, 2010b."""
 
 _RELATIONS = frozenset({"=", "<", ">", "<=", ">=", "!=", "/", "^", "*", "∈", "->"})
 _TRIMMED_TOKENS = frozenset({",", ";", ":", ".", "∈", "+", "-", "/", "*", "=", "'", "~", "<", ">", "|", "||", "_", "^"})

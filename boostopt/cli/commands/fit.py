@@ -284,8 +284,8 @@ def _validate_base(base: str) -> None:
         return
     if base in SKLEARN_CLASSES:
         raise OptionError(
-            f"a model file holds hypotheses as plain numbers: {', '.join(SERIALIZABLE_CLASSES)}; got {base!r}, classifiers "
-            "of scikit-learn that only pickle can store. Use another base, boost trees by "
+            f"a model file holds hypotheses as plain numbers: {', '.join(SERIALIZABLE_CLASSES)}; got {base!r}, "
+            "classifiers of scikit-learn that only pickle can store. Use another base, boost trees by "
             "`boostopt boost --oracle tree`, or pass a tree in Python: "
             "MarginBoostClassifier(base=DecisionTreeClassifier(max_depth=3))."
         )

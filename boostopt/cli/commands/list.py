@@ -114,7 +114,8 @@ def _list_lines(
         yield from stated(page.name, page)
     yield Text()
     yield filled(
-        f"A loss and a penalty with {SEPARATOR} between, such as hinge{SEPARATOR}l1 or logistic{SEPARATOR}signed_elastic_net:"
+        f"A loss and a penalty with {SEPARATOR} between, such as hinge{SEPARATOR}l1 or "
+        f"logistic{SEPARATOR}signed_elastic_net:"
     )
     yield filled(f"losses: {', '.join(LOSSES)}", INDENT)
     yield filled(f"penalties: {', '.join(PENALTIES)}; {SIGNED_PREFIX}... for weights free in sign", INDENT)

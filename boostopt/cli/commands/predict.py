@@ -86,11 +86,11 @@ def predict_command(
                 f"--probabilities needs a model that has learned them; {model} has not. Fit it anew with "
                 "`boostopt fit --probability`."
             )
-        wanted = partial(_prediction_columns, scores=scores, probabilities=probabilities)
+        build_columns = partial(_prediction_columns, scores=scores, probabilities=probabilities)
         _check_indices(model, vars(fitted).get("zero_based_"), zero_based)
         if cluster is not None:
             reject_distributed(zero_based=zero_based)
-            _predict_on_cluster(cluster, fitted, data, names, count, label, wanted, out)
+            _predict_on_cluster(cluster, fitted, data, names, count, label, build_columns, out)
             return
         indices = zero_based
         if zero_based is None and has_indices(data):
@@ -100,7 +100,7 @@ def predict_command(
         with warnings.catch_warnings():
             # The columns were found by their names, but the array has no names.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-            columns = wanted(fitted, table.X)
+            columns = build_columns(fitted, table.X)
     text = table_to_csv(list(columns), zip(*(column.tolist() for column in columns.values()), strict=True))
     if out is None:
         typer.echo(text, nl=False)
@@ -111,12 +111,13 @@ def predict_command(
 
 
 def _check_indices(path: str, of_model: bool | None, zero_based: bool | None) -> None:
-    """Raise OptionError if the indices of the data are said to begin otherwise than those of the training examples."""
+    """Raise OptionError if the data and the training examples start their indices at different numbers."""
     if None not in (of_model, zero_based) and of_model != zero_based:
-        fitted, said = ("--zero-based", "--one-based") if of_model else ("--one-based", "--zero-based")
+        model_option, data_option = ("--zero-based", "--one-based") if of_model else ("--one-based", "--zero-based")
         raise OptionError(
-            f"expected {fitted}, as in the data that {path} was fitted to; got {said}. Leave it out, write the indices "
-            f"anew, or fit the model with {said}."
+            f"expected {model_option}, as in the data that {path} was fitted to; "
+            f"got {data_option}. Leave it out, write the indices "
+            f"anew, or fit the model with {data_option}."
         )
 
 
@@ -156,15 +157,17 @@ def _predict_finite(
 def _prediction_columns(model: Any, X: Any, scores: bool, probabilities: bool) -> dict[str, npt.NDArray[Any]]:
     """Return predictions, values of the decision function and probabilities, by their column names in files."""
     classes = model.classes_.tolist()
-    found = {"prediction": model.predict(X)}
+    columns_by_name = {"prediction": model.predict(X)}
     if scores:
         f = model.decision_function(X)
         columns = f.reshape(len(f), -1).T  # with two classes, only for the second one
-        found |= {f"score_{label}": column for label, column in zip(classes[-len(columns) :], columns, strict=True)}
+        columns_by_name |= {
+            f"score_{label}": column for label, column in zip(classes[-len(columns) :], columns, strict=True)
+        }
     if probabilities:
         columns = model.predict_proba(X).T
-        found |= {f"probability_{label}": column for label, column in zip(classes, columns, strict=True)}
-    return found
+        columns_by_name |= {f"probability_{label}": column for label, column in zip(classes, columns, strict=True)}
+    return columns_by_name
 
 
 def _warn_about_unused_columns(source: str, unread: tuple[str, ...]) -> None:
@@ -180,7 +183,7 @@ def _report_accuracy(table: LabelledTable, classes: list[Any], predictions: list
     if table.labels is None:
         return
     labels = match_classes(table.name, table.labels, classes)
-    labelled = [(label, said) for label, said in zip(labels, predictions, strict=True) if label is not None]
+    labelled = [(label, prediction) for label, prediction in zip(labels, predictions, strict=True) if label is not None]
     if not labelled:
         return
     strange = sorted({str(label) for label, _ in labelled if label not in classes})
@@ -192,5 +195,5 @@ def _report_accuracy(table: LabelledTable, classes: list[Any], predictions: list
         print_error(
             f"warning: {table.name} has {missing} of {len(labels)} rows without a label: these rows do not count."
         )
-    right = sum(label == said for label, said in labelled)
+    right = sum(label == prediction for label, prediction in labelled)
     typer.echo(f"accuracy {right / len(labelled):.4f}: {right} of {len(labelled)} rows are right", err=True)

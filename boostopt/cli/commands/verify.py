@@ -163,8 +163,9 @@ def _missing_features_hint(names: tuple[str, ...], dataset: Dataset) -> str:
     others = [name for name in dataset.features if name not in names]
     has = f", and has {format_names_truncated(others)}" if others else ""
     return (
-        f". Of the {len(names)} features of the certificate, {dataset.name} lacks {format_names_truncated(missing)}{has}. Pass "
-        "a table with the columns of the certificate, in any order"
+        f". Of the {len(names)} features of the certificate, {dataset.name} "
+        f"lacks {format_names_truncated(missing)}{has}. "
+        "Pass a table with the columns of the certificate, in any order"
     )
 
 

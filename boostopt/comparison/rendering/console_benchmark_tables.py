@@ -34,8 +34,8 @@ class BenchmarkTable:
     """A table for each program, with what is known of its optimum and remarks on it, and one over all.
 
     Below them are the reasons of failures and omissions, and the machine.
-    A narrow terminal gets a line for each backend and tolerance instead of a column for each tolerance. `request_texts` says
-    what was asked for at each tolerance.
+    A narrow terminal gets a line for each backend and tolerance instead of a column for each tolerance.
+    `request_texts` describes the request at each tolerance.
     """
 
     labels: Sequence[str]

@@ -61,7 +61,7 @@ class ComparisonProgress:
 
 @contextmanager
 def comparison_progress(callback: Callable[..., Any], total: int) -> Generator[Callable[..., Any]]:
-    """Yield the function to call for so many backends: on a terminal, one line replaces the lines of `print_backend_progress`."""
+    """Yield the progress callback: on a terminal, one line replaces the lines of `print_backend_progress`."""
     if callback is not print_backend_progress:
         yield callback
         return
