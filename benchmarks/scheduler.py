@@ -60,8 +60,8 @@ class Counted(DaskRows):
         self.sent[name] = len(pickle.dumps(task))
         return super()._submit(name, task, *beside)
 
-    def _gather(self, answers: list[Any]) -> list[Any]:
-        found = super()._gather(answers)
+    def _gather(self, futures: list[Any]) -> list[Any]:
+        found = super()._gather(futures)
         self.answered[self._name] = len(pickle.dumps(found[0]))
         began = time.perf_counter()
         sum_of(found)

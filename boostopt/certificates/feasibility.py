@@ -161,7 +161,7 @@ class _Restoration:
         row_norms = np.ones(U.t) if domain.A is None else np.abs(domain.A).sum(axis=1)
         self.rounding = edge_rounding_error(U, 1.0) * row_norms
         rhs = domain.high[self.is_equation]
-        columns = np.column_stack([np.zeros((U.N, 0)), *map(self._column, np.flatnonzero(self.is_equation))])
+        columns = np.column_stack([np.zeros((U.N, 0)), *map(self._column, np.flatnonzero(self.is_equation).tolist())])
         self.equation_columns = columns - rhs if F.on_simplex else columns
         self.equation_rhs = np.zeros(len(rhs)) if F.on_simplex else rhs
         self.edges_are_averages = F.on_simplex and not F.signed
@@ -228,7 +228,7 @@ class _Restoration:
         self, d: Float[Array, " N"], violations: Float[Array, " k"], included: Bool[Array, " k"]
     ) -> Float[Array, " N"] | None:
         """Return d after one weighted least-squares step on the included constraints, None if no step is possible."""
-        columns = np.column_stack([self._column(k) for k in np.flatnonzero(included)])
+        columns = np.column_stack([self._column(k) for k in np.flatnonzero(included).tolist()])
         change = violations[included]
         if self.F.on_simplex:
             columns = np.column_stack([columns, np.ones(self.F.N)])
@@ -315,7 +315,7 @@ class _Restoration:
             if not violations.any():
                 break
             included |= violations > 0
-            columns = np.column_stack([self._column(k) for k in np.flatnonzero(included)])
+            columns = np.column_stack([self._column(k) for k in np.flatnonzero(included).tolist()])
             d = d * (1.0 - np.clip(_decrease_fractions(columns, d, violations[included]), 0.0, MAX_STEP_FRACTION))
         return d
 

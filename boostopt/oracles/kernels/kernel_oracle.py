@@ -228,10 +228,10 @@ class KernelColumns(ExamplesOracle):
         rows = np.flatnonzero(self._examples.input_rows == hypothesis.row)
         if len(rows) == 0 or not self._nonzero[self._group[rows[0]]]:
             return False
-        # Equal examples give one hypothesis, that of the first of them.
-        own: Any = self._column(int(self._group[at[0]]), hypothesis.sign, np.zeros(self.N), 0).hypothesis
-        point = np.array_equal(own.center, hypothesis.center)
-        return point and own.kernel == hypothesis.kernel and own.scale == hypothesis.scale
+        # Equal examples give one hypothesis, named after the first of them.
+        class_member: Any = self._column(int(self._group[rows[0]]), hypothesis.sign, np.zeros(self.N), 0).hypothesis
+        point = np.array_equal(class_member.center, hypothesis.center)
+        return point and class_member.kernel == hypothesis.kernel and class_member.scale == hypothesis.scale
 
     def _dense_points(self, k: Int[Array, " count"]) -> Float[Array, "count features"]:
         """Return some of the distinct examples, dense."""

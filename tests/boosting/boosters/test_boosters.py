@@ -186,8 +186,8 @@ def test_the_options_of_boost_are_those_of_a_booster() -> None:
 
 def test_a_booster_of_the_users_own_is_one_page() -> None:
     class Halving(Reweighting):
-        def step(self, move: UpdateContext) -> State:
-            return self.went(move, 0.5, lambda m: -m)
+        def step(self, context: UpdateContext) -> State:
+            return self.went(context, 0.5, lambda m: -m)
 
     @dataclass(frozen=True, kw_only=True)
     class Numbers:

@@ -465,7 +465,7 @@ class DescribedRegularizer(Regularizer):
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         # As it was read: arrays that the functions refer to may have changed since.
-        f, constraints = substitute_variable([self._f, self._stated], self._d, d)
+        f, constraints = substitute_variable([self._f, self._constraints], self._d, d)
         return f, [*Cap(self.domain).cvxpy_value(d)[1], *constraints]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
