@@ -276,7 +276,7 @@ class _Restoration:
         Such an inequality can seem violated because the sum of rounded terms exceeds each of them.
         """
         candidates = violated & ~self.is_equation & ~self.redundancy_checked
-        for k in np.flatnonzero(candidates) if self.edges_are_averages else ():
+        for k in np.flatnonzero(candidates).tolist() if self.edges_are_averages else ():
             self.redundancy_checked[k] = True
             column = self._column(k)
             if column.max() <= self.domain.high[k] and column.min() >= self.domain.low[k]:
