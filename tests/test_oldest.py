@@ -32,6 +32,6 @@ def test_every_package_has_a_file_that_is_there(tried: list[str]) -> None:
 def test_everything_that_users_install_has_a_bound() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    bounded = ("dask", "exact", "formulas", "report")
+    bounded = ("dask", "formulas", "report")
     for requirement in (*project["dependencies"], *(each for extra in bounded for each in extras[extra])):
         assert re.fullmatch(r"[\w-]+(\[[\w,]+\])?>=[\d.]+(,!=[\d.]+)?", requirement), requirement

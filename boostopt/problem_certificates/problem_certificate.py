@@ -164,6 +164,15 @@ def certify_problem(
         ProblemError,
     )
     _check_kind(problem)
+    if bounds is not None:
+        check_instance(
+            "bounds",
+            bounds,
+            Mapping,
+            "pairs of bounds by variable",
+            "Pass a mapping such as {x: (0, 10)}.",
+            ProblemError,
+        )
     solvers = _solvers(solver)
     if relaxation and problem.is_mixed_integer():
         relaxed, originals = relaxed_problem(problem)
@@ -307,7 +316,7 @@ def _solvers(solver: object) -> list[str]:
     if not isinstance(solver, str) or solver.upper() not in installed:
         raise SolverNotFound(
             f'expected a solver of CVXPY that is installed, or "auto"; got {short_repr(solver)}. Installed: '
-            f"{format_names(installed)}."
+            f"{format_names(installed)}. Pass one of these names."
         )
     return [solver.upper()]
 

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import cvxpy as cp
 import numpy as np
 from attacks_entrances import BACKEND, LIMIT, OBJECTS, U, X, comparison, program, run, solution, y
 from sklearn.dummy import DummyClassifier
@@ -18,6 +19,7 @@ from wrong_values import (
     EMPTY,
     FLAG,
     FUNCTION,
+    MAPPING,
     NAMES,
     NONE,
     NOTHING,
@@ -75,6 +77,14 @@ def fitted() -> Any:
 @cache
 def reweighted() -> Any:
     return boostopt.reweight(run(), X, y, "lpboost", nu=2, backend="interior")
+
+
+@cache
+def least_squares() -> Any:
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 1.0)), [x <= 0.5])
+    problem.solve(cp.CLARABEL)
+    return problem
 
 
 @cache
@@ -342,6 +352,25 @@ ESTIMATORS = (
 )
 
 MODELS = (
+    Attack(
+        "certify_problem",
+        boostopt.certify_problem,
+        lambda: {"problem": least_squares()},
+        {
+            "problem": NOTHING,
+            "bounds": MAPPING | NONE,
+            "goal": NUMBER,
+            "solver": NONE,
+            "tolerance": NUMBER,
+            "relaxation": FLAG,
+        },
+    ),
+    Attack(
+        "assert_certified",
+        boostopt.assert_certified,
+        lambda: {"problem": least_squares()},
+        {"problem": NOTHING, "gap": NUMBER},
+    ),
     Attack(
         "certify_model",
         boostopt.certify_model,

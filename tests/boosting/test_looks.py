@@ -152,7 +152,8 @@ def test_nothing_depends_on_cuts_order_or_where_the_codes_stand(
         assert told(problem, BinnedRows.from_binned(oracle.binned, oracle.y, oracle.c, parts)) == one
     mapped = BinnedStumps(X, y, c=c, codes=tmp_path / "codes.npy")
     assert (
-        isinstance(mapped.coded.codes, np.memmap) and told(problem, require_not_none(mapped.binned_rows, "rows")) == one
+        isinstance(mapped.binned.codes, np.memmap)
+        and told(problem, require_not_none(mapped.binned_rows, "rows")) == one
     )
     order = np.random.default_rng(0).permutation(1000)
     permuted = BinnedStumps(X[order], y[order], c=c[order])

@@ -203,7 +203,7 @@ def test_a_run_below_a_bound_is_a_run_like_any_other(page: str, tmp_path: Path) 
 
 def test_without_rows_newton_steps_below_a_bound_are_refused() -> None:
     X, y, _ = noisy(2)
-    with pytest.raises(OptionError, match=r"\bsoftboost\b.*\blooks\b"):
+    with pytest.raises(OptionError, match=r"\bsoftboost\b.*\bhistogram Newton\b"):
         boost("softboost", Asked(X, y), nu=60.0, update="newton")
     assert type(boost("softboost", Asked(X, y), nu=60.0, epsilon=0.2)) is Run
 

@@ -95,6 +95,6 @@ def test_no_module_compares_reasons_as_text() -> None:
         ),
         (
             "boosting/histogram_newton/histogram_run.py",
-            "without_details = self.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED",
+            "integers_exhausted = self.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED",
         ),
     }

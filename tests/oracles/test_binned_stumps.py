@@ -143,7 +143,7 @@ def test_copies_are_multiplicities_and_multiplicity_0_is_left_out() -> None:
     weighted = BinnedStumps(X, y, c=c, bins=6)
     copied = BinnedStumps(np.repeat(X, c.astype(int), axis=0), np.repeat(y, c.astype(int)), bins=6)
     assert weighted.N == (c > 0).sum() and np.array_equal(weighted.c, c[c > 0])
-    assert all(map(np.array_equal, weighted.coded.thresholds_by_feature, copied.coded.thresholds_by_feature))
+    assert all(map(np.array_equal, weighted.binned.thresholds_by_feature, copied.binned.thresholds_by_feature))
     d = np.random.default_rng(2).integers(1, 9, weighted.N) / 1.0
     one, other = weighted.best(Query(d)), copied.best(Query(np.repeat(d / c[c > 0], c[c > 0].astype(int))))
     assert one.columns[0].hypothesis == other.columns[0].hypothesis

@@ -151,7 +151,7 @@ def test_sorting_by_chunks_changes_nothing(chunk: int, form: str, monkeypatch: p
     whole = presorted.presort(check_examples(X, noisy()[1]).X)
     monkeypatch.setattr(presorted, "SORT_CHUNK", chunk)
     parts = presorted.presort(check_examples(X, noisy()[1]).X)
-    for name in ("examples", "first", "last", "below", "thresholds", "varying_features", "first_threshold"):
+    for name in ("examples", "first", "last", "is_below", "thresholds", "varying_features", "first_threshold"):
         np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
 
 

@@ -223,8 +223,8 @@ def test_codes_are_those_of_the_rows_in_memory(
         here = BinnedStumps(X, Y, c=c, bins=bins)
         oracle = on_dask(*arguments, bins=bins)
         part = np.concatenate([part.codes for part in every(oracle.binned_rows, 1)], axis=1)
-        assert np.array_equal(part, here.coded.codes) and part.dtype == here.coded.codes.dtype
-        for i in range(len(here.coded.thresholds)):
+        assert np.array_equal(part, here.binned.codes) and part.dtype == here.binned.codes.dtype
+        for i in range(len(here.binned.thresholds)):
             split = require_not_none(here.binned_rows, "rows").split(i, -1)
             assert require_not_none(oracle.binned_rows, "rows").split(i, -1) == split
             stump = oracle.hypothesis_of(split)
@@ -367,7 +367,7 @@ def test_nothing_depends_on_how_many_partitions_there_are_or_on_their_order(
 ) -> None:
     here = BinnedStumps(X, Y, c=C)
     found = told(here.binned_rows, C)
-    assert told(BinnedRows.from_binned(here.coded, here.y, here.c, parts), C) == found
+    assert told(BinnedRows.from_binned(here.binned, here.y, here.c, parts), C) == found
     order = np.random.default_rng(partitions).permutation(N)
     for rows in (np.arange(N), order):
         oracle = on_dask(from_array(X[rows], chunks=(N // partitions, 5)), Y[rows], c=C[rows])
