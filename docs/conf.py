@@ -63,10 +63,10 @@ nitpick_ignore_regex = [
     ("py:.*", r"(?!boostopt\.).*"),
     (
         "py:class",
-        r"boostopt\.(programs\.\w+\.(P|Page)|rows\.(?!margin_matrix\.Margins)\w+\.\w+|"
-        r"ensembles\.distributed_reweighting\.\w+|_utils\.array_types\.Collection|oracles\.[\w.]+\.Distributed\w+|"
+        r"boostopt\.(programs\.\w+\.(P|FormulationLike)|rows\.(?!margin_matrix\.Margins)\w+\.\w+|"
+        r"ensembles\.distributed_reweighting\.\w+|_utils\.array_types\.DaskCollection|oracles\.[\w.]+\.Distributed\w+|"
         r"functions\.regularizers\.(base\.Enclosures|relative_entropy\.E)|"
-        r"comparison\.\w+\.(Run|Score|Mean|Settings))",
+        r"comparison\.\w+\.(SolveRun|ProgramScore|MeanScore|BenchmarkSettings|Run|Settings))",
     ),
 ]
 

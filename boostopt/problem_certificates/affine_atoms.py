@@ -29,7 +29,8 @@ IDENTITY_ATOMS = frozenset("psd_wrap symmetric_wrap nonneg_wrap nonpos_wrap conj
 
 def axis_groups(expression: Any) -> Int[Array, "m k"]:
     """Return the positions, in C order, of the entries of the first argument that each entry of an axis atom reads."""
-    argument, axis = expression.args[0], expression.axis
+    # CVXPY 1.9.0 has geometric means of a whole vector only, without an axis.
+    argument, axis = expression.args[0], getattr(expression, "axis", None)
     positions = np.arange(argument.size).reshape(argument.shape)
     if axis is None:
         return positions.reshape(1, -1)

@@ -102,6 +102,9 @@ class FeasiblePointSearch:
         Whether the equalities are proved to have no solution.
     """
 
+    reason: str
+    is_contradictory: bool
+
     def __init__(self, problem: ReadProblem, tolerance: float) -> None:
         self.problem = problem
         self.tolerance = tolerance
@@ -186,6 +189,9 @@ class ExactPoints:
     is_consistent
         Whether a solution is proved, or `tolerance` allows to move right sides.
     """
+
+    fixed: dict[int, float]
+    is_consistent: bool
 
     def __init__(self, problem: ReadProblem, promotions: Promotions, centre: Array, tolerance: float) -> None:
         self.problem = problem

@@ -117,6 +117,14 @@ class RowBlock:
         The midpoints of b, shape (m,).
     """
 
+    rows: Sequence[Row]
+    offsets: Sequence[Ball]
+    columns: Array
+    coefficients: list[Ball]
+    floats: Any
+    float_offsets: Array
+    support: Array
+
     def __init__(self, form: AffineForm, n_unknowns: int) -> None:
         self.rows = form.rows
         self.offsets = form.offsets

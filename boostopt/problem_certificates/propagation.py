@@ -68,6 +68,10 @@ class Propagation:
         The bounds, shape (n_values,).
     """
 
+    lower: Array
+    upper: Array
+    is_empty: bool
+
     def __init__(self, problem: ReadProblem, level: float = math.inf, right_side_change: float = 0.0) -> None:
         self.problem = problem
         self.lower = np.full(problem.n_values, -np.inf)

@@ -66,7 +66,7 @@ def test_the_track_of_the_interior_point_is_stored_to_the_last_bit_or_refused(tm
     assert record.state.start is not None
     track = record.state.start.state
     arrays = interior.packed(track)
-    assert arrays is not None and track.kept
+    assert arrays is not None and track.iterates
     again = interior.packed(interior.unpacked(arrays))
     assert again is not None and again.keys() == arrays.keys()
     assert all(np.array_equal(again[name], arrays[name]) for name in arrays)

@@ -300,6 +300,10 @@ class RealPower(SmoothFunction):
         p, an exact number.
     """
 
+    exponent: Ball
+    is_even: bool
+    is_positive: bool
+
     def __init__(self, exponent: Any) -> None:
         p = float(exponent)
         self.p = p

@@ -75,6 +75,8 @@ class SumOfLargest(Function):
         k, an exact number.
     """
 
+    k: float
+
     sign = 1
 
     def __init__(self, count: float) -> None:

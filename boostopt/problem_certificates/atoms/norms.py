@@ -73,6 +73,10 @@ class PNorm(Norm):
         p, an exact number.
     """
 
+    p: float
+    exponent: Ball
+    is_euclidean: bool
+
     def __init__(self, exponent: object) -> None:
         self.p = float(exponent)  # pyright: ignore[reportArgumentType]
         self.exponent = ball(exponent)  # pyright: ignore[reportArgumentType]

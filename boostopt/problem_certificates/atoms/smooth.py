@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -190,22 +191,28 @@ class QuadraticForm(Function):
         The matrix, in C order. Its symmetric part counts.
     """
 
+    float_matrix: Array
+    signed_matrix: list[Any]
+    epsilon: float
+
     def __init__(self, P: Sequence[Ball]) -> None:
         n = math.isqrt(len(P))
         self.n = n
         self.P = [(P[i * n + j] + P[j * n + i]) / 2 for i in range(n) for j in range(n)]
-        self.float_P = midpoints(self.P).reshape(n, n)
-        eigenvalues, vectors = np.linalg.eigh(self.float_P)
+        self.float_matrix = midpoints(self.P).reshape(n, n)
+        eigenvalues, vectors = np.linalg.eigh(self.float_matrix)
         self.sign = 1 if eigenvalues[-1] >= -eigenvalues[0] else -1
-        self.signed_P = [self.sign * value for value in self.P]
-        self.epsilon = 0.0 if is_positive_semidefinite(self.signed_P, n) else eigenvalue_shift(self.signed_P, n)
+        self.signed_matrix = [self.sign * value for value in self.P]
+        self.epsilon = (
+            0.0 if is_positive_semidefinite(self.signed_matrix, n) else eigenvalue_shift(self.signed_matrix, n)
+        )
         sizes = self.sign * eigenvalues
         support = sizes > 1e-13 * max(float(np.abs(sizes).max()), 1e-300)
         self._factor = vectors[:, support] * np.sqrt(sizes[support])
         self._inverse_factor = vectors[:, support] / np.sqrt(sizes[support])
         # A proved lower bound of the eigenvalues of +-P.
         bound = 0.9 * float(sizes.min())
-        is_definite = bound > 0 and is_positive_semidefinite(shifted(self.signed_P, n, ball(-bound)), n)
+        is_definite = bound > 0 and is_positive_semidefinite(shifted(self.signed_matrix, n, ball(-bound)), n)
         self._min_eigenvalue = bound if is_definite else 0.0
 
     def value(self, u: Sequence[Ball]) -> Ball:
@@ -215,7 +222,7 @@ class QuadraticForm(Function):
         return Tangents(u, np.zeros((len(u), 0)), orientations)
 
     def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
-        return 2 * tangents.parameters @ self.float_P
+        return 2 * tangents.parameters @ self.float_matrix
 
     def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
         return self.sign * 2 * self._factor[None, :, :] / np.sqrt(2 * weights[:, None, None])
@@ -314,6 +321,9 @@ class GeometricMean(Mean):
         w, positive, of sum 1.
     """
 
+    weights: list[Ball]
+    float_weights: Array
+
     def __init__(self, weights: Sequence[Ball]) -> None:
         self.weights = list(weights)
         self.float_weights = midpoints(weights)
@@ -350,6 +360,9 @@ class PowerMean(Mean):
     exponent
         p, an exact number.
     """
+
+    p: float
+    exponent: Ball
 
     def __init__(self, exponent: float) -> None:
         self.p = float(exponent)
