@@ -98,6 +98,11 @@ def reason_of(failure: object, max_length: int | None = None) -> str:
     return text if text.endswith("=...") else text.rstrip(". ")
 
 
+def reason_on_one_line(failure: object, max_length: int) -> str:
+    """Return the message of a failure as `reason_of` does, with its lines joined."""
+    return reason_of(" ".join(str(failure).split()) or type(failure).__name__, max_length)
+
+
 def unknown_name(kind: str, name: object, known_names: Iterable[str]) -> OptionError:
     """Return the error for an unknown name, with the nearest known ones and a list of all."""
     names = sorted(known_names)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.validation import check_number
-from boostopt.errors import BoostoptError, ProblemError, reason_of
+from boostopt.errors import BoostoptError, ProblemError, reason_on_one_line
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -93,7 +93,7 @@ def call_user_function(name: str, make: Callable[[Any], Any], variable: Any, exp
     except BoostoptError:
         raise
     except Exception as failure:
-        reason = reason_of(" ".join(str(failure).split()), 200)
+        reason = reason_on_one_line(failure, 200)
         raise ProblemError(
             f"{name} must make {expected} of its argument; got {type(failure).__name__}: {reason}. {CVXPY_ATOM_ADVICE}"
         ) from failure

@@ -8,6 +8,7 @@ all entries that are bounded on one side often bounds them all.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from boostopt.problem_certificates.balls import ZERO, Ball, ball, round_up
 from boostopt.problem_certificates.feasible_point import solved_point
 from boostopt.problem_certificates.minorant import WrongSign, affine_minorant
 from boostopt.problem_certificates.propagation import Propagation
-from boostopt.problem_certificates.reading import ReadProblem
+from boostopt.problem_certificates.reading import ReadProblem, dual_vector
 from boostopt.problem_certificates.steps import float_point, improved_choice, initial_choice
 
 MAX_SOLVES = 200
@@ -142,7 +143,7 @@ class CoordinateBounds:
         x = solved_point(problem, self._problem)
         if x is None:
             return None
-        weight = 0.0 if self._level is None else _nonnegative_dual(self._level, 1)[0]
+        weight = 0.0 if self._level is None else max(float(dual_vector(self._level.dual_value, 1)[0]), 0.0)
         matrices = [
             replace(
                 item, dual=None if constraint.dual_value is None else np.asarray(constraint.dual_value, dtype=float)
@@ -151,8 +152,8 @@ class CoordinateBounds:
         ]
         copied = replace(
             problem,
-            inequalities=replace(problem.inequalities, duals=_stacked([*map(_flat_dual, self._inequalities)])),
-            equalities=replace(problem.equalities, duals=_stacked([*map(_flat_dual, self._equalities)])),
+            inequalities=replace(problem.inequalities, duals=_stacked_duals(self._inequalities)),
+            equalities=replace(problem.equalities, duals=_stacked_duals(self._equalities)),
             matrices=matrices,
         )
         point = float_point(copied, x)
@@ -190,18 +191,6 @@ def dominated_entries(problem: ReadProblem) -> set[int]:
     return result
 
 
-def _flat_dual(constraint: Any) -> Array:
-    """Return the dual of a constraint as a vector, 0 if there is none."""
-    dual = constraint.dual_value
-    return np.zeros(constraint.size) if dual is None else np.nan_to_num(np.asarray(dual, dtype=float)).ravel()
-
-
-def _nonnegative_dual(constraint: Any, size: int) -> Array:
-    """Return the dual of an inequality, made non-negative."""
-    dual = constraint.dual_value
-    return np.zeros(size) if dual is None else np.maximum(np.nan_to_num(np.asarray(dual, dtype=float)).ravel(), 0.0)
-
-
-def _stacked(parts: list[Array]) -> Array:
-    """Return vectors one after the other."""
-    return np.concatenate(parts) if parts else np.zeros(0)
+def _stacked_duals(constraints: Sequence[Any]) -> Array:
+    """Return the duals of constraints, one after the other."""
+    return np.concatenate([np.zeros(0), *(dual_vector(item.dual_value, item.size) for item in constraints)])

@@ -32,7 +32,7 @@ from boostopt.problem_certificates.balls import (
     solve,
 )
 from boostopt.problem_certificates.forms import Row
-from boostopt.problem_certificates.reading import ReadProblem, value_of
+from boostopt.problem_certificates.reading import ReadProblem, dual_vector, value_of
 
 MIN_SLACK = 1e-7
 """Slack of a point that counts as having slack."""
@@ -414,14 +414,14 @@ def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint 
     tight_rows = {
         int(row)
         for constraint, rows in row_parts
-        for row, dual in zip(rows.tolist(), np.ravel(_dual(constraint, len(rows))), strict=True)
+        for row, dual in zip(rows.tolist(), dual_vector(constraint.dual_value, len(rows)), strict=True)
         if dual > MIN_ACTIVE_DUAL and max(problem.inequalities.rows.rows[row], default=0) < n
     }
     tight_bounds = {
         int(j): float(bound)
         for constraint, entries, bounds in bound_parts
         for j, bound, dual in zip(
-            entries.tolist(), bounds.tolist(), np.ravel(_dual(constraint, len(entries))), strict=True
+            entries.tolist(), bounds.tolist(), dual_vector(constraint.dual_value, len(entries)), strict=True
         )
         if dual > MIN_ACTIVE_DUAL
     }
@@ -442,8 +442,3 @@ def solved_point(problem: ReadProblem, auxiliary: Any) -> Array | None:
     finally:
         for variable, value in zip(problem.variables, values_of_caller, strict=True):
             variable.variable.save_value(value)
-
-
-def _dual(constraint: Any, size: int) -> Array:
-    """Return the dual of a constraint, 0 if it has none."""
-    return np.zeros(size) if constraint.dual_value is None else np.asarray(constraint.dual_value, dtype=float)

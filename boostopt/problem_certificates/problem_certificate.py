@@ -20,7 +20,7 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.formatting import format_interval
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt._utils.validation import check_flag, check_instance, check_number, check_tolerance, is_real_number
-from boostopt.errors import ProblemError, SolverNotFound, format_names, reason_of, short_repr
+from boostopt.errors import ProblemError, SolverNotFound, format_names, reason_on_one_line, short_repr
 from boostopt.problem_certificates.balls import midpoints, working_precision
 from boostopt.problem_certificates.coordinate_bounds import CoordinateBounds
 from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch, solved_point
@@ -84,8 +84,7 @@ class ProblemCertificate:
     @property
     def scaled_gap(self) -> float:
         """The gap over max(1, |lower|, |upper|)."""
-        sizes = [abs(end) for end in (self.lower, self.upper) if math.isfinite(end)]
-        return self.gap / max([1.0, *sizes]) if math.isfinite(self.gap) else math.inf
+        return scaled_gap(self.lower, self.upper)
 
     @property
     def violation(self) -> float:
@@ -104,6 +103,14 @@ class ProblemCertificate:
 
     def __repr__(self) -> str:
         return f"ProblemCertificate(lower={self.lower}, upper={self.upper}, gap={self.gap:.2e}, status={self.status!r})"
+
+
+def scaled_gap(lower: float, upper: float) -> float:
+    """Return the gap of an interval over max(1, |lower|, |upper|); 0 if both ends are the same infinity."""
+    if lower == upper:
+        return 0.0
+    gap = upper - lower
+    return gap / max(1.0, abs(lower), abs(upper)) if math.isfinite(gap) else math.inf
 
 
 def certify_problem(
@@ -327,7 +334,7 @@ def _solve(problem: Any, solver: str) -> str:
         with warnings.catch_warnings(action="ignore"):
             problem.solve(solver)
     except (cp.SolverError, cp.DCPError, ValueError) as failure:
-        return f"{solver} failed: {reason_of(' '.join(str(failure).split()), 200)}"
+        return f"{solver} failed: {reason_on_one_line(failure, 200)}"
     return ""
 
 
@@ -361,8 +368,7 @@ class _Interval:
     @property
     def scaled_gap(self) -> float:
         """The gap over max(1, |lower|, |upper|)."""
-        width = self.upper - self.lower
-        return width / max(1.0, abs(self.lower), abs(self.upper)) if math.isfinite(width) else math.inf
+        return scaled_gap(self.lower, self.upper)
 
 
 def _certify_values(

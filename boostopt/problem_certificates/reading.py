@@ -484,14 +484,14 @@ def _constraint_parts(constraint: Any) -> tuple[str, Any, Any]:
 def _scalar_constraints(reader: Reader, parts: Sequence[tuple[AffineForm, Any, Any, Any]]) -> ScalarConstraints:
     """Return constraints as one block of rows, with the duals of the solver."""
     rows = reader.block(concatenated([form for form, _, _, _ in parts]))
-    duals = [_dual_vector(dual, len(form.rows)) for form, dual, _, _ in parts]
+    duals = [dual_vector(dual, len(form.rows)) for form, dual, _, _ in parts]
     flat = np.concatenate(duals) if duals else np.zeros(0)
     return ScalarConstraints(
         rows, flat, [source for _, _, source, _ in parts], [expression for _, _, _, expression in parts]
     )
 
 
-def _dual_vector(dual: Any, size: int) -> Float[Array, " m"]:
+def dual_vector(dual: Any, size: int) -> Float[Array, " m"]:
     """Return a dual of the solver, 0 if there is none of this size with finite entries."""
     values = None if dual is None else np.asarray(_dense(dual))
     if values is None or values.size != size or not np.isrealobj(values) or not np.isfinite(values).all():

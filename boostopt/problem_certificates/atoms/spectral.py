@@ -38,10 +38,8 @@ from boostopt.problem_certificates.balls import (
 HALF: Ball = ball(0.5)
 
 
-class LargestEigenvalue(Function):
-    """The largest eigenvalue; CVXPY's `lambda_max`.
-
-    The parameters are a factor B. The slope is B Bᵀ / tr(B Bᵀ).
+class SquareMatrixFunction(Function):
+    """A function of one symmetric matrix.
 
     Parameters
     ----------
@@ -49,10 +47,17 @@ class LargestEigenvalue(Function):
         The size of the matrix.
     """
 
-    sign = 1
-
     def __init__(self, n: int) -> None:
         self.n = n
+
+
+class LargestEigenvalue(SquareMatrixFunction):
+    """The largest eigenvalue; CVXPY's `lambda_max`.
+
+    The parameters are a factor B. The slope is B Bᵀ / tr(B Bᵀ).
+    """
+
+    sign = 1
 
     def value(self, u: Sequence[Ball]) -> Ball:
         return largest_eigenvalue(symmetric_part(u, self.n), self.n)
@@ -226,19 +231,10 @@ class NuclearNorm(Function):
         return [entry / size for entry in slope]
 
 
-class LogDeterminant(Function):
-    """log det X; CVXPY's `log_det`. The minorant of a positive definite G is <G, X> - log det G - n.
-
-    Parameters
-    ----------
-    n
-        The size of the matrix.
-    """
+class LogDeterminant(SquareMatrixFunction):
+    """log det X; CVXPY's `log_det`. The minorant of a positive definite G is <G, X> - log det G - n."""
 
     sign = -1
-
-    def __init__(self, n: int) -> None:
-        self.n = n
 
     def value(self, u: Sequence[Ball]) -> Ball:
         factor = cholesky(symmetric_part(u, self.n), self.n)
@@ -273,19 +269,13 @@ class LogDeterminant(Function):
         return bounded_diagonal(bounds, self.n, (0.0, math.inf))
 
 
-class TraceOfInverse(Function):
-    """tr X^-1 for positive definite X; CVXPY's `tr_inv`. The minorant of W is 2 tr W - <W W, X>, for any symmetric W.
+class TraceOfInverse(SquareMatrixFunction):
+    """tr X^-1 for positive definite X; CVXPY's `tr_inv`.
 
-    Parameters
-    ----------
-    n
-        The size of the matrix.
+    The minorant of a symmetric W is 2 tr W - <W W, X>.
     """
 
     sign = 1
-
-    def __init__(self, n: int) -> None:
-        self.n = n
 
     def value(self, u: Sequence[Ball]) -> Ball:
         identity = balls(np.eye(self.n))
