@@ -79,7 +79,7 @@ def gap_text(run: Run) -> Text:
         done = "a stopping rule holds" if is_successful(run) else "NOT reached: no stopping rule holds"
         return Text(f"no soft margin; {done}", "yellow" if is_successful(run) else "red")
     certificate = run.class_certificate
-    if not certificate.exact:
+    if not certificate.has_upper_bound:
         done = "a stopping rule holds" if is_successful(run) else "NOT reached: no stopping rule holds"
         words = f"not known: the oracle is heuristic, no bound of the class; {done}"
         return Text(words, "yellow" if is_successful(run) else "red")
@@ -126,8 +126,8 @@ def run_to_json(run: Run) -> dict[str, Any]:
             "lower": certificate.lower,
             "upper": certificate.upper,
             "gap": certificate.gap,
-            "bounded": certificate.exact,
-            "what": certificate.what,
+            "bounded": certificate.has_upper_bound,
+            "what": certificate.quantity,
         }
     return {
         "formulation": problem.formulation.name,

@@ -359,7 +359,7 @@ def as_binary_model(result: Reweighted) -> BinaryModel:
     """Return the binary model that a classifier predicts with."""
     best, lower = result.soft_margin_certificate, result.soft_margin
     members = f"{len(result.w)} members of an ensemble"
-    proof = ClassCertificate(lower, max(best.upper, lower), best.d, members, what=result.measure)
+    proof = ClassCertificate(lower, max(best.upper, lower), best.d, members, quantity=result.measure)
     return BinaryModel(
         formulation=result.program.formulation.name,
         oracle=proof.oracle,

@@ -212,7 +212,7 @@ def _binary_model_to_json(scorer: BinaryModel) -> dict[str, Any]:
             "lower": float(certificate.lower),
             "upper": float(certificate.upper),
             "d": DISTRIBUTED_PLACEHOLDER if is_distributed else certificate.d,
-            **({} if certificate.what == SOFT_MARGIN else {"what": certificate.what}),
+            **({} if certificate.quantity == SOFT_MARGIN else {"what": certificate.quantity}),
         },
     }
 
@@ -385,11 +385,11 @@ def _certificate_from_json(saved: Mapping[str, Any], oracle: str) -> ClassCertif
     _require(quantity in MEASURES, "the bounds have no known name")
     if d is None:
         _require(upper == math.inf, "the upper bound has no proof")
-        return ClassCertificate(lower, upper, None, oracle, recorded=True, what=quantity)
+        return ClassCertificate(lower, upper, None, oracle, recorded=True, quantity=quantity)
     if isinstance(d, str):
         _require(d == DISTRIBUTED_PLACEHOLDER, "the upper bound has no known proof")
-        return ClassCertificate(lower, upper, raise_rows_missing, oracle, recorded=True, what=quantity)
-    return ClassCertificate(lower, upper, _vector_from_json(d, len(d)), oracle, recorded=True, what=quantity)
+        return ClassCertificate(lower, upper, raise_rows_missing, oracle, recorded=True, quantity=quantity)
+    return ClassCertificate(lower, upper, _vector_from_json(d, len(d)), oracle, recorded=True, quantity=quantity)
 
 
 def _vector_from_json(saved: Any, count: int) -> Float[Array, " n"]:

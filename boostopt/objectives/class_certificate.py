@@ -16,7 +16,7 @@ from boostopt.objectives.soft_margin import SOFT_MARGIN
 
 @dataclass(frozen=True, eq=False)
 class ClassCertificate(ImmutableArrays):
-    """A proved interval that contains the best value over all hypotheses of a class: which `what` names.
+    """A proved interval that contains the best value over all hypotheses of a class: which `quantity` names.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class ClassCertificate(ImmutableArrays):
     recorded
         Whether `upper` was read from a file. Then it was computed when the run was made. Without the oracle, boostopt
         can only check that no collected hypothesis contradicts it. `Run.verify_class` computes it again.
-    what
+    quantity
         The name of the bounded quantity. "soft margin" stands for the smallest mean of the margins over a set of
         distributions, for a cap the mean of the nu smallest margins. "value of the program" stands for the optimum of
         the program itself. Further words name what is left out: "without its smoothing term", "with the largest edge
@@ -48,7 +48,7 @@ class ClassCertificate(ImmutableArrays):
     witness: Float[Array, " N"] | Callable[[], Float[Array, " N"]] | None
     oracle: str
     recorded: bool = False
-    what: str = SOFT_MARGIN
+    quantity: str = SOFT_MARGIN
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -65,16 +65,18 @@ class ClassCertificate(ImmutableArrays):
         return max(self.upper - self.lower, 0.0)
 
     @property
-    def exact(self) -> bool:
+    def has_upper_bound(self) -> bool:
         """Whether there is an upper bound."""
         return self.witness is not None
 
     def __str__(self) -> str:
         if self.lower == math.inf:
             return f"the program is infeasible: no weights of the examples have such edges over {self.oracle}"
-        if not self.exact:
-            return f"the {self.what} is at least {self.lower:.10g}; heuristic oracle: no upper bound ({self.oracle})"
-        words = f"the best {self.what} over {self.oracle} lies in {format_interval(self.lower, self.upper)}"
+        if not self.has_upper_bound:
+            return (
+                f"the {self.quantity} is at least {self.lower:.10g}; heuristic oracle: no upper bound ({self.oracle})"
+            )
+        words = f"the best {self.quantity} over {self.oracle} lies in {format_interval(self.lower, self.upper)}"
         if not self.recorded:
             return words
         return (

@@ -83,7 +83,7 @@ def save_histogram_certificate(
         "claim": {
             "lower": math.nextafter(certificate.lower - room, -math.inf),
             "upper": math.nextafter(certificate.upper + room, math.inf),
-            "what": certificate.what,
+            "what": certificate.quantity,
         },
         "made": dict(metadata),
     }

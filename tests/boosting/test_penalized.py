@@ -57,7 +57,7 @@ def test_the_optimum_of_the_class_lies_in_the_interval_that_its_largest_edge_pro
     again = run.verify_class(DecisionStumps(*data()))
     assert again.upper == pytest.approx(over_class.upper, abs=1e-9)
     margin = penalty == "simplex" and loss in ("soft_margin", "cvar")
-    assert over_class.what == ("soft margin" if margin else "value of the program")
+    assert over_class.quantity == ("soft margin" if margin else "value of the program")
 
 
 @pytest.mark.parametrize("C", (0.03, 1.02, 10.0, 1000.0))

@@ -131,8 +131,8 @@ def test_foreign_estimators_come_back_with_their_columns_only(oracle: Oracle, tm
     again = Run.load(tmp_path / "run.npz")
     same_run(again, run)
     assert again.certificate.overlaps(run.certificate)
-    assert not again.class_certificate.exact and "heuristic" in str(again.class_certificate)
-    assert not again.verify_class(oracle).exact
+    assert not again.class_certificate.has_upper_bound and "heuristic" in str(again.class_certificate)
+    assert not again.verify_class(oracle).has_upper_bound
     with pytest.raises(ProblemError, match=r"^(DecisionTreeClassifier|LogisticRegression)\b.*\bfile\b"):
         again.decision_function(features())
     # In one process a copy can predict.
@@ -193,7 +193,7 @@ def test_the_upper_end_over_the_class_is_said_to_be_recorded_and_can_be_proved_a
     assert "boostopt.verify" in str(recorded) and "boostopt.verify" not in str(run.class_certificate)
     assert recorded.upper == run.class_certificate.upper
     for proved in (again.verify_class(stumps()), run.verify_class(stumps())):
-        assert not proved.recorded and proved.exact
+        assert not proved.recorded and proved.has_upper_bound
         assert proved.lower == pytest.approx(recorded.lower, abs=1e-12)
         assert proved.upper == pytest.approx(recorded.upper, abs=1e-12)
         # By hand: F0(d) = 0 for the cap, and the largest edge of the class under d, which lies within the cap.
@@ -623,5 +623,5 @@ def test_a_run_shows_itself() -> None:
     assert repr(run).startswith("Run(lpboost: 4 rounds, 4 hypotheses, ")
     page = html(run)
     assert StopReason.ROUND_LIMIT in page
-    assert run.class_certificate.what in page and str(stumps()) in page
+    assert run.class_certificate.quantity in page and str(stumps()) in page
     assert str(run.class_certificate) in repr(run.class_certificate)

@@ -310,11 +310,11 @@ def test_the_words_and_the_numbers_are_those_of_f(what: str, way: str, tmp_path:
     certificate, best, name = run.class_certificate, truth(what), WRITTEN[what][0]
     assert certificate.lower - 1e-8 <= best <= certificate.upper + 1e-8
     assert certificate.gap <= EPSILON + run.problem.F.price + 1e-8, run.reason
-    assert certificate.what == run.problem.measure == name
+    assert certificate.quantity == run.problem.measure == name
     assert f"the best {name} over" in str(certificate) and name in run.reason
     if name != SOFT:
         assert SOFT not in str(certificate) + run.reason + html(run)
-    assert run.verify_class(oracle).what == name
+    assert run.verify_class(oracle).quantity == name
     F0 = run.problem.class_pair[0]
     if defines_own_kind(F0) and F0.statement(C, D0) is not None:
         path = tmp_path / "class.json"
@@ -341,9 +341,9 @@ def test_a_tilted_cap_is_not_called_a_soft_margin() -> None:
     page = prototype("tilted", lambda p, examples: Tilted(Cap(CappedSimplex(examples.c, 2.0)), -theta))
     certificate = boost(page, GivenMargins(margins)).class_certificate
     assert certificate.lower <= -0.3 <= certificate.upper and certificate.gap <= 1e-6
-    assert certificate.what == VALUE
+    assert certificate.quantity == VALUE
     plain = boost("lpboost", GivenMargins(margins), nu=2.0).class_certificate
-    assert plain.lower <= 0.0 <= plain.upper and plain.gap <= 1e-6 and plain.what == SOFT
+    assert plain.lower <= 0.0 <= plain.upper and plain.gap <= 1e-6 and plain.quantity == SOFT
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_a_bound_of_the_edges_is_not_what_is_bounded_over_a_class(F: Callable[[]
     made = F()
     page = prototype("bounded", lambda p, examples: made, lambda p: BoundedEdges(0.5))
     run = boost(page, GivenMargins(U, c=C), epsilon=0.05, max_rounds=20)
-    assert run.class_certificate.what == what and what in MEASURES
+    assert run.class_certificate.quantity == what and what in MEASURES
     assert run.class_certificate.lower - 1e-8 <= bounded_truth(made) <= run.class_certificate.upper + 1e-8
 
 

@@ -188,7 +188,7 @@ def test_boosted_over_stumps_the_optimum_is_that_over_all_of_them(name: str) -> 
     reference = get_formulation("lpboost").bind(whole.margins, nu=4.0).solve().certificate
     aim = reference if name == "qrlp_boost" else best
     if run.problem.has_class_bound:
-        assert run.class_certificate.what == ("soft margin" if name == "qrlp_boost" else "value of the program")
+        assert run.class_certificate.quantity == ("soft margin" if name == "qrlp_boost" else "value of the program")
         assert run.class_certificate.lower <= aim.upper
         assert run.class_certificate.upper >= aim.lower
         assert run.class_certificate.gap <= 2e-3

@@ -181,7 +181,7 @@ def _run_table(run: Run, names: tuple[str, ...]) -> RenderableType:
     table.add_row("stopped", Text(record["reason"]))
     if run.problem.has_class_bound:
         own = run.class_certificate
-        table.add_row(f"best {own.what} of the class", Text(format_interval(own.lower, own.upper)))
+        table.add_row(f"best {own.quantity} of the class", Text(format_interval(own.lower, own.upper)))
     table.add_row("gap", gap_text(run))
     if not is_distributed(run):
         certificate = run.certificate
