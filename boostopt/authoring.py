@@ -5,7 +5,7 @@ from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline
 from boostopt.backends.profiles import Profile
 from boostopt.functions.edge_functions.base import Active, EdgeFunction, Epigraph, Polyhedron
 from boostopt.functions.edge_functions.bounded import BoundedEdges, FixedEdges
-from boostopt.functions.edge_functions.cvxpy_edges import DescribedEdges
+from boostopt.functions.edge_functions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.formula_edges import FormulaEdges, edge_formula
 from boostopt.functions.edge_functions.intercept import InterceptEdges
 from boostopt.functions.edge_functions.linear import LinearEdges
@@ -16,7 +16,7 @@ from boostopt.functions.edge_functions.tied import TiedEdges
 from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, Regularizer
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap, Shortfall
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator, Shortfall
 from boostopt.functions.regularizers.margin_statistics import MarginVariance
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, NormPenalty, simplex
 from boostopt.functions.regularizers.power_divergence import PowerDivergence
@@ -26,9 +26,9 @@ from boostopt.functions.regularizers.relative_entropy import (
     UnnormalizedRelativeEntropy,
 )
 from boostopt.functions.regularizers.separable import Separable, SeparableSum
-from boostopt.functions.regularizers.standard_losses import Exponential, Hinge, Logistic, Loss, QuadraticHinge
+from boostopt.functions.regularizers.standard_losses import Exponential, Hinge, Logistic, LossConjugate, QuadraticHinge
 from boostopt.functions.regularizers.tilted import Tilted
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.regularizers.user_defined.formula_regularizer import FormulaRegularizer, formula
 from boostopt.functions.regularizers.weighted_squares import Squares
 from boostopt.programs.formulation import Formulation
@@ -72,13 +72,13 @@ __all__ = [
     "BallEdges",
     "BinaryEntropy",
     "BoundedEdges",
-    "Cap",
+    "CappedSimplexIndicator",
     "Capability",
     "CappedSimplex",
     "ConjugatePoint",
     "Deadline",
-    "DescribedEdges",
-    "DescribedRegularizer",
+    "CvxpyEdges",
+    "CvxpyRegularizer",
     "Domain",
     "EdgeFunction",
     "ElasticEdges",
@@ -96,7 +96,7 @@ __all__ = [
     "LogExponentialLoss",
     "LogarithmicLoss",
     "Logistic",
-    "Loss",
+    "LossConjugate",
     "MarginVariance",
     "MaximumEdge",
     "NormBall",

@@ -137,7 +137,7 @@ def max_rounds(F: Regularizer, eta: float, epsilon: float) -> float:
     After 16 eta / epsilon hypotheses, the gap of the regularized program is at most epsilon / 2, for every eta. If the
     entropy may cost more than epsilon / 2, this says nothing about the soft margin.
     """
-    return 16.0 * max(eta, 0.5) / epsilon if F.affordable(epsilon) else math.inf
+    return 16.0 * max(eta, 0.5) / epsilon if F.smoothing_within(epsilon) else math.inf
 
 
 def relative_entropy(d: Any, d0: Float[Array, " N"]) -> Any:

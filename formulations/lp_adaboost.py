@@ -28,7 +28,7 @@ from boostopt.authoring import (
     POSITIVE,
     AbsoluteEdge,
     Array,
-    Cap,
+    CappedSimplexIndicator,
     Examples,
     Float,
     Formulation,
@@ -59,7 +59,7 @@ class LPAdaBoost(Formulation[Parameters]):
     is_symmetric = True
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
 
-    def regularizer(self, p: Parameters, examples: Examples) -> Cap:
+    def regularizer(self, p: Parameters, examples: Examples) -> CappedSimplexIndicator:
         return simplex(examples.c)
 
     def edge_function(self, p: Parameters) -> MaximumEdge | AbsoluteEdge:

@@ -33,8 +33,8 @@ from boostopt.authoring import (
     POSITIVE,
     AbsoluteEdge,
     Array,
-    Cap,
     CappedSimplex,
+    CappedSimplexIndicator,
     Domain,
     Examples,
     Float,
@@ -71,8 +71,8 @@ class LPRegAdaBoost(Formulation[Parameters]):
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
     needs_all_examples = False
 
-    def regularizer(self, p: Parameters, examples: Examples) -> Cap:
-        return Cap(CappedSimplex(examples.c, 1.0 / p.C))
+    def regularizer(self, p: Parameters, examples: Examples) -> CappedSimplexIndicator:
+        return CappedSimplexIndicator(CappedSimplex(examples.c, 1.0 / p.C))
 
     def edge_function(self, p: Parameters) -> MaximumEdge | AbsoluteEdge:
         return largest_edge_function(p.two_sided)

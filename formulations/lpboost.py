@@ -36,8 +36,8 @@ from boostopt.authoring import (
     POSITIVE,
     AbsoluteEdge,
     Array,
-    Cap,
     CappedSimplex,
+    CappedSimplexIndicator,
     Examples,
     Float,
     Formulation,
@@ -74,8 +74,8 @@ class LPBoost(Formulation[Parameters]):
     smoothed_as = "erlpboost"
     needs_all_examples = False
 
-    def regularizer(self, p: Parameters, examples: Examples) -> Cap:
-        return Cap(CappedSimplex(examples.c, p.nu))
+    def regularizer(self, p: Parameters, examples: Examples) -> CappedSimplexIndicator:
+        return CappedSimplexIndicator(CappedSimplex(examples.c, p.nu))
 
     def edge_function(self, p: Parameters) -> MaximumEdge | AbsoluteEdge:
         return largest_edge_function(p.two_sided)

@@ -47,8 +47,8 @@ from boostopt.authoring import (
     POSITIVE_OR_INFINITE,
     AbsoluteEdge,
     Array,
-    Cap,
     CappedSimplex,
+    CappedSimplexIndicator,
     Examples,
     Float,
     Formulation,
@@ -97,7 +97,7 @@ class NormBallBoost(Formulation[Parameters]):
             return NormBall(entropy_on_simplex(p.eta, examples), c, p.p, p.r)
         if math.isfinite(p.eta):
             return RelativeEntropy.capped(c, 1.0 / p.r, p.eta, d0)
-        return Cap(CappedSimplex(c, 1.0 / p.r))
+        return CappedSimplexIndicator(CappedSimplex(c, 1.0 / p.r))
 
     def edge_function(self, p: Parameters) -> MaximumEdge | AbsoluteEdge:
         return largest_edge_function(p.two_sided)
@@ -131,7 +131,7 @@ class NormBallBoost(Formulation[Parameters]):
         )
 
 
-def entropy_on_simplex(eta: float, examples: Examples) -> Cap | RelativeEntropy:
+def entropy_on_simplex(eta: float, examples: Examples) -> CappedSimplexIndicator | RelativeEntropy:
     """Return (1/eta) relative entropy on the simplex, or the simplex alone for an infinite eta."""
     if not math.isfinite(eta):
         return simplex(examples.c)

@@ -19,15 +19,15 @@ from twins import exact_edges, program
 
 from boostopt import ProblemError
 from boostopt.functions.edge_functions.base import EdgeFunction
-from boostopt.functions.edge_functions.cvxpy_edges import DescribedEdges
+from boostopt.functions.edge_functions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.formulas.intervals import Interval
 from boostopt.functions.minorants.expression_graph import Graph
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, exact_caps, feasible_box, support_bound
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.tilted import Tilted
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 
 DIGITS = 100
 mp = mpmath.mp.clone()
@@ -355,9 +355,9 @@ def check_graph(seed: int, count: Count, tangents: int = 4) -> None:
     points = [weights(rng, upper) for _ in range(4)]
     values = [drawn.exact(in_digits(d)) for d in points]
     z = rng.normal(size=N) * 10.0 ** rng.uniform(-3, 6)
-    bound = support_bound(z, float(Cap(domain).conjugate_at(z).multipliers["beta"]), caps)
+    bound = support_bound(z, float(CappedSimplexIndicator(domain).conjugate_at(z).multipliers["beta"]), caps)
     for exact in [*points, *(weights(rng, upper) for _ in range(tangents - len(points)))]:
-        d = domain.normalized(np.array([float(x) for x in exact]))
+        d = domain.renormalize(np.array([float(x) for x in exact]))
         box = feasible_box(d, caps)
         near = beside(d, upper)
         ends = (list(map(Fraction, end.tolist())) for end in (box.lower, box.upper))
@@ -395,9 +395,9 @@ def drawn_program(rng: np.random.Generator) -> tuple[Any, Callable[[list[Fractio
     of_e = of_affine(rng, t) if of_d is None or rng.random() < 0.3 else None
     tilt = rng.normal(size=N) * number(rng) if of_d is not None and rng.random() < 0.3 else None
     inside = domain.c / domain.c.sum()
-    base: Regularizer = Cap(domain) if of_d is None else DescribedRegularizer(domain, of_d.made, inside)
+    base: Regularizer = CappedSimplexIndicator(domain) if of_d is None else CvxpyRegularizer(domain, of_d.made, inside)
     F = base if tilt is None else Tilted(base, tilt)
-    G: EdgeFunction = MaximumEdge() if of_e is None else DescribedEdges(of_e.made)
+    G: EdgeFunction = MaximumEdge() if of_e is None else CvxpyEdges(of_e.made)
 
     def value(d: list[Fraction]) -> Any:
         x, e = in_digits(d), in_digits(exact_edges(U, d))

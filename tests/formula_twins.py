@@ -12,8 +12,8 @@ import numpy as np
 from boostopt.authoring import (
     Array,
     BinaryEntropy,
-    Cap,
     CappedSimplex,
+    CappedSimplexIndicator,
     FormulaRegularizer,
     Regularizer,
     RelativeEntropy,
@@ -77,7 +77,7 @@ class ByHand(Separable):
         return self.conjugate_at(np.zeros(self.N)).d if d is None else self.domain.repair(d, self.weight_scale)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        return self.model(d), Cap(self.domain).cvxpy_value(d)[1]
+        return self.model(d), CappedSimplexIndicator(self.domain).cvxpy_value(d)[1]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         raise NotImplementedError
@@ -178,7 +178,7 @@ def entropy(c: Array, nu: float, eta: float, d0: Array) -> Regularizer:
 
 
 def squares(c: Array, nu: float, eta: float, d0: Array) -> Regularizer:
-    return Cap(CappedSimplex(c, nu)) + Squares(c, 2.0 / eta)
+    return CappedSimplexIndicator(CappedSimplex(c, nu)) + Squares(c, 2.0 / eta)
 
 
 TWINS: dict[str, tuple[Made, str, Mapping[str, float]]] = {

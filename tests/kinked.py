@@ -12,11 +12,11 @@ import cvxpy as cp
 import numpy as np
 from twins import program
 
-from boostopt.functions.edge_functions.cvxpy_edges import DescribedEdges
+from boostopt.functions.edge_functions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.programs.program import Program
 
 REGULARIZERS: dict[str, Callable[[Any, np.ndarray], Any]] = {
@@ -45,5 +45,5 @@ def kinked_program(name: str, N: int, t: int, seed: int = 0) -> Program:
     U = np.clip(np.random.default_rng(seed).normal(0.1, 0.5, (N, t)), -1, 1)
     domain, a = CappedSimplex(np.ones(N), 0.1 * N), np.full(N, 1 / N)
     if name in EDGES:
-        return program(U, Cap(domain), DescribedEdges(EDGES[name]))
-    return program(U, DescribedRegularizer(domain, lambda d: REGULARIZERS[name](d, a), a), MaximumEdge())
+        return program(U, CappedSimplexIndicator(domain), CvxpyEdges(EDGES[name]))
+    return program(U, CvxpyRegularizer(domain, lambda d: REGULARIZERS[name](d, a), a), MaximumEdge())

@@ -33,10 +33,10 @@ from boostopt import (
 from boostopt.authoring import (
     PER_EXAMPLE,
     POSITIVE,
-    Cap,
     CappedSimplex,
-    DescribedEdges,
-    DescribedRegularizer,
+    CappedSimplexIndicator,
+    CvxpyEdges,
+    CvxpyRegularizer,
     MaximumEdge,
     RelativeEntropy,
     edge_formula,
@@ -71,7 +71,7 @@ def bound(name: str, U: Any, c: Any) -> Program:
     return page.bind(U[:, : page.columns], c=c, **d0, **needed)
 
 
-class Own(Cap):
+class Own(CappedSimplexIndicator):
     """A regularizer of a user, with an array of its own."""
 
     kind: ClassVar[str] = ""
@@ -99,19 +99,19 @@ def closed_over(z: np.ndarray) -> dict[str, Any]:
     return {
         "described": prototype(
             "described",
-            lambda p, x: DescribedRegularizer(domain(x), lambda d: z @ d + cp.sum_squares(d), x.c / x.total),
+            lambda p, x: CvxpyRegularizer(domain(x), lambda d: z @ d + cp.sum_squares(d), x.c / x.total),
         ),
         "parameter": prototype(
             "parameter",
-            lambda p, x: DescribedRegularizer(domain(x), lambda d: p.z @ d, x.c / x.total),
+            lambda p, x: CvxpyRegularizer(domain(x), lambda d: p.z @ d, x.c / x.total),
             **of_z,
         ),
         "formula": prototype("formula", lambda p, x: formula("z*d + d**2", domain(x), z=z)),
         "formula of a parameter": prototype("stated", lambda p, x: formula("z*d + d**2", domain(x), z=p.z), **of_z),
         "edges": prototype(
             "edges",
-            lambda p, x: Cap(domain(x)),
-            lambda p: DescribedEdges(lambda e: cp.max(e + z[: e.size]) + cp.sum_squares(e)),
+            lambda p, x: CappedSimplexIndicator(domain(x)),
+            lambda p: CvxpyEdges(lambda e: cp.max(e + z[: e.size]) + cp.sum_squares(e)),
         ),
         "own": prototype("own", lambda p, x: Own(domain(x), z)),
     }
@@ -197,7 +197,7 @@ def test_arrays_that_a_users_file_closes_over_are_read_when_it_is_bound(which: s
 OUTER = np.linspace(0.0, 1.0, N)
 
 
-class Reaching(Cap):
+class Reaching(CappedSimplexIndicator):
     """A regularizer that refers to an array of its file."""
 
     kind: ClassVar[str] = ""
@@ -210,7 +210,7 @@ class Reaching(Cap):
 
 
 def reaching_by(how: str, outer: np.ndarray) -> Any:
-    class Closing(Cap):
+    class Closing(CappedSimplexIndicator):
         """A regularizer that closes over an array."""
 
         kind: ClassVar[str] = ""
@@ -221,7 +221,7 @@ def reaching_by(how: str, outer: np.ndarray) -> Any:
         def conjugate_at(self, z: Any, near: Any = None) -> Any:
             return super().conjugate_at(z - outer)
 
-    class Having(Cap):
+    class Having(CappedSimplexIndicator):
         """A regularizer whose class has an array."""
 
         kind: ClassVar[str] = ""
@@ -337,7 +337,7 @@ def test_comparisons_with_a_backend_that_writes(which: str) -> None:
 # Regularizers, edge functions and formulations of a user.
 
 
-class WritesValue(Cap):
+class WritesValue(CappedSimplexIndicator):
     """F that scales d in place."""
 
     kind: ClassVar[str] = ""
@@ -371,7 +371,7 @@ class WritesEdges(MaximumEdge):
         return float(e[-1])
 
 
-class Sharing(Cap):
+class Sharing(CappedSimplexIndicator):
     """A regularizer that returns an array of its own and writes to it afterwards."""
 
     kind: ClassVar[str] = ""
@@ -392,7 +392,9 @@ class Sharing(Cap):
 PIECES: dict[str, Any] = {
     "WritesValue.value": prototype("p", lambda p, x: WritesValue(CappedSimplex(x.c, 2.0))),
     "WritesConjugate.conjugate_at": prototype("p", lambda p, x: WritesConjugate(CappedSimplex(x.c, 2.0), 3.0, x.d0)),
-    "WritesEdges.value": prototype("p", lambda p, x: Cap(CappedSimplex(x.c, 2.0)), lambda p: WritesEdges()),
+    "WritesEdges.value": prototype(
+        "p", lambda p, x: CappedSimplexIndicator(CappedSimplex(x.c, 2.0)), lambda p: WritesEdges()
+    ),
 }
 
 
@@ -406,15 +408,15 @@ def test_a_function_that_writes_to_its_argument_is_refused_by_name(whose: str) -
 
 def test_a_function_that_writes_to_what_it_has_returned_changes_nothing() -> None:
     program = prototype("p", lambda p, x: Sharing(CappedSimplex(x.c, 2.0))).bind(U)
-    twin = prototype("p", lambda p, x: Cap(CappedSimplex(x.c, 2.0))).bind(U)
+    twin = prototype("p", lambda p, x: CappedSimplexIndicator(CappedSimplex(x.c, 2.0))).bind(U)
     for w in np.eye(T):
         assert ends(program.certify(w=w)) == ends(twin.certify(w=w))
 
 
 def test_a_formulation_that_writes_is_refused_by_name() -> None:
-    def made(p: Any, x: Any) -> Cap:
+    def made(p: Any, x: Any) -> CappedSimplexIndicator:
         x.c[:] = 1.0
-        return Cap(CappedSimplex(x.c, 2.0))
+        return CappedSimplexIndicator(CappedSimplex(x.c, 2.0))
 
     c = C.copy()
     with pytest.raises(ProblemError, match=r"bad .*read-only"):
@@ -728,7 +730,7 @@ def test_margins_keep_their_numbers_through_pickles() -> None:
 def test_edges_of_a_formula_have_their_numbers() -> None:
     page = prototype(
         "p",
-        lambda p, x: Cap(CappedSimplex(x.c, 2.0)),
+        lambda p, x: CappedSimplexIndicator(CappedSimplex(x.c, 2.0)),
         lambda p: edge_formula("a*e**2", a=p.a),
         a=parameter("a", POSITIVE),
     )

@@ -72,9 +72,10 @@ def check_epigraph_support(name: str, program: Program, rows: str = "linear rows
     if F.pointwise() is None:
         return Capability(False, f"{name} {NEEDS_SEPARABLE_REASON}")
     is_user_class = not type(F).__module__.startswith("boostopt.")
-    if is_user_class and isinstance(F, Separable) and F.jump is not None:
+    if is_user_class and isinstance(F, Separable) and F.derivative_jump is not None:
         return Capability(
-            False, f"{name} needs slopes that do not jump; {describe_derivative_jump(type(F).__name__, *F.jump)}"
+            False,
+            f"{name} needs slopes that do not jump; {describe_derivative_jump(type(F).__name__, *F.derivative_jump)}",
         )
     if program.edge_function.epigraph(program.margins.t) is None:
         return Capability(False, f"{name} needs an edge function made of {rows}")

@@ -128,7 +128,7 @@ def boost(
         if remaining_options is not None and requests_newton and problem.edge_function.edge_bound is None:
             problem = Problem.create(page, oracle.c, d0, epsilon, update, parameters)
     options = remaining_options or options
-    if problem.edge_function.even and not oracle.reflexive:
+    if problem.edge_function.is_symmetric and not oracle.reflexive:
         remedy = ", or leave out two_sided." if problem.two_sided else "."
         raise OptionError(
             f"{page.name} has edges without a sign, so it needs a class that is closed under negation; the class of "

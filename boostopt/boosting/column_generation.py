@@ -297,9 +297,9 @@ class ColumnGeneration:
         if answer.largest is not None and self.problem.has_class_bound:
             bounds = bounds.with_upper(*self.problem.class_upper_bound(d, answer.largest))
         G = self.problem.edge_function
-        if G.joint:
+        if G.is_coupled:
             return replace(bounds, known=self._largest_pool_edge(pool, d) if pool.t else 0.0)
-        if objective is None or not G.mixes or self.problem.is_additive:
+        if objective is None or not G.is_largest_edge or self.problem.is_additive:
             return bounds
         primal = any(rule.primal for rule in self.rules)
         # The pool has no larger edge than the class, so the O(N t) products are not needed.
@@ -424,4 +424,4 @@ def _remaining_gap(problem: Problem, state: State) -> float:
         edge_bound = problem.edge_function_in(state.progress(problem, state.m)).edge_bound
         is_feasible = edge_bound is not None and bounds.edge <= max(edge_bound, -1.0) + 0.5 * problem.epsilon
         return 0.0 if is_feasible else bounds.smallest_target - state.soft_margin
-    return bounds.smallest_value - state.value if G.mixes else 0.0
+    return bounds.smallest_value - state.value if G.is_largest_edge else 0.0

@@ -200,7 +200,7 @@ class Problem:
     @property
     def has_class_bound(self) -> bool:
         """Whether the largest edge of a class bounds the program over the whole class, or the soft margin."""
-        return self.objective is not None or math.isfinite(self.edge_function.class_value(0.0))
+        return self.objective is not None or math.isfinite(self.edge_function.class_bound(0.0))
 
     @property
     def class_pair(self) -> tuple[Regularizer, EdgeFunction]:
@@ -228,21 +228,21 @@ class Problem:
         if self.objective is not None:
             return self.objective.upper_bound(d, largest), d
         F, G = self.F, self.edge_function
-        if G.free_edge is not None and largest > G.free_edge:
-            if F.on_simplex or G.free_edge <= 0.0:
+        if G.zero_cost_edge is not None and largest > G.zero_cost_edge:
+            if F.on_simplex or G.zero_cost_edge <= 0.0:
                 return math.inf, d
             # The weights are rounded, and the rounding error of each edge is proportional to their sum.
-            share = G.free_edge / largest * (1.0 - EPS * (10.0 + 4.0 * F.mass / G.free_edge))
+            share = G.zero_cost_edge / largest * (1.0 - EPS * (10.0 + 4.0 * F.mass / G.zero_cost_edge))
             d = d * max(share, 0.0)
-            largest = G.free_edge
-        g = G.class_value(largest)
+            largest = G.zero_cost_edge
+        g = G.class_bound(largest)
         # G may have another magnitude than F: the product in G and the sum are rounded, too.
         return as_bound(F.value(d) + g + value_slack(F, d) + 4.0 * EPS * abs(g), math.inf), d
 
     @property
     def two_sided(self) -> bool:
         """Whether edges count without their sign."""
-        return self.template.edge_function.mixes and self.template.edge_function.even
+        return self.template.edge_function.is_largest_edge and self.template.edge_function.is_symmetric
 
     @property
     def smooth(self) -> bool:
@@ -302,7 +302,7 @@ class Problem:
     @cached_property
     def affordable(self) -> bool:
         """Whether the regularizer costs at most epsilon / 2 of the soft margin."""
-        return self.F.affordable(self.epsilon)
+        return self.F.smoothing_within(self.epsilon)
 
     @cached_property
     def strong_convexity(self) -> float:
@@ -366,7 +366,7 @@ def _check_newton(formulation: Formulation[Any], F: Regularizer, G: EdgeFunction
             f'update="newton" needs a regularizer that is a sum over the examples; that of {formulation.name} is not. '
             'Use update="total".'
         )
-    if (not G.mixes and G.edge_bound is None) or G.even:
+    if (not G.is_largest_edge and G.edge_bound is None) or G.is_symmetric:
         raise OptionError(
             f'update="newton" needs the largest edge with its sign, or a bound on the edges; {formulation.name} with '
             'these parameters has another edge function. Use update="total", or leave out two_sided.'
@@ -377,7 +377,7 @@ def _check_corrective(
     formulation: Formulation[Any], update: str, G: EdgeFunction, objective: SoftMarginObjective | None
 ) -> None:
     """Raise OptionError if a corrective update does not support G."""
-    if objective is not None and G.mixes:
+    if objective is not None and G.is_largest_edge:
         return
     if objective is None or G.edge_bound is None:
         raise OptionError(

@@ -26,7 +26,7 @@ from boostopt.boosting.updates.base import Update, UpdateContext, unit_weight
 from boostopt.errors import require_not_none
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, renormalize_in_box
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import CANONICAL, COUNT, Domain, parameter
 from boostopt.programs.program import Examples
@@ -52,8 +52,8 @@ class Booster(Formulation[Any]):
     update: ClassVar[str] = "reweighting"
     extra_success_reasons: ClassVar[tuple[str, ...]] = (REASON_PERFECT_HYPOTHESIS,)
 
-    def regularizer(self, p: Any, examples: Examples) -> Cap:
-        return Cap(CappedSimplex(examples.c, p.nu))
+    def regularizer(self, p: Any, examples: Examples) -> CappedSimplexIndicator:
+        return CappedSimplexIndicator(CappedSimplex(examples.c, p.nu))
 
     def edge_function(self, p: Any) -> MaximumEdge:
         return MaximumEdge()
@@ -111,7 +111,7 @@ def outside(run: Run) -> int:
 
 def _caps(problem: Problem) -> Float[Array, " N"]:
     """Return the caps c / nu."""
-    return cast(Cap, problem.F).upper
+    return cast(CappedSimplexIndicator, problem.F).upper
 
 
 class Reweighting(Update):

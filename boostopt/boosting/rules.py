@@ -104,7 +104,7 @@ def _missing_entropy(problem: Problem) -> str:
     """Return the obstacle if the program is not the largest edge with an entropy; "" otherwise."""
     if problem.objective is None or not problem.smooth:
         return _missing_objective(problem) or "the regularizer is not strongly convex"
-    return "" if problem.edge_function.mixes else "the edge function is not the largest edge"
+    return "" if problem.edge_function.is_largest_edge else "the edge function is not the largest edge"
 
 
 def eta_too_small(problem: Problem) -> str:
@@ -160,19 +160,19 @@ def _priced(view: RuleContext) -> bool:
     F, G, edge, d = view.problem.F, view.problem.edge_function, view.state.bounds.edge, view.state.d
     if len(view.state.w) == 0:
         return False
-    bounds, level = view.state.bounds, G.free_edge
+    bounds, level = view.state.bounds, G.zero_cost_edge
     if view.problem.objective is None and math.isfinite(bounds.upper):
         return bool(bounds.upper - view.state.value <= view.epsilon)
     if level is not None and edge <= level:
         return True
     if level is not None and level > 0.0 and not F.on_simplex:
         return bool(F.value(d * (level / edge)) - F.value(d) <= view.epsilon)
-    return bool(G.rise(view.state.bounds.known, edge) <= view.epsilon)
+    return bool(G.added_hypothesis_cost(view.state.bounds.known, edge) <= view.epsilon)
 
 
 def _not_separable(problem: Problem) -> str:
     """Return the obstacle if G is a maximum, whose value is not a sum over the hypotheses; "" otherwise."""
-    return "G is the largest edge" if problem.edge_function.mixes else ""
+    return "G is the largest edge" if problem.edge_function.is_largest_edge else ""
 
 
 def _missing_edge_bound(problem: Problem) -> str:

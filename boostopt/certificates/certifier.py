@@ -49,7 +49,7 @@ class Certifier:
     _cache: dict[bytes | None, Certificate] = field(default_factory=dict[bytes | None, Certificate], init=False)
 
     def __post_init__(self) -> None:
-        if not self.G.exact and self.F.mass > 1.0 + MASS_TOL:
+        if not self.G.has_closed_form_conjugate and self.F.mass > 1.0 + MASS_TOL:
             raise ProblemError(
                 "a described edge function needs edges in [-1, 1]; the weights of this regularizer sum to "
                 f"{self.F.mass:.6g}. Use it with weights on the simplex."
@@ -91,7 +91,9 @@ class Certifier:
 
     def _feasible_w(self, w: Float[Array, " t"] | None) -> Float[Array, " t"]:
         """Return a feasible point near w; the best response to d if w is None or no such point is known."""
-        feasible_w = None if w is None else self.G.project(w) if self.d is None else self.G.near(w, self.edges)
+        feasible_w = (
+            None if w is None else self.G.project(w) if self.d is None else self.G.project_for_edges(w, self.edges)
+        )
         return as_immutable(self.G.subgradient(self.edges) if feasible_w is None else feasible_w)
 
     def _certificate(self, w: Float[Array, " t"] | None) -> Certificate:
@@ -153,7 +155,7 @@ class Certifier:
     def _infeasibility_proof(self, v: Float[Array, " t"], w: Float[Array, " t"] | None) -> Certificate | None:
         """Return a proof that no d in the domain of F has edges in the domain of G, if a ray from v is a proof."""
         U, F, G = self.U, self.F, self.G
-        for ray in G.rays(v):
+        for ray in G.candidate_rays(v):
             m = U.margins(ray)
             sizes = F.magnitude + G.magnitude(np.zeros(U.t), ray, F.mass)
             slack = self._shared_slack(ray) + float(self._rounding_unit * sizes)

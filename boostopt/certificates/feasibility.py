@@ -348,7 +348,7 @@ class _Restoration:
         edge_changes = np.full(self.U.t, float(fractions @ room))
         if not self._inequalities_hold_near(d, edge_changes):
             return np.inf
-        return self.F.rise(d, fractions) + self.G.increase(self.U.edges(d), edge_changes)
+        return self.F.increase_bound(d, fractions) + self.G.increase_bound(self.U.edges(d), edge_changes)
 
     def _inequalities_hold_near(self, d: Float[Array, " N"], edge_changes: Float[Array, " t"]) -> bool:
         """Return whether the inequalities hold at d with all edges changed by up to `edge_changes`."""

@@ -212,7 +212,7 @@ class _KKTSystem:
             # <d, z - slopes - beta> = total with z = -Uw: one more equation in the unknowns.
             rest = np.where(d > 0, self.rhs, 0.0)
             self.sum_equations.append((d @ self.matrix, float(d @ rest) - conditions.required_inner_product))
-        if active.total is not None and not active.at_most:
+        if active.total is not None and not active.total_is_upper_bound:
             self.sum_equations.append(
                 (np.where(np.arange(self.matrix.shape[1]) < self.num_directions, 1.0, 0.0), active.total)
             )

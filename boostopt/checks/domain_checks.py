@@ -112,7 +112,9 @@ def check_value_bound(probe: RegularizerProbe) -> Findings:
         yield NotApplicable("value_bound is not known (nan)")
         return
     # At large arguments the maximizers are vertices.
-    vertices = [probe.conjugate_at(LARGE_ARGUMENT * z).d for z in probe.directions] if F.exact else []
+    vertices = (
+        [probe.conjugate_at(LARGE_ARGUMENT * z).d for z in probe.directions] if F.has_closed_form_conjugate else []
+    )
     points = [*probe.weights, *vertices, *(vertex for _, vertex, _ in probe.linear_maximizers)]
     values = [probe.value(d) for d in points]
     for d, value in zip(points, values, strict=True):

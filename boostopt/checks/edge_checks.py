@@ -115,7 +115,7 @@ def _check_residuals(probe: EdgeProbe) -> Findings:
         )
     not_finite = probe.domain_violation(np.full(probe.t, np.nan))
     yield assertion(not_finite == np.inf, "residuals of nan must be inf")
-    if not G.exact:
+    if not G.has_closed_form_conjugate:
         yield Note("the domain of G* was not checked: a bound on [-1, 1] is finite everywhere")
         return
     for w in probe.raw_weights:
@@ -160,7 +160,7 @@ def _check_conjugate(probe: EdgeProbe) -> Findings:
     if not probe.has_cvxpy_expression:
         yield NotApplicable(NO_CVXPY_EXPRESSION)
         return
-    if not G.exact:
+    if not G.has_closed_form_conjugate:
         yield Note("G* is an upper bound only: it must be at least the supremum over [-1, 1]")
     for w, conjugate in list(zip(probe.weights, probe.conjugates, strict=True))[: 2 * probe.solves]:
         supremum = probe.inner_supremum.value(w)
@@ -168,7 +168,7 @@ def _check_conjugate(probe: EdgeProbe) -> Findings:
             yield Note("no solver found the supremum at one argument")
             continue
         scale = relative_scale(conjugate, probe.box * float(np.abs(w).max()) * 1e-2)
-        difference = absolute_difference(conjugate, supremum) if G.exact else supremum - conjugate
+        difference = absolute_difference(conjugate, supremum) if G.has_closed_form_conjugate else supremum - conjugate
         description = f"G*(w) = {conjugate:.9g}, the supremum of <w, e> - G(e) is {supremum:.9g}; they differ by"
         yield Measurement(difference, SOLVER_TOLERANCE * scale, description, {"w": w})
 
@@ -185,7 +185,7 @@ def _check_convexity(probe: EdgeProbe) -> Findings:
             "G at the middle exceeds the mean at the ends",
             {"e": e, "f": f},
         )
-        if not G.exact:
+        if not G.has_closed_form_conjugate:
             continue
         v, w = (probe.weights[k] for k in rng.integers(len(probe.weights), size=2))
         middle = 0.5 * (v + w)
@@ -243,7 +243,7 @@ def _check_domain(probe: EdgeProbe) -> Findings:
     e = cp.Variable(probe.t)
     violation = evaluate_exact_model(probe.model, e)[1]
     for w in probe.weights[: probe.solves]:
-        for ray in call_component(G.rays, w):
+        for ray in call_component(G.candidate_rays, w):
             claimed, largest = (
                 require_number(call_component(G.support, ray), "support"),
                 optimal_value(cp.Problem(cp.Maximize(ray @ e), violation)),
@@ -274,7 +274,7 @@ def _check_active(probe: EdgeProbe) -> Findings:
         for _ in range(3):
             x = rng.normal(size=k) if active.signed else rng.exponential(size=k)
             if active.total is not None and k:
-                total = active.total * (rng.uniform() if active.at_most else 1.0)
+                total = active.total * (rng.uniform() if active.total_is_upper_bound else 1.0)
                 x = x + (total - x.sum()) / k if active.signed else x * (total / x.sum())
             w = offset + active.directions @ x
             yield Measurement(
@@ -301,7 +301,7 @@ def _check_cvxpy_conjugate(probe: EdgeProbe) -> Findings:
     import cvxpy as cp
 
     G = probe.G
-    if not G.exact:
+    if not G.has_closed_form_conjugate:
         yield NotApplicable("there is no closed form of G*")
         return
     yield from check_dcp(G.cvxpy_conjugate, cp.Variable(probe.t))

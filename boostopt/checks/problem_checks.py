@@ -83,7 +83,7 @@ class FormulationProbe:
     @property
     def exact(self) -> bool:
         """Whether F* and G* have closed forms, and not only upper bounds."""
-        return self.F.F.exact and self.G.G.exact
+        return self.F.F.has_closed_form_conjugate and self.G.G.has_closed_form_conjugate
 
     @cached_property
     def U(self) -> Float[Array, "N t"]:
@@ -165,7 +165,7 @@ class FormulationProbe:
         """The lower bound that w proves. A bound of F* is tight only near the optimal d, so `solve` supplies this d."""
         lower = call_component(self.program.certify, None, w).lower
         projected_w = self.G.project(w)
-        if self.program.regularizer.exact or projected_w is None:
+        if self.program.regularizer.has_closed_form_conjugate or projected_w is None:
             return lower
         bound = self.F.conjugate_at(-(self.U @ projected_w), self.certificate.d).value
         return max(lower, -bound - self.G.conjugate(projected_w))

@@ -98,7 +98,7 @@ def check_regularizer(F: object, random_state: int = 0) -> CheckReport:
 
 def _check_minimizer(probe: RegularizerProbe) -> Findings:
     F = probe.F
-    if not F.exact:
+    if not F.has_closed_form_conjugate:
         yield NotApplicable("F* is an upper bound only")
         return
     start = probe.project(None)
@@ -119,7 +119,7 @@ def _check_fenchel_young(probe: RegularizerProbe) -> Findings:
 
 def _check_maximizer(probe: RegularizerProbe) -> Findings:
     F = probe.F
-    if not F.exact:
+    if not F.has_closed_form_conjugate:
         yield Note("F* is an upper bound only: its d need not attain it; only its domain was checked")
     for z, point in zip(probe.directions, probe.conjugate_points, strict=True):
         yield Measurement(
@@ -128,7 +128,7 @@ def _check_maximizer(probe: RegularizerProbe) -> Findings:
             "the maximizer leaves the domain",
             {"z": z, "d": point.d},
         )
-        if F.exact:
+        if F.has_closed_form_conjugate:
             gap, rounding = fenchel_young_gap(probe.value(point.d), point.value, point.d, z)
             yield Measurement(abs(gap), rounding, "|F(d) + F*(z) - <d, z>| at the maximizer d", {"z": z, "d": point.d})
 
@@ -138,7 +138,7 @@ def _check_conjugate(probe: RegularizerProbe) -> Findings:
     if not probe.has_cvxpy_expression:
         yield NotApplicable(NO_CVXPY_EXPRESSION)
         return
-    if not F.exact:
+    if not F.has_closed_form_conjugate:
         yield Note("F* is an upper bound only: it must be at least the supremum, and close to it near a maximizer")
     for z, point in list(zip(probe.directions, probe.conjugate_points, strict=True))[: probe.solves]:
         supremum = probe.supremum.value(z)
@@ -146,7 +146,7 @@ def _check_conjugate(probe: RegularizerProbe) -> Findings:
             yield Note("no solver found the supremum at one argument")
             continue
         scale = relative_scale(point.value, supremum, float(np.abs(z).max()))
-        if F.exact:
+        if F.has_closed_form_conjugate:
             description = f"|F*(z) - sup <z, d> - F(d)|, F*(z) = {point.value:.9g} and the supremum is {supremum:.9g}"
             yield Measurement(
                 absolute_difference(point.value, supremum), SOLVER_TOLERANCE * scale, description, {"z": z}
@@ -168,7 +168,7 @@ def _check_conjugate(probe: RegularizerProbe) -> Findings:
 def _check_gradient(probe: RegularizerProbe) -> Findings:
     """Check that the maximizer is a subgradient: it lies between the one-sided differences of F*, at kinks too."""
     F = probe.F
-    if not F.exact:
+    if not F.has_closed_form_conjugate:
         yield NotApplicable("F* is an upper bound only")
         return
     pinned, count = 0, 0
@@ -196,7 +196,7 @@ def _check_gradient(probe: RegularizerProbe) -> Findings:
 def _check_stationarity(probe: RegularizerProbe) -> Findings:
     """Check at the maximizer that z is the slope of F plus multipliers of active constraints, of right signs."""
     F = probe.F
-    if not F.exact:
+    if not F.has_closed_form_conjugate:
         yield NotApplicable("F* is an upper bound only")
         return
     for z, point in zip(probe.directions, probe.conjugate_points, strict=True):
@@ -228,7 +228,7 @@ def _check_convexity(probe: RegularizerProbe) -> Findings:
         yield Measurement(
             raised, CLOSED_FORM_TOLERANCE * scale, description, {"d": probe.weights[i], "d'": probe.weights[j]}
         )
-        if not F.exact:
+        if not F.has_closed_form_conjugate:
             continue
         i, j = rng.integers(len(probe.conjugate_points), size=2)
         middle = 0.5 * (probe.directions[i] + probe.directions[j])
@@ -262,7 +262,7 @@ def _check_cvxpy_conjugate(probe: RegularizerProbe) -> Findings:
     import cvxpy as cp
 
     F = probe.F
-    if not F.exact:
+    if not F.has_closed_form_conjugate:
         yield NotApplicable("there is no closed form of F*")
         return
     yield from check_dcp(F.cvxpy_conjugate, -cp.Variable(F.N))
@@ -301,7 +301,7 @@ def _check_finite_values(probe: RegularizerProbe) -> Findings:
             yield Measurement(bad, 0.5, f"entries of {name} that are not finite", {"z": z, name: part})
         gap, rounding = fenchel_young_gap(probe.value(point.d), point.value, point.d, z)
         # An upper bound may be loose for such large arguments, but it must still hold.
-        error = abs(gap) if F.exact else -gap
+        error = abs(gap) if F.has_closed_form_conjugate else -gap
         yield Measurement(error, rounding, "F(d) + F*(z) - <d, z> at the maximizer d", {"z": z, "d": point.d})
 
 

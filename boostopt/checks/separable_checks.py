@@ -92,7 +92,7 @@ def check_curvatures(probe: RegularizerProbe) -> Findings:
     if not isinstance(F, Separable):
         yield NotApplicable(NOT_SEPARABLE)
         return
-    jump = call_component(lambda: F.jump)
+    jump = call_component(lambda: F.derivative_jump)
     if jump is not None:
         yield Measurement(jump[-1], CLOSED_FORM_TOLERANCE, describe_derivative_jump(type(F).__name__, *jump))
     for x, h in _interior_points(F, probe.rng(22)):

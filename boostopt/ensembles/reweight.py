@@ -35,7 +35,7 @@ from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.standard_losses import Hinge
 from boostopt.objectives.soft_margin import SoftMarginObjective, value_in_words
 from boostopt.oracles.labelled_examples import check_multiplicities, select_counting
@@ -418,7 +418,7 @@ def _soft_margin_regularizer(program: Program, solution: Solution) -> Regularize
         )
     # d / sum d lies within the caps c / nu for nu = sum d / C; for nu <= min c, all caps are void.
     nu = min(max(float(solution.d.sum()) / F.C, min(1.0, float(examples.c.min()))), examples.total)
-    return Cap(CappedSimplex(examples.c, nu))
+    return CappedSimplexIndicator(CappedSimplex(examples.c, nu))
 
 
 def _best_soft_margin(goal: SoftMarginObjective, solution: Solution, U: Margins, tol: float) -> Certificate:
@@ -447,7 +447,7 @@ def _member_weights(
         return best.w, f"of the largest {goal.measure}, because the weights of {name} are 0"
     # Weights inside the ball of the 1-norm are not scaled: scaling would change them.
     G = solution.program.edge_function
-    inside = G.mixes and G.even and total <= 1.0
+    inside = G.is_largest_edge and G.is_symmetric and total <= 1.0
     return (w if inside else w / total), PROGRAM_WEIGHTS
 
 

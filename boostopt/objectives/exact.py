@@ -28,7 +28,7 @@ from boostopt._utils.array_types import Array, Float, Int
 from boostopt.errors import ProblemError, require_not_none
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.objectives.margin_histogram import MarginHistogram, WeightFunction
 from boostopt.objectives.soft_margin import EPS, SoftMarginObjective
 from boostopt.programs.formulation import Formulation
@@ -273,7 +273,7 @@ def weight_function(
     unit_weights = conjugate.d / multiplicities
     q = objective.integer_weights(unit_weights, counts)
     terms = require_not_none(F.pointwise(), "a regularizer that is a sum over the examples")
-    curvature = terms.freedom(conjugate.d) / multiplicities
+    curvature = terms.inverse_curvatures_inside_box(conjugate.d) / multiplicities
     largest_curvature = float(curvature.max())
 
     integer_weights = np.zeros(N_BINS + 2, np.int64)
@@ -360,8 +360,8 @@ def _effective_nu(objective: SoftMarginObjective | None, parameters: Any, exampl
 
     Caps of at least 1 do not bind. The soft margin is then the smallest margin of a single example, so nu is 1.
     """
-    caps = None if objective is None else objective.F0.indicator_caps
-    if objective is None or caps is None or not isinstance(objective.F0, Cap):
+    caps = None if objective is None else objective.F0.soft_margin_caps
+    if objective is None or caps is None or not isinstance(objective.F0, CappedSimplexIndicator):
         return None
     # The caps are rounded. So the candidates for nu are the numbers from which the caps may have been computed.
     for nu in (getattr(parameters, "nu", None), objective.F0.domain.nu):

@@ -69,7 +69,7 @@ class SoftMarginObjective:
     def from_pair(cls, F: Regularizer, G: EdgeFunction, examples: Examples) -> SoftMarginObjective | None:
         """Return the objective of a program; None if the largest edge bounds no value over a class."""
         largest = G.largest_edge
-        if largest is None or not (G.mixes or F.on_simplex):
+        if largest is None or not (G.is_largest_edge or F.on_simplex):
             return None
         F0 = F.unsmoothed
         return cls(F0, largest, examples, value_in_words(F, G, F0))
@@ -95,7 +95,7 @@ class SoftMarginObjective:
     @property
     def nu(self) -> float | None:
         """The count nu: the value is the mean of the nu smallest margins; None if F0 is not a cap."""
-        caps = self.F0.indicator_caps
+        caps = self.F0.soft_margin_caps
         if caps is None:
             return None
         alive = caps > 0
@@ -104,7 +104,7 @@ class SoftMarginObjective:
     @property
     def nonnegative_weights(self) -> bool:
         """Whether the edges count with their sign, so that the weights lie in the simplex."""
-        return not self.G.even
+        return not self.G.is_symmetric
 
     def soft_margin(self, m: Float[Array, " N"], total: float) -> float:
         """Return the value of weights with the margins m = Uw and the sum |w| = `total`, for instance the soft margin.
@@ -132,7 +132,7 @@ class SoftMarginObjective:
 
 def value_in_words(F: Regularizer, G: EdgeFunction, F0: Regularizer) -> str:
     """Return the name of the value of F0 and a largest edge, from their differences to F and G of a program."""
-    differences = [*([] if G.mixes else [OTHER_G]), *([] if F0 is F else [OTHER_F])]
+    differences = [*([] if G.is_largest_edge else [OTHER_G]), *([] if F0 is F else [OTHER_F])]
     return " ".join([PROGRAM_VALUE_LABEL, " and ".join(differences)]).strip()
 
 

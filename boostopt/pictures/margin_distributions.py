@@ -14,7 +14,7 @@ from boostopt.boosting.run.run import Run
 from boostopt.ensembles.reweighting_result import Reweighted
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.pictures.sources import (
     algorithm_name,
     effective_multiplicities,
@@ -97,7 +97,7 @@ class MarginDistribution:
     def quantile_and_mean(self, nu: float) -> tuple[float, float]:
         """Return rho and the soft margin."""
         domain = CappedSimplex(self.c, nu)
-        return domain.quantile(self.m), -Cap(domain).conjugate_at(-self.m).value
+        return domain.quantile(self.m), -CappedSimplexIndicator(domain).conjugate_at(-self.m).value
 
 
 def _margin_distribution(name: str, classifier: Any, nu: float | None, c: Any) -> MarginDistribution:

@@ -13,7 +13,7 @@ from boostopt.boosting.dynamics import triangle_coordinates
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.separable import Separable
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.pictures.style import BLACK, BLUE, ORANGE, AxesArgument, make_panels
 from boostopt.pictures.trajectories import draw_triangle
 
@@ -105,7 +105,7 @@ def _directions() -> list[Float[Array, " 3"]]:
 def _normalized_weights(F: Regularizer, z: Float[Array, " 3"]) -> Float[Array, " 3"]:
     """Return d at z, with sum 1; nan if all weights are 0."""
     # A bound of F* is not needed here, and would take ten times as long for a described regularizer.
-    d = F.maximizer(z) if isinstance(F, DescribedRegularizer) and not F.exact else F.conjugate_at(z).d
+    d = F.maximizer(z) if isinstance(F, CvxpyRegularizer) and not F.has_closed_form_conjugate else F.conjugate_at(z).d
     total = float(d.sum())
     return d / total if total > 0 else LINE_BREAK
 

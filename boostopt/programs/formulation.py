@@ -291,7 +291,7 @@ class Formulation(ABC, Generic[P]):
 def _is_user_defined(function: Regularizer | EdgeFunction) -> bool:
     """Return whether code of the user computes F or G."""
     return not type(function).__module__.startswith("boostopt.") or (
-        isinstance(function, EdgeFunction) and not function.exact
+        isinstance(function, EdgeFunction) and not function.has_closed_form_conjugate
     )
 
 

@@ -24,7 +24,7 @@ from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.functions.edge_functions.penalties import BallEdges, ElasticEdges, OneNormEdges
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.standard_losses import Exponential, Hinge, Logistic, QuadraticHinge
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.loss_penalty_texts import LOSS_TEXTS, PENALTY_TEXTS, LossText, PenaltyText, page_of, title_of
@@ -105,12 +105,14 @@ LOSSES: Mapping[str, MarginLoss] = {
     ),
     "soft_margin": MarginLoss(
         LOSS_TEXTS["soft_margin"],
-        lambda p, examples: Cap(CappedSimplex(examples.c, p.nu)),
+        lambda p, examples: CappedSimplexIndicator(CappedSimplex(examples.c, p.nu)),
         {"nu": parameter("the least number of examples that share the weight", COUNT)},
     ),
     "cvar": MarginLoss(
         LOSS_TEXTS["cvar"],
-        lambda p, examples: Cap(CappedSimplex(examples.c, min(p.alpha * examples.total, examples.total))),
+        lambda p, examples: CappedSimplexIndicator(
+            CappedSimplex(examples.c, min(p.alpha * examples.total, examples.total))
+        ),
         {"alpha": parameter("the share of the examples whose smallest margins are meant", FRACTION_DOMAIN)},
     ),
 }

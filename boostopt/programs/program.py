@@ -130,7 +130,11 @@ class Program(ImmutableArrays):
     @property
     def sides(self) -> tuple[Side, ...]:
         """The sides that a solver can get: the dual only if both conjugates have a closed form."""
-        return ("primal", "dual") if self.regularizer.exact and self.edge_function.exact else ("primal",)
+        return (
+            ("primal", "dual")
+            if self.regularizer.has_closed_form_conjugate and self.edge_function.has_closed_form_conjugate
+            else ("primal",)
+        )
 
     @limit_blas_threads()
     def certify(self, d: npt.ArrayLike | None = None, w: npt.ArrayLike | None = None) -> Certificate:

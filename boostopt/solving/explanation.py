@@ -191,9 +191,9 @@ def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
         facts.append(f"The upper end is proved by {D_SOURCE_DESCRIPTIONS[certificate.d_is]}.")
     facts.append(f"Each end includes {certificate.slack:.1e} for rounding.")
     facts += _describe_gap_mismatch(certificate)
-    facts += _describe_kinks("f", program.regularizer.kinks(d))
-    if not program.edge_function.exact:  # edges are a pass over U
-        facts += _describe_kinks("G", program.edge_function.kinks(program.margins.edges(d)))
+    facts += _describe_kinks("f", program.regularizer.describe_kinks(d))
+    if not program.edge_function.has_closed_form_conjugate:  # edges are a pass over U
+        facts += _describe_kinks("G", program.edge_function.describe_kinks(program.margins.edges(d)))
     if (psi > 0).any():
         facts.insert(
             1,

@@ -30,8 +30,8 @@ with app.setup:
         COUNT,
         POSITIVE,
         BinaryEntropy,
-        Cap,
         CappedSimplex,
+        CappedSimplexIndicator,
         Formulation,
         PowerDivergence,
         Regularizer,
@@ -53,7 +53,7 @@ with app.setup:
         return lambda c, nu, eta: PowerDivergence(CappedSimplex(c, nu), q, eta)
 
     REGULARIZERS: Mapping[str, Callable[[Any, float, float], Regularizer]] = {
-        CAP: lambda c, nu, eta: Cap(CappedSimplex(c, nu)),
+        CAP: lambda c, nu, eta: CappedSimplexIndicator(CappedSimplex(c, nu)),
         "Relative entropy (ERLPBoost)": lambda c, nu, eta: RelativeEntropy.capped(c, nu, eta, c / c.sum()),
         "Binary entropy (Binary ERLPBoost)": lambda c, nu, eta: BinaryEntropy.capped(c, nu, eta, c / c.sum()),
         "Squares, Pearson's chi-square": divergence(2.0),

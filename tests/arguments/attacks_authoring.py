@@ -15,10 +15,10 @@ from boostopt.authoring import (
     BallEdges,
     BinaryEntropy,
     BoundedEdges,
-    Cap,
     CappedSimplex,
-    DescribedEdges,
-    DescribedRegularizer,
+    CappedSimplexIndicator,
+    CvxpyEdges,
+    CvxpyRegularizer,
     Domain,
     ElasticEdges,
     Exponential,
@@ -74,7 +74,7 @@ def bound_and_valued(**given: Any) -> float:
 def prototyped() -> dict[str, Any]:
     return {
         "name": "squares",
-        "regularizer": lambda p, examples: Cap(CappedSimplex(examples.c, 1.0)),
+        "regularizer": lambda p, examples: CappedSimplexIndicator(CappedSimplex(examples.c, 1.0)),
         "edge_function": lambda p: MaximumEdge(),
         "a": parameter("a number", POSITIVE),
     }
@@ -82,7 +82,7 @@ def prototyped() -> dict[str, Any]:
 
 def described(**given: Any) -> float:
     arguments: dict[str, Any] = {"domain": DOMAIN, "f": squares, "inside": INSIDE, **given}
-    return DescribedRegularizer(**arguments).value(INSIDE)
+    return CvxpyRegularizer(**arguments).value(INSIDE)
 
 
 def with_expression(made: Any) -> float:
@@ -96,7 +96,7 @@ def with_constraints(made: Any) -> float:
 
 
 def edges(**given: Any) -> float:
-    return DescribedEdges(**given).value(np.zeros(2))
+    return CvxpyEdges(**given).value(np.zeros(2))
 
 
 C = np.array([1.0, 2.0, 1.0])
@@ -160,7 +160,10 @@ def normed(kind: Any, *exponents: str) -> Attack:
         kind,
         lambda: {"base": simplex(C), "c": C, "p": 2.0, "r": 0.9},
         {"base": NOTHING, "c": WHOLE_ARRAY, "p": POSITIVE_NUMBER | set(exponents), "r": POSITIVE_NUMBER},
-        {"base": {"caps": lambda: Cap(DOMAIN), "squares": lambda: Squares(C, 2.0)}, "c": with_array("c")},
+        {
+            "base": {"caps": lambda: CappedSimplexIndicator(DOMAIN), "squares": lambda: Squares(C, 2.0)},
+            "c": with_array("c"),
+        },
     )
 
 
@@ -185,7 +188,7 @@ def printed(make: Any) -> Attack:
 
 def started(**given: Any) -> Any:
     """A solve from a start."""
-    page = prototype("cap", lambda p, examples: Cap(CappedSimplex(examples.c, 1.0)))
+    page = prototype("cap", lambda p, examples: CappedSimplexIndicator(CappedSimplex(examples.c, 1.0)))
     return page.bind(U).solve("highs", start=WarmStart(**given))
 
 
@@ -223,18 +226,26 @@ AUTHORING = (
     Attack(
         "Tilted",
         Tilted,
-        lambda: {"base": Cap(DOMAIN), "tilt": C},
+        lambda: {"base": CappedSimplexIndicator(DOMAIN), "tilt": C},
         {"base": NOTHING, "tilt": WHOLE_ARRAY},
-        {"base": {"the class": lambda: Cap, "a domain": lambda: DOMAIN}, "tilt": {"longer": lambda: np.ones(4)}},
+        {
+            "base": {"the class": lambda: CappedSimplexIndicator, "a domain": lambda: DOMAIN},
+            "tilt": {"longer": lambda: np.ones(4)},
+        },
     ),
     normed(NormBall),
     normed(NormPenalty, "inf", "10**400"),
     Attack(
         "SeparableSum",
         SeparableSum,
-        lambda: {"pieces": (Cap(DOMAIN), Squares(C, 2.0))},
+        lambda: {"pieces": (CappedSimplexIndicator(DOMAIN), Squares(C, 2.0))},
         {"pieces": NOTHING},
-        {"pieces": {"one": lambda: Cap(DOMAIN), "another N": lambda: (Cap(DOMAIN), Squares(np.ones(2), 2.0))}},
+        {
+            "pieces": {
+                "one": lambda: CappedSimplexIndicator(DOMAIN),
+                "another N": lambda: (CappedSimplexIndicator(DOMAIN), Squares(np.ones(2), 2.0)),
+            }
+        },
     ),
     Attack(
         "formula",
@@ -279,7 +290,7 @@ AUTHORING = (
         },
     ),
     Attack("CappedSimplex", CappedSimplex, lambda: {"c": np.ones(3), "nu": 2.0}, {"c": NUMBERS, "nu": NUMBER}),
-    Attack("Cap", Cap, lambda: {"domain": DOMAIN}, {"domain": NOTHING}),
+    Attack("Cap", CappedSimplexIndicator, lambda: {"domain": DOMAIN}, {"domain": NOTHING}),
     Attack(
         "PowerDivergence",
         PowerDivergence,
@@ -312,8 +323,8 @@ AUTHORING = (
         {"name": TEXT, "regularizer": NOTHING, "edge_function": NOTHING, "a": NOTHING},
         {
             "regularizer": {
-                "the class": lambda: Cap,
-                "a piece": lambda: Cap(DOMAIN),
+                "the class": lambda: CappedSimplexIndicator,
+                "a piece": lambda: CappedSimplexIndicator(DOMAIN),
                 "what makes none": lambda: lambda p, examples: 3,
             },
             "edge_function": {"what makes none": lambda: lambda p: None, "a piece": MaximumEdge},

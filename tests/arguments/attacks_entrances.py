@@ -22,7 +22,7 @@ from wrong_values import (
 )
 
 import boostopt
-from boostopt.authoring import Cap, CappedSimplex, MaximumEdge
+from boostopt.authoring import CappedSimplex, CappedSimplexIndicator, MaximumEdge
 from boostopt.boosting import Schedule, Stabilization
 from boostopt.oracles import DecisionStumps, GivenMargins
 
@@ -210,9 +210,9 @@ ENTRANCES = (
     Attack(
         "check_regularizer",
         boostopt.check_regularizer,
-        lambda: {"F": Cap(CappedSimplex(np.ones(2), 1.0))},
+        lambda: {"F": CappedSimplexIndicator(CappedSimplex(np.ones(2), 1.0))},
         {"F": NOTHING, "random_state": WHOLE},
-        {"F": {"the class": lambda: Cap}},
+        {"F": {"the class": lambda: CappedSimplexIndicator}},
     ),
     Attack(
         "check_oracle",

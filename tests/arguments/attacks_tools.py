@@ -33,7 +33,7 @@ from wrong_values import (
 
 import boostopt
 from boostopt import exporting, instances, pictures, reporting, verification
-from boostopt.authoring import Cap, CappedSimplex
+from boostopt.authoring import CappedSimplex, CappedSimplexIndicator
 from boostopt.boosting import Schedule, Stabilization, boosters, dynamics
 from boostopt.ensembles import members_of
 from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier
@@ -505,7 +505,7 @@ PICTURES = (
     Attack(
         "weights_on_triangle",
         pictures.weights_on_triangle,
-        lambda: {"regularizer": Cap(CappedSimplex(np.ones(3), 2.0))},
+        lambda: {"regularizer": CappedSimplexIndicator(CappedSimplex(np.ones(3), 2.0))},
         {"regularizer": NOTHING, "reach": NUMBER, **AXES},
     ),
     Attack(

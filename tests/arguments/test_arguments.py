@@ -14,7 +14,14 @@ import typechecker
 import boostopt
 from boostopt import DataError, OptionError, ProblemError, benchmark, boost, compare, load_dataset, path
 from boostopt._utils import validation as arguments
-from boostopt.authoring import Cap, CappedSimplex, DescribedRegularizer, Formulation, MaximumEdge, Regularizer
+from boostopt.authoring import (
+    CappedSimplex,
+    CappedSimplexIndicator,
+    CvxpyRegularizer,
+    Formulation,
+    MaximumEdge,
+    Regularizer,
+)
 from boostopt.boosting import Stabilization
 from boostopt.oracles import DecisionStumps
 
@@ -114,7 +121,7 @@ class Lettered(Formulation[Any]):
     stopping_rules = "direct"  # pyright: ignore[reportAssignmentType]
 
     def regularizer(self, p: Any, examples: Any) -> Regularizer:
-        return Cap(CappedSimplex(examples.c, p.nu))
+        return CappedSimplexIndicator(CappedSimplex(examples.c, p.nu))
 
     def edge_function(self, p: Any) -> MaximumEdge:
         return MaximumEdge()
@@ -170,11 +177,11 @@ def test_a_program_is_no_start() -> None:
 @pytest.mark.usefixtures("as_users")
 def test_a_list_is_an_inner_point() -> None:
     domain, inside = CappedSimplex([1, 1], 1), [0.5, 0.5]  # pyright: ignore[reportArgumentType]
-    F = DescribedRegularizer(domain, cp.sum_squares, inside)  # pyright: ignore[reportArgumentType]
+    F = CvxpyRegularizer(domain, cp.sum_squares, inside)  # pyright: ignore[reportArgumentType]
     assert F.value(np.array(inside)) == pytest.approx(0.5)
     with pytest.raises(ProblemError, match=r"\bc\b.*\(N,\).*\(\) of int64"):
         CappedSimplex(100, 20)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ProblemError, match=r"\bconstraints\b.*\bd\b.*\[\]"):
-        DescribedRegularizer(domain, cp.sum_squares, np.array(inside), [])  # pyright: ignore[reportArgumentType]
+        CvxpyRegularizer(domain, cp.sum_squares, np.array(inside), [])  # pyright: ignore[reportArgumentType]
     with pytest.raises(ProblemError, match=r"\bf\b.*\bCVXPY\b.*\bcp\.sum\b.*\bNumPy\b"):
-        DescribedRegularizer(domain, lambda d: np.log(d).sum(), np.array(inside))
+        CvxpyRegularizer(domain, lambda d: np.log(d).sum(), np.array(inside))

@@ -33,8 +33,8 @@ from boostopt._utils.files import write_plain_npz
 from boostopt.authoring import (
     AbsoluteEdge,
     BoundedEdges,
-    Cap,
     CappedSimplex,
+    CappedSimplexIndicator,
     EdgeFunction,
     FixedEdges,
     Hinge,
@@ -110,7 +110,7 @@ def test_all_polyhedral_pieces_with_all_linear_ones(edges: str, simplex: bool) -
         half = rng.uniform(-1, 1, (N, t)) if k % 2 else rng.choice([-1.0, 0.0, 1.0], (N, t))
         c = np.tile(rng.uniform(0.5, 2.0, N), 2)
         # With each row its negation: the weights c have edges 0, so that all these programs are feasible.
-        base = Cap(CappedSimplex(c, float(0.4 * c.sum()))) if simplex else Hinge(c, 0.2)
+        base = CappedSimplexIndicator(CappedSimplex(c, float(0.4 * c.sum()))) if simplex else Hinge(c, 0.2)
         F = Tilted(base, rng.normal(size=2 * N)) if k % 4 > 1 else base
         program = composed(np.vstack([half, -half]), F, PIECES[edges])
         solution = program.solve("highs", tol=1e-9)
@@ -168,7 +168,9 @@ BOUND: dict[str, Any] = {
     "lpboost": lambda U, share: get_formulation("lpboost").bind(U, nu=share * 150),
     "two-sided": lambda U, share: get_formulation("lpboost").bind(U, nu=share * 150, two_sided=True),
     "hinge": lambda U, share: get_formulation("l1_adaboost").bind(U, C=share),
-    "linear edges": lambda U, share: composed(U, Cap(CappedSimplex(np.ones(150), share * 150)), LinearEdges(share)),
+    "linear edges": lambda U, share: composed(
+        U, CappedSimplexIndicator(CappedSimplex(np.ones(150), share * 150)), LinearEdges(share)
+    ),
 }
 
 
@@ -220,7 +222,7 @@ def test_other_parameters_are_changed_in_place(name: str) -> None:
 def test_other_costs_and_bounds_and_columns_at_once() -> None:
     rng, solution = np.random.default_rng(3), None
     for t, gamma in ((4, 0.3), (5, 0.2), (5, 0.4), (9, 0.5)):
-        F = Tilted(Cap(CappedSimplex(rng.uniform(0.5, 1.5, 150), 15.0)), rng.normal(size=150))
+        F = Tilted(CappedSimplexIndicator(CappedSimplex(rng.uniform(0.5, 1.5, 150), 15.0)), rng.normal(size=150))
         program = composed(appended(t, "margins"), F, BoundedEdges(gamma))
         solution = solve(program, "highs", tol=1e-9, start=solution)
         assert_solved(solution, "cold" if t == 4 else "hot")
@@ -470,7 +472,7 @@ def attempted(lp: LinearProgram, rung: AttemptSettings, seconds: float | None = 
 @pytest.mark.parametrize("t", (3, 60), ids=("d-space", "w-space"))
 def test_infeasible_programs_are_proved_to_be(t: int, backend: str) -> None:
     U = np.abs(np.random.default_rng(6).uniform(0.1, 1, (10, t)))
-    program = composed(U, Cap(CappedSimplex(np.ones(10), 4.0)), BoundedEdges(-0.5))
+    program = composed(U, CappedSimplexIndicator(CappedSimplex(np.ones(10), 4.0)), BoundedEdges(-0.5))
     solution = solve(program, backend)
     assert solution.outcome is Outcome.INFEASIBLE
     assert solution.certificate.excess >= 0.5
@@ -481,7 +483,10 @@ def test_infeasible_programs_are_proved_to_be(t: int, backend: str) -> None:
 @pytest.mark.parametrize("G", (FixedEdges(-0.2), TiedEdges()))
 def test_edges_that_cannot_be_equal_are_proved_not_to_be(G: EdgeFunction) -> None:
     U = np.column_stack([np.linspace(0.5, 1, 10), np.linspace(0.0, 0.4, 10)])
-    for F in (Cap(CappedSimplex(np.ones(10), 4.0)), Tilted(Cap(CappedSimplex(np.ones(10), 1.0)), np.arange(10.0))):
+    for F in (
+        CappedSimplexIndicator(CappedSimplex(np.ones(10), 4.0)),
+        Tilted(CappedSimplexIndicator(CappedSimplex(np.ones(10), 1.0)), np.arange(10.0)),
+    ):
         solution = solve(composed(U, F, G), "highs")
         assert solution.outcome is Outcome.INFEASIBLE
         assert len(solution.attempts) == 1
@@ -491,7 +496,7 @@ def test_edges_that_cannot_be_equal_are_proved_not_to_be(G: EdgeFunction) -> Non
 
 
 def test_a_program_becomes_infeasible_hot_and_feasible_again() -> None:
-    F, U = Cap(CappedSimplex(np.ones(150), 30.0)), Margins(appended(12, "arrays"))
+    F, U = CappedSimplexIndicator(CappedSimplex(np.ones(150), 30.0)), Margins(appended(12, "arrays"))
     value = solve(composed(U, F, MaximumEdge()), "highs").certificate.upper
     solution = None
     for gamma in (value + 0.01, value - 0.01, value + 0.02, value - 0.02):
@@ -528,7 +533,7 @@ def test_without_time_nothing_is_started() -> None:
 
 
 def test_numbers_that_highs_refuses_are_an_error_and_no_exception() -> None:
-    program = composed(REFERENCE_U, Cap(CappedSimplex(np.ones(6), 2.0)), Steep())
+    program = composed(REFERENCE_U, CappedSimplexIndicator(CappedSimplex(np.ones(6), 2.0)), Steep())
     for backend in ("highs", *VARIANTS):
         solution = solve(program, backend)
         assert solution.outcome is Outcome.FAILED
@@ -540,7 +545,7 @@ class Steep(MaximumEdge):
     """An edge function whose rows hold larger numbers than HiGHS takes."""
 
     def epigraph(self, t: int) -> Epigraph:
-        return Epigraph.of_rows(t, np.zeros(t), 1e20 * np.eye(t), largest=True)
+        return Epigraph.from_rows(t, np.zeros(t), 1e20 * np.eye(t), largest=True)
 
 
 def test_boxes_that_highs_takes_for_endless_are_no_answer_and_no_lie() -> None:
@@ -553,7 +558,7 @@ def test_boxes_that_highs_takes_for_endless_are_no_answer_and_no_lie() -> None:
 @pytest.mark.parametrize("backend", ("highs", *VARIANTS))
 def test_nothing_is_printed(backend: str, capfd: pytest.CaptureFixture[str]) -> None:
     solve(reference_lpboost(), backend)
-    solve(composed(REFERENCE_U, Cap(CappedSimplex(np.ones(6), 2.0)), BoundedEdges(-2.0)), backend)
+    solve(composed(REFERENCE_U, CappedSimplexIndicator(CappedSimplex(np.ones(6), 2.0)), BoundedEdges(-2.0)), backend)
     solve(get_formulation("l1_adaboost").bind(REFERENCE_U, C=1e99), backend)
     solve(get_formulation("lpboost").bind(noisy_stumps(2000, 40), nu=600), backend, time_limit=0.05)
     assert capfd.readouterr() == ("", "")
@@ -566,10 +571,15 @@ def test_nothing_is_printed(backend: str, capfd: pytest.CaptureFixture[str]) -> 
         (lambda: get_formulation("qp_reg_adaboost").bind(REFERENCE_U, C=1), "quadratic objective"),
         (lambda: get_formulation("norm_penalty").bind(REFERENCE_U, r=2.0, p=np.inf), "not known"),
         (
-            lambda: composed(REFERENCE_U, Kinked(Cap(CappedSimplex(np.ones(6), 2.0)).domain), MaximumEdge()),
+            lambda: composed(
+                REFERENCE_U, Kinked(CappedSimplexIndicator(CappedSimplex(np.ones(6), 2.0)).domain), MaximumEdge()
+            ),
             "piecewise linear",
         ),
-        (lambda: composed(REFERENCE_U, Cap(CappedSimplex(np.ones(6), 2.0)), Unknown()), "edge function"),
+        (
+            lambda: composed(REFERENCE_U, CappedSimplexIndicator(CappedSimplex(np.ones(6), 2.0)), Unknown()),
+            "edge function",
+        ),
     ),
     ids=("entropy", "quadratic", "norm", "kinks", "edges"),
 )
@@ -579,7 +589,7 @@ def test_what_is_not_taken_is_said(program: Any, reason: str) -> None:
     assert reason in able.reason
 
 
-class Kinked(Cap):
+class Kinked(CappedSimplexIndicator):
     """A piecewise linear function of each weight."""
 
     def derivatives(self, d: np.ndarray) -> np.ndarray:

@@ -15,8 +15,8 @@ from boostopt import OptionError, Run, boost, load_dataset
 from boostopt.authoring import (
     COUNT,
     POSITIVE,
-    Cap,
     CappedSimplex,
+    CappedSimplexIndicator,
     PowerDivergence,
     RelativeEntropy,
     formula,
@@ -130,7 +130,7 @@ def test_lpboost_takes_the_entropy_of_its_accuracy_and_so_its_bound_of_rounds(se
 def test_a_page_that_names_no_smooth_twin_has_no_entropy_to_take() -> None:
     page = prototype(
         "plain",
-        lambda p, examples: Cap(CappedSimplex(examples.c, p.nu)),
+        lambda p, examples: CappedSimplexIndicator(CappedSimplex(examples.c, p.nu)),
         nu=parameter("the least number of examples", COUNT),
     )
     with pytest.raises(OptionError, match=r"update='newton'.*\bplain\b.*convex.*update=.total"):

@@ -20,8 +20,8 @@ from boostopt.authoring import (
     PER_EXAMPLE,
     AbsoluteEdge,
     BoundedEdges,
-    Cap,
     CappedSimplex,
+    CappedSimplexIndicator,
     MaximumEdge,
     parameter,
     prototype,
@@ -269,7 +269,7 @@ def test_a_program_below_minus_one_is_boosted_like_any_other(page: str) -> None:
     G: Any = {"largest edge": MaximumEdge, "without a sign": AbsoluteEdge, "bounded edges": partial(BoundedEdges, 0.9)}
     costs = prototype(
         "costs",
-        lambda p, x: Tilted(Cap(CappedSimplex(x.c, p.nu)), p.z),
+        lambda p, x: Tilted(CappedSimplexIndicator(CappedSimplex(x.c, p.nu)), p.z),
         lambda p: G[page](),
         nu=parameter("the count", COUNT),
         z=parameter("the costs", PER_EXAMPLE),

@@ -19,9 +19,9 @@ import pytest
 from boostopt import ProblemError, boost, verify
 from boostopt.authoring import (
     BoundedEdges,
-    Cap,
     CappedSimplex,
-    DescribedRegularizer,
+    CappedSimplexIndicator,
+    CvxpyRegularizer,
     Examples,
     Formulation,
     LogExponentialLoss,
@@ -73,7 +73,7 @@ class Own(Separable):
 
     @property
     def value_bound(self) -> float:
-        return Cap(CAPS).support(self.z + 0.5 * self.mu * self.upper / C)
+        return CappedSimplexIndicator(CAPS).support(self.z + 0.5 * self.mu * self.upper / C)
 
     @property
     def magnitude(self) -> float:
@@ -98,7 +98,7 @@ class Own(Separable):
         return self.conjugate_at(np.zeros(N)).d if d is None else CAPS.repair(d, D0)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        return expression(d, self.z, self.mu), Cap(CAPS).cvxpy_value(d)[1]
+        return expression(d, self.z, self.mu), CappedSimplexIndicator(CAPS).cvxpy_value(d)[1]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         raise ProblemError("only the primal is known")
@@ -109,7 +109,7 @@ class Smoothed(Own):
 
     @property
     def unsmoothed(self) -> Regularizer:
-        return Cap(CAPS)
+        return CappedSimplexIndicator(CAPS)
 
 
 def expression(d: Any, z: np.ndarray = NONE, mu: float = 0.0) -> Any:
@@ -125,7 +125,7 @@ def norm(d: Any) -> Any:
 
 
 def described(f: Callable[[Any], Any], constraints: Any = None, domain: CappedSimplex = CAPS) -> Regularizer:
-    return DescribedRegularizer(domain, f, D0, **({} if constraints is None else {"constraints": constraints}))
+    return CvxpyRegularizer(domain, f, D0, **({} if constraints is None else {"constraints": constraints}))
 
 
 def smoothing(domain: CappedSimplex = CAPS) -> Any:
@@ -148,9 +148,9 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         lambda d: 0.0,
         [NU],
         {
-            "built-in": lambda: Cap(CAPS),
-            "sum": lambda: Cap(CAPS) + Cap(CAPS),
-            "tilted": lambda: Tilted(Cap(CAPS), NONE),
+            "built-in": lambda: CappedSimplexIndicator(CAPS),
+            "sum": lambda: CappedSimplexIndicator(CAPS) + CappedSimplexIndicator(CAPS),
+            "tilted": lambda: Tilted(CappedSimplexIndicator(CAPS), NONE),
             "described": lambda: described(lambda d: cp.Constant(0.0)),
             "described with d": lambda: described(lambda d: 0.0 * cp.sum(d)),
             "formula": lambda: by_formula("0*d"),
@@ -162,8 +162,8 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         lambda d: Z @ d,
         [NU],
         {
-            "tilted": lambda: Tilted(Cap(CAPS), Z),
-            "sum": lambda: by_formula("z*d") + Cap(CAPS),
+            "tilted": lambda: Tilted(CappedSimplexIndicator(CAPS), Z),
+            "sum": lambda: by_formula("z*d") + CappedSimplexIndicator(CAPS),
             "described": lambda: described(lambda d: Z @ d),
             "formula": lambda: by_formula("z*d"),
             "own": lambda: Own(Z, 0.0),
@@ -174,9 +174,9 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         lambda d: expression(d, mu=MU),
         [NU],
         {
-            "sum": lambda: Cap(CAPS) + Squares(C, MU),
-            "sum of formulas": lambda: by_formula(SQUARES) + Cap(CAPS),
-            "tilted": lambda: Tilted(Cap(CAPS) + Squares(C, MU), NONE),
+            "sum": lambda: CappedSimplexIndicator(CAPS) + Squares(C, MU),
+            "sum of formulas": lambda: by_formula(SQUARES) + CappedSimplexIndicator(CAPS),
+            "tilted": lambda: Tilted(CappedSimplexIndicator(CAPS) + Squares(C, MU), NONE),
             "described": lambda: described(lambda d: expression(d, mu=MU)),
             "formula": lambda: by_formula(SQUARES),
             "own": lambda: Own(NONE, MU),
@@ -187,7 +187,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         lambda d: expression(d, Z, MU),
         [NU],
         {
-            "tilted": lambda: Tilted(Cap(CAPS) + Squares(C, MU), Z),
+            "tilted": lambda: Tilted(CappedSimplexIndicator(CAPS) + Squares(C, MU), Z),
             "sum": lambda: by_formula("z*d") + Squares(C, MU),
             "described": lambda: described(lambda d: expression(d, Z, MU)),
             "formula": lambda: by_formula(f"z*d + {SQUARES}"),
@@ -202,7 +202,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
             "built-in": lambda: LogExponentialLoss.capped(C, 1.0, ETA, D0),
             "described": lambda: described(entropy, domain=SIMPLEX),
             "formula": lambda: by_formula(ENTROPY, SIMPLEX),
-            "sum": lambda: by_formula(ENTROPY, SIMPLEX) + Cap(SIMPLEX),
+            "sum": lambda: by_formula(ENTROPY, SIMPLEX) + CappedSimplexIndicator(SIMPLEX),
         },
     ),
     "an entropy that smooths": (
@@ -211,7 +211,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         [NU],
         {
             "built-in": lambda: RelativeEntropy.capped(C, NU, ETA, D0),
-            "sum": lambda: RelativeEntropy.capped(C, NU, ETA, D0) + Cap(CAPS),
+            "sum": lambda: RelativeEntropy.capped(C, NU, ETA, D0) + CappedSimplexIndicator(CAPS),
             "tilted": lambda: Tilted(RelativeEntropy.capped(C, NU, ETA, D0), NONE),
             "formula": smoothing,
             "own": lambda: Smoothed(NONE, MU),
@@ -338,7 +338,9 @@ def test_the_words_and_the_numbers_are_those_of_f(what: str, way: str, tmp_path:
 def test_a_tilted_cap_is_not_called_a_soft_margin() -> None:
     """By hand: w = (1/2, 1/2) has the margins 0, 0, 1, 1, no w has a larger mean of the two smallest."""
     margins, theta = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]), np.array([0.3, 0.3, 0.0, 0.0])
-    page = prototype("tilted", lambda p, examples: Tilted(Cap(CappedSimplex(examples.c, 2.0)), -theta))
+    page = prototype(
+        "tilted", lambda p, examples: Tilted(CappedSimplexIndicator(CappedSimplex(examples.c, 2.0)), -theta)
+    )
     certificate = boost(page, GivenMargins(margins)).class_certificate
     assert certificate.lower <= -0.3 <= certificate.upper and certificate.gap <= 1e-6
     assert certificate.quantity == VALUE

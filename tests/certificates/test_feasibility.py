@@ -24,12 +24,12 @@ from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.edge_functions.tied import TiedEdges
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, simplex
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.regularizers.standard_losses import Hinge
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 
 pytestmark = pytest.mark.every(2)
 
@@ -37,7 +37,7 @@ seeds = st.integers(0, 2**32 - 1)
 Make = Callable[[int], Separable]
 
 REGULARIZERS: dict[str, Make] = {
-    "cap": lambda N: Cap(CappedSimplex(np.ones(N), 0.3 * N)),
+    "cap": lambda N: CappedSimplexIndicator(CappedSimplex(np.ones(N), 0.3 * N)),
     "entropy": lambda N: RelativeEntropy.capped(np.ones(N), 0.3 * N, 5.0, np.full(N, 1 / N)),
     "binary": lambda N: BinaryEntropy(np.full(N, 1 / (0.3 * N)), 5.0, np.full(N, 1 / N)),
 }
@@ -285,7 +285,10 @@ def test_equal_edges_of_equal_columns_are_met_by_everything() -> None:
     u = np.random.default_rng(3).uniform(-1, 1, 5)
     d = np.array([0.3, 0.1, 0.2, 0.3, 0.1])
     found, cost = restore_feasibility(
-        boostopt.Margins(np.column_stack([u, u])), Cap(CappedSimplex(np.ones(5), 2.0)), TiedEdges(), d
+        boostopt.Margins(np.column_stack([u, u])),
+        CappedSimplexIndicator(CappedSimplex(np.ones(5), 2.0)),
+        TiedEdges(),
+        d,
     )
     assert cost == 0.0
     np.testing.assert_allclose(found, d, rtol=1e-12)
@@ -305,7 +308,7 @@ def test_a_bound_at_the_end_of_what_an_edge_can_be_forces_a_face(G: EdgeFunction
 
 def test_where_the_domain_is_one_point_an_equation_holds_as_well_as_can_be_told() -> None:
     U = np.random.default_rng(4).uniform(-1, 1, (9, 1))
-    F = Cap(CappedSimplex(np.ones(9), 9.0))
+    F = CappedSimplexIndicator(CappedSimplex(np.ones(9), 9.0))
     d, rho = np.full(9, 1 / 9), float(U.mean())
     assert restore_feasibility(boostopt.Margins(U), F, FixedEdges(rho), d)[1] == 0.0
     assert restore_feasibility(boostopt.Margins(U), F, FixedEdges(rho + 1e-12), d)[1] == np.inf
@@ -333,7 +336,7 @@ def test_where_moves_are_not_known_nothing_is_claimed() -> None:
     rng = np.random.default_rng(5)
     U, uniform = boostopt.Margins(rng.uniform(-1, 1, (6, 1))), np.full(6, 1 / 6)
     ball = NormBall(simplex(np.ones(6)), np.ones(6), 2.0, 0.6)
-    described = DescribedRegularizer(CappedSimplex(np.ones(6), 2.0), lambda d: cp.sum_squares(d), uniform)
+    described = CvxpyRegularizer(CappedSimplex(np.ones(6), 2.0), lambda d: cp.sum_squares(d), uniform)
     edge = float(U.edges(uniform)[0])
     for F in (ball, described):
         for rho in (edge + 1e-9, edge):

@@ -19,7 +19,7 @@ from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.recovery import ACTIVE_TOLERANCES, recover_over_tolerances
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.bounded import BoundedEdges, FixedEdges
-from boostopt.functions.edge_functions.cvxpy_edges import DescribedEdges
+from boostopt.functions.edge_functions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.linear import LinearEdges
 from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.functions.edge_functions.squared import SquaredEdges, SquaredPositiveEdges
@@ -27,7 +27,7 @@ from boostopt.functions.edge_functions.tied import TiedEdges
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, NormPenalty, simplex
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.standard_losses import Hinge
@@ -80,7 +80,9 @@ def known_linear(seed: int, G: EdgeFunction) -> Known:
     cap = 1.0 / float(free.sum() + capped.sum())
     d = np.where(capped, cap, 0.0)
     d[inside] = free * cap
-    return Known(program(columns + EDGES - columns.T @ d, Cap(CappedSimplex(np.ones(N), 1.0 / cap)), G), d, w)
+    return Known(
+        program(columns + EDGES - columns.T @ d, CappedSimplexIndicator(CappedSimplex(np.ones(N), 1.0 / cap)), G), d, w
+    )
 
 
 C, D0 = np.ones(N), np.random.default_rng(9).dirichlet(np.full(N, 5.0))
@@ -91,7 +93,7 @@ ON_SIMPLEX: dict[str, Regularizer] = {
     "entropy": ENTROPY,
     "binary": BINARY,
     "tilted": Tilted(ENTROPY, np.linspace(-0.2, 0.2, N)),
-    "squares": Cap(CappedSimplex(C, 8.0)) + Squares(C, 8.0),
+    "squares": CappedSimplexIndicator(CappedSimplex(C, 8.0)) + Squares(C, 8.0),
     "ball": NormBall(simplex(C), C, 2.0, 1.5 * SMALLEST),
     "ball with entropy": NormBall(RelativeEntropy.capped(C, 1.0, 20.0, D0), C, 2.0, 1.3 * SMALLEST),
     "penalty": NormPenalty(simplex(C), C, 2.0, 0.5),
@@ -206,7 +208,7 @@ def test_equal_columns_have_no_unique_weights() -> None:
 def test_too_few_weights_inside_leave_w_open() -> None:
     """Every weight at its cap: the equations say nothing but sum w = 1."""
     rng = np.random.default_rng(3)
-    F = Cap(CappedSimplex(np.ones(6), 6.0))
+    F = CappedSimplexIndicator(CappedSimplex(np.ones(6), 6.0))
     found = program(rng.uniform(-1, 1, (6, 2)), F, MaximumEdge()).recover(np.full(6, 1 / 6))
     assert not found.unique
     assert found.certificate.gap < 1e-12
@@ -229,16 +231,16 @@ def test_weights_that_cannot_move_say_nothing() -> None:
 
 PAIRS: dict[str, tuple[Regularizer, Callable[[np.ndarray, float], tuple[np.ndarray, EdgeFunction]]]] = {
     **{f"{name}, largest edge": (F, lambda U, least: (U, MaximumEdge())) for name, F in ON_SIMPLEX.items()},
-    "cap, two-sided": (Cap(CappedSimplex(C, 8.0)), lambda U, least: (U, AbsoluteEdge())),
-    "cap, bounded": (Cap(CappedSimplex(C, 8.0)), lambda U, least: (U, BoundedEdges(least + 0.05))),
-    "cap, tied": (Cap(CappedSimplex(C, 8.0)), lambda U, least: (U[:, :2], TiedEdges())),
+    "cap, two-sided": (CappedSimplexIndicator(CappedSimplex(C, 8.0)), lambda U, least: (U, AbsoluteEdge())),
+    "cap, bounded": (CappedSimplexIndicator(CappedSimplex(C, 8.0)), lambda U, least: (U, BoundedEdges(least + 0.05))),
+    "cap, tied": (CappedSimplexIndicator(CappedSimplex(C, 8.0)), lambda U, least: (U[:, :2], TiedEdges())),
     "entropy, two-sided": (ENTROPY, lambda U, least: (U, AbsoluteEdge())),
     "entropy, bounded": (ENTROPY, lambda U, least: (U, BoundedEdges(least + 0.02))),
     "entropy, fixed": (ENTROPY, lambda U, least: (U[:, :2], FixedEdges(0.02))),
     "entropy, tied": (ENTROPY, lambda U, least: (U[:, :2], TiedEdges())),
     "entropy, squares": (ENTROPY, lambda U, least: (U, SquaredEdges())),
     "entropy, linear": (ENTROPY, lambda U, least: (U, LinearEdges(0.3))),
-    "entropy, described": (ENTROPY, lambda U, least: (U, DescribedEdges(lambda e: cp.log_sum_exp(20 * e) / 20))),
+    "entropy, described": (ENTROPY, lambda U, least: (U, CvxpyEdges(lambda e: cp.log_sum_exp(20 * e) / 20))),
     "binary, bounded": (BINARY, lambda U, least: (U, BoundedEdges(least + 0.02))),
     "binary, fixed": (BINARY, lambda U, least: (U[:, :2], FixedEdges(0.02))),
     "penalty of order inf": (NormPenalty(simplex(C), C, math.inf, 3.0), lambda U, least: (U, MaximumEdge())),
@@ -256,7 +258,11 @@ def test_d_alone_certifies_every_pair(name: str) -> None:
     F, make = PAIRS[name]
     rng = np.random.default_rng(11)
     drawn = rng.uniform(-1, 1, (N, T))
-    least = program(drawn, Cap(CappedSimplex(C, 8.0)), MaximumEdge()).solve("cvxpy:highs").certificate.upper
+    least = (
+        program(drawn, CappedSimplexIndicator(CappedSimplex(C, 8.0)), MaximumEdge())
+        .solve("cvxpy:highs")
+        .certificate.upper
+    )
     columns, G = make(drawn, least)
     pair = program(columns, F, G)
     solution = pair.solve("cvxpy:clarabel", tol=1e-7)
@@ -310,7 +316,7 @@ def test_the_multiplier_of_a_ball_is_one_of_the_unknowns(r: float, method: str) 
 
 def test_any_junk_is_recovered_from() -> None:
     rng = np.random.default_rng(0)
-    F = Cap(CappedSimplex(np.ones(6), REFERENCE_NU))
+    F = CappedSimplexIndicator(CappedSimplex(np.ones(6), REFERENCE_NU))
     for pair in (reference_erlpboost(), program(REFERENCE_U, F, AbsoluteEdge())):
         best = pair.solve("cvxpy:clarabel", tol=1e-9).certificate
         for d in junk(6, rng):

@@ -84,4 +84,4 @@ def test_backends_that_need_slopes_refuse_it_and_another_one_solves_it() -> None
 def test_a_steep_slope_is_no_jump(F: Regularizer) -> None:
     terms = F.pointwise()
     assert terms is not None
-    assert terms.jump() is None
+    assert terms.find_derivative_jump() is None

@@ -18,7 +18,7 @@ from boostopt.authoring import (
     POSITIVE,
     Array,
     CappedSimplex,
-    DescribedRegularizer,
+    CvxpyRegularizer,
     Float,
     parameter,
     prototype,
@@ -45,10 +45,10 @@ def renyi(d: Any, a: Float[Array, " N"], q: float, eta: float, **options: Any) -
 
 
 def page(**options: Any) -> Formulation[Any]:
-    def regularizer(p: Any, examples: Any) -> DescribedRegularizer:
+    def regularizer(p: Any, examples: Any) -> CvxpyRegularizer:
         a = examples.c / examples.total
         domain = CappedSimplex(examples.c, p.nu)
-        return DescribedRegularizer(domain, lambda d: renyi(d, a, p.q, p.eta, **options), inside=a)
+        return CvxpyRegularizer(domain, lambda d: renyi(d, a, p.q, p.eta, **options), inside=a)
 
     return prototype("renyi", regularizer, **PARAMETERS)
 

@@ -20,10 +20,10 @@ from boostopt.authoring import (
     BallEdges,
     BinaryEntropy,
     BoundedEdges,
-    Cap,
     CappedSimplex,
-    DescribedEdges,
-    DescribedRegularizer,
+    CappedSimplexIndicator,
+    CvxpyEdges,
+    CvxpyRegularizer,
     EdgeFunction,
     ElasticEdges,
     Exponential,
@@ -76,8 +76,8 @@ def on_simplex() -> RelativeEntropy:
 
 
 REGULARIZERS: dict[str, Regularizer] = {
-    "cap": Cap(CappedSimplex(C, 3.0)),
-    "cap at full support": Cap(CappedSimplex(C, float(C.sum()))),
+    "cap": CappedSimplexIndicator(CappedSimplex(C, 3.0)),
+    "cap at full support": CappedSimplexIndicator(CappedSimplex(C, float(C.sum()))),
     "simplex": simplex(C),
     "entropy": entropy(),
     "entropy, sharp, with a zero in d0": entropy(eta=200.0, nu=1.0, d0=SPARSE),
@@ -104,7 +104,7 @@ REGULARIZERS: dict[str, Regularizer] = {
     "power divergence, q = 0": PowerDivergence(CappedSimplex(C, 3.0), 0.0, 4.0),
     "power divergence, q = -1": PowerDivergence(CappedSimplex(C, float(C.sum())), -1.0, 4.0),
     "tilted entropy": Tilted(entropy(), np.linspace(-1.0, 1.0, N)),
-    "tilted cap": Tilted(Cap(CappedSimplex(C, 3.0)), np.linspace(-1.0, 1.0, N)),
+    "tilted cap": Tilted(CappedSimplexIndicator(CappedSimplex(C, 3.0)), np.linspace(-1.0, 1.0, N)),
     "sum": SeparableSum((RelativeEntropy.capped(C[:2], 1.2, 4.0, ONES[:2] / 2.0), Squares(C[:2], 2.0))),
     "ball, p = 2": NormBall(simplex(C), C, 2.0, 0.45),
     "ball, p = 3/2": NormBall(simplex(C), C, 1.5, 0.6),
@@ -115,8 +115,8 @@ REGULARIZERS: dict[str, Regularizer] = {
     "penalty with entropy": NormPenalty(on_simplex(), C, 2.0, 0.5),
     "penalty with entropy, p = inf": NormPenalty(on_simplex(), C, math.inf, 0.5),
     "formula": formula("d*log(d/d0)/eta + max(d - u/2, 0)**2/c", CappedSimplex(C, 3.0), D0, eta=4.0),
-    "described squares": DescribedRegularizer(CappedSimplex(C, 3.0), cp.sum_squares, C / C.sum()),
-    "described entropy in a ball": DescribedRegularizer(
+    "described squares": CvxpyRegularizer(CappedSimplex(C, 3.0), cp.sum_squares, C / C.sum()),
+    "described entropy in a ball": CvxpyRegularizer(
         CappedSimplex(C, 3.0),
         lambda d: cp.sum(cp.rel_entr(d, D0)) / 4.0,
         C / C.sum(),
@@ -151,7 +151,7 @@ EDGES: dict[str, tuple[EdgeFunction, int]] = {
     "intercept beside a 1-norm": (InterceptEdges(OneNormEdges(True, 0.5)), 3),
     "intercept beside a ball": (InterceptEdges(BallEdges(True, 1.0, 0.7)), 3),
     "linear": (LinearEdges(0.7), 2),
-    "described": (DescribedEdges(cp.log_sum_exp), 3),
+    "described": (CvxpyEdges(cp.log_sum_exp), 3),
     "formula": (edge_formula("exp(a*e) + max(e, 0)**2", a=2.0), 3),
 }
 
@@ -167,7 +167,7 @@ def test_regularizers_pass(name: str) -> None:
 @pytest.mark.parametrize("random_state", range(3))
 @pytest.mark.parametrize("f", [lambda d: -cp.sum(cp.log(d)), lambda d: cp.sum(cp.inv_pos(d))], ids=["log", "inverse"])
 def test_a_regularizer_may_be_infinite_at_weight_zero(f: Callable[[Any], Any], random_state: int) -> None:
-    described = DescribedRegularizer(CappedSimplex(np.ones(6), 2.0), f, np.full(6, 1 / 6))
+    described = CvxpyRegularizer(CappedSimplex(np.ones(6), 2.0), f, np.full(6, 1 / 6))
     check_regularizer(described, random_state=random_state).raise_if_failed()
 
 
@@ -210,7 +210,7 @@ def test_draws_that_the_page_refuses_are_counted() -> None:
     def few(p: Any, examples: Any) -> Any:
         if p.nu > 2.0:
             raise ProblemError(f"nu must be at most 2; got {p.nu:.2g}.")
-        return Cap(CappedSimplex(examples.c, p.nu))
+        return CappedSimplexIndicator(CappedSimplex(examples.c, p.nu))
 
     page = prototype("few", few, nu=parameter("the number of examples that share the weight", COUNT))
     words = check_formulation(page, random_state=3)["binds"].words

@@ -12,7 +12,15 @@ import typechecker
 from test_wrong_pieces import MAKERS, ExpressionThatAllowsNegativeWeights, ExpressionWithoutTheEquation
 
 from boostopt import OptionError
-from boostopt.authoring import Cap, CappedSimplex, DescribedRegularizer, Domain, Examples, Regularizer, interval
+from boostopt.authoring import (
+    CappedSimplex,
+    CappedSimplexIndicator,
+    CvxpyRegularizer,
+    Domain,
+    Examples,
+    Regularizer,
+    interval,
+)
 from boostopt.checks.domain_checks import forbidden
 from boostopt.checks.references import measurements as measuring
 from boostopt.checks.references import random_instances as drawing
@@ -25,10 +33,10 @@ SUM_IS_ONE: Any = cp.sum(x) == 1.0
 SUM_IS_NEGATIVE: Any = cp.sum(x) == -1.0
 
 
-def alpha_divergence(a: float) -> DescribedRegularizer:
+def alpha_divergence(a: float) -> CvxpyRegularizer:
     """The divergence of order a from equal shares of six examples."""
     s = np.full(6, 1.0 / 6.0)
-    return DescribedRegularizer(
+    return CvxpyRegularizer(
         CappedSimplex(np.ones(6), 3.0),
         lambda d: (s ** (1 - a) @ cp.power(d, a, approx=False) - 1) / (a * (a - 1) * 0.7),
         inside=s,
@@ -75,7 +83,7 @@ def test_a_bound_near_a_rough_maximizer_may_be_as_loose_as_the_maximizer_makes_i
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     Q = np.array([[2.0, -1.0, 1.0], [-1.0, 2.0, 0.0], [1.0, 0.0, 2.0]])  # not diagonal: no polishing ends at once
-    F = DescribedRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.quad_form(d, Q), np.full(3, 1.0 / 3.0))
+    F = CvxpyRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.quad_form(d, Q), np.full(3, 1.0 / 3.0))
     probe = RegularizerProbe(F, 0, 1)
     at = probe.supremum.value
 
@@ -90,7 +98,7 @@ def test_a_bound_near_a_rough_maximizer_may_be_as_loose_as_the_maximizer_makes_i
     assert check.passed, check.words
 
 
-class LooseByAThousandth(DescribedRegularizer):
+class LooseByAThousandth(CvxpyRegularizer):
     """A bound that is valid and needlessly loose."""
 
     def conjugate_at(self, z: Any, near: Any = None) -> Any:
@@ -116,7 +124,7 @@ def test_an_expression_must_forbid_what_lies_outside_the_domain(kind: type[Regul
     assert not check.passed and re.search(r"\boutside\b.*\bcvxpy_value\b", check.words)
 
 
-class OwnVariables(Cap):
+class OwnVariables(CappedSimplexIndicator):
     """The caps hold of a variable of the expression's own."""
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:

@@ -17,8 +17,8 @@ import pytest
 
 from boostopt.authoring import (
     AbsoluteEdge,
-    Cap,
     CappedSimplex,
+    CappedSimplexIndicator,
     ConjugatePoint,
     Formulation,
     RelativeEntropy,
@@ -197,8 +197,8 @@ class CapWithoutMultiplicities(LPBoost):
 class MultiplicitiesIgnored(LPBoost):
     """Everything agrees with everything else, and copies of an example still count for nothing."""
 
-    def regularizer(self, p: Any, examples: Any) -> Cap:
-        return Cap(CappedSimplex(np.ones(examples.N), min(p.nu, examples.N)))
+    def regularizer(self, p: Any, examples: Any) -> CappedSimplexIndicator:
+        return CappedSimplexIndicator(CappedSimplex(np.ones(examples.N), min(p.nu, examples.N)))
 
     def primal(self, U: Any, p: Any, examples: Any) -> Any:
         return super().primal(U, replace(p, nu=min(p.nu, examples.N)), replace(examples, c=np.ones(examples.N)))
@@ -250,8 +250,8 @@ class WrongEdgeFunction(LPBoost):
     def edge_function(self, p: Any) -> Any:
         return _FarEdges()
 
-    def regularizer(self, p: Any, examples: Any) -> Cap:
-        return Cap(CappedSimplex(examples.c, p.nu))
+    def regularizer(self, p: Any, examples: Any) -> CappedSimplexIndicator:
+        return CappedSimplexIndicator(CappedSimplex(examples.c, p.nu))
 
 
 # Labels and senses.
@@ -362,7 +362,7 @@ class NotWritten(LPBoost):
 class CannotBeBound(LPBoost):
     """A page that raises what is no answer."""
 
-    def regularizer(self, p: Any, examples: Any) -> Cap:
+    def regularizer(self, p: Any, examples: Any) -> CappedSimplexIndicator:
         raise KeyError("nu")
 
 

@@ -20,10 +20,10 @@ from boostopt.authoring import (
     Active,
     BinaryEntropy,
     BoundedEdges,
-    Cap,
     CappedSimplex,
+    CappedSimplexIndicator,
     ConjugatePoint,
-    DescribedRegularizer,
+    CvxpyRegularizer,
     EdgeFunction,
     FixedEdges,
     Hinge,
@@ -46,12 +46,12 @@ D0 = np.random.default_rng(1).dirichlet(np.ones(N))
 
 MAKERS: dict[type[Regularizer], Callable[[Any], Regularizer]] = {
     RelativeEntropy: lambda kind: kind.capped(C, 3.0, 4.0, D0),
-    Cap: lambda kind: kind(CappedSimplex(C, 3.0)),
+    CappedSimplexIndicator: lambda kind: kind(CappedSimplex(C, 3.0)),
     BinaryEntropy: lambda kind: kind(C / 2.0, 2.0, C / C.sum()),
     Hinge: lambda kind: kind(C, 0.7),
-    NormBall: lambda kind: kind(Cap(CappedSimplex(C, float(C.min()))), C, 3.0, 0.45),
+    NormBall: lambda kind: kind(CappedSimplexIndicator(CappedSimplex(C, float(C.min()))), C, 3.0, 0.45),
     Tilted: lambda kind: kind(RelativeEntropy.capped(C, 3.0, 4.0, D0), np.linspace(-1.0, 1.0, N)),
-    DescribedRegularizer: lambda kind: kind(CappedSimplex(C, 3.0), cp.sum_squares, C / C.sum()),
+    CvxpyRegularizer: lambda kind: kind(CappedSimplex(C, 3.0), cp.sum_squares, C / C.sum()),
 }
 """How one of each family is made; a wrong one is made as the right one is."""
 
@@ -106,7 +106,7 @@ class ConjugateTooLargeByAConstant(RelativeEntropy):
 
 
 @caught_by("fenchel-young", "conjugate")
-class ConjugateTooSmallByAConstant(Cap):
+class ConjugateTooSmallByAConstant(CappedSimplexIndicator):
     """The kind of mistake that makes a certificate wrong, not loose."""
 
     def conjugate_at(self, z: Any, near: Any = None) -> ConjugatePoint:
@@ -149,7 +149,7 @@ class NormWithPForQ(NormBall):
 
 
 @caught_by("conjugate")
-class NumericalSupremum(DescribedRegularizer):
+class NumericalSupremum(CvxpyRegularizer):
     """A supremum that is computed lies below F*, and -F* is then no lower bound."""
 
     def conjugate_at(self, z: Any, near: Any = None) -> Any:
@@ -158,7 +158,7 @@ class NumericalSupremum(DescribedRegularizer):
 
 
 @caught_by("cvxpy-value", "conjugate")
-class ExpressionWithoutTheEquation(DescribedRegularizer):
+class ExpressionWithoutTheEquation(CvxpyRegularizer):
     """A solver would leave the simplex. Without caps on the sum the supremum is larger too."""
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
@@ -166,7 +166,7 @@ class ExpressionWithoutTheEquation(DescribedRegularizer):
 
 
 @caught_by("cvxpy-value")
-class ExpressionThatAllowsNegativeWeights(Cap):
+class ExpressionThatAllowsNegativeWeights(CappedSimplexIndicator):
     """The value of negative weights is too large to be a supremum, so that only such weights themselves show it."""
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
@@ -192,7 +192,7 @@ class EtaMissingInTheExponent(RelativeEntropy):
 
 
 @caught_by("maximizer", "gradient")
-class UniformMaximizer(Cap):
+class UniformMaximizer(CappedSimplexIndicator):
     """The same weights whatever z is."""
 
     def conjugate_at(self, z: Any, near: Any = None) -> ConjugatePoint:
@@ -250,7 +250,7 @@ class EntropyWithoutTheReference(RelativeEntropy):
 
 
 @caught_by("convexity", "cvxpy-value")
-class NotConvex(Cap):
+class NotConvex(CappedSimplexIndicator):
     """Minus the sum of squares."""
 
     def values(self, d: Any) -> Any:
@@ -261,7 +261,7 @@ class NotConvex(Cap):
 
 
 @caught_by("cvxpy-value")
-class NotConvexByTheRulesOfCvxpy(Cap):
+class NotConvexByTheRulesOfCvxpy(CappedSimplexIndicator):
     """The sum of squares again, written so that CVXPY does not see it."""
 
     def values(self, d: Any) -> Any:
@@ -289,7 +289,7 @@ class GapsWithoutTheSlackOfTheCap(RelativeEntropy):
 
 
 @caught_by("gaps")
-class PsiWithMinForMax(Cap):
+class PsiWithMinForMax(CappedSimplexIndicator):
     """Glocer 2009, before (2.2), as printed: psi = min(0, rho - m)."""
 
     def _box_multipliers(self, y: Any) -> Any:
@@ -350,7 +350,7 @@ class StartAtTheUniformDistribution(RelativeEntropy):
 
 
 @caught_by("domain")
-class MissesTheSimplex(Cap):
+class MissesTheSimplex(CappedSimplexIndicator):
     """Caps that sum to 1/2."""
 
     @property
@@ -359,7 +359,7 @@ class MissesTheSimplex(Cap):
 
 
 @caught_by("domain")
-class KeepsWhatIsNotFinite(Cap):
+class KeepsWhatIsNotFinite(CappedSimplexIndicator):
     """Projects what is finite."""
 
     def project(self, d: Any) -> Any:
@@ -375,7 +375,7 @@ class ProjectsOntoTheSimplexAlone(RelativeEntropy):
 
 
 @caught_by("residuals")
-class BlindToTheCap(Cap):
+class BlindToTheCap(CappedSimplexIndicator):
     """No residual for d <= upper."""
 
     def residuals(self, d: Any) -> dict[str, float]:
@@ -383,7 +383,7 @@ class BlindToTheCap(Cap):
 
 
 @caught_by("residuals")
-class NoResidualsOfNan(Cap):
+class NoResidualsOfNan(CappedSimplexIndicator):
     """Nothing is wrong with nan."""
 
     def residuals(self, d: Any) -> dict[str, float]:
@@ -405,7 +405,7 @@ class CapsOfHalfTheWeight(RelativeEntropy):
 
     @property
     def unsmoothed(self) -> Regularizer:
-        return Cap(replace(self.domain, nu=2.0 * self.domain.nu))
+        return CappedSimplexIndicator(replace(self.domain, nu=2.0 * self.domain.nu))
 
 
 @caught_by("unsmoothed")
@@ -414,11 +414,11 @@ class CapsOfTwiceTheWeight(RelativeEntropy):
 
     @property
     def unsmoothed(self) -> Regularizer:
-        return Cap(replace(self.domain, nu=0.5 * self.domain.nu))
+        return CappedSimplexIndicator(replace(self.domain, nu=0.5 * self.domain.nu))
 
 
 @caught_by("support")
-class SupportBelowTheMaximum(Cap):
+class SupportBelowTheMaximum(CappedSimplexIndicator):
     """Which would prove infeasible what is feasible."""
 
     def support(self, z: Any) -> float:
@@ -435,7 +435,7 @@ class HalfTheMass(Hinge):
 
 
 @caught_by("room")
-class RoomUpwardsOnly(Cap):
+class RoomUpwardsOnly(CappedSimplexIndicator):
     """Room up to the cap, not down to 0."""
 
     def room(self, d: Any) -> Any:
@@ -446,7 +446,7 @@ class RoomUpwardsOnly(Cap):
 
 
 @caught_by("cvxpy-conjugate")
-class PsiWithTheWrongSign(Cap):
+class PsiWithTheWrongSign(CappedSimplexIndicator):
     """beta - <u, psi> for beta + <u, psi>: unbounded."""
 
     def cvxpy_conjugate(self, z: Any) -> Any:
@@ -470,7 +470,7 @@ class ConesNotDeclared(RelativeEntropy):
 
 
 @caught_by("sizes")
-class UnitOfZero(Cap):
+class UnitOfZero(CappedSimplexIndicator):
     """Nothing can be divided by it."""
 
     @property

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
 from boostopt import OptionError, ProblemError, boost, get_formulation
-from boostopt.authoring import COUNT, Cap, CappedSimplex, parameter, prototype
+from boostopt.authoring import COUNT, CappedSimplex, CappedSimplexIndicator, parameter, prototype
 from boostopt.boosting.run.run import Run
 from boostopt.cli import app
 from boostopt.estimators import MarginBoostClassifier
@@ -32,7 +32,7 @@ y = np.where(X[:, 0] + 0.5 * rng.normal(size=30) > 0, 1, -1)
 
 OF_THIS_MODULE = prototype(
     "of this module",
-    lambda p, examples: Cap(CappedSimplex(examples.c, p.nu)),
+    lambda p, examples: CappedSimplexIndicator(CappedSimplex(examples.c, p.nu)),
     nu=parameter("the least number of examples that share the weight", COUNT),
 )
 
@@ -97,7 +97,7 @@ def test_a_pickled_run_is_the_run() -> None:
 
 def test_a_prototype_has_no_path_for_a_name() -> None:
     with pytest.raises(ProblemError, match=r"\bname\b.*'x\.py'"):
-        prototype("x.py", lambda p, examples: Cap(CappedSimplex(examples.c, 1.0)))
+        prototype("x.py", lambda p, examples: CappedSimplexIndicator(CappedSimplex(examples.c, 1.0)))
 
 
 @pytest.mark.parametrize(

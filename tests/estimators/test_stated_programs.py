@@ -23,9 +23,9 @@ from boostopt.authoring import (
     COUNT,
     PER_EXAMPLE,
     POSITIVE,
-    Cap,
     CappedSimplex,
-    DescribedRegularizer,
+    CappedSimplexIndicator,
+    CvxpyRegularizer,
     Examples,
     Formulation,
     MaximumEdge,
@@ -75,13 +75,13 @@ class Costs(Formulation[Any]):
     is_symmetric = True
 
     def regularizer(self, p: Any, examples: Examples) -> Regularizer:
-        return Tilted(Cap(CappedSimplex(examples.c, p.nu)), p.z)
+        return Tilted(CappedSimplexIndicator(CappedSimplex(examples.c, p.nu)), p.z)
 
     def edge_function(self, p: Any) -> MaximumEdge:
         return MaximumEdge()
 
 
-COSTS = prototype("costs", lambda p, x: Tilted(Cap(CappedSimplex(x.c, p.nu)), p.z), nu=NU, z=Z)
+COSTS = prototype("costs", lambda p, x: Tilted(CappedSimplexIndicator(CappedSimplex(x.c, p.nu)), p.z), nu=NU, z=Z)
 """The same program; nothing says that it is symmetric."""
 
 
@@ -89,7 +89,7 @@ def described(f: Any, **parameters: Any) -> Formulation[Any]:
     """Return the page of a function in CVXPY's words."""
 
     def regularizer(p: Any, x: Examples) -> Regularizer:
-        return DescribedRegularizer(CappedSimplex(x.c, p.nu), lambda d: f(d, p), x.c / x.total)
+        return CvxpyRegularizer(CappedSimplex(x.c, p.nu), lambda d: f(d, p), x.c / x.total)
 
     return prototype("described", regularizer, nu=NU, **parameters)
 
@@ -154,7 +154,9 @@ def test_weights_are_scaled_only_where_a_share_of_them_is_no_count() -> None:
     """A term that depends on the scale of the multiplicities is the stated one."""
     X, y, *_ = ROWS["all different"]
     c = np.where(np.arange(N) % 2 == 0, 0.25, 1.0)
-    squares = prototype("squares", lambda p, x: Cap(CappedSimplex(x.c, p.nu)) + Squares(x.c, 5.0), nu=NU)
+    squares = prototype(
+        "squares", lambda p, x: CappedSimplexIndicator(CappedSimplex(x.c, p.nu)) + Squares(x.c, 5.0), nu=NU
+    )
     model = fitted(squares, X, y, c, max_iter=1)
     np.testing.assert_array_equal(model.run_.problem.examples.c, c)
     np.testing.assert_array_equal(fitted(squares, X, y, c / 64, max_iter=1).run_.problem.examples.c, 4.0 * c)
@@ -197,7 +199,7 @@ class Recorded:
 
     def regularizer(self, p: Any, examples: Examples) -> Regularizer:
         self.right.append(len(self.rows) == 0 or np.array_equal(p.z, self.rows[-1][:, 0]))
-        return Tilted(Cap(CappedSimplex(examples.c, p.nu)), p.z)
+        return Tilted(CappedSimplexIndicator(CappedSimplex(examples.c, p.nu)), p.z)
 
     def classifier(self, **parameters: Any) -> Any:
         return MarginBoostClassifier(self.page, base=self.base, epsilon=0.3, max_iter=3, **parameters)
@@ -279,7 +281,9 @@ def test_values_that_belong_to_no_rows_are_refused(
     parameters: dict[str, Any], passed: dict[str, Any], error: type[Exception], facts: str
 ) -> None:
     price = parameter("the price", POSITIVE, 1.0)
-    page = prototype("costs", lambda p, x: Tilted(Cap(CappedSimplex(x.c, p.nu)), p.z), nu=NU, z=Z, price=price)
+    page = prototype(
+        "costs", lambda p, x: Tilted(CappedSimplexIndicator(CappedSimplex(x.c, p.nu)), p.z), nu=NU, z=Z, price=price
+    )
     with pytest.raises(error, match=facts):
         MarginBoostClassifier(page, parameters=parameters).fit(X, y, **passed)
 
@@ -287,7 +291,7 @@ def test_values_that_belong_to_no_rows_are_refused(
 @pytest.mark.parametrize("rows", ["all different", "copies of equal costs"])
 def test_a_page_that_knows_the_rows_by_their_order_keeps_them(rows: str) -> None:
     X, y, z, _ = ROWS[rows]
-    page = prototype("closed", lambda p, x: Tilted(Cap(CappedSimplex(x.c, p.nu)), z), nu=NU)
+    page = prototype("closed", lambda p, x: Tilted(CappedSimplexIndicator(CappedSimplex(x.c, p.nu)), z), nu=NU)
     model = fitted(page, X, y)
     check_same(model.run_, boost(page, DecisionStumps(X, y), nu=0.3 * N, epsilon=EPSILON))
     np.testing.assert_array_equal(model.run_.problem.F.tilt, z)

@@ -19,7 +19,7 @@ from test_programs_exported import random_program
 
 import boostopt.exporting.npz
 from boostopt import DataError, OptionError, Program, get_formulation, list_formulations, load_dataset
-from boostopt.authoring import COUNT, Cap, CappedSimplex, DescribedRegularizer, parameter, prototype
+from boostopt.authoring import COUNT, CappedSimplex, CappedSimplexIndicator, CvxpyRegularizer, parameter, prototype
 from boostopt.exporting import export
 from boostopt.exporting.conic_form import conic_program
 from boostopt.exporting.file_header import certify_command_line
@@ -115,7 +115,7 @@ def test_a_constant_of_the_objective_is_counted(tmp_path: Path) -> None:
     """F = 3 on the simplex: the optimum is 3 more than the largest edge."""
     above = prototype(
         "above",
-        lambda p, examples: DescribedRegularizer(
+        lambda p, examples: CvxpyRegularizer(
             domain=CappedSimplex(examples.c, p.nu),
             f=lambda d: 0.0 * cp.sum(d) + 3.0,
             inside=examples.c / examples.total,
@@ -272,7 +272,7 @@ def test_a_side_that_there_is_not_is_refused(tmp_path: Path) -> None:
 def own(f: Any) -> Program:
     page = prototype(
         "own",
-        lambda p, examples: DescribedRegularizer(
+        lambda p, examples: CvxpyRegularizer(
             domain=CappedSimplex(examples.c, p.nu), f=f, inside=examples.c / examples.total
         ),
         nu=parameter("the number of examples that share the weight", COUNT),
@@ -287,7 +287,7 @@ def test_a_dual_that_is_not_known_is_refused(tmp_path: Path) -> None:
 
 
 def test_semidefinite_cones_are_refused(tmp_path: Path) -> None:
-    class Spectral(Cap):
+    class Spectral(CappedSimplexIndicator):
         cones = frozenset({"linear", "semidefinite"})
 
         def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:

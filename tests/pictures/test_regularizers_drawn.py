@@ -12,9 +12,9 @@ import typechecker
 from rendered import counted, labels, legend_of, line, points, rendered, run, size, xy
 
 from boostopt.authoring import (
-    Cap,
     CappedSimplex,
-    DescribedRegularizer,
+    CappedSimplexIndicator,
+    CvxpyRegularizer,
     Hinge,
     PowerDivergence,
     Regularizer,
@@ -60,7 +60,7 @@ def test_lines_are_the_weights_at_margins_that_grow_apart() -> None:
 
 def test_the_domain_ends_at_the_caps() -> None:
     """Caps of 4/5: the outline is a hexagon, as far as the rays see its corners."""
-    outline = edge(weights_on_triangle(Cap(CAPPED)))
+    outline = edge(weights_on_triangle(CappedSimplexIndicator(CAPPED)))
     assert outline[:, 1].max() == pytest.approx(0.8 * np.sqrt(3) / 2, abs=2e-3)
     assert outline[:, 1].min() == pytest.approx(0.0, abs=1e-6)
     assert np.array_equal(outline[0], outline[-1])
@@ -71,7 +71,7 @@ def test_levels_are_drawn_where_f_has_some_also_if_it_is_infinite_at_the_edge() 
     def levels(F: Regularizer) -> int:
         return len(weights_on_triangle(F).axes[0].collections)
 
-    assert levels(Cap(CAPPED)) == 0
+    assert levels(CappedSimplexIndicator(CAPPED)) == 0
     assert levels(PowerDivergence(CAPPED, 2.0, 1.0)) == levels(PowerDivergence(CAPPED, -1.0, 1.0)) == 1
 
 
@@ -88,7 +88,7 @@ def test_weights_that_need_not_sum_to_one_are_divided_by_their_sum() -> None:
 @pytest.mark.thorough
 def test_a_description_is_drawn_as_its_closed_form() -> None:
     closed = PowerDivergence(CAPPED, 2.0, 2.0)
-    described = DescribedRegularizer(CAPPED, lambda d: 0.75 * cp.sum_squares(d), ONES / 3)
+    described = CvxpyRegularizer(CAPPED, lambda d: 0.75 * cp.sum_squares(d), ONES / 3)
     assert np.allclose(lines(weights_on_triangle(described)), lines(weights_on_triangle(closed)), atol=1e-4)
 
 
@@ -96,8 +96,12 @@ def test_a_description_is_drawn_as_its_closed_form() -> None:
     ("arguments", "error", "facts"),
     [
         ((ONES,), OptionError, r"^regularizer .*\bndarray\b"),
-        ((Cap(CappedSimplex(np.ones(4), 2.0)),), ProblemError, r"\bregularizer\b.*\b3 examples\b.*\b4\."),
-        ((Cap(CAPPED), 0.0), OptionError, r"^reach .*positive.*\b0\.0\."),
+        (
+            (CappedSimplexIndicator(CappedSimplex(np.ones(4), 2.0)),),
+            ProblemError,
+            r"\bregularizer\b.*\b3 examples\b.*\b4\.",
+        ),
+        ((CappedSimplexIndicator(CAPPED), 0.0), OptionError, r"^reach .*positive.*\b0\.0\."),
     ],
     ids=["no regularizer", "four examples", "reach"],
 )

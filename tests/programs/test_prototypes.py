@@ -15,7 +15,7 @@ from speeds import many
 from typer.testing import CliRunner
 
 import boostopt
-from boostopt.authoring import Backend, DescribedRegularizer
+from boostopt.authoring import Backend, CvxpyRegularizer
 from boostopt.cli import app
 
 pytestmark = pytest.mark.every(2)
@@ -121,11 +121,11 @@ def test_the_smoothed_maximum_tends_to_lpboost() -> None:
 
 def test_tsallis_of_order_two_is_the_quadratic() -> None:
     """Q = 2 has a closed form in the package: the cap and the squares, two pieces added."""
-    from boostopt.authoring import Cap, CappedSimplex, MaximumEdge, Squares
+    from boostopt.authoring import CappedSimplex, CappedSimplexIndicator, MaximumEdge, Squares
 
     program = bind("tsallis", q=2.0, eta=0.5)
     c = program.examples.c
-    F = Cap(CappedSimplex(c, 30.0)) + Squares(c, 4.0)
+    F = CappedSimplexIndicator(CappedSimplex(c, 30.0)) + Squares(c, 4.0)
     exact = boostopt.Program(
         program.formulation, program.parameters, program.examples, program.margins, F, MaximumEdge()
     ).solve("cvxpy:clarabel", tol=1e-7)
@@ -193,6 +193,6 @@ def test_what_cannot_be_bounded_is_refused(change: dict[str, Any], message: str)
         "constraints": lambda d: [],
     } | change
     with pytest.raises(boostopt.ProblemError, match=message):
-        DescribedRegularizer(
+        CvxpyRegularizer(
             CappedSimplex(np.ones(6), 2.0), lambda d: made["f"](cp, d), made["inside"], made["constraints"]
         )

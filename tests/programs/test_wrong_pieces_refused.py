@@ -13,10 +13,10 @@ import typechecker
 from boostopt import ProblemError
 from boostopt.authoring import (
     POSITIVE,
-    Cap,
     CappedSimplex,
-    DescribedEdges,
-    DescribedRegularizer,
+    CappedSimplexIndicator,
+    CvxpyEdges,
+    CvxpyRegularizer,
     EdgeFunction,
     MaximumEdge,
     RelativeEntropy,
@@ -50,7 +50,7 @@ def swapped(p: Any, examples: Any) -> Any:
 
 
 def capped(p: Any, examples: Any) -> Any:
-    return Cap(CappedSimplex(examples.c, 1.0))
+    return CappedSimplexIndicator(CappedSimplex(examples.c, 1.0))
 
 
 def largest(p: Any) -> EdgeFunction:
@@ -68,15 +68,19 @@ def largest(p: Any) -> EdgeFunction:
         (lambda p, ex: Squares(p.mu, ex.c), largest, r"^c\b.*\(N,\).*\(\)"),
         (lambda p, ex: OverAnArray(ex.c, 2.0), largest, r"\bregularizer\b.*\bValueError\b"),
         (lambda p, ex: capped(p, ex) + Squares(LONG, 2.0), largest, r"\bregularizers\b.*\[3, 5\]"),
-        (lambda p, ex: Cap(CappedSimplex(LONG, 1.0)), largest, r"\bregularizer\b.*\b3\b.*\b5\b.*\bexamples\.c\b"),
         (
-            lambda p, ex: DescribedRegularizer(CappedSimplex(ex.c, 1.0), lambda d: LONG @ d, ex.c / 3),
+            lambda p, ex: CappedSimplexIndicator(CappedSimplex(LONG, 1.0)),
+            largest,
+            r"\bregularizer\b.*\b3\b.*\b5\b.*\bexamples\.c\b",
+        ),
+        (
+            lambda p, ex: CvxpyRegularizer(CappedSimplex(ex.c, 1.0), lambda d: LONG @ d, ex.c / 3),
             largest,
             r"^f\b.*\bCVXPY\b.*\(5,\) \(3,\)",
         ),
         (capped, lambda p: OverOtherEdges(), r"\bedge\b.*\bValueError\b"),
-        (capped, lambda p: DescribedEdges(lambda e: LONG @ e), r"\bedge\b.*\bCVXPY\b.*\(5,\) \(2,\)"),
-        (capped, lambda p: DescribedEdges(lambda e: cp.sum(e) + LONG), r"\bedge\b.*\bscalar\b.*\(5,\)"),
+        (capped, lambda p: CvxpyEdges(lambda e: LONG @ e), r"\bedge\b.*\bCVXPY\b.*\(5,\) \(2,\)"),
+        (capped, lambda p: CvxpyEdges(lambda e: cp.sum(e) + LONG), r"\bedge\b.*\bscalar\b.*\(5,\)"),
     ],
     ids=(
         "eta",

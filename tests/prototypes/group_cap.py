@@ -9,14 +9,14 @@ from boostopt.authoring import (
     PER_EXAMPLE,
     POSITIVE,
     CappedSimplex,
-    DescribedRegularizer,
+    CvxpyRegularizer,
     parameter,
     prototype,
 )
 
 group_cap = prototype(
     "group_cap",
-    lambda p, examples: DescribedRegularizer(
+    lambda p, examples: CvxpyRegularizer(
         domain=CappedSimplex(examples.c, p.nu),
         f=lambda d: cp.sum(cp.rel_entr(d, examples.d0)) / p.eta,
         inside=np.where(p.group > 0, 0.5 * p.share / p.group.sum(), (1 - 0.5 * p.share) / (1 - p.group).sum()),

@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 
-from boostopt.authoring import COUNT, POSITIVE, CappedSimplex, DescribedRegularizer, parameter, prototype
+from boostopt.authoring import COUNT, POSITIVE, CappedSimplex, CvxpyRegularizer, parameter, prototype
 
 
 def covariance(N: int) -> np.ndarray:
@@ -13,7 +13,7 @@ def covariance(N: int) -> np.ndarray:
 
 quadratic_risk = prototype(
     "quadratic_risk",
-    lambda p, examples: DescribedRegularizer(
+    lambda p, examples: CvxpyRegularizer(
         domain=CappedSimplex(examples.c, p.nu),
         f=lambda d: p.risk * cp.quad_form(d, cp.psd_wrap(covariance(examples.N))),
         inside=examples.c / examples.total,

@@ -2,11 +2,11 @@
 
 import cvxpy as cp
 
-from boostopt.authoring import COUNT, POSITIVE, CappedSimplex, DescribedRegularizer, parameter, prototype
+from boostopt.authoring import COUNT, POSITIVE, CappedSimplex, CvxpyRegularizer, parameter, prototype
 
 tsallis = prototype(
     "tsallis",
-    lambda p, examples: DescribedRegularizer(
+    lambda p, examples: CvxpyRegularizer(
         domain=CappedSimplex(examples.c, p.nu),
         f=lambda d: cp.sum(cp.multiply(examples.c ** (1 - p.q), cp.power(d, p.q, approx=False))) / p.eta,
         inside=examples.c / examples.total,

@@ -80,7 +80,7 @@ def told(rows: BinnedRows | None, c: np.ndarray | None = None, epsilon: float = 
     copies = np.ones(N) if c is None else c[c > 0].astype(float)
     problem = Problem.create(resolve_formulation(page), copies, None, epsilon, "newton", {"nu": 300.0})
     show: Callable[[Any], None] = lambda glance: None  # noqa: E731
-    kind = HistogramNewton if problem.edge_function.mixes else BoundedEdgeNewton
+    kind = HistogramNewton if problem.edge_function.is_largest_edge else BoundedEdgeNewton
     its = require_not_none(rows, "rows")
     aim = ExactSoftMargin(Fraction(300), its.n_examples)
     looking = kind(problem, its, aim, True, BoostOptions(), Deadline.after(None), show)

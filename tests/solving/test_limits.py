@@ -16,10 +16,10 @@ from boostopt import Certificate, ProblemError, get_formulation
 from boostopt.authoring import (
     BinaryEntropy,
     BoundedEdges,
-    Cap,
     CappedSimplex,
-    DescribedEdges,
-    DescribedRegularizer,
+    CappedSimplexIndicator,
+    CvxpyEdges,
+    CvxpyRegularizer,
     Hinge,
     NormBall,
     RelativeEntropy,
@@ -218,7 +218,11 @@ def test_a_touching_ball_counts_what_it_allows(p: float, eta: float | None) -> N
     for N in (2, 3, 5):
         c, z = np.exp(rng.uniform(-7, 7, N)), rng.uniform(-1, 1, N)
         d0 = rng.dirichlet(np.full(N, 5.0))
-        base = RelativeEntropy.capped(np.ones(N), 1.0, eta, d0) if eta else Cap(CappedSimplex(c, float(c.min())))
+        base = (
+            RelativeEntropy.capped(np.ones(N), 1.0, eta, d0)
+            if eta
+            else CappedSimplexIndicator(CappedSimplex(c, float(c.min())))
+        )
         F = NormBall(base, c, p, float(c.sum() ** (1 / p - 1) * (1 + 3e-15)))
         assert F.is_singleton
         value, alone = F.conjugate_at(z).value, float(z @ F.min_norm_point) - base.value(F.min_norm_point)
@@ -275,7 +279,7 @@ def test_the_support_is_that_of_rational_arithmetic(seed: int) -> None:
     N = int(rng.integers(1, 12))
     c, z = rng.uniform(0.1, 3.0, N), np.round(rng.uniform(-1, 1, N), int(rng.integers(1, 16)))
     nu = float(rng.choice([c.sum(), rng.uniform(c.max(), max(c.sum(), c.max()))]))
-    F = Cap(CappedSimplex(c, nu))
+    F = CappedSimplexIndicator(CappedSimplex(c, nu))
     exact = most_over(z, [Fraction(float(u)) for u in F.upper])
     assert F.support(z) == pytest.approx(float(exact), abs=1e-15 * (1 + N))
 
@@ -295,7 +299,7 @@ def test_conditions_on_many_examples_take_no_minute() -> None:
 
 
 def described(f: Any, inside: Any) -> Any:
-    return prototype("mine", lambda p, x: DescribedRegularizer(CappedSimplex(x.c, 1.0), f, np.asarray(inside)))
+    return prototype("mine", lambda p, x: CvxpyRegularizer(CappedSimplex(x.c, 1.0), f, np.asarray(inside)))
 
 
 def test_a_function_has_no_value_outside_its_natural_domain() -> None:
@@ -326,7 +330,7 @@ def test_gradients_of_cvxpy_are_not_believed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_described_edges_need_weights_of_mass_one() -> None:
-    page = prototype("mine", lambda p, x: Hinge(x.c, 3.0), lambda p: DescribedEdges(lambda e: cp.sum_squares(e)))
+    page = prototype("mine", lambda p, x: Hinge(x.c, 3.0), lambda p: CvxpyEdges(lambda e: cp.sum_squares(e)))
     with pytest.raises(ProblemError, match=r"\bedges\b.*\[-1, 1\].*\b9\b"):
         page.bind([[-0.9], [0.0], [-0.6]]).certify(w=[0.4])
 

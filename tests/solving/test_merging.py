@@ -15,8 +15,8 @@ from problems import Fake, attempt, noisy_stumps
 from boostopt import Margins, Program, get_formulation, list_formulations
 from boostopt.authoring import (
     COUNT,
-    Cap,
     CappedSimplex,
+    CappedSimplexIndicator,
     Formulation,
     RelativeEntropy,
     Tilted,
@@ -124,7 +124,7 @@ def test_a_page_with_data_of_its_own_for_each_example_is_solved_as_it_is() -> No
     cost = np.linspace(0, 1, 40)
     page = prototype(
         "tilted_cap",
-        lambda p, examples: Tilted(Cap(CappedSimplex(examples.c, p.nu)), cost),
+        lambda p, examples: Tilted(CappedSimplexIndicator(CappedSimplex(examples.c, p.nu)), cost),
         nu=parameter("the number of examples that share the weight", COUNT),
     )
     program = page.bind(np.repeat([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, 0.0]], 10, axis=0), nu=4)

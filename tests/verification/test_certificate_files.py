@@ -16,7 +16,7 @@ from certificate_files import document, judged, program
 from drawn_programs import draw_program
 
 from boostopt import OptionError, ProblemError, Program, get_formulation, list_formulations
-from boostopt.authoring import CappedSimplex, DescribedRegularizer, Examples
+from boostopt.authoring import CappedSimplex, CvxpyRegularizer, Examples
 from boostopt.errors import DataError
 from boostopt.programs.prototype import prototype
 from boostopt.rows.margin_matrix import Margins
@@ -145,13 +145,13 @@ def test_long_vectors_stand_beside_the_text(tmp_path: Path) -> None:
 def test_prototypes_are_refused_by_name(tmp_path: Path) -> None:
     import cvxpy as cp
 
-    def squared(p: Any, examples: Examples) -> DescribedRegularizer:
+    def squared(p: Any, examples: Examples) -> CvxpyRegularizer:
         domain = CappedSimplex(examples.c, 1.0)
-        return DescribedRegularizer(domain, lambda d: cp.sum_squares(d), np.full(examples.N, 1 / examples.N))
+        return CvxpyRegularizer(domain, lambda d: cp.sum_squares(d), np.full(examples.N, 1 / examples.N))
 
     page = prototype("squared", squared)
     bound = page.bind(np.random.default_rng(0).uniform(-1, 1, (8, 2)))
-    with pytest.raises(ProblemError, match=DescribedRegularizer.__name__):
+    with pytest.raises(ProblemError, match=CvxpyRegularizer.__name__):
         save((bound, bound.certify(w=[0.5, 0.5])), tmp_path / "certificate.json")
 
 

@@ -16,7 +16,7 @@ from false_claims import tried
 from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, noisy_stumps, reference_lpboost
 
 from boostopt import OptionError, ProblemError, get_formulation
-from boostopt.authoring import Cap, CappedSimplex, Formulation, edge_formula, formula, prototype
+from boostopt.authoring import CappedSimplex, CappedSimplexIndicator, Formulation, edge_formula, formula, prototype
 from boostopt.verification import save, verify
 from boostopt.verification.trusted_kernel.certificate_schema import read_document
 from boostopt.verification.trusted_kernel.exact_numbers import ArbBalls, Rationals, exact_number_type
@@ -173,7 +173,7 @@ def of_edges(text: str, **numbers: float) -> Formulation[Any]:
     """The page of a cap and a formula of the edges."""
     return prototype(
         "of edges",
-        lambda p, examples: Cap(CappedSimplex(examples.c, 2.0)),
+        lambda p, examples: CappedSimplexIndicator(CappedSimplex(examples.c, 2.0)),
         lambda p: edge_formula(text, **numbers),
     )
 

@@ -24,8 +24,8 @@ from boostopt import boost, get_formulation
 from boostopt.authoring import (
     EDGE,
     POSITIVE,
-    Cap,
     CappedSimplex,
+    CappedSimplexIndicator,
     Examples,
     FixedEdges,
     Formulation,
@@ -237,7 +237,7 @@ class BallAndEquations(Formulation[Numbers]):
     name, title, Parameters = "ball_and_equations", "Ball and equations", Numbers
 
     def regularizer(self, p: Numbers, examples: Any) -> NormBall:
-        return NormBall(Cap(CappedSimplex(examples.c, p.nu)), examples.c, 2.0, p.r)
+        return NormBall(CappedSimplexIndicator(CappedSimplex(examples.c, p.nu)), examples.c, 2.0, p.r)
 
     def edge_function(self, p: Numbers) -> FixedEdges:
         return FixedEdges(p.rho)
@@ -555,7 +555,7 @@ class BallAndCaps(Formulation[Numbers]):
     name, title, Parameters = "ball_and_caps", "Ball and caps", Numbers
 
     def regularizer(self, p: Numbers, examples: Examples) -> NormBall:
-        return NormBall(Cap(CappedSimplex(np.ones(examples.N), p.nu)), examples.c, 2.0, p.r)
+        return NormBall(CappedSimplexIndicator(CappedSimplex(np.ones(examples.N), p.nu)), examples.c, 2.0, p.r)
 
     def edge_function(self, p: Numbers) -> MaximumEdge:
         return MaximumEdge()

@@ -22,8 +22,8 @@ from boostopt.authoring import (
     BallEdges,
     BinaryEntropy,
     BoundedEdges,
-    Cap,
     CappedSimplex,
+    CappedSimplexIndicator,
     ElasticEdges,
     Exponential,
     FixedEdges,
@@ -102,7 +102,7 @@ def boxes(rng: np.random.Generator) -> list[tuple[Regularizer, SeparableTerm]]:
     within /= within.sum()
     free = within > 0
     return [
-        (Cap(CappedSimplex(c, nu)), cap_term(A, u)),
+        (CappedSimplexIndicator(CappedSimplex(c, nu)), cap_term(A, u)),
         (RelativeEntropy.capped(c, nu, eta, d0), entropy_term(A, u, eta, d0, False)),
         (UnnormalizedRelativeEntropy.capped(c, nu, eta, d0), entropy_term(A, u, eta, d0, True)),
         (
@@ -186,7 +186,7 @@ def test_the_digest_is_that_of_the_margins() -> None:
 def test_what_is_described_says_how_the_caps_are_made() -> None:
     c, d0 = np.array([1.0, 2.0, 1.0]), np.array([0.25, 0.5, 0.25])
     examples = Examples(c, d0)
-    assert regularizer_to_json(Cap(CappedSimplex(c, 2.0)), examples).numbers == {
+    assert regularizer_to_json(CappedSimplexIndicator(CappedSimplex(c, 2.0)), examples).numbers == {
         "kind": "cap",
         "caps": "c / nu",
         "nu": 2.0,
@@ -198,7 +198,9 @@ def test_what_is_described_says_how_the_caps_are_made() -> None:
         "nu": 1.5,
         "eta": 2.0,
     }
-    stated = regularizer_to_json(Tilted(Cap(CappedSimplex(np.array([1.0, 5.0, 2.0]), 2.0)), np.ones(3)), examples)
+    stated = regularizer_to_json(
+        Tilted(CappedSimplexIndicator(CappedSimplex(np.array([1.0, 5.0, 2.0]), 2.0)), np.ones(3)), examples
+    )
     assert stated.numbers == {"kind": "tilted", "base": {"kind": "cap", "caps": "given"}}
     assert np.array_equal(stated.arrays["caps"], [0.5, 2.5, 1.0])
 

@@ -76,7 +76,7 @@ class AugmentedLagrangian(Backend):
 
     def takes(self, program: Program) -> Capability:
         F = program.regularizer.pointwise()
-        if F is None or not program.regularizer.exact:
+        if F is None or not program.regularizer.has_closed_form_conjugate:
             return Capability(False, f"{NAME} {NEEDS_SEPARABLE_REASON}")
         middle, has_interior = 0.5 * (F.lower + F.upper), F.upper > F.lower
         with np.errstate(divide="ignore", invalid="ignore"):

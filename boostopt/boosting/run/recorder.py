@@ -21,7 +21,7 @@ from boostopt.boosting.run.run_file import save
 from boostopt.boosting.run.trace import Row
 from boostopt.errors import DataError, OptionError, ProblemError, short_repr
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.features import FeatureMatrix, evaluate
@@ -184,7 +184,9 @@ def _goals(problem: Problem, nus: Sequence[float]) -> tuple[SoftMarginObjective,
         )
     examples = problem.examples
     c = np.where(examples.d0 > 0, examples.c, 0.0)
-    return tuple(SoftMarginObjective(Cap(CappedSimplex(c, nu)), problem.objective.G, examples) for nu in nus)
+    return tuple(
+        SoftMarginObjective(CappedSimplexIndicator(CappedSimplex(c, nu)), problem.objective.G, examples) for nu in nus
+    )
 
 
 def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero, oracle: Oracle) -> TestSet | None:

@@ -241,7 +241,7 @@ class Run:
             return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, measure)
         program, w = objective.program(record.pool.margins), _normalized(self.w, objective)
         # Without a closed form of F0*, the bound is a tangent, which is best at a distribution near d(w).
-        tangents = (bounds.d,) if objective.F0.exact else (bounds.d, record.state.d)
+        tangents = (bounds.d,) if objective.F0.has_closed_form_conjugate else (bounds.d, record.state.d)
         lower = max(program.certify(d, w).lower for d in tangents)
         return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, measure)
 

@@ -165,7 +165,7 @@ def short_step_weights(
 def negative_hessian(F: Regularizer, U: Margins, d: Float[Array, " N"]) -> Float[Array, "t t"]:
     """Return minus the Hessian of D at d = d(w) over the hypotheses of U, shape (t, t)."""
     terms = require_not_none(F.pointwise(), "a regularizer that is a sum over the examples")
-    r = terms.freedom(d)
+    r = terms.inverse_curvatures_inside_box(d)
     inside = np.flatnonzero(r)
     if len(inside) == 0:
         return np.zeros((U.t, U.t))

@@ -251,7 +251,7 @@ class EdgeProbe(ComponentProbe):
     def raw_edges(self) -> list[Float[Array, " t"]]:
         """Any edges: those of weights on the simplex, and larger ones if G is exact there."""
         t, rng = self.t, self.rng(0)
-        size = 3.0 if self.G.exact else 1.0
+        size = 3.0 if self.G.has_closed_form_conjugate else 1.0
         return [
             *(rng.uniform(-1, 1, t) for _ in range(3)),
             rng.uniform(-size, size, t),
@@ -297,7 +297,7 @@ class EdgeProbe(ComponentProbe):
     @cached_property
     def box(self) -> float:
         """Half width of the box of edges that stands for all of R^t; bounds may hold on [-1, 1] alone."""
-        return EDGE_BOX_RADIUS if self.G.exact else 1.0
+        return EDGE_BOX_RADIUS if self.G.has_closed_form_conjugate else 1.0
 
     @cached_property
     def inner_supremum(self) -> SupremumProblem:

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from boostopt import Program, check_backend
-from boostopt.authoring import Attempt, Backend, Cap, Capability, MaximumEdge, Profile, Task
+from boostopt.authoring import Attempt, Backend, Capability, CappedSimplexIndicator, MaximumEdge, Profile, Task
 
 
 class NewName(Backend):
@@ -29,7 +29,9 @@ class NewName(Backend):
 
     def takes(self, program: Program) -> Capability:
         """Return whether it can be solved, and if not why, in a sentence; asked before any work."""
-        able = isinstance(program.regularizer, Cap) and isinstance(program.edge_function, MaximumEdge)
+        able = isinstance(program.regularizer, CappedSimplexIndicator) and isinstance(
+            program.edge_function, MaximumEdge
+        )
         return Capability(able, "" if able else "new_name needs the largest edge beside a cap alone")
 
     def takes_profile(self, profile: Profile) -> Capability:
@@ -44,7 +46,7 @@ class NewName(Backend):
         """Yield what came, as raw as it came, also after a failure; raise nothing."""
         from scipy.optimize import linprog
 
-        U, F = task.program.margins.to_array(), cast(Cap, task.program.regularizer)
+        U, F = task.program.margins.to_array(), cast(CappedSimplexIndicator, task.program.regularizer)
         N, t = U.shape
         accuracy = None if task.profile is None else task.profile.accuracy  # None: the solver's defaults
         names = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")

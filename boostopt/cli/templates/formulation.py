@@ -27,8 +27,8 @@ from boostopt.authoring import (
     COUNT,
     POSITIVE,
     Array,
-    Cap,
     CappedSimplex,
+    CappedSimplexIndicator,
     EdgeFunction,
     Examples,
     Float,
@@ -59,7 +59,7 @@ class NewName(Formulation[Parameters]):
     stopping_rules = ("direct", "regularized")
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
-        return Cap(CappedSimplex(examples.c, p.nu)) + Squares(examples.c, p.mu)
+        return CappedSimplexIndicator(CappedSimplex(examples.c, p.nu)) + Squares(examples.c, p.mu)
 
     def edge_function(self, p: Parameters) -> EdgeFunction:
         return MaximumEdge()

@@ -27,15 +27,15 @@ from boostopt.authoring import (
     Examples,
     Float,
     Formulation,
-    Loss,
+    LossConjugate,
     parameter,
     prototype,
 )
 
 
 @dataclass(frozen=True, eq=False)
-class NewName(Loss):
-    """F, the conjugate of the loss. `Loss` holds the multiplicities c, the price C, and C c as `priced`."""
+class NewName(LossConjugate):
+    """F, the conjugate of the loss. `LossConjugate` holds the multiplicities c, the price C, and C c as `priced`."""
 
     k: float
 

@@ -19,9 +19,9 @@ from boostopt.authoring import (
     COUNT,
     POSITIVE,
     Array,
-    Cap,
     CappedSimplex,
-    DescribedRegularizer,
+    CappedSimplexIndicator,
+    CvxpyRegularizer,
     Examples,
     Float,
     Formulation,
@@ -38,7 +38,7 @@ def cvxpy_value_of(d: Any, a: Float[Array, " N"], eta: float) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class NewName(Separable, DescribedRegularizer):
+class NewName(Separable, CvxpyRegularizer):
     """F with its conjugate in closed form: exact certificates, and rounds that need no solver for it."""
 
     eta: float = 1.0
@@ -80,7 +80,7 @@ class NewName(Separable, DescribedRegularizer):
     @property
     def unsmoothed(self) -> Regularizer:
         """F without what only smooths it: what boosting is after, here the soft margin."""
-        return Cap(self.domain)
+        return CappedSimplexIndicator(self.domain)
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         """Return F*(z) as a minimum over beta and psi >= 0: it opens the dual to solvers."""

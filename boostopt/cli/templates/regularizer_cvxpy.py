@@ -17,7 +17,7 @@ from boostopt.authoring import (
     COUNT,
     POSITIVE,
     CappedSimplex,
-    DescribedRegularizer,
+    CvxpyRegularizer,
     Examples,
     Formulation,
     Regularizer,
@@ -34,7 +34,7 @@ def value(d: Any, p: Any, examples: Examples) -> Any:
 
 def regularizer(p: Any, examples: Examples) -> Regularizer:
     """Return F on its domain."""
-    return DescribedRegularizer(
+    return CvxpyRegularizer(
         domain=CappedSimplex(examples.c, p.nu),
         f=lambda d: value(d, p, examples),
         inside=examples.c / examples.total,  # strictly inside every constraint; boosting begins here

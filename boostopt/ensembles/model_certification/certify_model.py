@@ -23,7 +23,7 @@ from boostopt.ensembles.model_certification.model_certificate import ModelCertif
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.training_data import class_weight_factors
 from boostopt.functions.edge_functions.base import MAX_HYPOTHESIS_WEIGHT
-from boostopt.functions.regularizers.standard_losses import Loss
+from boostopt.functions.regularizers.standard_losses import LossConjugate
 from boostopt.oracles.features import checked_features
 from boostopt.oracles.labelled_examples import check_multiplicities
 from boostopt.oracles.learners.fitted import class_name
@@ -253,12 +253,12 @@ def _linear_tail_excess(program: Program, w: Float[Array, " t"]) -> tuple[float,
     be in that range.
     """
     F = program.regularizer
-    if not isinstance(F, Loss):
+    if not isinstance(F, LossConjugate):
         return 0.0, 0.0
     m = program.margins.margins(w)
     unit = (len(w) + len(m) + 12) * float(np.finfo(np.float64).eps)
     of_margins = unit * float(np.abs(w).sum())
-    low, high = (float(F.beyond(-m + sign * of_margins).sum()) for sign in (-1.0, 1.0))
+    low, high = (float(F.linearization_excess(-m + sign * of_margins).sum()) for sign in (-1.0, 1.0))
     return low * (1.0 - unit), high * (1.0 + unit)
 
 

@@ -81,7 +81,7 @@ class Epigraph:
         return v if self.A is None else self.A.T @ v
 
     @classmethod
-    def of_rows(
+    def from_rows(
         cls,
         t: int,
         b: Float[Array, " k"],
@@ -115,7 +115,7 @@ class Active:
         Whether x may be negative; otherwise x >= 0.
     total
         The sum of x; None if the sum is free.
-    at_most
+    total_is_upper_bound
         Whether the sum may also be less than `total`.
     offset
         The constant part of w, shape (t,): w = offset + directions @ x.
@@ -124,7 +124,7 @@ class Active:
     directions: Float[Array, "t k"]
     signed: bool
     total: float | None
-    at_most: bool
+    total_is_upper_bound: bool
     offset: Float[Array, " t"]
 
 
@@ -134,26 +134,26 @@ class EdgeFunction(HasImmutableArrays, ABC):
     cones: ClassVar[frozenset[str]]
     """Cones that a solver must support for G, as for a regularizer."""
 
-    exact: ClassVar[bool] = True
+    has_closed_form_conjugate: ClassVar[bool] = True
     """Whether G* has a closed form, so that `conjugate` returns G* and `cvxpy_conjugate` exists; else it is a bound."""
 
-    even: ClassVar[bool] = False
+    is_symmetric: ClassVar[bool] = False
     """Whether G depends on absolute edges only, so that a class also represents the negations of its hypotheses."""
 
     kind: ClassVar[str] = ""
     """Name of the class in certificate files; "" if files cannot contain it. A subclass is another function and needs
     another name, or none."""
 
-    mixes: ClassVar[bool] = False
-    """Whether G is the largest edge, so that w lies in the simplex or, if `even`, in the ball of the 1-norm."""
+    is_largest_edge: ClassVar[bool] = False
+    """Whether G is the largest edge, so that w lies in the simplex or, if `is_symmetric`, in the ball of the 1-norm."""
 
     edge_bound: float | None = None
     """Upper bound of every edge, if G is the indicator of this bound. Its program can be infeasible; sum w is free."""
 
-    free_edge: float | None = None
+    zero_cost_edge: float | None = None
     """Largest edge for which any number of further hypotheses does not increase G; None if there is none."""
 
-    joint: bool = False
+    is_coupled: bool = False
     """Whether the cost of a further edge depends on the other edges, so that G is not a sum over the hypotheses."""
 
     @property
@@ -162,7 +162,7 @@ class EdgeFunction(HasImmutableArrays, ABC):
 
         If G is not the largest edge itself, this holds on the simplex only.
         """
-        return self if self.mixes else None
+        return self if self.is_largest_edge else None
 
     def statement(self) -> dict[str, Any]:
         """Return G in the form of a certificate file: its kind and its numbers."""
@@ -179,7 +179,7 @@ class EdgeFunction(HasImmutableArrays, ABC):
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
         """Return G*(w) for w in its domain (up to rounding), or a larger number.
 
-        Functions without a closed form can use `near`: edges that may be close to a maximizer of <w, e> - G(e).
+        Functions without a closed form can use `project_for_edges`: edges that may be close to a maximizer of <w, e> - G(e).
         """
 
     @abstractmethod
@@ -190,7 +190,7 @@ class EdgeFunction(HasImmutableArrays, ABC):
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         """Return a point of the domain of G* near w, for any numbers w; None if w has no usable information."""
 
-    def near(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project_for_edges(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
         """Return the point of the domain of G* near w with the best bound at the edges e; `project(w)` by default."""
         return self.project(w)
 
@@ -202,25 +202,25 @@ class EdgeFunction(HasImmutableArrays, ABC):
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         """Return the t non-negative terms that sum to G(e) + G*(w) - <w, e>, with G* from `conjugate(w, near=e)`."""
 
-    def rise(self, known: float, edge: float) -> float:
-        """Return the increase of G from the value `known` if a hypothesis with this edge joins; inf if it must not.
+    def added_hypothesis_cost(self, current_value: float, edge: float) -> float:
+        """Return the increase of G from the value `current_value` if a hypothesis with this edge joins; inf if it must not.
 
         The default is correct if G is a sum over the hypotheses.
         """
         return self.value(np.array([edge])) - self.value(np.zeros(1))
 
-    def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
+    def increase_bound(self, e: Float[Array, " t"], edge_changes: Float[Array, " t"]) -> float:
         """Return a bound on G(e') - G(e) over the e' of the domain with |e'_q - e_q| <= moves_q.
 
         The default is correct if G is linear on its domain.
         """
-        return float(np.abs(self.subgradient(e)) @ moves)
+        return float(np.abs(self.subgradient(e)) @ edge_changes)
 
-    def class_value(self, largest: float) -> float:
+    def class_bound(self, largest: float) -> float:
         """Return a bound on G over any number of hypotheses with edges of at most `largest`; inf if there is none."""
         return np.inf
 
-    def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
+    def describe_kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
         """Return the names of the edges and sums of edges at which G has a kink at e; empty by default."""
         return ()
 
@@ -276,7 +276,7 @@ class EdgeFunction(HasImmutableArrays, ABC):
         return unit * self.magnitude(e, w, mass)
 
     def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
-        """Return what must be added to G*(w), computed with `near` = e, so that it is not below the exact G*(w)."""
+        """Return what must be added to G*(w), computed with `project_for_edges` = e, so that it is not below the exact G*(w)."""
         return unit * self.magnitude(e, w, mass)
 
     def epigraph(self, t: int) -> Epigraph | None:
@@ -287,12 +287,12 @@ class EdgeFunction(HasImmutableArrays, ABC):
         """Return the domain of G; None if it is all of R^t."""
         return None
 
-    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+    def candidate_rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
         """Return directions, computed from w, that may prove infeasibility; empty if every e is in the domain."""
         return ()
 
     def support(self, ray: Float[Array, " t"]) -> float:
-        """Return the maximum of <ray, e> over the domain of G, for a direction from `rays`."""
+        """Return the maximum of <ray, e> over the domain of G, for a direction from `candidate_rays`."""
         return np.inf
 
 

@@ -61,7 +61,7 @@ class _LevelIndicator(EdgeFunction):
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         return abs(self.level) * float(np.abs(w).sum())
 
-    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+    def candidate_rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
         total = float(np.abs(w).sum())
         return [w / total] if total > 0 else []
 
@@ -92,13 +92,13 @@ class BoundedEdges(_LevelIndicator):
         return self.gamma
 
     @property
-    def free_edge(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def zero_cost_edge(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.gamma
 
-    def rise(self, known: float, edge: float) -> float:
+    def added_hypothesis_cost(self, current_value: float, edge: float) -> float:
         return 0.0 if edge <= self.gamma else np.inf
 
-    def class_value(self, largest: float) -> float:
+    def class_bound(self, largest: float) -> float:
         return 0.0 if largest <= self.gamma else np.inf
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
@@ -117,7 +117,7 @@ class BoundedEdges(_LevelIndicator):
         return Polyhedron(None, np.full(t, -np.inf), np.full(t, self.gamma))
 
     def epigraph(self, t: int) -> Epigraph | None:
-        return Epigraph.of_rows(t, np.full(t, self.gamma))
+        return Epigraph.from_rows(t, np.full(t, self.gamma))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         return cp.Constant(0.0), [e <= self.gamma]
@@ -159,13 +159,13 @@ class FixedEdges(_LevelIndicator):
     def domain(self, t: int) -> Polyhedron | None:
         return Polyhedron(None, np.full(t, self.rho), np.full(t, self.rho))
 
-    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+    def candidate_rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
         if len(w) == 1:
             return [np.array([1.0]), np.array([-1.0])]
-        return super().rays(w)
+        return super().candidate_rays(w)
 
     def epigraph(self, t: int) -> Epigraph | None:
-        return Epigraph.of_rows(t, np.full(t, self.rho), equality=True)
+        return Epigraph.from_rows(t, np.full(t, self.rho), equality=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         return cp.Constant(0.0), [e == self.rho]

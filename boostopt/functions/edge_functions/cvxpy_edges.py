@@ -57,7 +57,7 @@ class _Model:
 
 
 @dataclass(frozen=True, eq=False)
-class DescribedEdges(EdgeFunction):
+class CvxpyEdges(EdgeFunction):
     """A convex function of the edges, finite on [-1, 1]^t, from its CVXPY expression.
 
     Use it with regularizers whose weights sum to at most 1.
@@ -77,7 +77,7 @@ class DescribedEdges(EdgeFunction):
 
     G: Callable[[Any], Any]
 
-    exact: ClassVar[bool] = False
+    has_closed_form_conjugate: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_callable("G", self.G, "a function of the edges", ProblemError)
@@ -115,7 +115,7 @@ class DescribedEdges(EdgeFunction):
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
         return middle(self._tangent(e).gradient)
 
-    def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
+    def describe_kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
         linearization = self._linearize(e) if self._model(len(e)).tree.has_kinks else None
         return (
             [] if linearization is None else [describe_linear_form("e", row) for row in linearization.kink_gradients()]
@@ -124,7 +124,7 @@ class DescribedEdges(EdgeFunction):
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         return clip_to_finite(w)
 
-    def near(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project_for_edges(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
         # Without a closed form of G*, the bound is tight only if w is the slope of a minorant.
         return middle(self._tightest_minorant(clip_to_finite(w), e).gradient)
 

@@ -65,7 +65,7 @@ class FormulaEdges(EdgeFunction):
     parameters: Mapping[str, float] = field(default_factory=empty_parameters)
 
     kind: ClassVar[str] = "formula"
-    exact: ClassVar[bool] = False
+    has_closed_form_conjugate: ClassVar[bool] = False
     """G* has bounds, but no CVXPY expression."""
 
     _formula: ConvexFormula = field(init=False, repr=False)
@@ -140,8 +140,8 @@ class FormulaEdges(EdgeFunction):
             terms = self._functions[0](np.clip(e, -1.0, 1.0)) + self._conjugates(w).upper - w * e
         return np.where(np.isnan(terms), np.inf, np.maximum(terms, 0.0))
 
-    def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
-        rises = self._enclose_values(e, moves) + -self._enclose_values(e, 0.0)
+    def increase_bound(self, e: Float[Array, " t"], edge_changes: Float[Array, " t"]) -> float:
+        rises = self._enclose_values(e, edge_changes) + -self._enclose_values(e, 0.0)
         return max(rises.total().upper, 0.0)
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:

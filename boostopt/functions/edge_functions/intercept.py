@@ -33,68 +33,70 @@ class InterceptEdges(EdgeFunction):
 
     Parameters
     ----------
-    rest
+    base
         The edge function of the other hypotheses. It must be finite everywhere, or an indicator of single edges.
     """
 
-    rest: EdgeFunction
+    base: EdgeFunction
 
     def __post_init__(self) -> None:
         check_instance(
-            "rest", self.rest, EdgeFunction, "an edge function", "Make one, such as MaximumEdge().", ProblemError
+            "rest", self.base, EdgeFunction, "an edge function", "Make one, such as MaximumEdge().", ProblemError
         )
 
     @property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.rest.cones | {"linear"}
+        return self.base.cones | {"linear"}
 
     @property
-    def exact(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.rest.exact
+    def has_closed_form_conjugate(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.has_closed_form_conjugate
 
     @property
-    def joint(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.rest.joint
+    def is_coupled(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.is_coupled
 
     def value(self, e: Float[Array, " t"]) -> float:
-        return self.rest.value(e[1:]) if len(e) > 1 else 0.0
+        return self.base.value(e[1:]) if len(e) > 1 else 0.0
 
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        return self.rest.conjugate(w[1:], None if near is None else near[1:]) if len(w) > 1 else 0.0
+        return self.base.conjugate(w[1:], None if near is None else near[1:]) if len(w) > 1 else 0.0
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
-        return self._prepend(0.0, self.rest.subgradient(e[1:]) if len(e) > 1 else e[1:])
+        return self._prepend(0.0, self.base.subgradient(e[1:]) if len(e) > 1 else e[1:])
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         w = clip_to_finite(w)
-        rest = self.rest.project(w[1:]) if len(w) > 1 else w[1:]
+        rest = self.base.project(w[1:]) if len(w) > 1 else w[1:]
         return None if rest is None else self._prepend(float(w[0]), rest)
 
-    def near(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project_for_edges(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
         w = clip_to_finite(w)
-        rest = self.rest.near(w[1:], e[1:]) if len(w) > 1 else w[1:]
+        rest = self.base.project_for_edges(w[1:], e[1:]) if len(w) > 1 else w[1:]
         return None if rest is None else self._prepend(float(w[0]), rest)
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
-        of_rest = self.rest.residuals(w[1:]) if len(w) > 1 else {}
+        of_rest = self.base.residuals(w[1:]) if len(w) > 1 else {}
         return {**nonnegative_residuals(w, {"w finite": 0.0}), **of_rest}
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
-        return self._prepend(0.0, self.rest.gaps(e[1:], w[1:]) if len(e) > 1 else e[1:])
+        return self._prepend(0.0, self.base.gaps(e[1:], w[1:]) if len(e) > 1 else e[1:])
 
-    def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
-        return self.rest.increase(e[1:], moves[1:]) if len(e) > 1 else 0.0
+    def increase_bound(self, e: Float[Array, " t"], edge_changes: Float[Array, " t"]) -> float:
+        return self.base.increase_bound(e[1:], edge_changes[1:]) if len(e) > 1 else 0.0
 
-    def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
-        return [f"e_{int(name.removeprefix('e_')) + 1}" for name in self.rest.kinks(e[1:])] if len(e) > 1 else []
+    def describe_kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
+        return (
+            [f"e_{int(name.removeprefix('e_')) + 1}" for name in self.base.describe_kinks(e[1:])] if len(e) > 1 else []
+        )
 
     def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
-        return self.rest.multipliers(e[1:]) if len(e) > 1 else {}
+        return self.base.multipliers(e[1:]) if len(e) > 1 else {}
 
     def active(self, e: Float[Array, " t"], within: float) -> Active:
         if len(e) == 1:
             return Active(np.eye(1), True, None, False, np.zeros(1))
-        base_active = self.rest.active(e[1:], within)
+        base_active = self.base.active(e[1:], within)
         if base_active.total is not None:
             return super().active(e, within)  # the total of the other weights is not a total over all directions
         t = len(e)
@@ -106,34 +108,34 @@ class InterceptEdges(EdgeFunction):
         return replace(base_active, directions=directions, offset=self._prepend(0.0, base_active.offset))
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
-        return self.rest.magnitude(e[1:], w[1:], mass) if len(e) > 1 else 0.0
+        return self.base.magnitude(e[1:], w[1:], mass) if len(e) > 1 else 0.0
 
     def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
-        return self.rest.value_slack(e[1:], w[1:], mass, unit) if len(e) > 1 else 0.0
+        return self.base.value_slack(e[1:], w[1:], mass, unit) if len(e) > 1 else 0.0
 
     def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
-        return self.rest.conjugate_slack(e[1:], w[1:], mass, unit) if len(e) > 1 else 0.0
+        return self.base.conjugate_slack(e[1:], w[1:], mass, unit) if len(e) > 1 else 0.0
 
     def domain(self, t: int) -> Polyhedron | None:
-        base_domain = self.rest.domain(t - 1) if t > 1 else None
+        base_domain = self.base.domain(t - 1) if t > 1 else None
         low, high = np.full(t, -np.inf), np.full(t, np.inf)
         low[0] = high[0] = 0.0
         if base_domain is not None:
             low[1:], high[1:] = base_domain.low, base_domain.high
         return Polyhedron(None, low, high)
 
-    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+    def candidate_rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
         intercept_ray = self._prepend(1.0, np.zeros(len(w) - 1))
         rays = [intercept_ray, -intercept_ray]
-        if len(w) > 1 and len(self.rest.rays(w[1:])) > 0 and (total := float(np.abs(w[1:]).sum())) > 0:
+        if len(w) > 1 and len(self.base.candidate_rays(w[1:])) > 0 and (total := float(np.abs(w[1:]).sum())) > 0:
             rays.append(w / total)
         return rays
 
     def support(self, ray: Float[Array, " t"]) -> float:
-        return self.rest.support(ray[1:]) if ray[1:].any() else 0.0
+        return self.base.support(ray[1:]) if ray[1:].any() else 0.0
 
     def epigraph(self, t: int) -> Epigraph | None:
-        base_epigraph = self.rest.epigraph(t - 1) if t > 1 else Epigraph.of_rows(0, np.zeros(0), np.zeros((0, 0)))
+        base_epigraph = self.base.epigraph(t - 1) if t > 1 else Epigraph.from_rows(0, np.zeros(0), np.zeros((0, 0)))
         if base_epigraph is None:
             return None
         rows = np.eye(t - 1) if base_epigraph.A is None else base_epigraph.A
@@ -151,11 +153,11 @@ class InterceptEdges(EdgeFunction):
         )
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        value, constraints = self.rest.cvxpy_value(e[1:]) if e.size > 1 else (cp.Constant(0.0), [])
+        value, constraints = self.base.cvxpy_value(e[1:]) if e.size > 1 else (cp.Constant(0.0), [])
         return value, [e[0] == 0, *constraints]
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        return self.rest.cvxpy_conjugate(w[1:]) if w.size > 1 else (cp.Constant(0.0), [])
+        return self.base.cvxpy_conjugate(w[1:]) if w.size > 1 else (cp.Constant(0.0), [])
 
     def _prepend(self, first: float, rest: Float[Array, " k"]) -> Float[Array, " t"]:
         return np.concatenate([[first], rest])

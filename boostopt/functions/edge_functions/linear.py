@@ -57,7 +57,7 @@ class LinearEdges(SupportFunction):
         return abs(self.slope) * len(e) * mass
 
     def epigraph(self, t: int) -> Epigraph | None:
-        return Epigraph.of_rows(t, np.zeros(0), np.zeros((0, t)), slope=np.full(t, self.slope))
+        return Epigraph.from_rows(t, np.zeros(0), np.zeros((0, t)), slope=np.full(t, self.slope))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         return self.slope * cp.sum(e), []

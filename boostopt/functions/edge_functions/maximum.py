@@ -21,7 +21,7 @@ class MaximumEdge(SupportFunction):
     """The largest edge; its conjugate is the indicator of the simplex."""
 
     kind: ClassVar[str] = "maximum"
-    mixes: ClassVar[bool] = True
+    is_largest_edge: ClassVar[bool] = True
 
     def value(self, e: Float[Array, " t"]) -> float:
         return float(e.max())
@@ -53,7 +53,7 @@ class MaximumEdge(SupportFunction):
         return Active(np.eye(len(e))[:, e >= e.max() - within], False, 1.0, False, np.zeros(len(e)))
 
     def epigraph(self, t: int) -> Epigraph | None:
-        return Epigraph.of_rows(t, np.zeros(t), largest=True)
+        return Epigraph.from_rows(t, np.zeros(t), largest=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         return cp.max(e), []
@@ -66,9 +66,9 @@ class MaximumEdge(SupportFunction):
 class AbsoluteEdge(SupportFunction):
     """The largest absolute edge; its conjugate is the indicator of the ball of the 1-norm."""
 
-    even: ClassVar[bool] = True
+    is_symmetric: ClassVar[bool] = True
     kind: ClassVar[str] = "absolute"
-    mixes: ClassVar[bool] = True
+    is_largest_edge: ClassVar[bool] = True
 
     def value(self, e: Float[Array, " t"]) -> float:
         return float(np.abs(e).max())
@@ -108,7 +108,7 @@ class AbsoluteEdge(SupportFunction):
 
     def epigraph(self, t: int) -> Epigraph | None:
         # The rows e_q and -e_q of each edge follow one another, so that the rows of further edges come last.
-        return Epigraph.of_rows(t, np.zeros(2 * t), np.kron(np.eye(t), [[1.0], [-1.0]]), largest=True)
+        return Epigraph.from_rows(t, np.zeros(2 * t), np.kron(np.eye(t), [[1.0], [-1.0]]), largest=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         return cp.norm_inf(e), []

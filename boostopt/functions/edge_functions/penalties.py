@@ -48,7 +48,7 @@ class AbsolutePenalty(EdgeFunction):
         read_fields(self, signed=flag_parameter)
 
     @property
-    def even(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def is_symmetric(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.signed
 
     def statement(self) -> dict[str, Any]:
@@ -62,10 +62,10 @@ class AbsolutePenalty(EdgeFunction):
         slopes = self.slopes(self.edge_sizes(e))
         return np.sign(e) * slopes if self.signed else slopes
 
-    def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
+    def increase_bound(self, e: Float[Array, " t"], edge_changes: Float[Array, " t"]) -> float:
         # G is a non-decreasing function of the sizes.
         sizes = self.edge_sizes(e)
-        return max(self.value(sizes + moves) - self.value(sizes), 0.0)
+        return max(self.value(sizes + edge_changes) - self.value(sizes), 0.0)
 
     @abstractmethod
     def slopes(self, a: Float[Array, " t"]) -> Float[Array, " t"]:
@@ -138,20 +138,20 @@ class BallEdges(AbsolutePenalty):
         return self.r * _norm(self.edge_sizes(e), self._q)
 
     @property
-    def joint(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def is_coupled(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return math.isfinite(self.p)
 
-    def rise(self, known: float, edge: float) -> float:
+    def added_hypothesis_cost(self, current_value: float, edge: float) -> float:
         edge_value = self.value(np.array([edge]))
         return (
-            max(edge_value - known, 0.0)
+            max(edge_value - current_value, 0.0)
             if self.p == 1.0
-            else math.hypot(known, edge_value) - known
-            if self.joint
+            else math.hypot(current_value, edge_value) - current_value
+            if self.is_coupled
             else edge_value
         )
 
-    def class_value(self, largest: float) -> float:
+    def class_bound(self, largest: float) -> float:
         return self.r * max(largest, 0.0) if self.p == 1.0 else math.inf
 
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
@@ -203,7 +203,7 @@ class BallEdges(AbsolutePenalty):
         largest = float(self.edge_sizes(e).max())
         return Active(self._active_directions(e, largest - within), False, self.r, largest <= within, np.zeros(len(e)))
 
-    def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
+    def describe_kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
         return [f"e_{q}" for q in np.flatnonzero(self.edge_sizes(e) == 0.0)] if math.isinf(self.p) else []
 
     def epigraph(self, t: int) -> Epigraph | None:
@@ -271,7 +271,7 @@ class ElasticEdges(AbsolutePenalty):
         return {**super().statement(), "l1": self.l1, "l2": self.l2}
 
     @property
-    def free_edge(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def zero_cost_edge(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.l1
 
     def value(self, e: Float[Array, " t"]) -> float:
@@ -337,13 +337,13 @@ class OneNormEdges(AbsolutePenalty):
         return {**super().statement(), "l1": self.l1}
 
     @property
-    def free_edge(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def zero_cost_edge(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.l1
 
-    def rise(self, known: float, edge: float) -> float:
-        return self.class_value(edge)
+    def added_hypothesis_cost(self, current_value: float, edge: float) -> float:
+        return self.class_bound(edge)
 
-    def class_value(self, largest: float) -> float:
+    def class_bound(self, largest: float) -> float:
         return 0.0 if largest <= self.l1 else math.inf
 
     def value(self, e: Float[Array, " t"]) -> float:
@@ -370,7 +370,7 @@ class OneNormEdges(AbsolutePenalty):
     def domain(self, t: int) -> Polyhedron | None:
         return Polyhedron(None, np.full(t, -self.l1 if self.signed else -np.inf), np.full(t, self.l1))
 
-    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+    def candidate_rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
         total = float(np.abs(w).sum())
         return [w / total] if total > 0 else []
 
@@ -378,7 +378,7 @@ class OneNormEdges(AbsolutePenalty):
         return self.conjugate(ray)
 
     def epigraph(self, t: int) -> Epigraph | None:
-        return Epigraph.of_rows(t, np.full(2 * t if self.signed else t, self.l1), self.rows(t))
+        return Epigraph.from_rows(t, np.full(2 * t if self.signed else t, self.l1), self.rows(t))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         return cp.Constant(0.0), [self.cvxpy_sizes(e) <= self.l1]

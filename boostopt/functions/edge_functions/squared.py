@@ -21,7 +21,7 @@ class SquaredEdges(EdgeFunction):
     """A quarter of the sum of the squares of the edges."""
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
-    even: ClassVar[bool] = True
+    is_symmetric: ClassVar[bool] = True
     kind: ClassVar[str] = "squared"
 
     def value(self, e: Float[Array, " t"]) -> float:
@@ -59,7 +59,7 @@ class SquaredEdges(EdgeFunction):
 class SquaredPositiveEdges(SquaredEdges):
     """A quarter of the sum of the squares of the positive edges."""
 
-    even: ClassVar[bool] = False
+    is_symmetric: ClassVar[bool] = False
     kind: ClassVar[str] = "squared positive"
 
     def value(self, e: Float[Array, " t"]) -> float:

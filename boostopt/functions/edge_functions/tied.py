@@ -65,14 +65,16 @@ class TiedEdges(SupportFunction):
     def domain(self, t: int) -> Polyhedron | None:
         return Polyhedron(EDGE_DIFFERENCE[np.newaxis], np.zeros(1), np.zeros(1))
 
-    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+    def candidate_rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
         return [EDGE_DIFFERENCE, -EDGE_DIFFERENCE]
 
     def support(self, ray: Float[Array, " t"]) -> float:
         return 0.0
 
     def epigraph(self, t: int) -> Epigraph | None:
-        return Epigraph.of_rows(t, np.zeros(1), EDGE_DIFFERENCE[np.newaxis], equality=True, slope=np.array([0.0, 1.0]))
+        return Epigraph.from_rows(
+            t, np.zeros(1), EDGE_DIFFERENCE[np.newaxis], equality=True, slope=np.array([0.0, 1.0])
+        )
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         return e[1], [e[1] == e[0]]

@@ -95,14 +95,14 @@ class Pointwise:
     curvatures: Callable[[Float[Array, " N"]], Float[Array, " N"]]
     on_simplex: bool
 
-    def freedom(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def inverse_curvatures_inside_box(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return 1 / f_n''(d_n) for the weights between the ends of the box, and 0 for those at the ends."""
         inside = (d > self.lower + BOX_BOUND_TOL * self.upper) & (d < self.upper * (1.0 - BOX_BOUND_TOL))
         if not inside.any():
             return np.zeros(len(d))
         return np.where(inside, 1.0 / self.curvatures(np.where(inside, d, 0.5 * (self.lower + self.upper))), 0.0)
 
-    def jump(self) -> tuple[int, float, float] | None:
+    def find_derivative_jump(self) -> tuple[int, float, float] | None:
         """Return the example, the weight and the size of a jump of some f_n', None if none was found.
 
         A continuous slope hardly increases on a tiny interval. So the search bisects intervals and continues in the
@@ -163,10 +163,10 @@ class Regularizer(HasImmutableArrays, ABC):
     """Name of the class in certificate files, "" where they cannot hold one. A subclass is another function: it names a
     kind of its own, or none."""
 
-    indicator_caps: Float[Array, " N"] | None = None
+    soft_margin_caps: Float[Array, " N"] | None = None
     """The largest weights, where F is the indicator of a cap: -F*(-Uw) is then the mean of the smallest margins."""
 
-    exact: ClassVar[bool] = True
+    has_closed_form_conjugate: ClassVar[bool] = True
     """Whether F* has a closed form, so that `conjugate_at` is exact and `cvxpy_conjugate` exists; else it is a
     bound."""
 
@@ -229,7 +229,7 @@ class Regularizer(HasImmutableArrays, ABC):
         min_value = 0.0 if unsmoothed_bound > 0.0 else self.value(self.project(None))
         return self.value_bound - unsmoothed_bound - min_value
 
-    def affordable(self, epsilon: float) -> bool:
+    def smoothing_within(self, epsilon: float) -> bool:
         """Return whether the price is at most epsilon / 2, so a gap of epsilon / 2 gives epsilon of soft margin."""
         return self.price <= 0.5 * epsilon * (1.0 + 1e-9)
 
@@ -310,7 +310,7 @@ class Regularizer(HasImmutableArrays, ABC):
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         """Return the N non-negative terms that sum to F(d) + F*(z) - <d, z>, given `at = conjugate_at(z)`."""
 
-    def rise(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
+    def increase_bound(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
         """Return a bound on F(d') - F(d) over all d' of the domain with |d'_n - d_n| <= share_n room_n, share < 1.
 
         The default uses convexity: d' lies at most the largest share of the way from d to a point of the domain.
@@ -319,13 +319,13 @@ class Regularizer(HasImmutableArrays, ABC):
         return rise if np.isfinite(rise) else np.inf
 
     @abstractmethod
-    def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
-        """Return the conditions at d, with slopes at weights of at least `floor` times the upper end of the box.
+    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
+        """Return the conditions at d, with slopes at weights of at least `min_relative_weight` times the upper end of the box.
 
         At smaller weights, the slope of an entropy is the noise of a solver.
         """
 
-    def kinks(self, d: Float[Array, " N"]) -> Sequence[str]:
+    def describe_kinks(self, d: Float[Array, " N"]) -> Sequence[str]:
         """Return the names of the weights and sums of weights at which F has a kink at d; empty by default."""
         return ()
 

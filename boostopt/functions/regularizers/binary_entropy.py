@@ -37,7 +37,7 @@ from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.functions.numerics.sigmoid_sums import SATURATION_LOGIT, difference_rounded_once, solve_sigmoid_sum
 from boostopt.functions.regularizers.base import Regularizer, StationarityConditions
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, renormalize_in_box
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.relative_entropy import Entropy
 from boostopt.functions.statements import Statement, statement_with_caps
 
@@ -57,7 +57,7 @@ class BinaryEntropy(Entropy):
         The inverse strength, positive; a larger eta regularizes less.
     d0
         The reference distribution, shape (N,), 0 <= d0 <= u, sum 1.
-    below
+    cap_distance
         The distances u - d0, shape (N,), if they are known more accurately than by subtraction: see `capped`.
 
     Raises
@@ -70,7 +70,7 @@ class BinaryEntropy(Entropy):
     caps: Float[Array, " N"]
     eta: float
     d0: Float[Array, " N"]
-    below: Float[Array, " N"] | None = None
+    cap_distance: Float[Array, " N"] | None = None
 
     kind: ClassVar[str] = "binary entropy"
 
@@ -84,7 +84,7 @@ class BinaryEntropy(Entropy):
     def __post_init__(self) -> None:
         read_fields(self, caps=positive_weights, eta=positive_parameter)
         read_fields(self, d0=lambda name, d0: non_negative_weights(name, d0, len(self.caps)))
-        if self.below is not None:
+        if self.cap_distance is not None:
             read_fields(self, below=lambda name, below: finite_weights(name, below, len(self.caps)))
         over = self.d0 - self.caps * (1 + CAP_SUM_TOL)
         if over.max() > 0:
@@ -110,7 +110,7 @@ class BinaryEntropy(Entropy):
 
     @property
     def unsmoothed(self) -> Regularizer:
-        return Cap(CappedSimplex(self.upper, 1.0))
+        return CappedSimplexIndicator(CappedSimplex(self.upper, 1.0))
 
     @property
     def lower(self) -> Float[Array, " N"]:
@@ -133,7 +133,9 @@ class BinaryEntropy(Entropy):
     @cached_property
     def cap_distance_or_zero(self) -> Float[Array, " N"]:
         """The distances u - d0 to the caps, 0 for weights at their caps."""
-        return np.where(self.d0 < self.caps, self.caps - self.d0 if self.below is None else self.below, 0.0)
+        return np.where(
+            self.d0 < self.caps, self.caps - self.d0 if self.cap_distance is None else self.cap_distance, 0.0
+        )
 
     @cached_property
     def logit(self) -> Float[Array, " N"]:
@@ -226,7 +228,7 @@ class BinaryEntropy(Entropy):
         gaps[self.movable] = np.maximum(u * ones + np.where(near, moved, u * zeros), 0.0) / self.eta
         return gaps
 
-    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         target = 1.0 - float(self.fixed_weights.sum())
         u = self.upper[self.movable]
         if not self.movable.any():
@@ -245,9 +247,9 @@ class BinaryEntropy(Entropy):
         d[self.movable] = u * expit(x - tau)
         return reference + tau / self.eta, d
 
-    def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
+    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
         # The slope is infinite at both ends, where a solver's weights are noise.
-        return super().stationarity(np.minimum(d, (1.0 - floor) * self.upper), floor)
+        return super().stationarity(np.minimum(d, (1.0 - min_relative_weight) * self.upper), min_relative_weight)
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         """Return the entropic projection onto the caps, with the fixed weights at their values."""

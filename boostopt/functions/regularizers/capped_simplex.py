@@ -74,7 +74,7 @@ class CappedSimplex(ImmutableArrays):
         return self.c / self.nu
 
     @property
-    def single(self) -> bool:
+    def is_singleton(self) -> bool:
         """Whether the set is a single point, where every weight is at its cap."""
         return float(self.c.sum()) <= self.nu * (1 + CAP_SUM_TOL)
 
@@ -94,16 +94,16 @@ class CappedSimplex(ImmutableArrays):
         reached = np.cumsum(counts[order]) >= self.nu * (1 - CAP_SUM_TOL)
         return float(values[order[np.argmax(reached) if reached.any() else -1]])
 
-    def fill(self, m: Float[Array, " N"], rho: float) -> Float[Array, " N"]:
+    def greedy_maximizer(self, m: Float[Array, " N"], rho: float) -> Float[Array, " N"]:
         """Return weights at their cap where m < rho; where m = rho, they share the rest in proportion to the caps."""
         u = self.upper
         d = np.where(m < rho, u, 0.0)
         tied = (m == rho) & (u > 0)
         rest = max(1.0 - d.sum(), 0.0)
         d[tied] = u[tied] * (rest / u[tied].sum())
-        return self.normalized(d)
+        return self.renormalize(d)
 
-    def normalized(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def renormalize(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return d with the rounding error of its sum corrected, never above the caps."""
         return renormalize_in_box(d, np.zeros(len(d)), self.upper)
 
@@ -114,20 +114,20 @@ class CappedSimplex(ImmutableArrays):
         are set to their caps, and the others share the rest in proportion to `reference` (positive wherever the cap
         is positive).
         """
-        if self.single:
-            return self.normalized(self.upper)
+        if self.is_singleton:
+            return self.renormalize(self.upper)
         q = np.where(np.isfinite(q) & (self.c > 0), q, 0.0).clip(min=0.0)
         positive = q > 0
         carried = float(self.c[positive].sum()) if positive.any() else 0.0
         if carried >= self.nu * (1 + CAP_SUM_TOL):
-            return self.normalized(capped_softmax(log_or_neg_inf(q), self.c, self.nu).d)
+            return self.renormalize(capped_softmax(log_or_neg_inf(q), self.c, self.nu).d)
         rest = max(1.0 - carried / self.nu, 0.0)
         d = np.where(positive, self.upper, 0.0)
         others = (self.c > 0) & ~positive
         if others.any() and rest > 0.0:
             a = np.where(others, log_or_neg_inf(reference), -np.inf)
             d += rest * capped_softmax(a, np.where(others, self.c, 0.0), self.nu * rest).d
-        return self.normalized(d)
+        return self.renormalize(d)
 
 
 def renormalize_in_box(
@@ -205,7 +205,7 @@ def project_capped_simplex(
     most = float(c.sum()) * (1 + CAP_SUM_TOL)
     nu = check_number("nu", nu, expected, lambda count: 1.0 <= count <= most, advice, ProblemError)
     simplex = CappedSimplex(np.where(q > 0, c, 0.0), nu)  # raises where the support of q is too small
-    return simplex.normalized(capped_softmax(log_or_neg_inf(q), c, nu, method).d)
+    return simplex.renormalize(capped_softmax(log_or_neg_inf(q), c, nu, method).d)
 
 
 def read_domain(name: str, value: object) -> CappedSimplex:

@@ -25,7 +25,7 @@ from boostopt.functions.statements import Statement, statement_with_caps
 
 
 @dataclass(frozen=True)
-class Cap(Separable):
+class CappedSimplexIndicator(Separable):
     """The indicator of C_nu; f_n = 0 on [0, c_n / nu]."""
 
     domain: CappedSimplex
@@ -41,7 +41,7 @@ class Cap(Separable):
         return len(self.domain.c)
 
     @property
-    def indicator_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def soft_margin_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.upper
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
@@ -75,12 +75,12 @@ class Cap(Separable):
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.where(y > 0, self.upper, 0.0)
 
-    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         rho = self.domain.quantile(-z)
-        return -rho, self.domain.fill(-z, rho)
+        return -rho, self.domain.greedy_maximizer(-z, rho)
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
-        return self.domain.normalized(self.weight_scale) if d is None else self.domain.repair(d, self.weight_scale)
+        return self.domain.renormalize(self.weight_scale) if d is None else self.domain.repair(d, self.weight_scale)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         return cp.Constant(0.0), [cp.sum(d) == 1, d >= 0, d <= self.upper]

@@ -141,19 +141,19 @@ class MarginVariance(Separable):
         square = 0.5 * (d - x) * ((d - x) / self.sensitivities)
         return square + psi * (self.upper - d) + zeta * (d - self.lower)
 
-    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         # The mean, where no weight is at an end of the box; else by bisection.
         beta = float(self.share @ z)
         if float(np.abs(z - beta).max()) <= MAX_DISTANCE_FROM_MEAN:
             return beta, self.maximizers(z - beta)
-        return super().normalizer(z)
+        return super().solve_simplex_multiplier(z)
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         if d is None:
             return self.share.copy()
         near = np.clip(np.where(np.isfinite(d), d, 0.0), self.lower, self.upper)
         # The nearest by the norm of F itself: the maximizer at the slopes of what is wanted.
-        return renormalize_in_box(self.normalizer(self.derivatives(near))[1], self.lower, self.upper)
+        return renormalize_in_box(self.solve_simplex_multiplier(self.derivatives(near))[1], self.lower, self.upper)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         squares = cp.sum(cp.multiply(0.5 / self.sensitivities, cp.square(d - self.share)))

@@ -35,7 +35,7 @@ from boostopt.errors import ProblemError
 from boostopt.functions.numerics.capped_softmax import log_or_neg_inf
 from boostopt.functions.numerics.root_finding import find_root
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement, statement_with_caps
 
@@ -93,8 +93,8 @@ class PowerDivergence(Separable):
         )
 
     @property
-    def unsmoothed(self) -> Cap:
-        return Cap(self.domain)
+    def unsmoothed(self) -> CappedSimplexIndicator:
+        return CappedSimplexIndicator(self.domain)
 
     @cached_property
     def share(self) -> Float[Array, " N"]:
@@ -118,7 +118,7 @@ class PowerDivergence(Separable):
     @property
     def value_bound(self) -> float:
         """The chord of phi from weight 0 to the cap, at the mean 1 of r; nan for q <= 0."""
-        if self.domain.single:
+        if self.domain.is_singleton:
             return 0.0
         if self.q <= 0.0:
             return float("nan")
@@ -174,7 +174,7 @@ class PowerDivergence(Separable):
             log_ratio = x if k == 0.0 else np.log1p(np.maximum(k * x, -1.0)) / k
         return self.share * np.exp(np.minimum(log_ratio, self._log_largest))
 
-    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         # All y have one sign at either end, and so have all r - 1.
         beta = self._find_simplex_multiplier(z)
         # Of a large beta the last digit may move weights: once more from the z next to it, where beta is small.
@@ -198,7 +198,7 @@ class PowerDivergence(Separable):
             total = -(a @ cp.log(ratio))
         else:
             total = (a @ self._power(ratio, q) - 1.0) / (q * (q - 1.0))
-        return total / self.eta, Cap(self.domain).cvxpy_value(d)[1]
+        return total / self.eta, CappedSimplexIndicator(self.domain).cvxpy_value(d)[1]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         q, a = self.q, self.share

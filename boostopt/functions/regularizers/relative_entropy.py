@@ -23,7 +23,7 @@ from boostopt.errors import ProblemError
 from boostopt.functions.numerics.capped_softmax import capped_softmax, log_or_neg_inf
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement, statement_with_caps
 
@@ -105,7 +105,7 @@ class RelativeEntropy(Entropy):
 
     @property
     def unsmoothed(self) -> Regularizer:
-        return Cap(self.domain)
+        return CappedSimplexIndicator(self.domain)
 
     @cached_property
     def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -156,7 +156,7 @@ class RelativeEntropy(Entropy):
         psi, _ = self._box_multipliers(y)
         return np.maximum(d * log_ratio - d + np.exp(log_x), 0.0) / self.eta + psi * (self.upper - d)
 
-    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         # Relative to the nu-quantile the exponents that matter are small, whatever eta is.
         reference = -self.domain.quantile(-z)
         softmax = capped_softmax(self.log_d0 + self.eta * (z - reference), self.domain.c, self.domain.nu)

@@ -117,17 +117,17 @@ class Separable(Regularizer):
         return self.magnitude
 
     @property
-    def indicator_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def soft_margin_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.upper if self.is_indicator and not self.lower.any() else None
 
     def pointwise(self) -> Pointwise | None:
         return Pointwise(self.lower, self.upper, self.derivatives, self.curvatures, self.on_simplex)
 
     @cached_property
-    def jump(self) -> tuple[int, float, float] | None:
+    def derivative_jump(self) -> tuple[int, float, float] | None:
         """The example, the weight and the size of a jump of f_n', None if none was found."""
         terms = self.pointwise()
-        return None if terms is None else terms.jump()
+        return None if terms is None else terms.find_derivative_jump()
 
     def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return f_n*(y_n)."""
@@ -146,7 +146,7 @@ class Separable(Regularizer):
         bregman = np.where((at_d == np.inf) | np.isnan(bregman), np.inf, bregman)
         return np.maximum(bregman, 0.0) + psi * (self.upper - d) + zeta * (d - self.lower)
 
-    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         """Return (beta, d) with d a maximizer at z - beta and sum d = 1, by bisection.
 
         At a jump (a linear piece), d is a mixture of the maximizers on both sides, which is a maximizer too.
@@ -172,7 +172,7 @@ class Separable(Regularizer):
         return float(self.values(d).sum())
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
-        beta, d = self.normalizer(z) if self.on_simplex else (0.0, None)
+        beta, d = self.solve_simplex_multiplier(z) if self.on_simplex else (0.0, None)
         y = z - beta
         psi, zeta = self._box_multipliers(y)
         value = beta + float(self.conjugate_terms(y).sum())
@@ -199,16 +199,16 @@ class Separable(Regularizer):
     def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.maximum(np.minimum(d - self.lower, self.upper - d), 0.0)
 
-    def rise(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
+    def increase_bound(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
         # The bound of the base class by convexity, for one weight at a time.
         room, values = self.room(d), self._value_intervals(d)
         ends = (self._value_intervals(np.clip(d + move, self.lower, self.upper)).upper for move in (room, -room))
         rise = float((share * np.maximum(np.maximum(*ends) - values.lower, 0.0)).sum())
         return np.inf if np.isnan(rise) else rise
 
-    def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
+    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
         lower, upper = self.lower, self.upper
-        inside = np.clip(d, lower + floor * (upper - lower), upper)
+        inside = np.clip(d, lower + min_relative_weight * (upper - lower), upper)
         return StationarityConditions(self.derivatives(inside), lower, upper, np.zeros((self.N, 0)))
 
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
@@ -244,7 +244,7 @@ class SeparableSum(Separable):
 
     Parameters
     ----------
-    pieces
+    terms
         Regularizers of the same number of examples, with lower ends of 0.
 
     Raises
@@ -253,87 +253,87 @@ class SeparableSum(Separable):
         There is no piece, or the pieces have different N, or a lower end is not 0.
     """
 
-    pieces: tuple[Separable, ...]
+    terms: tuple[Separable, ...]
 
     def __post_init__(self) -> None:
         expected = "sums over the examples in closed form (Separable)"
         advice = "Pass pieces such as Cap(domain) and Squares(c, mu)."
-        pieces = check_list("pieces", self.pieces, expected, advice)
+        pieces = check_list("pieces", self.terms, expected, advice)
         for piece in pieces:
             check_instance("pieces", piece, Separable, expected, advice, ProblemError)
         object.__setattr__(self, "pieces", tuple(pieces))
-        sizes = {piece.N for piece in self.pieces}
+        sizes = {piece.N for piece in self.terms}
         if len(sizes) != 1:
             raise ProblemError(
                 f"expected regularizers of the same examples; got N = {sorted(sizes) or 'no piece'}. Pass such pieces."
             )
-        if any(np.any(piece.lower != 0) for piece in self.pieces):
+        if any(np.any(piece.lower != 0) for piece in self.terms):
             raise ProblemError(
                 "expected regularizers of non-negative weights; got a lower end that is not 0. Pass other pieces."
             )
 
     @property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return frozenset[str]().union(*(piece.cones for piece in self.pieces))
+        return frozenset[str]().union(*(piece.cones for piece in self.terms))
 
     @property
     def on_simplex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return any(piece.on_simplex for piece in self.pieces)
+        return any(piece.on_simplex for piece in self.terms)
 
     @property
     def N(self) -> int:
-        return self.pieces[0].N
+        return self.terms[0].N
 
     @property
     def strong_convexity(self) -> float:
-        return sum(piece.strong_convexity for piece in self.pieces)
+        return sum(piece.strong_convexity for piece in self.terms)
 
     @property
     def unsmoothed(self) -> Regularizer:
-        pieces = tuple(cast(Separable, piece.unsmoothed) for piece in self.pieces)
-        is_unchanged = all(piece is term for piece, term in zip(pieces, self.pieces, strict=True))
+        pieces = tuple(cast(Separable, piece.unsmoothed) for piece in self.terms)
+        is_unchanged = all(piece is term for piece, term in zip(pieces, self.terms, strict=True))
         return self if is_unchanged else SeparableSum(pieces)
 
     @property
     def price(self) -> float:
         # Each term that smooths has a price of its own, whatever the other pieces are.
-        return sum(piece.price for piece in self.pieces)
+        return sum(piece.price for piece in self.terms)
 
     @cached_property
     def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return np.min([piece.upper for piece in self.pieces], axis=0)
+        return np.min([piece.upper for piece in self.terms], axis=0)
 
     @property
     def value_bound(self) -> float:
-        return sum(piece.value_bound for piece in self.pieces)
+        return sum(piece.value_bound for piece in self.terms)
 
     @property
     def magnitude(self) -> float:
         # A piece may be large outside the domains of the other pieces.
-        return sum(piece.magnitude_within(self.upper, self.on_simplex) for piece in self.pieces)
+        return sum(piece.magnitude_within(self.upper, self.on_simplex) for piece in self.terms)
 
     @cached_property
     def _enclosed_pieces(self) -> list[Enclosures]:
         """The enclosures of the pieces that have them."""
-        return [enclosures for piece in self.pieces if (enclosures := piece.enclosures) is not None]
+        return [enclosures for piece in self.terms if (enclosures := piece.enclosures) is not None]
 
     @cached_property
     def _closed_form_pieces(self) -> list[Separable]:
         """The pieces in closed form."""
-        return [piece for piece in self.pieces if piece.enclosures is None]
+        return [piece for piece in self.terms if piece.enclosures is None]
 
     def _value_intervals(self, d: Float[Array, " N"]) -> Interval:
-        intervals = [piece._value_intervals(d) for piece in self.pieces]
+        intervals = [piece._value_intervals(d) for piece in self.terms]
         return sum(intervals[1:], start=intervals[0])
 
     def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
         if not self._enclosed_pieces:
             return super().value_slack(d, unit)
-        box, values = feasible_box(d, self._exact_upper), np.array([piece.values(d) for piece in self.pieces])
+        box, values = feasible_box(d, self._exact_upper), np.array([piece.values(d) for piece in self.terms])
         total = sum(
             (enclosures.values(box) for enclosures in self._enclosed_pieces), start=exact_interval(np.zeros(self.N))
         ).total()
-        enclosed_value = sum(piece.value(d) for piece in self.pieces if piece.enclosures is not None)
+        enclosed_value = sum(piece.value(d) for piece in self.terms if piece.enclosures is not None)
         closed_form_slack = sum(piece.value_slack(d, unit) for piece in self._closed_form_pieces)
         return allowance(enclosed_value, total.upper) + closed_form_slack + unit * float(np.abs(values).sum())
 
@@ -375,25 +375,25 @@ class SeparableSum(Separable):
 
     @property
     def weight_scale(self) -> Float[Array, " N"]:
-        return self.pieces[0].weight_scale
+        return self.terms[0].weight_scale
 
     @property
     def objective_scale(self) -> float:
-        return min(piece.objective_scale for piece in self.pieces)
+        return min(piece.objective_scale for piece in self.terms)
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return np.sum([piece.values(d) for piece in self.pieces], axis=0)
+        return np.sum([piece.values(d) for piece in self.terms], axis=0)
 
     def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return np.sum([piece.derivatives(d) for piece in self.pieces], axis=0)
+        return np.sum([piece.derivatives(d) for piece in self.terms], axis=0)
 
     def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return np.sum([piece.curvatures(d) for piece in self.pieces], axis=0)
+        return np.sum([piece.curvatures(d) for piece in self.terms], axis=0)
 
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         return self._bisect_maximizers(y, np.zeros(self.N), self.upper)
 
-    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         # Each beta needs a bisection of all weights, so a root finder saves trials. Each result bounds the next ones.
         high = 1.0 + float(np.abs(z).max())
         low = -high
@@ -439,13 +439,13 @@ class SeparableSum(Separable):
         return CappedSimplex(self.upper, 1.0).repair(d, self.weight_scale)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        values, constraints = zip(*(piece.cvxpy_value(d) for piece in self.pieces), strict=True)
+        values, constraints = zip(*(piece.cvxpy_value(d) for piece in self.terms), strict=True)
         return sum(values), [constraint for group in constraints for constraint in group]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        parts = [cp.Variable(self.N) for _ in self.pieces[1:]]
+        parts = [cp.Variable(self.N) for _ in self.terms[1:]]
         shares = [z - sum(parts), *parts]
         values, constraints = zip(
-            *(piece.cvxpy_conjugate(share) for piece, share in zip(self.pieces, shares, strict=True)), strict=True
+            *(piece.cvxpy_conjugate(share) for piece, share in zip(self.terms, shares, strict=True)), strict=True
         )
         return sum(values), [constraint for group in constraints for constraint in group]

@@ -45,7 +45,7 @@ MAX_WEIGHT_NORM = 1e120
 
 
 @dataclass(frozen=True)
-class Loss(Separable):
+class LossConjugate(Separable):
     """A sum over the examples of C c_n times a convex function of d_n / (C c_n), on a box from 0 on.
 
     Parameters
@@ -95,7 +95,7 @@ class Loss(Separable):
     def value_bound(self) -> float:
         return float(np.maximum(self.values(self.upper), 0.0).sum())
 
-    def beyond(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def linearization_excess(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return by how much the loss at the margins -y exceeds the conjugate, which the end of the box makes linear.
 
         That is 0 where the loss has a steepest slope of its own, and at every optimum.
@@ -109,7 +109,7 @@ class Loss(Separable):
 
 
 @dataclass(frozen=True)
-class Hinge(Loss):
+class Hinge(LossConjugate):
     """Minus the sum of the weights, on the box [0, C c]; C is the price of a unit of slack at one example."""
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
@@ -143,7 +143,7 @@ class Hinge(Loss):
 
 
 @dataclass(frozen=True)
-class QuadraticHinge(Loss):
+class QuadraticHinge(LossConjugate):
     """The regularizer of quadratic hinge losses: -d + (mu/2) d^2 / (C c) on [0, B C c].
 
     Parameters
@@ -199,9 +199,9 @@ class QuadraticHinge(Loss):
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.clip((1.0 + y) * self.priced / self.mu, 0.0, self.upper)
 
-    def beyond(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def linearization_excess(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         if self.B is not None:
-            return super().beyond(y)
+            return super().linearization_excess(y)
         psi = np.maximum(1.0 + y - self.mu * (self.upper / self.priced), 0.0)
         return self.priced * (psi * psi) / (2.0 * self.mu)
 
@@ -222,7 +222,7 @@ class QuadraticHinge(Loss):
 
 
 @dataclass(frozen=True)
-class Exponential(Loss):
+class Exponential(LossConjugate):
     """The regularizer of the exponential loss: d ln(d / (C c)) - d on [0, B C c]; no optimum reaches the slope B."""
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
@@ -263,7 +263,7 @@ class Exponential(Loss):
         beyond = np.maximum(y - self.end, 0.0)
         return self.priced * np.exp(np.minimum(y, self.end)) * (1.0 + beyond)
 
-    def beyond(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def linearization_excess(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         further = np.maximum(y - self.end, 0.0)
         with np.errstate(over="ignore"):  # a loss that is no float is infinite
             return self.upper * np.maximum(np.expm1(further) - further, 0.0)

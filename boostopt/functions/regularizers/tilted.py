@@ -52,12 +52,12 @@ class Tilted(DelegatingRegularizer):
         return self.base.on_simplex
 
     @property
-    def exact(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.base.exact
+    def has_closed_form_conjugate(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.has_closed_form_conjugate
 
     @property
-    def indicator_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return None if self.tilt.any() else self.base.indicator_caps
+    def soft_margin_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return None if self.tilt.any() else self.base.soft_margin_caps
 
     @property
     def price(self) -> float:
@@ -97,8 +97,8 @@ class Tilted(DelegatingRegularizer):
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         return self.base.gaps(d, z - self.tilt, at)
 
-    def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
-        of_base = self.base.stationarity(d, floor)
+    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
+        of_base = self.base.stationarity(d, min_relative_weight)
         return replace(of_base, gradient=of_base.gradient + self.tilt)
 
     def pointwise(self) -> Pointwise | None:

@@ -12,7 +12,7 @@ from twins import assert_edge_gap, assert_edges_modelled, assert_weights_are_rep
 
 from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 
 G = AbsoluteEdge()
 seeds = st.integers(0, 2**32 - 1)
@@ -71,9 +71,9 @@ def test_what_complementary_slackness_leaves() -> None:
     """Only edges of the largest size may have weight, with their sign; at e = 0 the sum may be less than 1."""
     at = G.active(np.array([0.5, -0.5, 0.2]), 1e-9)
     np.testing.assert_array_equal(at.directions, [[1, 0], [0, -1], [0, 0]])
-    assert (at.signed, at.total, at.at_most) == (False, 1.0, False)
+    assert (at.signed, at.total, at.total_is_upper_bound) == (False, 1.0, False)
     at_zero = G.active(np.zeros(2), 1e-9)
-    assert at_zero.at_most
+    assert at_zero.total_is_upper_bound
     assert at_zero.directions.shape == (2, 4)
 
 
@@ -82,7 +82,7 @@ def test_it_is_the_maximum_over_the_columns_and_their_negatives(seed: int) -> No
     """A class closed under negation with weights in the simplex: the same optimum."""
     problem = draw(np.random.default_rng(seed), largest_N=20, largest_t=4)
     c = np.ones(len(problem.U)) if problem.c is None else problem.c
-    F = Cap(CappedSimplex(c, problem.nu if problem.d0 is None else 1.0))
+    F = CappedSimplexIndicator(CappedSimplex(c, problem.nu if problem.d0 is None else 1.0))
     both = np.column_stack([problem.U, -problem.U])
     one = program(problem.U, F, G, c).solve("cvxpy:clarabel", tol=1e-8).certificate
     other = program(both, F, MaximumEdge(), c).solve("cvxpy:clarabel", tol=1e-8).certificate

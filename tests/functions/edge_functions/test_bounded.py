@@ -80,14 +80,14 @@ def test_rays_are_directions_of_norm_one_and_their_support_is_the_largest_produc
     for G in (BoundedEdges(-0.2), FixedEdges(0.4)):
         for _ in range(20):
             w = rng.exponential(size=4) if isinstance(G, BoundedEdges) else rng.normal(size=4)
-            for ray in G.rays(w * 10.0 ** rng.integers(-300, 15)):
+            for ray in G.candidate_rays(w * 10.0 ** rng.integers(-300, 15)):
                 assert np.abs(ray).sum() == pytest.approx(1.0, abs=1e-12)
                 inside = np.full(4, G.gamma) if isinstance(G, BoundedEdges) else np.full(4, G.rho)
                 assert ray @ inside == pytest.approx(G.support(ray), abs=1e-15)
                 lower = inside - (rng.random(4) if isinstance(G, BoundedEdges) else 0.0)
                 assert ray @ lower <= G.support(ray) + 1e-15
-        assert list(G.rays(np.zeros(4))) == []
-    both = FixedEdges(0.1).rays(np.array([0.0]))  # a single edge has two directions, whatever w is
+        assert list(G.candidate_rays(np.zeros(4))) == []
+    both = FixedEdges(0.1).candidate_rays(np.array([0.0]))  # a single edge has two directions, whatever w is
     assert [float(ray[0]) for ray in both] == [1.0, -1.0]
 
 

@@ -12,11 +12,11 @@ from speeds import many
 from twins import assert_edge_gap, assert_weights_are_repaired, optimum, program
 
 from boostopt import ProblemError
-from boostopt.functions.edge_functions.cvxpy_edges import DescribedEdges
+from boostopt.functions.edge_functions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.edge_functions.squared import SquaredPositiveEdges
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "smooth maximum": lambda e: cp.log_sum_exp(20 * e) / 20,
@@ -38,7 +38,7 @@ def conjugate(name: str, w: np.ndarray) -> float:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_tangent_bounds_the_conjugate_wherever_it_is_taken(name: str) -> None:
     rng = np.random.default_rng(0)
-    G = DescribedEdges(FUNCTIONS[name])
+    G = CvxpyEdges(FUNCTIONS[name])
     for _ in range(many(5, 1)):
         w = rng.normal(size=4) * rng.choice([0.2, 2.0])
         best = conjugate(name, w)
@@ -52,7 +52,7 @@ def test_the_tangent_bounds_the_conjugate_wherever_it_is_taken(name: str) -> Non
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_bound_is_tight_at_a_subgradient(name: str) -> None:
     rng = np.random.default_rng(1)
-    G = DescribedEdges(FUNCTIONS[name])
+    G = CvxpyEdges(FUNCTIONS[name])
     for _ in range(5):
         e = rng.uniform(-1, 1, 4)
         w = G.subgradient(e)
@@ -66,9 +66,9 @@ def test_the_bound_is_tight_at_a_subgradient(name: str) -> None:
 def test_a_described_edge_function_is_its_closed_form(name: str, exact: MaximumEdge | SquaredPositiveEdges) -> None:
     """The same optimum, from the same pair; d is enough, for w is a subgradient there."""
     rng = np.random.default_rng(2)
-    U, F = rng.uniform(-1, 1, (25, 4)), Cap(CappedSimplex(np.ones(25), 5.0))
+    U, F = rng.uniform(-1, 1, (25, 4)), CappedSimplexIndicator(CappedSimplex(np.ones(25), 5.0))
     known = program(U, F, exact).solve("cvxpy:clarabel", tol=1e-8).certificate
-    mine = program(U, F, DescribedEdges(FUNCTIONS[name]))
+    mine = program(U, F, CvxpyEdges(FUNCTIONS[name]))
     assert mine.sides == ("primal",)
     certificate = mine.certify(d=known.d)
     assert certificate.lower <= known.upper
@@ -82,13 +82,13 @@ def test_a_described_edge_function_is_its_closed_form(name: str, exact: MaximumE
 
 
 def test_any_junk_is_repaired() -> None:
-    assert_weights_are_repaired(DescribedEdges(FUNCTIONS["maximum"]), 5)
+    assert_weights_are_repaired(CvxpyEdges(FUNCTIONS["maximum"]), 5)
 
 
 def test_the_cones_are_read_from_the_expression() -> None:
-    assert DescribedEdges(FUNCTIONS["maximum"]).cones == {"linear"}
-    assert DescribedEdges(FUNCTIONS["smooth maximum"]).cones == {"linear", "exponential"}
-    assert DescribedEdges(FUNCTIONS["squares"]).cones == {"linear", "quadratic"}
+    assert CvxpyEdges(FUNCTIONS["maximum"]).cones == {"linear"}
+    assert CvxpyEdges(FUNCTIONS["smooth maximum"]).cones == {"linear", "exponential"}
+    assert CvxpyEdges(FUNCTIONS["squares"]).cones == {"linear", "quadratic"}
 
 
 NOT_CONVEX = (
@@ -100,25 +100,25 @@ NOT_CONVEX = (
 @pytest.mark.parametrize("G", [lambda e: -cp.sum_squares(e), lambda e: e, lambda e: cp.sqrt(e[0] + 2)])
 def test_what_is_no_convex_scalar_is_refused(G: Callable[[Any], Any]) -> None:
     with pytest.raises(ProblemError, match=NOT_CONVEX):
-        DescribedEdges(G).value(np.zeros(3))
+        CvxpyEdges(G).value(np.zeros(3))
 
 
 @pytest.mark.parametrize("G", [lambda e: cp.norm_inf(e), lambda e: cp.max(cp.abs(e))])
 def test_a_norm_has_a_subgradient_also_where_cvxpy_knows_none(G: Callable[[Any], Any]) -> None:
-    np.testing.assert_allclose(DescribedEdges(G).subgradient(np.array([0.1, -0.5])), [0.0, -1.0])
+    np.testing.assert_allclose(CvxpyEdges(G).subgradient(np.array([0.1, -0.5])), [0.0, -1.0])
 
 
 def test_eigenvalues_are_refused_by_name() -> None:
     with pytest.raises(ProblemError, match=r"\blambda_max\b.*\bnorms\b"):
-        DescribedEdges(lambda e: cp.lambda_max(cp.diag(e))).value(np.zeros(3))
+        CvxpyEdges(lambda e: cp.lambda_max(cp.diag(e))).value(np.zeros(3))
 
 
 def test_the_conjugate_has_no_model() -> None:
     with pytest.raises(ProblemError, match=r"\bconjugate\b.*\bprimal\b"):
-        DescribedEdges(FUNCTIONS["maximum"]).cvxpy_conjugate(cp.Variable(2))
+        CvxpyEdges(FUNCTIONS["maximum"]).cvxpy_conjugate(cp.Variable(2))
 
 
 def test_what_is_declared_convex_and_is_not_is_noticed() -> None:
-    G = DescribedEdges(lambda e: cp.quad_form(e, cp.psd_wrap(np.diag([1.0, -2.0, 1.0]))))
+    G = CvxpyEdges(lambda e: cp.quad_form(e, cp.psd_wrap(np.diag([1.0, -2.0, 1.0]))))
     with pytest.raises(ProblemError, match=r"\bquadratic\b.*\bsemidefinite\b"):
         G.conjugate(np.zeros(3), np.array([0.1, 0.2, 0.3]))

@@ -81,7 +81,7 @@ def test_the_models_for_solvers(G: AbsolutePenalty) -> None:
 @pytest.mark.parametrize("G", ALL, ids=repr)
 def test_any_junk_is_repaired(G: AbsolutePenalty) -> None:
     assert_weights_are_repaired(G, 5)
-    assert G.even == G.signed
+    assert G.is_symmetric == G.signed
     w = feasible(G, np.array([-1.0, 0.1, 0.2]))
     assert (w >= 0.0).all() or G.signed
 
@@ -119,13 +119,17 @@ def test_what_a_further_edge_costs(G: AbsolutePenalty) -> None:
     for _ in range(20):
         e, more = scale * rng.uniform(-1, 1, 3), scale * float(rng.uniform(-1, 1))
         rise = by_hand(G, np.append(e, more)) - by_hand(G, e)
-        assert G.rise(G.value(e), more) == pytest.approx(rise, abs=1e-14)
+        assert G.added_hypothesis_cost(G.value(e), more) == pytest.approx(rise, abs=1e-14)
     if isinstance(G, OneNormEdges):
-        assert G.rise(0.0, 0.31) == math.inf and G.class_value(0.3) == 0.0 and G.class_value(0.31) == math.inf
+        assert (
+            G.added_hypothesis_cost(0.0, 0.31) == math.inf
+            and G.class_bound(0.3) == 0.0
+            and G.class_bound(0.31) == math.inf
+        )
     elif isinstance(G, BallEdges) and G.p == 1.0:
-        assert G.class_value(0.5) == by_hand(G, np.full(50, 0.5)) and G.class_value(-0.5) == 0.0
+        assert G.class_bound(0.5) == by_hand(G, np.full(50, 0.5)) and G.class_bound(-0.5) == 0.0
     else:
-        assert G.class_value(0.5) == math.inf
+        assert G.class_bound(0.5) == math.inf
 
 
 @pytest.mark.parametrize("G", ALL, ids=repr)

@@ -47,7 +47,7 @@ def test_the_domain_is_the_line_of_equal_edges() -> None:
     assert line is not None
     assert line.image(np.array([0.3, 0.3])) == [0.0]
     assert line.image(np.array([0.1, 0.4])) == pytest.approx([0.3])
-    for ray in G.rays(np.array([0.2, 0.8])):
+    for ray in G.candidate_rays(np.array([0.2, 0.8])):
         assert ray @ np.ones(2) == 0.0  # orthogonal to the line, on which a ray has the support 0
         assert G.support(ray) == 0.0
 
@@ -55,4 +55,4 @@ def test_the_domain_is_the_line_of_equal_edges() -> None:
 def test_both_weights_may_be_active_with_any_sign() -> None:
     at = G.active(np.array([0.2, 0.2]), 1e-9)
     np.testing.assert_array_equal(at.directions, np.eye(2))
-    assert (at.signed, at.total, at.at_most) == (True, 1.0, False)
+    assert (at.signed, at.total, at.total_is_upper_bound) == (True, 1.0, False)

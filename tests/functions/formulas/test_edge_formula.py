@@ -12,8 +12,8 @@ import typechecker
 
 from boostopt import ProblemError, boost, check_edge, solve
 from boostopt.authoring import (
-    Cap,
     CappedSimplex,
+    CappedSimplexIndicator,
     EdgeFunction,
     Hinge,
     RelativeEntropy,
@@ -119,13 +119,15 @@ def test_weights_must_sum_to_one_and_parameters_be_numbers() -> None:
     with pytest.raises(ProblemError, match=r"^a\b.*\binf\b"):
         edge_formula("a*e**2", a=np.inf)
     assert edge_formula("a*e**2", a=2.0).latex == "a e_q^{2}"
-    flat = prototype("cap", lambda p, e: Cap(CappedSimplex(e.c, 2.0)), lambda p: edge_formula("log(1 + exp(e))"))
+    flat = prototype(
+        "cap", lambda p, e: CappedSimplexIndicator(CappedSimplex(e.c, 2.0)), lambda p: edge_formula("log(1 + exp(e))")
+    )
     assert "interior" in flat.bind(np.eye(3)).cones
 
 
 def test_progress_beside_a_cap_shows_the_value_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
     G = edge_formula("exp(a*e)/a", a=3.0)
-    page = prototype("edges", lambda p, e: Cap(CappedSimplex(e.c, 4.0)), lambda p: G)
+    page = prototype("edges", lambda p, e: CappedSimplexIndicator(CappedSimplex(e.c, 4.0)), lambda p: G)
     X = np.random.default_rng(0).normal(size=(20, 2))
     run = boost(page, DecisionStumps(X, np.where(X[:, 0] > 0, 1, -1)), max_rounds=1, progress=True)
     assert "value of the program" in capsys.readouterr().err

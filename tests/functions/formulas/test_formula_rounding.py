@@ -142,7 +142,7 @@ def test_edges_by_a_formula_count_what_the_edges_lose() -> None:
 
 def test_the_increase_of_a_formula_of_the_edges_is_that_of_no_line() -> None:
     G = edge_formula("e**2")
-    increase = G.increase(np.zeros(2), np.full(2, 0.5))
+    increase = G.increase_bound(np.zeros(2), np.full(2, 0.5))
     assert 0.5 <= increase <= 0.5 + 1e-12
 
 

@@ -13,8 +13,8 @@ from boostopt import check_formulation, check_regularizer
 from boostopt.authoring import (
     COUNT,
     POSITIVE,
-    Cap,
     CappedSimplex,
+    CappedSimplexIndicator,
     Formulation,
     RelativeEntropy,
     Squares,
@@ -185,7 +185,9 @@ def test_moduli_and_bounds_are_those_of_entropies() -> None:
     assert F.strong_convexity == pytest.approx(1.0 / eta, rel=1e-9) and F.strong_convexity <= 1.0 / eta
     assert F.value_bound == pytest.approx(twin.value_bound, rel=1e-12)
     assert F.unsmoothed is F and F.objective_scale == pytest.approx(eta)
-    assert isinstance(formula("d*log(d/d0)/eta", F.domain, d0, is_smoothing=True, eta=eta).unsmoothed, Cap)
+    assert isinstance(
+        formula("d*log(d/d0)/eta", F.domain, d0, is_smoothing=True, eta=eta).unsmoothed, CappedSimplexIndicator
+    )
     assert formula_of("chi-square", c, NU, eta, d0).strong_convexity == pytest.approx(2.0 / eta, rel=1e-9)
     assert np.isnan(formula_of("log-barrier", c, NU, eta, d0).value_bound)
 

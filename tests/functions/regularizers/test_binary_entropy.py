@@ -291,7 +291,7 @@ def test_rounding_is_within_two_epsilons_of_the_magnitude(seed: int) -> None:
         F = BinaryEntropy.capped(c, nu, 10 ** rng.uniform(-2.0, 6.0), simplex.repair(d0, np.ones(N)))
         d = F.project(simplex.repair(rng.dirichlet(np.full(N, 10 ** rng.uniform(-2.0, 2.0))), np.ones(N)))
         z = rng.normal(size=N) * 10 ** rng.uniform(-3.0, 0.0)
-        beta = F.normalizer(z)[0]
+        beta = F.solve_simplex_multiplier(z)[0]
         free, y = F.movable, z - beta
         computed = [terms[free].sum() for terms in (F.values(d), F.conjugate_terms(y), F.young_gaps(d, y))]
         allowed = 2.0 * np.finfo(np.float64).eps * (F.magnitude + np.abs(z).max() + abs(beta))

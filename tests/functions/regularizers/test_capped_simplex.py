@@ -12,7 +12,7 @@ from speeds import many
 from boostopt import OptionError, ProblemError, project_capped_simplex
 from boostopt.functions.numerics.capped_softmax import capped_softmax
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 
 METHODS = ("select", "sort", "auto")
 seeds = st.integers(0, 2**32 - 1)
@@ -121,7 +121,7 @@ def test_nothing_overflows_at_eta_1e6_and_N_1e5(N: int, method: str) -> None:
 def test_the_conjugate_of_the_cap_is_the_soft_margin(seed: int) -> None:
     m, c, nu = drawn(seed)
     m = np.where(np.isfinite(m), m, 0.0) / max(1.0, np.abs(m[np.isfinite(m)]).max())
-    F = Cap(CappedSimplex(c, nu))
+    F = CappedSimplexIndicator(CappedSimplex(c, nu))
     at = F.conjugate_at(-m)
     assert at.value == pytest.approx(-slow_soft_margin(m, c, nu), abs=1e-12)
     assert at.d @ m == pytest.approx(-at.value, abs=1e-12)  # the maximizer attains it

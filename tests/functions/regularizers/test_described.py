@@ -15,9 +15,9 @@ from twins import junk, optimum, points, program
 from boostopt import ProblemError
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.regularizers.weighted_squares import Squares
 
 pytestmark = pytest.mark.every(2)
@@ -46,11 +46,11 @@ CONSTRAINTS: dict[str, Callable[[Any], list[Any]]] = {
 }
 
 
-def described(f: str, constraints: str = "none") -> DescribedRegularizer:
-    return DescribedRegularizer(DOMAIN, FUNCTIONS[f], INSIDE, CONSTRAINTS[constraints])
+def described(f: str, constraints: str = "none") -> CvxpyRegularizer:
+    return CvxpyRegularizer(DOMAIN, FUNCTIONS[f], INSIDE, CONSTRAINTS[constraints])
 
 
-def feasible(F: DescribedRegularizer, constraints: str, rng: np.random.Generator) -> list[np.ndarray]:
+def feasible(F: CvxpyRegularizer, constraints: str, rng: np.random.Generator) -> list[np.ndarray]:
     """Points of C_nu, drawn to the inner point until CVXPY finds the constraints satisfied."""
     d, found = cp.Variable(N), list[np.ndarray]()
     conditions = CONSTRAINTS[constraints](d)
@@ -63,7 +63,7 @@ def feasible(F: DescribedRegularizer, constraints: str, rng: np.random.Generator
     return found
 
 
-def supremum(F: DescribedRegularizer, z: np.ndarray) -> tuple[float, np.ndarray]:
+def supremum(F: CvxpyRegularizer, z: np.ndarray) -> tuple[float, np.ndarray]:
     """A solver's maximum of <z, d> - F(d) and where."""
     d = cp.Variable(N)
     value, constraints = F.cvxpy_value(d)
@@ -117,8 +117,8 @@ def test_an_entropy_that_is_described_is_that_of_the_closed_form() -> None:
 
 
 def test_squares_that_are_described_are_those_of_the_closed_form() -> None:
-    exact = Cap(DOMAIN) + Squares(C, 4.0)
-    F = DescribedRegularizer(DOMAIN, lambda d: 2.0 * cp.sum(cp.multiply(1 / C, cp.square(d))), INSIDE)
+    exact = CappedSimplexIndicator(DOMAIN) + Squares(C, 4.0)
+    F = CvxpyRegularizer(DOMAIN, lambda d: 2.0 * cp.sum(cp.multiply(1 / C, cp.square(d))), INSIDE)
     for seed in range(many(5, 1)):
         z = np.random.default_rng(seed).uniform(-1, 1, N)
         at = exact.conjugate_at(z)
@@ -186,7 +186,7 @@ def test_stationarity_holds_the_gradient_and_the_normals_of_active_constraints()
 
 def test_what_is_not_known_is_said() -> None:
     F = described("entropy")
-    assert not F.exact
+    assert not F.has_closed_form_conjugate
     assert np.isnan(F.value_bound)
     with pytest.raises(ProblemError, match=r"\bconjugate\b.*\bprimal\b"):
         F.cvxpy_conjugate(np.zeros(N))
@@ -201,7 +201,7 @@ def test_the_support_bounds_linear_functions_on_the_domain() -> None:
 
 
 def test_one_example() -> None:
-    F = DescribedRegularizer(CappedSimplex(np.ones(1), 1.0), lambda d: cp.sum_squares(d), np.ones(1))
+    F = CvxpyRegularizer(CappedSimplex(np.ones(1), 1.0), lambda d: cp.sum_squares(d), np.ones(1))
     at = F.conjugate_at(np.array([0.3]))
     assert at.value == pytest.approx(0.3 - 1.0, abs=1e-9)
     np.testing.assert_array_equal(at.d, [1.0])
@@ -217,7 +217,7 @@ def test_a_constraint_without_a_gradient_at_zero_weights(seed: int) -> None:
     n = int(rng.integers(3, 8))
     d0, z, kappa = np.full(n, 1 / n), rng.uniform(-1, 1, n), float(rng.uniform(0.5, 0.9) * np.log(n))
     inside = 0.8 * d0 + 0.2 * rng.dirichlet(np.full(n, 0.5))
-    F = DescribedRegularizer(
+    F = CvxpyRegularizer(
         CappedSimplex(np.ones(n), 1.0), lambda d: 0.0, inside, lambda d: [cp.sum(cp.rel_entr(d, d0)) <= kappa]
     )
 

@@ -18,15 +18,15 @@ from twins import program
 
 from boostopt import Certificate, ProblemError
 from boostopt.functions.edge_functions.base import EdgeFunction
-from boostopt.functions.edge_functions.cvxpy_edges import DescribedEdges
+from boostopt.functions.edge_functions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.linear import LinearEdges
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.regularizers.tilted import Tilted
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 
 N = 64  # 1/64 is a float: the inner point has the sum 1, also in floats, and no slack measured there sees the slopes
 COLUMN = np.where(np.arange(N) < 20, -1.0, 1.0)
@@ -62,8 +62,8 @@ ZERO: dict[str, Callable[[Any], Any]] = {
 """The slopes of most of them are 1e13, and floats that sum to 1 miss it by 1e-16."""
 
 
-def described(f: Callable[[Any], Any], constraints: Any = lambda d: ()) -> DescribedRegularizer:
-    return DescribedRegularizer(DOMAIN, f, np.full(N, 1 / N), constraints)
+def described(f: Callable[[Any], Any], constraints: Any = lambda d: ()) -> CvxpyRegularizer:
+    return CvxpyRegularizer(DOMAIN, f, np.full(N, 1 / N), constraints)
 
 
 def certificates(F: Regularizer, G: EdgeFunction | None = None, most: int = 9) -> list[Certificate]:
@@ -139,7 +139,7 @@ def test_underflow_and_overflow_end_in_true_or_infinite_ends(scale: float) -> No
 def test_a_single_point_has_the_value_of_that_point() -> None:
     c = np.array([0.1] * 10)
     domain = CappedSimplex(c, float(c.sum()))
-    F = DescribedRegularizer(domain, lambda d: -cp.sum(cp.log(d)), c / c.sum())
+    F = CvxpyRegularizer(domain, lambda d: -cp.sum(cp.log(d)), c / c.sum())
     certificate = program(np.zeros((10, 1)), F, MaximumEdge()).certify(d=c, w=np.ones(1))
     assert certificate.lower <= 10 * np.log(10.0) <= certificate.upper
     assert certificate.gap < 1e-12
@@ -150,13 +150,13 @@ def test_a_described_edge_function_counts_the_rounding_of_edges() -> None:
     U = np.array([[1.0], [-0.25], [-0.25]])
     domain = CappedSimplex(np.ones(3), 3.0)
     steep = 1e13
-    G = DescribedEdges(lambda e: steep * cp.abs(e[0] * 6 - 1))
+    G = CvxpyEdges(lambda e: steep * cp.abs(e[0] * 6 - 1))
     for d in (np.full(3, 1 / 3), None):
-        certificate = program(U, Cap(domain), G).certify(d=d, w=np.zeros(1))
+        certificate = program(U, CappedSimplexIndicator(domain), G).certify(d=d, w=np.zeros(1))
         assert certificate.lower <= 0.0 <= certificate.upper
 
 
-class _Fast(Separable, DescribedRegularizer):
+class _Fast(Separable, CvxpyRegularizer):
     """Squares with a closed form that an author got wrong in the tenth digit."""
 
     exact: ClassVar[bool] = True

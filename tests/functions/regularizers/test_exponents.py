@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from boostopt._utils.cvxpy_tools import with_exact_exponents
-from boostopt.authoring import CappedSimplex, DescribedEdges, DescribedRegularizer
+from boostopt.authoring import CappedSimplex, CvxpyEdges, CvxpyRegularizer
 
 P = 1.374975
 """CVXPY takes 11/8 for it."""
@@ -32,7 +32,7 @@ def test_cvxpy_replaces_the_exponent() -> None:
 
 
 def test_no_bound_of_a_described_conjugate_falls_below_it() -> None:
-    F = DescribedRegularizer(DOMAIN, powers, inside=np.full(3, 1.0 / 3.0))
+    F = CvxpyRegularizer(DOMAIN, powers, inside=np.full(3, 1.0 / 3.0))
     conjugate, z = (P - 1.0) * float((D**P).sum()), P * D ** (P - 1.0)
     at = F.conjugate_at(z, D)
     for _ in range(3):  # each begins where the last one ended, nearer to the end that the slopes show
@@ -41,8 +41,8 @@ def test_no_bound_of_a_described_conjugate_falls_below_it() -> None:
 
 
 def test_a_solver_is_given_the_function_that_is_certified() -> None:
-    F = DescribedRegularizer(DOMAIN, powers, np.full(3, 1.0 / 3.0), lambda d: [cp.sum(cp.power(d, P)) <= 0.9])
-    G = DescribedEdges(lambda e: powers(cp.abs(e)))
+    F = CvxpyRegularizer(DOMAIN, powers, np.full(3, 1.0 / 3.0), lambda d: [cp.sum(cp.power(d, P)) <= 0.9])
+    G = CvxpyEdges(lambda e: powers(cp.abs(e)))
     value, constraints = F.cvxpy_value(cp.Variable(3))
     for part in (value, *constraints, G.cvxpy_value(cp.Variable(3))[0]):
         assert not any(kind.__name__.endswith("Approx") for kind in part.atoms())
@@ -51,14 +51,14 @@ def test_a_solver_is_given_the_function_that_is_certified() -> None:
 
 @pytest.mark.parametrize("e", (D, -D), ids=("positive", "negative"))
 def test_the_slope_of_an_edge_function_is_that_of_its_values(e: np.ndarray) -> None:
-    G = DescribedEdges(lambda e: powers(cp.abs(e)))
+    G = CvxpyEdges(lambda e: powers(cp.abs(e)))
     slope = P * np.abs(e) ** (P - 1.0) * np.sign(e)
     assert np.abs(G.subgradient(e) - slope).max() <= ROUNDING
     assert abs(G.conjugate(slope, e) - (P - 1.0) * float((D**P).sum())) <= ROUNDING
 
 
 def test_the_slope_of_a_constraint_is_that_of_its_values() -> None:
-    F = DescribedRegularizer(DOMAIN, cp.sum_squares, np.full(3, 1.0 / 3.0), lambda d: [powers(d) <= powers_at(D)])
+    F = CvxpyRegularizer(DOMAIN, cp.sum_squares, np.full(3, 1.0 / 3.0), lambda d: [powers(d) <= powers_at(D)])
     normals = F.stationarity(D, 1e-9).normals
     assert normals.shape == (3, 1)
     assert np.abs(normals[:, 0] - P * D ** (P - 1.0)).max() <= 1e-8  # within the floor; the ratio misses by 2e-5

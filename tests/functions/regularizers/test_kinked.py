@@ -18,7 +18,7 @@ from twins import program
 from boostopt import ProblemError
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 
 pytestmark = pytest.mark.every(2)
 
@@ -118,7 +118,7 @@ def no_false_bound(seed: int) -> None:
     c = rng.choice([1.0, 2.0, 0.5], N)
     domain = CappedSimplex(c, float(c.sum() * rng.uniform(0.1, 0.9)))
     U = rng.choice([-1.0, 1.0, 0.5], (N, t))
-    F = DescribedRegularizer(domain, lambda d: sum(f(d) for f, _ in pieces), c / c.sum())
+    F = CvxpyRegularizer(domain, lambda d: sum(f(d) for f, _ in pieces), c / c.sum())
     pair = program(U, F, MaximumEdge())
     best = pair.solve("cvxpy:clarabel", tol=1e-6).certificate
     d = within(best.d, domain.upper)
@@ -146,9 +146,9 @@ def test_noise_gives_no_false_bound_in_many_programs(block: int) -> None:
         no_false_bound(seed)
 
 
-def of_six(f: Callable[[Any], Any], inside: np.ndarray | None = None) -> DescribedRegularizer:
+def of_six(f: Callable[[Any], Any], inside: np.ndarray | None = None) -> CvxpyRegularizer:
     a = np.full(6, 1 / 6)
-    return DescribedRegularizer(CappedSimplex(np.ones(6), 2.0), f, a if inside is None else inside)
+    return CvxpyRegularizer(CappedSimplex(np.ones(6), 2.0), f, a if inside is None else inside)
 
 
 @pytest.mark.parametrize("scale", (1e-9, 1e7))

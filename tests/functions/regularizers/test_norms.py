@@ -27,7 +27,7 @@ from twins import (
 
 from boostopt import ProblemError
 from boostopt.functions.edge_functions.maximum import AbsoluteEdge
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, NormPenalty, simplex
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 
@@ -36,7 +36,7 @@ EXPONENTS = (1.05, 1.2, 1.5, 2.0, 3.0, 7.0, 50.0)
 Normed = NormBall | NormPenalty
 
 
-def base(rng: np.random.Generator, c: np.ndarray, eta: float | None) -> Cap | RelativeEntropy:
+def base(rng: np.random.Generator, c: np.ndarray, eta: float | None) -> CappedSimplexIndicator | RelativeEntropy:
     """The simplex, or the entropy on it with a zero of d0."""
     if eta is None:
         return simplex(c)

@@ -10,7 +10,14 @@ import pytest
 import typechecker
 
 from boostopt import get_formulation
-from boostopt.authoring import Cap, CappedSimplex, PowerDivergence, Regularizer, RelativeEntropy, Squares
+from boostopt.authoring import (
+    CappedSimplex,
+    CappedSimplexIndicator,
+    PowerDivergence,
+    Regularizer,
+    RelativeEntropy,
+    Squares,
+)
 from boostopt.checks import check_regularizer
 from boostopt.errors import ProblemError
 
@@ -46,7 +53,7 @@ def test_the_named_members_have_their_textbook_values(name: str) -> None:
     ("q", "twin"),
     [
         (1.0, RelativeEntropy.capped(C, NU, ETA, SHARE)),
-        (2.0, Cap(DOMAIN) + Squares(C, float(C.sum()) / ETA)),
+        (2.0, CappedSimplexIndicator(DOMAIN) + Squares(C, float(C.sum()) / ETA)),
     ],
     ids=["relative entropy", "squares"],
 )

@@ -11,7 +11,7 @@ from speeds import many
 
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.separable import Separable
 
@@ -39,7 +39,7 @@ def some_point(F: Regularizer, rng: np.random.Generator) -> np.ndarray:
 def test_the_closed_form_is_the_bisection_of_the_base_class(name: str, seed: int) -> None:
     F, z, _ = drawn(name, seed)
     fast = F.conjugate_at(z)
-    beta, d = Separable.normalizer(F, z)
+    beta, d = Separable.solve_simplex_multiplier(F, z)
     y = z - beta
     slow = beta + float((y * F.maximizers(y) - F.values(F.maximizers(y))).sum())
     assert fast.value == pytest.approx(slow, abs=1e-11 * (1 + F.magnitude))
@@ -89,7 +89,7 @@ def test_the_gradient_of_the_conjugate_is_the_maximizer() -> None:
 def test_the_base_class_needs_no_closed_form() -> None:
     """A subclass with a linear piece, a curve and its box alone: conjugate and gap come from the base class."""
 
-    class Quadratic(Cap):
+    class Quadratic(CappedSimplexIndicator):
         """f = d^2 on the box: no formula for beta anywhere."""
 
         def values(self, d: np.ndarray) -> np.ndarray:
@@ -101,7 +101,7 @@ def test_the_base_class_needs_no_closed_form() -> None:
         def maximizers(self, y: np.ndarray) -> np.ndarray:
             return np.clip(y / 2, 0, self.upper)
 
-        normalizer = Separable.normalizer
+        normalizer = Separable.solve_simplex_multiplier
 
     rng = np.random.default_rng(0)
     F, z = Quadratic(CappedSimplex(np.ones(9), 3.5)), rng.normal(size=9)

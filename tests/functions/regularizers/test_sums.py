@@ -28,13 +28,13 @@ from twins import (
 from boostopt import ProblemError
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, simplex
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.separable import Separable, SeparableSum
 from boostopt.functions.regularizers.standard_losses import Hinge
 from boostopt.functions.regularizers.tilted import Tilted
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.regularizers.weighted_squares import Squares
 
 seeds = st.integers(0, 2**32 - 1)
@@ -52,7 +52,7 @@ def drawn(rng: np.random.Generator) -> tuple[Separable, Value, np.ndarray]:
     nu = float(rng.uniform(min(1.0, 0.8 * c.sum()), 0.8 * c.sum()))
     d0 = 0.7 * c / c.sum() + 0.3 * points(rng, c / nu, 1)[0]
     pieces: list[tuple[Separable, Value]] = [
-        (Cap(CappedSimplex(c, nu)), lambda d: 0.0),
+        (CappedSimplexIndicator(CappedSimplex(c, nu)), lambda d: 0.0),
         (RelativeEntropy.capped(c, nu, eta, d0), lambda d: relative_entropy(d, d0) / eta),
         (BinaryEntropy(c / nu, eta, np.minimum(d0, c / nu)), lambda d: binary_entropy(d, d0, c / nu) / eta),
     ]
@@ -95,7 +95,11 @@ def test_the_maximizer_is_bisection_on_the_slope(seed: int) -> None:
     def of_cap(n: int, x: float) -> float:
         return mu * x / c[n]
 
-    for piece, slope in ((entropy, of_entropy), (binary, of_binary), (Cap(CappedSimplex(c, nu)), of_cap)):
+    for piece, slope in (
+        (entropy, of_entropy),
+        (binary, of_binary),
+        (CappedSimplexIndicator(CappedSimplex(c, nu)), of_cap),
+    ):
         d = (piece + Squares(c, mu)).conjugate_at(z).d
         np.testing.assert_allclose(d, maximizer_by_bisection(slope, c / nu, z), atol=1e-9)
 
@@ -204,7 +208,7 @@ def test_a_linear_term_shifts_the_argument(seed: int) -> None:
     assert F.conjugate_at(z).value == base.conjugate_at(z - tilt).value
     assert_conjugate(F, z, lambda d: value(d) + float(tilt @ d), points(rng, base.upper))
     assert max(value(d) + tilt @ d for d in points(rng, base.upper)) <= F.value_bound + 1e-12 * (1 + F.magnitude)
-    cap = Cap(CappedSimplex(np.ones(4), 2.0))
+    cap = CappedSimplexIndicator(CappedSimplex(np.ones(4), 2.0))
     assert Tilted(cap, np.array([3.0, -1.0, 0.5, 2.0])).value_bound == pytest.approx(2.5)  # half on each of the largest
 
 
@@ -226,18 +230,18 @@ def test_a_tilted_description_is_as_inexact_as_its_base() -> None:
     """Its dual cannot be modelled: it must not be offered to solvers."""
     import cvxpy as cp
 
-    base = DescribedRegularizer(CappedSimplex(np.ones(4), 2.0), lambda d: cp.sum_squares(d), np.full(4, 0.25))
-    assert Tilted(base, np.ones(4)).exact is False
-    assert Tilted(Cap(base.domain), np.ones(4)).exact is True
+    base = CvxpyRegularizer(CappedSimplex(np.ones(4), 2.0), lambda d: cp.sum_squares(d), np.full(4, 0.25))
+    assert Tilted(base, np.ones(4)).has_closed_form_conjugate is False
+    assert Tilted(CappedSimplexIndicator(base.domain), np.ones(4)).has_closed_form_conjugate is True
 
 
 def test_what_does_not_add_up_is_named() -> None:
-    described = DescribedRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.sum_squares(d), np.full(3, 1 / 3))
+    described = CvxpyRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.sum_squares(d), np.full(3, 1 / 3))
     other: Any = described
     with pytest.raises(ProblemError, match=r"\bSeparable\b.*\bDescribedRegularizer\b"):
         _ = Squares(np.ones(3), 1.0) + other
     # A soft margin is what an indicator of distributions makes of the margins, and nothing else.
-    cap = Cap(CappedSimplex(np.ones(3), 1.0))
+    cap = CappedSimplexIndicator(CappedSimplex(np.ones(3), 1.0))
     assert not any(F.is_indicator for F in (described, Hinge(np.ones(3), 1.0), cap + Squares(np.ones(3), 1.0)))
     assert cap.is_indicator and (cap + cap).is_indicator
 
@@ -245,7 +249,7 @@ def test_what_does_not_add_up_is_named() -> None:
 def test_squares_are_as_large_as_the_weights_that_the_sum_allows() -> None:
     """Of ten thousand examples squares alone reach 5,000, on a cap of 1/100 no more than half of that cap."""
     c = np.ones(10_000)
-    F, alone = Cap(CappedSimplex(c, 100.0)) + Squares(c, 1.0), Squares(c, 1.0)
+    F, alone = CappedSimplexIndicator(CappedSimplex(c, 100.0)) + Squares(c, 1.0), Squares(c, 1.0)
     d = F.project(np.r_[np.ones(100), np.zeros(9_900)])
     assert F.value(d) == pytest.approx(0.005) and F.magnitude == pytest.approx(0.005)
     assert alone.magnitude == pytest.approx(5_000.0) and alone.value(np.ones(10_000)) <= alone.magnitude

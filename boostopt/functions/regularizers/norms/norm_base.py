@@ -29,7 +29,7 @@ from boostopt.functions.numerics.root_finding import bracket_root, find_root
 from boostopt.functions.regularizers.base import ConjugatePoint
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.delegating import DelegatingRegularizer
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.norms.entropy_norm_path import EntropyNormPath
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.statements import Statement, statement_of
@@ -54,13 +54,13 @@ class NormRegularizer(DelegatingRegularizer):
         Radius, or strength of the penalty, positive.
     """
 
-    base: Cap | RelativeEntropy
+    base: CappedSimplexIndicator | RelativeEntropy
     c: Float[Array, " N"]
     p: float
     r: float
 
     def __post_init__(self) -> None:
-        kinds, advice = (Cap, RelativeEntropy), "Pass simplex(c)."
+        kinds, advice = (CappedSimplexIndicator, RelativeEntropy), "Pass simplex(c)."
         check_instance("base", self.base, kinds, "the simplex or a relative entropy on it", advice, ProblemError)
         read_fields(self, c=lambda name, c: positive_weights(name, c, self.N), p=self._exponent, r=positive_parameter)
         if float(self.base.upper.min(initial=1.0, where=self.base.upper > 0.0)) < 1.0 - CAP_SUM_TOL:
@@ -166,7 +166,7 @@ class NormRegularizer(DelegatingRegularizer):
             return self._solve_on_simplex(z)
         over = CappedSimplex(self.base.domain.c[live], self.base.domain.nu)
         d, s = np.zeros(self.N), np.zeros(self.N)
-        d[live], s[live] = replace(self, base=Cap(over), c=self.c[live])._solve_on_simplex(z[live])
+        d[live], s[live] = replace(self, base=CappedSimplexIndicator(over), c=self.c[live])._solve_on_simplex(z[live])
         return d, s
 
     def _young_gap_terms(self, alpha: Float[Array, " N"], beta: Float[Array, " N"]) -> Float[Array, " N"]:

@@ -23,7 +23,7 @@ from boostopt.errors import ProblemError
 from boostopt.functions.numerics.root_finding import ROOT_RTOL, bracket_root, find_root
 from boostopt.functions.regularizers.base import ConjugatePoint, StationarityConditions
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.norms.entropy_norm_path import EntropyNormPath
 from boostopt.functions.regularizers.norms.norm_base import NORM_ROUNDING, NormRegularizer
 from boostopt.functions.regularizers.norms.singleton_ball import inner_product_bound, relative_radius_excess
@@ -45,10 +45,10 @@ CANCELLATION_FACTOR = 16.0 * float(np.finfo(np.float64).eps)
 """Rounding of B*(z - s) + r ||s||_q relative to the size of s: near the smallest radius s is large and cancels."""
 
 
-def simplex(c: Float[Array, " N"]) -> Cap:
+def simplex(c: Float[Array, " N"]) -> CappedSimplexIndicator:
     """Return the indicator of the simplex, without a cap; tied examples share weight in proportion to c."""
     c = positive_weights("c", c)
-    return Cap(CappedSimplex(c, float(c.min(initial=np.inf))))
+    return CappedSimplexIndicator(CappedSimplex(c, float(c.min(initial=np.inf))))
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,9 @@ class NormBall(NormRegularizer):
     def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.zeros(self.N)
 
-    def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
-        at = self.base.stationarity(d, floor)
-        on_sphere = self.norm(d) >= self.r * (1.0 - floor)
+    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
+        at = self.base.stationarity(d, min_relative_weight)
+        on_sphere = self.norm(d) >= self.r * (1.0 - min_relative_weight)
         return replace(at, normals=self.norm_gradient(d)[:, np.newaxis]) if on_sphere else at
 
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
@@ -243,8 +243,8 @@ class NormPenalty(NormRegularizer):
         # Never below: what the rounding of 1/p may lose of the norm grows with the logarithm of c.
         return self.base.value(d) + self.r * self.norm(d) * (1.0 + self.exponent_rounding_error(self.p))
 
-    def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
-        at = self.base.stationarity(d, floor)
+    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
+        at = self.base.stationarity(d, min_relative_weight)
         if np.isfinite(self.p):
             return replace(at, gradient=at.gradient + self.r * self.norm_gradient(d))
         # r max (d / c) is a cap at its own height whose multipliers, times d, sum to r times that height.

@@ -51,7 +51,7 @@ from boostopt.functions.regularizers.capped_simplex import (
     read_domain,
     support_bound,
 )
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.user_defined.inequalities import (
     INTERIOR_MIX_FRACTIONS,
     Inequalities,
@@ -91,7 +91,7 @@ class _ConjugateBound(ConjugatePoint):
 
 
 @dataclass(frozen=True, eq=False)
-class DescribedRegularizer(Regularizer):
+class CvxpyRegularizer(Regularizer):
     """f on the capped simplex, possibly with convex constraints, from its CVXPY expression.
 
     Parameters
@@ -122,7 +122,7 @@ class DescribedRegularizer(Regularizer):
     constraints: Callable[[Any], Sequence[Any]] = _unconstrained
     objective_scale: float = 1.0  # pyright: ignore[reportIncompatibleMethodOverride]
 
-    exact: ClassVar[bool] = False
+    has_closed_form_conjugate: ClassVar[bool] = False
 
     _d: Any = field(init=False, repr=False)
     _f: Any = field(init=False, repr=False)
@@ -153,7 +153,7 @@ class DescribedRegularizer(Regularizer):
         # CVXPY may evaluate f outside its natural domain: 1 / x is negative for x < 0.
         domains = [constraint for h in (f, *inequalities) for constraint in h.domain]
         natural = [inequality_expression(constraint) for constraint in domains if not holds_by_sign(constraint)]
-        natural = [h for h in natural if can_be_violated(h, d, Cap(self.domain).weight_scale)]
+        natural = [h for h in natural if can_be_violated(h, d, CappedSimplexIndicator(self.domain).weight_scale)]
         object.__setattr__(self, "_d", d)
         object.__setattr__(self, "_f", f)
         object.__setattr__(self, "_constraints", [*map(with_exact_exponents, constraints)])
@@ -193,7 +193,7 @@ class DescribedRegularizer(Regularizer):
 
     def _check_inside(self) -> None:
         inside = self.inside
-        violated = max(Cap(self.domain).residuals(inside).values())
+        violated = max(CappedSimplexIndicator(self.domain).residuals(inside).values())
         if violated > INTERIOR_POINT_TOL:
             raise ProblemError(
                 f"inside must lie in the capped simplex; its distance is {violated:.3g}. Pass c / sum c, which lies in "
@@ -214,7 +214,10 @@ class DescribedRegularizer(Regularizer):
 
     @cached_property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        inequalities = [*(h <= 0 for h in self._inequalities.expressions), *Cap(self.domain).cvxpy_value(self._d)[1]]
+        inequalities = [
+            *(h <= 0 for h in self._inequalities.expressions),
+            *CappedSimplexIndicator(self.domain).cvxpy_value(self._d)[1],
+        ]
         return required_cones(cp.Problem(cp.Minimize(self._f), inequalities))
 
     @property
@@ -232,7 +235,7 @@ class DescribedRegularizer(Regularizer):
         return np.nan if slopes.any() else self.value(self.inside)
 
     @property
-    def indicator_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def soft_margin_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.domain.upper if self.value_bound == 0.0 and not self._inequalities else None
 
     @cached_property
@@ -266,7 +269,7 @@ class DescribedRegularizer(Regularizer):
     @property
     def _is_proved(self) -> bool:
         """Whether `conjugate_at` is the method of this class, whose bounds include their rounding."""
-        return type(self).conjugate_at is DescribedRegularizer.conjugate_at
+        return type(self).conjugate_at is CvxpyRegularizer.conjugate_at
 
     def conjugate_bound(self, z: Float[Array, " N"], at: ConjugatePoint) -> float:
         if isinstance(at, _ConjugateBound) and self._is_proved:
@@ -282,13 +285,13 @@ class DescribedRegularizer(Regularizer):
         return float(f.upper[0]), max((float(part.upper.max()) for part in h), default=-np.inf)
 
     def support(self, z: Float[Array, " N"]) -> float:
-        return Cap(self.domain).support(z)
+        return CappedSimplexIndicator(self.domain).support(z)
 
     def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return np.zeros(self.N) if self._inequalities else Cap(self.domain).room(d)
+        return np.zeros(self.N) if self._inequalities else CappedSimplexIndicator(self.domain).room(d)
 
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
-        residuals = Cap(self.domain).residuals(d)
+        residuals = CappedSimplexIndicator(self.domain).residuals(d)
         if not self._inequalities:
             return residuals
         with np.errstate(over="ignore", invalid="ignore"):  # an overflow is an infinite violation
@@ -300,7 +303,7 @@ class DescribedRegularizer(Regularizer):
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         """Return the entropic projection onto C_nu, mixed with the inner point until the constraints hold."""
         if d is None:
-            return self.domain.normalized(self.inside)
+            return self.domain.renormalize(self.inside)
         return self._mix_with_inside(self.domain.repair(d, self.weight_scale))
 
     def _mix_with_inside(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -313,10 +316,10 @@ class DescribedRegularizer(Regularizer):
         share = share if np.isfinite(share) else 0.0
         for more in (0.0, *MIX_FRACTIONS):
             mixed = min(share + more, 1.0)
-            candidate = self.domain.normalized((1.0 - mixed) * d + mixed * self.inside)
+            candidate = self.domain.renormalize((1.0 - mixed) * d + mixed * self.inside)
             if self._proved_bounds(candidate)[1] <= 0.0:
                 return candidate
-        return self.domain.normalized(self.inside)
+        return self.domain.renormalize(self.inside)
 
     def maximizer(self, z: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return a point near argmax <z, d> - F(d), by Clarabel; the inner point if it fails."""
@@ -347,7 +350,7 @@ class DescribedRegularizer(Regularizer):
 
     def _bound_expression(self, z: Float[Array, " N"], g: Any, alpha: Any) -> tuple[Any, list[Any]]:
         """Return the bound by a minorant as a CVXPY expression, with its constraints."""
-        value, constraints = Cap(self.domain).cvxpy_conjugate(z - g)
+        value, constraints = CappedSimplexIndicator(self.domain).cvxpy_conjugate(z - g)
         return value - alpha, constraints
 
     def _bound_from_minorant(
@@ -357,7 +360,7 @@ class DescribedRegularizer(Regularizer):
         point, minorant = self._minorant_at(d, choices)
         # Because weights are not negative, the smallest slopes give the largest maximum.
         y = np.nextafter(z - minorant.gradient.lower, np.inf)
-        cap = Cap(self.domain).conjugate_at(y)
+        cap = CappedSimplexIndicator(self.domain).conjugate_at(y)
         value = support_bound(y, float(cap.multipliers["beta"]), self._caps) - minorant.offset
         multipliers = {**cap.multipliers, "lambda": np.concatenate([*self._multipliers(choices)[1:], np.zeros(0)])}
         return _ConjugateBound(
@@ -442,11 +445,11 @@ class DescribedRegularizer(Regularizer):
             )
         minorant_gap = self.value(d) - float(at.minorant.gradient.lower @ d) - at.minorant.offset
         rest = np.where(self.inside > 0.0, max(minorant_gap, 0.0), 0.0) * np.where(self.inside > 0.0, self.inside, 1.0)
-        return Cap(self.domain).gaps(d, at.reduced_argument, at) + rest
+        return CappedSimplexIndicator(self.domain).gaps(d, at.reduced_argument, at) + rest
 
-    def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
-        point, minorant = self._minorant_at(d, min_fraction=floor)
-        active = self._inequalities.values(d) >= floor * self._inequalities.values(self.inside)
+    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
+        point, minorant = self._minorant_at(d, min_fraction=min_relative_weight)
+        active = self._inequalities.values(d) >= min_relative_weight * self._inequalities.values(self.inside)
         kink_gradients = self._kinks_at(point)  # at a kink, the slope may change in both directions
         normals = np.concatenate(
             [
@@ -456,7 +459,7 @@ class DescribedRegularizer(Regularizer):
         )
         return StationarityConditions(middle(minorant.gradient), np.zeros(self.N), self.domain.upper, normals.T)
 
-    def kinks(self, d: Float[Array, " N"]) -> Sequence[str]:
+    def describe_kinks(self, d: Float[Array, " N"]) -> Sequence[str]:
         return [describe_linear_form("d", row) for row in self._kinks_at(self._minorant_at(d)[0])]
 
     def _kinks_at(self, d: Float[Array, " N"]) -> list[Float[Array, " N"]]:
@@ -466,7 +469,7 @@ class DescribedRegularizer(Regularizer):
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         # As it was read: arrays that the functions refer to may have changed since.
         f, constraints = substitute_variable([self._f, self._constraints], self._d, d)
-        return f, [*Cap(self.domain).cvxpy_value(d)[1], *constraints]
+        return f, [*CappedSimplexIndicator(self.domain).cvxpy_value(d)[1], *constraints]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         raise ProblemError("the conjugate of a described regularizer is not known in closed form. Use the primal.")

@@ -48,7 +48,7 @@ from boostopt.functions.regularizers.capped_simplex import (
     read_domain,
     renormalize_in_box,
 )
-from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.separable import Separable, interpolate_to_sum_one
 from boostopt.functions.statements import Statement, statement_with_caps
 
@@ -91,7 +91,7 @@ class FormulaRegularizer(Separable):
     is_smoothing: bool = False
 
     kind: ClassVar[str] = "formula"
-    exact: ClassVar[bool] = False
+    has_closed_form_conjugate: ClassVar[bool] = False
     """F* is known, but not as an expression of CVXPY."""
 
     _parsed: Expression = field(init=False, repr=False)
@@ -193,7 +193,7 @@ class FormulaRegularizer(Separable):
     @property
     def unsmoothed(self) -> Regularizer:
         # A formula may be a term of the problem or an entropy: only its author knows.
-        return Cap(self.domain) if self.is_smoothing else self
+        return CappedSimplexIndicator(self.domain) if self.is_smoothing else self
 
     @cached_property
     def strong_convexity(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -226,7 +226,7 @@ class FormulaRegularizer(Separable):
     @cached_property
     def objective_scale(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The inverse of the second derivative of F along its own point, eta for an entropy; 1 if that is 0."""
-        d = self.domain.normalized(self.upper / self.upper.sum())
+        d = self.domain.renormalize(self.upper / self.upper.sum())
         bend = float((d**2 * self.curvatures(d)).sum())
         return 1.0 / bend if 0.0 < bend < np.inf else 1.0
 
@@ -268,7 +268,7 @@ class FormulaRegularizer(Separable):
     def enclosures(self) -> Enclosures:  # pyright: ignore[reportIncompatibleMethodOverride]
         return _Expanded(self.in_support, self._tangents)
 
-    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         beta, below, above = self._slope.solve_simplex_multiplier(z[self.in_support], WEIGHT_SUM_TOL)
         return beta, self._expand(interpolate_to_sum_one(below, above))
 
@@ -279,10 +279,12 @@ class FormulaRegularizer(Separable):
     def _minimizer(self) -> Float[Array, " N"]:
         return self.conjugate_at(np.zeros(self.N)).d
 
-    def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
+    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
         # Where the slope is infinite at the cap, a solver's weights are noise there.
         infinite = np.isinf(self._boundary_derivatives[1])
-        return super().stationarity(np.where(infinite, np.minimum(d, (1.0 - floor) * self.upper), d), floor)
+        return super().stationarity(
+            np.where(infinite, np.minimum(d, (1.0 - min_relative_weight) * self.upper), d), min_relative_weight
+        )
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
         if self._parsed.depends_on("d0") and not np.array_equal(np.asarray(self.d0), d0):
@@ -302,7 +304,7 @@ class FormulaRegularizer(Separable):
         value = self._cvxpy_expression(d)
         if value is None:
             return frozenset({"linear", INTERIOR_CONE})
-        return required_cones(cp.Problem(cp.Minimize(value), Cap(self.domain).cvxpy_value(d)[1]))
+        return required_cones(cp.Problem(cp.Minimize(value), CappedSimplexIndicator(self.domain).cvxpy_value(d)[1]))
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         value = self._cvxpy_expression(d)
@@ -311,7 +313,7 @@ class FormulaRegularizer(Separable):
                 f"a model in CVXPY needs a formula that is a sum of atoms; the formula {self.text!r} cannot be written "
                 'so. Use the backend "interior", which takes any formula.'
             )
-        return value, Cap(self.domain).cvxpy_value(d)[1]
+        return value, CappedSimplexIndicator(self.domain).cvxpy_value(d)[1]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         raise ProblemError("the conjugate of a formula is not known as an expression of CVXPY. Use the primal.")
