@@ -50,7 +50,7 @@ from boostopt.programs.parameters import (
 )
 from boostopt.programs.program import Examples
 from boostopt.programs.prototype import prototype
-from boostopt.programs.step_rule_state import Progress
+from boostopt.programs.step_rule_state import BoostingState
 
 __all__ = [
     "CANONICAL",
@@ -106,7 +106,7 @@ __all__ = [
     "Polyhedron",
     "PowerDivergence",
     "Profile",
-    "Progress",
+    "BoostingState",
     "QuadraticHinge",
     "Regularizer",
     "RelativeEntropy",

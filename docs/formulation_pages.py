@@ -172,7 +172,7 @@ def _parameters(page: Page) -> str:
         f"The margin matrix has {COUNTED[page.formulation.columns]}." if page.formulation.columns else "",
         "Multiplicities `c` are taken as everywhere.",
         "So is a reference distribution `d0`, proportional to `c` by default."
-        if page.formulation.takes_reference
+        if page.formulation.uses_reference
         else "There is no reference distribution `d0`.",
     ]
     words = " ".join(filter(None, about))

@@ -28,7 +28,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from boostopt.authoring import EDGE, POSITIVE, Examples, Progress, parameter
+from boostopt.authoring import EDGE, POSITIVE, BoostingState, Examples, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
 
@@ -51,7 +51,7 @@ class AdaBoostStar(EntropyProjection):
     columns: ClassVar[int | None] = 1
     needs_all_examples = False
 
-    def next_parameters(self, progress: Progress) -> Mapping[str, float]:
+    def next_parameters(self, progress: BoostingState) -> Mapping[str, float]:
         return {"smallest_edge": progress.smallest_edge}
 
     def target(self, p: Parameters) -> float:

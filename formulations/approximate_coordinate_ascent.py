@@ -29,7 +29,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from boostopt.authoring import Domain, Progress, parameter
+from boostopt.authoring import BoostingState, Domain, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
 AT_MOST_ONE = Domain("[-inf, 1]", lambda value, examples: value <= 1.0)
@@ -53,7 +53,7 @@ class ApproximateCoordinateAscent(EntropyProjection):
     columns: ClassVar[int | None] = 1
     needs_all_examples = False
 
-    def next_parameters(self, progress: Progress) -> Mapping[str, float]:
+    def next_parameters(self, progress: BoostingState) -> Mapping[str, float]:
         return {"smooth_margin": progress.smooth_margin}
 
     def target(self, p: Parameters) -> float:

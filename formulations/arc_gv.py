@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from boostopt.authoring import EDGE, Progress, parameter
+from boostopt.authoring import EDGE, BoostingState, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
 
@@ -47,7 +47,7 @@ class ArcGV(EntropyProjection):
     columns: ClassVar[int | None] = 1
     needs_all_examples = False
 
-    def next_parameters(self, progress: Progress) -> Mapping[str, float]:
+    def next_parameters(self, progress: BoostingState) -> Mapping[str, float]:
         return {"minimum_margin": progress.minimum_margin}
 
     def target(self, p: Parameters) -> float:

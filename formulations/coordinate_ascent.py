@@ -35,7 +35,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from boostopt.authoring import EDGE, Progress, parameter
+from boostopt.authoring import EDGE, BoostingState, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
 
@@ -57,7 +57,7 @@ class CoordinateAscent(EntropyProjection):
     columns: ClassVar[int | None] = 1
     needs_all_examples = False
 
-    def next_parameters(self, progress: Progress) -> Mapping[str, float]:
+    def next_parameters(self, progress: BoostingState) -> Mapping[str, float]:
         return {"next_smooth_margin": progress.next_smooth_margin if progress.smooth_margin > 0 else 0.0}
 
     def target(self, p: Parameters) -> float:

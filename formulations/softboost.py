@@ -48,11 +48,11 @@ from boostopt.authoring import (
     EDGE,
     POSITIVE,
     Array,
+    BoostingState,
     BoundedEdges,
     Examples,
     Float,
     Formulation,
-    Progress,
     Regularizer,
     RelativeEntropy,
     maximize,
@@ -90,7 +90,7 @@ class SoftBoost(Formulation[Parameters]):
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
         return math.floor(2.0 * entropy_range(self.regularizer(p, examples)) / p.epsilon**2) + 1.0
 
-    def next_parameters(self, progress: Progress) -> Mapping[str, float]:
+    def next_parameters(self, progress: BoostingState) -> Mapping[str, float]:
         return {"gamma": max(-1.0, progress.smallest_edge - progress.epsilon)}
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:

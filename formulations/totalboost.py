@@ -34,11 +34,11 @@ from boostopt.authoring import (
     EDGE,
     POSITIVE,
     Array,
+    BoostingState,
     BoundedEdges,
     Examples,
     Float,
     Formulation,
-    Progress,
     Regularizer,
     parameter,
 )
@@ -72,7 +72,7 @@ class TotalBoost(Formulation[Parameters]):
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
         return self.softboost.iteration_bound(_softboost_parameters(p), _without_multiplicities(examples))
 
-    def next_parameters(self, progress: Progress) -> Mapping[str, float]:
+    def next_parameters(self, progress: BoostingState) -> Mapping[str, float]:
         return self.softboost.next_parameters(progress)
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:

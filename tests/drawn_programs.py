@@ -36,7 +36,7 @@ def draw_program(
     """A program of a formulation: nu at and near its ends, eta from 0.5, uneven c, d0 with zeros."""
     page = get_formulation(name)
     if name in OWN_RADII:
-        return page.smallest()
+        return page.example_program()
     refusal: ProblemError | None = None
     for _ in range(60):
         N = int(np.exp(rng.uniform(np.log(2), np.log(largest_N))))
@@ -44,7 +44,7 @@ def draw_program(
         c = np.exp(rng.uniform(-1, 1, N) * rng.choice([0.5, 1.0, 3.0])) if rng.random() < 0.5 else np.ones(N)
         given: dict[str, Any] = {"c": c}
         live = float(c.sum())
-        if page.takes_reference and rng.random() < 0.5:
+        if page.uses_reference and rng.random() < 0.5:
             d0 = rng.dirichlet(np.full(N, rng.choice([0.3, 1.0, 10.0]))) + 1e-9
             if rng.random() < 0.4 and N > 4:
                 d0[rng.permutation(N)[: N // 4]] = 0.0

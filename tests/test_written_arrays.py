@@ -67,7 +67,7 @@ def ends(certificate: Any) -> tuple[float, float]:
 def bound(name: str, U: Any, c: Any) -> Program:
     page = get_formulation(name)
     needed = {key: typical_value(p.domain, N) for key, p in page.parameters.items() if p.required}
-    d0 = {"d0": np.full(N, 1.0 / N)} if page.takes_reference else {}
+    d0 = {"d0": np.full(N, 1.0 / N)} if page.uses_reference else {}
     return page.bind(U[:, : page.columns], c=c, **d0, **needed)
 
 

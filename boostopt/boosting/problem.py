@@ -25,7 +25,7 @@ from boostopt.objectives.soft_margin import EPS, SoftMarginObjective, value_slac
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
-from boostopt.programs.step_rule_state import Progress
+from boostopt.programs.step_rule_state import BoostingState
 from boostopt.rows.margin_matrix import Margins
 
 DEFAULT_EPSILON = 0.01
@@ -56,7 +56,7 @@ def round_parameters(
     """Return the parameters that boosting sets in every round, with the values before the first round."""
     N = len(np.asarray(c))
     examples = Examples(np.asarray(c, dtype=np.float64), np.full(N, 1.0 / N))
-    return formulation.next_parameters(Progress(0, 1.0, epsilon, examples, 0.0, np.zeros(N), -np.ones(N)))
+    return formulation.next_parameters(BoostingState(0, 1.0, epsilon, examples, 0.0, np.zeros(N), -np.ones(N)))
 
 
 @contextmanager
@@ -158,7 +158,7 @@ class Problem:
         U = np.full((len(np.asarray(c)), formulation.columns or 1), -1, dtype=np.int8)
         template = formulation.bind(U, c=c, d0=d0, **{**settings, **first_round})
         F, G = template.regularizer, template.edge_function
-        smoothed = update == "newton" and bool(formulation.smoothed_as)
+        smoothed = update == "newton" and bool(formulation.smoothed_formulation)
         if update in CORRECTIVE_UPDATES and F.strong_convexity == 0.0 and not smoothed:
             smooth = "Pass a finite eta, which adds an entropy, or use" if "eta" in formulation.parameters else "Use"
             raise OptionError(
@@ -174,7 +174,7 @@ class Problem:
 
     def __reduce__(self) -> Any:
         """Return the settings for pickle, because a formulation may contain functions."""
-        d0 = self.examples.d0 if self.formulation.takes_reference else None
+        d0 = self.examples.d0 if self.formulation.uses_reference else None
         return Problem.create, (self.formulation, self.examples.c, d0, self.epsilon, self.update, self.user_parameters)
 
     @property
@@ -265,7 +265,7 @@ class Problem:
         """The highest level of Newton steps, whose eta is 2^-level times the problem's and at least 1/2."""
         if self.update != "newton":
             return 0
-        if not self.formulation.smoothed_as and self.F.unsmoothed is self.F:
+        if not self.formulation.smoothed_formulation and self.F.unsmoothed is self.F:
             return 0  # eta belongs to the objective itself
         formulation, p = self._smoothed
         return max(math.floor(math.log2(2.0 * p.eta)), 0) if "eta" in formulation.parameters else 0
@@ -279,9 +279,9 @@ class Problem:
     @cached_property
     def _smoothed(self) -> tuple[Formulation[Any], Any]:
         """The formulation and the parameters of the programs of the Newton steps."""
-        if not self.formulation.smoothed_as:
+        if not self.formulation.smoothed_formulation:
             return self.formulation, self.template.parameters
-        smoothed: Formulation[Any] = get_formulation(self.formulation.smoothed_as)
+        smoothed: Formulation[Any] = get_formulation(self.formulation.smoothed_formulation)
         shared = {name: value for name, value in vars(self.template.parameters).items() if name in smoothed.parameters}
         examples = self.examples
         bound = smoothed.bind(
@@ -323,11 +323,11 @@ class Problem:
             return 4.0 * LEVEL_OVERHEAD * bound + 2.0 * max(math.ceil(math.log2(2.0 / self.epsilon)), 1)
         return bound if self.max_level == 0 else LEVEL_OVERHEAD * bound + self.max_level
 
-    def parameters(self, progress: Progress) -> Any:
+    def parameters(self, progress: BoostingState) -> Any:
         """Return the record of parameters of a round."""
         return replace(self.template.parameters, **self.formulation.next_parameters(progress))
 
-    def edge_function_in(self, progress: Progress) -> EdgeFunction:
+    def edge_function_in(self, progress: BoostingState) -> EdgeFunction:
         """Return G of a round; its bound on the edges may change from round to round."""
         return (
             self.formulation.edge_function(self.parameters(progress))
@@ -335,7 +335,7 @@ class Problem:
             else self.edge_function
         )
 
-    def program(self, U: Margins, progress: Progress) -> Program:
+    def program(self, U: Margins, progress: BoostingState) -> Program:
         """Return the program of a round over all hypotheses."""
         return replace(
             self.template,

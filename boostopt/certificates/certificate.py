@@ -50,7 +50,7 @@ class KKT:
         """The largest residual."""
         return float(np.max(list(self.residuals.values())))
 
-    def holds(self, tol: float) -> bool:
+    def holds_within(self, tol: float) -> bool:
         """Whether every condition holds within tol."""
         return self.worst <= tol
 
@@ -130,14 +130,14 @@ class Certificate(ImmutableArrays):
         return float(self.example_gaps.sum() + self.hypothesis_gaps.sum()) + 2.0 * self.slack
 
     @property
-    def mostly_rounding(self) -> bool:
+    def is_mostly_rounding(self) -> bool:
         """Whether the slack of both bounds is more than half of a gap above `WIDE_GAP` times the scale."""
         return WIDE_GAP * self.scale < self.gap < 4.0 * self.slack
 
     def __repr__(self) -> str:
         if self.infeasible:
             return f"Certificate(infeasible, excess={self.excess:.2e})"
-        rounding = f", rounding={2.0 * self.slack:.2e}" if self.mostly_rounding else ""
+        rounding = f", rounding={2.0 * self.slack:.2e}" if self.is_mostly_rounding else ""
         ends = f"lower={self.lower!r}, upper={self.upper!r}, gap={self.gap:.2e}"
         return f"Certificate({ends}{rounding}, d_is={self.d_is!r})"
 

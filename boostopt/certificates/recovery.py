@@ -78,12 +78,12 @@ class Recovery(ImmutableArrays):
         The rank of the equations, and the number of multipliers that they must determine.
     certificate
         The certificate of d and the recovered w.
-    moved
+    projection_distance
         The largest change of an example weight that made d feasible; inf if d was not finite.
     """
 
     method: Method
-    within: float
+    active_tol: float
     w: Float[Array, " t"]
     beta: float
     psi: Float[Array, " N"]
@@ -92,12 +92,12 @@ class Recovery(ImmutableArrays):
     at_cap: Bool[Array, " N"]
     at_zero: Bool[Array, " N"]
     active_edges: Bool[Array, " t"]
-    doubtful_examples: Array
+    ambiguous_examples: Array
     doubtful_hypotheses: Array
     rank: int
     unknowns: int
     certificate: Certificate
-    moved: float = 0.0
+    projection_distance: float = 0.0
 
     @property
     def unique(self) -> bool:
@@ -106,7 +106,7 @@ class Recovery(ImmutableArrays):
 
     def __repr__(self) -> str:
         return (
-            f"Recovery({self.method}, within={self.within:g}, gap={self.certificate.gap:.2e}, "
+            f"Recovery({self.method}, within={self.active_tol:g}, gap={self.certificate.gap:.2e}, "
             f"residual={self.residual:.2e}, caps={int(self.at_cap.sum())}, zeros={int(self.at_zero.sum())}, "
             f"edges={int(self.active_edges.sum())}, rank={self.rank} of {self.unknowns})"
         )
@@ -121,26 +121,28 @@ class Recovery(ImmutableArrays):
             return f"The program is infeasible, so it has no multipliers; w is the proof ({self.certificate!r})."
         N, t = len(self.psi), len(self.w)
         lines = [
-            f"Multipliers by {self.method}, active within {self.within:g}",
+            f"Multipliers by {self.method}, active within {self.active_tol:g}",
             f"  examples: {int(self.at_cap.sum())} of {N} at their cap, {int(self.at_zero.sum())} at 0",
             f"  hypotheses: {int(self.active_edges.sum())} of {t} with an active edge",
             f"  conditions violated by at most {self.residual:.2e}"
-            + (": these multipliers prove no optimum" if self.residual > self.within else ""),
+            + (": these multipliers prove no optimum" if self.residual > self.active_tol else ""),
             f"  equations of rank {self.rank} for {self.unknowns} multipliers: "
             + ("unique" if self.unique else "alone, they do not determine the multipliers"),
         ]
-        if len(self.doubtful_examples) or len(self.doubtful_hypotheses):
+        if len(self.ambiguous_examples) or len(self.doubtful_hypotheses):
             texts = [
-                _format_indices("example", self.doubtful_examples),
+                _format_indices("example", self.ambiguous_examples),
                 _format_indices("hypothesis", self.doubtful_hypotheses),
             ]
             lines.append(f"  undecided at this accuracy: {'; '.join(filter(None, texts))}")
-        if self.moved == np.inf:
+        if self.projection_distance == np.inf:
             lines.append("  d had numbers that are not finite: another d took its place")
-        elif self.moved > self.within:
-            lines.append(f"  d was moved by up to {self.moved:.2e} to be feasible")
+        elif self.projection_distance > self.active_tol:
+            lines.append(f"  d was moved by up to {self.projection_distance:.2e} to be feasible")
         condition = (
-            " and d(w), not with the given d" if self.certificate.d_is == "d(w)" and self.residual > self.within else ""
+            " and d(w), not with the given d"
+            if self.certificate.d_is == "d(w)" and self.residual > self.active_tol
+            else ""
         )
         lines.append(f"  certified gap with these w{condition}: {self.certificate.gap:.2e}")
         return "\n".join(lines)
@@ -152,7 +154,7 @@ def recover(
     G: EdgeFunction,
     d: Float[Array, " N"],
     method: str = "nnls",
-    within: float = 1e-6,
+    active_tol: float = 1e-6,
 ) -> Recovery:
     """Solve the KKT system for (w, beta, psi, zeta), given d.
 
@@ -163,8 +165,8 @@ def recover(
     """
     method = check_choice("method of recovery", method, METHODS)
     advice = "It is the tolerance for an active constraint: pass a number such as 1e-6."
-    within = check_number("within", within, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
-    system = _KKTSystem(U, F, G, F.project(d), method, within)
+    active_tol = check_number("within", active_tol, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
+    system = _KKTSystem(U, F, G, F.project(d), method, active_tol)
     result = system.recovery(Certifier(U, F, G, system.d).certify(system.w))
     return replace(result, moved=float(np.abs(system.d - np.where(np.isfinite(d), d, np.inf)).max()))
 
@@ -231,7 +233,7 @@ class _KKTSystem:
         )
         return Recovery(
             method=self.method,
-            within=self.within,
+            active_tol=self.within,
             w=self.w,
             beta=self.beta,
             psi=psi,
@@ -240,7 +242,7 @@ class _KKTSystem:
             at_cap=self.at_cap,
             at_zero=self.at_zero,
             active_edges=_may_have_weight(self.active),
-            doubtful_examples=np.flatnonzero(near_bound & ~very_near_bound),
+            ambiguous_examples=np.flatnonzero(near_bound & ~very_near_bound),
             doubtful_hypotheses=np.flatnonzero(_may_have_weight(possibly_active) & ~_may_have_weight(surely_active)),
             rank=rank,
             unknowns=unknowns,

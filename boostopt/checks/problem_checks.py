@@ -103,7 +103,7 @@ class FormulationProbe:
     @cached_property
     def dual(self) -> Any | None:
         """The dual as printed, or else the derived one; None if there is neither."""
-        derivable = "dual" in self.program.sides
+        derivable = "dual" in self.program.available_sides
         return self._stated_problem("dual") if self.prints("dual") or derivable else None
 
     def _stated_problem(self, side: str) -> Any:
@@ -241,7 +241,7 @@ def check_stated_primal(probe: FormulationProbe) -> Findings:
 
 def check_stated_dual(probe: FormulationProbe) -> Findings:
     """Check that the printed dual has the value of max -F*(-Uw) - G*(w)."""
-    if probe.dual is None or not probe.prints("dual") or "dual" not in probe.program.sides:
+    if probe.dual is None or not probe.prints("dual") or "dual" not in probe.program.available_sides:
         yield NotApplicable(NO_DUAL_MESSAGE if probe.dual is None else DERIVED_MESSAGE.format("dual"))
         return
     derived = optimal_value(problem_with_exact_exponents(call_component(probe.program.cvxpy, "dual")))

@@ -182,7 +182,9 @@ class _BenchmarkRunner:
             return
         limit = self._settings.time_limit
         page = program.formulation
-        first = page.smallest() if self._warm_up_mode == "smallest" and isinstance(page, Formulation) else program
+        first = (
+            page.example_program() if self._warm_up_mode == "smallest" and isinstance(page, Formulation) else program
+        )
         cell.backend.run(first, max(self._settings.profiles), limit)
         cell.backend.prepare_process(program, limit)  # a child that died of the solve is replaced before the clock runs
         self._warmed_up.add(self._process_key(cell, program))

@@ -112,7 +112,7 @@ def conic_program(program: Program, side: Side, quadratic: bool) -> ConicSide:
     OptionError
         The program needs cones of other kinds, or has no derived dual.
     """
-    if side not in program.sides:
+    if side not in program.available_sides:
         raise OptionError(
             f"the derived dual needs the conjugates of F and G in closed form; {program.formulation.name} has none. "
             'Export the primal: side="primal".'

@@ -36,7 +36,7 @@ from boostopt.programs.parameters import (
     typical_value,
 )
 from boostopt.programs.program import Examples, Program, call_formulation
-from boostopt.programs.step_rule_state import Progress
+from boostopt.programs.step_rule_state import BoostingState
 from boostopt.rows.margin_matrix import Margins
 from boostopt.typesetting import latex_display
 
@@ -64,14 +64,14 @@ class Formulation(ABC, Generic[P]):
     """The sources: paper, sections, equations."""
     Parameters: ClassVar[type[Any]]
     """The record of the parameters."""
-    takes_reference: ClassVar[bool] = False
+    uses_reference: ClassVar[bool] = False
     """Whether the program depends on a reference distribution d0."""
     needs_all_examples: ClassVar[bool] = True
     """Whether F depends on more of the examples than the multiplicity c_n of each, their sum and d0. If not, F is a sum
     over the examples, and two examples with the right multiplicities represent all examples. Distributed rows require
     this property, and histogram Newton on rows in memory starts faster with it. A subclass that defines F, G,
     parameters or canonical values must set it again."""
-    added: ClassVar[tuple[str, ...]] = ()
+    optional_in_files: ClassVar[tuple[str, ...]] = ()
     """Parameters that older files do not state, because the page had none of them. They then have their defaults."""
     is_symmetric: ClassVar[bool] = False
     """Whether the program is symmetric in the examples: F and G know an example by its c, its d0 and its values of the
@@ -91,7 +91,7 @@ class Formulation(ABC, Generic[P]):
     bounded; "pairwise" and "blended_pairwise" move weight from one hypothesis to another; "mlpboost" takes such a step
     or LPBoost's weights; "projection" adds a step of it; "reweighting" sets d by a rule of the page's own, which states
     no program."""
-    smoothed_as: ClassVar[str] = ""
+    smoothed_formulation: ClassVar[str] = ""
     """Name of the formulation with F smoothed for epsilon, through whose programs Newton steps go where F is not smooth
     itself; its parameters have the same names."""
     extra_success_reasons: ClassVar[tuple[str, ...]] = ()
@@ -100,7 +100,7 @@ class Formulation(ABC, Generic[P]):
     pickle_recipe: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
     """Function and arguments by which pickle restores the page; a page from a file is loaded again."""
 
-    stated_in: str | None = None
+    source_file: str | None = None
     """The user's file that states the formulation; None for a page of boostopt, of a package or of no file."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -172,7 +172,7 @@ class Formulation(ABC, Generic[P]):
             Margins(U), self.regularizer(p, examples), self.edge_function(p), ModelForm(side)
         ).problem
 
-    def canonical(self, p: P, examples: Examples) -> P:
+    def fill_parameters(self, p: P, examples: Examples) -> P:
         """Return the record with every open value (`CANONICAL`) filled in."""
         return p
 
@@ -180,11 +180,11 @@ class Formulation(ABC, Generic[P]):
         """Return the proved bound on the number of hypotheses of column generation; inf if none is known."""
         return math.inf
 
-    def least_excess(self, p: P) -> float:
+    def min_edge_excess(self, p: P) -> float:
         """Return the least excess of an edge over its target for a "projection"; by default any excess suffices."""
         return 0.0
 
-    def keeps_faultless(self, p: P) -> bool:
+    def keeps_perfect_hypothesis(self, p: P) -> bool:
         """Return whether a hypothesis for which no "projection" is long enough becomes the whole classifier."""
         return True
 
@@ -192,11 +192,11 @@ class Formulation(ABC, Generic[P]):
         """Return the edge that the algorithm assumes of every answer of the oracle; None if it assumes none."""
         return None
 
-    def next_parameters(self, progress: Progress) -> Mapping[str, float]:
+    def next_parameters(self, progress: BoostingState) -> Mapping[str, float]:
         """Return the parameters that boosting sets from its progress in every round; none by default."""
         return {}
 
-    def smallest(self) -> Program:
+    def example_program(self) -> Program:
         """Return a program of two examples with typical parameters, which shows what a solver must support."""
         U = np.tile([[1.0], [-1.0]], self.columns or 1)
         required = {name: parameter.domain for name, parameter in self.parameters.items() if parameter.required}
@@ -264,7 +264,7 @@ class Formulation(ABC, Generic[P]):
         check_values(self.parameters, values, examples)
         record = self.Parameters
         p = call_formulation(
-            self.name, "record of parameters", lambda: self.canonical(record(**values), examples), record
+            self.name, "record of parameters", lambda: self.fill_parameters(record(**values), examples), record
         )
         check_values(self.parameters, {name: getattr(p, name) for name in self.parameters}, examples)
         p = immutable_record(p)
@@ -312,7 +312,7 @@ def _check_examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0:
         )
     if d0 is None:
         return Examples(counts, counts / counts.sum())
-    if not page.takes_reference:
+    if not page.uses_reference:
         raise ProblemError(
             f"{page.name} has no reference distribution d0. To weight examples, pass multiplicities c; "
             "to leave examples out, remove their rows."

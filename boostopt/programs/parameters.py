@@ -49,20 +49,20 @@ class Domain:
     text: str
     contains: Callable[[Any, Examples], bool]
     kind: Literal["number", "flag", "per example"] = "number"
-    typical: float = 1.0
+    typical_value: float = 1.0
     bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         check_string("text", self.text, "the values in words")
         check_callable("contains", self.contains, "a function of a value and the examples")
         check_choice("kind of parameter", self.kind, VALUE_KINDS)
-        check_number("typical", self.typical, "a number", lambda value: not math.isnan(value))
+        check_number("typical", self.typical_value, "a number", lambda value: not math.isnan(value))
         if self.bounds is not None:
             expected, advice = "two finite numbers, the lower one first, around typical", "Call interval(lower, upper)."
             bounds = check_numbers(
                 "bounds", check_instance("bounds", self.bounds, tuple, expected, advice), expected, advice=advice
             )
-            if len(bounds) != 2 or not bounds[0] <= self.typical <= bounds[1] or bounds[0] == bounds[1]:
+            if len(bounds) != 2 or not bounds[0] <= self.typical_value <= bounds[1] or bounds[0] == bounds[1]:
                 raise invalid_value_error("bounds", expected, self.bounds, advice)
 
 
@@ -85,7 +85,7 @@ def interval(lower: float, upper: float) -> Domain:
     high = check_number("upper", upper, f"a finite number above lower = {low:g}", lambda value: low < value < math.inf)
     typical = math.sqrt(low * high) if low > 0.0 else 0.5 * (low + high)
     text = f"[{low:.10g}, {high:.10g}]"
-    return Domain(text, lambda value, examples: low <= value <= high, typical=typical, bounds=(low, high))
+    return Domain(text, lambda value, examples: low <= value <= high, typical_value=typical, bounds=(low, high))
 
 
 OF_EXAMPLES = "per example"
@@ -100,8 +100,8 @@ SMALLEST, LARGEST = 1e-100, 1e100
 
 POSITIVE = Domain(f"[{SMALLEST:g}, {LARGEST:g}]", lambda value, examples: SMALLEST <= value <= LARGEST)
 REAL = Domain(f"[{-LARGEST:g}, {LARGEST:g}]", lambda value, examples: -LARGEST <= value <= LARGEST)
-EDGE = Domain("[-1, 1]", lambda value, examples: -1.0 <= value <= 1.0, typical=0.0)
-FRACTION = Domain("(0, 1)", lambda value, examples: 0.0 < value < 1.0, typical=0.5)
+EDGE = Domain("[-1, 1]", lambda value, examples: -1.0 <= value <= 1.0, typical_value=0.0)
+FRACTION = Domain("(0, 1)", lambda value, examples: 0.0 < value < 1.0, typical_value=0.5)
 POSITIVE_OR_INFINITE = Domain(
     f"[{SMALLEST:g}, {LARGEST:g}] or inf", lambda value, examples: value == math.inf or SMALLEST <= value <= LARGEST
 )
@@ -198,7 +198,7 @@ def _count_advice(domain: Domain, value: float, examples: Examples) -> str:
 
 def typical_value(domain: Domain, N: int) -> Any:
     """Return a typical value of a domain."""
-    return np.zeros(N) if domain.kind == "per example" else domain.typical
+    return np.zeros(N) if domain.kind == "per example" else domain.typical_value
 
 
 def check_value(parameter: Parameter, value: Any, N: int) -> Any:

@@ -128,7 +128,7 @@ class Program(ImmutableArrays):
         return self.regularizer.cones | self.edge_function.cones
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def available_sides(self) -> tuple[Side, ...]:
         """The sides that a solver can get: the dual only if both conjugates have a closed form."""
         return (
             ("primal", "dual")
@@ -273,7 +273,7 @@ class Program(ImmutableArrays):
             return call_formulation(
                 page.name, description, lambda: labelled(U, self.parameters, self.examples), cp.Problem
             )
-        if side not in self.sides:
+        if side not in self.available_sides:
             raise ProblemError(
                 f"the derived dual needs the conjugates of F and G in closed form; {self.formulation.name} has none. "
                 'Use the primal, or the dual of its page: form="literal".'

@@ -66,7 +66,7 @@ def prototype(
     record = dataclasses.make_dataclass("Parameters", fields, frozen=True, kw_only=True)
 
     class Prototype(Formulation[Any]):
-        takes_reference = True
+        uses_reference = True
         Parameters = record
 
         def __reduce_ex__(self, protocol: Any) -> Any:

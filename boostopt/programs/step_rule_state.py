@@ -15,7 +15,7 @@ from boostopt.programs.step_sizes import smooth_margin, step_to_largest_smooth_m
 
 
 @dataclass(frozen=True, eq=False)
-class Progress(ImmutableArrays):
+class BoostingState(ImmutableArrays):
     """A run of boosting between the answer of the oracle and the update.
 
     The steps lambda are those taken so far, without the newest hypothesis. An example without weight in d0 never gets

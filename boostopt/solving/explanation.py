@@ -127,7 +127,7 @@ def explain(program: Program, certificate: Certificate, tol: float, unanswered: 
         if narrow
         else f"Not proved to be optimal within {tol:g}: the optimum lies in {words}, of width {certificate.gap:.2e}."
     )
-    if not narrow and certificate.mostly_rounding:
+    if not narrow and certificate.is_mostly_rounding:
         headline += (
             f" Of the width, {2.0 * certificate.slack:.2e} is the allowance for rounding, and a better answer does not "
             "narrow it. The allowance grows with the values and slopes of F and G: scale them down, or raise tol."

@@ -227,6 +227,6 @@ def verdict_of(certificate: Certificate, attempt: Attempt | None, tol: float) ->
     """Return the highest verdict that holds."""
     if certificate.scaled_gap <= tol:
         return Verdict.BOUNDED
-    if certificate.kkt.holds(tol):
+    if certificate.kkt.holds_within(tol):
         return Verdict.CHECKED
     return Verdict.CLAIMED if attempt is not None and attempt.claims else Verdict.NONE

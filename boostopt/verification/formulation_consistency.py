@@ -43,7 +43,7 @@ def check_formulation_consistency(
     )
     if document.subject == "program" and page.columns not in (None, document.t):
         reject(f"{page.name} takes {page.columns} columns; the certificate is of {document.t}")
-    if not page.takes_reference and "d0" in document.arrays:
+    if not page.uses_reference and "d0" in document.arrays:
         reject(f"{page.name} has no reference distribution; the certificate states one")
     examples = Examples(document.c, document.d0)
     record = parameter_record(page, document.parameters, examples)
@@ -141,7 +141,7 @@ def parameter_record(page: Formulation[Any], stated: Mapping[str, Any], examples
     """Return the record of parameters."""
     parameters = page.parameters
     # A file that was written before the page had a parameter means its default: the pair that it states is compared.
-    stated = {**{name: parameters[name].default for name in page.added}, **stated}
+    stated = {**{name: parameters[name].default for name in page.optional_in_files}, **stated}
     if set(parameters) != set(stated):
         reject(
             f"{page.name} has the parameters {', '.join(sorted(parameters))}; the file states "

@@ -314,4 +314,4 @@ def test_reasons_why_not() -> None:
     with pytest.raises(boostopt.OptionError, match=f"'{NAME}:x'"):
         get_backend(f"{NAME}:x")
     assert "kinks" in backend.takes(bound("lpboost", REFERENCE_U, nu=2)).reason
-    assert "Separable" in backend.takes(get_formulation("norm_ball").smallest()).reason
+    assert "Separable" in backend.takes(get_formulation("norm_ball").example_program()).reason

@@ -139,7 +139,7 @@ def test_capabilities_are_what_cvxpy_does() -> None:
     from cvxpy.error import SolverError
 
     for name in list_formulations():
-        program = get_formulation(name).smallest()
+        program = get_formulation(name).example_program()
         for backend in (name for name in list_backends() if name.startswith("cvxpy:")):
             able = bool(get_backend(backend).takes(program))
             if backend == "cvxpy:highs" and "quadratic" in program.cones:

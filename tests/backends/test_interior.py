@@ -241,7 +241,7 @@ def test_any_start_is_survived(noise: float) -> None:
 
 
 def test_what_it_does_not_take_is_said_in_words() -> None:
-    ball = get_formulation("norm_ball").smallest()
+    ball = get_formulation("norm_ball").example_program()
     able = get_backend("interior").takes(ball)
     assert not able
     assert able.reason.startswith("interior ") and able.reason.endswith(" (Separable)")

@@ -269,5 +269,5 @@ def test_a_solver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_reasons_why_not() -> None:
-    assert "Separable" in get_backend("sqp").takes(get_formulation("norm_ball").smallest()).reason
-    assert get_backend("sqp").takes(get_formulation("qp_reg_adaboost").smallest())
+    assert "Separable" in get_backend("sqp").takes(get_formulation("norm_ball").example_program()).reason
+    assert get_backend("sqp").takes(get_formulation("qp_reg_adaboost").example_program())

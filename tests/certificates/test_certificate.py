@@ -102,14 +102,14 @@ def test_kkt_residuals_are_those_of_the_answer_as_it_came() -> None:
     program = reference_lpboost()
     solution = program.solve("cvxpy:highs", tol=1e-12)
     d, w = solution.d.copy(), solution.w.copy()
-    assert program.certify(d, w).kkt.holds(1e-12)
+    assert program.certify(d, w).kkt.holds_within(1e-12)
     assert program.certify(2 * d, w).kkt.residuals["sum d = 1"] == pytest.approx(1.0)
     assert program.certify(d, -w).kkt.residuals["w >= 0"] == pytest.approx(w.max())
     d[np.argmin(d)] = -0.125
     assert program.certify(d, w).kkt.residuals["d >= lower"] == pytest.approx(0.125)
     off = program.certify(solution.d, [1.0, 0.0, 0.0]).kkt
     assert off.residuals["d optimal for w"] + off.residuals["w optimal for d"] > 0.1
-    assert not off.holds(1e-3)
+    assert not off.holds_within(1e-3)
     assert program.certify(d=np.full(6, np.nan), w=w).kkt.worst == np.inf
 
 

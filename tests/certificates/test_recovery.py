@@ -174,13 +174,13 @@ def test_what_cannot_be_told_is_flagged() -> None:
     one = known_linear(1, MaximumEdge())
     cap = float(one.program.regularizer.conjugate_at(np.zeros(N)).d.max())
     settled = one.program.recover(one.d, within=1e-6)
-    assert len(settled.doubtful_examples) == len(settled.doubtful_hypotheses) == 0
+    assert len(settled.ambiguous_examples) == len(settled.doubtful_hypotheses) == 0
     at_zero = np.flatnonzero(settled.at_zero)[:2]
     doubtful = one.d.copy()
     doubtful[at_zero] += [1e-6 * cap, 1e-7 * cap]
     doubtful[0] -= 1.1e-6 * cap
     flagged = one.program.recover(doubtful, within=1e-6)
-    assert set(at_zero) <= set(flagged.doubtful_examples)
+    assert set(at_zero) <= set(flagged.ambiguous_examples)
     assert all(re.search(rf"\bexample.*\b{i}\b", str(flagged)) for i in at_zero)
     assert not any(re.search(rf"\bexample.*\b{i}\b", str(settled)) for i in at_zero)
     # An edge within 30 tolerances of the largest.

@@ -146,7 +146,7 @@ class TestInterval:
     def test_the_checks_draw_from_all_of_it(self, lower: float, upper: float) -> None:
         domain, rng = interval(lower, upper), np.random.default_rng(0)
         drawn = [drawing._draw_parameter(domain, self.EXAMPLES, rng) for _ in range(200)]  # pyright: ignore[reportPrivateUsage]
-        assert all(domain.contains(value, self.EXAMPLES) for value in (*drawn, lower, upper, domain.typical))
+        assert all(domain.contains(value, self.EXAMPLES) for value in (*drawn, lower, upper, domain.typical_value))
         assert not any(domain.contains(value, self.EXAMPLES) for value in (lower - 1e-9, upper + 1e-3, np.nan))
         middle = np.sqrt(lower * upper) if lower > 0 else 0.5 * (lower + upper)
         assert 50 < sum(value < middle for value in drawn) < 150

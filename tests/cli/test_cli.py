@@ -786,7 +786,7 @@ def test_on_a_narrow_terminal_the_list_keeps_every_word_whole(monkeypatch: pytes
 
 
 def _smallest(name: str) -> Program:
-    return get_formulation(name).smallest()
+    return get_formulation(name).example_program()
 
 
 # As a process of its own

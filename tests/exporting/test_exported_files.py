@@ -167,7 +167,7 @@ def test_a_file_says_what_it_is(tmp_path: Path, ending: str, sign: str) -> None:
 def test_no_line_is_longer_than_readers_take(tmp_path: Path) -> None:
     for name in list_formulations():
         for side in ("primal", "dual"):
-            export(get_formulation(name).smallest(), tmp_path / "model.cbf", side)
+            export(get_formulation(name).example_program(), tmp_path / "model.cbf", side)
             lines = (tmp_path / "model.cbf").read_text("ascii").splitlines()
             assert max(map(len, lines)) <= 200
 
@@ -186,7 +186,7 @@ def test_files_of_the_same_program_are_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", list_formulations())
 def test_a_program_is_bound_again_from_its_instance(tmp_path: Path, name: str) -> None:
-    for program in (get_formulation(name).smallest(), random_program(name)):
+    for program in (get_formulation(name).example_program(), random_program(name)):
         path = tmp_path / "instance.npz"
         export(program, path)
         dataset = load_dataset(str(path))
@@ -260,7 +260,7 @@ def test_cones_do_not_fit_mps(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=f"^{re.escape(expected)}$"):
         export(random_program("erlpboost"), tmp_path / "model.mps")
     with pytest.raises(OptionError, match=r"\bnorm_ball\b.*\bsecond_order\b.*\.cbf\b"):
-        export(get_formulation("norm_ball").smallest(), tmp_path / "model.mps")
+        export(get_formulation("norm_ball").example_program(), tmp_path / "model.mps")
     assert list(tmp_path.iterdir()) == []
 
 

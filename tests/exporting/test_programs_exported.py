@@ -39,14 +39,14 @@ def random_program(name: str, N: int = 40, t: int = 8) -> Program:
     given: dict[str, Any] = {key: value for key, value in USUAL.items() if key in page.parameters}
     if "penalty" in page.parameters:
         given["penalty"] = rng.uniform(0, 1, N)
-    if page.takes_reference:
+    if page.uses_reference:
         d0 = c * rng.uniform(0.5, 1.5, N)
         given["d0"] = d0 / d0.sum()
     return page.bind(U, c=c, **given)
 
 
 def programs(name: str) -> list[Program]:
-    return [get_formulation(name).smallest(), random_program(name)]
+    return [get_formulation(name).example_program(), random_program(name)]
 
 
 def assert_answered(program: Program, side: str, own: np.ndarray, other: np.ndarray, value: float) -> None:

@@ -112,7 +112,7 @@ def bind(name: str, given: Instance) -> Program:
     page = get_formulation(name)
     # Equations for many columns leave hardly any weights: a few are enough.
     columns = 3 if name == "entropy_projection" else page.columns
-    U, d0 = given.U[:, :columns], given.d0 if page.takes_reference else None
+    U, d0 = given.U[:, :columns], given.d0 if page.uses_reference else None
     counts = np.ones(len(U)) if given.c is None else given.c
     values = parameters(page, given)
     if d0 is not None and name.find("binary") >= 0:

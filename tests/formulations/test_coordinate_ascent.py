@@ -11,7 +11,7 @@ import scipy.optimize
 from problems import REFERENCE_D0, REFERENCE_U
 
 from boostopt import ProblemError, Program, get_formulation
-from boostopt.authoring import Examples, Progress
+from boostopt.authoring import BoostingState, Examples
 
 AGREES = 1e-6
 """Clarabel ends up to 2e-7 from the optimum of a log-sum-exp over one column, whatever is asked of it."""
@@ -22,12 +22,12 @@ def ascent(u: object, **parameters: object) -> Program:
     return page.bind(np.asarray(u)[:, np.newaxis], **parameters)  # pyright: ignore[reportArgumentType]
 
 
-def progress(U: np.ndarray, steps: np.ndarray, u: np.ndarray, c: np.ndarray | None = None) -> Progress:
+def progress(U: np.ndarray, steps: np.ndarray, u: np.ndarray, c: np.ndarray | None = None) -> BoostingState:
     counts = np.ones(len(U)) if c is None else c
-    return Progress(1, 1.0, 0.01, Examples(counts, counts / counts.sum()), float(steps.sum()), U @ steps, u)
+    return BoostingState(1, 1.0, 0.01, Examples(counts, counts / counts.sum()), float(steps.sum()), U @ steps, u)
 
 
-def rho_of(progress: Progress) -> float:
+def rho_of(progress: BoostingState) -> float:
     return get_formulation("coordinate_ascent").next_parameters(progress)["next_smooth_margin"]
 
 

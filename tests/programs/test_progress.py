@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from boostopt import get_formulation, list_formulations
-from boostopt.authoring import Examples, Progress
+from boostopt.authoring import BoostingState, Examples
 
 U = np.ones((3, 3)) - 2 * np.eye(3)
 
 
-def after(steps: list[float], c: list[float] | None = None, d0: list[float] | None = None) -> Progress:
+def after(steps: list[float], c: list[float] | None = None, d0: list[float] | None = None) -> BoostingState:
     counts = np.ones(3) if c is None else np.array(c)
     examples = Examples(counts, counts / counts.sum() if d0 is None else np.array(d0))
-    return Progress(4, 0.4, 0.1, examples, float(np.sum(steps)), U @ np.array(steps), U[:, 2])
+    return BoostingState(4, 0.4, 0.1, examples, float(np.sum(steps)), U @ np.array(steps), U[:, 2])
 
 
 def test_margins_of_the_steps() -> None:
@@ -45,9 +45,9 @@ def test_only_examples_with_weight_count() -> None:
 
 def test_rounding_leaves_margins_where_parameters_may_lie() -> None:
     examples = Examples(np.ones(2), np.full(2, 0.5))
-    run = Progress(1, 1.0, 0.1, examples, 3.0, np.full(2, 3.0 * (1 + 1e-15)), np.ones(2))
+    run = BoostingState(1, 1.0, 0.1, examples, 3.0, np.full(2, 3.0 * (1 + 1e-15)), np.ones(2))
     assert run.minimum_margin == 1.0
-    assert Progress(1, 1.0, 0.1, examples, 3.0, -np.full(2, 3.0 * (1 + 1e-15)), np.ones(2)).minimum_margin == -1.0
+    assert BoostingState(1, 1.0, 0.1, examples, 3.0, -np.full(2, 3.0 * (1 + 1e-15)), np.ones(2)).minimum_margin == -1.0
 
 
 EXPECTED: dict[str, dict[str, float]] = {
@@ -71,5 +71,5 @@ def test_the_pages_set_their_parameters_by_it(name: str) -> None:
 
 
 def test_the_bound_of_the_edges_stays_an_edge() -> None:
-    run = Progress(1, -0.95, 0.1, Examples(np.ones(3), np.full(3, 1 / 3)), 0.0, np.zeros(3), -np.ones(3))
+    run = BoostingState(1, -0.95, 0.1, Examples(np.ones(3), np.full(3, 1 / 3)), 0.0, np.zeros(3), -np.ones(3))
     assert get_formulation("softboost").next_parameters(run) == {"gamma": -1.0}

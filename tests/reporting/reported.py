@@ -80,7 +80,7 @@ def html_of(result: Comparison | Benchmark) -> str:
 @functools.cache
 def every_page() -> Benchmark:
     """A program of every formulation, which nobody has run."""
-    programs = {name: get_formulation(name).smallest() for name in list_formulations()}
+    programs = {name: get_formulation(name).example_program() for name in list_formulations()}
     about = {
         name: plain({**program_facts(program), "about": describe_program(program)})
         for name, program in programs.items()

@@ -127,7 +127,7 @@ def test_an_allowance_for_rounding_that_is_most_of_the_width_is_named() -> None:
     ).bind(np.random.default_rng(0).uniform(-1.0, 1.0, (30, 6)), nu=5)
     certificate = program.solve().certificate
     assert certificate.scaled_gap > 1e-8
-    assert certificate.mostly_rounding
+    assert certificate.is_mostly_rounding
     rounding = f"{2.0 * certificate.slack:.2e}"
     assert f"rounding={rounding}" in repr(certificate)
     assert re.search(rf"\b{re.escape(rounding)}\b.*\ballowance\b", explain(program, certificate, 1e-8).headline)
@@ -136,7 +136,7 @@ def test_an_allowance_for_rounding_that_is_most_of_the_width_is_named() -> None:
 def test_rounding_is_not_named_where_the_answer_is_what_is_wrong() -> None:
     program = reference_lpboost()
     for certificate in (program.solve().certificate, program.certify(d=np.full(6, 1 / 6), w=[0.0, 0.0, 1.0])):
-        assert not certificate.mostly_rounding
+        assert not certificate.is_mostly_rounding
         assert "rounding=" not in repr(certificate)
         assert "allowance" not in explain(program, certificate, 1e-9).headline
 

@@ -64,7 +64,7 @@ def doubled(program: Program, times: int, rng: np.random.Generator) -> Program:
         name: value[copies] if isinstance(value, np.ndarray) else value
         for name, value in vars(program.parameters).items()
     }
-    d0 = {"d0": program.examples.d0[copies] * share} if page.takes_reference else {}
+    d0 = {"d0": program.examples.d0[copies] * share} if page.uses_reference else {}
     return page.bind(program.margins.to_array()[copies], c=program.examples.c[copies] * share, **d0, **given)
 
 

@@ -196,7 +196,7 @@ def test_interior_takes_no_edges_that_it_has_no_start_for() -> None:
         "svm",
         "l1_adaboost",
     ):
-        rows = get_formulation(name).smallest().edge_function.epigraph(1)
+        rows = get_formulation(name).example_program().edge_function.epigraph(1)
         assert rows is not None and has_start_point(rows)
 
 

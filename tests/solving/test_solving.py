@@ -116,7 +116,7 @@ def test_auto_takes_a_backend_that_can() -> None:
     assert larger.solve().path == ("interior",)
     assert larger.solve(start=larger.solve("highs")).path == ("highs",)
     assert reference_erlpboost().solve().path == ("interior",)
-    assert get_formulation("norm_ball").smallest().solve(tol=1e-6).path == ("cvxpy:clarabel",)
+    assert get_formulation("norm_ball").example_program().solve(tol=1e-6).path == ("cvxpy:clarabel",)
 
 
 class Confused(Fake):
@@ -135,7 +135,7 @@ def test_auto_goes_past_a_backend_that_fails_when_it_is_asked(monkeypatch: pytes
     assert reference_lpboost().solve().path == ("interior",)
     monkeypatch.setattr(boostopt.solving.solve, "AUTO_ORDER", ())
     with pytest.raises(SolverNotFound, match=r"\blinear\b.*\bsecond_order\b.*\bclarabel\b"):
-        get_formulation("norm_ball").smallest().solve()
+        get_formulation("norm_ball").example_program().solve()
 
 
 def test_auto_alone_is_not_the_name_of_a_backend() -> None:

@@ -86,7 +86,7 @@ def of_program(case: str) -> Subject:
     U, c, d0 = its.margins.to_array(), its.examples.c, its.examples.d0
     given = document(case)["formulation"]["parameters"]
     page = get_formulation(its.formulation.name)
-    references = {"d0": d0} if page.takes_reference else {}
+    references = {"d0": d0} if page.uses_reference else {}
 
     @cache
     def solved(numbers: tuple[tuple[str, Any], ...], sign: float = 1.0) -> Any:

@@ -121,7 +121,7 @@ class CvxpyBackend(Backend):
         withheld = [f"{CONES[cone]}: {why}" for cone, why in self.solver_spec.disabled_cones.items() if cone in cones]
         if withheld:
             return Capability(False, f"{self.solver} is not given {' nor '.join(withheld)}")
-        if self.form is not None and self.form.side not in program.sides:
+        if self.form is not None and self.form.side not in program.available_sides:
             return Capability(False, f"the program has no derived {self.form.side} for the form of {self.name}")
         return Capability(True)
 
@@ -143,7 +143,7 @@ class CvxpyBackend(Backend):
         linear = program.cones == LINEAR_CONES
         schedule = solver.linear_schedule if linear else solver.schedule
         settings = schedule if self.form is None else (solver.settings_for_form(self.form, linear),)
-        settings = [setting for setting in settings if setting.form.side in program.sides]
+        settings = [setting for setting in settings if setting.form.side in program.available_sides]
         # The options are made when the solver starts, because modelling uses part of the time limit.
         if task.profile is not None:
             accuracy = task.profile.accuracy

@@ -102,7 +102,7 @@ class BrownBoost(Booster):
         return super().canonical(replace(p, time=time, kappa=float(erfc(math.sqrt(time)))), examples)
 
     def smallest(self) -> Program:
-        return self.bind(np.array([[1.0], [-1.0]]), time=TIME.typical)
+        return self.bind(np.array([[1.0], [-1.0]]), time=TIME.typical_value)
 
     def reweighting(self, problem: Problem) -> Reweighting:
         return BrownBoostUpdate(problem)

@@ -42,7 +42,7 @@ from boostopt.programs.program import Examples
 REASON_TRAINING_ERROR = StopReason.SMALL_MEAN_WEIGHT.value
 """The beginning of the reason of a run with a training error below kappa."""
 
-KAPPA_DOMAIN = Domain("[0, 1)", lambda value, examples: 0.0 <= value < 1.0, typical=0.0)
+KAPPA_DOMAIN = Domain("[0, 1)", lambda value, examples: 0.0 <= value < 1.0, typical_value=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,8 +41,8 @@ from boostopt.programs.program import Examples
 REASON_MARGIN_REACHED = StopReason.FEW_SMALL_MARGINS.value
 """The beginning of the reason of a run with a margin of theta for almost all examples."""
 
-GAMMA_DOMAIN = Domain("(0, 1/2)", lambda value, examples: 0.0 < value < 0.5, typical=0.1)
-THETA_DOMAIN = Domain("[0, 1/2)", lambda value, examples: 0.0 <= value < 0.5, typical=0.0)
+GAMMA_DOMAIN = Domain("(0, 1/2)", lambda value, examples: 0.0 < value < 0.5, typical_value=0.1)
+THETA_DOMAIN = Domain("[0, 1/2)", lambda value, examples: 0.0 <= value < 0.5, typical_value=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -120,7 +120,7 @@ class HistogramRun(Run):
             Deadline.after(options.time_limit),
         )
         trace = Trace([]) if snapshot is None else trace_from_log(snapshot.log, oracle.N)
-        digest = text_digest(problem.formulation.stated_in)
+        digest = text_digest(problem.formulation.source_file)
 
         def make_stored_run(snapshot: Snapshot, reason: str = "") -> StoredHistogramRun:
             hypotheses = [oracle.hypothesis_of(split) for split in snapshot.pool]
@@ -388,7 +388,7 @@ def _load_checkpoint(
         return None
     stored_run, formulation_digest = (
         StoredHistogramRun.load(checkpoint, problem.formulation),
-        text_digest(problem.formulation.stated_in),
+        text_digest(problem.formulation.source_file),
     )
     check_checkpoint_matches(
         checkpoint,

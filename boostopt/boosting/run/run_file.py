@@ -241,7 +241,7 @@ def _run_to_json(record: RunData) -> dict[str, Any]:
         "update": problem.update,
         "epsilon": problem.epsilon,
         "c": problem.examples.c,
-        "d0": problem.examples.d0 if problem.formulation.takes_reference else None,
+        "d0": problem.examples.d0 if problem.formulation.uses_reference else None,
         "U": pool.margins.arrays() if pool.t else None,
         "hypotheses": [to_state(hypothesis) for hypothesis in pool.hypotheses],
         "state": {
@@ -266,7 +266,7 @@ def _run_to_json(record: RunData) -> dict[str, Any]:
 
 def formulation_to_json(formulation: Formulation[Any], digest: str) -> dict[str, str] | None:
     """Return the name and the digest of the formulation file of a user; None if there is no file."""
-    return None if formulation.stated_in is None else {"file": Path(formulation.stated_in).name, "digest": digest}
+    return None if formulation.source_file is None else {"file": Path(formulation.source_file).name, "digest": digest}
 
 
 def formulation_from_json(about: Mapping[str, Any], formulation: Any) -> tuple[Formulation[Any], str]:
@@ -285,9 +285,9 @@ def formulation_from_json(about: Mapping[str, Any], formulation: Any) -> tuple[F
 
 def warn_of_change(formulation: Formulation[Any], digest: str) -> None:
     """Warn if the formulation file of a run has changed since the run."""
-    if digest and formulation.stated_in and text_digest(formulation.stated_in) != digest:
+    if digest and formulation.source_file and text_digest(formulation.source_file) != digest:
         warnings.warn(
-            f"{Path(formulation.stated_in).name} has changed since this run was made. New results use the present "
+            f"{Path(formulation.source_file).name} has changed since this run was made. New results use the present "
             "file, but the upper end over the class is the recorded one. Call Run.verify_class to prove it again.",
             stacklevel=3,
         )

@@ -16,7 +16,7 @@ from boostopt.boosting.column_pool import ColumnPool
 from boostopt.boosting.problem import Problem
 from boostopt.certificates.certificate import Certificate
 from boostopt.objectives.soft_margin import SoftMarginObjective
-from boostopt.programs.step_rule_state import Progress
+from boostopt.programs.step_rule_state import BoostingState
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,9 +154,9 @@ class State(ImmutableArrays):
         """The state when the weights were computed, before the oracle answered again."""
         return replace(self, bounds=replace(self.bounds, smallest_edge=self.solved_edge))
 
-    def progress(self, problem: Problem, u: Float[Array, " N"]) -> Progress:
+    def progress(self, problem: Problem, u: Float[Array, " N"]) -> BoostingState:
         """Return the progress from which a formulation sets its parameters; u are the newest margins."""
-        return Progress(
+        return BoostingState(
             self.round, self.bounds.smallest_edge, problem.epsilon, problem.examples, self.weight_sum, self.m, u
         )
 

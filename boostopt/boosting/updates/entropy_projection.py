@@ -33,8 +33,8 @@ class EntropyProjection(Update):
         low, high = float(context.newest_margins[support].min()), float(context.newest_margins[support].max())
         if low >= target.rho and low > 0.0:
             is_best = low >= state.soft_margin
-            return self._finish_on_perfect_hypothesis(context, low, is_best and formulation.keeps_faultless(p))
-        excess = formulation.least_excess(p)
+            return self._finish_on_perfect_hypothesis(context, low, is_best and formulation.keeps_perfect_hypothesis(p))
+        excess = formulation.min_edge_excess(p)
         if excess > 0.0 and state.bounds.edge <= target.rho + excess:
             margin_clause = f"by more than {excess:.6g}, but {state.bounds.edge:.6g}"
             return replace(

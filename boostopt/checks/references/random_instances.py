@@ -150,7 +150,7 @@ def _draw_instance(
     U = _draw_margins(rng, N, t, signs=k % 2 == 1)
     c = rng.uniform(0.4, 2.5, N) if k % 3 else None
     d0 = None
-    if page.takes_reference and k % 3:
+    if page.uses_reference and k % 3:
         d0 = rng.dirichlet(np.full(N, 8.0))
         d0[0] = 0.0 if k % 3 == 2 and zeros else d0[0]
         d0 /= d0.sum()

@@ -300,7 +300,7 @@ def _validate_certificate_option(page: Formulation[Any], certificate: str | None
 
 def _class_objective(page: Formulation[Any]) -> tuple[SoftMarginObjective | None, str]:
     """Return the soft margin that a formulation has over a class, whatever the data, and the name of its value."""
-    least = page.smallest()
+    least = page.example_program()
     goal = SoftMarginObjective.from_pair(least.regularizer, least.edge_function, least.examples)
     return goal, SoftMarginObjective.name_of(goal)
 

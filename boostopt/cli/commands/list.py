@@ -40,7 +40,7 @@ def list_command(
         raise OptionError("--json and --markdown exclude each other; choose one.")
     pages = [get_formulation(name) for name in list_formulations()]
     named = [get_backend(name) for name in split_names(backends) or list_backends()]
-    programs = {page.name: page.smallest() for page in pages}
+    programs = {page.name: page.example_program() for page in pages}
     support = {name: {b.name: b.takes(program) for b in named} for name, program in programs.items()}
     if json:
         typer.echo(to_json_text(_list_to_json(pages, support, named)))

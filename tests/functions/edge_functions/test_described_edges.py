@@ -69,7 +69,7 @@ def test_a_described_edge_function_is_its_closed_form(name: str, exact: MaximumE
     U, F = rng.uniform(-1, 1, (25, 4)), CappedSimplexIndicator(CappedSimplex(np.ones(25), 5.0))
     known = program(U, F, exact).solve("cvxpy:clarabel", tol=1e-8).certificate
     mine = program(U, F, CvxpyEdges(FUNCTIONS[name]))
-    assert mine.sides == ("primal",)
+    assert mine.available_sides == ("primal",)
     certificate = mine.certify(d=known.d)
     assert certificate.lower <= known.upper
     assert certificate.upper == pytest.approx(known.upper, abs=1e-12)
