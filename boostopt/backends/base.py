@@ -46,11 +46,11 @@ NEEDS_SEPARABLE_REASON = "needs a regularizer that is a sum over the examples in
 class Capability:
     """The support of a program by a backend: whether it can take the program; if not, the reason in a sentence."""
 
-    able: bool
+    supported: bool
     reason: str = ""
 
     def __bool__(self) -> bool:
-        return self.able
+        return self.supported
 
 
 def describe_cones(cones: Collection[str]) -> list[str]:
@@ -141,7 +141,7 @@ class Attempt(ImmutableArrays):
     is_continuation: bool = False
 
     @property
-    def answered(self) -> bool:
+    def has_iterate(self) -> bool:
         """Whether there is an iterate to certify: at least one finite number."""
         return any(array is not None and bool(np.isfinite(array).any()) for array in (self.d, self.w))
 
@@ -235,7 +235,7 @@ class Task:
         The time at which to stop.
     start
         The warm start, None for none.
-    judge
+    certify_override
         A function that certifies an iterate if the program stands for a larger one; `program.certify` by default.
     profile
         The profile of a single solve that the solver ends by itself; None for attempts until the gap is `tol`.
@@ -247,7 +247,7 @@ class Task:
     tol: float
     deadline: Deadline
     start: WarmStart | None = None
-    judge: Callable[[Any, Any], Certificate] | None = None
+    certify_override: Callable[[Any, Any], Certificate] | None = None
     profile: Profile | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     _certificate_cache: list[tuple[Any, Any, Certificate]] = field(default_factory=list[tuple[Any, Any, Certificate]])
@@ -257,7 +257,7 @@ class Task:
         if not self._certificate_cache or not (
             _equal_iterates(self._certificate_cache[0][0], d) and _equal_iterates(self._certificate_cache[0][1], w)
         ):
-            certify = self.judge or self.program.certify
+            certify = self.certify_override or self.program.certify
             certificate = certify(d, w)
             self._certificate_cache[:] = [(immutable_value(d), immutable_value(w), certificate)]
         return self._certificate_cache[0][2]
@@ -277,14 +277,14 @@ def _equal_iterates(first: Any, second: Any) -> bool:
 class Backend(ABC):
     """A way to solve programs. It sees a `Program` but not the name of its algorithm, and it certifies no answer."""
 
-    foreign: ClassVar[bool] = True
+    runs_external_code: ClassVar[bool] = True
     """Whether the backend runs foreign code, which may crash the process."""
 
-    incremental: ClassVar[bool] = False
+    continues_from_state: ClassVar[bool] = False
     """Whether the backend continues from its state on growing programs; equal examples are then not merged."""
 
     @property
-    def automatic(self) -> bool:
+    def auto_eligible(self) -> bool:
         """Whether "auto" may choose the backend: it suits such programs and keeps a tolerance and a time limit."""
         return True
 
@@ -302,7 +302,7 @@ class Backend(ABC):
     def takes(self, program: Program) -> Capability:
         """Return whether the backend can take a program. It is called before any work, so it must be cheap."""
 
-    def takes_profile(self, profile: Profile) -> Capability:
+    def supports_profile(self, profile: Profile) -> Capability:
         """Return whether the solver supports a profile, for which it must have its own stopping rule."""
         return Capability(False, f"{self.name} stops by the certificate alone, and has no accuracy to be asked for")
 
@@ -316,7 +316,7 @@ class Backend(ABC):
 
         If there is a limit, all other attempts run in a child process, which is killed at the limit.
         """
-        return not self.foreign
+        return not self.runs_external_code
 
     @abstractmethod
     def attempts(self, task: Task) -> Iterator[Attempt]:
@@ -333,12 +333,12 @@ class Backend(ABC):
         """Return the state of an attempt as arrays, for files; None if the state cannot be stored.
 
         A state itself may be valid in this process only. In every process, the next solve starts from
-        `unpacked(packed(state))` as it would from the state. So a resumed run equals an uninterrupted one, to the last
+        `deserialize_state(packed(state))` as it would from the state. So a resumed run equals an uninterrupted one, to the last
         bit.
         """
         return None
 
-    def unpacked(self, arrays: Mapping[str, Array]) -> Any:
+    def deserialize_state(self, arrays: Mapping[str, Array]) -> Any:
         """Return the state that `packed` has stored in arrays, for `WarmStart.state`; None if they hold no state.
 
         The arrays do not name their program. The state of another program is a poor start, or none.
@@ -353,8 +353,8 @@ class BackendWrapper(Backend):
     inner: Backend
 
     @property
-    def automatic(self) -> bool:
-        return self.inner.automatic
+    def auto_eligible(self) -> bool:
+        return self.inner.auto_eligible
 
     @property
     def name(self) -> str:
@@ -364,8 +364,8 @@ class BackendWrapper(Backend):
     def version(self) -> str:
         return self.inner.version
 
-    def takes_profile(self, profile: Profile) -> Capability:
-        return self.inner.takes_profile(profile)
+    def supports_profile(self, profile: Profile) -> Capability:
+        return self.inner.supports_profile(profile)
 
     @property
     def option_names(self) -> Collection[str] | None:
@@ -377,5 +377,5 @@ class BackendWrapper(Backend):
     def packed(self, state: Any) -> Mapping[str, Array] | None:
         return self.inner.packed(state)
 
-    def unpacked(self, arrays: Mapping[str, Array]) -> Any:
-        return self.inner.unpacked(arrays)
+    def deserialize_state(self, arrays: Mapping[str, Array]) -> Any:
+        return self.inner.deserialize_state(arrays)

@@ -149,7 +149,7 @@ def _check_answers(probe: BackendProbe) -> Findings:
                 shape = None if array is None else np.shape(array)
                 yield assertion(shape in (None, (n,)), f"{symbol} must have shape ({n},); it has {shape} at {name}")
             yield assertion(type(attempt.status) is str, "status must be a text, the words of the solver")
-        yield assertion(any(attempt.answered for attempt in attempts), f"no attempt at {name} leaves an iterate")
+        yield assertion(any(attempt.has_iterate for attempt in attempts), f"no attempt at {name} leaves an iterate")
 
 
 def _check_claims(probe: BackendProbe) -> Findings:
@@ -179,7 +179,7 @@ def _check_accuracy(probe: BackendProbe) -> Findings:
 def _certified_gap(program: Program, attempt: Attempt) -> float:
     """Return the scaled gap that an attempt proves; inf if it left no iterate, or one of a wrong shape."""
     shapes = [(attempt.d, (program.margins.N,)), (attempt.w, (program.margins.t,))]
-    if not attempt.answered or any(array is not None and np.shape(array) != shape for array, shape in shapes):
+    if not attempt.has_iterate or any(array is not None and np.shape(array) != shape for array, shape in shapes):
         return np.inf
     return float(program.certify(attempt.d, attempt.w).scaled_gap)
 

@@ -78,7 +78,7 @@ class BackendHandle:
             return self.unavailable_reason
         able = self.backend.takes(program)
         if able and self.profile is not None:
-            able = self.backend.takes_profile(self.profile)
+            able = self.backend.supports_profile(self.profile)
         return "" if able else able.reason
 
     def effective_backend(self, program: Program, time_limit: float | None) -> Backend | None:

@@ -60,12 +60,12 @@ class Condition:
     where: str
 
     @property
-    def mark(self) -> str:
+    def status_word(self) -> str:
         """Whether the condition holds, in one word."""
         return "holds" if self.holds else "open" if self.violation == np.inf else "FAILS"
 
     @property
-    def amount(self) -> str:
+    def violation_text(self) -> str:
         """The size of the violation, in words."""
         if np.isnan(self.violation):
             return "not measured"
@@ -94,11 +94,11 @@ class Explanation:
         lines = [self.headline]
         for condition in self.conditions:
             location = f"; {condition.where}" if condition.where else ""
-            lines.append(f"  {condition.mark}: {condition.name} ({condition.amount}){location}")
+            lines.append(f"  {condition.status_word}: {condition.name} ({condition.violation_text}){location}")
         return "\n".join([*lines, *(f"  {fact}" for fact in self.facts)])
 
     def _repr_html_(self) -> str:
-        rows = [(one.name, one.mark, one.amount, one.where) for one in self.conditions]
+        rows = [(one.name, one.status_word, one.violation_text, one.where) for one in self.conditions]
         answer = html_table("The answer", [(fact,) for fact in self.facts])
         if not rows:
             return html_table("Conclusion", [(self.headline,)]) + answer

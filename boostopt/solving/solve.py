@@ -151,7 +151,7 @@ def solve(
         tried.append(candidate)
         in_child_process = needs_own_process(candidate, program, isolate, time_limit)
         path += _run_backend(
-            candidate, task, incumbent, in_child_process, None if candidate.incremental else merged_program()
+            candidate, task, incumbent, in_child_process, None if candidate.continues_from_state else merged_program()
         )
         if incumbent.should_stop or incumbent.end_backend() or incumbent.gap_is_rounding:
             break
@@ -183,7 +183,7 @@ def check_program(program: object) -> None:
 
 def needs_own_process(backend: Backend, program: Program, isolate: bool, time_limit: float | None) -> bool:
     """Return whether a backend must run in a child process: on request, or because it may exceed the time limit."""
-    if not backend.foreign:
+    if not backend.runs_external_code:
         return False
     return isolate or (time_limit is not None and not GuardedBackend(backend).keeps_limit(program))
 
@@ -312,7 +312,7 @@ class _Incumbent:
         self.attempts.append(attempt)
         for phase, seconds in attempt.times.items():
             self.times[phase] += seconds
-        if attempt.answered:
+        if attempt.has_iterate:
             start_time = time.perf_counter()
             self._update(backend, attempt, self._certified(backend, attempt))
             self.times["certify"] += time.perf_counter() - start_time
@@ -375,7 +375,7 @@ def _require_support(backend: Backend, program: Program, profile: Profile | None
             f"expected a backend that supports {program.formulation.name}; {support.reason}. "
             f"Use one of {alternatives or 'none installed'}."
         )
-    if profile is not None and not (profile_support := guarded.takes_profile(profile)):
+    if profile is not None and not (profile_support := guarded.supports_profile(profile)):
         raise SolverNotFound(
             f"expected a backend that supports the profile {profile.name!r}; {profile_support.reason}."
         )
@@ -405,7 +405,7 @@ def _automatic_backends(program: Program, start: WarmStart | None = None) -> Ite
         if name in preferred:
             continue
         backend = get_backend(name)
-        if backend.automatic and GuardedBackend(backend).takes(program):
+        if backend.auto_eligible and GuardedBackend(backend).takes(program):
             supported = True
             yield backend
     if not supported:

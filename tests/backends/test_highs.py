@@ -322,7 +322,7 @@ def through_a_file(backend: str, state: Any) -> Any:
     write_plain_npz(file, packed)
     file.seek(0)
     with np.load(file, allow_pickle=False) as arrays:
-        return get_backend(backend).unpacked(dict(arrays))
+        return get_backend(backend).deserialize_state(dict(arrays))
 
 
 STUMPS = noisy_stumps(300, 80)[:, 1::2]
@@ -386,7 +386,7 @@ def test_states_that_are_not_of_a_backend_are_not_stored() -> None:
     moved_on = through_a_file("highs", first.start.state)
     assert moved_on.basis is None and not moved_on.failed
     assert backend.packed(None) is None
-    assert backend.unpacked({"columns": np.zeros(3)}) is None
+    assert backend.deserialize_state({"columns": np.zeros(3)}) is None
     assert get_backend("interior").packed(first.start.state) is None
 
 
@@ -395,7 +395,7 @@ def test_a_basis_that_is_none_is_not_taken(wrong: np.ndarray) -> None:
     before = solve(BOUND["lpboost"](appended(5, "margins"), 0.2), "highs")
     packed = get_backend("highs").packed(before.start.state)
     assert packed is not None
-    state = get_backend("highs").unpacked({**packed, "columns": wrong.astype(np.int8)})
+    state = get_backend("highs").deserialize_state({**packed, "columns": wrong.astype(np.int8)})
     assert_solved(solve(before.program, "highs", start=WarmStart(state=state)), "cold")
 
 

@@ -67,11 +67,11 @@ def test_the_track_of_the_interior_point_is_stored_to_the_last_bit_or_refused(tm
     track = record.state.start.state
     arrays = interior.packed(track)
     assert arrays is not None and track.iterates
-    again = interior.packed(interior.unpacked(arrays))
+    again = interior.packed(interior.deserialize_state(arrays))
     assert again is not None and again.keys() == arrays.keys()
     assert all(np.array_equal(again[name], arrays[name]) for name in arrays)
     some = next(name for name in arrays if name.startswith("below"))
     for wrong in (arrays[some][:-1], arrays[some] * np.nan, arrays[some].astype(np.float32), arrays[some][np.newaxis]):
-        assert interior.unpacked({**arrays, some: wrong}) is None
-    assert interior.unpacked({name: array for name, array in arrays.items() if name != some}) is None
-    assert interior.unpacked({}) is None and interior.packed(None) is None
+        assert interior.deserialize_state({**arrays, some: wrong}) is None
+    assert interior.deserialize_state({name: array for name, array in arrays.items() if name != some}) is None
+    assert interior.deserialize_state({}) is None and interior.packed(None) is None

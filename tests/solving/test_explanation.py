@@ -34,7 +34,7 @@ def test_the_worst_are_named_with_their_weights_and_what_they_cost() -> None:
     cost = e.max() - e[2]
     assert of_w.where.startswith("hypothesis 2: ")
     assert re.findall(NUMBER, of_w.where) == ["2", "1", f"{e[2]:.3g}", f"{e.max():.3g}", f"{cost:.1e}"]
-    assert (of_w.holds, of_w.mark, of_w.amount) == (False, "FAILS", f"{cost:.2e}")
+    assert (of_w.holds, of_w.status_word, of_w.violation_text) == (False, "FAILS", f"{cost:.2e}")
     assert of_d.holds == (certificate.example_gaps.sum() <= 1e-9 * certificate.scale)
 
 
@@ -107,7 +107,9 @@ def test_a_program_explains_an_answer_from_elsewhere() -> None:
     # What was not given is open, what was given and is wrong fails.
     certificate = program.certify(d - 0.1)
     conditions = program.explain(certificate).conditions
-    marks = {name: condition.mark for name, condition in zip(certificate.kkt.residuals, conditions, strict=False)}
+    marks = {
+        name: condition.status_word for name, condition in zip(certificate.kkt.residuals, conditions, strict=False)
+    }
     assert all(condition.name.endswith(f", {name}") for name, condition in zip(marks, conditions, strict=False))
     assert marks["sum d = 1"] == "FAILS"
     assert marks["w >= 0"] == "open"

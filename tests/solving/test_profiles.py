@@ -51,7 +51,7 @@ def test_every_backend_is_of_a_known_sort() -> None:
     known = ITERATED | VERTICES | CAPPED | CERTIFIED_ALONE
     assert {name for name in list_backends() if name.split(":")[0] != "cvxpy"} <= known
     assert {name for name in known if name.startswith("cvxpy:")} >= {
-        name for name in list_backends() if name.startswith("cvxpy:") and get_backend(name).automatic
+        name for name in list_backends() if name.startswith("cvxpy:") and get_backend(name).auto_eligible
     } - {"cvxpy:ecos"}
 
 

@@ -179,7 +179,7 @@ def test_an_iteration_limit_leaves_an_iterate(solver: str) -> None:
     option = {"CLARABEL": {"max_iter": 3}, "SCS": {"max_iters": 3}}[solver]
     program = reference_erlpboost()
     stopped = CvxpyBackend(solver)._attempt(program, DENSITY_RATED, lambda: option)  # pyright: ignore[reportPrivateUsage]
-    assert stopped.answered
+    assert stopped.has_iterate
     assert not stopped.claims
     assert program.certify(stopped.d, stopped.w).contains(0.0924628832)
 
@@ -202,7 +202,7 @@ def test_an_option_that_a_solver_refuses_is_an_attempt_that_says_so() -> None:
     assert refused.status == "raised"
     assert refused.error is not None
     assert "nonsense" in refused.error
-    assert not refused.answered
+    assert not refused.has_iterate
 
 
 @pytest.mark.thorough
@@ -332,8 +332,8 @@ def test_where_nobody_finds_an_upper_end_lower_ends_agree(monkeypatch: pytest.Mo
 def test_auto_asks_no_solver_that_was_not_made_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever CVXPY finds: mixed-integer, with a licence or without a tolerance."""
     odd = ["GLPK_MI", "CBC", "SCIP", "ECOS_BB", "MOSEK", "GUROBI", "CPLEX", "XPRESS", "DAQP", "DIFFCP"]
-    assert not any(CvxpyBackend(solver).automatic for solver in odd)
-    assert all(CvxpyBackend(solver).automatic for solver in ("CLARABEL", "SCS", "HIGHS", "OSQP", "SCIPY"))
+    assert not any(CvxpyBackend(solver).auto_eligible for solver in odd)
+    assert all(CvxpyBackend(solver).auto_eligible for solver in ("CLARABEL", "SCS", "HIGHS", "OSQP", "SCIPY"))
     monkeypatch.setattr(cvxpy_backend, "_installed_solvers", lambda: [*odd, "SCIPY"])
     monkeypatch.setattr(cvxpy_backend, "_supported_cones", lambda solver: frozenset({"linear"}))
     monkeypatch.setattr(boostopt.solving.solve, "_preferred_names", lambda program, start: [])

@@ -105,7 +105,7 @@ class CvxpyBackend(Backend):
         return SOLVERS.get(self.solver, SolverSpec())
 
     @property
-    def automatic(self) -> bool:
+    def auto_eligible(self) -> bool:
         # The others are for mixed-integer programs, need a licence, or take no tolerance or time limit.
         return self.solver_spec.automatic
 
@@ -129,7 +129,7 @@ class CvxpyBackend(Backend):
         N, t = program.margins.shape
         return self.solver_spec.has_time_limit and N * t <= MAX_ENTRIES_WITHIN_LIMIT
 
-    def takes_profile(self, profile: Profile) -> Capability:
+    def supports_profile(self, profile: Profile) -> Capability:
         if profile.accuracy is None or self.solver_spec.tolerances:
             return Capability(True)
         return Capability(False, f"no option for the accuracy of {self.solver} is known: ask it by its default")

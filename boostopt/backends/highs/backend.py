@@ -192,7 +192,7 @@ class HighsBackend(Backend):
 
     variant: str = "highs"
 
-    incremental: ClassVar[bool] = True
+    continues_from_state: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
@@ -238,13 +238,13 @@ class HighsBackend(Backend):
             yield attempt
             if task.profile is not None:
                 return
-            certificate = task.certify(attempt.d, attempt.w) if attempt.claims and attempt.answered else None
+            certificate = task.certify(attempt.d, attempt.w) if attempt.claims and attempt.has_iterate else None
             if certificate is not None and certificate.gap <= 4.0 * certificate.slack:
                 return  # the rest is rounding, which no other algorithm reduces
             failed |= {settings}
             accuracy, began = FINEST, time.perf_counter()
 
-    def takes_profile(self, profile: Profile) -> Capability:
+    def supports_profile(self, profile: Profile) -> Capability:
         return Capability(True)
 
     @property
@@ -256,7 +256,7 @@ class HighsBackend(Backend):
     def packed(self, state: Any) -> Mapping[str, Array] | None:
         return state.to_stored().packed() if isinstance(state, ModelHandle | StoredState) else None
 
-    def unpacked(self, arrays: Mapping[str, Array]) -> Any:
+    def deserialize_state(self, arrays: Mapping[str, Array]) -> Any:
         return StoredState.unpacked(arrays)
 
 

@@ -77,7 +77,7 @@ WARM_START_DECREASE = 0.5
 class InteriorBackend(Backend):
     """A structured interior point method for regularizers of single weights and for polyhedral or squared edges."""
 
-    foreign: ClassVar[bool] = False
+    runs_external_code: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -98,7 +98,7 @@ class InteriorBackend(Backend):
         N, t = program.margins.shape
         return (N + t) * t * t <= MAX_FLOPS_WITHIN_LIMIT
 
-    def takes_profile(self, profile: Profile) -> Capability:
+    def supports_profile(self, profile: Profile) -> Capability:
         return Capability(True)
 
     @property
@@ -148,7 +148,7 @@ class InteriorBackend(Backend):
     def packed(self, state: Any) -> Mapping[str, Array] | None:
         return stored.serialize_path(state) if isinstance(state, CentralPath) else None
 
-    def unpacked(self, arrays: Mapping[str, Array]) -> Any:
+    def deserialize_state(self, arrays: Mapping[str, Array]) -> Any:
         return stored.deserialize_path(arrays)
 
     def _starts(

@@ -90,7 +90,7 @@ def sanitize_attempt(attempt: Any, program: Program) -> Attempt:
         is_continuation=bool(foreign.is_continuation),
         times={phase: float(timed[phase]) for phase in BACKEND_PHASES if isinstance(timed.get(phase), int | float)},
     )
-    if not checked.answered and (d is not None or w is not None):
+    if not checked.has_iterate and (d is not None or w is not None):
         faults.append("left no finite number")
     error = checked.error or ""
     new = [fault for fault in faults if fault not in error]  # an attempt from another process has been checked before

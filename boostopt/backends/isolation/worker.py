@@ -114,7 +114,7 @@ class _Worker:
         program = require_not_none(self._program, "a program before a backend")
         self._backend = GuardedBackend(load(data))
         able = self._backend.takes(program)
-        return "able", able.able, able.reason
+        return "able", able.supported, able.reason
 
     def first_attempt(
         self, tol: float, seconds: float | None, profile: Profile | None, options: dict[str, Any], *start_parts: Any

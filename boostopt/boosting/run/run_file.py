@@ -407,7 +407,7 @@ def _unpack_start(backend: str, arrays: Mapping[str, Array] | None) -> Any:
     if arrays is None:
         return None
     try:
-        return get_backend(backend).unpacked(arrays)
+        return get_backend(backend).deserialize_state(arrays)
     except (SolverNotFound, OptionError):
         return None
 
