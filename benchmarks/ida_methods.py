@@ -23,7 +23,7 @@ from boostopt.boosting.boosters import adaboost_reg
 from boostopt.boosting.run.combined_hypothesis import predicted_classes, weighted_vote
 from boostopt.oracles import GivenMargins, RBFNetworks, RBFSettings
 from boostopt.oracles.features import evaluate
-from boostopt.oracles.matrix_oracle import Given
+from boostopt.oracles.matrix_oracle import MatrixColumn
 from boostopt.rows.margin_matrix import Margins
 
 Values = tuple[float, ...]
@@ -118,7 +118,7 @@ def collected(part: Part, options: Options) -> Networks:
 
 def error_of(part: Part, networks: Networks, chosen: list[int], w: Float[Array, " k"]) -> float:
     """Return the test error of weights of the networks of those numbers; where f = 0 the majority decides."""
-    f = weighted_vote([Given(q) for q in chosen], w, networks.H)
+    f = weighted_vote([MatrixColumn(q) for q in chosen], w, networks.H)
     return float(np.mean(predicted_classes(f, "majority", part.majority) != part.y_test))
 
 
@@ -152,7 +152,7 @@ def of_qp_reg(part: Part, networks: Networks, options: Options, values: Values) 
 
 def of_boosting(name: str, part: Part, networks: Networks, options: Options, values: Values) -> Outcome:
     run = boost(name, GivenMargins(networks.U), nu=count(values[0], part), epsilon=options.epsilon)
-    chosen = [h.state()["q"] for h in run.hypotheses if isinstance(h, Given)]
+    chosen = [h.state()["q"] for h in run.hypotheses if isinstance(h, MatrixColumn)]
     return Outcome(error_of(part, networks, chosen, run.w), run.class_certificate.gap)
 
 

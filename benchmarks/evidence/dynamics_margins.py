@@ -26,7 +26,7 @@ from boostopt.boosting.run.run import Run
 from boostopt.errors import require_not_none
 from boostopt.instances import hypercube
 from boostopt.oracles import GivenMargins
-from boostopt.oracles.matrix_oracle import Given
+from boostopt.oracles.matrix_oracle import MatrixColumn
 
 ALL = {
     "adaboost": "AdaBoost",
@@ -76,7 +76,7 @@ def _figure_3a_work(algorithm: str, seed: int, rounds: int) -> Mapping[str, Any]
 def _smooth_margins(M: Float[Array, "N t"], run: Run) -> Float[Array, " rounds"]:
     """Return G = -ln(sum_n exp(-(M lambda)_n)) / sum lambda after every round."""
     values = np.empty(run.rounds)
-    columns = [hypothesis.q for hypothesis in run.hypotheses if isinstance(hypothesis, Given)]
+    columns = [hypothesis.q for hypothesis in run.hypotheses if isinstance(hypothesis, MatrixColumn)]
     for k in range(run.rounds):
         steps = run.at(k + 1).w
         seen = M[:, columns[: len(steps)]]

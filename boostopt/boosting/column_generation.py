@@ -209,7 +209,7 @@ class ColumnGeneration:
         hypotheses with equal margins.
         """
         # The query must return the best of the new hypotheses.
-        query = Query(d, count, self._gain_function(state, pool), varied=count <= self._n_columns)
+        query = Query(d, count, self._gain_function(state, pool), diverse=count <= self._n_columns)
         with writes_named(f"the oracle {type(self.oracle).__name__}"):
             answer = self.oracle.best(query)
         answer = CheckedAnswer.check(answer, len(d))
@@ -233,10 +233,10 @@ class ColumnGeneration:
             )
         edge = answer.columns[0].edge_under(d)
         rounding = EDGE_BOUND_TOL * max(1.0, float(np.abs(d).sum()))
-        if answer.largest is not None and not edge - rounding <= answer.largest < math.inf:
+        if answer.edge_bound is not None and not edge - rounding <= answer.edge_bound < math.inf:
             raise ProblemError(
                 f"the largest of an oracle's answer must be an upper bound on the edges of its class, or None; got "
-                f"{short_repr(answer.largest)} beside a hypothesis of edge {edge:.6g}. Return None if no bound "
+                f"{short_repr(answer.edge_bound)} beside a hypothesis of edge {edge:.6g}. Return None if no bound "
                 "is known."
             )
         return answer, self._bounds_after(state, pool, answer, edge, d)
@@ -292,10 +292,10 @@ class ColumnGeneration:
         if not self.update.bounds_class(d):
             return replace(state.bounds, edge=edge, smallest_edge=min(state.bounds.smallest_edge, edge))
         F_of_d = self.problem.F.value(d)
-        best_edge = answer.largest if answer.preferred and answer.largest is not None else edge
+        best_edge = answer.edge_bound if answer.not_best_edge and answer.edge_bound is not None else edge
         bounds = state.bounds.after_answer(edge, best_edge, 0.0 if objective is None else objective.F0.value(d), F_of_d)
-        if answer.largest is not None and self.problem.has_class_bound:
-            bounds = bounds.with_upper(*self.problem.class_upper_bound(d, answer.largest))
+        if answer.edge_bound is not None and self.problem.has_class_bound:
+            bounds = bounds.with_upper(*self.problem.class_upper_bound(d, answer.edge_bound))
         G = self.problem.edge_function
         if G.is_coupled:
             return replace(bounds, known=self._largest_pool_edge(pool, d) if pool.t else 0.0)
@@ -303,7 +303,7 @@ class ColumnGeneration:
             return bounds
         primal = any(rule.primal for rule in self.rules)
         # The pool has no larger edge than the class, so the O(N t) products are not needed.
-        is_largest = answer.largest is not None and edge >= answer.largest - LARGEST_EDGE_TOL
+        is_largest = answer.edge_bound is not None and edge >= answer.edge_bound - LARGEST_EDGE_TOL
         largest = -1.0 if is_largest and not primal else self._largest_pool_edge(pool, d)
         bounds = replace(bounds, smallest_primal=min(bounds.smallest_primal, F_of_d + max(largest, edge)))
         return replace(bounds, primal=F_of_d + largest) if primal else bounds

@@ -58,7 +58,9 @@ class CheckedAnswer(Answer):
         ProblemError
             The margins of a column have a wrong length, are not finite or leave [-1, 1].
         """
-        return cls(tuple(CheckedColumn.check(column, N) for column in answer.columns), answer.largest, answer.preferred)
+        return cls(
+            tuple(CheckedColumn.check(column, N) for column in answer.columns), answer.edge_bound, answer.not_best_edge
+        )
 
 
 class ColumnPool:

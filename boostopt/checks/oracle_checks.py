@@ -214,7 +214,7 @@ def _check_edge(probe: OracleProbe) -> Findings:
             yield Measurement(
                 abs(require_number(column.edge, "edge") - expected), EDGE_TOLERANCE, description, {"d": d}
             )
-        if not answer.preferred:
+        if not answer.not_best_edge:
             later = max(column.edge for column in answer.columns) - answer.columns[0].edge
             yield Measurement(
                 later, EDGE_TOLERANCE, "a later column has an edge that is larger than the first by", {"d": d}
@@ -222,19 +222,21 @@ def _check_edge(probe: OracleProbe) -> Findings:
 
 
 def _check_bound(probe: OracleProbe) -> Findings:
-    """Check that no edge of a known hypothesis or of its negation exceeds `largest`, the bound for the class."""
+    """Check that no edge of a known hypothesis or of its negation exceeds `edge_bound`, the bound for the class."""
     oracle = probe.oracle
     for d, answer in probe.answers:
-        if answer.largest is None:
+        if answer.edge_bound is None:
             yield NotApplicable("no bound of the class is known")
             continue
         for h, margins in probe.known_margins.items():
             edge = math.fsum((margins * d).tolist())
             edge = abs(edge) if oracle.reflexive else edge
-            description = f"`largest` is {answer.largest:.12g}, and the edge of a hypothesis is {edge:.12g}: larger by"
+            description = (
+                f"`largest` is {answer.edge_bound:.12g}, and the edge of a hypothesis is {edge:.12g}: larger by"
+            )
             # One-sided: `largest` may be too small by no more than the rounding of this sum.
             yield Measurement(
-                edge - require_number(answer.largest, "largest"), 1e-16, description, {"d": d, "hypothesis": str(h)}
+                edge - require_number(answer.edge_bound, "largest"), 1e-16, description, {"d": d, "hypothesis": str(h)}
             )
 
 
@@ -244,7 +246,7 @@ def _check_best(probe: OracleProbe) -> Findings:
         yield NotApplicable("members lists no hypotheses")
         return
     for d, answer in probe.answers:
-        if answer.largest is None or answer.preferred:
+        if answer.edge_bound is None or answer.not_best_edge:
             yield Note("the oracle does not say that its answer is the best")
             continue
         best = max(float(probe.known_margins[h] @ d) for h in probe.members)
@@ -304,7 +306,7 @@ def _check_restore(probe: OracleProbe) -> Findings:
     two = call_component(oracle.best, Query(d))
     is_same_answer = [c.hypothesis for c in one.columns] == [
         c.hypothesis for c in two.columns
-    ] and one.largest == two.largest
+    ] and one.edge_bound == two.edge_bound
     yield assertion(bool(is_same_answer), "asked again after restore(state()) it gives another answer", {"d": d})
 
 

@@ -25,7 +25,7 @@ from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles.distributed.placement import DistributedEncoder, DistributedOracle, aggregates_only_error
 from boostopt.oracles.distributed.sign_columns import sign_rows
 from boostopt.oracles.labelled_examples import check_multiplicities
-from boostopt.oracles.matrix_oracle import Given
+from boostopt.oracles.matrix_oracle import MatrixColumn
 from boostopt.oracles.stumps.binning import LabelCounts, count_labels
 from boostopt.programs.formulation import Formulation
 from boostopt.rows.binned_rows import BinnedRows
@@ -118,8 +118,8 @@ class DistributedMemberOracle(DistributedOracle):
         self._set_rows(rows, balance)
         self._t, self.reflexive = t, reflexive
 
-    def hypothesis_of(self, split: Split) -> Given:
-        return Given(split.feature, split.sign)
+    def hypothesis_of(self, split: Split) -> MatrixColumn:
+        return MatrixColumn(split.feature, split.sign)
 
     def __str__(self) -> str:
         return f"{self._t} members of an ensemble{' and their negations' if self.reflexive else ''}"
@@ -181,7 +181,7 @@ def reweight_distributed(
     run = HistogramRun.solve(*inputs, options)
     w = np.zeros(members.t)
     for hypothesis, weight in zip(run.hypotheses, run.w.tolist(), strict=True):
-        if isinstance(hypothesis, Given):
+        if isinstance(hypothesis, MatrixColumn):
             w[hypothesis.q] += hypothesis.sign * weight
     weighted = DistributedReweighted(
         ensemble=members,

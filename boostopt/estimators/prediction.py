@@ -21,7 +21,7 @@ from boostopt.estimators.binary_model import BinaryModel, describe_weights, stac
 from boostopt.estimators.feature_importances import feature_importances
 from boostopt.estimators.training.dask_collections import predict_lazily
 from boostopt.objectives.class_certificate import ClassCertificate
-from boostopt.oracles import Given, evaluate
+from boostopt.oracles import MatrixColumn, evaluate
 
 
 class BoostedClassifier(ClassifierMixin, BaseEstimator):
@@ -188,7 +188,7 @@ def _run_stages(run: Run, X: Any) -> Iterator[Float[Array, " n"]]:
             "Set max_iter to at most 1000."
         )
     H = np.column_stack(list(evaluate(run.hypotheses, X)))
-    columns = [Given(q) for q in range(H.shape[1])]
+    columns = [MatrixColumn(q) for q in range(H.shape[1])]
     for iterate in history.rounds[:-1]:
         yield weighted_vote(columns[: iterate.t], iterate.w.full, H)
     yield run.decision_function(X)

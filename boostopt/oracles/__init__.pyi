@@ -9,8 +9,8 @@ from .kernels.kernel_oracle import KernelColumns as KernelColumns
 from .learners.estimator_oracles import Estimators as Estimators
 from .learners.estimator_oracles import Resampled as Resampled
 from .learners.fitted import Fitted as Fitted
-from .matrix_oracle import Given as Given
 from .matrix_oracle import GivenMargins as GivenMargins
+from .matrix_oracle import MatrixColumn as MatrixColumn
 from .raw_features import Feature as Feature
 from .raw_features import RawFeatures as RawFeatures
 from .rbf.fitting import RBFSettings as RBFSettings

@@ -103,7 +103,7 @@ class Query(ImmutableArrays):
     gain
         The increase of the optimum of the program if a hypothesis with these margins is added, as a function of the
         margins. It is for oracles that choose by this increase. None if there is no program.
-    varied
+    diverse
         Whether the columns after the first may be chosen for their differences; otherwise the largest edges are wanted.
 
     Raises
@@ -115,7 +115,7 @@ class Query(ImmutableArrays):
     d: Float[Array, " N"]
     count: int = 1
     gain: Callable[[Float[Array, " N"]], float] | None = None
-    varied: bool = True
+    diverse: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -131,20 +131,20 @@ class Answer:
     columns
         At least one and at most `count` different columns. The column with the largest edge comes first, unless the
         oracle has another rule of choice.
-    largest
+    edge_bound
         An upper bound of all edges of the class under these weights, rounding included; None without a bound.
-    preferred
+    not_best_edge
         Whether the oracle preferred the first column to a known column with a larger edge. Stopping rules then use
-        `largest` as the largest edge, and not the edge of the first column.
+        `edge_bound` as the largest edge, and not the edge of the first column.
     """
 
     columns: tuple[Column, ...]
-    largest: float | None
-    preferred: bool = False
+    edge_bound: float | None
+    not_best_edge: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.largest, np.floating):  # comparisons with NumPy floats return no bool
-            object.__setattr__(self, "largest", float(self.largest))
+        if isinstance(self.edge_bound, np.floating):  # comparisons with NumPy floats return no bool
+            object.__setattr__(self, "largest", float(self.edge_bound))
 
 
 class Oracle(ABC):
@@ -156,7 +156,7 @@ class Oracle(ABC):
     guarantee: float | None = None
     """An edge that every answer reaches for all weights; None if there is no such guarantee."""
 
-    mixed: bool = False
+    heterogeneous: bool = False
     """Whether the class contains hypotheses of several kinds, and `margins_of` refuses all other kinds."""
 
     @property

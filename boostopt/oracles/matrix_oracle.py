@@ -37,7 +37,7 @@ EDGE_DOMAIN: tuple[str, Callable[[float], bool], str] = (
 
 
 @dataclass(frozen=True)
-class Given(FeatureHypothesis):
+class MatrixColumn(FeatureHypothesis):
     """A column of a given matrix, or its negation.
 
     Its features are the values of the hypotheses: call it with the matrix H[n, q] = h_q(x_n).
@@ -95,7 +95,7 @@ class Given(FeatureHypothesis):
         return {"q": self.q, "sign": self.sign}
 
     @classmethod
-    def restored(cls, state: StateDict) -> Given:
+    def restored(cls, state: StateDict) -> MatrixColumn:
         return cls(index(state["q"]), index(state["sign"]))
 
 
@@ -202,7 +202,7 @@ class GivenMargins(Placeable):
             The class has no such hypothesis.
         """
         if (
-            not isinstance(hypothesis, Given)
+            not isinstance(hypothesis, MatrixColumn)
             or hypothesis.q >= self._U.t
             or (hypothesis.sign < 0 and not self.reflexive)
         ):
@@ -279,7 +279,7 @@ class GivenMargins(Placeable):
 
     def _column(self, k: int, edge: float) -> Column:
         """Return hypothesis k of the class."""
-        hypothesis = Given(k % self._U.t, 1 if k < self._U.t else -1)
+        hypothesis = MatrixColumn(k % self._U.t, 1 if k < self._U.t else -1)
         return Column(hypothesis, compact_margins(self._margins_of(k)), edge)
 
     def __str__(self) -> str:
@@ -331,8 +331,8 @@ class DistributedMargins(DistributedOracle, GivenMargins):
     def y(self) -> None:
         return None
 
-    def hypothesis_of(self, split: Split) -> Given:
-        return Given(split.feature, split.sign)
+    def hypothesis_of(self, split: Split) -> MatrixColumn:
+        return MatrixColumn(split.feature, split.sign)
 
 
 def _check_choice_options(choose: npt.ArrayLike, guarantee: float | None) -> None:

@@ -178,12 +178,12 @@ def verify_class_certificate(document: CertificateDocument, oracle: Any, U: Any,
     alone = {name: array for name, array in document.arrays.items() if name != "d"}
     bounds = recompute_bounds(dataclasses.replace(document, arrays=alone), margins, A)
     if d is not None:
-        if answer.largest is None:
+        if answer.edge_bound is None:
             reject("the oracle gives no bound on the edges of its class; the certificate claims one")
-        bounds = ProvedBounds(bounds.lower, _upper_bound(A, F, point, d, answer.largest))
+        bounds = ProvedBounds(bounds.lower, _upper_bound(A, F, point, d, answer.edge_bound))
     check_claims(document, bounds)
     ends = claimed_bounds_text(document)
-    checked = answer.largest is not None and U is None
+    checked = answer.edge_bound is not None and U is None
     reason = (
         f"recomputed over {oracle}: {ends} of the best {goal.measure}{'' if ends == BOTH_BOUNDS else NO_FURTHER_CLAIM}"
     )
@@ -259,7 +259,7 @@ def _hypothesis_margins(document: CertificateDocument, oracle: Oracle, answer: A
     columns = np.empty((document.N, document.t), order="F")
     for q, state in enumerate(document.hypotheses):
         try:
-            if state["kind"] != kind and not oracle.mixed:
+            if state["kind"] != kind and not oracle.heterogeneous:
                 reject(f"a hypothesis is of the kind {state['kind']!r}; the class has the kind {kind!r}"[:200])
             column = oracle.margins_of(hypothesis_from_state(state))
         except MALFORMED_ERRORS as failure:

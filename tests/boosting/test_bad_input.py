@@ -18,7 +18,7 @@ from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import GivenMargins, RawFeatures
 from boostopt.oracles.base import Answer, Column, Oracle, Query
-from boostopt.oracles.matrix_oracle import Given
+from boostopt.oracles.matrix_oracle import MatrixColumn
 
 ALGORITHMS: list[tuple[str, dict[str, Any]]] = [
     ("lpboost", {"nu": 2}),
@@ -78,7 +78,7 @@ class Scripted(Oracle):
         u = self.script(self.calls - 1, query.d)
         if u is None:
             return Answer((), None)
-        column = Column(Given(self.calls), np.zeros(self.size), 0.0)
+        column = Column(MatrixColumn(self.calls), np.zeros(self.size), 0.0)
         # Past the checks of types, which only tests have.
         object.__setattr__(column, "margins", np.asarray(u))
         return Answer((column,), self.largest)

@@ -18,7 +18,7 @@ from boostopt.instances import (
     manifold_4x5,
     stalled_criterion,
 )
-from boostopt.oracles import Given, GivenMargins
+from boostopt.oracles import GivenMargins, MatrixColumn
 
 pytestmark = pytest.mark.every(2)
 
@@ -48,7 +48,7 @@ an edge too large by x leaves x / delta there, delta = 1 / 128 for the largest p
 
 def columns(run: Run) -> list[int]:
     """Numbers of the columns that a run has taken, in their order."""
-    return [h.q for h in run.hypotheses if isinstance(h, Given)]
+    return [h.q for h in run.hypotheses if isinstance(h, MatrixColumn)]
 
 
 def weights(problem: Instance, run: Run) -> Float[Array, " t"]:

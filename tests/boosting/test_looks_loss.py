@@ -59,7 +59,7 @@ def of_d(run: HistogramRun, oracle: BinnedStumps, eta: float) -> float:
     assert d is not None and (d >= 0.0).all() and (d <= c).all()
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(d > 0, d * np.log(2 * d / c), 0.0) + np.where(d < c, (c - d) * np.log(2 * (c - d) / c), 0.0)
-    largest = oracle.best(Query(d)).largest
+    largest = oracle.best(Query(d)).edge_bound
     assert largest is not None
     return math.fsum(terms) / eta + largest
 

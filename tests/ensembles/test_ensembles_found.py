@@ -17,7 +17,7 @@ from boostopt.ensembles import members_of, reweight
 from boostopt.ensembles.thinning import drop_small_weights
 from boostopt.errors import ProblemError
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.oracles import DecisionStumps, Given
+from boostopt.oracles import DecisionStumps, MatrixColumn
 
 RUN = boost("lpboost", DecisionStumps(X, SIGNS), nu=NU, epsilon=0.1)
 
@@ -48,7 +48,7 @@ def test_a_classifier_is_its_run_with_its_labels() -> None:
 
 def test_small_multiplicities_have_caps_that_do_not_bind() -> None:
     H, y, weights = np.array([[1.0, 1.0], [1.0, -0.6], [0.2, 1.0], [-1.0, -1.0]]), np.array([1, 1, 1, -1]), [0.4] * 4
-    found = reweight([Given(0), Given(1)], H, y, "l1_adaboost", C=1e3, sample_weight=weights)
+    found = reweight([MatrixColumn(0), MatrixColumn(1)], H, y, "l1_adaboost", C=1e3, sample_weight=weights)
     hard = best_soft_margin(y[:, np.newaxis] * H, 0.4, np.array(weights))
     assert found.nu == pytest.approx(0.4)
     assert found.soft_margin == pytest.approx(1 / found.solution.d.sum(), abs=1e-7) == pytest.approx(hard, abs=1e-7)
@@ -57,7 +57,7 @@ def test_small_multiplicities_have_caps_that_do_not_bind() -> None:
 def test_nothing_is_kept_of_weights_that_are_all_0() -> None:
     H = np.array([[1, 1], [1, -1], [-1, 1], [1, 1], [1, -1], [-1, 1]])
     y = np.array([1, 1, 1, -1, -1, -1])
-    found = reweight([Given(0), Given(1)], H, y, "erlpboost", nu=2.0, eta=1.0, two_sided=True)
+    found = reweight([MatrixColumn(0), MatrixColumn(1)], H, y, "erlpboost", nu=2.0, eta=1.0, two_sided=True)
     np.testing.assert_allclose(found.w, 0.0, atol=1e-9)
     found = replace(found, w=np.zeros(2))  # a solver leaves rounding, each kernel of BLAS its own
     few = found.thinned(1)

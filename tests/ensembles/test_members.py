@@ -32,7 +32,7 @@ from boostopt import OptionError, ProblemError, boost
 from boostopt._utils.array_types import Array, Float
 from boostopt.ensembles import Members, members_of
 from boostopt.ensembles.member_hypotheses import MemberHypothesis, NegatedHypothesis
-from boostopt.oracles import DecisionStumps, Given, evaluate
+from boostopt.oracles import DecisionStumps, MatrixColumn, evaluate
 
 ROWS = np.arange(len(X))
 
@@ -108,7 +108,7 @@ def test_negative_weights_belong_to_negations() -> None:
     assert negated.weights.tolist() == [0.25, 0.75]
     assert (values(negated, Z)[:, 1] == -values(plain, Z)[:, 1]).all()
     assert str(negated.hypotheses[1]) == "-(Pipeline 1)"
-    assert NegatedHypothesis(Given(2)) == NegatedHypothesis.restored(NegatedHypothesis(Given(2)).state())
+    assert NegatedHypothesis(MatrixColumn(2)) == NegatedHypothesis.restored(NegatedHypothesis(MatrixColumn(2)).state())
 
 
 def first(j: int) -> Any:
@@ -317,7 +317,7 @@ def test_options_that_do_not_fit_are_refused() -> None:
     with pytest.raises(OptionError, match=r"\bGradientBoostingClassifier\b.*\bvalues='predict'"):
         members_of(fitted("gradient boosting"), "predict")
     with pytest.raises(OptionError, match=r"\bhypotheses\b.*\bvalues='predict'"):
-        members_of([Given(0)], "predict")
+        members_of([MatrixColumn(0)], "predict")
     with pytest.raises(OptionError, match=r"\bweights\b.*\bAdaBoostClassifier\b"):
         members_of(fitted("adaboost"), weights=np.ones(15))
     with pytest.raises(ProblemError, match=r"\bDecisionTreeClassifier\b.*\bdecision_function\b"):
@@ -337,11 +337,11 @@ def test_labels_must_be_those_of_the_ensemble() -> None:
     with pytest.raises(ProblemError, match=r"\by\b.*\(N,\).*\(80, 1\)"):
         members.label_signs(Y[:, np.newaxis])
     with pytest.raises(ProblemError, match=r"\by\b.* -1 .*'yes', 'no'"):
-        members_of([Given(0)]).label_signs(Y)
+        members_of([MatrixColumn(0)]).label_signs(Y)
 
 
 def test_values_outside_are_refused() -> None:
-    class Large(Given):
+    class Large(MatrixColumn):
         def __call__(self, X: Any) -> Any:
             return np.full(len(X), 1.5)
 

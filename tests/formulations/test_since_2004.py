@@ -204,7 +204,7 @@ def test_oracles_take_weights_of_either_sign() -> None:
     for oracle in (DecisionStumps(X, y), GivenMargins(np.column_stack(stumps), reflexive=True)):
         answer = oracle.best(Query(d))
         assert answer.columns[0].edge == pytest.approx(largest)
-        assert answer.largest is not None and largest <= answer.largest <= largest + 1e-12
+        assert answer.edge_bound is not None and largest <= answer.edge_bound <= largest + 1e-12
     fitted = Estimators(DecisionTreeClassifier(max_depth=1, criterion="entropy"), X, y).best(Query(d)).columns[0]
     # A weight -d of the label y is a weight d of -y.
     turned = Estimators(DecisionTreeClassifier(max_depth=1, criterion="entropy"), X, np.where(d < 0, -y, y))

@@ -277,8 +277,8 @@ def test_the_optimum_over_the_class_on_breast_cancer_is_the_known_one() -> None:
     d, lower, upper = np.full(oracle.N, 1 / oracle.N), -1.0, 1.0
     while upper - lower > 1e-7:
         answer = oracle.best(Query(d))
-        assert answer.largest is not None
-        upper = min(upper, answer.largest)
+        assert answer.edge_bound is not None
+        upper = min(upper, answer.edge_bound)
         columns.append(answer.columns[0].margins)
         assert len(columns) <= 200
         solution = page.bind(np.array(columns).T, nu=0.1 * oracle.N).solve("highs")

@@ -70,7 +70,7 @@ def best_stump_edge(d: np.ndarray) -> float:
 
 def test_a_stump_fitted_to_the_weights_is_a_column_with_its_edge() -> None:
     answer = Estimators(STUMP, X, y).best(Query(D, count=5))
-    assert answer.largest is None
+    assert answer.edge_bound is None
     (column,) = answer.columns
     assert column.margins.dtype == np.int8
     np.testing.assert_array_equal(column.margins, y * column.hypothesis(X))
@@ -147,7 +147,7 @@ def test_a_learner_without_weights_is_fitted_to_a_sample_drawn_by_them() -> None
     with pytest.raises(ProblemError, match=r"\bsample_weight\b.*\bKNeighborsClassifier\b.*\bResampled\b"):
         Estimators(neighbours, X, y)
     answer = Resampled(neighbours, X, y).best(Query(D))
-    assert answer.largest is None
+    assert answer.edge_bound is None
     assert answer.columns[0].edge > 0.7
     np.testing.assert_array_equal(answer.columns[0].margins, y * answer.columns[0].hypothesis(X))
 

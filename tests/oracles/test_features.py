@@ -17,10 +17,10 @@ from boostopt.boosting.run.combined_hypothesis import weighted_vote
 from boostopt.oracles import (
     DecisionStumps,
     Feature,
-    Given,
     GivenMargins,
     Hypothesis,
     KernelColumns,
+    MatrixColumn,
     Query,
     RawFeatures,
     Stump,
@@ -147,7 +147,9 @@ def test_many_hypotheses_have_the_values_that_each_has_alone(stored: Any) -> Non
     for h, hypothesis in zip(together, hypotheses, strict=True):
         np.testing.assert_array_equal(h, hypothesis(stored(X)))
         np.testing.assert_allclose(h, hypothesis(X), atol=1e-15)
-    for h, given in zip(evaluate([Given(2), Given(0, -1)], stored(X / 10)), (X[:, 2], -X[:, 0]), strict=True):
+    for h, given in zip(
+        evaluate([MatrixColumn(2), MatrixColumn(0, -1)], stored(X / 10)), (X[:, 2], -X[:, 0]), strict=True
+    ):
         np.testing.assert_array_equal(h, given / 10)
 
 
@@ -294,7 +296,7 @@ def test_the_digest_does_not_depend_on_the_width_of_indices_or_the_order_of_entr
 
 def test_values_of_given_hypotheses_are_read_without_looking_at_the_others() -> None:
     H = np.array([[0.5, np.nan], [-1.0, 7.0]])
-    np.testing.assert_array_equal(next(evaluate([Given(0)], H)), [0.5, -1.0])
+    np.testing.assert_array_equal(next(evaluate([MatrixColumn(0)], H)), [0.5, -1.0])
     oracle = GivenMargins(np.array([[0.5, -1.0], [-0.25, 1.0]]))
     assert weighted_vote(
         [column.hypothesis for column in oracle.best(Query(np.array([0.5, 0.5]), 2)).columns],

@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 
 from boostopt import Margins, OptionError, ProblemError, boost
 from boostopt.oracles.base import Answer, Query
-from boostopt.oracles.matrix_oracle import Given, GivenMargins
+from boostopt.oracles.matrix_oracle import GivenMargins, MatrixColumn
 
 U = np.array([[1, -1, 1, 0], [1, 1, -1, 0], [-1, 1, 1, 1]])
 D = np.array([0.5, 0.25, 0.25])
@@ -29,7 +29,7 @@ def chosen(answer: Answer) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for column in answer.columns:
         hypothesis = column.hypothesis
-        assert isinstance(hypothesis, Given)
+        assert isinstance(hypothesis, MatrixColumn)
         np.testing.assert_array_equal(column.margins, hypothesis.sign * U[:, hypothesis.q])
         assert column.edge == pytest.approx(float(column.margins @ D), abs=1e-15)
         found.append((hypothesis.q, hypothesis.sign))
@@ -49,10 +49,10 @@ def test_the_best_columns_come_in_order_of_their_edges() -> None:
 def test_negations_belong_to_a_reflexive_class_alone() -> None:
     oracle = GivenMargins(-U, reflexive=True)
     answer = oracle.best(Query(D, 2))
-    assert [column.hypothesis for column in answer.columns] == [Given(0, -1), Given(2, -1)]
+    assert [column.hypothesis for column in answer.columns] == [MatrixColumn(0, -1), MatrixColumn(2, -1)]
     np.testing.assert_array_equal(answer.columns[0].margins, U[:, 0])
     assert oracle.reflexive and not GivenMargins(U).reflexive
-    assert GivenMargins(-U).best(Query(D)).columns[0].hypothesis == Given(1)
+    assert GivenMargins(-U).best(Query(D)).columns[0].hypothesis == MatrixColumn(1)
 
 
 def test_the_weakest_is_the_smallest_edge_that_reaches_the_guarantee() -> None:
@@ -191,16 +191,16 @@ def test_it_says_what_it_is() -> None:
 def test_a_hypothesis_reads_its_column_of_the_values() -> None:
     H = np.array([[0.5, -1.0], [0.0, 0.25]])
     for values in (H, H.tolist(), scipy.sparse.csr_array(H), scipy.sparse.coo_matrix(H)):
-        np.testing.assert_array_equal(Given(1)(values), [-1.0, 0.25])
-        np.testing.assert_array_equal(Given(0, -1)(values), [-0.5, 0.0])
-    assert Given(1)(np.array([[0, 1]], dtype=np.int8)).dtype == np.float64
-    assert (str(Given(3)), str(Given(3, -1))) == ("column 3", "-column 3")
+        np.testing.assert_array_equal(MatrixColumn(1)(values), [-1.0, 0.25])
+        np.testing.assert_array_equal(MatrixColumn(0, -1)(values), [-0.5, 0.0])
+    assert MatrixColumn(1)(np.array([[0, 1]], dtype=np.int8)).dtype == np.float64
+    assert (str(MatrixColumn(3)), str(MatrixColumn(3, -1))) == ("column 3", "-column 3")
 
 
 def test_hypotheses_are_equal_by_column_and_sign_and_restored_from_numbers() -> None:
-    assert len({Given(1), Given(1, 1), Given(1, -1), Given(2)}) == 3
-    saved = json.loads(json.dumps(dict(Given(2, -1).state())))
-    assert Given.restored(saved) == Given(2, -1)
+    assert len({MatrixColumn(1), MatrixColumn(1, 1), MatrixColumn(1, -1), MatrixColumn(2)}) == 3
+    saved = json.loads(json.dumps(dict(MatrixColumn(2, -1).state())))
+    assert MatrixColumn.restored(saved) == MatrixColumn(2, -1)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_hypotheses_are_equal_by_column_and_sign_and_restored_from_numbers() -> 
 )
 def test_other_values_are_refused(X: Any, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
-        Given(2)(X)
+        MatrixColumn(2)(X)
 
 
 @pytest.mark.parametrize(

@@ -89,8 +89,8 @@ def test_the_answers_have_the_largest_edges_of_the_whole_kernel_matrix(
     for _ in range(2):  # the second time with scales that are known
         answer = oracle.best(Query(d, count))
         assert [column.edge for column in answer.columns] == pytest.approx(expected[:count], abs=1e-11)
-        assert answer.largest is not None
-        assert expected[0] - 1e-15 <= answer.largest <= expected[0] + 1e-9
+        assert answer.edge_bound is not None
+        assert expected[0] - 1e-15 <= answer.edge_bound <= expected[0] + 1e-9
         for column in answer.columns:
             hypothesis = column.hypothesis
             assert isinstance(hypothesis, KernelColumn)
@@ -113,8 +113,8 @@ def test_no_edge_of_the_class_exceeds_the_bound_under_any_weights(options: dict[
         edges = (y * d) @ H
         largest = float(np.abs(edges).max() if reflexive else edges.max())
         answer = oracle.best(Query(d))
-        assert answer.largest is not None
-        assert largest - 1e-15 <= answer.largest <= largest + 1e-9
+        assert answer.edge_bound is not None
+        assert largest - 1e-15 <= answer.edge_bound <= largest + 1e-9
         assert answer.columns[0].edge == pytest.approx(largest, abs=1e-12)
 
 
@@ -129,8 +129,8 @@ def test_of_negative_edges_the_one_nearest_0_is_found() -> None:
         edges = (y * d) @ H
         assert edges.max() < 0
         assert answer.columns[0].edge == pytest.approx(float(edges.max()), abs=1e-12)
-        assert answer.largest is not None
-        assert answer.largest >= edges.max()
+        assert answer.edge_bound is not None
+        assert answer.edge_bound >= edges.max()
 
 
 def test_blocks_do_not_change_the_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,4 +385,4 @@ def test_kernels_that_keep_their_digits_are_not_refused() -> None:
     for features, options in tried:
         oracle = KernelColumns(features, y, **options)
         answer = oracle.best(Query(np.full(40, 1 / 40)))
-        assert answer.largest is not None and answer.largest <= answer.columns[0].edge + 1e-8
+        assert answer.edge_bound is not None and answer.edge_bound <= answer.columns[0].edge + 1e-8

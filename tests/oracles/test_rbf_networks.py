@@ -50,7 +50,7 @@ def test_values_are_made_from_those_of_the_network(values: str, made: Any) -> No
 def test_a_fit_to_the_weights_is_a_column_with_its_edge(values: str) -> None:
     oracle = RBFNetworks(X, (y + 1) // 2, K=8, values=values)
     answer = oracle.best(Query(D, count=3))
-    assert answer.largest is None
+    assert answer.edge_bound is None
     (column,) = answer.columns
     np.testing.assert_array_equal(column.margins, y * column.hypothesis(X))
     assert column.edge == pytest.approx(float(column.margins @ D), abs=1e-14)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from boostopt import DataError, boost, oracles
-from boostopt.oracles import Feature, Given, Hypothesis, KernelColumns, Query, Stump
+from boostopt.oracles import Feature, Hypothesis, KernelColumns, MatrixColumn, Query, Stump
 from boostopt.oracles.hypothesis_state import shipped_from_state, to_state
 
 
@@ -25,7 +25,7 @@ from boostopt.oracles.hypothesis_state import shipped_from_state, to_state
         Stump(0, -math.inf, 1, 2),
         Stump(1, 5e-324, 1, 2),
         Feature(2, 1e300, -1, 5),
-        Given(7, -1),
+        MatrixColumn(7, -1),
     ],
     ids=str,
 )
@@ -167,7 +167,7 @@ def test_the_oracle_that_the_page_shows_works() -> None:
     oracle = names["Columns"](U)
     answer = oracle.best(Query(np.array([0.2, 0.3, 0.5])))
     assert (oracle.N, oracle.y, str(oracle)) == (3, None, "2 columns")
-    assert answer.columns[0].hypothesis == Given(1)
+    assert answer.columns[0].hypothesis == MatrixColumn(1)
     assert answer.columns[0].edge == pytest.approx(0.45)
     assert answer.largest >= 0.45
     # It boosts: w = (3/7, 4/7) gives the first two examples the margin -1/7 and the third more.

@@ -49,14 +49,14 @@ def test_edges_are_those_of_the_columns_and_none_is_above_the_bound(kind: str, w
     size = float(np.abs(d).sum())
     for _ in range(3):  # nothing is remembered from call to call
         answer = oracle.best(Query(d, count))
-        assert answer.largest is not None
-        assert answer.largest <= size * (1 + 1e-9) + 5e-324 or size == 0
+        assert answer.edge_bound is not None
+        assert answer.edge_bound <= size * (1 + 1e-9) + 5e-324 or size == 0
         assert 1 <= len(answer.columns) <= count
         for column in answer.columns:
             edge = sum(Fraction(float(u)) * Fraction(float(x)) for u, x in zip(column.margins, d, strict=True))
             assert abs(column.edge - edge) <= 1e-14 * size + 5e-324
-            assert edge <= answer.largest
-            assert column.edge <= answer.largest
+            assert edge <= answer.edge_bound
+            assert column.edge <= answer.edge_bound
 
 
 def test_the_scale_is_a_power_of_two_and_exact() -> None:

@@ -21,7 +21,7 @@ from boostopt.ensembles.distributed_reweighting import DistributedMemberOracle
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles import BinnedStumps, GivenMargins, Oracle, Query, RawFeatures
 from boostopt.oracles.distributed.placement import DistributedOracle
-from boostopt.oracles.matrix_oracle import DistributedMargins, Given
+from boostopt.oracles.matrix_oracle import DistributedMargins, MatrixColumn
 from boostopt.oracles.raw_features import DistributedFeatures, Feature
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.encoding import BinnedFeatures
@@ -91,7 +91,7 @@ def test_margins_are_boosted_where_they_are(page: str, reflexive: bool, client: 
             assert same(run, twin) and list(run.hypotheses) == list(twin.hypotheses)
     assert run.class_certificate.lower <= steps.class_certificate.upper
     assert steps.class_certificate.lower <= run.class_certificate.upper
-    assert run.oracle == steps.oracle and all(isinstance(h, Given) for h in run.hypotheses)
+    assert run.oracle == steps.oracle and all(isinstance(h, MatrixColumn) for h in run.hypotheses)
     assert np.array_equal(run.decision_function(H), twin.decision_function(H))
 
 
@@ -113,9 +113,9 @@ def test_a_constant_column_is_a_hypothesis(client: Any) -> None:
     constant = np.column_stack([U, np.ones(N, int)])
     run = boosted(GivenMargins(array(constant)))
     assert run.class_certificate.upper >= 1.0 >= run.class_certificate.lower >= 0.98
-    assert Given(T) in run.hypotheses
+    assert MatrixColumn(T) in run.hypotheses
     only = boosted(GivenMargins(array(-constant[:, T:]), reflexive=True))
-    assert list(only.hypotheses) == [Given(0, -1)] and only.class_certificate.lower == 1.0
+    assert list(only.hypotheses) == [MatrixColumn(0, -1)] and only.class_certificate.lower == 1.0
 
 
 @pytest.mark.parametrize("reflexive", [False, True])

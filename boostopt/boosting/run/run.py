@@ -365,7 +365,7 @@ def recomputed_bounds(bounds: OracleBounds, problem: Problem, oracle: Oracle) ->
     if float(np.abs(d - bounds.d).sum()) <= FEASIBILITY_TOL:
         d = bounds.d
     try:
-        largest = oracle.best(Query(d, 1, lambda u: 0.0)).largest
+        largest = oracle.best(Query(d, 1, lambda u: 0.0)).edge_bound
     finally:
         oracle.restore(oracle_state)
     return without_upper if largest is None else without_upper.with_upper(*problem.class_upper_bound(d, largest))

@@ -94,10 +94,10 @@ class OracleWithConstants(BinnedOracle):
         if preferred or constant.edge >= top:
             # The first answer is the constant alone: among several columns, the program would choose another one.
             columns = (constant,) if first else (constant, *columns)
-        if answer.largest is None:
+        if answer.edge_bound is None:
             return Answer(columns[: query.count], None)
         rounding = (self.N + 4) * MACHINE_EPSILON * float(np.abs(query.d).sum())
-        return Answer(columns[: query.count], max(answer.largest, constant.edge + rounding), preferred)
+        return Answer(columns[: query.count], max(answer.edge_bound, constant.edge + rounding), preferred)
 
     @property
     def binned_rows(self) -> BinnedRows | None:

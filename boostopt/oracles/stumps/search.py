@@ -96,7 +96,7 @@ def _best_distinct(
     edges = splits.threshold_edges(s)
     best_edges = np.abs(edges) if reflexive else edges
     stumps: list[tuple[Stump, Int8[Array, " N"], int]] = []
-    if query.varied and count <= len(starts):
+    if query.diverse and count <= len(starts):
         places = top_k_groups(best_edges, starts, count)
     else:
         places = np.argsort(-best_edges, kind="stable").tolist()
