@@ -67,7 +67,9 @@ def measure(epsilon: float = 1e-4, backends: Sequence[str] = BACKENDS) -> list[L
         weights = dict(zip(run.hypotheses, run.w, strict=True))
         of_both = [weights.get(h, 0.0) - known.get(h, 0.0) for h in {*weights, *known}]
         early = tuple(
-            float(np.abs(run.at(k).d - first.at(k).d).sum()) for k in EARLY if k <= min(run.rounds, first.rounds)
+            float(np.abs(run.at_round(k).d - first.at_round(k).d).sum())
+            for k in EARLY
+            if k <= min(run.rounds, first.rounds)
         )
         final = float(np.abs(run.d - first.d).sum())
         w = float(np.abs(of_both).sum())

@@ -484,14 +484,14 @@ def test_a_run_among_pieces_that_write(name: str) -> None:
     run = boostopt.boost(page, oracle, rules=rules, progress=ravage, history=True, **settings)
     twin_oracle = GivenMargins(own.copy(), c=c.copy(), reflexive=True)
     twin = boostopt.boost(page, twin_oracle, rules=list(page.stopping_rules), history=True, **settings)
-    ravage(run, run.program, run.certificate, run.class_certificate, run.at(1), oracle)
+    ravage(run, run.program, run.certificate, run.class_certificate, run.at_round(1), oracle)
     assert state_of(own, c) == before
     fresh = replace(run.program, margins=Margins(run.program.margins.to_array().copy()))
     # Sums over another layout in memory are rounded otherwise.
     assert ends(run.certificate) == pytest.approx(ends(fresh.certify(run.certificate.d, run.w)), abs=1e-9)
     over_class, optimum = run.class_certificate, twin.class_certificate
     assert over_class.lower <= optimum.upper and optimum.lower <= over_class.upper
-    assert ends(run.at(1).certificate) == ends(twin.at(1).certificate)
+    assert ends(run.at_round(1).certificate) == ends(twin.at_round(1).certificate)
     assert ends(run.verify_class(GivenMargins(own, c=c, reflexive=True))) == ends(over_class)
 
 

@@ -78,7 +78,7 @@ def _smooth_margins(M: Float[Array, "N t"], run: Run) -> Float[Array, " rounds"]
     values = np.empty(run.rounds)
     columns = [hypothesis.q for hypothesis in run.hypotheses if isinstance(hypothesis, MatrixColumn)]
     for k in range(run.rounds):
-        steps = run.at(k + 1).w
+        steps = run.at_round(k + 1).w
         seen = M[:, columns[: len(steps)]]
         total: Any = logsumexp(-seen @ steps)
         values[k] = -total / steps.sum()

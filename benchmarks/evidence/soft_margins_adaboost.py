@@ -56,7 +56,7 @@ def _rounds_2(seed: int, K: int) -> Mapping[str, Any]:
     ]  # fmt: skip
     found: dict[str, Any] = {"X": [rounded(x, 4) for x in its.X], "y": its.y.tolist(), "stages": {}}
     for k in STAGES_2:
-        stood = run.at(k)
+        stood = run.at_round(k)
         d = np.sort(stood.d)[::-1]
         stage: dict[str, Any] = {
             "d": rounded(stood.d, 4),
@@ -194,7 +194,7 @@ def _long(data: str, noise: float, K: int, seed: int, rounds: int) -> Mapping[st
     }
     if K == 30:
         for k in STAGES_7:
-            stood = early.at(k)
+            stood = early.at_round(k)
             of = stood.program.margins.margins(stood.w) / stood.w.sum()
             found[f"margins_{k}"] = rounded(np.sort(of), 5)
         bayes = log_odds(its)

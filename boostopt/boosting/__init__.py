@@ -8,7 +8,7 @@ from boostopt.boosting.rules import RULES, Rule, Schedule
 from boostopt.boosting.run.history import Round
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.boosting.run.trace import Row, Trace
+from boostopt.boosting.run.trace import Trace, TraceRow
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.objectives.class_certificate import ClassCertificate
 
@@ -18,7 +18,7 @@ __all__ = [
     "ClassCertificate",
     "RegularizationPath",
     "Round",
-    "Row",
+    "TraceRow",
     "Rule",
     "Run",
     "Schedule",

@@ -211,11 +211,11 @@ def _applicable_rules(problem: Problem, rules: object) -> tuple[Rule, ...]:
     if rules is not None:
         resolved = [rule for item in _as_list(rules) for rule in _resolve_rule(item)]
         for rule in resolved:
-            if obstacle := rule.obstacle(problem):
+            if obstacle := rule.why_inapplicable(problem):
                 raise OptionError(f"the rule {rule.name!r} cannot hold for {problem.formulation.name}: {obstacle}.")
         return tuple(resolved)
     defaults = [rule for name in problem.rules for rule in _resolve_rule(name)]
-    return tuple(rule for rule in defaults if not (rule.obstacle(problem) or rule.doubt(problem)))
+    return tuple(rule for rule in defaults if not (rule.why_inapplicable(problem) or rule.caveat(problem)))
 
 
 def _as_list(rules: object) -> list[str | Rule]:

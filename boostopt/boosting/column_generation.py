@@ -114,9 +114,10 @@ class ColumnGeneration:
         with Interrupts() as interrupts:
             while True:
                 # The rules come before the oracle: a run that is resumed after its end ends again at the same state.
-                has_started = state.round or state.stuck
+                has_started = state.round or state.stop_reason
                 if has_started and (
-                    reason := self._rule_message(RuleContext(self.problem, state, record.guarantee)) or state.stuck
+                    reason := self._rule_message(RuleContext(self.problem, state, record.guarantee))
+                    or state.stop_reason
                 ):
                     break
                 try:
@@ -152,7 +153,7 @@ class ColumnGeneration:
         self.recorder.finish(replace(record, reason=reason))
         if isinstance(self.update, TotallyCorrective):
             state = self.update.polish(state, record.pool, self.deadline)
-        record.trace.update_last(state.bounds, state.soft_margin, state.value)
+        record.trace.update_last(state.bounds, state.soft_margin, state.dual_objective)
         reason += self.update.closing_remark(state)
         return replace(record, state=state, oracle_state=self.oracle.state(), reason=reason)
 
@@ -244,15 +245,16 @@ class ColumnGeneration:
     def _update(self, view: RuleContext, record: RunData, answer: CheckedAnswer) -> RunData:
         """Add the columns of an answer to the pool and update the weights."""
         state, pool = view.state, record.pool
-        t, value = pool.t, state.value
+        t, value = pool.t, state.dual_objective
         tol = max(
-            self.options.schedule.tolerance(view) * TIGHTENING_FACTOR**state.repeated, finest_tolerance(self.problem)
+            self.options.schedule.tolerance(view) * TIGHTENING_FACTOR**state.rounds_without_column,
+            finest_tolerance(self.problem),
         )
         context = self._update_context(state, pool, answer, tol)
         with writes_named(f"the update {type(self.update).__name__}"):
             state = self.update(context)
         state = state.with_soft_margin(self.problem.objective, pool)
-        repeated = 0 if pool.t > t else state.repeated + 1
+        repeated = 0 if pool.t > t else state.rounds_without_column + 1
         min_increase = (DEFAULT_FINEST_TOL if isinstance(self.update, TotallyCorrective) else MIN_IMPROVEMENT) * max(
             1.0, abs(value)
         )
@@ -260,7 +262,7 @@ class ColumnGeneration:
             min_increase = min(min_increase, 0.25 * self.problem.epsilon**2)  # theory promises twice as much
         # A step towards a negative edge correctly lowers the potential: an additive update ends by its own conditions.
         improved = self.problem.is_additive or self.update.improved(view.state, state, min_increase)
-        stagnant_rounds = 0 if improved or repeated == 0 else state.still + 1
+        stagnant_rounds = 0 if improved or repeated == 0 else state.rounds_without_improvement + 1
         state = replace(state, repeated=repeated, still=stagnant_rounds, solved_edge=state.bounds.smallest_edge)
         return replace(record, state=state, oracle_state=self.oracle.state())
 
@@ -301,7 +303,7 @@ class ColumnGeneration:
             return replace(bounds, known=self._largest_pool_edge(pool, d) if pool.t else 0.0)
         if objective is None or not G.is_largest_edge or self.problem.is_additive:
             return bounds
-        primal = any(rule.primal for rule in self.rules)
+        primal = any(rule.needs_primal_value for rule in self.rules)
         # The pool has no larger edge than the class, so the O(N t) products are not needed.
         is_largest = answer.edge_bound is not None and edge >= answer.edge_bound - LARGEST_EDGE_TOL
         largest = -1.0 if is_largest and not primal else self._largest_pool_edge(pool, d)
@@ -335,9 +337,9 @@ class ColumnGeneration:
     def _limit_reached(self, view: RuleContext, record: RunData, interrupted: bool) -> str:
         """Return why a run ends without a rule, "" if it does not."""
         state = view.state
-        if state.stuck:
-            return state.stuck
-        if state.still >= MAX_STAGNANT_ROUNDS:
+        if state.stop_reason:
+            return state.stop_reason
+        if state.rounds_without_improvement >= MAX_STAGNANT_ROUNDS:
             return stagnation_reason(self.problem, state)
         if interrupted:
             return StopReason.INTERRUPTED.value
@@ -367,7 +369,7 @@ class ColumnGeneration:
         def gain(u: Float[Array, " N"]) -> float:
             program = self.problem.program(pool.margins_with(u), state.progress(self.problem, u))
             remaining = self._solve_deadline.time_limit
-            return solve(program, tol=GAIN_TOL, time_limit=remaining).certificate.lower - state.value
+            return solve(program, tol=GAIN_TOL, time_limit=remaining).certificate.lower - state.dual_objective
 
         return gain
 
@@ -424,4 +426,4 @@ def _remaining_gap(problem: Problem, state: State) -> float:
         edge_bound = problem.edge_function_in(state.progress(problem, state.m)).edge_bound
         is_feasible = edge_bound is not None and bounds.edge <= max(edge_bound, -1.0) + 0.5 * problem.epsilon
         return 0.0 if is_feasible else bounds.smallest_target - state.soft_margin
-    return bounds.smallest_value - state.value if G.is_largest_edge else 0.0
+    return bounds.smallest_value - state.dual_objective if G.is_largest_edge else 0.0

@@ -27,7 +27,7 @@ from boostopt.boosting.problem import CORRECTIVE_STEPS
 from boostopt.boosting.rules import Schedule
 from boostopt.boosting.run.combined_hypothesis import AT_ZERO
 from boostopt.boosting.run.run import AtZero, Run
-from boostopt.boosting.run.trace import Row
+from boostopt.boosting.run.trace import TraceRow
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.errors import OptionError, did_you_mean, format_names
 from boostopt.oracles.matrix_oracle import EDGE_DOMAIN
@@ -102,7 +102,7 @@ class BoostOptions:
     checkpoint: str | PathLike[str] | None = None
     checkpoint_rounds: int = 20
     checkpoint_seconds: float | None = None
-    progress: bool | Callable[[Row], None] = False
+    progress: bool | Callable[[TraceRow], None] = False
 
     def __post_init__(self) -> None:
         """Check and convert each option."""

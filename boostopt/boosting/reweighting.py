@@ -37,7 +37,7 @@ REASON_PERFECT_HYPOTHESIS = StopReason.ONE_HYPOTHESIS.value
 CAP_TOL = 4 * float(np.finfo(np.float64).eps)
 """The largest relative violation of a cap by rounding; such weights are renormalized to the cap."""
 
-OUTSIDE = "outside"
+MEMORY_ROUNDS_OUTSIDE = "outside"
 """The key, in the memory of a state, of the number of rounds with d outside C_nu."""
 
 
@@ -58,7 +58,7 @@ class Booster(Formulation[Any]):
     def edge_function(self, p: Any) -> MaximumEdge:
         return MaximumEdge()
 
-    def canonical(self, p: Any, examples: Examples) -> Any:
+    def fill_parameters(self, p: Any, examples: Examples) -> Any:
         return replace(p, nu=self.default_nu(p, examples)) if math.isnan(p.nu) else p
 
     def default_nu(self, p: Any, examples: Examples) -> float:
@@ -106,7 +106,7 @@ def outside(run: Run) -> int:
         "a run of a booster",
         "Pass such a run: others keep to the caps.",
     )
-    return int(cast(float, run.record.state.memory.get(OUTSIDE, 0.0)))
+    return int(cast(float, run.record.state.memory.get(MEMORY_ROUNDS_OUTSIDE, 0.0)))
 
 
 def _caps(problem: Problem) -> Float[Array, " N"]:
@@ -138,7 +138,7 @@ class Reweighting(Update):
         return respects_caps(self.problem, d)
 
     def closing_remark(self, state: State) -> str:
-        n_outside = int(cast(float, state.memory.get(OUTSIDE, 0.0)))
+        n_outside = int(cast(float, state.memory.get(MEMORY_ROUNDS_OUTSIDE, 0.0)))
         nu = self.problem.template.parameters.nu
         if n_outside == 0:
             return ""
@@ -146,7 +146,7 @@ class Reweighting(Update):
 
     def __call__(self, context: UpdateContext) -> State:
         is_outside = not respects_caps(self.problem, context.state.d)
-        n_outside = cast(float, context.state.memory.get(OUTSIDE, 0.0))
+        n_outside = cast(float, context.state.memory.get(MEMORY_ROUNDS_OUTSIDE, 0.0))
         min_margin = float(context.newest_margins.min())
         if self.unbounded_on_perfect_hypothesis and min_margin > 0.0:
             next_state = self._finish_on_perfect_hypothesis(context, min_margin)
@@ -154,7 +154,7 @@ class Reweighting(Update):
             next_state = replace(context.state, stuck="the newest hypothesis has no edge, so no step helps")
         else:
             next_state = self.step(context)
-        return replace(next_state, memory={**next_state.memory, OUTSIDE: n_outside + is_outside})
+        return replace(next_state, memory={**next_state.memory, MEMORY_ROUNDS_OUTSIDE: n_outside + is_outside})
 
     @abstractmethod
     def step(self, context: UpdateContext) -> State:

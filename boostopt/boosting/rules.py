@@ -56,29 +56,29 @@ class Rule:
     ----------
     name
         The name of the rule.
-    says
+    condition
         The condition in words, with the fields {epsilon}, {measure}, {reachable} and {edge}, the smallest edge.
     holds
         A function of a `RuleContext` that says whether the rule holds.
-    obstacle
+    why_inapplicable
         A function of a problem that returns why the rule cannot hold for it; "" if it can.
-    doubt
+    caveat
         A function of a problem that returns why the rule promises nothing about the value that the run bounds, such as
         the soft margin, only about the regularized program; "" if it promises this value. A rule with a doubt applies
         only if it is passed by name.
-    implies
-        The words after `says` if there is no doubt: what follows for the value.
-    primal
+    conclusion
+        The words after `condition` if there is no doubt: what follows for the value.
+    needs_primal_value
         Whether the rule needs, in every round, the largest edge of the hypotheses collected before the newest.
     """
 
     name: str
-    says: str
+    condition: str
     holds: Callable[[RuleContext], bool]
-    obstacle: Callable[[Problem], str] = lambda problem: ""
-    doubt: Callable[[Problem], str] = lambda problem: ""
-    implies: str = ""
-    primal: bool = False
+    why_inapplicable: Callable[[Problem], str] = lambda problem: ""
+    caveat: Callable[[Problem], str] = lambda problem: ""
+    conclusion: str = ""
+    needs_primal_value: bool = False
 
     def message(self, view: RuleContext) -> str:
         """Return the reason of a run that this rule stops."""
@@ -87,8 +87,8 @@ class Rule:
         edge = view.reachable if view.problem.has_soft_margin else view.state.bounds.smallest_edge
         bounds = {"reachable": f"{view.reachable:.6g}", "edge": f"{edge:.6g}"}
         numbers = {"epsilon": f"{view.epsilon:g}", "measure": measure, **bounds}
-        implication = caveat_clause(self.doubt(view.problem), measure) or self.implies
-        return f"{self.name}: {(self.says + implication).format(**numbers)}"
+        implication = caveat_clause(self.caveat(view.problem), measure) or self.conclusion
+        return f"{self.name}: {(self.condition + implication).format(**numbers)}"
 
 
 def caveat_clause(doubt: str, measure: str) -> str:
@@ -125,7 +125,7 @@ def _direct(view: RuleContext) -> bool:
 
 
 def _regularized(view: RuleContext) -> bool:
-    return bool(view.state.bounds.smallest_value - view.state.value <= 0.5 * view.epsilon)
+    return bool(view.state.bounds.smallest_value - view.state.dual_objective <= 0.5 * view.epsilon)
 
 
 def _simple(view: RuleContext) -> bool:
@@ -134,11 +134,11 @@ def _simple(view: RuleContext) -> bool:
 
 
 def _practical(view: RuleContext) -> bool:
-    return bool(view.state.bounds.smallest_primal - view.state.value <= 0.5 * view.epsilon)
+    return bool(view.state.bounds.smallest_primal - view.state.dual_objective <= 0.5 * view.epsilon)
 
 
 def _optimum(view: RuleContext) -> bool:
-    return bool(len(view.state.w) > 0 and view.reachable - view.state.value <= view.epsilon)
+    return bool(len(view.state.w) > 0 and view.reachable - view.state.dual_objective <= view.epsilon)
 
 
 def _infeasible(view: RuleContext) -> bool:
@@ -162,12 +162,12 @@ def _priced(view: RuleContext) -> bool:
         return False
     bounds, level = view.state.bounds, G.zero_cost_edge
     if view.problem.objective is None and math.isfinite(bounds.upper):
-        return bool(bounds.upper - view.state.value <= view.epsilon)
+        return bool(bounds.upper - view.state.dual_objective <= view.epsilon)
     if level is not None and edge <= level:
         return True
     if level is not None and level > 0.0 and not F.on_simplex:
         return bool(F.value(d * (level / edge)) - F.value(d) <= view.epsilon)
-    return bool(G.added_hypothesis_cost(view.state.bounds.known, edge) <= view.epsilon)
+    return bool(G.added_hypothesis_cost(view.state.bounds.pool_edge_value, edge) <= view.epsilon)
 
 
 def _not_separable(problem: Problem) -> str:
@@ -202,7 +202,7 @@ RULES: Mapping[str, Rule] = {
             _simple,
             _missing_entropy,
             eta_too_small,
-            primal=True,
+            needs_primal_value=True,
         ),
         Rule(
             StopReason.PRACTICAL.value,

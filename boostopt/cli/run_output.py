@@ -67,7 +67,7 @@ def is_successful(run: Run) -> bool:
     if run.reason.startswith(problem.formulation.extra_success_reasons):  # the formulation's own words
         return True
     rule = rule_of(run.reason)
-    by_rule = rule is not None and not rule.doubt(problem)
+    by_rule = rule is not None and not rule.caveat(problem)
     unknown = not problem.has_class_bound or math.isinf(run.class_certificate.gap)
     return unknown and (by_rule or (problem.objective is None and reason is StopReason.CONVERGED))
 
@@ -99,7 +99,7 @@ def was_interrupted(run: Run) -> bool:
 
 def is_distributed(run: Run) -> bool:
     """Whether the rows of a run are on a cluster; then no vector of their length is requested."""
-    return isinstance(run, HistogramRun) and run.only_looks
+    return isinstance(run, HistogramRun) and run.aggregates_only
 
 
 def parameters_of(run: Run) -> Any:
@@ -144,7 +144,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
         "class": over_class,
         "collected": None if apart else certificate_fields(run.certificate),
         "rounds": run.rounds,
-        "most_rounds": run.most_rounds,
+        "most_rounds": run.iteration_bound,
         "hypotheses": len(run.w),
         "active": int(np.count_nonzero(run.w)),
         "seconds": run.trace[-1].seconds if len(run.trace) else 0.0,

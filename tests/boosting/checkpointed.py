@@ -20,7 +20,7 @@ from boostopt import boost
 from boostopt.boosting.boosters import adaboost_reg, brownboost, madaboost, smoothboost
 from boostopt.boosting.problem import CORRECTIVE_STEPS
 from boostopt.boosting.run.run import Run
-from boostopt.boosting.run.trace import COLUMNS, Row
+from boostopt.boosting.run.trace import COLUMNS, TraceRow
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.oracles import GivenMargins
 from boostopt.oracles.base import Oracle
@@ -125,10 +125,10 @@ def case(seed: int) -> Case:
     return Case(lambda oracle, **given: boost(name, oracle, **given), oracle, options, rounds, rng)
 
 
-def killed_at(number: int) -> Callable[[Row], None]:
+def killed_at(number: int) -> Callable[[TraceRow], None]:
     """Return what kills a run when that round has been made, before it is stored."""
 
-    def show(row: Row) -> None:
+    def show(row: TraceRow) -> None:
         if row.round == number:
             raise Killed
 
@@ -173,7 +173,7 @@ def differences(one: Run, other: Run) -> list[str]:
         ours, theirs = one.class_certificate, other.class_certificate
         same["class certificate"] = (ours.lower, ours.upper) == (theirs.lower, theirs.upper)
     if one.record.history.wanted and one.rounds == other.rounds:
-        pairs = [(one.at(k), other.at(k)) for k in range(1, one.rounds + 1)]
+        pairs = [(one.at_round(k), other.at_round(k)) for k in range(1, one.rounds + 1)]
         same["history"] = all(np.array_equal(a.w, b.w) and np.array_equal(a.d, b.d) for a, b in pairs)
     return [name for name, equal in same.items() if not equal]
 

@@ -66,7 +66,7 @@ def test_ata_makes_no_round_whose_step_is_next_to_nothing() -> None:
     rng = np.random.default_rng(3)
     U = rng.choice([-1, 1], (40, 30), p=[0.35, 0.65])
     run = boost("ata", GivenMargins(U), phi=0.3, max_rounds=3000, rules=(), history=True)
-    steps = np.array([np.abs(run.at(k).w).sum() for k in range(1, run.rounds + 1)])
+    steps = np.array([np.abs(run.at_round(k).w).sum() for k in range(1, run.rounds + 1)])
     assert run.rounds < 3000 and (np.diff(steps, prepend=0.0) > 1e-9).all()
     assert "target 0.4 " in run.reason and " 2e-09," in run.reason
 

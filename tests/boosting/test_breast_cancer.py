@@ -109,7 +109,7 @@ def test_lpboost_goes_another_way_with_each_solver(runs: dict[str, Run]) -> None
     ways = {tuple(run.hypotheses) for run in runs.values()}
     assert len(ways) >= 3
     dual, interior = runs["highs:dual"], runs["interior"]
-    assert np.abs(dual.at(5).d - interior.at(5).d).sum() >= 0.1
+    assert np.abs(dual.at_round(5).d - interior.at_round(5).d).sum() >= 0.1
     simplex = [np.count_nonzero(run.w) for name, run in runs.items() if name in ("highs:dual", "highs:primal")]
     assert max(simplex) < np.count_nonzero(interior.w)
 
@@ -123,7 +123,7 @@ def test_the_entropies_are_within_their_epsilon(oracle: DecisionStumps, name: st
     assert OPTIMUM - epsilon <= certificate.lower <= OPTIMUM + DIGITS
     assert OPTIMUM - DIGITS <= certificate.upper
     assert certificate.gap <= epsilon
-    assert len(run.hypotheses) <= run.most_rounds
+    assert len(run.hypotheses) <= run.iteration_bound
 
 
 def test_the_page_lists_every_backend_with_the_optimum() -> None:

@@ -47,7 +47,7 @@ RUNS: dict[str, Callable[..., Run]] = {
 
 def used(run: Run) -> None:
     """Everything that may be asked of a run that was loaded."""
-    assert str(run) and run.most_rounds >= 0 and run.rules
+    assert str(run) and run.iteration_bound >= 0 and run.rules
     assert run.trace.to_dict() and vars(type(run.trace))["_repr_html_"](run.trace)
     assert run.program.margins.digest() and str(run.certificate)
     if run.record.problem.objective is not None:
@@ -56,7 +56,7 @@ def used(run: Run) -> None:
         features = X if run.record.pool.hypotheses[0].kind == "stump" else SPARSE.toarray()
         run.predict(features)
     if run.record.history.rounds:
-        assert str(run.at(1).certificate) and run.at(len(run.record.history.rounds)).d.ndim == 1
+        assert str(run.at_round(1).certificate) and run.at_round(len(run.record.history.rounds)).d.ndim == 1
 
 
 def outcomes(path: Path, count: int, seed: int, tried: Callable[[Path], object]) -> dict[str, int]:

@@ -77,13 +77,13 @@ def test_a_run_is_not_said_to_have_converged_while_its_bounds_are_apart() -> Non
     problem, state = run.record.problem, run.record.state
     certificate = state.certificate
     assert certificate is not None
-    apart = replace(state, bounds=replace(state.bounds, smallest_value=state.value + 0.6 * epsilon))
+    apart = replace(state, bounds=replace(state.bounds, smallest_value=state.dual_objective + 0.6 * epsilon))
     words = stagnation_reason(problem, apart)
     assert StopReason.from_text(words) is StopReason.SOLVER_STUCK
     assert " 6e-06 apart" in words and "epsilon / 2 is 5e-06" in words
     off = math.sqrt(2.0 * certificate.gap / problem.F.strong_convexity)
     assert words.endswith(f" {off:.2g}")
-    met = replace(state, bounds=replace(state.bounds, smallest_value=state.value + 0.4 * epsilon))
+    met = replace(state, bounds=replace(state.bounds, smallest_value=state.dual_objective + 0.4 * epsilon))
     assert stagnation_reason(problem, met) == StopReason.CONVERGED
 
 
@@ -119,4 +119,4 @@ def test_below_the_theoretical_eta_a_run_may_converge_far_from_the_best_soft_mar
     assert run.stop_reason is StopReason.CONVERGED and "promises nothing" in run.reason
     assert run.class_certificate.gap > 1e-3
     whole = get_formulation("erlpboost").bind(U, nu=3.0, eta=2.0).solve(tol=1e-9).certificate
-    assert whole.upper - run.record.state.value <= 5e-4
+    assert whole.upper - run.record.state.dual_objective <= 5e-4

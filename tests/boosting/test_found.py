@@ -140,7 +140,7 @@ def test_edges_without_a_sign_need_a_class_closed_under_negation() -> None:
 
 def test_the_bound_on_rounds_is_at_least_one() -> None:
     run = boost("softboost", GivenMargins(np.array([[1.0, -1.0], [-1.0, 1.0]])), nu=2.0)
-    assert run.most_rounds == 1.0
+    assert run.iteration_bound == 1.0
 
 
 @pytest.mark.parametrize(

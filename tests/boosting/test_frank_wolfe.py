@@ -69,7 +69,7 @@ def test_theorem_c_bounds_the_rounds_on_many_random_classes(how: str) -> None:
         # An answer that is no better than the mixture ends a run of a random oracle.
         assert run.reason.startswith("regularized") or seed % 5 == 0
         eta = max(2.0 / COARSE * of.entropy_range, 0.5)
-        assert run.rounds <= run.most_rounds == pytest.approx(16.0 * eta / COARSE, rel=1e-12)
+        assert run.rounds <= run.iteration_bound == pytest.approx(16.0 * eta / COARSE, rel=1e-12)
         gaining(run, oracle, of)
         assert run.class_certificate.lower <= of.optimum + LP and run.class_certificate.upper >= of.optimum - LP
 
@@ -81,7 +81,7 @@ def test_the_hard_instance_takes_no_half_of_its_examples(how: str) -> None:
     hard = instances.iteration_lower_bound(N)
     oracle = Noted(hard.U)
     run = boost("erlpboost", oracle, nu=1.0, epsilon=epsilon, **WAYS[how])
-    assert run.rounds < 0.3 * N and run.rounds <= run.most_rounds
+    assert run.rounds < 0.3 * N and run.rounds <= run.iteration_bound
     assert len(run.hypotheses) == 2 and run.class_certificate.gap <= epsilon
     gaining(run, oracle, RandomClass(hard.U, np.ones(N), 1.0))
 
@@ -99,7 +99,7 @@ def test_weights_stay_in_the_simplex(how: str, seed: int) -> None:
     of = drawn(seed)
     run = boost("erlpboost", of.oracle("best"), nu=of.nu, epsilon=0.1, max_rounds=300, history=True, **WAYS[how])
     for k in range(1, run.rounds + 1):
-        w = run.at(k).w
+        w = run.at_round(k).w
         assert w.min() >= 0.0 and w.sum() == pytest.approx(1.0, abs=1e-12)
     U, last = run.program.margins.to_array(), run.record.state
     np.testing.assert_allclose(last.m, U @ last.w, atol=1e-12)
@@ -134,11 +134,11 @@ def test_weight_goes_from_the_worst_that_is_held_as_far_as_d_rises(
             -self.problem.conjugate_at_margins(U @ (w + alpha * (target.weights - source.weights))).value
             for alpha in weights
         ]
-        mixed = LineSearch(self.problem).combined(move).value
-        assert after.value >= max(*D, mixed, ShortStep(self.problem).combined(move).value) - 1e-10
+        mixed = LineSearch(self.problem).combined(move).dual_objective
+        assert after.dual_objective >= max(*D, mixed, ShortStep(self.problem).combined(move).dual_objective) - 1e-10
         rounds += 1
-        carries += after.value > mixed
-        emptied += after.value > mixed and float(after.w @ source.weights) == 0.0
+        carries += after.dual_objective > mixed
+        emptied += after.dual_objective > mixed and float(after.w @ source.weights) == 0.0
         # Unless there is less weight to take, that alone is as good as theory asks for: theorem C.
         if closed < source.fraction:
             assert D[-1] - D[0] >= max(s, 0.0) ** 2 / (8.0 * eta) - 1e-12
@@ -167,17 +167,21 @@ def test_the_better_of_both_weights_is_kept(step: str, monkeypatch: pytest.Monke
         assert isinstance(self.step, CORRECTIVE_UPDATES[step])
         # Weights of the same hypotheses are looked at once: D has not fallen since.
         new = len(found) > programs
-        assert after.value == (max(stepped.value, weighed.value) if new else stepped.value) >= weighed.value - LP
+        assert (
+            after.dual_objective
+            == (max(stepped.dual_objective, weighed.dual_objective) if new else stepped.dual_objective)
+            >= weighed.dual_objective - LP
+        )
         U = move.pool.margins.to_array()
         for state in (after, stepped, weighed):
-            assert state.value == pytest.approx(-self.problem.F.conjugate_at(-(U @ state.w)).value, abs=1e-12)
+            assert state.dual_objective == pytest.approx(-self.problem.F.conjugate_at(-(U @ state.w)).value, abs=1e-12)
         # The linear program of the hypotheses collected: its weights reach the optimum that scipy knows.
         best = of.optimum_of(U)
         assert of.soft_margin(weighed.w, U) >= best - 2.0 * move.tol - LP
         # So nothing falls behind LPBoost by more than the entropy may cost: theorem C.
         price = of.entropy_range / self.problem.template.parameters.eta
         assert of.soft_margin(after.w, U) >= best - price - 2.0 * move.tol - LP
-        assert (after.backend != "") == (new and weighed.value > stepped.value)
+        assert (after.backend != "") == (new and weighed.dual_objective > stepped.dual_objective)
         kept.append(after.backend)
         return after
 
@@ -231,7 +235,7 @@ def test_two_sided_weights_stay_in_the_ball(how: str, begun: bool) -> None:
     run = boost("norm_ball", oracle, start=start, max_rounds=3000, history=True, **options, **WAYS[how])
     assert run.reason.startswith("direct")
     for k in range(1, run.rounds + 1):
-        assert float(np.abs(run.at(k).w).sum()) <= 1.0 + 1e-12
+        assert float(np.abs(run.at_round(k).w).sum()) <= 1.0 + 1e-12
     assert (np.diff(row(run.trace, "value")) >= -ROUNDING).all()
     ours, its = run.class_certificate, total.class_certificate
     assert max(ours.lower, its.lower) <= min(ours.upper, its.upper)

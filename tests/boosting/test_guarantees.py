@@ -67,7 +67,7 @@ def intervals(run: Run, of: RandomClass, entropy: Callable[[np.ndarray], float])
     """D(w) and P(d(w)) of all rounds by sums of products; round 0 has the hypothesis that is always wrong."""
     lower, upper = [-1.0], [-1.0]
     for k in range(1, run.rounds + 1):
-        at, value = run.at(k), float(run.trace[k - 1].value)
+        at, value = run.at_round(k), float(run.trace[k - 1].value)
         U = at.program.margins.to_array()
         assert value == pytest.approx(float(at.d @ (U @ at.w)) + entropy(at.d), abs=1e-9)
         lower.append(value)
@@ -88,12 +88,12 @@ def test_theorem_3_2_softboost(name: str, choose: str, seed: int) -> None:
     C = of.entropy_range if name == "softboost" else of.binary_range
     run = boost(name, of.oracle(choose), nu=of.nu, epsilon=EPSILON, rules=("infeasible",), schedule=TIGHT)
     assert run.reason.startswith("infeasible")
-    assert run.rounds == len(run.hypotheses) <= bound_of_softboost(C) == run.most_rounds
+    assert run.rounds == len(run.hypotheses) <= bound_of_softboost(C) == run.iteration_bound
     assert_stopped(of, run, choose)
-    assert run.at(run.rounds).certificate.infeasible
+    assert run.at_round(run.rounds).certificate.infeasible
     # The optimum after a round is at least D there, which the distribution attains; its entropy is no less for it.
     entropy = of.entropy if name == "softboost" else of.binary_entropy
-    entropies = np.array([0.0, *(entropy(run.at(k).d) for k in range(1, run.rounds))])
+    entropies = np.array([0.0, *(entropy(run.at_round(k).d) for k in range(1, run.rounds))])
     duals = np.array([0.0, *row(run.trace, "value")[:-1]])
     assert (np.diff(duals) >= EPSILON**2 / 2 - SOLVED).all()
     assert (np.diff(entropies) >= EPSILON**2 / 2 - SOLVED).all()
@@ -127,7 +127,7 @@ def test_theorem_b_one_coordinate_a_round_is_enough(name: str, choose: str, seed
     entropy = of.entropy if name == "softboost" else of.binary_entropy
     duals = [0.0]
     for k in range(1, run.rounds):
-        at = run.at(k)
+        at = run.at_round(k)
         m = at.program.margins.to_array() @ at.w
         duals.append(entropy(at.d) + float(at.d @ m) - gamma[k - 1] * float(at.w.sum()))
         assert duals[-1] == pytest.approx(float(run.trace[k - 1].value), abs=1e-9)
@@ -156,7 +156,7 @@ def test_lemmas_3_7_3_8_3_14_3_19_and_theorems_3_10_3_21(name: str, choose: str,
     run = boost(name, oracle, nu=of.nu, epsilon=EPSILON, rules=("simple",), schedule=TIGHT)
     assert run.reason.startswith("simple")
     assert len(run.hypotheses) <= run.rounds <= 16.0 * eta / EPSILON
-    assert run.most_rounds == pytest.approx(16.0 * eta / EPSILON, rel=1e-12)
+    assert run.iteration_bound == pytest.approx(16.0 * eta / EPSILON, rel=1e-12)
     assert_stopped(of, run, choose)
     lower, upper = intervals(run, of, entropy)
     assert (upper - lower <= SOLVED).all()
@@ -200,7 +200,7 @@ def test_below_the_eta_of_theory_the_printed_rules_bound_the_regularized_program
     options: dict[str, Any] = {"nu": of.nu, "eta": eta, "epsilon": 0.05, "schedule": schedule}
     run = boost(name, oracle, rules=[rule], history=False, **options)
     assert run.reason.startswith(f"{rule}: ") and "promises nothing" in run.reason
-    assert run.most_rounds == math.inf and run.rounds <= 16.0 * eta / 0.05
+    assert run.iteration_bound == math.inf and run.rounds <= 16.0 * eta / 0.05
     # The trace has the rule's delta, from the margins and the entropy alone.
     entropy = of.binary_entropy if "binary" in name else of.entropy
     seen, primal = np.empty((len(of.c), 0)), list[float]()

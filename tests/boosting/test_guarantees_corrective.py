@@ -74,7 +74,7 @@ def test_theorem_a_bounds_the_rounds_of_every_update(how: str, choose: str, seed
     run = boost(name, oracle, nu=of.nu, epsilon=COARSE, rules=("regularized",), **options)
     assert run.reason.startswith("regularized")
     assert len(run.hypotheses) <= run.rounds <= 16.0 * eta / COARSE
-    assert run.most_rounds == pytest.approx(16.0 * eta / COARSE, rel=1e-12)
+    assert run.iteration_bound == pytest.approx(16.0 * eta / COARSE, rel=1e-12)
     assert_stopped(of, run, choose, COARSE)
     assert_bounds(of, run)
     # R(d^(t-1)) and with it s_t by sums over the examples, D(w^t) as the run had it.
@@ -91,7 +91,7 @@ def test_theorem_a_bounds_the_rounds_of_every_update(how: str, choose: str, seed
     assert (deltas[1:] <= deltas[:-1] - deltas[:-1] ** 2 / (8.0 * eta) + ROUNDING).all()
     # D(w) = R(d(w)) + d(w) . Uw, where the oracle was asked with d(w).
     U, last = run.program.margins.to_array(), run.record.state
-    assert last.value == pytest.approx(float(last.d @ (U @ last.w)) + entropy(last.d) / eta, abs=1e-9)
+    assert last.dual_objective == pytest.approx(float(last.d @ (U @ last.w)) + entropy(last.d) / eta, abs=1e-9)
 
 
 @every_class
@@ -181,7 +181,10 @@ def test_lemma_11_and_theorem_9_of_shalev_shwartz_and_singer(relaxation: str, se
     assert float(np.abs(run.w).sum()) <= 1.0 + ROUNDING
     # D(w) = F(d(w)) + d(w) . Uw by sums over the examples; it begins at w = 0.
     costs = np.array([program.cost(of, d) + of.entropy(d) / eta for d in oracle.d[:T]])
-    margins = [np.zeros(len(of.c)), *(at.program.margins.to_array() @ at.w for at in map(run.at, range(1, T + 1)))]
+    margins = [
+        np.zeros(len(of.c)),
+        *(at.program.margins.to_array() @ at.w for at in map(run.at_round, range(1, T + 1))),
+    ]
     duals = np.array([costs[0], *row(run.trace, "value")])
     asked = np.array([float(d @ m) for d, m in zip(oracle.d[:T], margins, strict=False)]) + costs
     np.testing.assert_allclose(duals[:-1], asked, atol=1e-8)
@@ -197,7 +200,7 @@ def test_lemma_11_and_theorem_9_of_shalev_shwartz_and_singer(relaxation: str, se
 
 def stopped(run: Run, epsilon: float) -> None:
     assert run.reason.startswith("regularized")
-    assert len(run.hypotheses) <= run.rounds <= run.most_rounds
+    assert len(run.hypotheses) <= run.rounds <= run.iteration_bound
     assert run.class_certificate.lower <= run.class_certificate.upper
     assert (np.diff(row(run.trace, "value")) >= -ROUNDING).all()
 
@@ -238,7 +241,7 @@ def test_theorem_a_on_the_subsets_of_the_stalled_criterion(choose: str) -> None:
     oracle, eta = Noted(U, choose=choose, **guarantee), 2.0 / epsilon * math.log(80)
     run = boost("corrective_erlpboost", oracle, nu=1.0, epsilon=epsilon, rules=("regularized",))
     stopped(run, epsilon)
-    assert run.most_rounds == pytest.approx(16.0 * eta / epsilon)
+    assert run.iteration_bound == pytest.approx(16.0 * eta / epsilon)
     margin = float((run.program.margins.to_array() @ run.w).min())
     assert optimum - epsilon - LP <= margin <= optimum + LP
     assert optimum - LP <= run.class_certificate.upper

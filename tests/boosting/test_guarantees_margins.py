@@ -80,7 +80,7 @@ def test_the_nu_property_of_the_linear_programs(name: str, choose: str, seed: in
     assert rho - float(of.c @ np.maximum(rho - m, 0.0)) / of.nu == pytest.approx(optimum, abs=NEAR)
     # Every bound of the program over the hypotheses collected, in every round.
     for k in range(1, run.rounds + 1):
-        at = run.at(k)
+        at = run.at_round(k)
         optimum = of.optimum_of(at.program.margins.to_array())
         assert at.certificate.lower - LP <= optimum <= at.certificate.upper + LP
 
@@ -94,7 +94,7 @@ def after(run: Run) -> tuple[np.ndarray, np.ndarray]:
     """The smallest margin of the normalized steps after every round, and ||lambda||_1."""
     margins, totals = list[float](), list[float]()
     for k in range(1, run.rounds + 1):
-        at = run.at(k)
+        at = run.at_round(k)
         total = float(at.w.sum())
         margins.append(float((at.program.margins.to_array() @ at.w).min()) / total)
         totals.append(total)
@@ -114,7 +114,7 @@ def test_adaboost_star_reaches_the_best_margin_less_its_accuracy(choose: str, se
     enough = math.ceil(2.0 * math.log(largest_share(of)) / accuracy**2)
     oracle = of.oracle(choose)
     run = boost("adaboost_star", oracle, accuracy=accuracy, epsilon=EPSILON, rules=(), max_rounds=enough)
-    assert run.most_rounds <= enough == run.rounds
+    assert run.iteration_bound <= enough == run.rounds
     margins, _ = after(run)
     guarantee = of.optimum - (BIT if choose == "weakest" else LP)
     smallest = min(guarantee, oracle.edges[:enough].min())
@@ -153,7 +153,7 @@ def test_the_smooth_margin_rises_once_it_is_positive(name: str, choose: str, see
     margins, totals = after(run)
     smooth = np.empty(run.rounds)
     for k in range(1, run.rounds + 1):
-        at = run.at(k)
+        at = run.at_round(k)
         m = at.program.margins.to_array() @ at.w
         smooth[k - 1] = -float(np.asarray(logsumexp(-m, b=of.c))) / totals[k - 1]
     positive = np.flatnonzero(smooth > 0.0)
@@ -185,7 +185,7 @@ def test_theorem_3_and_corollary_4_of_ata(choose: str, seed: int) -> None:
     margins, totals = after(run)
     thetas = np.linspace(-1.0, 1.0, 41)
     for k in range(1, T + 1):
-        at = run.at(k)
+        at = run.at_round(k)
         f = at.program.margins.to_array() @ at.w / totals[k - 1]
         share = np.array([of.c[f <= theta - ROUNDING].sum() for theta in thetas]) / of.total
         logs = 0.5 * ((1.0 - thetas) * np.log(eps[:k]).sum() + (1.0 + thetas) * np.log1p(-eps[:k]).sum())

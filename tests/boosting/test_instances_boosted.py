@@ -83,7 +83,7 @@ def test_lpboost_needs_half_of_the_examples_in_rounds_whatever_solves_it(N: int,
     assert (run.trace["gap"][:half] >= problem.known["what is missing to it after N / 2 rounds is at least"]).all()
     assert run.class_certificate.lower >= problem.known["LPBoost optimum is at least"] - CERTIFIED
     for t, n in enumerate(problem.known[PIVOTS]):
-        assert run.at(t + 1).d[n] == pytest.approx(1.0, abs=ON_THE_PIVOT.get(backend, 1e-5))
+        assert run.at_round(t + 1).d[n] == pytest.approx(1.0, abs=ON_THE_PIVOT.get(backend, 1e-5))
 
 
 @pytest.mark.parametrize("repeat", [2, 3])
@@ -187,7 +187,7 @@ def test_adaboost_goes_round_its_cycle_of_three_with_the_golden_edge(order: str)
     assert columns(run) == [int(q) for q in order.split(", ")]
     np.testing.assert_allclose(run.trace["edge"], problem.known["edge in every round"], atol=1e-12)
     for k in (1, 2, 3, 58, 59, 60):
-        np.testing.assert_allclose(run.at(k).d, cycle[k % 3], atol=1e-12)
+        np.testing.assert_allclose(run.at_round(k).d, cycle[k % 3], atol=1e-12)
     np.testing.assert_allclose(weights(problem, run), problem.known["AdaBoost w"], atol=1e-12)
     assert run.class_certificate.lower == pytest.approx(problem.known["AdaBoost margin"], abs=1e-12)
 
@@ -199,7 +199,7 @@ def test_adaboost_converges_to_one_of_two_cycles_from_anywhere() -> None:
     for _ in range(8):
         run = boost("adaboost", GivenMargins(problem.U), d0=rng.dirichlet(np.ones(3)), max_rounds=63)
         np.testing.assert_allclose(run.trace["edge"][54:], problem.known["edge in every round"], atol=1e-9)
-        points = np.array([run.at(k).d for k in (61, 62, 63)])
+        points = np.array([run.at_round(k).d for k in (61, 62, 63)])
         for name in ("cycle of the columns 0, 1, 2", "cycle of the columns 0, 2, 1"):
             distances = np.abs(points[:, np.newaxis] - problem.known[name]).max(axis=2)
             if (distances.min(axis=1) < 1e-9).all():
@@ -217,7 +217,7 @@ def test_adaboost_goes_round_the_cycle_through_all_columns(m: int) -> None:
     assert columns(run) == problem.known["order of columns"].tolist()
     np.testing.assert_allclose(run.trace["edge"], problem.known["edge in every round"], atol=1e-11)
     for k in range(1, m + 1):
-        np.testing.assert_allclose(run.at(5 * m + k).d, problem.known["cycle"][k % m], atol=1e-10)
+        np.testing.assert_allclose(run.at_round(5 * m + k).d, problem.known["cycle"][k % m], atol=1e-10)
     np.testing.assert_allclose(weights(problem, run), problem.known["AdaBoost w"], atol=1e-11)
     assert run.class_certificate.lower == pytest.approx(problem.known["AdaBoost margin"], abs=1e-11)
     assert run.class_certificate.upper >= problem.known["LPBoost optimum"]
@@ -233,7 +233,7 @@ def test_adaboost_with_a_legal_but_not_the_best_oracle_stays_at_a_third() -> Non
     assert columns(run) == order
     np.testing.assert_allclose(run.trace["edge"], problem.known["edge in every round"], atol=1e-10)
     for k in (1, 2, 3, 178, 179, 180):
-        np.testing.assert_allclose(run.at(k).d, problem.known["cycle"][k % 3], atol=1e-10)
+        np.testing.assert_allclose(run.at_round(k).d, problem.known["cycle"][k % 3], atol=1e-10)
     np.testing.assert_allclose(weights(problem, run), problem.known["AdaBoost w"], atol=1e-10)
     assert run.class_certificate.lower == pytest.approx(problem.known["AdaBoost margin"], abs=1e-10)
     assert run.class_certificate.upper >= problem.known["LPBoost optimum"]
@@ -254,6 +254,6 @@ def test_where_rough_solves_stall_for_ever_boosting_ends_within_the_bound_of_exa
     problem = stalled_criterion(2000)
     epsilon, eta = problem.parameters["epsilon"], problem.parameters["eta"]
     run = boost("erlpboost", GivenMargins(problem.U), nu=1, epsilon=epsilon, eta=eta)
-    assert run.rounds <= run.most_rounds <= problem.known["printed bound of the rounds"]
+    assert run.rounds <= run.iteration_bound <= problem.known["printed bound of the rounds"]
     assert run.class_certificate.gap <= epsilon
     assert run.class_certificate.lower <= problem.known["LPBoost optimum"] <= run.class_certificate.upper

@@ -122,7 +122,7 @@ def test_both_ends_hold_exactly_and_overlap_those_of_the_papers_update(page: str
     other = boost("erlpboost", DecisionStumps(X, y, c=oracle.c), nu=nu, epsilon=0.02, update="total")
     its_low, its_high = ranges(other)
     assert max(low, its_low) <= min(high, its_high)
-    assert run.rounds <= run.most_rounds
+    assert run.rounds <= run.iteration_bound
 
 
 def told(problem: Problem, rows: BinnedRows) -> str:
@@ -180,7 +180,7 @@ def test_samples_decide_where_looks_begin_and_nothing_else(epsilon: float, monke
     monkeypatch.setattr(looks, "SAMPLE_SIZES", (50, 200))
     monkeypatch.setattr(looks, "MIN_ROWS_PER_SAMPLED_ROW", 2)
     run = looked(oracle, epsilon=epsilon)
-    sizes = [glance.rows for glance in run.looks]
+    sizes = [glance.rows for glance in run.evaluations]
     assert sorted(set(sizes)) == [50, 200, 600] and sizes == sorted(sizes)
     (low, high), (lower, upper) = ranges(run), proved(run, oracle)
     assert low <= lower and upper <= high and high - low <= epsilon
@@ -264,7 +264,10 @@ def test_a_run_of_looks_is_a_run_like_any_other(tmp_path: Path) -> None:
     again = run.verify_class(oracle)
     assert again.lower == pytest.approx(low, abs=1e-12) and again.upper == pytest.approx(high, abs=1e-12)
     assert again.lower <= low + 1e-15 and again.upper >= high - 1e-15
-    assert run.certificate.lower <= run.record.state.value + 1e-9 and run.certificate.upper >= run.certificate.lower
+    assert (
+        run.certificate.lower <= run.record.state.dual_objective + 1e-9
+        and run.certificate.upper >= run.certificate.lower
+    )
     run.save(tmp_path / "run")
     for other in (Run.load(tmp_path / "run"), HistogramRun.load(tmp_path / "run"), pickle.loads(pickle.dumps(run))):
         assert np.array_equal(other.w, run.w) and other.reason == run.reason and len(other.trace) == run.rounds
@@ -306,7 +309,7 @@ def test_without_newtons_step_the_corrective_one_still_ends(monkeypatch: pytest.
     monkeypatch.setattr(newton, "simplex_maximizer", useless)
     run = looked(binned(2), epsilon=0.3)
     low, high = ranges(run)
-    assert high - low <= 0.3 and run.rounds <= run.most_rounds
+    assert high - low <= 0.3 and run.rounds <= run.iteration_bound
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -401,7 +404,7 @@ def test_a_page_without_eta_has_one_level() -> None:
     )
     oracle = binned(1)
     run = looked(oracle, page, strength=200.0, epsilon=0.05)
-    assert {glance.level for glance in run.looks} == {0}
+    assert {glance.level for glance in run.evaluations} == {0}
     (low, high), (lower, upper) = ranges(run), proved(run, oracle)
     assert low <= lower and upper <= high and high - low <= 0.05
 
@@ -420,7 +423,7 @@ def test_ends_are_rounded_outwards() -> None:
 
 def test_lines_tell_of_each_look() -> None:
     run = looked(binned(1), epsilon=0.005)
-    lines: list[EvaluationRecord] = list(run.looks)
+    lines: list[EvaluationRecord] = list(run.evaluations)
     assert all(line.upper >= line.lower and line.hypotheses >= line.active for line in lines)
     levels = [line.level for line in lines]
     assert levels == sorted(levels, reverse=True) and levels[0] == run.problem.max_level and levels[-1] <= 1
@@ -462,7 +465,7 @@ def test_hard_problems_are_certified(kind: str) -> None:
     oracle = BinnedStumps(X, y)
     run = looked(oracle, epsilon=0.01, nu=share * len(y))
     low, high = ranges(run)
-    assert high - low <= 0.01 and len(run.looks) <= 150
+    assert high - low <= 0.01 and len(run.evaluations) <= 150
     again = run.verify_class(oracle)
     assert again.lower == pytest.approx(low, abs=1e-9) and again.upper == pytest.approx(high, abs=1e-9)
 
@@ -568,16 +571,16 @@ def test_every_round_is_kept_as_w_alone() -> None:
     run = looked(oracle, epsilon=0.005)
     U = np.stack([column(oracle, h) for h in run.hypotheses], axis=1)
     for k in (1, run.rounds // 2, run.rounds):
-        then = run.at(k)
+        then = run.at_round(k)
         m = U[:, : len(then.w)] @ then.w
         assert then.hypotheses == list(run.hypotheses)[: len(then.w)] and then.w.sum() == pytest.approx(1.0)
         assert then.d == pytest.approx(run.problem.conjugate_at_margins(m).d, abs=1e-12)
         assert then.certificate.lower <= then.certificate.upper
     assert max(run.class_certificate.lower, run.trace[-1].soft_margin) == run.class_certificate.lower
     with pytest.raises(OptionError, match="1 to"):
-        run.at(run.rounds + 1)
+        run.at_round(run.rounds + 1)
     with pytest.raises(OptionError, match=r"\bhistory=True\b"):
-        looked(oracle, history=False).at(1)
+        looked(oracle, history=False).at_round(1)
 
 
 def test_constants_are_one_more_feature() -> None:

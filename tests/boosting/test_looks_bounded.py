@@ -123,7 +123,7 @@ def test_both_ends_hold_where_edges_are_bounded(page: str, seed: int) -> None:
     assert low <= lower and upper <= high and high - low <= 0.02
     assert float(lower) - low < 1e-15 and high - float(upper) < 1e-15
     other = boost("lpboost", Asked(X, y, oracle.c), nu=1.0 if page == "totalboost" else nu, epsilon=0.01)
-    assert max(low, ranges(other)[0]) <= min(high, ranges(other)[1]) and run.rounds <= run.most_rounds < np.inf
+    assert max(low, ranges(other)[0]) <= min(high, ranges(other)[1]) and run.rounds <= run.iteration_bound < np.inf
 
 
 @pytest.mark.thorough_cases("totalboost")
@@ -169,7 +169,7 @@ def test_a_stage_may_begin_from_no_weights(monkeypatch: pytest.MonkeyPatch) -> N
     run = looked(oracle, "softboost", 60.0)
     (low, high), (lower, upper) = ranges(run), proved(run, oracle)
     assert low <= lower and upper <= high and high - low <= 0.02
-    assert sum(glance.hypotheses == 0 for glance in run.looks) > 2
+    assert sum(glance.hypotheses == 0 for glance in run.evaluations) > 2
 
 
 @pytest.mark.thorough_cases("totalboost")
@@ -195,7 +195,7 @@ def test_a_run_below_a_bound_is_a_run_like_any_other(page: str, tmp_path: Path) 
     run.save_certificate(tmp_path / "proof.json", oracle)
     assert verify(tmp_path / "proof.json", oracle).accepted
     for k in (1, run.rounds):
-        then = run.at(k)
+        then = run.at_round(k)
         assert then.certificate.infeasible or then.certificate.lower <= then.certificate.upper
     # The page's own bound: what no distribution is below.
     assert high - 0.02 <= low
@@ -226,7 +226,7 @@ def test_samples_say_where_looks_begin(monkeypatch: pytest.MonkeyPatch) -> None:
         oracle = binned(1, 600)
         run = looked(oracle, page, 200.0, 0.01)
         (low, high), (lower, upper) = ranges(run), proved(run, oracle)
-        assert sorted({glance.rows for glance in run.looks}) == [50, 200, 600]
+        assert sorted({glance.rows for glance in run.evaluations}) == [50, 200, 600]
         assert low <= lower and upper <= high and high - low <= 0.01
 
 
@@ -238,7 +238,7 @@ def test_random_sets_hold_exactly_where_edges_are_bounded(seed: int) -> None:
     oracle, page = binned(seed, N, noise), PAGES[seed % 3]
     run = looked(oracle, page, max(1.0, float(rng.uniform(0.02, 1.0)) * oracle.c.sum()))
     (low, high), (lower, upper) = ranges(run), proved(run, oracle)
-    assert low <= lower and upper <= high and high - low <= 0.02 and run.rounds <= run.most_rounds
+    assert low <= lower and upper <= high and high - low <= 0.02 and run.rounds <= run.iteration_bound
 
 
 @pytest.mark.parametrize("page", ["softboost", "binary_softboost", "totalboost", "erlpboost"])

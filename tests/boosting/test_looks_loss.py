@@ -101,7 +101,7 @@ def test_samples_decide_where_looks_begin_and_nothing_else(monkeypatch: pytest.M
     monkeypatch.setattr(looks, "MIN_ROWS_PER_SAMPLED_ROW", 2)
     oracle = binned(0, 1000)
     run = looked(oracle, 10.0)
-    assert {glance.rows for glance in run.looks} == {50, 200, 1000}
+    assert {glance.rows for glance in run.evaluations} == {50, 200, 1000}
     low, high = ends(run)
     assert low <= of_w(run, oracle, 10.0) + 1e-9 and of_d(run, oracle, 10.0) - 1e-9 <= high <= low + 1.0
 

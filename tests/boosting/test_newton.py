@@ -24,7 +24,7 @@ from boostopt.authoring import (
     prototype,
 )
 from boostopt.boosting.updates import newton_update as newton
-from boostopt.boosting.updates.newton_update import LEVEL, Newton
+from boostopt.boosting.updates.newton_update import MEMORY_LEVEL, Newton
 from boostopt.oracles import Answer, BinnedStumps, DecisionStumps, GivenMargins, Oracle, Query
 from boostopt.rows.margin_matrix import Margins
 
@@ -64,11 +64,11 @@ def test_intervals_over_the_class_overlap_those_of_the_papers_update(name: str, 
     (low, high), (its_low, its_high) = ranges(run), ranges(other)
     assert high - low <= 0.02 and max(low, its_low) <= min(high, its_high)
     assert run.verify_class(oracle).gap <= 0.02 + 1e-9
-    assert run.rounds < run.most_rounds
+    assert run.rounds < run.iteration_bound
     eta = run.program.parameters.eta
     levels = int(np.log2(2.0 * eta))
     printed = 16.0 * eta / 0.02
-    assert run.most_rounds == pytest.approx(7.0 / 3.0 * printed + levels, rel=1e-12)
+    assert run.iteration_bound == pytest.approx(7.0 / 3.0 * printed + levels, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,11 @@ def test_every_move_is_at_least_as_good_as_a_corrective_step_of_its_level(
 
     def checked(self: Newton, move: Any) -> Any:
         after = moved(self, move)
-        F = self.regularizer_at(int(after.memory[LEVEL]))
+        F = self.regularizer_at(int(after.memory[MEMORY_LEVEL]))
         _, m = newton.short_step_weights(F, move, F.conjugate_at(-move.state.m))
         D, least = -F.conjugate_at(-after.m).value, -F.conjugate_at(-m).value
         assert D >= least - 1e-12 and least >= -F.conjugate_at(-move.state.m).value - 1e-12
-        levels.append(float(after.memory[LEVEL]))
+        levels.append(float(after.memory[MEMORY_LEVEL]))
         return after
 
     monkeypatch.setattr(Newton, "combined", checked)
@@ -121,10 +121,10 @@ def test_lpboost_takes_the_entropy_of_its_accuracy_and_so_its_bound_of_rounds(se
     how: dict[str, Any] = {"nu": 0.3 * oracle.c.sum(), "epsilon": 0.02}
     run, twin = boost("lpboost", oracle, **how, **NEWTON), boost("erlpboost", oracle, **how, **NEWTON)
     other = boost("lpboost", oracle, **how)
-    assert run.rounds <= run.most_rounds == twin.most_rounds and other.most_rounds == np.inf
+    assert run.rounds <= run.iteration_bound == twin.iteration_bound and other.iteration_bound == np.inf
     (low, high), (its_low, its_high) = ranges(run), ranges(other)
     assert high - low <= 0.02 and max(low, its_low) <= min(high, its_high)
-    assert run.record.state.value == pytest.approx(run.record.state.soft_margin, abs=1e-12)
+    assert run.record.state.dual_objective == pytest.approx(run.record.state.soft_margin, abs=1e-12)
 
 
 def test_a_page_that_names_no_smooth_twin_has_no_entropy_to_take() -> None:
@@ -146,7 +146,7 @@ def test_without_newtons_step_the_corrective_one_still_ends(monkeypatch: pytest.
     oracle = stumps(2)
     run = boost("erlpboost", oracle, nu=60, epsilon=0.3, **NEWTON)
     assert run.class_certificate is not None and run.class_certificate.gap <= 0.3
-    assert run.rounds < run.most_rounds
+    assert run.rounds < run.iteration_bound
 
 
 def test_a_level_whose_program_is_solved_is_left_though_the_gap_stays() -> None:
@@ -158,7 +158,7 @@ def test_a_level_whose_program_is_solved_is_left_though_the_gap_stays() -> None:
     X, y, _ = noisy(1)
     run = boost("erlpboost", Silent(X, y), nu=60, epsilon=0.05, max_rounds=300, **NEWTON)
     assert run.record.state.bounds.upper == np.inf and run.record.problem.max_level >= 5
-    assert run.record.state.memory[LEVEL] <= 1.0 and run.rounds < 300
+    assert run.record.state.memory[MEMORY_LEVEL] <= 1.0 and run.rounds < 300
 
 
 @pytest.mark.thorough
@@ -172,7 +172,7 @@ def test_a_page_without_eta_has_one_level() -> None:
     oracle = stumps(0)
     run = boost(page, oracle, nu=40, strength=200.0, epsilon=0.05, max_rounds=200, **NEWTON)
     total = boost(page, oracle, nu=40, strength=200.0, epsilon=0.05)
-    assert run.record.state.memory[LEVEL] == 0.0
+    assert run.record.state.memory[MEMORY_LEVEL] == 0.0
     assert max(ranges(run)[0], ranges(total)[0]) <= min(ranges(run)[1], ranges(total)[1])
     assert ranges(run)[1] - ranges(run)[0] <= 0.05
 

@@ -30,7 +30,7 @@ def test_options_given_whole_are_those_given_one_by_one() -> None:
 def test_what_is_given_by_its_name_counts_before_the_whole() -> None:
     run = boost("lpboost", ORACLE, nu=6, options=BoostOptions(max_rounds=7, history=True), max_rounds=4)
     assert run.rounds == 4
-    assert len(run.at(2).w) == 2
+    assert len(run.at_round(2).w) == 2
 
 
 def test_a_path_takes_them_too_but_none_that_is_of_one_run() -> None:
@@ -59,7 +59,7 @@ def test_boost_has_few_parameters_of_its_own_and_each_other_one_is_an_option() -
 def test_a_rule_of_ones_own_ends_a_run() -> None:
     few = Rule("few", "three at {epsilon}", lambda view: len(view.state.w) >= 3)
     run = boost("lpboost", ORACLE, nu=6, epsilon=1e-9, rules=few)
-    assert run.reason == f"few: {few.says.format(epsilon=1e-9)}"
+    assert run.reason == f"few: {few.condition.format(epsilon=1e-9)}"
     assert len(run.w) == 3
     either = boost("lpboost", ORACLE, nu=6, epsilon=1e-9, rules=[few, "direct"])
     assert either.reason == run.reason

@@ -9,12 +9,12 @@ from math import nan
 import pytest
 
 from boostopt.boosting.run.progress_line import progress_line, progress_text
-from boostopt.boosting.run.trace import Row
+from boostopt.boosting.run.trace import TraceRow
 
 
 @pytest.fixture
-def row() -> Row:
-    return Row(
+def row() -> TraceRow:
+    return TraceRow(
         round=17,
         hypotheses=18,
         edge=0.3,
@@ -32,13 +32,13 @@ def row() -> Row:
     )
 
 
-def test_a_round_is_told_in_full_where_there_is_room(row: Row) -> None:
+def test_a_round_is_told_in_full_where_there_is_room(row: TraceRow) -> None:
     full = "erlpboost: round 17, 18 hypotheses, soft margin 0.145172, bound 0.249172, gap 1.04e-01, 68.0 rounds/s"
     assert progress_text("erlpboost", row) == progress_text("erlpboost", row, len(full)) == full
     assert progress_text("erlpboost", replace(row, hypotheses=1)) == full.replace("18 hypotheses", "1 hypothesis")
 
 
-def test_what_is_needed_least_is_left_out_first(row: Row) -> None:
+def test_what_is_needed_least_is_left_out_first(row: TraceRow) -> None:
     said, left = progress_text("erlpboost", row), ["17", "18", "0.145172", "0.249172", "1.04e-01", "68.0"]
     for number in ("68.0", "18", "0.249172", "0.145172", "1.04e-01"):
         assert re.findall(r"\d[\d.e-]*", said) == left
@@ -49,11 +49,11 @@ def test_what_is_needed_least_is_left_out_first(row: Row) -> None:
     assert said == "erlpboost: round 17"
 
 
-def test_a_long_name_is_cut_off(row: Row) -> None:
+def test_a_long_name_is_cut_off(row: TraceRow) -> None:
     assert progress_text("name " * 40, row, 77) == ("name " * 40)[:77]
 
 
-def test_where_no_terminal_shows_them_rounds_are_lines(row: Row, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_no_terminal_shows_them_rounds_are_lines(row: TraceRow, capsys: pytest.CaptureFixture[str]) -> None:
     with progress_line(True, "erlpboost") as show:
         assert show is not None
         show(replace(row, round=1))

@@ -20,7 +20,7 @@ def whole(name: str, U: np.ndarray, **parameters: Any) -> float:
 def test_below_a_bound_of_the_edges_priced_is_about_epsilon_itself_and_not_a_share_of_gamma() -> None:
     U = np.array([[0.001, 0.00100999]])
     run = boost("l1_adaboost", GivenMargins(U, choose=[0]), C=1e4, epsilon=0.01)
-    assert whole("l1_adaboost", U, C=1e4) <= run.record.state.value + 0.01
+    assert whole("l1_adaboost", U, C=1e4) <= run.record.state.dual_objective + 0.01
 
 
 @pytest.mark.parametrize("stabilization", [Stabilization(), Stabilization(previous=0.4)], ids=["plain", "smoothed"])
@@ -35,11 +35,11 @@ def test_no_hypothesis_changes_the_value_by_more_than_priced_says(
     assert run.reason.startswith(("priced", "converged"))
     parameters = {"C": run.record.problem.template.parameters.C}
     if run.reason.startswith("priced") and name == "l1_adaboost":  # all hypotheses at once, not one by one
-        assert whole(name, U, **parameters) <= run.record.state.value + 0.1 + 1e-6
+        assert whole(name, U, **parameters) <= run.record.state.dual_objective + 0.1 + 1e-6
     collected = np.asarray(run.record.pool.margins.for_modelling())
     for u in U.T:
         if not (collected.T == u).all(axis=1).any():  # a class has each hypothesis once
-            changed = whole(name, np.column_stack([collected, u]), **parameters) - run.record.state.value
+            changed = whole(name, np.column_stack([collected, u]), **parameters) - run.record.state.dual_objective
             assert changed <= 0.1 + 1e-6
 
 

@@ -95,7 +95,7 @@ def test_weights_are_never_all_zero(name: str) -> None:
     run = boosted(name, GivenMargins(U))
     assert run.rounds >= 2
     for k in range(1, run.rounds + 1):
-        assert np.abs(run.at(k).w).sum() > 1e-6
+        assert np.abs(run.at_round(k).w).sum() > 1e-6
     assert run.w.sum() == pytest.approx(1.0, abs=1e-9)
 
 
@@ -104,7 +104,7 @@ def test_weights_are_never_all_zero(name: str) -> None:
 def test_distributions_stay_below_the_cap_in_every_round(name: str, counts: Float[Array, " N"]) -> None:
     run = boosted(name, GivenMargins(U, c=counts))
     for k in range(1, run.rounds + 1):
-        d = run.at(k).d
+        d = run.at_round(k).d
         assert d.min() >= 0.0
         assert (d <= counts / NU * (1 + 1e-12)).all()
         # That of the unnormalized entropy has another sum: only the others are distributions.
@@ -151,7 +151,7 @@ def test_softboost_leaves_the_uniform_distribution(name: str) -> None:
     run = boosted(name, GivenMargins(U))
     uniform = np.full(len(U), 1 / len(U))
     for k in range(1, run.rounds):  # after the last round no distribution is below the bound of the edges
-        reached = run.at(k)
+        reached = run.at_round(k)
         gamma = run.trace["smallest_edge"][k - 1] - EPSILON
         assert reached.program.parameters.gamma == pytest.approx(gamma, abs=1e-15)
         first = reached.program.margins.column(0)
@@ -168,7 +168,7 @@ def test_a_line_search_raises_the_program_at_least_as_much_as_the_step(name: str
     values = run.trace["value"]
     assert (np.diff(values) >= -1e-12).all()
     for k in range(1, run.rounds):
-        now = run.at(k)
+        now = run.at_round(k)
         u = oracle.best(Query(now.d)).columns[0].margins.astype(np.float64)
         m = now.program.margins.margins(now.w)
         x = u - m

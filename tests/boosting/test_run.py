@@ -99,7 +99,9 @@ def test_a_run_comes_back_from_its_file(kind: str, tmp_path: Path) -> None:
     assert again.certificate.gap == pytest.approx(run.certificate.gap, abs=1e-12)
     assert np.array_equal(again.decision_function(X), run.decision_function(X))
     assert np.array_equal(again.predict(X), run.predict(X))
-    assert np.array_equal(again.at(3).w, run.at(3).w) and np.array_equal(again.at(3).d, run.at(3).d)
+    assert np.array_equal(again.at_round(3).w, run.at_round(3).w) and np.array_equal(
+        again.at_round(3).d, run.at_round(3).d
+    )
     assert np.array_equal(again.trace["soft_margin[nu=8]"], run.trace["soft_margin[nu=8]"])
     assert np.array_equal(again.trace["backend"], run.trace["backend"])
 
@@ -375,8 +377,8 @@ def test_verifying_leaves_an_oracle_as_it_was() -> None:
 def test_a_round_is_the_run_that_was_stopped_there(name: str, options: dict[str, Any]) -> None:
     run = boost(name, stumps(), max_rounds=12, **options)
     for k in (1, 5, 9):
-        then, stopped = run.at(k), boost(name, stumps(), max_rounds=k, **options)
-        now = stopped.at(k)
+        then, stopped = run.at_round(k), boost(name, stumps(), max_rounds=k, **options)
+        now = stopped.at_round(k)
         assert then.hypotheses == now.hypotheses == stopped.hypotheses
         assert np.array_equal(then.w, now.w) and np.array_equal(then.d, now.d)
         assert (then.certificate.lower, then.certificate.upper) == (now.certificate.lower, now.certificate.upper)
@@ -391,9 +393,9 @@ def test_rounds_that_are_not_there() -> None:
     run = boost("lpboost", stumps(), nu=4, max_rounds=3)
     for k in (0, 4, -1):
         with pytest.raises(OptionError, match=rf"^k\b.*\b1 to 3\b.* {k}\."):
-            run.at(k)
+            run.at_round(k)
     with pytest.raises(OptionError, match=r"\bhistory=True\b"):
-        boost("corrective_erlpboost", stumps(), nu=4, max_rounds=3, history=False).at(1)
+        boost("corrective_erlpboost", stumps(), nu=4, max_rounds=3, history=False).at_round(1)
 
 
 # The trace
@@ -412,7 +414,7 @@ def test_soft_margins_at_other_nu_are_means_of_the_smallest_margins() -> None:
     run = boost("lpboost", stumps(), nu=4, nus=nus, max_rounds=10)
     H = np.array([h(features()) for h in run.hypotheses]).T * labels()[:, np.newaxis]
     for k in (1, 4, 10):
-        w = run.at(k).w
+        w = run.at_round(k).w
         m = H[:, : len(w)] @ w
         for nu in (4, *nus):
             name = "soft_margin" if nu == 4 else f"soft_margin[nu={nu:g}]"
@@ -427,7 +429,7 @@ def test_error_and_zero_share_on_test_examples(at_zero: Any) -> None:
     majority = 1 if labels().sum() >= 0 else -1
     value = {"majority": majority, "positive": 1, "negative": -1}[at_zero]
     for k in (1, 2, 5, 8):
-        at = run.at(k)
+        at = run.at_round(k)
         f = sum((w * h(X) for w, h in zip(at.w, at.hypotheses, strict=True)), start=np.zeros(30))
         zero = np.abs(f) <= 1e-10
         predicted = np.where(zero, value, np.sign(f))
@@ -443,7 +445,7 @@ def test_errors_of_weights_of_which_few_change_are_those_of_the_whole_sum(page: 
     X, y = rng.normal(size=(200, 4)), rng.choice([-1, 1], 200)
     run = boost(page, stumps(), max_rounds=120, rules=(), test=(X, y), **how)
     for k in (1, 2, 3, 50, run.rounds):
-        f = run.at(k).decision_function(X)
+        f = run.at_round(k).decision_function(X)
         assert run.trace["test_error"][k - 1] == np.mean(np.where(np.abs(f) <= 1e-10, run.majority, np.sign(f)) != y)
 
 
@@ -558,7 +560,7 @@ def test_no_weight_of_an_example_exceeds_its_cap_and_no_weights_are_all_zero(nam
     c = np.random.default_rng(5).uniform(0.5, 3.0, N)
     run = boost(name, stumps(c=c), nu=6, max_rounds=20)
     for k in range(1, run.rounds + 1):
-        at = run.at(k)
+        at = run.at_round(k)
         assert (at.d <= c / 6 * (1 + 1e-12)).all() and (at.d >= 0).all()
         assert at.d.sum() == pytest.approx(1.0)
         assert np.abs(at.w).sum() > 0

@@ -15,7 +15,7 @@ from random_classes import LP, SEEDS, Noted, drawn
 from boostopt import DataError, OptionError, boost
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.run_file import save
-from boostopt.boosting.run.trace import Row
+from boostopt.boosting.run.trace import TraceRow
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.oracles import GivenMargins
 
@@ -64,11 +64,11 @@ def test_the_oracle_is_asked_between_the_best_distribution_and_the_newest() -> N
     run = boost("erlpboost", oracle, nu=one.nu, epsilon=0.05, stabilization=stabilization)
     best, upper, asked, between = one.d0, math.inf, iter(oracle.d), 0
     for k in range(run.rounds):
-        newest = one.d0 if k == 0 else run.at(k).d
+        newest = one.d0 if k == 0 else run.at_round(k).d
         d = next(asked)
         np.testing.assert_allclose(d, newest if k == 0 else 0.4 * newest + 0.6 * best, atol=1e-9)
         questions = [d]
-        known = np.array([h.q for h in run.at(k).hypotheses]) if k else np.zeros(0, dtype=int)  # type: ignore[attr-defined]
+        known = np.array([h.q for h in run.at_round(k).hypotheses]) if k else np.zeros(0, dtype=int)  # type: ignore[attr-defined]
         edges = one.U.T @ newest
         if k and edges[(one.U.T @ d).argmax()] <= edges[known].max() + 1e-12:
             questions.append(next(asked))
@@ -130,7 +130,7 @@ def test_a_heuristic_oracle_proves_no_best_distribution() -> None:
 
 @pytest.mark.thorough
 def test_a_row_is_a_row() -> None:
-    rows: list[Row] = []
+    rows: list[TraceRow] = []
     run = boost("lpboost", stumps(150), nu=15, progress=rows.append, stabilization=Stabilization(inner=0.5))
     assert [row.round for row in rows] == list(range(1, run.rounds + 1))
 

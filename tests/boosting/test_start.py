@@ -16,7 +16,7 @@ from random_classes import LP, SEEDS, drawn
 from boostopt import OptionError, ProblemError, boost, get_formulation, path
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.boosting.run.trace import Row
+from boostopt.boosting.run.trace import TraceRow
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.oracles import GivenMargins
 
@@ -156,7 +156,7 @@ def test_a_path_of_a_program_without_a_soft_margin_shows_its_own_intervals() -> 
 def test_an_interrupted_path_has_what_was_reached() -> None:
     reached: list[float] = []
 
-    def interrupt(row: Row) -> None:
+    def interrupt(row: TraceRow) -> None:
         if len(reached) == 1 and row.round == 1:
             os.kill(os.getpid(), signal.SIGINT)
 

@@ -19,7 +19,7 @@ from boostopt.boosting.histogram_newton import solver as looks
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.histogram_run_file import StoredHistogramRun
 from boostopt.boosting.run.run_file import HISTOGRAM_KIND, KIND, META, run_kind
-from boostopt.boosting.run.trace import Row
+from boostopt.boosting.run.trace import TraceRow
 from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.oracles.distributed.detached import DetachedOracle
@@ -62,7 +62,7 @@ def differing(one: HistogramRun, other: HistogramRun) -> list[str]:
         "lower": ends.lower == its.lower,
         "upper": ends.upper_witness.value == its.upper_witness.value,
         "d": np.array_equal(one.distribution(), other.distribution()),
-        "history": all(np.array_equal(one.at(k + 1).w, other.at(k + 1).w) for k in range(one.rounds)),
+        "history": all(np.array_equal(one.at_round(k + 1).w, other.at_round(k + 1).w) for k in range(one.rounds)),
         **{
             name: np.array_equal(one.trace[name], other.trace[name], equal_nan=name != "backend")
             for name in one.trace.columns
@@ -72,8 +72,8 @@ def differing(one: HistogramRun, other: HistogramRun) -> list[str]:
     return [name for name, holds in same.items() if not holds]
 
 
-def killed_after(number: int) -> Callable[[Row], None]:
-    def progress(row: Row) -> None:
+def killed_after(number: int) -> Callable[[TraceRow], None]:
+    def progress(row: TraceRow) -> None:
         if row.round == number:
             raise Killed
 
@@ -219,10 +219,10 @@ def test_a_run_goes_on_as_it_was_begun(tmp_path: Path) -> None:
     assert again.rounds == by_steps.rounds and np.array_equal(again.w, by_steps.w)
 
 
-def killed_in_steps(number: int) -> Callable[[Row], None]:
+def killed_in_steps(number: int) -> Callable[[TraceRow], None]:
     before = list[int]()
 
-    def progress(row: Row) -> None:
+    def progress(row: TraceRow) -> None:
         """Counts begin anew where steps go on."""
         if before and row.round <= before[-1]:
             before.append(0)

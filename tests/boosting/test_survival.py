@@ -24,7 +24,7 @@ from boostopt import DataError, boost
 from boostopt.boosting.run import run_file as saving
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.boosting.run.trace import Row
+from boostopt.boosting.run.trace import TraceRow
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins
 from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, StateDict
 
@@ -325,8 +325,8 @@ def interruptible() -> Generator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def interrupt_at(number: int, times: int = 1) -> Callable[[Row], None]:
-    def show(row: Row) -> None:
+def interrupt_at(number: int, times: int = 1) -> Callable[[TraceRow], None]:
+    def show(row: TraceRow) -> None:
         for _ in range(times if row.round == number else 0):
             signal.raise_signal(signal.SIGINT)
 
@@ -525,7 +525,7 @@ def test_a_run_is_not_lost_with_the_folder_of_its_checkpoint(tmp_path: Path) -> 
     folder = tmp_path / "folder"
     folder.mkdir()
 
-    def show(row: Row) -> None:
+    def show(row: TraceRow) -> None:
         if row.round == 2:
             shutil.rmtree(folder)
 
@@ -543,7 +543,7 @@ def rounds_stored(path: Path, **options: Any) -> list[int]:
     """Return what was stored as each round began."""
     stored: list[int] = []
 
-    def show(row: Row) -> None:
+    def show(row: TraceRow) -> None:
         stored.append(Run.load(path).rounds if path.exists() else 0)
 
     boost("lpboost", stumps(), nu=10, max_rounds=6, checkpoint=path, progress=show, **options)

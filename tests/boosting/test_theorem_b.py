@@ -43,7 +43,7 @@ def duals(run: Run, of: Any, name: str) -> list[float]:
     entropy = of.binary_entropy if name == "binary_softboost" else of.entropy
     gamma, found = row(run.trace, "smallest_edge") - EPSILON, [0.0]
     for k in range(1, run.rounds):
-        at = run.at(k)
+        at = run.at_round(k)
         m = at.program.margins.to_array() @ at.w
         found.append(entropy(at.d) + float(at.d @ m) - gamma[k - 1] * float(at.w.sum()))
         assert (at.w >= 0.0).all()
@@ -67,7 +67,7 @@ def test_theorem_b_bounds_the_rounds_of_every_update(how: str, name: str, choose
     run = boost(name, of.oracle(choose), epsilon=EPSILON, rules=("infeasible",), history=True, **options)
     assert run.reason.startswith("infeasible")
     assert run.record.state.certificate is not None and run.record.state.certificate.infeasible
-    assert len(run.hypotheses) <= run.rounds <= smallest_end(of, name) == run.most_rounds
+    assert len(run.hypotheses) <= run.rounds <= smallest_end(of, name) == run.iteration_bound
     assert_stopped(of, run, choose)
     assert_bounds(of, run)
     D = duals(run, of, name)
@@ -81,9 +81,9 @@ def test_the_sum_of_the_weights_is_free() -> None:
     """On the simplex, where print has them, the weights would end at a gap of 0.4 after any number of rounds."""
     of = drawn(1)
     run = boost("softboost", of.oracle("best"), nu=of.nu, epsilon=0.1, update="step", history=True)
-    assert run.reason.startswith("direct") and run.rounds <= run.most_rounds
+    assert run.reason.startswith("direct") and run.rounds <= run.iteration_bound
     assert run.class_certificate.gap <= 0.1
-    sums = [float(run.at(k).w.sum()) for k in range(1, run.rounds + 1)]
+    sums = [float(run.at_round(k).w.sum()) for k in range(1, run.rounds + 1)]
     assert max(sums) > 2.0 and (np.diff(sums[:-1]) > 0.0).all()
 
 
@@ -93,7 +93,7 @@ def test_a_run_that_begins_with_weights_that_are_no_good_takes_one_hypothesis_mo
     bad = boost("corrective_erlpboost", of.oracle("weakest"), nu=1.0, epsilon=1.9, max_rounds=3)
     run = boost("softboost", of.oracle("best"), nu=of.nu, epsilon=EPSILON, start=bad, **UPDATES[how])
     assert run.reason.startswith("direct")
-    assert run.rounds <= run.most_rounds + 1
+    assert run.rounds <= run.iteration_bound + 1
     assert_stopped(of, run, "best")
 
 

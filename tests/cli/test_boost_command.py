@@ -16,7 +16,7 @@ import boostopt.cli.commands.boost
 from boostopt import Run, boost, stump_matrix
 from boostopt.boosting.run import progress_line
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.boosting.run.trace import Row
+from boostopt.boosting.run.trace import TraceRow
 from boostopt.oracles import DecisionStumps
 from boostopt.verification import verify
 
@@ -196,7 +196,7 @@ def test_ctrl_c_finishes_the_round_prints_and_saves_what_there_is(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def pressed(*shown: object) -> Any:
-        def show(row: Row) -> None:
+        def show(row: TraceRow) -> None:
             if row.round == 2:
                 os.kill(os.getpid(), signal.SIGINT)
 

@@ -15,7 +15,7 @@ from invoked import document, examples, refused, run, write_csv, write_examples
 from sklearn.datasets import load_iris
 
 import boostopt.estimators.training.binary_fit
-from boostopt.boosting.run.trace import Row
+from boostopt.boosting.run.trace import TraceRow
 from boostopt.estimators import MarginBoostClassifier
 
 ROUGH = ("--epsilon", "0.4")
@@ -199,7 +199,7 @@ def test_ctrl_c_writes_no_model_and_says_where_the_checkpoint_is(
     real = boostopt.estimators.training.binary_fit.boost
 
     def stopped(*arguments: Any, **options: Any) -> Any:
-        def pressed(row: Row) -> None:
+        def pressed(row: TraceRow) -> None:
             if row.round == 2:
                 raise KeyboardInterrupt
 

@@ -21,7 +21,7 @@ from boostopt import path
 from boostopt._utils.formatting import format_interval
 from boostopt.boosting.run import progress_line
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.boosting.run.trace import Row
+from boostopt.boosting.run.trace import TraceRow
 from boostopt.oracles import DecisionStumps
 
 
@@ -105,10 +105,10 @@ def test_a_picture_is_drawn(data: Path, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_prints_the_values_that_were_reached(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = list[Row]()
+    rows = list[TraceRow]()
 
     def pressed(*shown: object) -> Any:
-        def show(row: Row) -> None:
+        def show(row: TraceRow) -> None:
             rows.append(row)
             if row.round == 1 and sum(one.round == 1 for one in rows) == 2:
                 os.kill(os.getpid(), signal.SIGINT)

@@ -91,7 +91,7 @@ def test_a_pickled_run_is_the_run() -> None:
     )
     assert (
         again.record.problem.user_parameters == run.record.problem.user_parameters
-        and again.most_rounds == run.most_rounds
+        and again.iteration_bound == run.iteration_bound
     )
 
 

@@ -672,7 +672,7 @@ def test_boost_on_a_cluster_is_boost_in_memory(page: str, client: Any) -> None:
     own, other = run.class_certificate, twin.class_certificate
     assert (own.lower, own.upper, own.oracle) == (other.lower, other.upper, other.oracle)
     assert own.d is not None and other.d is not None and np.array_equal(own.d, other.d)
-    assert (run.majority, run.rounds, run.most_rounds) == (twin.majority, twin.rounds, twin.most_rounds)
+    assert (run.majority, run.rounds, run.iteration_bound) == (twin.majority, twin.rounds, twin.iteration_bound)
     assert repr(run) == repr(twin) and f"N = {N}" in run._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert np.array_equal(run.predict(X[:9]), twin.predict(X[:9]))
     with pytest.raises(ProblemError, match=r"\blooks\b.*X\.compute\(\)"):

@@ -39,7 +39,7 @@ from boostopt.boosting.boosters.calls import run_of
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
 from boostopt.boosting.run.run import Run
-from boostopt.boosting.run.state import PAST, State
+from boostopt.boosting.run.state import MEMORY_PAST_WEIGHT, State
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.oracles.base import Oracle
 from boostopt.programs.parameters import LARGEST, POSITIVE, Domain, parameter
@@ -200,14 +200,14 @@ class AdaBoostREGUpdate(Reweighting):
         p, state = self.problem.template.parameters, context.state
         N = len(self.c)
         w = state.d / self.c
-        A = cast(Float[Array, " N"], state.memory.get(PAST, np.zeros(N)))
+        A = cast(Float[Array, " N"], state.memory.get(MEMORY_PAST_WEIGHT, np.zeros(N)))
         u = np.asarray(context.newest_margins, dtype=np.float64)
         G = RegularizedFunctional(self.log_c, state.m, A, state.weight_sum, u, w, p.C, p.p)
         b = line_search(G, p.reach)
         if not 0.0 < b < math.inf:
             return replace(state, stuck="no step of the newest hypothesis lowers the functional")
         next_state = self.went(context, b, lambda m: -0.5 * (m + p.C * (G.B + b) * G.mu(b) ** p.p))
-        return replace(next_state, memory={**next_state.memory, PAST: A + b * w})
+        return replace(next_state, memory={**next_state.memory, MEMORY_PAST_WEIGHT: A + b * w})
 
 
 def adaboost_reg(

@@ -86,7 +86,7 @@ class BrownBoost(Booster):
     Parameters = Parameters
     is_symmetric = True
 
-    def canonical(self, p: Any, examples: Examples) -> Any:
+    def fill_parameters(self, p: Any, examples: Examples) -> Any:
         if math.isnan(p.time) == math.isnan(p.kappa):
             values = {"c": p.time, "kappa": p.kappa}
             words = ", ".join(f"{name}={short_repr(None if math.isnan(x) else x)}" for name, x in values.items())
@@ -99,9 +99,9 @@ class BrownBoost(Booster):
                 f"kappa must lie in [{ends[0]:.3g}, {ends[1]:.6g}], the training errors of times in {TIME.text}; got "
                 f"{p.kappa:g}. Pass a value in this range."
             )
-        return super().canonical(replace(p, time=time, kappa=float(erfc(math.sqrt(time)))), examples)
+        return super().fill_parameters(replace(p, time=time, kappa=float(erfc(math.sqrt(time)))), examples)
 
-    def smallest(self) -> Program:
+    def example_program(self) -> Program:
         return self.bind(np.array([[1.0], [-1.0]]), time=TIME.typical_value)
 
     def reweighting(self, problem: Problem) -> Reweighting:

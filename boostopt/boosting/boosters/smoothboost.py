@@ -70,10 +70,10 @@ class SmoothBoost(Booster):
     Parameters = Parameters
     is_symmetric = True
 
-    def canonical(self, p: Any, examples: Examples) -> Any:
+    def fill_parameters(self, p: Any, examples: Examples) -> Any:
         if p.theta > p.gamma:
             raise OptionError(f"theta must be at most gamma = {p.gamma:g}; got {p.theta:g}. Lower it, or leave it out.")
-        p = super().canonical(p, examples)
+        p = super().fill_parameters(p, examples)
         return replace(p, theta=default_theta(p.gamma)) if math.isnan(p.theta) else p
 
     def default_nu(self, p: Any, examples: Examples) -> float:

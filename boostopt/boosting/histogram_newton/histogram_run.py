@@ -34,7 +34,7 @@ from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.run_file import HISTOGRAM_KIND, remove_partial_files, warn_of_change
 from boostopt.boosting.run.state import OracleBounds, State
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.boosting.run.trace import Row, Trace
+from boostopt.boosting.run.trace import Trace, TraceRow
 from boostopt.errors import DataError, OptionError, ProblemError, reason_of, require_not_none
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.exact import ExactObjective, ExactSoftMargin
@@ -57,13 +57,13 @@ class LazyWitness:
     @property
     def unavailable(self) -> bool:
         """Whether the rows are on a cluster or gone, so that the distribution cannot be computed here."""
-        return self._run.only_looks
+        return self._run.aggregates_only
 
     def __call__(self) -> Float[Array, " N"]:
         return self._run.distribution()
 
     def __reduce__(self) -> Any:
-        return (LazyWitness, (self._run,)) if self._run.only_looks else (partial, (_constant, self()))
+        return (LazyWitness, (self._run,)) if self._run.aggregates_only else (partial, (_constant, self()))
 
 
 def _constant(d: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -76,7 +76,7 @@ class HistogramRun(Run):
 
     Attributes
     ----------
-    looks
+    evaluations
         The records of all evaluations, samples included.
     stored
         The parts of the run that are not as long as the rows.
@@ -98,7 +98,7 @@ class HistogramRun(Run):
             / MARGIN_SCALE
         )
         self.final_weights, self.loaded = stored_run.problem.formulation.final_weights, rows is None
-        self.looks: Sequence[EvaluationRecord] = tuple(snapshot.log)
+        self.evaluations: Sequence[EvaluationRecord] = tuple(snapshot.log)
         self._trace = trace_from_log(snapshot.log, stored_run.oracle.N)
         rounds = zip(snapshot.weights_by_iteration, self._trace["smallest_edge"].tolist(), strict=True)
         self._history = [StoredRound(len(w), Sparse.of(w), None, smallest) for w, smallest in rounds]
@@ -175,7 +175,7 @@ class HistogramRun(Run):
 
     def __reduce__(self) -> Any:
         """Pickle the run as any other run; with rows on a cluster, without these rows."""
-        if not self.only_looks:
+        if not self.aggregates_only:
             return Run, (self.record, self.w, self.final_weights, self.loaded)
         return HistogramRun, (self.stored, self.stored.oracle, None, self._keeps)
 
@@ -185,7 +185,7 @@ class HistogramRun(Run):
         Without the margins, the file takes some kB and has no vector as long as the rows. Then `verify_class`
         recomputes both bounds from the oracle.
         """
-        if self.only_looks or not self._margins_fit:
+        if self.aggregates_only or not self._margins_fit:
             self.stored.save(path)
         else:
             super().save(path)
@@ -232,7 +232,7 @@ class HistogramRun(Run):
         return self._oracle.N * len(self.hypotheses) <= MAX_MARGIN_ENTRIES
 
     @property
-    def only_looks(self) -> bool:
+    def aggregates_only(self) -> bool:
         """Whether the rows are on a cluster."""
         return self._oracle.aggregates_only
 
@@ -240,20 +240,20 @@ class HistogramRun(Run):
     def needs_float_steps(self) -> bool:
         """Whether floating-point updates must continue the run."""
         integers_exhausted = self.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED
-        return integers_exhausted and self._margins_fit and not self.only_looks
+        return integers_exhausted and self._margins_fit and not self.aggregates_only
 
     @cached_property
     def problem(self) -> Problem:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The problem with all examples; with rows on a cluster, the problem with two representative examples."""
         reduced = self._reduced_problem
-        if self.only_looks:
+        if self.aggregates_only:
             return reduced
         return Problem.create(
             reduced.formulation, self._oracle.c, None, reduced.epsilon, reduced.update, reduced.user_parameters
         )
 
     @property
-    def most_rounds(self) -> float:
+    def iteration_bound(self) -> float:
         return self._reduced_problem.iteration_bound
 
     @property
@@ -418,10 +418,10 @@ def trace_from_log(log: Sequence[EvaluationRecord], N: int) -> Trace:
     return trace
 
 
-def _trace_row(record: EvaluationRecord, trace: Trace) -> Row:
+def _trace_row(record: EvaluationRecord, trace: Trace) -> TraceRow:
     """Return the trace row of an evaluation on all rows."""
     smallest = min(record.edge, trace[-1].smallest_edge) if len(trace) else record.edge
-    return Row(
+    return TraceRow(
         round=len(trace) + 1,
         hypotheses=record.hypotheses,
         edge=record.edge,

@@ -333,7 +333,11 @@ def _state_from_json(content: Mapping[str, Any], max_length: int) -> SolverState
     W = _integer_weights_from_json(content["W"], max_length)
     require(not W.any() or W.sum() == MARGIN_SCALE, f"the weights do not sum to 2^{MARGIN_BITS} or 0")
     state = replace(SolverState(**STATE_KEYS.from_file(content)), W=W)
-    is_valid = 0.0 < state.total < math.inf and abs(state.gamma) <= 2.0 and min(state.least, state.stage) >= -1.0
+    is_valid = (
+        0.0 < state.weight_sum < math.inf
+        and abs(state.edge_bound) <= 2.0
+        and min(state.reference_gap, state.gap_at_last_increase) >= -1.0
+    )
     is_valid = is_valid and 0.0 <= state.spread <= 1.0
     require(is_valid, "some numbers cannot belong to a run")
     return state

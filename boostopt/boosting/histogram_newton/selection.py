@@ -189,7 +189,7 @@ def continuation_options(run: HistogramRun, options: BoostOptions) -> BoostOptio
         _with_histogram_columns(options),
         start=run,
         max_rounds=None if max_rounds is None else max(max_rounds - run.rounds, 1),
-        time_limit=None if limit is None else max(limit - run.looks[-1].seconds, 1e-3),
+        time_limit=None if limit is None else max(limit - run.evaluations[-1].seconds, 1e-3),
     )
 
 

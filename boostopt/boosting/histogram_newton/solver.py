@@ -164,8 +164,8 @@ class HistogramNewton:
         self.level, self._snapshot_at_start = problem.max_level, snapshot
         self._state = SolverState(self.best_weights, self.level) if snapshot is None else snapshot.state
         self._edge_bound, self._gap_at_last_increase, self._spread = (
-            self._state.gamma,
-            self._state.stage,
+            self._state.edge_bound,
+            self._state.gap_at_last_increase,
             self._state.spread,
         )
         self._pool_set, self._thresholds = set(self.splits), [rows.threshold_of(split) for split in self.splits]
@@ -226,8 +226,12 @@ class HistogramNewton:
         )
         if snapshot is None:
             self.bounds = ExactBounds()
-        self._edge_bound, self._gap_at_last_increase, self._spread = state.gamma, state.stage, state.spread
-        iterate = evaluator.iterate(self.splits[: len(state.W)], state.W, state.total)
+        self._edge_bound, self._gap_at_last_increase, self._spread = (
+            state.edge_bound,
+            state.gap_at_last_increase,
+            state.spread,
+        )
+        iterate = evaluator.iterate(self.splits[: len(state.integer_weights)], state.integer_weights, state.weight_sum)
         on_all_rows = evaluator.rows is self.rows
         while True:
             if on_all_rows:
@@ -238,25 +242,25 @@ class HistogramNewton:
                     self.on_snapshot(self.snapshot)
             level = state.level
             evaluation = self._evaluate(evaluator, iterate, level)
-            state = replace(state, count=state.count + 1)
+            state = replace(state, count=state.n_iterations + 1)
             if reason := self._reason_to_stop(evaluation, on_all_rows, interrupts):
                 self.stop_reason = reason
                 return iterate
-            if state.count == 1 and self._level_for(iterate) > level:
+            if state.n_iterations == 1 and self._level_for(iterate) > level:
                 state = replace(state, level=level + 1)  # the sample had a smaller gap than these rows have
                 continue
             program_is_solved = self._program_gap(evaluation) <= SOLVED_GAP_FRACTION * self.epsilon * 2.0**level
             has_new_columns = self._add_columns(evaluation)
             next_iterate, value = (
                 self._step(evaluator, evaluation)
-                if state.waited < MAX_STALLED_ITERATIONS or has_new_columns
+                if state.stalled_iterations < MAX_STALLED_ITERATIONS or has_new_columns
                 else (None, -math.inf)
             )
-            if self.bounds.gap < MIN_GAP_DECREASE * state.least:
-                state = replace(state, least=self.bounds.gap, nearer=state.count)
+            if self.bounds.gap < MIN_GAP_DECREASE * state.reference_gap:
+                state = replace(state, least=self.bounds.gap, nearer=state.n_iterations)
             if (
                 next_iterate is None and level == 0 and not has_new_columns
-            ) or state.count - state.nearer > MAX_ITERATIONS_PER_GAP_DECREASE:
+            ) or state.n_iterations - state.reference_iteration > MAX_ITERATIONS_PER_GAP_DECREASE:
                 self.stop_reason = StopReason.WHOLE_NUMBERS_EXHAUSTED.value
                 return evaluation.iterate
             if next_iterate is not None:
@@ -269,7 +273,7 @@ class HistogramNewton:
             has_increased = value > self._dual_objective(
                 evaluation.iterate, evaluation.weight_function
             ) + SUFFICIENT_INCREASE * _resolution(evaluation)
-            stalled = 0 if has_increased or self.level < level else state.waited + 1
+            stalled = 0 if has_increased or self.level < level else state.stalled_iterations + 1
             state = replace(
                 state, W=iterate.integer_weights, level=self.level, total=iterate.weight_sum, waited=stalled
             )

@@ -101,9 +101,9 @@ class SolverState(ImmutableArrays):
     ----------
     W, level, total
         The integer weights of the columns, the smoothing level, and the sum of the weights of the program.
-    count
+    n_iterations
         The number of evaluations so far.
-    waited
+    stalled_iterations
         The number of evaluations in a row without a significant increase of D.
     least, nearer
         The gap over the class when it last fell by a tenth, and the number of that evaluation.
@@ -113,15 +113,15 @@ class SolverState(ImmutableArrays):
         The expected change of margins in a step, for the curvature.
     """
 
-    W: Int[Array, " t"]
+    integer_weights: Int[Array, " t"]
     level: int
-    total: float = 1.0
-    count: int = 0
-    waited: int = 0
-    least: float = math.inf
-    nearer: int = 0
-    gamma: float = 1.0
-    stage: float = math.inf
+    weight_sum: float = 1.0
+    n_iterations: int = 0
+    stalled_iterations: int = 0
+    reference_gap: float = math.inf
+    reference_iteration: int = 0
+    edge_bound: float = 1.0
+    gap_at_last_increase: float = math.inf
     spread: float = 0.0
 
 

@@ -9,13 +9,16 @@ from dataclasses import dataclass, field
 
 from boostopt._utils.formatting import format_count
 from boostopt._utils.progress_display import ThrottledLines, fit_line, status_line
-from boostopt.boosting.run.trace import Row
+from boostopt.boosting.run.trace import TraceRow
 
 
 @contextmanager
 def progress_line(
-    progress: bool | Callable[[Row], None], title: str, shows_program_value: bool = False, measure: str = "soft margin"
-) -> Generator[Callable[[Row], None] | None]:
+    progress: bool | Callable[[TraceRow], None],
+    title: str,
+    shows_program_value: bool = False,
+    measure: str = "soft margin",
+) -> Generator[Callable[[TraceRow], None] | None]:
     """Yield the function that is called with every row: the function of the user, or one that writes to stderr.
 
     Parameters
@@ -59,14 +62,14 @@ class PlainProgress:
     measure: str = "soft margin"
     paced: ThrottledLines = field(default_factory=ThrottledLines)
 
-    def __call__(self, row: Row) -> None:
+    def __call__(self, row: TraceRow) -> None:
         self.paced.write(
             lambda: progress_text(self.title, row, None, self.of_program, self.measure), force=row.round == 1
         )
 
 
 def progress_text(
-    title: str, row: Row, width: int | None = None, of_program: bool = False, measure: str = "soft margin"
+    title: str, row: TraceRow, width: int | None = None, of_program: bool = False, measure: str = "soft margin"
 ) -> str:
     """Return a line about a round: bounds, gap, rate; a narrow line leaves out the less important parts."""
     rate = row.round / row.seconds if row.seconds > 0 else 0.0

@@ -18,7 +18,7 @@ from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL, AtZero, predicted_classes
 from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.run_file import save
-from boostopt.boosting.run.trace import Row
+from boostopt.boosting.run.trace import TraceRow
 from boostopt.errors import DataError, OptionError, ProblemError, short_repr
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
@@ -89,7 +89,7 @@ class RunRecorder:
     extra_objectives: Sequence[SoftMarginObjective]
     test: TestSet | None
     seconds_before: float
-    show: Callable[[Row], None] | None
+    show: Callable[[TraceRow], None] | None
     start_time: float = field(default_factory=time.perf_counter)
     checkpoint_time: float = field(default_factory=time.perf_counter)
 
@@ -100,7 +100,7 @@ class RunRecorder:
         problem: Problem,
         oracle: Oracle,
         record: RunData,
-        show: Callable[[Row], None] | None = None,
+        show: Callable[[TraceRow], None] | None = None,
     ) -> RunRecorder:
         """Return the recorder of a run that begins with a record.
 
@@ -146,7 +146,7 @@ class RunRecorder:
         late = seconds is not None and time.perf_counter() - self.checkpoint_time >= seconds
         return number % self.options.checkpoint_rounds == 0 or late
 
-    def _row(self, record: RunData, oracle_seconds: float, update_seconds: float) -> Row:
+    def _row(self, record: RunData, oracle_seconds: float, update_seconds: float) -> TraceRow:
         """Return the row of the newest round."""
         state, c, total = record.state, record.problem.examples.c, record.state.weight_sum
         test = self.test.decision_function(record) if self.test is not None else None
@@ -154,14 +154,14 @@ class RunRecorder:
         if self.test is not None and test is not None:
             error = float(np.mean(predicted_classes(test, self.test.at_zero, record.majority) != self.test.y))
             zeros = float(np.mean(np.abs(test) <= ZERO_TOL))
-        return Row(
+        return TraceRow(
             round=state.round,
             hypotheses=record.pool.t,
             edge=state.bounds.edge,
             smallest_edge=state.bounds.smallest_edge,
             upper=state.bounds.upper,
             soft_margin=state.soft_margin,
-            value=state.value,
+            value=state.dual_objective,
             active=int(np.count_nonzero(state.w)),
             zero_share=zeros,
             test_error=error,

@@ -21,7 +21,7 @@ from boostopt.boosting.run.combined_hypothesis import AtZero, predicted_classes,
 from boostopt.boosting.run.history import Round
 from boostopt.boosting.run.run_data import FINAL_WEIGHTS, RunData
 from boostopt.boosting.run.run_file import load, run_kind, save, warn_of_change
-from boostopt.boosting.run.state import PAST, OracleBounds
+from boostopt.boosting.run.state import MEMORY_PAST_WEIGHT, OracleBounds
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Trace
 from boostopt.certificates.certificate import Certificate
@@ -111,7 +111,7 @@ class Run:
         return self.record.state.round
 
     @property
-    def most_rounds(self) -> float:
+    def iteration_bound(self) -> float:
         """The theoretical number of hypotheses after which the soft margin is within epsilon; inf if there is none."""
         return self.problem.iteration_bound
 
@@ -130,7 +130,7 @@ class Run:
         ----------
         Raetsch, Onoda, Mueller 2001, between (14) and (15).
         """
-        past = self.record.state.memory.get(PAST)
+        past = self.record.state.memory.get(MEMORY_PAST_WEIGHT)
         if past is None:
             raise OptionError(
                 f"influence needs a run of AdaBoost_REG with at least one step; got {self!r}. Use d, the last weights."
@@ -150,7 +150,7 @@ class Run:
         return StopReason.from_text(self.reason)
 
     @property
-    def end(self) -> str:
+    def stop_reason(self) -> str:
         """The reason without its details."""
         return self.reason.partition(";")[0]
 
@@ -159,7 +159,7 @@ class Run:
         """The stopping rules of the formulation, each with its obstacle or doubt in words; "" if it has neither."""
         problem = self.problem
         rules = [RULES[name] for name in problem.rules]
-        return {rule.name: rule.obstacle(problem) or rule.doubt(problem) for rule in rules}
+        return {rule.name: rule.why_inapplicable(problem) or rule.caveat(problem) for rule in rules}
 
     @property
     def trace(self) -> Trace:
@@ -263,7 +263,7 @@ class Run:
         """
         return predicted_classes(self.decision_function(X), at_zero, self.majority)
 
-    def at(self, k: int) -> Round:
+    def at_round(self, k: int) -> Round:
         """Return the state of the run after k rounds.
 
         Raises
@@ -332,7 +332,7 @@ class Run:
         last = self.trace[-1].soft_margin if len(self.trace) else math.nan
         rows = [
             ("stopped", self.reason),
-            ("rounds", f"{self.rounds}; theory allows {self.most_rounds:g} hypotheses"),
+            ("rounds", f"{self.rounds}; theory allows {self.iteration_bound:g} hypotheses"),
             ("hypotheses", f"{len(self.w)}, {np.count_nonzero(self.w)} with weight"),
             *([] if self.problem.objective is None else [(self.problem.measure, last)]),
             ("over the class", over_class),

@@ -40,7 +40,7 @@ class OracleBounds(ImmutableArrays):
         the first answer, and if the edge function is not the largest edge.
     primal
         F(d) + largest edge of the collected hypotheses without the newest; inf unless a rule needs it.
-    known
+    pool_edge_value
         G of the collected hypotheses without the newest, if the cost of a further edge depends on it.
     upper
         The smallest bound on the soft margin, or other value, over the class; inf if there is none.
@@ -54,7 +54,7 @@ class OracleBounds(ImmutableArrays):
     smallest_value: float = math.inf
     smallest_primal: float = math.inf
     primal: float = math.inf
-    known: float = 0.0
+    pool_edge_value: float = 0.0
     upper: float = math.inf
     d: Float[Array, " N"] | None = None
 
@@ -78,7 +78,7 @@ class OracleBounds(ImmutableArrays):
         return replace(self, upper=upper, d=d) if upper < self.upper else self
 
 
-PAST = "A"
+MEMORY_PAST_WEIGHT = "A"
 """The key, in the memory of AdaBoost_REG, of the sums of b w: step times the weight of a copy of each example."""
 
 
@@ -96,7 +96,7 @@ class State(ImmutableArrays):
         The margins Uw of these weights, shape (N,).
     d
         The next query to the oracle, a distribution of shape (N,).
-    value
+    dual_objective
         D(w), a lower bound of the program; `Problem.least_value` before the first hypothesis.
     soft_margin
         The soft margin, or other value, of w over its sum; `Problem.least_value` before the first hypothesis.
@@ -108,13 +108,13 @@ class State(ImmutableArrays):
         The point where the next solve may start.
     backend
         The backend that computed the weights; "" if they do not solve a program.
-    stuck
+    stop_reason
         The reason why no further update is possible; "" if one is possible.
-    repeated
+    rounds_without_column
         The number of rounds in a row without a new hypothesis.
-    still
+    rounds_without_improvement
         The number of these consecutive rounds that did not increase D either.
-    solved_edge
+    smallest_edge_at_solve
         The smallest edge when the weights were computed. Programs may depend on this edge, and the oracle may have
         answered since then.
     active
@@ -127,16 +127,16 @@ class State(ImmutableArrays):
     w: Float[Array, " t"]
     m: Float[Array, " N"]
     d: Float[Array, " N"]
-    value: float
+    dual_objective: float
     soft_margin: float
     bounds: OracleBounds
     certificate: Certificate | None = None
     start: WarmStart | None = None
     backend: str = ""
-    stuck: str = ""
-    repeated: int = 0
-    still: int = 0
-    solved_edge: float = 1.0
+    stop_reason: str = ""
+    rounds_without_column: int = 0
+    rounds_without_improvement: int = 0
+    smallest_edge_at_solve: float = 1.0
     active: Int[Array, " k"] | None = None
     memory: Mapping[str, float | Array] = field(default_factory=dict[str, Any])
 
@@ -152,7 +152,7 @@ class State(ImmutableArrays):
     @property
     def before_last_answer(self) -> State:
         """The state when the weights were computed, before the oracle answered again."""
-        return replace(self, bounds=replace(self.bounds, smallest_edge=self.solved_edge))
+        return replace(self, bounds=replace(self.bounds, smallest_edge=self.smallest_edge_at_solve))
 
     def progress(self, problem: Problem, u: Float[Array, " N"]) -> BoostingState:
         """Return the progress from which a formulation sets its parameters; u are the newest margins."""

@@ -19,7 +19,7 @@ from boostopt.errors import OptionError
 
 
 @dataclass(frozen=True)
-class Row:
+class TraceRow:
     """One round of a run.
 
     Attributes
@@ -91,7 +91,7 @@ class Row:
 
 
 KEYS = Keys(
-    Row,
+    TraceRow,
     {
         "round": "round",
         "hypotheses": "hypotheses",
@@ -122,12 +122,12 @@ SHOWN = ("round", "hypotheses", "edge", "upper", "soft_margin", "gap", "active",
 """The columns of the table that a notebook shows."""
 
 
-class Trace(Sequence[Row]):
+class Trace(Sequence[TraceRow]):
     """The rounds of a run as a table: `trace["gap"]` is a column, `trace[3]` the fourth round."""
 
     nus: tuple[float, ...]
 
-    def __init__(self, rows: Iterable[Row], nus: Sequence[float] = ()) -> None:
+    def __init__(self, rows: Iterable[TraceRow], nus: Sequence[float] = ()) -> None:
         self._rows, self.nus = list(rows), tuple(nus)
 
     @property
@@ -135,7 +135,7 @@ class Trace(Sequence[Row]):
         """The names of the columns."""
         return (*COLUMNS, *COMPUTED, *(f"soft_margin[nu={nu:g}]" for nu in self.nus))
 
-    def add(self, row: Row) -> None:
+    def add(self, row: TraceRow) -> None:
         """Add a round."""
         self._rows.append(row)
 
@@ -171,7 +171,7 @@ class Trace(Sequence[Row]):
         # Runs that were saved without it have no smallest_primal.
         arrays = {"smallest_primal": np.full(rounds, np.nan), **arrays}
         for name, attribute in KEYS.attributes.items():
-            kind = {"int": "i", "float": "f", "str": "U"}[str(Row.__annotations__[attribute])]
+            kind = {"int": "i", "float": "f", "str": "U"}[str(TraceRow.__annotations__[attribute])]
             _check(arrays[name], name, kind, (rounds,))
         _check(arrays["soft_margins"], "soft_margins", "f", (rounds, len(nus)))
         if not all(isinstance(nu, int | float) and math.isfinite(nu) for nu in nus):
@@ -182,7 +182,8 @@ class Trace(Sequence[Row]):
         rows = zip(*columns, strict=True)
         by_name: list[dict[str, Any]] = [dict(zip(attributes, row, strict=True)) for row in rows]
         return cls(
-            [Row(**row, soft_margins=soft_margins) for row, soft_margins in zip(by_name, margins, strict=True)], nus
+            [TraceRow(**row, soft_margins=soft_margins) for row, soft_margins in zip(by_name, margins, strict=True)],
+            nus,
         )
 
     def __len__(self) -> int:
@@ -231,7 +232,7 @@ class Trace(Sequence[Row]):
         return html_table(f"{len(self)} rounds", rows, SHOWN)
 
 
-def _cell(row: Row, column: str) -> Any:
+def _cell(row: TraceRow, column: str) -> Any:
     """Return the value of a round in a column, stored or computed."""
     return getattr(row, KEYS.attributes.get(column, column))
 

@@ -19,7 +19,7 @@ from boostopt.errors import require_not_none
 from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.solving.solve import solve
 
-WEIGHED = "weighed"
+MEMORY_LP_COLUMNS = "weighed"
 """The key, in the memory of a state, of the number of hypotheses of the last linear program."""
 
 
@@ -49,11 +49,11 @@ class MLPBoost(Update):
 
     def __call__(self, context: UpdateContext) -> State:
         step_state, t = replace(self.step(context), backend=""), float(context.pool.t)
-        if context.state.memory.get(WEIGHED) == t:
+        if context.state.memory.get(MEMORY_LP_COLUMNS) == t:
             return step_state
         lp_state = self.lpboost_state(context)
-        better = lp_state if lp_state.value > step_state.value else step_state
-        return replace(better, start=lp_state.start, memory={**better.memory, WEIGHED: t})
+        better = lp_state if lp_state.dual_objective > step_state.dual_objective else step_state
+        return replace(better, start=lp_state.start, memory={**better.memory, MEMORY_LP_COLUMNS: t})
 
     def lpboost_state(self, context: UpdateContext) -> State:
         """Return the state at the weights with the largest soft margin over the pool."""

@@ -35,7 +35,7 @@ MAX_END_SLOPE, MAX_BACKTRACKS = 0.3, 6
 EDGE_TOL_FRACTION = 0.25
 """The tolerance, as a fraction of epsilon, below the largest edge in use for hypotheses that enter a step."""
 
-LEVEL, VALUE = "level", "value"
+MEMORY_LEVEL, MEMORY_VALUE = "level", "value"
 """The keys, in the memory of a state, of the level of the last program and of D(w) at this level."""
 
 SOLVED_GAP_FRACTION = 0.25
@@ -68,7 +68,7 @@ class Newton(CorrectiveUpdate):
         short_conjugate = F.conjugate_at(-short_m)
         if next_conjugate.value > short_conjugate.value:
             w, m, next_conjugate = short_w, short_m, short_conjugate
-        memory = {**context.state.memory, LEVEL: float(level), VALUE: -next_conjugate.value}
+        memory = {**context.state.memory, MEMORY_LEVEL: float(level), MEMORY_VALUE: -next_conjugate.value}
         return replace(self.state_at(context, w, m), d=next_conjugate.d, memory=memory)
 
     def improved(self, previous_state: State, next_state: State, min_increase: float) -> bool:
@@ -102,7 +102,7 @@ class Newton(CorrectiveUpdate):
 
 def _last_level_and_value(state: State) -> tuple[int, float] | None:
     """Return the level of the last program and its D(w); None before the first Newton step."""
-    level, value = state.memory.get(LEVEL), state.memory.get(VALUE)
+    level, value = state.memory.get(MEMORY_LEVEL), state.memory.get(MEMORY_VALUE)
     return (int(level), value) if isinstance(level, float) and isinstance(value, float) else None
 
 

@@ -86,7 +86,7 @@ class WeightTransfer(CorrectiveUpdate):
             self.state_at(context, w, context.state.m + alpha * x),
             LineSearch(self.problem).combined(context),
         )
-        return state if state.value > line_search_state.value else line_search_state
+        return state if state.dual_objective > line_search_state.dual_objective else line_search_state
 
 
 class Pairwise(WeightTransfer):

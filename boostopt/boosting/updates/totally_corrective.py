@@ -78,16 +78,18 @@ class TotallyCorrective(Update):
             context = replace(context, state=replace(context.state, start=working_set.start, active=working_set.active))
         solution = self._solve(self._program(context, working_set), context)
         state = self._state_from(context, solution, working_set)
-        if state.stuck:
+        if state.stop_reason:
             return state
         if not self.problem.smooth:
             # Without an answer, for instance after the deadline, the former weights are still as good as before.
-            worse = self.problem.objective is not None and state.value < context.state.value - context.tol
+            worse = (
+                self.problem.objective is not None and state.dual_objective < context.state.dual_objective - context.tol
+            )
             return replace(context.state, round=state.round, w=context.weights) if worse else state
         step = self._short_step(context)
         # A difference by rounding is no improvement: only the solver can still improve such weights.
         solver_value = solution.certificate.lower + solution.certificate.slack
-        if step is None or solver_value >= step.value - ROUNDING_TOL * max(1.0, abs(step.value)):
+        if step is None or solver_value >= step.dual_objective - ROUNDING_TOL * max(1.0, abs(step.dual_objective)):
             return state
         if step.certificate is None:
             certificate = self._program(context, None).certify(w=step.w)
@@ -103,7 +105,9 @@ class TotallyCorrective(Update):
             first = solve(program, FIRST, context.tol, context.deadline.time_limit, start=start)
             # If no distribution satisfies the edge bound, or almost none, no backend finds an upper bound. Theory needs
             # an increase of the lower bound only.
-            improved = has_edge_bound and first.certificate.lower >= state.value + 0.5 * self.problem.epsilon**2
+            improved = (
+                has_edge_bound and first.certificate.lower >= state.dual_objective + 0.5 * self.problem.epsilon**2
+            )
             if improved or (is_fine and first.certificate.scaled_gap <= CERTIFIED):
                 return first
         return solve(program, self.backend, context.tol, context.deadline.time_limit, start=start)
@@ -147,7 +151,7 @@ class TotallyCorrective(Update):
         finer = replace(self._state_from(context, solution, None), round=state.round).with_soft_margin(
             self.problem.objective, pool
         )
-        worse = finer.value < state.value or finer.soft_margin < state.soft_margin - POLISH_GAP
+        worse = finer.dual_objective < state.dual_objective or finer.soft_margin < state.soft_margin - POLISH_GAP
         return state if worse else finer
 
     def _state_from(self, context: UpdateContext, solution: Solution, working_set: WorkingSet | None) -> State:

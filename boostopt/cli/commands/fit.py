@@ -22,7 +22,7 @@ from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.problem import DEFAULT_EPSILON, round_parameters
 from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.progress_line import PlainProgress
-from boostopt.boosting.run.trace import Row
+from boostopt.boosting.run.trace import TraceRow
 from boostopt.cli.application import command, console, warn_about_unread_arrays
 from boostopt.cli.cluster_data import BINNED, ClusterTable, cluster_connection, reject_distributed, validate_binned
 from boostopt.cli.option_groups import ParameterOptions
@@ -330,7 +330,7 @@ class _ProgressPrinter:
         self._of_program = goal is None
         self._lines: dict[Any, PlainProgress] = {}
 
-    def __call__(self, label: Any, row: Row) -> None:
+    def __call__(self, label: Any, row: TraceRow) -> None:
         if label not in self._lines:
             self._lines[label] = PlainProgress(
                 f"class {escape_unprintable(str(label))}", self._of_program, self._measure

@@ -21,7 +21,7 @@ from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.regularization_path import RegularizationPath, path
 from boostopt.boosting.run.progress_line import progress_text
 from boostopt.boosting.run.run import Run
-from boostopt.boosting.run.trace import Row
+from boostopt.boosting.run.trace import TraceRow
 from boostopt.cli.application import command, console
 from boostopt.cli.option_groups import FileOptions, HypothesisClassOptions, RunOptions
 from boostopt.cli.option_parsing import parse_nu_values, parse_numbers, parse_setting_lists, total_multiplicity
@@ -150,7 +150,7 @@ class _PathProgress:
     show: Callable[[LineRenderer], None]
     done: int = 0
 
-    def __call__(self, row: Row) -> None:
+    def __call__(self, row: TraceRow) -> None:
         title = f"{self.parameter} {self.done + 1} of {self.total}"
         of_program, measure = self.problem.objective is None, self.problem.measure
         self.show(lambda width: progress_text(title, row, width, of_program, measure))

@@ -27,7 +27,7 @@ def steps(run: Run) -> list[tuple[int, float]]:
     found: list[tuple[int, float]] = []
     before = np.zeros(len(run.hypotheses))
     for k in range(1, run.rounds + 1):
-        w = np.append(run.at(k).w, np.zeros(len(before) - len(run.at(k).w)))
+        w = np.append(run.at_round(k).w, np.zeros(len(before) - len(run.at_round(k).w)))
         moved = np.flatnonzero(w != before)
         assert len(moved) == 1
         found.append((int(moved[0]), float((w - before)[moved[0]])))
@@ -43,8 +43,8 @@ def test_without_C_it_is_adaboost(p: int, seed: int) -> None:
     twin = boost("adaboost", of.oracle("best"), max_rounds=30)
     assert run.rounds == twin.rounds == 30
     for k in range(1, 31):
-        np.testing.assert_allclose(run.at(k).w / 2, twin.at(k).w, rtol=0, atol=ROUNDING)
-        np.testing.assert_allclose(run.at(k).d, twin.at(k).d, rtol=0, atol=ROUNDING)
+        np.testing.assert_allclose(run.at_round(k).w / 2, twin.at_round(k).w, rtol=0, atol=ROUNDING)
+        np.testing.assert_allclose(run.at_round(k).d, twin.at_round(k).d, rtol=0, atol=ROUNDING)
     np.testing.assert_allclose(run.w, twin.w, rtol=0, atol=ROUNDING)
     assert run.class_certificate.lower == pytest.approx(twin.class_certificate.lower, abs=ROUNDING)
 
@@ -56,7 +56,7 @@ def test_a_large_C_keeps_the_distribution_nearly_uniform(p: int) -> None:
     for C in (10.0 * N**p, 1000.0 * N**p):
         run = adaboost_reg(oracle, C=C, p=p, max_rounds=25)
         assert run.rounds == 25
-        spread.append(max(float(np.abs(run.at(k).d * N - 1).max()) for k in range(1, 26)))
+        spread.append(max(float(np.abs(run.at_round(k).d * N - 1).max()) for k in range(1, 26)))
     assert spread[0] < 0.3
     assert spread[1] < 0.01
     alone = boost("adaboost", oracle, max_rounds=25)
@@ -77,7 +77,7 @@ def test_the_sums_agree_with_the_recursion_as_corrected(p: int, C: float, seed: 
         grown = (past / total) ** p * total
         w = w * np.exp(-b * U[:, q] / 2 - C / 2 * (grown - penalty))
         w, penalty = w / w.sum(), grown
-        np.testing.assert_allclose(w, run.at(k).d, rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(w, run.at_round(k).d, rtol=1e-9, atol=1e-15)
 
 
 def test_the_recursion_for_p_1_adds_half_of_C_b_w() -> None:
@@ -88,7 +88,7 @@ def test_the_recursion_for_p_1_adds_half_of_C_b_w() -> None:
     for k, (q, b) in enumerate(steps(run), start=1):
         w = w * np.exp(b * (U[:, q] < 0) - C / 2 * b * w)
         w /= w.sum()
-        np.testing.assert_allclose(w, run.at(k).d, rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(w, run.at_round(k).d, rtol=1e-9, atol=1e-15)
 
 
 @pytest.mark.parametrize("p", [1, 2])

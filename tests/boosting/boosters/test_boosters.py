@@ -90,7 +90,7 @@ def test_a_run_is_loaded_as_it_was_saved(name: str, boosted: Boost, given: dict[
         np.testing.assert_array_equal(loaded.record.state.memory[key], value)
     assert loaded.class_certificate.upper == run.class_certificate.upper
     assert loaded.verify_class(oracle).upper == pytest.approx(run.class_certificate.upper, abs=1e-12)
-    np.testing.assert_array_equal(loaded.at(3).d, run.at(3).d)
+    np.testing.assert_array_equal(loaded.at_round(3).d, run.at_round(3).d)
 
 
 @each
@@ -213,7 +213,7 @@ def test_influence_is_the_mean_of_the_weights_that_an_example_has_had() -> None:
     sums = np.zeros(len(c))
     d = c / c.sum()
     for number in range(1, 11):
-        now = run.at(number)
+        now = run.at_round(number)
         w = np.concatenate([now.w, np.zeros(len(run.w) - len(now.w))])
         steps.append(w.sum() - before.sum())
         sums += steps[-1] * d / c
@@ -241,7 +241,7 @@ def test_a_guarantee_takes_nothing_of_what_smoothboost_needs() -> None:
     oracle = DecisionStumps(rng.normal(size=(200, 1)), rng.choice([-1, 1], size=200))
     run = smoothboost(oracle, kappa=0.1, gamma=0.4, guarantee=-1.0)
     assert run.stop_reason is StopReason.GUARANTEE_BROKEN and " 0.8," in run.reason
-    assert run.rounds <= run.most_rounds
+    assert run.rounds <= run.iteration_bound
 
 
 @pytest.mark.thorough

@@ -21,7 +21,7 @@ def test_d_is_bounded_relative_to_the_first_one_by_the_training_error(seed: int)
     run = madaboost(oracle, max_rounds=40)
     assert run.rounds > 5
     for k in range(1, run.rounds):
-        m = run.program.margins.take_columns(np.arange(len(run.at(k).w))).margins(run.at(k).w)
+        m = run.program.margins.take_columns(np.arange(len(run.at_round(k).w))).margins(run.at_round(k).w)
         weights = of.d0 * np.minimum(1.0, np.exp(-m))
         np.testing.assert_allclose(oracle.d[k], weights / weights.sum(), rtol=1e-10)
         error = of.d0[m <= 0].sum()

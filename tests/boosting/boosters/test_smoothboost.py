@@ -61,7 +61,7 @@ def test_its_guarantees_hold(seed: int, choose: str) -> None:
 
     assert (np.array(oracle.d) <= c / weak.nu * (1 + 1e-15)).all()
     assert outside(run) == 0
-    assert run.rounds <= run.most_rounds == pytest.approx(2 / (KAPPA * gamma**2 * math.sqrt(1 - gamma)))
+    assert run.rounds <= run.iteration_bound == pytest.approx(2 / (KAPPA * gamma**2 * math.sqrt(1 - gamma)))
     assert run.stop_reason is StopReason.FEW_SMALL_MARGINS
     margins = run.program.margins.margins(run.w)
     assert c[margins <= theta].sum() < weak.nu
