@@ -143,7 +143,7 @@ class CertificateDocument:
     arrays
         "w", and where they are needed "d", "c", "d0", "s", "caps", "tilt", parameters by their name, and those of a
         formula that are arrays.
-    made
+    metadata
         How the answer came about: for reading only, nothing depends on it.
     """
 
@@ -168,7 +168,7 @@ class CertificateDocument:
     what: str | None
     beta: float
     arrays: Mapping[str, np.ndarray]
-    made: Mapping[str, Any]
+    metadata: Mapping[str, Any]
 
     @property
     def c(self) -> np.ndarray:
@@ -251,7 +251,7 @@ def parse_document(top: Any, arrays: Mapping[str, np.ndarray]) -> CertificateDoc
         what=parse_text(claim["what"], "the name of the value") if named else None,
         beta=parse_number(proof["beta"], "beta", MAX_BETA),
         arrays=arrays,
-        made=parse_object(about["made"], "made"),
+        metadata=parse_object(about["made"], "made"),
     )
 
 
