@@ -41,7 +41,7 @@ class Check:
         The largest allowed value.
     words
         The compared quantities and their number; for a failure, also the argument and the size of the error.
-    places
+    locations
         For a failure, the user's functions that may contain the mistake, the most suspicious first, each as
         "file.py:31 in Class.method"; empty if none of them is in a user's file.
     """
@@ -51,7 +51,7 @@ class Check:
     worst: float
     tolerance: float
     words: str
-    places: tuple[str, ...] = ()
+    locations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ class CheckReport:
         return all(check.passed for check in self.checks)
 
     @property
-    def suspect(self) -> str:
+    def first_location(self) -> str:
         """The most suspicious location, as "file.py:31 in Class.method"; "" if nothing failed or no place is known."""
-        first = [check.places[0] for check in self.failures if check.places]
+        first = [check.locations[0] for check in self.failures if check.locations]
         return max(first, key=first.count, default="")
 
     @property
@@ -108,7 +108,7 @@ class CheckReport:
         if self.passed:
             return self
         lines = "\n".join(f"  {check.name}: {_message(check)}" for check in self.failures)
-        advice = f"Look first at {self.suspect}" if self.suspect else "Correct what the words name"
+        advice = f"Look first at {self.first_location}" if self.first_location else "Correct what the words name"
         raise ChecksFailed(
             f"expected {self.subject} to pass {len(self)} checks; {len(self.failures)} failed:\n{lines}\n"
             f"{advice}; one mistake often fails several checks."
@@ -148,7 +148,7 @@ class CheckReport:
 
     def _heading_lines(self, width: int) -> list[str]:
         """Return the lines above the table: the verdict, and the most suspicious location."""
-        look = [f"look first at {self.suspect}"] if self.suspect else []
+        look = [f"look first at {self.first_location}"] if self.first_location else []
         return [
             line for text in (self._headline(), *look) for line in textwrap.wrap(text, width, break_on_hyphens=False)
         ]
@@ -181,7 +181,7 @@ def _table_lines(checks: Sequence[Check], width: int) -> list[str]:
 
 def _message(check: Check) -> str:
     """Return the words of a check, after the places that may contain the mistake."""
-    return f"{', '.join(check.places)}: {check.words}" if check.places else check.words
+    return f"{', '.join(check.locations)}: {check.words}" if check.locations else check.words
 
 
 def _check_verdict(check: Check) -> str:

@@ -115,8 +115,8 @@ def test_a_broken_closed_form_is_named_by_its_line(
     program = boostopt.get_formulation(path).bind(rng.uniform(-1, 1, (8, 2)), nu=3, eta=2.0)
     report = check_regularizer(program.regularizer)
     assert check in [failed.name for failed in report.failures]
-    assert named(report.suspect, path, function), report
-    assert all(failed.places for failed in report.failures)
+    assert named(report.first_location, path, function), report
+    assert all(failed.locations for failed in report.failures)
 
 
 @slow
@@ -139,7 +139,7 @@ def test_a_broken_page_is_named_by_its_line(
     path = broken(written(tmp_path, kind), line, change)
     report = check_formulation(path)
     assert check in [failed.name for failed in report.failures]
-    assert named(report.suspect, path, function), report
+    assert named(report.first_location, path, function), report
 
 
 def test_a_line_that_raises_is_named(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_broken_oracle_is_named_by_its_line(
     path = broken(written(tmp_path, "oracle"), line, change)
     report = check_oracle(path)
     assert check in [failed.name for failed in report.failures]
-    assert named(report[check].places[0], path, function), report
+    assert named(report[check].locations[0], path, function), report
 
 
 @slow
@@ -187,7 +187,7 @@ def test_a_broken_backend_is_named_by_its_line(
     path = broken(written(tmp_path, "backend"), line, change)
     report = check_backend(path)
     assert check in [failed.name for failed in report.failures]
-    assert report.suspect.startswith("mine.py:") and report.suspect.endswith(" in Mine.attempts")
+    assert report.first_location.startswith("mine.py:") and report.first_location.endswith(" in Mine.attempts")
 
 
 @pytest.mark.thorough
@@ -199,7 +199,7 @@ def test_a_slow_backend_is_named_by_its_attempts(tmp_path: Path, monkeypatch: py
     broken(path, "w=answer.x[:t] if solved else None", "w=answer.x[:t]")
     report = check_backend(path)
     assert [failed.name for failed in report.failures] == ["accuracy"]
-    assert report.suspect.endswith(" in Mine.attempts")
+    assert report.first_location.endswith(" in Mine.attempts")
     assert "within 0.01 s" in report["accuracy"].words
 
 
@@ -207,7 +207,7 @@ def test_backends_are_held_to_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("boostopt.checks.backend_checks.list_formulations", lambda: ["lpboost", "erlpboost"])
     assert check_backend("interior").passed
     report = check_backend("interior", tol=1e-15)
-    assert [check.name for check in report.failures] == ["claims", "accuracy"] and report.suspect == ""
+    assert [check.name for check in report.failures] == ["claims", "accuracy"] and report.first_location == ""
 
 
 @slow
