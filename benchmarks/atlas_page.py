@@ -24,7 +24,7 @@ from boostopt._utils.environment import describe_environment
 from boostopt.comparison.failures import FAILURE_TEXTS
 from boostopt.comparison.rendering.phrases import format_median_seconds, format_ratio
 from boostopt.comparison.scores import SHIFT_SECONDS, shifted_geometric_mean
-from boostopt.comparison.solve_record import FAILURE_KINDS, Row
+from boostopt.comparison.solve_record import FAILURE_KINDS, SolveRecord
 from boostopt.instances.standard import TWO_COLUMN_FORMULATIONS
 
 BEGIN, END = "<!-- made by benchmarks/atlas.py: begin -->", "<!-- made by benchmarks/atlas.py: end -->"
@@ -112,20 +112,20 @@ def _in_order(names: Iterable[str]) -> list[str]:
     return sorted(set(names), key=lambda name: (name.startswith("cvxpy:"), name))
 
 
-def _grouped(rows: Iterable[Row], by: Callable[[Row], str]) -> dict[str, list[Row]]:
-    groups: dict[str, list[Row]] = {}
+def _grouped(rows: Iterable[SolveRecord], by: Callable[[SolveRecord], str]) -> dict[str, list[SolveRecord]]:
+    groups: dict[str, list[SolveRecord]] = {}
     for row in rows:
         groups.setdefault(by(row), []).append(row)
     return groups
 
 
-def _mean(rows: Sequence[Row], gap: float) -> tuple[float, int]:
+def _mean(rows: Sequence[SolveRecord], gap: float) -> tuple[float, int]:
     """Return the shifted geometric mean of the seconds to a gap, and how many did not come to it."""
     times = [row.seconds if row.scaled_gap <= gap else LIMIT for row in rows]
     return shifted_geometric_mean(times), sum(row.scaled_gap > gap for row in rows)
 
 
-def certified_table(certified: Sequence[Row], gap: float) -> Iterator[str]:
+def certified_table(certified: Sequence[SolveRecord], gap: float) -> Iterator[str]:
     """Yield solvers against formulations."""
     rows = [row for row in certified if row.tol == gap]
     formulations = list(dict.fromkeys(map(formulation_of, rows)))
@@ -139,11 +139,11 @@ def certified_table(certified: Sequence[Row], gap: float) -> Iterator[str]:
         yield table_row([f"`{solver}`", *(_time(of.get(name, []), gap, best[name]) for name in formulations)])
 
 
-def _grouped_by_solver(rows: Iterable[Row], formulation: str) -> dict[str, list[Row]]:
+def _grouped_by_solver(rows: Iterable[SolveRecord], formulation: str) -> dict[str, list[SolveRecord]]:
     return _grouped([row for row in rows if row.ran and formulation_of(row) == formulation], solver_of)
 
 
-def _time(rows: Sequence[Row], gap: float, best: float) -> str:
+def _time(rows: Sequence[SolveRecord], gap: float, best: float) -> str:
     if not rows:
         return NONE
     mean, failed = _mean(rows, gap)
@@ -151,7 +151,7 @@ def _time(rows: Sequence[Row], gap: float, best: float) -> str:
     return f"**{words}**" if mean == best and not failed else words
 
 
-def far_table(certified: Sequence[Row]) -> Iterator[str]:
+def far_table(certified: Sequence[SolveRecord]) -> Iterator[str]:
     """Yield how many programs each solver brought to each gap."""
     by_solver = _grouped([row for row in certified if row.ran], solver_of)
     yield from _head(["solver", "programs", *(f"{gap:g}" for gap in GAPS)])
@@ -161,7 +161,7 @@ def far_table(certified: Sequence[Row]) -> Iterator[str]:
         yield table_row([f"`{solver}`", str(len({row.program for row in of})), *map(str, counts)])
 
 
-def claims_table(asked: Sequence[Row]) -> Iterator[str]:
+def claims_table(asked: Sequence[SolveRecord]) -> Iterator[str]:
     """Yield how often a claim of an optimum is not true."""
     yield from _head(["solver", "asked for", "claims an optimum", "of solves", "> 1e-6", "> 1e-3", "> 0.1", "widest"])
     by_solver = _grouped([row for row in asked if row.ran], solver_of)
@@ -173,7 +173,7 @@ def claims_table(asked: Sequence[Row]) -> Iterator[str]:
             yield table_row([f"`{solver}`", profile, str(len(claiming)), str(len(of)), *wider, widest])
 
 
-def failures_table(high: Sequence[Row]) -> Iterator[str]:
+def failures_table(high: Sequence[SolveRecord]) -> Iterator[str]:
     """Yield the failures of each solver by kind."""
     by_solver = _grouped(high, solver_of)
     yield from _head(["solver", "solves", "good", *FAILURE_KINDS])
@@ -187,7 +187,7 @@ def failures_table(high: Sequence[Row]) -> Iterator[str]:
     yield ". ".join(f"*{kind}*: {words}" for kind, words in FAILURE_TEXTS.items()) + "."
 
 
-def where_table(high: Sequence[Row]) -> Iterator[str]:
+def where_table(high: Sequence[SolveRecord]) -> Iterator[str]:
     """Yield what each solver did not come to, for each kind of margins."""
     best = best_forms(high)
     cases = list(dict.fromkeys(map(case_of, best)))
@@ -198,14 +198,14 @@ def where_table(high: Sequence[Row]) -> Iterator[str]:
         yield table_row([f"`{solver}`", *(_given_up(of.get(case, [])) for case in cases)])
 
 
-def _given_up(rows: Sequence[Row]) -> str:
+def _given_up(rows: Sequence[SolveRecord]) -> str:
     bad = sorted(formulation_of(row) for row in rows if row.scaled_gap > GOOD)
     if len(bad) == len(rows):
         return "all" if rows else ""
     return ", ".join(bad) or NONE
 
 
-def same_table(asked: Sequence[Row]) -> Iterator[str]:
+def same_table(asked: Sequence[SolveRecord]) -> Iterator[str]:
     """Yield the seconds of the best form of each rival over those of the interior point."""
     yield from _head(["rival", "asked for", "both reached the gap", "ratio", "least", "largest"])
     best = best_forms(row for row in asked if row.ran)
@@ -223,7 +223,7 @@ def same_table(asked: Sequence[Row]) -> Iterator[str]:
             yield table_row([f"`{solver}`", profile, f"{len(both)} of {len(of)}", *spread])
 
 
-def forms_table(high: Sequence[Row]) -> Iterator[str]:
+def forms_table(high: Sequence[SolveRecord]) -> Iterator[str]:
     """Yield how each form serves each solver."""
     rows = [row for row in high if form_of(row)]
     for title, entropies in (("entropies", True), ("linear and quadratic programs, norms", False)):
@@ -236,7 +236,7 @@ def forms_table(high: Sequence[Row]) -> Iterator[str]:
         yield ""
 
 
-def _forms_of(rows: Sequence[Row], row: Row) -> set[str]:
+def _forms_of(rows: Sequence[SolveRecord], row: SolveRecord) -> set[str]:
     """Return the words in the forms in which a program was handed over."""
     return {part for other in rows if other.program == row.program for part in form_of(other).split("-")}
 
@@ -245,14 +245,14 @@ def _place(form: str) -> int:
     return ["primal", "density", "rated", "density-rated", "dual", "dual-rated"].index(form)
 
 
-def _served(rows: Sequence[Row]) -> str:
+def _served(rows: Sequence[SolveRecord]) -> str:
     if not rows:
         return NONE
     mean, failed = _mean(rows, GOOD)
     return f"{len(rows) - failed} of {len(rows)}, {format_median_seconds(mean)} s"
 
 
-def memory_table(high: Sequence[Row]) -> Iterator[str]:
+def memory_table(high: Sequence[SolveRecord]) -> Iterator[str]:
     """Yield the memory of each solver."""
     yield from _head(["solver", "median", "most", "on"])
     large = [row for row in high if case_of(row) in LARGEST and formulation_of(row) not in TWO_COLUMN_FORMULATIONS]
@@ -274,7 +274,7 @@ def made_with(solves: Solves) -> str:
     )
 
 
-def versions_table(rows: Sequence[Row]) -> Iterator[str]:
+def versions_table(rows: Sequence[SolveRecord]) -> Iterator[str]:
     """Yield the solvers with their versions."""
     yield from _head(["solver", "version"])
     versions = {solver_of(row): row.version for row in rows}

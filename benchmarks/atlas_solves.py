@@ -13,7 +13,7 @@ from typing import Any
 from boostopt._utils.files import write_atomically
 from boostopt.comparison.documents import load_results
 from boostopt.comparison.rendering.phrases import intersect_intervals
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import SolveRecord
 from boostopt.errors import DataError
 
 KINDS = ("asked", "certified")
@@ -34,17 +34,17 @@ class Solves:
         One solve each by a profile in one form; attempts in several forms until a gap is certified.
     versions
         Of boostopt, with which they were made.
-    machine
+    environment
         On what.
     """
 
-    asked: tuple[Row, ...]
-    certified: tuple[Row, ...]
+    asked: tuple[SolveRecord, ...]
+    certified: tuple[SolveRecord, ...]
     versions: tuple[str, ...]
     machine: Mapping[str, Any]
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[SolveRecord, ...]:
         """All of them that ran."""
         return tuple(row for row in (*self.asked, *self.certified) if row.ran)
 
@@ -98,7 +98,7 @@ def unpack(path: Path, folder: Path) -> None:
 
 def read(path: Path) -> Solves:
     """Read an archive of finished solves."""
-    rows: dict[str, list[Row]] = {kind: [] for kind in KINDS}
+    rows: dict[str, list[SolveRecord]] = {kind: [] for kind in KINDS}
     versions, machine = dict[str, None](), dict[str, Any]()
     with tempfile.TemporaryDirectory() as folder:
         unpack(path, Path(folder))
@@ -107,33 +107,33 @@ def read(path: Path) -> Solves:
                 made = load_results(file).benchmark
                 rows[kind] += made.runs
                 versions |= dict.fromkeys(made.boostopt.split(", "))
-                machine = dict(made.machine)
+                machine = dict(made.environment)
     return Solves(tuple(rows["asked"]), tuple(rows["certified"]), tuple(versions), machine)
 
 
-def solver_of(row: Row) -> str:
+def solver_of(row: SolveRecord) -> str:
     """Return the solver without its form: "cvxpy:scs"."""
     return ":".join(row.backend.split(":")[:2]) if row.backend.startswith("cvxpy:") else row.backend
 
 
-def form_of(row: Row) -> str:
+def form_of(row: SolveRecord) -> str:
     """Return the form that a solver was pinned to, "" for none."""
     return ":".join(row.backend.split(":")[2:]) if row.backend.startswith("cvxpy:") else ""
 
 
-def formulation_of(row: Row) -> str:
+def formulation_of(row: SolveRecord) -> str:
     """Return the formulation of a row's program."""
     return row.program.partition(" on ")[0]
 
 
-def case_of(row: Row) -> str:
+def case_of(row: SolveRecord) -> str:
     """Return the margins of a row's program."""
     return row.program.partition(" on ")[2]
 
 
-def best_forms(rows: Iterable[Row]) -> list[Row]:
+def best_forms(rows: Iterable[SolveRecord]) -> list[SolveRecord]:
     """Return of each program, solver and profile the best form: the earliest that reached 1e-6, else the narrowest."""
-    best: dict[tuple[str, str, str | None], Row] = {}
+    best: dict[tuple[str, str, str | None], SolveRecord] = {}
     for row in rows:
         key = row.program, solver_of(row), row.profile
         if key not in best or _rank(row) < _rank(best[key]):
@@ -145,6 +145,6 @@ GOOD = 1e-6
 """The certified gap from which on an answer counts as good."""
 
 
-def _rank(row: Row) -> tuple[bool, float]:
+def _rank(row: SolveRecord) -> tuple[bool, float]:
     good = row.scaled_gap <= GOOD
     return not good, row.seconds if good else row.scaled_gap

@@ -4,6 +4,6 @@ from boostopt.comparison.benchmark import GAPS, benchmark
 from boostopt.comparison.benchmark_options import BenchmarkOptions
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison, compare
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import SolveRecord
 
-__all__ = ["GAPS", "Benchmark", "BenchmarkOptions", "Comparison", "Row", "benchmark", "compare"]
+__all__ = ["GAPS", "Benchmark", "BenchmarkOptions", "Comparison", "SolveRecord", "benchmark", "compare"]

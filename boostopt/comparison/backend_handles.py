@@ -16,7 +16,7 @@ from boostopt.backends.base import Backend
 from boostopt.backends.isolation.guarded import GuardedBackend
 from boostopt.backends.isolation.isolated import IsolatedBackend, isolate_backend
 from boostopt.backends.profiles import CERTIFIED_MODE, Profile
-from boostopt.comparison.solve_record import AUTO, Result, Row, record_of_solution
+from boostopt.comparison.solve_record import AUTO, Result, SolveRecord, record_of_solution
 from boostopt.errors import OptionError, SolverNotFound, unknown_name
 from boostopt.programs.catalogue import get_formulation, soft_margin_formulation_name
 from boostopt.programs.program import Program
@@ -101,7 +101,7 @@ class BackendHandle:
         able = way.prepare(program)
         return "" if able else able.reason
 
-    def run(self, program: Program, tol: float, time_limit: float | None) -> Row:
+    def run(self, program: Program, tol: float, time_limit: float | None) -> SolveRecord:
         """Solve if possible; return a row whatever the backend does."""
         why = self.prepare_process(program, time_limit)
         if why:
@@ -117,9 +117,9 @@ class BackendHandle:
         apart = apart and not any("isolated" in attempt.statistics for attempt in solution.attempts)
         return record_of_solution(self.name, program.headline, tol, solution, apart, self.profile_name, self.threads)
 
-    def skipped_record(self, program: Program, tol: float, why: str, apart: bool = False) -> Row:
+    def skipped_record(self, program: Program, tol: float, why: str, apart: bool = False) -> SolveRecord:
         """Return the row of a backend that was not run."""
-        return Row(
+        return SolveRecord(
             program=program.headline,
             backend=self.name,
             version=self.version,

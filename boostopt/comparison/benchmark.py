@@ -20,10 +20,10 @@ from boostopt.backends.profiles import Profile
 from boostopt.comparison.backend_handles import BackendHandle, open_backends
 from boostopt.comparison.benchmark_options import WARM_UP_MODES, BenchmarkOptions, benchmark_options
 from boostopt.comparison.benchmark_result import Benchmark, BenchmarkSettings
-from boostopt.comparison.provenance import Origin
+from boostopt.comparison.provenance import Provenance
 from boostopt.comparison.rendering.progress_output import BenchmarkProgress, benchmark_progress, request_text
 from boostopt.comparison.results_log import ResultsLog
-from boostopt.comparison.solve_record import Result, Row
+from boostopt.comparison.solve_record import Result, SolveRecord
 from boostopt.errors import OptionError
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.identity import describe_program, program_digest, program_facts
@@ -55,7 +55,7 @@ def benchmark(
         One program, several, or several by label.
     backends
         As in `compare`.
-    profiles
+    target_gaps
         One or several scaled gaps to reach, in (0, 1): the backend makes attempts until the certified gap is small
         enough. Or names of profiles: each solver is then asked for one solve, which it ends by itself; see `solve`.
         One benchmark has gaps or names, never both.
@@ -83,7 +83,7 @@ def benchmark(
     settings = BenchmarkSettings(
         gaps, how_often, options.time_limit, options.isolate, options.random_state, named, options.threads
     )
-    origin = options.origin or Origin.of_this_process()
+    origin = options.origin or Provenance.of_this_process()
     solver_options = options.solver_options or {}
     opened = open_backends(backends, options.forms, options.isolate, solver_options, options.threads)
     wanted = [(row.with_profile(profile), gap) for row in opened for profile, gap in asked]
@@ -116,7 +116,7 @@ def benchmark(
         for repeat in range(settings.repeats)
     ]
     until = math.inf if options.budget is None else time.perf_counter() + options.budget
-    runs: dict[int, Row] = {}
+    runs: dict[int, SolveRecord] = {}
     try:
         with benchmark_progress(options.progress, tuple(labelled), len(cells), options.budget) as progress:
             for k in np.random.default_rng(settings.seed).permutation(len(cells)):
@@ -154,7 +154,7 @@ class _BenchmarkRunner:
         self._warm_up_mode = warm_up
         self._warmed_up: set[tuple[str, str, int | None]] = set()
 
-    def run(self, cell: _ScheduledSolve, too_late: bool, progress: BenchmarkProgress) -> Row:
+    def run(self, cell: _ScheduledSolve, too_late: bool, progress: BenchmarkProgress) -> SolveRecord:
         """Return the finished run of a cell from the file, or make it."""
         backend, digest = cell.backend, self._digests[cell.program]
         key = self._ledger.key(
@@ -185,7 +185,7 @@ class _BenchmarkRunner:
         first = (
             page.example_program() if self._warm_up_mode == "smallest" and isinstance(page, Formulation) else program
         )
-        cell.backend.run(first, max(self._settings.profiles), limit)
+        cell.backend.run(first, max(self._settings.target_gaps), limit)
         cell.backend.prepare_process(program, limit)  # a child that died of the solve is replaced before the clock runs
         self._warmed_up.add(self._process_key(cell, program))
 
@@ -195,7 +195,7 @@ class _BenchmarkRunner:
         solved = cell.program if self._warm_up_mode == "program" else program.formulation.name
         return solved, cell.backend.name, idle_process_id() if apart else None
 
-    def _complete_record(self, cell: _ScheduledSolve, row: Row) -> Row:
+    def _complete_record(self, cell: _ScheduledSolve, row: SolveRecord) -> SolveRecord:
         return replace(
             row,
             program=cell.program,
@@ -208,7 +208,7 @@ class _BenchmarkRunner:
         )
 
 
-def _failure_reason(row: Row) -> str:
+def _failure_reason(row: SolveRecord) -> str:
     """Why a row is not "reached"."""
     if row.result != Result.FAILED:
         return row.reason

@@ -19,8 +19,8 @@ from boostopt._utils.validation import (
     check_seconds,
     check_seed,
 )
-from boostopt.comparison.provenance import Origin, validate_provenance
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.provenance import Provenance, validate_provenance
+from boostopt.comparison.solve_record import SolveRecord
 from boostopt.errors import unknown_name
 
 WARM_UP_MODES = ("program", "smallest", "none")
@@ -36,7 +36,7 @@ class CompareOptions:
     forms: Sequence[str] | None = None
     isolate: bool = False
     threads: int | None = None
-    origin: Origin | None = None
+    origin: Provenance | None = None
 
     def __post_init__(self) -> None:
         """Convert each option to its type, or refuse it."""
@@ -104,7 +104,7 @@ class BenchmarkOptions(CompareOptions):
     any_version: bool = False
     warm_up: str = WARM_UP_MODES[0]
     random_state: int = 0
-    progress: bool | Callable[[int, int, Row], None] = False
+    progress: bool | Callable[[int, int, SolveRecord], None] = False
     solver_options: Mapping[str, Mapping[str, Any]] | None = None
 
     def _validated_fields(self) -> dict[str, Any]:

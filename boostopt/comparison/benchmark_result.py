@@ -16,7 +16,7 @@ from boostopt._utils.validation import check_optional, check_string
 from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison.failures import FAILURE, Failure, failure_texts, failures_by_backend
 from boostopt.comparison.json_schema import Count, Flag, Fractions, Seconds, Texts
-from boostopt.comparison.provenance import Origin
+from boostopt.comparison.provenance import Provenance
 from boostopt.comparison.rendering.phrases import (
     gap_request_text,
     intersect_intervals,
@@ -24,7 +24,7 @@ from boostopt.comparison.rendering.phrases import (
     trivial_bounds,
 )
 from boostopt.comparison.scores import MEAN, SCORE, MeanScore, ProgramScore, average_scores, score_programs
-from boostopt.comparison.solve_record import Result, Row
+from boostopt.comparison.solve_record import Result, SolveRecord
 from boostopt.data.csv_tables import records_to_csv
 
 
@@ -34,7 +34,7 @@ class BenchmarkSettings:
 
     Attributes
     ----------
-    profiles
+    target_gaps
         The scaled gaps asked for, each in a solve of its own.
     repeats
         Measured solves of each cell. Before them, each backend solves each program once without being counted.
@@ -44,22 +44,22 @@ class BenchmarkSettings:
         Whether each backend ran in a process of its own.
     seed
         Seed of the order of the solves.
-    asked
+    profile_names
         Names of the profiles by which the solvers were asked; empty if gaps were to be reached.
     threads
         Threads of each solve; None if the caller did not set them.
     """
 
-    profiles: Fractions
+    target_gaps: Fractions
     repeats: Count
     time_limit: Seconds | None
     isolate: Flag
     seed: Count
-    asked: Texts = ()
+    profile_names: Texts = ()
     threads: Count | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "asked", tuple(self.asked))
+        object.__setattr__(self, "asked", tuple(self.profile_names))
 
     def record(self) -> dict[str, Any]:
         """Return the settings as plain values; profiles and threads only if they are set."""
@@ -97,16 +97,16 @@ class Benchmark:
         The machine, and the version of this package.
     runs
         One for each program, backend, tolerance and repeat.
-    origin
+    provenance
         The origin of the result: command, date, data and versions.
     """
 
     programs: Mapping[str, Mapping[str, Any]]
     settings: BenchmarkSettings
-    machine: Mapping[str, Any]
+    environment: Mapping[str, Any]
     boostopt: str
-    runs: tuple[Row, ...]
-    origin: Origin = field(default_factory=Origin)
+    runs: tuple[SolveRecord, ...]
+    provenance: Provenance = field(default_factory=Provenance)
 
     def __str__(self) -> str:
         """Return the tables as the command line prints them."""
@@ -126,10 +126,10 @@ class Benchmark:
             },
             self.scores,
             self.means,
-            self.contradicted,
-            {tol: gap_request_text(self.runs, tol) for tol in self.settings.profiles},
+            self.contradictory_programs,
+            {tol: gap_request_text(self.runs, tol) for tol in self.settings.target_gaps},
             failure_texts(self.failures),
-            self.origin.skipped,
+            self.provenance.skipped,
             self.environment_text,
         )
 
@@ -137,7 +137,11 @@ class Benchmark:
     def environment_text(self) -> str:
         """The settings and the machine of the measurement, in words."""
         settings = self.settings
-        by = f"Asked by the profiles {', '.join(settings.asked)}: one solve each. " if settings.asked else ""
+        by = (
+            f"Asked by the profiles {', '.join(settings.profile_names)}: one solve each. "
+            if settings.profile_names
+            else ""
+        )
         by = by or "The gap must be certified. Solvers are asked for accuracies in their own terms, not for this gap. "
         seconds = "Seconds are of one solve" if settings.repeats == 1 else f"Seconds are medians of {settings.repeats}"
         quartiles = ", quartiles below them" if settings.repeats > 2 else ""
@@ -151,7 +155,7 @@ class Benchmark:
         return (
             f"Solves in shuffled order (seed {settings.seed}), {limit}, "
             f"{self._processes}. "
-            f"{describe_environment(self.boostopt, self.machine, settings.threads)}"
+            f"{describe_environment(self.boostopt, self.environment, settings.threads)}"
         )
 
     @property
@@ -189,7 +193,7 @@ class Benchmark:
     @property
     def reached(self) -> bool:
         """Whether for every program some backend reached the smallest gap asked for."""
-        finest = min(self.settings.profiles)
+        finest = min(self.settings.target_gaps)
         done = {score.program for score in self.scores if score.result == Result.REACHED and score.tol == finest}
         return done == set(self.programs)
 
@@ -198,32 +202,32 @@ class Benchmark:
         return intersect_intervals(run for run in self.runs if run.program == program)
 
     @property
-    def contradicted(self) -> list[str]:
+    def contradictory_programs(self) -> list[str]:
         """The programs whose intervals have no point in common. If there are any, boostopt is wrong."""
         return [label for label in self.programs if self.interval(label)[0] > self.interval(label)[1]]
 
     @property
     def overlap(self) -> bool:
         """Whether the certified intervals of each program have a point in common."""
-        return not self.contradicted
+        return not self.contradictory_programs
 
     def to_json(self) -> str:
         """Return everything as JSON; numbers that are not finite become null."""
         document = {
             "boostopt": self.boostopt,
-            "machine": self.machine,
+            "machine": self.environment,
             "settings": self.settings.record(),
             "programs": {
                 label: {**about, "lower": self.interval(label)[0], "upper": self.interval(label)[1]}
                 for label, about in self.programs.items()
             },
             "reached": self.reached,
-            "contradicted": self.contradicted,
+            "contradicted": self.contradictory_programs,
             "scores": [SCORE.to_file(score) for score in self.scores],
             "means": [MEAN.to_file(mean) for mean in self.means],
             "failures": [FAILURE.to_file(failure) for failure in self.failures],
             "runs": [run.to_file_entry() for run in self.runs],
-            "origin": self.origin.to_json(),
+            "origin": self.provenance.to_json(),
         }
         return to_json_text(document)
 
@@ -281,19 +285,19 @@ class Benchmark:
                 f"{name}: not run, or not to its end, on {n} of {len(self.programs)} programs."
                 for name, n in count.items()
             ),
-            *(f"{what}: left out. {why}" for what, why in self.origin.skipped),
+            *(f"{what}: left out. {why}" for what, why in self.provenance.skipped),
             self._conditions_text,
         ]
         return benchmark_table(
             BenchmarkTableData(
                 tuple(self.programs),
-                {tol: by.get(tol, f"gap {format_power_of_ten(tol)}") for tol in self.settings.profiles},
+                {tol: by.get(tol, f"gap {format_power_of_ten(tol)}") for tol in self.settings.target_gaps},
                 bool(by),
                 self.scores,
                 self.means,
                 self.settings.repeats,
                 self.settings.time_limit,
-                self.contradicted,
+                self.contradictory_programs,
                 remarks,
             )
         )
@@ -302,5 +306,6 @@ class Benchmark:
         """Return each run with all its settings."""
         made = {"boostopt": self.boostopt, "seed": self.settings.seed, "time_limit": self.settings.time_limit}
         return [
-            {**(document := run.to_file_entry()).pop("record"), **document, **made, **self.machine} for run in self.runs
+            {**(document := run.to_file_entry()).pop("record"), **document, **made, **self.environment}
+            for run in self.runs
         ]

@@ -15,7 +15,7 @@ from boostopt.backends.base import Backend
 from boostopt.backends.isolation.worker_process import close_idle_processes
 from boostopt.comparison.backend_handles import open_backends
 from boostopt.comparison.benchmark_options import compare_options
-from boostopt.comparison.provenance import Origin
+from boostopt.comparison.provenance import Provenance
 from boostopt.comparison.rendering.phrases import (
     conflicting_backends,
     gap_text,
@@ -24,7 +24,7 @@ from boostopt.comparison.rendering.phrases import (
     relative_width,
 )
 from boostopt.comparison.rendering.progress_output import comparison_progress, print_backend_progress, progress_callback
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import SolveRecord
 from boostopt.data.csv_tables import records_to_csv
 from boostopt.programs.identity import bounds_of_equal_weights, describe_program, program_facts
 from boostopt.programs.program import Program
@@ -48,8 +48,8 @@ class Comparison:
 
     program: Program
     tol: float
-    rows: tuple[Row, ...]
-    origin: Origin = field(default_factory=Origin)
+    rows: tuple[SolveRecord, ...]
+    origin: Provenance = field(default_factory=Provenance)
 
     def __str__(self) -> str:
         """Return the table as the command line prints it."""
@@ -108,7 +108,7 @@ class Comparison:
         lower, upper = self.interval
         return bool(lower <= upper)
 
-    def conflicting_backends(self, row: Row) -> list[str]:
+    def conflicting_backends(self, row: SolveRecord) -> list[str]:
         """Return the backends whose interval does not overlap with that of a row."""
         return conflicting_backends(row, self.rows)
 
@@ -183,7 +183,7 @@ def compare(
     backends: str | Backend | Sequence[str | Backend] | None = None,
     tol: float | str = DEFAULT_TOL,
     time_limit: float | None = None,
-    progress: bool | Callable[[str, Row | None], None] = False,
+    progress: bool | Callable[[str, SolveRecord | None], None] = False,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     **keywords: Any,
 ) -> Comparison:
@@ -233,10 +233,10 @@ def compare(
     profile = resolve_profile(tol)
     gap, time_limit = resolve_tolerance(tol, profile), check_seconds("time_limit", time_limit)
     how = compare_options(keywords)
-    tell, made = progress_callback(progress, print_backend_progress), how.origin or Origin.of_this_process()
+    tell, made = progress_callback(progress, print_backend_progress), how.origin or Provenance.of_this_process()
     named = open_backends(backends, how.forms, how.isolate, options, how.threads)
     opened = [row.with_profile(profile) for row in named]
-    rows = list[Row]()
+    rows = list[SolveRecord]()
     try:
         with comparison_progress(tell, len(opened)) as say:
             for backend in opened:

@@ -21,10 +21,10 @@ from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison import json_schema as fields
 from boostopt.comparison.benchmark_result import SETTINGS, Benchmark, BenchmarkSettings
 from boostopt.comparison.compare import Comparison
-from boostopt.comparison.provenance import ORIGIN, Origin
+from boostopt.comparison.provenance import ORIGIN, Provenance
 from boostopt.comparison.rendering.phrases import intersect_intervals
 from boostopt.comparison.results_log import FILE_KIND, parse_json_object, parse_record_line
-from boostopt.comparison.solve_record import Row, parse_record
+from boostopt.comparison.solve_record import SolveRecord, parse_record
 from boostopt.errors import DataError, OptionError, reason_of
 from boostopt.programs.identity import describe_program, program_facts
 
@@ -129,7 +129,7 @@ def _load_json(path: Path, text: str) -> ReportInput:
 def _load_results_log(path: Path, head: Mapping[str, Any], text: str) -> ReportInput:
     """Read the file of `resume`: the latest version of each finished run, without an incomplete last line."""
     whole = text[: text.rfind("\n") + 1].splitlines()
-    latest: dict[tuple[str, str, float, int], tuple[str, Row]] = {}
+    latest: dict[tuple[str, str, float, int], tuple[str, SolveRecord]] = {}
     ways: set[bool] = set()
     for number, line in enumerate(whole[1:], 2):
         version, row = parse_record_line(path, number, line)
@@ -232,14 +232,14 @@ def _single_run_settings(tol: float, isolated: bool) -> BenchmarkSettings:
     return BenchmarkSettings((tol,), 1, None, isolated, 0)
 
 
-def _require_distinct(runs: Iterable[Row]) -> None:
+def _require_distinct(runs: Iterable[SolveRecord]) -> None:
     """Raise ValueError if a run occurs twice."""
     keys = [(run.program, run.backend, run.tol, run.repeat) for run in runs]
     if len(set(keys)) < len(keys):
         raise ValueError("a run stands in it twice")
 
 
-def _validate_record(row: Row) -> Row:
+def _validate_record(row: SolveRecord) -> SolveRecord:
     """Return a row, or raise ValueError if its numbers contradict each other."""
     fields.parse_fraction(row.tol, "tol")
     if row.ran and row.verdict is None:
@@ -309,9 +309,9 @@ def _parse_program(value: Any) -> dict[str, Any]:
     }
 
 
-def _parse_provenance(top: Mapping[str, Any]) -> Origin:
+def _parse_provenance(top: Mapping[str, Any]) -> Provenance:
     """Read the origin."""
-    return Origin(**fields.parse_fields(ORIGIN, fields.parse_object(top.get("origin", {}), "origin")))
+    return Provenance(**fields.parse_fields(ORIGIN, fields.parse_object(top.get("origin", {}), "origin")))
 
 
 def _parse_environment(top: Mapping[str, Any]) -> dict[str, Any]:

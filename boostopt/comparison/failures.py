@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from boostopt._utils.files import Keys
-from boostopt.comparison.solve_record import FAILURE_KINDS, FailureKind, Row
+from boostopt.comparison.solve_record import FAILURE_KINDS, FailureKind, SolveRecord
 
 FAILURE_TEXTS: dict[str, str] = {
     FailureKind.CLAIMS: "claimed an optimum but proved a gap that is too wide",
@@ -68,9 +68,9 @@ FAILURE = Keys(
 """Keys of the failures of a kind."""
 
 
-def failures_by_backend(runs: Iterable[Row]) -> tuple[Failure, ...]:
+def failures_by_backend(runs: Iterable[SolveRecord]) -> tuple[Failure, ...]:
     """Return the failures: backends in the order of their first runs, and kinds in the order of `FAILURE_KINDS`."""
-    of_backend: dict[str, list[Row]] = {}
+    of_backend: dict[str, list[SolveRecord]] = {}
     for run in runs:
         if run.ran:
             of_backend.setdefault(run.backend, []).append(run)
@@ -95,7 +95,7 @@ def failure_texts(of: Sequence[Failure]) -> list[tuple[str, str]]:
     return lines
 
 
-def _failure_group(backend: str, kind: str, failed: Sequence[Row], solves: int) -> Failure:
+def _failure_group(backend: str, kind: str, failed: Sequence[SolveRecord], solves: int) -> Failure:
     first = failed[0]
     programs = tuple(dict.fromkeys(run.program for run in failed))
     return Failure(backend, kind, len(failed), solves, programs, first.solver_status or "", first.error or "")

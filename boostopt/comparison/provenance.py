@@ -16,7 +16,7 @@ RECORDED_PACKAGES = ("numpy", "scipy", "cvxpy")
 
 
 @dataclass(frozen=True)
-class Origin:
+class Provenance:
     """The circumstances of a comparison, as far as the caller states them.
 
     Attributes
@@ -42,7 +42,7 @@ class Origin:
     @classmethod
     def of_this_process(
         cls, command: str = "", date: str = "", data: str = "", skipped: tuple[tuple[str, str], ...] = ()
-    ) -> Origin:
+    ) -> Provenance:
         """Return the origin of results made in this process, with the installed versions."""
         return cls(command, date, data, {"boostopt": source_version(), **_installed_versions()}, skipped)
 
@@ -52,7 +52,7 @@ class Origin:
 
 
 ORIGIN = Keys(
-    Origin,
+    Provenance,
     {
         "command": "command",
         "date": "date",
@@ -64,10 +64,10 @@ ORIGIN = Keys(
 """Keys of an origin."""
 
 
-def validate_provenance(origin: object) -> Origin:
+def validate_provenance(origin: object) -> Provenance:
     """Return an origin, or raise OptionError for any other type."""
     return check_instance(
-        "origin", origin, Origin, "an Origin, or None", "Leave it out for the versions that are installed."
+        "origin", origin, Provenance, "an Origin, or None", "Leave it out for the versions that are installed."
     )
 
 

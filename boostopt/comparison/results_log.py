@@ -13,7 +13,7 @@ from typing import IO, Any, cast
 from boostopt._utils.files import resolve_target, write_atomically
 from boostopt._utils.json_values import plain
 from boostopt.backends.profiles import CERTIFIED_MODE
-from boostopt.comparison.solve_record import FINISHED_RESULTS, Row, parse_record
+from boostopt.comparison.solve_record import FINISHED_RESULTS, SolveRecord, parse_record
 from boostopt.errors import DataError, reason_of, require_not_none
 
 FILE_KIND = "boostopt benchmark"
@@ -65,7 +65,7 @@ class ResultsLog:
     ) -> None:
         self._path = None if path is None else Path(path)
         self._boostopt, self._any_version = boostopt, any_version
-        self.finished_records: dict[RecordKey, Row] = {}
+        self.finished_records: dict[RecordKey, SolveRecord] = {}
         if self._path is None:
             return
         head = {"kind": FILE_KIND, "format": FORMAT, **plain(header)}
@@ -94,12 +94,12 @@ class ResultsLog:
         return program, digest, backend, version, tol, repeat, asked, self._boostopt
 
     @staticmethod
-    def key_of_record(row: Row, boostopt: str) -> RecordKey:
+    def key_of_record(row: SolveRecord, boostopt: str) -> RecordKey:
         """Return the key of a run made by a version of boostopt."""
         asked = row.profile or CERTIFIED_MODE
         return row.program, row.digest, row.backend, row.version, row.tol, row.repeat, asked, boostopt
 
-    def append(self, row: Row) -> None:
+    def append(self, row: SolveRecord) -> None:
         """Append a run. It is on the disk when the method returns.
 
         Raises
@@ -169,7 +169,7 @@ class ResultsLog:
         self.finished_records[self.key_of_record(row, self._boostopt if self._any_version else version)] = row
 
 
-def parse_record_line(path: Path | None, number: int, line: str) -> tuple[str, Row]:
+def parse_record_line(path: Path | None, number: int, line: str) -> tuple[str, SolveRecord]:
     """Return the finished run in a line, and the version of boostopt that made it.
 
     Raises

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from boostopt._utils.files import Keys
-from boostopt.comparison.solve_record import Result, Row
+from boostopt.comparison.solve_record import Result, SolveRecord
 
 SHIFT_SECONDS = 0.01
 """Added to every time under the geometric mean and subtracted again: shorter times are overhead, not solving."""
@@ -40,7 +40,7 @@ class ProgramScore:
     reason: str
     n_reached: int
     n_runs: int
-    wanted: int
+    n_requested: int
     median: float
     quartiles: tuple[float, float]
     ratio: float
@@ -110,9 +110,9 @@ MEAN = Keys(
 """Keys of a mean."""
 
 
-def score_programs(runs: Iterable[Row]) -> tuple[ProgramScore, ...]:
+def score_programs(runs: Iterable[SolveRecord]) -> tuple[ProgramScore, ...]:
     """Return the score of each program, backend and tolerance, in the order of their first runs."""
-    groups: dict[tuple[str, str, float], list[Row]] = {}
+    groups: dict[tuple[str, str, float], list[SolveRecord]] = {}
     for run in runs:
         groups.setdefault((run.program, run.backend, run.tol), []).append(run)
     bare = [_score_group(*key, group) for key, group in groups.items()]
@@ -152,7 +152,7 @@ def shifted_geometric_mean(seconds: Sequence[float], shift: float = SHIFT_SECOND
     return math.exp(math.fsum(math.log(s + shift) for s in seconds) / len(seconds)) - shift
 
 
-def _score_group(program: str, backend: str, tol: float, runs: list[Row]) -> ProgramScore:
+def _score_group(program: str, backend: str, tol: float, runs: list[SolveRecord]) -> ProgramScore:
     ran = [run for run in runs if run.ran]
     reached = [run for run in ran if run.reached]
     if not ran:

@@ -81,7 +81,7 @@ FAILURE_KINDS = tuple(kind.value for kind in FailureKind)
 class AttemptRecord:
     """An attempt of a backend as a file holds it, in plain values; None for unknown values.
 
-    `after` is the number of seconds from the start of the solve until the attempt was certified. `scaled_gap_so_far` is
+    `seconds_to_certificate` is the number of seconds from the start of the solve until the attempt was certified. `scaled_gap_so_far` is
     the gap that all attempts up to then prove together.
     """
 
@@ -95,7 +95,7 @@ class AttemptRecord:
     error: Text | None = None
     claimed_gap: Number | None = None
     scaled_gap_so_far: Seconds | None = None
-    after: Seconds | None = None
+    seconds_to_certificate: Seconds | None = None
 
     @classmethod
     def from_attempt(
@@ -145,7 +145,7 @@ ATTEMPT = Keys(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class SolveRecord:
     """One solve of one program by one backend at one tolerance, and its result.
 
     Attributes
@@ -283,9 +283,11 @@ class Row:
         If the solve was asked for a finer gap, this is only an upper bound: the solver might have stopped earlier.
         """
         gap = check_positive("gap", gap)
-        if self.log and all(attempt.after is None for attempt in self.log):  # a file older than these measurements
+        if self.log and all(
+            attempt.seconds_to_certificate is None for attempt in self.log
+        ):  # a file older than these measurements
             return self.seconds if self.scaled_gap <= gap else math.inf
-        proved = [(attempt.after, attempt.scaled_gap_so_far) for attempt in self.log]
+        proved = [(attempt.seconds_to_certificate, attempt.scaled_gap_so_far) for attempt in self.log]
         return min((a for a, g in proved if a is not None and g is not None and g <= gap), default=math.inf)
 
     @property
@@ -329,7 +331,7 @@ class Row:
 
 
 SOLVE = Keys(
-    Row,
+    SolveRecord,
     {
         "program": "program",
         "digest": "digest",
@@ -344,7 +346,7 @@ SOLVE = Keys(
 """Keys of which solve a row is of, and how it ended."""
 
 RESULT = Keys(
-    Row,
+    SolveRecord,
     {
         "outcome": "outcome",
         "verdict": "verdict",
@@ -389,7 +391,7 @@ def record_of_solution(
     isolated: bool,
     profile: str = CERTIFIED_MODE,
     threads: int | None = None,
-) -> Row:
+) -> SolveRecord:
     """Return the record of a solution.
 
     Parameters
@@ -407,7 +409,7 @@ def record_of_solution(
     """
     certificate, best, attempts = solution.certificate, solution.best, solution.attempts
     printed = "\n".join(str(a.statistics["printed"]) for a in attempts if "printed" in a.statistics)
-    return Row(
+    return SolveRecord(
         program=program,
         backend=backend,
         version=solution.version,
@@ -454,7 +456,7 @@ def record_of_solution(
     )
 
 
-def parse_record(content: Mapping[str, Any], results: Sequence[str] = RESULT_NAMES) -> Row:
+def parse_record(content: Mapping[str, Any], results: Sequence[str] = RESULT_NAMES) -> SolveRecord:
     """Return a row from an object such as `Row.document` returns.
 
     Raises
@@ -479,7 +481,7 @@ def parse_record(content: Mapping[str, Any], results: Sequence[str] = RESULT_NAM
     for name in content.keys() - {*TEXT_FIELDS, "tol", "repeat", "record", "log"}:
         raise ValueError(f"unexpected field {name!r}")
     of_solve = {name: content[name] for name in TEXT_FIELDS} | {"tol": float(content["tol"]), "repeat": repeat}
-    row = Row(
+    row = SolveRecord(
         **SOLVE.from_file(of_solve),
         **fields.parse_fields(RESULT, record),
         log=tuple(AttemptRecord(**fields.parse_fields(ATTEMPT, attempt)) for attempt in log),

@@ -13,7 +13,7 @@ from matplotlib.ticker import NullLocator
 
 from boostopt._utils.formatting import format_count
 from boostopt.comparison.benchmark_result import Benchmark
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import SolveRecord
 from boostopt.errors import ProblemError
 from boostopt.pictures.sources import require_nonempty_benchmark
 from boostopt.pictures.style import BLACK, GREY, RED, curve_style, escape_label, make_panels
@@ -133,12 +133,12 @@ def claimed_against_certified(benchmark: Benchmark) -> Figure:
     return panels.figure
 
 
-def reports_gap(run: Row) -> bool:
+def reports_gap(run: SolveRecord) -> bool:
     """Return whether the solver of a run reports its own gap."""
     return run.ran and run.claimed_gap is not None and run.claimed_gap >= 0.0
 
 
-def _backends_without_gap(runs: Sequence[Row]) -> str:
+def _backends_without_gap(runs: Sequence[SolveRecord]) -> str:
     """Return the names of the solvers that report no gap, with the number of such runs unless it is all of them."""
     words: list[str] = []
     for backend in dict.fromkeys(run.backend for run in runs if run.ran):
@@ -175,7 +175,7 @@ def _draw_background(axis: Axes, scale: _GapScale) -> None:
                 set_line(10.0**border, color=GREY, lw=0.8, ls=":")
 
 
-def _draw_points(axis: Axes, runs: Sequence[Row], scale: _GapScale, k: int, size: float) -> None:
+def _draw_points(axis: Axes, runs: Sequence[SolveRecord], scale: _GapScale, k: int, size: float) -> None:
     """Draw the runs of a backend, filled if the solver claims an optimum."""
     style = curve_style(k)
     for claims, face in ((True, style.color), (False, "none")):

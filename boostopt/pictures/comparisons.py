@@ -22,7 +22,7 @@ from boostopt.comparison.rendering.phrases import (
     no_answer_reason,
 )
 from boostopt.comparison.scores import SHIFT_SECONDS, MeanScore, ProgramScore
-from boostopt.comparison.solve_record import Result, Row
+from boostopt.comparison.solve_record import Result, SolveRecord
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.sources import require_nonempty_benchmark
 from boostopt.pictures.style import (
@@ -83,7 +83,7 @@ def profiles(benchmark: Benchmark, against: str = "fastest") -> Figure:
     Dolan and More 2002, (2.1); More and Wild 2009, section 2.2.
     """
     against, b = check_choice("scale", against, TIME_SCALES), require_nonempty_benchmark(benchmark)
-    scores, tols = b.scores, sorted(b.settings.profiles, reverse=True)
+    scores, tols = b.scores, sorted(b.settings.target_gaps, reverse=True)
     backends = list(dict.fromkeys(score.backend for score in scores))
     times = [_score_time(score, against) for score in scores if score.result == Result.REACHED]
     min_x = 1.0 if against == "fastest" else min(times, default=0.1) / 1.3
@@ -154,7 +154,7 @@ def _draw_bars(axis: Axes, backends: list[str], scores: list[ProgramScore]) -> N
     axis.set_xlim(0.0, max(float(starts.max()), 1.0))
 
 
-def intervals(comparison: Comparison | Sequence[Row], axes: AxesArgument = None, brief: bool = False) -> Figure:
+def intervals(comparison: Comparison | Sequence[SolveRecord], axes: AxesArgument = None, brief: bool = False) -> Figure:
     """Draw the certified intervals of a comparison, as distances from the middle of their intersection.
 
     Every interval contains the optimum, so that all of them overlap. The scale is linear near 0 and logarithmic
@@ -180,7 +180,7 @@ def intervals(comparison: Comparison | Sequence[Row], axes: AxesArgument = None,
     """
     runs = comparison.rows if isinstance(comparison, Comparison) else comparison
     brief = check_flag("brief", brief)
-    if not isinstance(runs, Sequence) or not runs or not all(isinstance(run, Row) for run in runs):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(runs, Sequence) or not runs or not all(isinstance(run, SolveRecord) for run in runs):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"expected what compare returns; got {type(comparison).__name__}. Pass that.")
     low, high = intersect_intervals(run for run in runs if run.answered)
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -217,7 +217,7 @@ def _intersection_text(low: float, high: float) -> str:
 
 
 def _draw_interval(
-    axis: Axes, runs: Sequence[Row], run: Row, height: int, scale: tuple[float, float], brief: bool
+    axis: Axes, runs: Sequence[SolveRecord], run: SolveRecord, height: int, scale: tuple[float, float], brief: bool
 ) -> None:
     """Draw the interval of a backend, up to the farthest distance of the scale, or say why there is none."""
     middle, farthest = scale

@@ -111,7 +111,7 @@ def heat_map(benchmark: Benchmark, tol: float | str | None = None, brief: bool =
 
 def _target_gap(b: Benchmark, tol: object) -> float:
     """Return the requested gap: for a profile, the gap that judges its answers."""
-    gaps = b.settings.profiles
+    gaps = b.settings.target_gaps
     if tol is None:
         return min(gaps)
     named = {

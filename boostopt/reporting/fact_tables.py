@@ -13,7 +13,7 @@ from boostopt.reporting.mathml import prose_markup, symbol_markup
 
 def provenance_facts(of: ReportInput) -> tuple[tuple[str, str], ...]:
     """Return the origin of the comparison."""
-    source = of.benchmark.origin
+    source = of.benchmark.provenance
     return known_facts(
         {"Data": source.data, "Made": source.date.replace("T", " ", 1), "Command": source.command, "Read from": of.file}
     )
@@ -80,7 +80,7 @@ def _format_fraction(share: float) -> str:
 def environment_facts(of: ReportInput) -> tuple[tuple[str, str], ...]:
     """Versions, machine and settings."""
     b = of.benchmark
-    settings, machine = b.settings, b.machine
+    settings, machine = b.settings, b.environment
     solvers = {run.backend: run.version for run in b.runs if run.version}
     limited = settings.time_limit is not None
     shared = "one for all backends that keep the time limit, one each for the others" if limited else "one for all"
@@ -93,7 +93,7 @@ def environment_facts(of: ReportInput) -> tuple[tuple[str, str], ...]:
     return known_facts(
         {
             "boostopt": b.boostopt,
-            **{name: text for name, text in b.origin.versions.items() if name != "boostopt"},
+            **{name: text for name, text in b.provenance.versions.items() if name != "boostopt"},
             "NumPy's BLAS": machine.get("blas", ""),
             "Python": machine.get("python", ""),
             **{f"Backend {name}": version for name, version in solvers.items()},
@@ -103,7 +103,7 @@ def environment_facts(of: ReportInput) -> tuple[tuple[str, str], ...]:
             "System": machine.get("system", ""),
             **(measured if of.is_benchmark else {}),
             "Processes": "each backend in one of its own" if settings.isolate else shared,
-            "Gaps asked for": ", ".join(f"{tol:g}" for tol in settings.profiles),
+            "Gaps asked for": ", ".join(f"{tol:g}" for tol in settings.target_gaps),
         }
     )
 

@@ -16,19 +16,19 @@ from boostopt.comparison.rendering.phrases import (
     phase_seconds_text,
     proved_interval_text,
 )
-from boostopt.comparison.solve_record import AttemptRecord, Row
+from boostopt.comparison.solve_record import AttemptRecord, SolveRecord
 from boostopt.reporting.fact_tables import known_facts
 
 
-def group_by_backend(runs: Iterable[Row]) -> dict[str, list[Row]]:
+def group_by_backend(runs: Iterable[SolveRecord]) -> dict[str, list[SolveRecord]]:
     """Return the runs of each backend."""
-    grouped: dict[str, list[Row]] = {}
+    grouped: dict[str, list[SolveRecord]] = {}
     for run in runs:
         grouped.setdefault(run.backend, []).append(run)
     return grouped
 
 
-def log_heading(runs: list[Row]) -> str:
+def log_heading(runs: list[SolveRecord]) -> str:
     """Return the heading of the unfoldable log of a backend on a program."""
     ran = [run for run in runs if run.ran]
     if not ran:
@@ -39,13 +39,13 @@ def log_heading(runs: list[Row]) -> str:
     return f"{len(ran)} run{'s' if len(ran) > 1 else ''}, {reached} of them as narrow as asked"
 
 
-def record_heading(run: Row) -> str:
+def record_heading(run: SolveRecord) -> str:
     """Return the heading of one of several runs: its gap, its repeat and its result."""
     result = f"{run.result} in {format_seconds(run)} s" if run.ran else run.result
     return f"gap {run.tol:g}, repeat {run.repeat + 1}: {result}"
 
 
-def record_facts(run: Row) -> tuple[tuple[str, str], ...]:
+def record_facts(run: SolveRecord) -> tuple[tuple[str, str], ...]:
     """Return the results of a run, name by name."""
     if not run.ran:
         return (("Why", run.reason),)

@@ -25,7 +25,7 @@ from boostopt.comparison.rendering.phrases import (
     trivial_bounds,
 )
 from boostopt.comparison.scores import SHIFT_SECONDS
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import SolveRecord
 from boostopt.errors import ProblemError
 from boostopt.reporting.benchmark_figures import ReportFigure, claim_figures, program_figures
 from boostopt.reporting.fact_tables import data_facts, environment_facts, parameter_facts, provenance_facts
@@ -66,10 +66,10 @@ class ProgramSection:
     parameters: tuple[tuple[Markup, str, Markup], ...]
     facts: tuple[tuple[str, str], ...]
     pictures: tuple[tuple[str, Markup], ...]
-    rows: tuple[Row, ...]
+    rows: tuple[SolveRecord, ...]
     conclusions: tuple[Conclusion, ...]
     scores: ScoreTable | None
-    logs: Mapping[str, Sequence[Row]]
+    logs: Mapping[str, Sequence[SolveRecord]]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def build_report_data(of: ReportInput) -> ReportData:
         means=_mean_score_table(b) if of.is_benchmark and several else None,
         illustrations=program_figures(b) if ran and several else (),
         claims=claim_figures(b) if ran else (),
-        skipped=b.origin.skipped,
+        skipped=b.provenance.skipped,
         provenance=environment_facts(of),
         unfolded=len(programs) <= MAX_UNFOLDED,
         shift=f"{SHIFT_SECONDS:g}",
@@ -120,7 +120,7 @@ def _title(b: Benchmark, stated: Sequence[FormulationSection]) -> str:
         count = len({run.backend for run in b.runs})
         return f"{len(b.programs)} programs, {count} backend{'s' if count > 1 else ''}"
     name = stated[0].title
-    return f"{name} on {b.origin.data}" if b.origin.data else name
+    return f"{name} on {b.provenance.data}" if b.provenance.data else name
 
 
 def _verdicts(of: ReportInput, programs: Sequence[ProgramSection]) -> tuple[Conclusion, ...]:
@@ -130,11 +130,11 @@ def _verdicts(of: ReportInput, programs: Sequence[ProgramSection]) -> tuple[Conc
         return (programs[0].verdict,)
     wrong = tuple(
         Conclusion(f"The intervals of {label} contradict each other. {CONTRADICTION_ADVICE}", "wrong")
-        for label in b.contradicted
+        for label in b.contradictory_programs
     )
     if not any(run.ran for run in b.runs):
         return (Conclusion("No backend named can take any of these programs.", "wrong"),)
-    finest = min(b.settings.profiles)
+    finest = min(b.settings.target_gaps)
     done = {run.program for run in b.runs if run.reached and run.tol == finest}
     count = f"{len(done)} of {len(programs)} programs are certified to {finest:g} by some backend"
     agree = "" if wrong else "; the intervals of each program agree"
@@ -164,7 +164,7 @@ def _program_section(of: ReportInput, k: int, label: str) -> ProgramSection:
         label=label,
         verdict=summarize_program(runs),
         parameters=parameter_facts(program),
-        facts=data_facts(program, b.origin.data),
+        facts=data_facts(program, b.provenance.data),
         pictures=_interval_pictures(best, f"program{k}"),
         rows=tuple(best),
         conclusions=tuple(trivial_bounds(runs, equal) if of.is_benchmark else summarize_comparison(runs, equal)),
@@ -173,9 +173,9 @@ def _program_section(of: ReportInput, k: int, label: str) -> ProgramSection:
     )
 
 
-def _best_record_per_backend(runs: Iterable[Row]) -> list[Row]:
+def _best_record_per_backend(runs: Iterable[SolveRecord]) -> list[SolveRecord]:
     """Return the best run of each backend, whose interval represents the backend."""
-    best: dict[str, Row] = {}
+    best: dict[str, SolveRecord] = {}
     for run in runs:
         before = best.get(run.backend)
         if before is None or (run.ran, -run.scaled_gap) > (before.ran, -before.scaled_gap):
@@ -183,7 +183,7 @@ def _best_record_per_backend(runs: Iterable[Row]) -> list[Row]:
     return list(best.values())
 
 
-def _interval_pictures(runs: Sequence[Row], prefix: str) -> tuple[tuple[str, Markup], ...]:
+def _interval_pictures(runs: Sequence[SolveRecord], prefix: str) -> tuple[tuple[str, Markup], ...]:
     """Return the intervals for wide and for narrow screens, by these words; nothing if there is none to draw."""
     try:
         wide, narrow = wide_intervals(runs), narrow_intervals(runs)
@@ -210,7 +210,9 @@ def _program_score_table(b: Benchmark, label: str) -> ScoreTable:
 
 def _mean_score_table(b: Benchmark) -> ScoreTable:
     """Times over all programs."""
-    remarks = [] if b.contradicted else [fastest_backends_text(b.means, tol) for tol in b.settings.profiles]
+    remarks = (
+        [] if b.contradictory_programs else [fastest_backends_text(b.means, tol) for tol in b.settings.target_gaps]
+    )
     return _score_table(b, mean_cells(b.means), sent_accuracies(b.runs), remarks)
 
 

@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from boostopt.comparison.benchmark_result import Benchmark
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import SolveRecord
 from boostopt.pictures import intervals, profiles
 from boostopt.pictures.style import Panels
 
@@ -57,14 +57,14 @@ def figure_to_svg(figure: Figure, prefix: str, label: str, min_width: float = 0.
     return Markup(re.sub(r"\n\s*\n+", "\n", text))
 
 
-def wide_intervals(runs: Sequence[Row]) -> Figure:
+def wide_intervals(runs: Sequence[SolveRecord]) -> Figure:
     """Draw certified intervals with gaps and seconds, but without reasons, which the table beside it gives in full."""
     return intervals([run if run.ran else replace(run, reason="") for run in runs])
 
 
 def narrow_profiles(benchmark: Benchmark, against: str = "fastest") -> tuple[Figure, ...]:
     """Draw the profiles for a narrow screen: one picture for each gap, with a legend no wider than the picture."""
-    settings = [replace(benchmark.settings, profiles=(gap,)) for gap in sorted(benchmark.settings.profiles)[::-1]]
+    settings = [replace(benchmark.settings, profiles=(gap,)) for gap in sorted(benchmark.settings.target_gaps)[::-1]]
     return tuple(make_narrow(profiles(replace(benchmark, settings=one), against)) for one in settings)
 
 
@@ -80,7 +80,7 @@ def make_narrow(figure: Figure) -> Figure:
     return figure
 
 
-def narrow_intervals(runs: Sequence[Row]) -> Figure:
+def narrow_intervals(runs: Sequence[SolveRecord]) -> Figure:
     """Draw certified intervals for a narrow screen: without the words of the table, and with a one-column legend."""
     figure = Figure(figsize=(NARROW_WIDTH, 1.2 + 0.34 * len(runs)), layout="constrained")
     FigureCanvasAgg(figure)

@@ -29,16 +29,16 @@ from boostopt.comparison.documents import load_results
 from boostopt.comparison.rendering.phrases import CONTRADICTION_ADVICE
 from boostopt.comparison.results_log import ResultsLog
 from boostopt.comparison.scores import SHIFT_SECONDS, average_scores, score_programs, shifted_geometric_mean
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import SolveRecord
 from boostopt.programs.identity import program_digest
 
 OPTIMUM = 2 / 530
 
 
-def run(seconds: float, result: str = "reached", **others: Any) -> Row:
+def run(seconds: float, result: str = "reached", **others: Any) -> SolveRecord:
     given: dict[str, Any] = {"program": "p", "backend": "b", "tol": 1e-3, "repeat": 0, **others}
     gap, reason = (1e-4, "") if result == "reached" else (0.5, "why")
-    return Row(version="", result=result, reason=reason, seconds=seconds, scaled_gap=gap, **given)
+    return SolveRecord(version="", result=result, reason=reason, seconds=seconds, scaled_gap=gap, **given)
 
 
 def shown(benchmark: Benchmark, width: int = 200) -> str:
@@ -73,8 +73,8 @@ def test_one_failure_in_many_runs_is_a_failure_and_has_no_time_however_fast() ->
 
 def test_not_run_is_neither_reached_nor_failed() -> None:
     none, partly = score_programs([run(0.0, "not run", backend="none"), run(1.0), run(0.0, "not run", repeat=1)])
-    assert (none.result, none.n_runs, none.wanted, none.reason) == ("not run", 0, 1, "why")
-    assert (partly.result, partly.n_runs, partly.wanted, partly.median) == ("reached", 1, 2, 1.0)
+    assert (none.result, none.n_runs, none.n_requested, none.reason) == ("not run", 0, 1, "why")
+    assert (partly.result, partly.n_runs, partly.n_requested, partly.median) == ("reached", 1, 2, 1.0)
 
 
 def test_the_shifted_geometric_mean_of_equal_times_is_the_time_and_lies_between_the_means() -> None:
@@ -116,7 +116,7 @@ def test_every_cell_is_a_solve_with_its_own_tolerance_and_one_more_warms_up() ->
     assert {tol: tolerances[1:].count(tol) for tol in GAPS} == dict.fromkeys(GAPS, 3)
     assert all(left is not None and 8.0 < left <= 9.0 for _, left in asked)
     assert [(r.tol, r.repeat) for r in result.runs] == [(tol, k) for tol in GAPS for k in range(3)]
-    assert result.reached and result.contradicted == []
+    assert result.reached and result.contradictory_programs == []
     lower, upper = result.interval(next(iter(result.programs)))
     assert lower <= OPTIMUM <= upper
 
@@ -207,7 +207,7 @@ def test_when_no_time_is_left_the_rest_is_not_run() -> None:
         patch.setattr(import_module("boostopt.comparison.benchmark"), "time", clock)
         result = benchmark(reference_lpboost(), [Slow("slow"), Fake("unable", reason="never")], [1e-16], 3, budget=25.0)
     slow, unable = result.scores
-    assert (slow.result, slow.n_runs, slow.wanted) == ("failed", 2, 3)  # one of the three solves warmed up
+    assert (slow.result, slow.n_runs, slow.n_requested) == ("failed", 2, 3)  # one of the three solves warmed up
     late, *others = [r.reason for r in result.runs if r.result == "not run"]
     assert re.search(r"\btime\b", late) and others == ["never"] * 3
     assert unable.reason == "never"
@@ -260,7 +260,7 @@ def test_a_contradiction_is_reported_as_a_bug() -> None:
     runs = list(result.runs)
     runs[0] = replace(runs[0], lower=0.5, upper=0.6)
     broken = replace(result, runs=tuple(runs))
-    assert broken.contradicted == [reference_lpboost().headline] and not broken.overlap
+    assert broken.contradictory_programs == [reference_lpboost().headline] and not broken.overlap
     assert CONTRADICTION_ADVICE in " ".join(shown(broken).split())
     assert "Fastest" not in shown(broken)
 
@@ -341,7 +341,7 @@ def test_a_last_line_that_was_being_written_is_dropped_and_its_run_made_again(tm
 def test_an_interrupted_benchmark_goes_on_where_it_was(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
 
-    def interrupt(done: int, total: int, run: Row) -> None:
+    def interrupt(done: int, total: int, run: SolveRecord) -> None:
         if done == 3:
             raise KeyboardInterrupt
 

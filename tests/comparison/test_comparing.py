@@ -17,7 +17,7 @@ from problems import REFERENCE_U, Fake, attempt, bent, reference_erlpboost, refe
 import boostopt.solving.solve
 from boostopt import Comparison, OptionError, compare, get_formulation, list_backends
 from boostopt.backends.base import Attempt, Backend
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import SolveRecord
 from boostopt.solving.solution import Outcome, Verdict
 
 OPTIMUM = 2 / 530
@@ -141,7 +141,7 @@ def test_each_backend_is_told_the_tolerance_and_its_own_time_limit() -> None:
 
 
 def test_progress_is_told_before_and_after_each_backend() -> None:
-    calls = list[tuple[str, Row | None]]()
+    calls = list[tuple[str, SolveRecord | None]]()
     comparison = compare(reference_lpboost(), [right(), unable()], progress=lambda name, row: calls.append((name, row)))
     assert calls == [
         ("right", None),

@@ -19,10 +19,10 @@ from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, c
 from boostopt._utils.json_values import plain
 from boostopt.comparison import documents
 from boostopt.comparison.documents import as_report_input, load_results
-from boostopt.comparison.provenance import Origin
+from boostopt.comparison.provenance import Provenance
 from boostopt.comparison.results_log import ResultsLog
 
-ORIGIN = Origin.of_this_process("boostopt compare", "2026-01-02", "data.csv", (("broken.csv", "It is empty."),))
+ORIGIN = Provenance.of_this_process("boostopt compare", "2026-01-02", "data.csv", (("broken.csv", "It is empty."),))
 
 
 @functools.cache
@@ -47,7 +47,7 @@ def written(folder: Path, content: str | bytes) -> Path:
 def test_a_comparison_is_read_as_it_was(tmp_path: Path) -> None:
     read, made = load_results(written(tmp_path, compared().to_json())), as_report_input(compared())
     assert read == replace(made, file=str(tmp_path / "file.json"))
-    assert not read.is_benchmark and read.benchmark.origin == ORIGIN
+    assert not read.is_benchmark and read.benchmark.provenance == ORIGIN
     assert [run.result for run in read.benchmark.runs] == ["reached", "not run", "failed"]
     assert as_report_input(read) is read
 
@@ -67,7 +67,7 @@ def test_the_file_of_finished_runs_is_read_as_far_as_it_goes(tmp_path: Path) -> 
     assert path.read_bytes() == before
     by_name = {(run.backend, run.tol, run.repeat): run for run in read.benchmark.runs}
     assert by_name == {(run.backend, run.tol, run.repeat): run for run in made.runs}
-    assert read.benchmark.programs == made.programs and read.benchmark.origin == ORIGIN
+    assert read.benchmark.programs == made.programs and read.benchmark.provenance == ORIGIN
     assert read.benchmark.settings == made.settings and read.benchmark.boostopt == made.boostopt
 
 
@@ -85,7 +85,7 @@ def test_files_of_before_have_less_and_are_read(tmp_path: Path) -> None:
     for name in ("about", "origin", "logs"):
         del said[name]
     read = load_results(written(tmp_path, json.dumps(said))).benchmark
-    assert list(read.programs) == ["lpboost"] and read.origin == Origin()
+    assert list(read.programs) == ["lpboost"] and read.provenance == Provenance()
     path = tmp_path / "runs.jsonl"
     benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=path)
     head, *lines = [json.loads(line) for line in path.read_text().splitlines()]

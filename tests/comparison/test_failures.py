@@ -12,14 +12,14 @@ from rich.console import Console
 
 from boostopt.comparison import benchmark
 from boostopt.comparison.failures import FAILURE_TEXTS, MAX_TEXT_LENGTH, failure_texts, failures_by_backend
-from boostopt.comparison.solve_record import FAILURE_KINDS, AttemptRecord, Row
+from boostopt.comparison.solve_record import FAILURE_KINDS, AttemptRecord, SolveRecord
 
 
-def failed(backend: str, program: str = "p", result: str = "failed", **of_attempt: Any) -> Row:
+def failed(backend: str, program: str = "p", result: str = "failed", **of_attempt: Any) -> SolveRecord:
     status = of_attempt.get("status", "")
     error = of_attempt.get("error")
     log = (AttemptRecord(**of_attempt),)
-    return Row(
+    return SolveRecord(
         program=program,
         backend=backend,
         version="",

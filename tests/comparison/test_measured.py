@@ -14,7 +14,7 @@ from problems import Fake, attempt, bent, reference_lpboost, right
 from boostopt import DataError, OptionError, compare, get_formulation
 from boostopt._utils.json_values import plain
 from boostopt.backends.cvxpy.solver_specs import SOLVERS
-from boostopt.comparison import Row, benchmark
+from boostopt.comparison import SolveRecord, benchmark
 from boostopt.comparison.documents import load_results
 from boostopt.comparison.solve_record import FAILURE_KINDS, parse_record
 from boostopt.instances.standard import standard_programs
@@ -22,7 +22,7 @@ from boostopt.instances.standard import standard_programs
 ROUGH = attempt(np.eye(6)[0], [1, 0, 0], status="fine")
 
 
-def row_of(backend: Fake, tol: float = 1e-6, isolate: bool = False) -> Row:
+def row_of(backend: Fake, tol: float = 1e-6, isolate: bool = False) -> SolveRecord:
     (row,) = compare(reference_lpboost(), backend, tol, 0.7 if isolate else None, isolate=isolate).rows
     return row
 
@@ -55,11 +55,17 @@ def test_what_reached_its_gap_or_was_not_run_has_not_failed() -> None:
 def test_gaps_and_seconds_after_each_attempt_are_kept() -> None:
     row = row_of(Fake("two", (ROUGH, right().script[0])), 1e-9)
     first, second = row.log
-    assert first.after is not None and second.after is not None and 0 < first.after <= second.after <= row.seconds
+    assert (
+        first.seconds_to_certificate is not None
+        and second.seconds_to_certificate is not None
+        and 0 < first.seconds_to_certificate <= second.seconds_to_certificate <= row.seconds
+    )
     alone = row_of(Fake("one", (ROUGH,)))
     assert first.scaled_gap_so_far == alone.scaled_gap > 0.1
     assert second.scaled_gap_so_far == row.scaled_gap < 1e-9
-    assert row.seconds_to(0.99) == first.after and row.seconds_to(1e-9) == second.after
+    assert (
+        row.seconds_to(0.99) == first.seconds_to_certificate and row.seconds_to(1e-9) == second.seconds_to_certificate
+    )
     assert row.seconds_to(1e-300) == math.inf
     with typechecker.unchecked():
         for wrong in (0.0, -1.0, math.nan, "small"):

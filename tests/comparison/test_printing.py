@@ -20,19 +20,19 @@ from boostopt import Comparison, OptionError, compare
 from boostopt.comparison import Benchmark, benchmark
 from boostopt.comparison.rendering.paper_tables import escape_markdown, escape_tex, format_interval, format_power_of_ten
 from boostopt.comparison.rendering.phrases import CONTRADICTION_ADVICE
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import SolveRecord
 
 HOSTILE = r"a_b 50% #1 & $x$ {y} ^~\ <z> |`'" + '"'
 
 
-def row(backend: str, seconds: float, result: str = "reached", **others: Any) -> Row:
+def row(backend: str, seconds: float, result: str = "reached", **others: Any) -> SolveRecord:
     gap = 1e-5 if result == "reached" else 0.5
     given: dict[str, Any] = {"program": "p", "tol": 1e-3, "outcome": "solved", "verdict": "bounded", **others}
     given = {"lower": 0.1, "upper": 0.1 + gap, "gap": gap, "scaled_gap": gap, **given}
-    return Row(backend=backend, version="1", result=result, seconds=seconds, **given)
+    return SolveRecord(backend=backend, version="1", result=result, seconds=seconds, **given)
 
 
-def measured(*runs: Row, time_limit: float | None = 4.0) -> Benchmark:
+def measured(*runs: SolveRecord, time_limit: float | None = 4.0) -> Benchmark:
     """A benchmark whose runs are given."""
     made = benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, time_limit=time_limit)
     tols = tuple(dict.fromkeys(run.tol for run in runs))

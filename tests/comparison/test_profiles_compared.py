@@ -70,7 +70,7 @@ def test_an_option_that_only_the_solver_knows_is_refused_before_any_work() -> No
 def test_a_benchmark_by_profiles_has_a_solve_for_each_and_never_mixes_them(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     result = benchmark(reference_lpboost(), BACKENDS[:2], ["default", "high"], repeats=1, resume=path)
-    assert result.settings.asked == ("default", "high")
+    assert result.settings.profile_names == ("default", "high")
     assert [(run.backend, run.profile, run.tol) for run in result.runs] == [
         (backend, profile, tol) for backend in BACKENDS[:2] for profile, tol in (("default", 1e-8), ("high", 1e-9))
     ]

@@ -16,7 +16,7 @@ from boostopt.backends.profiles import CERTIFIED_MODE
 from boostopt.comparison import benchmark
 from boostopt.comparison.rendering import progress_output as progress
 from boostopt.comparison.rendering.progress_output import BenchmarkProgress, format_duration, request_text
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import SolveRecord
 
 
 class Terminal(io.StringIO):
@@ -126,7 +126,7 @@ def test_elsewhere_it_is_a_line_a_second_the_first_and_the_last(
     made = BenchmarkProgress(("p",), 6)
     for seconds in (0.1, 0.3, 0.8, 0.3, 0.1, 0.1):
         clock.now += seconds
-        made.finish_solve(Row(backend="a", version="", tol=1e-3, result="reached", seconds=seconds))
+        made.finish_solve(SolveRecord(backend="a", version="", tol=1e-3, result="reached", seconds=seconds))
     shown = capsys.readouterr().err
     assert re.findall(r"^\[(\d)/6\] a \w+ 0\.001: reached \w+ (\d\.\d\d) s$", shown, re.MULTILINE) == [
         *(("1", "0.10"), ("3", "0.80"), ("6", "0.10"))

@@ -24,7 +24,7 @@ from boostopt.comparison.rendering.console_tables import (
     certificate_table,
 )
 from boostopt.comparison.rendering.phrases import CONTRADICTION_ADVICE, NO_ANSWER, NO_ANSWER_SENTENCE, trivial_bounds
-from boostopt.comparison.solve_record import Row, record_of_solution
+from boostopt.comparison.solve_record import SolveRecord, record_of_solution
 from boostopt.solving.explanation import D_SOURCE_DESCRIPTIONS
 
 
@@ -55,15 +55,17 @@ def solved() -> Solution:
     return solve(reference_lpboost(), "cvxpy:highs", 1e-9)
 
 
-def row(name: str, solution: Solution | None = None, reached: bool = False, reason: str = "", **times: float) -> Row:
+def row(
+    name: str, solution: Solution | None = None, reached: bool = False, reason: str = "", **times: float
+) -> SolveRecord:
     if solution is None:
-        return Row(backend=name, version="1.0", tol=1e-8, result="not run", reason=reason)
+        return SolveRecord(backend=name, version="1.0", tol=1e-8, result="not run", reason=reason)
     solution = replace(solution, times={**solution.times, **times})
     answer = record_of_solution(name, "", 1e-8, solution, False)
     return replace(answer, version="1.0", result="reached" if reached else "failed")
 
 
-def compared(*rows: Row, tol: float = 1e-8) -> Comparison:
+def compared(*rows: SolveRecord, tol: float = 1e-8) -> Comparison:
     return Comparison(reference_lpboost(), tol, tuple(replace(row, tol=tol) for row in rows))
 
 

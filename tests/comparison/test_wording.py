@@ -20,12 +20,14 @@ from boostopt.comparison.rendering.phrases import (
     sent_accuracies,
     summarize_program,
 )
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import SolveRecord
 
 
-def run(backend: str, lower: float, upper: float, tol: float = 1e-3, result: str = "reached", **record: Any) -> Row:
+def run(
+    backend: str, lower: float, upper: float, tol: float = 1e-3, result: str = "reached", **record: Any
+) -> SolveRecord:
     came: dict[str, Any] = {"lower": lower, "upper": upper, "seconds": 1.0, **record}
-    return Row(program="p", backend=backend, version="1", tol=tol, result=result, **came)
+    return SolveRecord(program="p", backend=backend, version="1", tol=tol, result=result, **came)
 
 
 INFEASIBLE = run("proof", math.inf, math.inf, infeasible=True, excess=0.25)
@@ -65,7 +67,7 @@ NOT_RUN = run("absent", 0.0, 0.0, result="not run")
     ],
     ids=("not run", "infeasible", "one", "two agree", "none reached", "finest failed", "one end"),
 )
-def test_the_verdict_by_hand(runs: list[Row], kind: str, fact: str) -> None:
+def test_the_verdict_by_hand(runs: list[SolveRecord], kind: str, fact: str) -> None:
     said = summarize_program(runs)
     assert said.kind == kind and re.search(fact, said.words)
 

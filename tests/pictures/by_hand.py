@@ -7,7 +7,7 @@ from typing import Any
 
 from boostopt.comparison import Benchmark
 from boostopt.comparison.benchmark_result import BenchmarkSettings
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import SolveRecord
 
 TIMES: dict[tuple[str, str], Sequence[float | str]] = {
     # seconds on the programs a, b, c, d, or why there are none
@@ -20,10 +20,12 @@ TIMES: dict[tuple[str, str], Sequence[float | str]] = {
 }
 
 
-def run_of(program: str, backend: str, tol: float, came: float | str) -> Row:
+def run_of(program: str, backend: str, tol: float, came: float | str) -> SolveRecord:
     result = came if isinstance(came, str) else "reached"
     numbers: dict[str, Any] = {} if isinstance(came, str) else {"seconds": came, "scaled_gap": tol / 2}
-    return Row(program=program, digest="0" * 64, backend=backend, version="1", tol=tol, result=result, **numbers)
+    return SolveRecord(
+        program=program, digest="0" * 64, backend=backend, version="1", tol=tol, result=result, **numbers
+    )
 
 
 def measured() -> Benchmark:

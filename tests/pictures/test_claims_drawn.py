@@ -16,7 +16,7 @@ from rendered import legend_of, rendered, xy
 from typechecker import unchecked
 
 from boostopt import Benchmark, OptionError, ProblemError, benchmark
-from boostopt.comparison.solve_record import AttemptRecord, Row
+from boostopt.comparison.solve_record import AttemptRecord, SolveRecord
 from boostopt.pictures import claimed_against_certified
 from boostopt.pictures.style import curve_style
 
@@ -36,7 +36,7 @@ CLAIMS: list[Claim] = [
 def claimed(claims: list[Claim]) -> Benchmark:
     """A benchmark of runs with these claims, and one that was not run."""
     runs = [
-        Row(
+        SolveRecord(
             program=f"program {k}",
             backend=backend,
             version="1",
@@ -49,7 +49,9 @@ def claimed(claims: list[Claim]) -> Benchmark:
         )
         for k, (backend, claim, gap, says) in enumerate(claims)
     ]
-    away = Row(program="program 0", backend="absent", version="1", tol=1e-6, result="not run", reason="it is away")
+    away = SolveRecord(
+        program="program 0", backend="absent", version="1", tol=1e-6, result="not run", reason="it is away"
+    )
     programs: Mapping[str, Any] = {f"program {k}": {} for k in range(len(claims))}
     return replace(measured(), programs=programs, runs=(*runs, away))
 

@@ -13,13 +13,13 @@ from problems import Fake, attempt, reference_erlpboost, reference_lpboost, righ
 from boostopt import Benchmark, Comparison, benchmark, compare, get_formulation, list_formulations
 from boostopt._utils.json_values import plain
 from boostopt.comparison.benchmark_result import BenchmarkSettings
-from boostopt.comparison.provenance import Origin
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.provenance import Provenance
+from boostopt.comparison.solve_record import SolveRecord
 from boostopt.programs.identity import describe_program, program_facts
 from boostopt.reporting import to_html
 
 BACKENDS = ("cvxpy:clarabel", "cvxpy:highs", "interior")
-ORIGIN = Origin.of_this_process("boostopt compare --report out.html", "2026-01-02T03:04:05+00:00", "data.csv")
+ORIGIN = Provenance.of_this_process("boostopt compare --report out.html", "2026-01-02T03:04:05+00:00", "data.csv")
 
 
 @functools.cache
@@ -86,7 +86,7 @@ def every_page() -> Benchmark:
         for name, program in programs.items()
     }
     runs = tuple(
-        Row(program=name, backend="none", version="", tol=1e-3, result="not run", reason="nobody was asked")
+        SolveRecord(program=name, backend="none", version="", tol=1e-3, result="not run", reason="nobody was asked")
         for name in programs
     )
     return Benchmark(about, BenchmarkSettings((1e-3,), 1, None, False, 0), {}, "0", runs)

@@ -94,7 +94,7 @@ def test_every_number_of_a_benchmark_stands_in_it() -> None:
             assert score.reason.removesuffix(".") in text
     for label in b.programs:
         assert label in text
-    ((what, why),) = b.origin.skipped
+    ((what, why),) = b.provenance.skipped
     assert re.search(rf"{re.escape(what)}: [^:]*{re.escape(why)}", text)
     assert re.search(r"\b2, [^.]*\bshuffled\b[^.]*\bseed 0\b", text)
 

@@ -40,7 +40,7 @@ from boostopt.cli.run_output import HTML_FORMAT, validate_output_paths, validate
 from boostopt.comparison.benchmark import benchmark
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison, compare
-from boostopt.comparison.provenance import Origin
+from boostopt.comparison.provenance import Provenance
 from boostopt.errors import OptionError
 from boostopt.programs.program import Program
 from boostopt.reporting import check_place, check_tools
@@ -164,7 +164,7 @@ def _report_kept_results(resume: str | None) -> Generator[None]:
 
 def _programs_of_data(
     formulations: str, data: str, each: list[str], how: BindingOptions
-) -> tuple[Program | dict[str, Program], Origin]:
+) -> tuple[Program | dict[str, Program], Provenance]:
     """Return the program of one data set, or those of several formulations and data sets."""
     if len(each) == len(split_unless_file(formulations)) == 1 and formulations.strip() != ALL_FORMULATIONS:
         page, dataset = get_formulation_option(split_unless_file(formulations)[0]), how.files.load_dataset(each[0])
@@ -176,7 +176,7 @@ def _programs_of_data(
 
 def _programs_of_folder(
     formulations: str, folder: str, how: BindingOptions, apart: list[str | None]
-) -> tuple[dict[str, Program], Origin]:
+) -> tuple[dict[str, Program], Provenance]:
     """Return the programs of a folder, and report the rest."""
     pages, needing = named_formulations(formulations, how.parameters)
     programs, skipped = programs_of_folder(Path(folder), pages, how, apart)
@@ -190,10 +190,10 @@ def _report_skipped(skipped: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return skipped
 
 
-def _provenance(data: str, skipped: list[tuple[str, str]]) -> Origin:
+def _provenance(data: str, skipped: list[tuple[str, str]]) -> Provenance:
     """Return the origin of this comparison."""
     command, now = shlex.join(["boostopt", *sys.argv[1:]]), datetime.now(UTC).isoformat(timespec="seconds")
-    return Origin.of_this_process(command, now, data, tuple(skipped))
+    return Provenance.of_this_process(command, now, data, tuple(skipped))
 
 
 def _print_result(result: Comparison | Benchmark, json: bool, csv: bool) -> None:

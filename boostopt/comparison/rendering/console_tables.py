@@ -29,7 +29,7 @@ from boostopt.comparison.rendering.phrases import (
     relative_width,
     summarize_comparison,
 )
-from boostopt.comparison.solve_record import AUTO, Row
+from boostopt.comparison.solve_record import AUTO, SolveRecord
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 from boostopt.solving.explanation import D_SOURCE_DESCRIPTIONS
@@ -55,7 +55,7 @@ class ComparisonTable:
     """
 
     headline: str
-    rows: Sequence[Row]
+    rows: Sequence[SolveRecord]
     equal_weights: Sequence[float | None]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
@@ -143,7 +143,7 @@ def certificate_table(program: Program, certificate: Certificate, tol: float) ->
     return table
 
 
-def _record_cells(rows: Sequence[Row], row: Row, halves: bool) -> list[RenderableType]:
+def _record_cells(rows: Sequence[SolveRecord], row: SolveRecord, halves: bool) -> list[RenderableType]:
     """The cells of a row; words of solvers are `Text`, because rich reads brackets in a string as markup."""
     if not row.ran:
         return [Text(row.backend), Text("not run", VERDICT_STYLES["not run"]), "", "", "", "", "", "", ""]
@@ -166,14 +166,14 @@ def _record_cells(rows: Sequence[Row], row: Row, halves: bool) -> list[Renderabl
     ]
 
 
-def request_text(row: Row) -> str:
+def request_text(row: SolveRecord) -> str:
     """Return the requested accuracy, or the certified gap that ended the solve, and the profile."""
     if not is_named_profile(row.profile):
         return f"{row.tol if row.asked is None else row.asked:.0e}"
     return f"{row.profile}" if row.asked is None else f"{row.profile}, {row.asked:.0e}"
 
 
-def _record_details(rows: Sequence[Row], row: Row, with_interval: bool = False) -> str:
+def _record_details(rows: Sequence[SolveRecord], row: SolveRecord, with_interval: bool = False) -> str:
     """Return the solver's words, the form of its best answer, its errors, and its seconds by phase, in a line."""
     if not row.ran:
         return f"{row.backend}: not run. {row.reason.removesuffix('.')}."

@@ -20,7 +20,7 @@ from boostopt.comparison.rendering.phrases import (
     relative_width,
 )
 from boostopt.comparison.scores import SHIFT_SECONDS, MeanScore, ProgramScore
-from boostopt.comparison.solve_record import Result, Row
+from boostopt.comparison.solve_record import Result, SolveRecord
 
 MISSING_CELL = "-"
 """The cell of a missing mean: a program was not run, or failed without a time limit."""
@@ -187,7 +187,7 @@ def escape_markdown(text: str) -> str:
 # A comparison
 
 
-def format_interval(row: Row) -> str:
+def format_interval(row: SolveRecord) -> str:
     """Return the interval that a row proves for the optimum, rounded outward to two digits of its width."""
     lower, upper = row.interval
     if not row.answered or row.infeasible or not (math.isfinite(lower) and math.isfinite(upper)) or lower == upper:
@@ -203,7 +203,7 @@ def _round_directed(value: float, place: int, way: str) -> str:
     return f"{digits:f}" if digits == 0 or abs(digits) >= MIN_DECIMAL_NOTATION else f"{digits:e}"
 
 
-def comparison_table(headline: str, tol: float, rows: Sequence[Row], environment_text: str) -> PaperTable:
+def comparison_table(headline: str, tol: float, rows: Sequence[SolveRecord], environment_text: str) -> PaperTable:
     """Return the table of a comparison; the fastest backend that reached the gap is bold."""
     names = ("backend", "asked for", "verdict", "certified interval", "gap", "relative gap", "seconds", "iterations")
     cells = [
@@ -360,7 +360,7 @@ def _caption(measured: BenchmarkTableData) -> str:
 def _notes(measured: BenchmarkTableData, absent: bool) -> Iterable[str]:
     for label in measured.contradicted:
         yield f"The intervals of {label} contradict each other. {CONTRADICTION_ADVICE}"
-    if any(0 < score.n_runs < score.wanted for score in measured.scores):
+    if any(0 < score.n_runs < score.n_requested for score in measured.scores):
         yield "There was no time for all solves: some medians are of fewer."
     if absent:
         yield f"{MISSING_CELL}: no mean, because a program was not run, or failed without a time limit."

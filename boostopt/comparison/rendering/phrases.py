@@ -10,7 +10,7 @@ from typing import Literal
 from boostopt._utils.formatting import format_interval
 from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison.scores import MeanScore, ProgramScore
-from boostopt.comparison.solve_record import AUTO, Result, Row
+from boostopt.comparison.solve_record import AUTO, Result, SolveRecord
 
 CONTRADICTION_ADVICE = (
     "Whatever the solvers did, F or G contradicts its conjugate. If the formulation is your own, run `boostopt check` "
@@ -40,18 +40,18 @@ class Conclusion:
 # One program
 
 
-def intersect_intervals(runs: Iterable[Row]) -> tuple[float, float]:
+def intersect_intervals(runs: Iterable[SolveRecord]) -> tuple[float, float]:
     """Return the intersection of all certified intervals; if it is empty, its ends are out of order."""
     ran = [run for run in runs if run.ran]
     return max((run.lower for run in ran), default=-math.inf), min((run.upper for run in ran), default=math.inf)
 
 
-def no_answer_reason(run: Row) -> str:
+def no_answer_reason(run: SolveRecord) -> str:
     """Return why a run has no answer, in the solver's own words."""
     return run.error or run.solver_status or "no attempt was made"
 
 
-def conflicting_backends(run: Row, runs: Iterable[Row]) -> list[str]:
+def conflicting_backends(run: SolveRecord, runs: Iterable[SolveRecord]) -> list[str]:
     """Return the backends whose interval does not overlap with that of a run."""
     if not run.ran:
         return []
@@ -59,7 +59,7 @@ def conflicting_backends(run: Row, runs: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(other.backend for other in others if run.lower > other.upper or other.lower > run.upper))
 
 
-def summarize_program(runs: Sequence[Row]) -> Conclusion:
+def summarize_program(runs: Sequence[SolveRecord]) -> Conclusion:
     """Say in a sentence what is known about the optimum, who proved it, and whether the intervals agree."""
     ran, (lower, upper) = [run for run in runs if run.ran], intersect_intervals(runs)
     if not ran:
@@ -82,7 +82,7 @@ def summarize_program(runs: Sequence[Row]) -> Conclusion:
     return Conclusion(f"{where}: certified to {finest:g} by {join_names(provers)}; {agree}.", kind)
 
 
-def summarize_comparison(runs: Sequence[Row], equal_weights: Sequence[float | None] = ()) -> list[Conclusion]:
+def summarize_comparison(runs: Sequence[SolveRecord], equal_weights: Sequence[float | None] = ()) -> list[Conclusion]:
     """Say what follows from the runs of one program by several backends, each run once.
 
     Parameters
@@ -120,7 +120,7 @@ def summarize_comparison(runs: Sequence[Row], equal_weights: Sequence[float | No
     return [*sentences, *trivial_bounds(runs, equal_weights)]
 
 
-def trivial_bounds(runs: Iterable[Row], equal_weights: Sequence[float | None]) -> list[Conclusion]:
+def trivial_bounds(runs: Iterable[SolveRecord], equal_weights: Sequence[float | None]) -> list[Conclusion]:
     """Say where a program compares little: its optimum is as small as the gap asked for, or known without a solver.
 
     Parameters
@@ -157,45 +157,45 @@ def trivial_bounds(runs: Iterable[Row], equal_weights: Sequence[float | None]) -
     return sentences
 
 
-def _target_gap_text(run: Row) -> str:
+def _target_gap_text(run: SolveRecord) -> str:
     """Return the gap asked for, which is relative to max(1, |optimum|): with the words which of both it is."""
     large = run.gap > 1.0001 * run.scaled_gap
     return f"{run.tol:g} times the optimum" if large else f"an absolute gap of {run.tol:g}"
 
 
-def proved_interval_text(run: Row) -> str:
+def proved_interval_text(run: SolveRecord) -> str:
     """Return the interval that a run proves for the optimum, rounded outward."""
     if not run.answered:
         return NO_ANSWER
     return f"infeasible, proved by {run.excess or math.nan:.3g}" if run.infeasible else format_interval(*run.interval)
 
 
-def gap_text(run: Row) -> str:
+def gap_text(run: SolveRecord) -> str:
     """Return the certified gap of an answer, not scaled; a program that is proved infeasible has none."""
     return f"{run.gap:.1e}" if run.answered and not run.infeasible else "-"
 
 
-def relative_width(run: Row) -> str:
+def relative_width(run: SolveRecord) -> str:
     """Return the certified gap over the size of the optimum, the larger of the two ends; "-" for none."""
     return f"{run.relative_gap:.1e}" if run.answered and not run.infeasible else "-"
 
 
-def format_seconds(run: Row) -> str:
+def format_seconds(run: SolveRecord) -> str:
     """Return the seconds of a single run."""
     return f"{run.seconds:.3f}"
 
 
-def iterations_text(run: Row) -> str:
+def iterations_text(run: SolveRecord) -> str:
     """Return the number of iterations that the solvers counted, over all attempts."""
     return "-" if run.iterations is None else str(run.iterations)
 
 
-def accuracy_request_text(run: Row) -> str:
+def accuracy_request_text(run: SolveRecord) -> str:
     """Return the profile of a solve, and the finest accuracy that the solver was sent; "" if neither is known."""
     return ", ".join(filter(None, (run.profile, "" if run.asked is None else f"{run.asked:g}")))
 
 
-def sent_accuracies(runs: Iterable[Row]) -> dict[tuple[str, float], str]:
+def sent_accuracies(runs: Iterable[SolveRecord]) -> dict[tuple[str, float], str]:
     """Return the accuracies that each backend was sent at each gap; backends without one are left out."""
     sent: dict[tuple[str, float], set[float]] = {}
     for run in runs:
@@ -207,17 +207,17 @@ def sent_accuracies(runs: Iterable[Row]) -> dict[tuple[str, float], str]:
     }
 
 
-def best_form_text(run: Row) -> str:
+def best_form_text(run: SolveRecord) -> str:
     """Return the number of attempts, and the form of the best one."""
     return f"best of {run.attempts}: {run.form}" if run.form else NO_ANSWER
 
 
-def phase_seconds_text(run: Row) -> str:
+def phase_seconds_text(run: SolveRecord) -> str:
     """Return the seconds of each phase."""
     return ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in run.phases.items() if seconds is not None)
 
 
-def answering_backend_text(run: Row) -> str:
+def answering_backend_text(run: SolveRecord) -> str:
     """Return which backend answered for the automatic choice; "" for any other backend."""
     by = run.answered_by
     return f"answered by {by}, tried {', '.join(run.path or ())}" if run.backend == AUTO and by else ""
@@ -232,7 +232,7 @@ def join_names(names: Iterable[str]) -> str:
 # Scores and means
 
 
-def gap_request_text(runs: Iterable[Row], tol: float) -> str:
+def gap_request_text(runs: Iterable[SolveRecord], tol: float) -> str:
     """Say what was asked for at a gap: the name of the profile, if there is one, and the gap."""
     by = {run.profile for run in runs if run.tol == tol and is_named_profile(run.profile)}
     return f"{f'{by.pop()}, ' if len(by) == 1 else ''}gap {tol:g}"
@@ -255,7 +255,7 @@ def score_time_text(score: ProgramScore) -> str:
 
 def quartiles_text(score: ProgramScore) -> str:
     """Return the quartiles, or how many runs succeeded."""
-    missing = f"{score.n_runs} of {score.wanted} runs" if 0 < score.n_runs < score.wanted else ""
+    missing = f"{score.n_runs} of {score.n_requested} runs" if 0 < score.n_runs < score.n_requested else ""
     if score.result == Result.FAILED:
         return f"{score.n_reached} of {score.n_runs}, gap {score.gap:.1e}"
     if score.result == Result.NOT_RUN or score.n_runs == 1:

@@ -13,7 +13,7 @@ from boostopt._utils.progress_display import LineRenderer, ThrottledLines, fit_l
 from boostopt._utils.validation import check_flag_or_function
 from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison.rendering.phrases import gap_text
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import SolveRecord
 
 
 def progress_callback(progress: object, otherwise: Callable[..., None]) -> Callable[..., Any]:
@@ -24,12 +24,12 @@ def progress_callback(progress: object, otherwise: Callable[..., None]) -> Calla
     return read
 
 
-def print_backend_progress(backend: str, row: Row | None) -> None:
+def print_backend_progress(backend: str, row: SolveRecord | None) -> None:
     """Write which backend is running, and its result; the reasons are in the returned comparison."""
     write_stderr_line(f"{backend} ..." if row is None else result_text(backend, row))
 
 
-def result_text(backend: str, row: Row) -> str:
+def result_text(backend: str, row: SolveRecord) -> str:
     """Return the result of a solve in a few words."""
     if not row.ran:
         return f"{backend}: not run"
@@ -45,7 +45,7 @@ class ComparisonProgress:
     done: int = 0
     last: str = ""
 
-    def __call__(self, backend: str, row: Row | None) -> None:
+    def __call__(self, backend: str, row: SolveRecord | None) -> None:
         if row is None:
             self.show(lambda width: self.line(backend, width))
         else:
@@ -91,7 +91,7 @@ class BenchmarkProgress:
     labels: Sequence[str]
     total: int
     budget: float | None = None
-    tell: Callable[[int, int, Row], object] | None = None
+    tell: Callable[[int, int, SolveRecord], object] | None = None
     show: Callable[[LineRenderer], None] | None = None
     done: int = 0
     since: float = field(default_factory=time.monotonic)
@@ -102,7 +102,7 @@ class BenchmarkProgress:
         if self.show is not None:
             self.show(lambda width: self.line(program, f"{backend} {what}", width))
 
-    def finish_solve(self, run: Row) -> None:
+    def finish_solve(self, run: SolveRecord) -> None:
         """Report how many solves are finished, and the result of the last one."""
         self.done += 1
         if self.tell is not None:
@@ -133,7 +133,7 @@ class BenchmarkProgress:
 
 @contextmanager
 def benchmark_progress(
-    progress: bool | Callable[[int, int, Row], object], labels: Sequence[str], total: int, budget: float | None
+    progress: bool | Callable[[int, int, SolveRecord], object], labels: Sequence[str], total: int, budget: float | None
 ) -> Generator[BenchmarkProgress]:
     """Yield the progress of a benchmark: to a function of the user, on the standard error, or nowhere."""
     if progress is not True:
