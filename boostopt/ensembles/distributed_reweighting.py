@@ -187,7 +187,7 @@ def reweight_distributed(
         ensemble=members,
         numbers=np.arange(members.t),
         w=w,
-        weights_are=PROGRAM_WEIGHTS,
+        weights_source=PROGRAM_WEIGHTS,
         soft_margin_before=_certified_soft_margin(rows, aim, members.weights),
         soft_margin=run.class_certificate.lower,
         soft_margin_certificate=run.class_certificate,

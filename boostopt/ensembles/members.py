@@ -34,7 +34,7 @@ class Members:
     labels
         The negative label and the positive label, as in the user's y, shape (2,); None if the hypotheses have no
         labels.
-    names
+    feature_names
         The names of the features that the ensemble was fitted to; None if the features had no names.
     preprocessing
         The earlier steps of a pipeline, which transform X before the ensemble sees it; None without such steps.
@@ -45,7 +45,7 @@ class Members:
     hypotheses: tuple[Hypothesis, ...]
     weights: Float[Array, " t"]
     labels: Array | None = None
-    names: Array | None = None
+    feature_names: Array | None = None
     preprocessing: Any = None
     has_boostopt_hypotheses: bool = False
 
@@ -93,10 +93,10 @@ class Members:
         if not self.has_boostopt_hypotheses and FeatureMatrix(X).n == 0:
             raise ProblemError(f"X must have at least one row; got {short_repr(X)}. Pass the examples.")
         columns = getattr(X, "columns", None)
-        if self.names is not None and columns is not None and list(columns) != list(self.names):
+        if self.feature_names is not None and columns is not None and list(columns) != list(self.feature_names):
             raise ProblemError(
-                f"X must have the {len(self.names)} features that the ensemble was fitted to, in their order; got "
-                f"{len(columns)} features, {_difference(list(columns), list(self.names))}. Pass the columns of X as at "
+                f"X must have the {len(self.feature_names)} features that the ensemble was fitted to, in their order; got "
+                f"{len(columns)} features, {_difference(list(columns), list(self.feature_names))}. Pass the columns of X as at "
                 "the fit."
             )
         rows = X if self.preprocessing is None else call_without_name_warnings(self.preprocessing, "transform", X)

@@ -47,7 +47,7 @@ class OneVsRestReweighted:
     @property
     def kept(self) -> tuple[int, ...]:
         """The number of members with a nonzero weight, for each class."""
-        return tuple(part.kept for part in self.parts)
+        return tuple(part.n_nonzero_weights for part in self.parts)
 
     @property
     def loss(self) -> float:
@@ -125,7 +125,7 @@ class OneVsRestReweighted:
     def _class_summaries(self) -> list[tuple[Any, str]]:
         """A summary of the result for each class, in words, after the label."""
         words = (
-            f"{part.kept} of {len(part.w)} members, {part.measure} {part.soft_margin_before:.6g} before, "
+            f"{part.n_nonzero_weights} of {len(part.w)} members, {part.measure} {part.soft_margin_before:.6g} before, "
             f"{part.soft_margin:.6g} now, best in {best_interval_text(part)}"
             for part in self.parts
         )

@@ -47,7 +47,7 @@ class ReweightedBase:
         The numbers of these members in the ensemble as it was fitted, shape (t,).
     w
         The new weights, shape (t,), with sum |w| = 1. If the program requires sum |w| <= 1, the sum may be smaller.
-    weights_are
+    weights_source
         The source of w, in words.
     soft_margin_before
         The certified soft margin of the ensemble's own weights.
@@ -62,7 +62,7 @@ class ReweightedBase:
     ensemble: Members
     numbers: Int[Array, " t"]
     w: Float[Array, " t"]
-    weights_are: str
+    weights_source: str
     soft_margin_before: float
     soft_margin: float
     soft_margin_certificate: Certificate | ClassCertificate
@@ -79,7 +79,7 @@ class ReweightedBase:
         return self.ensemble.weights
 
     @property
-    def kept(self) -> int:
+    def n_nonzero_weights(self) -> int:
         """The number of members with a nonzero weight."""
         return int(np.count_nonzero(self.w))
 
@@ -144,7 +144,7 @@ class ReweightedBase:
             The number of members, at least 1; None for all members with a weight.
         """
         most = check_optional(check_integer, "most", most, 1)
-        names = self.ensemble.names
+        names = self.ensemble.feature_names
         feature_names = (
             [f"feature {j}" for j in range(self._features)] if names is None else [str(name) for name in names]
         )
@@ -187,16 +187,16 @@ class ReweightedBase:
     def _summary(self, name: str) -> str:
         """Return the result in words."""
         return (
-            f"{type(self).__name__}({name}: {self.kept} of {len(self.w)} members with weight; weights "
-            f"{self.weights_are}; {self.measure} {self.soft_margin_before:.6g} before, {self.soft_margin:.6g} now, "
+            f"{type(self).__name__}({name}: {self.n_nonzero_weights} of {len(self.w)} members with weight; weights "
+            f"{self.weights_source}; {self.measure} {self.soft_margin_before:.6g} before, {self.soft_margin:.6g} now, "
             f"best of all members in {best_interval_text(self)})"
         )
 
     def _html_table(self, headline: str, nu: float | None, *more: tuple[str, Any]) -> str:
         """Return the result as an HTML table."""
         rows = [
-            ("members", f"{len(self.w)}, {self.kept} with weight"),
-            ("weights", self.weights_are),
+            ("members", f"{len(self.w)}, {self.n_nonzero_weights} with weight"),
+            ("weights", self.weights_source),
             *more,
             (self.measure, f"nu = {nu:.6g}" if nu is not None else "of the program's regularizer"),
             ("before", self.soft_margin_before),
@@ -367,7 +367,7 @@ def as_binary_model(result: Reweighted) -> BinaryModel:
         w=result.w,
         majority=result.majority,
         rounds=0,
-        reason=f"weights {result.weights_are}",
+        reason=f"weights {result.weights_source}",
         certificate=proof,
     )
 
@@ -382,6 +382,6 @@ def as_margin_boost_classifier(result: Reweighted) -> MarginBoostClassifier:
         )
     model = MarginBoostClassifier(nu=0.1 if result.nu is None else min(result.nu / result.goal.examples.total, 1.0))
     model.classes_, model.n_features_in_, model.n_iter_ = np.array(result.labels), features.pop(), 0
-    if result.ensemble.names is not None:
-        model.feature_names_in_ = result.ensemble.names
+    if result.ensemble.feature_names is not None:
+        model.feature_names_in_ = result.ensemble.feature_names
     return model

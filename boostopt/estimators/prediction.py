@@ -121,7 +121,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         features: Any = vars(self)["n_features_in_"]
         return feature_importances(self._scorers, features)
 
-    def in_words(self, most: int | None = 10) -> list[str]:
+    def in_words(self, max_hypotheses: int | None = 10) -> list[str]:
         """Return the hypotheses with the largest weights in words, each after its weight, features by their names.
 
         A hypothesis votes for the second of two classes if its words are true, and for the first otherwise. With more
@@ -129,18 +129,20 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        most
+        max_hypotheses
             The number of hypotheses of each class, at least 1; None for all with a weight.
         """
         check_is_fitted(self)
-        most = check_optional(check_integer, "most", most, 1)
+        max_hypotheses = check_optional(check_integer, "most", max_hypotheses, 1)
         attributes: Any = vars(self)
         unnamed = numbered_features(attributes["n_features_in_"], attributes.get("zero_based_"))
         names = list(attributes.get("feature_names_in_", unnamed))
         lines = list[str]()
         for label, scorer in zip(self.classes_[-len(self._scorers) :].tolist(), self._scorers, strict=True):
             prefix = f"{label!r}: " if len(self._scorers) > 1 else ""
-            lines += [f"{prefix}{line}" for line in describe_weights(scorer.hypotheses, scorer.w, names, most)]
+            lines += [
+                f"{prefix}{line}" for line in describe_weights(scorer.hypotheses, scorer.w, names, max_hypotheses)
+            ]
         return lines
 
     def __sklearn_is_fitted__(self) -> bool:

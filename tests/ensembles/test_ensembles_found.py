@@ -61,7 +61,7 @@ def test_nothing_is_kept_of_weights_that_are_all_0() -> None:
     np.testing.assert_allclose(found.w, 0.0, atol=1e-9)
     found = replace(found, w=np.zeros(2))  # a solver leaves rounding, each kernel of BLAS its own
     few = found.thinned(1)
-    assert len(few.members) == few.kept == 0
+    assert len(few.members) == few.n_nonzero_weights == 0
     assert not few.decision_function(H).any() and not few.margins.any() and few.predict(H).shape == (6,)
     assert few.soft_margin == pytest.approx(0.0, abs=1e-9) and few.loss == found.loss
     assert len(few.thinned(1).members) == 0 and "0 of 0 members" in repr(few)

@@ -48,7 +48,7 @@ def test_the_certified_optimum_is_that_of_the_printed_program(kind: str) -> None
     assert found.soft_margin_before <= found.soft_margin <= certificate.upper
     assert 0.0 <= found.loss <= 2e-9
     assert found.nu == NU and found.w.sum() == pytest.approx(1.0, abs=1e-8) and (found.w >= 0).all()
-    assert found.kept == np.count_nonzero(found.w) <= 15 + (kind == "gradient boosting")
+    assert found.n_nonzero_weights == np.count_nonzero(found.w) <= 15 + (kind == "gradient boosting")
 
 
 UNMEASURED = ("logitboost_cg",)
@@ -112,7 +112,7 @@ def test_where_no_slack_is_worth_a_weight_the_largest_soft_margin_is_taken() -> 
     # w = 0 is optimal if and only if no edge of the heaviest d exceeds 1: C Uᵀ1 <= 1.
     found = reweight(ADABOOST, X, Y, "l1_adaboost", C=1e-3)
     assert not found.solution.w.any()
-    assert "largest soft margin" in found.weights_are and found.weights_are.endswith(" l1_adaboost are 0")
+    assert "largest soft margin" in found.weights_source and found.weights_source.endswith(" l1_adaboost are 0")
     assert found.nu == N and found.soft_margin == pytest.approx(found.U.to_array().mean(axis=0).max(), abs=1e-10)
 
 
@@ -123,8 +123,8 @@ def test_an_infeasible_bound_gives_the_weights_of_the_linear_program(name: str) 
     below = best.soft_margin_certificate.lower - 0.01
     found = reweight(BOOSTING, X, Y, name, gamma=below, **nu)
     assert found.certificate.infeasible and found.solution.outcome is Outcome.INFEASIBLE
-    assert "largest soft margin" in found.weights_are and found.weights_are.endswith(f" {name} is infeasible")
-    assert found.weights_are in repr(found)
+    assert "largest soft margin" in found.weights_source and found.weights_source.endswith(f" {name} is infeasible")
+    assert found.weights_source in repr(found)
     assert found.soft_margin == pytest.approx(best.soft_margin, abs=1e-8) and found.loss <= 1e-8
     assert found.nu == pytest.approx(nu.get("nu", 1.0))
 

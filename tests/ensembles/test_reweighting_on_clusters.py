@@ -118,7 +118,7 @@ def test_a_forest_of_fifty_trees_is_weighed_by_twenty_thousand_rows(client: Any)
     )
     for parts in (1, 2):
         assert equal(there(forest, array(features, parts), array(labels, parts + 1), **how), found)
-    assert found.w.sum() == 1.0 and (found.w >= 0).all() and found.kept <= len(found.members) == 50
+    assert found.w.sum() == 1.0 and (found.w >= 0).all() and found.n_nonzero_weights <= len(found.members) == 50
     U = twin.U.to_array() @ found.w
     assert np.sort(U)[:2000].mean() == pytest.approx(found.soft_margin, abs=1e-12)
     assert np.array_equal(found.predict(array(features)).compute(), found.predict(features))

@@ -32,7 +32,7 @@ def forest(**parameters: Any) -> Reweighted:
 def test_the_loss_is_true_against_another_solver(ensemble: Any, k: int) -> None:
     found = reweight(ensemble, X, Y, "lpboost", nu=NU)
     few = found.thinned(k)
-    assert len(few.members) == few.kept <= k
+    assert len(few.members) == few.n_nonzero_weights <= k
     optimum = best_soft_margin(found.U.to_array(), NU)
     of_few = soft_margin(SIGNS * few.decision_function(X), 10)
     assert few.loss >= optimum - of_few - 1e-12
@@ -62,26 +62,26 @@ def test_members_of_the_few_are_those_of_the_ensemble() -> None:
     assert (few.U.to_array() == found.U.to_array()[:, few.numbers]).all()
     assert few.soft_margin_certificate is found.soft_margin_certificate
     assert few.soft_margin_before == found.soft_margin_before
-    assert few.weights_are.endswith(f" largest soft margin over {few.kept} of 20 members")
+    assert few.weights_source.endswith(f" largest soft margin over {few.n_nonzero_weights} of 20 members")
     assert SIGNS * few.decision_function(X) == pytest.approx(few.margins, abs=1e-12)
     assert set(few.predict(Z)) <= {"no", "yes"}
-    assert few.solution.program.margins.t >= few.kept
+    assert few.solution.program.margins.t >= few.n_nonzero_weights
 
 
 def test_nothing_is_lost_where_no_member_has_to_go() -> None:
     found = forest()
-    for k in (found.kept, found.kept + 1, 1000):
+    for k in (found.n_nonzero_weights, found.n_nonzero_weights + 1, 1000):
         same = found.thinned(k)
-        assert same.loss == found.loss and same.kept == found.kept == len(same.members)
+        assert same.loss == found.loss and same.n_nonzero_weights == found.n_nonzero_weights == len(same.members)
         assert (same.decision_function(Z) == found.decision_function(Z)).all()
-        assert same.weights_are == PROGRAM_WEIGHTS and same.solution is found.solution
+        assert same.weights_source == PROGRAM_WEIGHTS and same.solution is found.solution
 
 
 def test_few_may_be_thinned_again() -> None:
     found = forest()
     few = found.thinned(6)
     fewer = few.thinned(3)
-    assert fewer.kept <= 3 and set(fewer.numbers) <= set(few.numbers)
+    assert fewer.n_nonzero_weights <= 3 and set(fewer.numbers) <= set(few.numbers)
     assert fewer.loss >= few.loss - 1e-12
     assert [found.members[q] for q in fewer.numbers] == list(fewer.members)
 
@@ -93,7 +93,7 @@ def test_the_loss_of_any_formulation_is_about_its_soft_margin(name: str) -> None
     models = list(FOREST.estimators_[:8])
     found = reweight(models, X, SIGNS > 0, name, values="predict_proba", **needed.get(name, {"C": 0.2}))
     few = found.thinned(3)
-    assert few.kept <= 3 and few.loss >= 0.0
+    assert few.n_nonzero_weights <= 3 and few.loss >= 0.0
     best = found.goal.program(found.U).solve("cvxpy:clarabel", tol=1e-6).certificate
     of_few = found.goal.soft_margin(few.margins, float(np.abs(few.w).sum()))
     assert best.lower - of_few <= few.loss <= best.upper - of_few + 1e-6
@@ -103,11 +103,11 @@ def test_negations_may_be_among_the_few() -> None:
     rng = np.random.default_rng(3)
     models = [DecisionTreeClassifier(max_depth=1).fit(rng.normal(size=(N, 4)), Y) for _ in range(12)]
     found = reweight(models, X, Y, "lpboost", nu=40.0, reflexive=True)
-    assert found.kept > 5
+    assert found.n_nonzero_weights > 5
     few = found.thinned(5)
     U = found.U.to_array()
     optimum = max(best_soft_margin(np.hstack([U, -U]), 40.0), 0.0)
-    assert (found.w < 0).any() and few.kept <= 5
+    assert (found.w < 0).any() and few.n_nonzero_weights <= 5
     assert few.loss >= optimum - soft_margin(few.margins, 40) - 1e-12
     assert few.loss <= optimum + 1e-8
 

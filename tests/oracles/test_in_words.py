@@ -68,6 +68,6 @@ def test_a_classifier_says_all_and_its_new_weights_keep_the_names() -> None:
     assert len(every) == np.count_nonzero(model.run_.w) and every[:3] == model.in_words(3)
     found = reweight(model, pd.DataFrame(X, columns=["age", "height"]), y, "lpboost", nu=0.2 * len(y))
     words = found.in_words(None)
-    assert len(words) == found.kept and any("age" in line or "height" in line for line in words)
+    assert len(words) == found.n_nonzero_weights and any("age" in line or "height" in line for line in words)
     nameless: Any = MarginBoostClassifier(epsilon=0.2).fit(X, y)
     assert "feature 0" in " ".join(reweight(nameless, X, y, "lpboost", nu=0.2 * len(y)).in_words(None))

@@ -38,7 +38,7 @@ class OracleWithConstants(BinnedOracle):
     reflexive: bool
     guarantee: float | None
 
-    mixed = True
+    heterogeneous = True
 
     def __init__(self, oracle: Oracle, features: int, tie_tolerance: float) -> None:
         self._oracle, self._features, self._tie_tolerance, self._n_queries = oracle, features, tie_tolerance, 0
