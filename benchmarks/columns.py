@@ -21,7 +21,7 @@ import numpy as np
 from problems import noisy_stumps
 
 from boostopt import Solution, get_backend, get_formulation, solve
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 CLOCK = time.perf_counter
 """What measures; a test on busy cores takes the time of the process instead."""
@@ -53,7 +53,7 @@ def measure(N: int = 2000, columns: int = 100, rival_every: int = 1, seed: int =
 
 def _run(pool: np.ndarray, nu: float, columns: int, rival_every: int) -> dict[str, Any]:
     lpboost, edges = get_formulation("lpboost"), pool.sum(axis=0, dtype=np.int64)
-    margins, answer = Margins(pool[:, [int(np.argmax(edges))]]), None
+    margins, answer = MarginMatrix(pool[:, [int(np.argmax(edges))]]), None
     seconds, gaps = {INCREMENTAL: 0.0, REBUILT: 0.0}, {INCREMENTAL: 0.0, REBUILT: 0.0}
     backends, iterations = {name: get_backend(name) for name in seconds}, 0
 

@@ -24,7 +24,7 @@ from boostopt.boosting.run.combined_hypothesis import predicted_classes, weighte
 from boostopt.oracles import GivenMargins, RBFNetworks, RBFSettings
 from boostopt.oracles.features import evaluate
 from boostopt.oracles.matrix_oracle import MatrixColumn
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 Values = tuple[float, ...]
 
@@ -71,7 +71,7 @@ class Networks:
         AdaBoost's weights, shape (t,).
     """
 
-    U: Margins
+    U: MarginMatrix
     H: Float[Array, "n t"]
     w: Float[Array, " t"]
 
@@ -92,7 +92,7 @@ class Outcome:
 
     error: float
     gap: float | None = None
-    U: Margins | None = None
+    U: MarginMatrix | None = None
     w: Float[Array, " t"] | None = None
 
 
@@ -170,12 +170,12 @@ def of_stumps(part: Part, networks: Networks, options: Options, values: Values) 
     return _of_sklearn(part, AdaBoostClassifier(n_estimators=options.rounds, random_state=part.seed))
 
 
-def optimum(U: Margins, nu: float) -> Any:
+def optimum(U: MarginMatrix, nu: float) -> Any:
     """Return the solution of LP_REG, which is LPBoost's program over all networks."""
     return get_formulation("lp_reg_adaboost").bind(U, C=1.0 / nu).solve().raise_if_failed()
 
 
-def left_open(U: Margins, w: Float[Array, " t"], nu: float) -> float:
+def left_open(U: MarginMatrix, w: Float[Array, " t"], nu: float) -> float:
     """Return how far the soft margin of weights can be, as certified, from the best of their networks."""
     best, total = optimum(U, nu), w.sum()
     return best.program.certify(best.certificate.d, w / total if total > 0.0 else w).gap

@@ -20,7 +20,7 @@ from scipy.optimize import linprog
 from boostopt import Program, Solution, get_backend, get_formulation, solve
 from boostopt.backends.cvxpy.backend import CvxpyBackend
 from boostopt.backends.cvxpy.solver_specs import FORMS
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 OURS, TOL, RIVAL_TOL = "interior", 1e-9, 1e-6
 RIVAL_SECONDS = 30.0
@@ -221,7 +221,7 @@ def appended(quick: bool) -> Iterator[Line]:
     N, first, last = 5000, 30, 40 if quick else 60
     pool = noisy_stumps(N, 400, 1)
     for eta in (460.0,) if quick else (46.0, 460.0, 2e4):
-        formulation, margins = get_formulation("erlpboost"), Margins(pool[:, :1])
+        formulation, margins = get_formulation("erlpboost"), MarginMatrix(pool[:, :1])
         given = {"nu": 0.1 * N, "eta": eta}
         solution = formulation.bind(margins, **given).solve(OURS, tol=TOL)
         shares, warm, cold = list[float](), 0, 0

@@ -55,7 +55,7 @@ from .programs.catalogue import list_formulations as list_formulations
 from .programs.formulation import Formulation as Formulation
 from .programs.loss_penalty import combine as combine
 from .programs.program import Program as Program
-from .rows.margin_matrix import Margins as Margins
+from .rows.margin_matrix import MarginMatrix as MarginMatrix
 from .solving.explanation import Explanation as Explanation
 from .solving.solution import Outcome as Outcome
 from .solving.solution import Solution as Solution

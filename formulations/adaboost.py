@@ -65,11 +65,11 @@ class AdaBoost(EntropyProjection):
     Parameters = Parameters
     is_symmetric = True
     columns: ClassVar[int | None] = 1
-    added: ClassVar[tuple[str, ...]] = ("keep_faultless",)
+    optional_in_files: ClassVar[tuple[str, ...]] = ("keep_faultless",)
     needs_all_examples = False
 
     def target(self, p: Parameters) -> float:
         return 0.0
 
-    def keeps_faultless(self, p: Parameters) -> bool:
+    def keeps_perfect_hypothesis(self, p: Parameters) -> bool:
         return p.keep_faultless

@@ -61,7 +61,7 @@ class AdaBoostCG(Formulation[Parameters]):
     )
     Parameters = Parameters
     is_symmetric = True
-    takes_reference = True
+    uses_reference = True
     final_weights = "program"
     needs_all_examples = False
 

@@ -76,7 +76,7 @@ class AdaBoostREG(Formulation[Parameters]):
     sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10",)
     Parameters = Parameters
     is_symmetric = True
-    takes_reference = True
+    uses_reference = True
     columns: ClassVar[int | None] = 1
     final_weights = "scaled"
     needs_all_examples = False

@@ -58,14 +58,14 @@ class ATA(EntropyProjection):
     Parameters = Parameters
     is_symmetric = True
     columns: ClassVar[int | None] = 1
-    added: ClassVar[tuple[str, ...]] = ("Delta", "keep_faultless")
+    optional_in_files: ClassVar[tuple[str, ...]] = ("Delta", "keep_faultless")
     needs_all_examples = False
 
     def target(self, p: Parameters) -> float:
         return 1.0 - 2.0 * p.phi
 
-    def least_excess(self, p: Parameters) -> float:
+    def min_edge_excess(self, p: Parameters) -> float:
         return 2.0 * p.Delta
 
-    def keeps_faultless(self, p: Parameters) -> bool:
+    def keeps_perfect_hypothesis(self, p: Parameters) -> bool:
         return p.keep_faultless

@@ -83,14 +83,14 @@ class CorrectiveERLPBoost(Formulation[Parameters]):
     )
     Parameters = Parameters
     is_symmetric = True
-    takes_reference = True
+    uses_reference = True
     columns: ClassVar[int | None] = 2
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "regularized")
     final_weights = "program"
     update = "step"
     needs_all_examples = False
 
-    def canonical(self, p: Parameters, examples: Examples) -> Parameters:
+    def fill_parameters(self, p: Parameters, examples: Examples) -> Parameters:
         if not math.isnan(p.eta):
             return p
         return replace(p, eta=eta_for_accuracy(self.regularizer(replace(p, eta=1.0), examples), p.epsilon))

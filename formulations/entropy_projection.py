@@ -67,7 +67,7 @@ class EntropyProjection(Formulation[Any]):
     sources: ClassVar[tuple[str, ...]] = ("Kivinen and Warmuth 1999", "Glocer 2009, section 6.4")
     Parameters: ClassVar[type[Any]] = Parameters
     is_symmetric = True
-    takes_reference = True
+    uses_reference = True
     final_weights = "scaled"
     update = "projection"
     needs_all_examples = False

@@ -71,7 +71,7 @@ class LPBoost(Formulation[Parameters]):
     is_symmetric = True
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "optimum")
     final_weights = "program"
-    smoothed_as = "erlpboost"
+    smoothed_formulation = "erlpboost"
     needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> CappedSimplexIndicator:

@@ -84,7 +84,7 @@ class NormBallBoost(Formulation[Parameters]):
     sources: ClassVar[tuple[str, ...]] = ("Shalev-Shwartz and Singer 2008, example 1, theorems 7 and 9, figure 1",)
     Parameters = Parameters
     is_symmetric = True
-    takes_reference = True
+    uses_reference = True
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
     final_weights = "program"
 

@@ -72,7 +72,7 @@ class QRLPBoost(Formulation[Parameters]):
     final_weights = "program"
     needs_all_examples = False
 
-    def canonical(self, p: Parameters, examples: Examples) -> Parameters:
+    def fill_parameters(self, p: Parameters, examples: Examples) -> Parameters:
         if not math.isnan(p.eta):
             return p
         return replace(p, eta=eta_for_accuracy(self.regularizer(replace(p, eta=1.0), examples), p.epsilon))

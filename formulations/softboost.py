@@ -82,7 +82,7 @@ class SoftBoost(Formulation[Parameters]):
     )
     Parameters = Parameters
     is_symmetric = True
-    takes_reference = True
+    uses_reference = True
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "infeasible")
     final_weights = "scaled"
     needs_all_examples = False

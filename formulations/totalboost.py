@@ -62,7 +62,7 @@ class TotalBoost(Formulation[Parameters]):
     sources: ClassVar[tuple[str, ...]] = ("Warmuth, Liao, Raetsch 2006", "Glocer 2009, (3.1) with nu = 1, section 6.4")
     Parameters = Parameters
     is_symmetric = True
-    takes_reference = True
+    uses_reference = True
     stopping_rules: ClassVar[tuple[str, ...]] = SoftBoost.stopping_rules
     final_weights: ClassVar[str] = SoftBoost.final_weights
 

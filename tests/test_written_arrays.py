@@ -24,7 +24,7 @@ from vandals import Careless, Vandal, arrays_of, ravage, state_of
 
 import boostopt
 from boostopt import (
-    Margins,
+    MarginMatrix,
     ProblemError,
     Program,
     get_formulation,
@@ -152,7 +152,7 @@ def test_every_storage_of_a_matrix_is_a_copy(storage: str) -> None:
     twin = get_formulation("lpboost").bind(own.copy(), nu=2)
     before, first = state_of(own), program.certify()
     grown = program.margins.append(np.ones(N))
-    ravage(program, grown, grown.append(-np.ones(N)), program.margins.take(np.arange(5)), program.margins)
+    ravage(program, grown, grown.append(-np.ones(N)), program.margins.take_rows(np.arange(5)), program.margins)
     assert state_of(own) == before
     if storage != "over bytes":
         entries = own.data if scipy.sparse.issparse(own) else own
@@ -486,7 +486,7 @@ def test_a_run_among_pieces_that_write(name: str) -> None:
     twin = boostopt.boost(page, twin_oracle, rules=list(page.stopping_rules), history=True, **settings)
     ravage(run, run.program, run.certificate, run.class_certificate, run.at_round(1), oracle)
     assert state_of(own, c) == before
-    fresh = replace(run.program, margins=Margins(run.program.margins.to_array().copy()))
+    fresh = replace(run.program, margins=MarginMatrix(run.program.margins.to_array().copy()))
     # Sums over another layout in memory are rounded otherwise.
     assert ends(run.certificate) == pytest.approx(ends(fresh.certify(run.certificate.d, run.w)), abs=1e-9)
     over_class, optimum = run.class_certificate, twin.class_certificate

@@ -217,7 +217,7 @@ def program(
     page = boostopt.get_formulation("lpboost")
     c = np.ones(len(U)) if c is None else c
     examples = Examples(c, c / c.sum() if d0 is None else d0)
-    return Program(page, page.Parameters(nu=1.0), examples, boostopt.Margins(U), F, G)
+    return Program(page, page.Parameters(nu=1.0), examples, boostopt.MarginMatrix(U), F, G)
 
 
 def exact_edges(U: np.ndarray, d: Sequence[Fraction]) -> list[Fraction]:

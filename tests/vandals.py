@@ -13,7 +13,7 @@ import scipy.sparse
 from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.program import Program
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 COSTLY = frozenset({"cones", "latex", "T", "real", "imag", "flat", "base", "data", "text"})
 """Attributes that are no arrays of a program, or take long."""
@@ -53,8 +53,8 @@ def _parts(thing: Any) -> list[Any]:
         if not name.startswith("_") and name not in COSTLY and isinstance(_static(type(thing), name), property):
             with contextlib.suppress(Exception):
                 parts.append(getattr(thing, name))
-    if isinstance(thing, Margins):
-        parts += [thing.to_array(), thing.for_modelling(), thing.arrays(), *(block for _, block in thing.blocks())]
+    if isinstance(thing, MarginMatrix):
+        parts += [thing.to_array(), thing.to_cvxpy_constant(), thing.arrays(), *(block for _, block in thing.blocks())]
     if isinstance(thing, Regularizer):
         parts += [thing.pointwise(), thing.project(None), thing.conjugate_at(np.zeros(thing.N))]
     if isinstance(thing, Program):

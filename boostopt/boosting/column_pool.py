@@ -12,7 +12,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.errors import ProblemError, require_not_none
 from boostopt.oracles.base import Answer, Column, Hypothesis
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 MARGIN_TOL = 1e-9
 """The largest violation of [-1, 1] by rounding, which is clipped; a larger violation is an error."""
@@ -77,7 +77,7 @@ class ColumnPool:
     def __init__(self, N: int) -> None:
         self.N = N
         self.hypotheses: list[Hypothesis] = []
-        self._margins: Margins | None = None
+        self._margins: MarginMatrix | None = None
         self._by_name: dict[Hypothesis, int] = {}
         self._by_values: dict[bytes, int] = {}
 
@@ -87,7 +87,7 @@ class ColumnPool:
         return len(self.hypotheses)
 
     @property
-    def margins(self) -> Margins:
+    def margins(self) -> MarginMatrix:
         """The margin matrix U, shape (N, t); the pool must not be empty."""
         return require_not_none(self._margins, "a hypothesis before its margins are asked for")
 
@@ -99,7 +99,7 @@ class ColumnPool:
     def add(self, column: CheckedColumn) -> int:
         """Add a new hypothesis and return its number."""
         margins = column.margins
-        self._margins = Margins(margins[:, np.newaxis]) if self._margins is None else self._margins.append(margins)
+        self._margins = MarginMatrix(margins[:, np.newaxis]) if self._margins is None else self._margins.append(margins)
         q = len(self.hypotheses)
         self.hypotheses.append(column.hypothesis)
         self._by_name[column.hypothesis] = q
@@ -111,11 +111,11 @@ class ColumnPool:
         q = self.find(column)
         return self.add(column) if q is None else q
 
-    def margins_with(self, u: Float[Array, " N"]) -> Margins:
+    def margins_with(self, u: Float[Array, " N"]) -> MarginMatrix:
         """Return U with a further column, which is not added to the hypotheses."""
-        return Margins(u[:, np.newaxis]) if self._margins is None else self._margins.append(u)
+        return MarginMatrix(u[:, np.newaxis]) if self._margins is None else self._margins.append(u)
 
-    def restore(self, hypotheses: list[Hypothesis], U: Margins) -> None:
+    def restore(self, hypotheses: list[Hypothesis], U: MarginMatrix) -> None:
         """Add the hypotheses of an earlier pool with their dense margins U."""
         # One by one, in their order: sums over another memory layout are rounded differently.
         for hypothesis, margins in zip(hypotheses, np.ascontiguousarray(U.arrays()["dense"].T), strict=True):

@@ -26,7 +26,7 @@ from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
 from boostopt.programs.step_rule_state import BoostingState
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 DEFAULT_EPSILON = 0.01
 """The default accuracy of the soft margin."""
@@ -335,7 +335,7 @@ class Problem:
             else self.edge_function
         )
 
-    def program(self, U: Margins, progress: BoostingState) -> Program:
+    def program(self, U: MarginMatrix, progress: BoostingState) -> Program:
         """Return the program of a round over all hypotheses."""
         return replace(
             self.template,
@@ -347,7 +347,7 @@ class Problem:
     def two_column_program(self, v: Float[Array, " N"], u: Float[Array, " N"]) -> Program:
         """Return the program over two columns: the convex combination so far and the newest hypothesis."""
         # The margins of the combination may leave [-1, 1] by rounding.
-        return replace(self.template, margins=Margins.of_private(np.stack([np.clip(v, -1.0, 1.0), u], axis=1)))
+        return replace(self.template, margins=MarginMatrix.of_private(np.stack([np.clip(v, -1.0, 1.0), u], axis=1)))
 
     def conjugate_at_margins(self, m: Float[Array, " N"]) -> ConjugatePoint:
         """Return F* at -m, with the maximizer d(w), where m = Uw are the margins."""

@@ -17,7 +17,7 @@ from boostopt.certificates.feasibility import is_in_domain, restore_feasibility
 from boostopt.errors import ProblemError, short_repr
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 MASS_TOL = 1e-9
 """The largest violation of sum d <= 1 for an edge function that is defined on [-1, 1] only."""
@@ -42,7 +42,7 @@ class Certifier:
         Raw example weights, shape (N,); None if there are none.
     """
 
-    U: Margins
+    U: MarginMatrix
     F: Regularizer
     G: EdgeFunction
     d: Float[Array, " N"] | None = None
@@ -185,7 +185,7 @@ class Certifier:
         The longest sums are the margins (t terms) and the edges (a block of rows); the sums of F are pairwise and
         shorter. The 10 covers the elementary functions. Each step counts one machine epsilon, twice the unit roundoff.
         """
-        return (self.U.summation_length + self.U.t + 10) * float(np.finfo(np.float64).eps)
+        return (self.U.max_summands + self.U.t + 10) * float(np.finfo(np.float64).eps)
 
     def _shared_slack(self, w: Float[Array, " t"]) -> float:
         """Bound the rounding errors of margins and edges."""

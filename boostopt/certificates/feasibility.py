@@ -27,7 +27,7 @@ from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import WEIGHT_SUM_TOL
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 MAX_STEPS = 40
 """Maximum number of least-squares steps."""
@@ -60,9 +60,9 @@ SMALLEST_EXACT_PRODUCT = 1e-250
 """Smallest product whose four partial products cannot underflow."""
 
 
-def edge_rounding_error(U: Margins, mass: float) -> float:
+def edge_rounding_error(U: MarginMatrix, mass: float) -> float:
     """Bound the rounding error of one edge, for weights with 1-norm `mass`."""
-    return (U.summation_length + 10) * float(np.finfo(np.float64).eps) * mass
+    return (U.max_summands + 10) * float(np.finfo(np.float64).eps) * mass
 
 
 def is_in_domain(F: Regularizer, d: Float[Array, " N"], residuals: Mapping[str, float]) -> bool:
@@ -73,7 +73,7 @@ def is_in_domain(F: Regularizer, d: Float[Array, " N"], residuals: Mapping[str, 
     return not any(residuals.values()) and (not F.on_simplex or math.fsum([*d.tolist(), -1.0]) == 0.0)
 
 
-def is_exactly_feasible(U: Margins, F: Regularizer, domain: Polyhedron, d: Float[Array, " N"]) -> bool:
+def is_exactly_feasible(U: MarginMatrix, F: Regularizer, domain: Polyhedron, d: Float[Array, " N"]) -> bool:
     """Return whether d lies in the domain of F and its edges in the domain of G, in exact arithmetic.
 
     Only the constraints within a rounding error of their bounds are summed exactly. Each product of a weight and a
@@ -97,7 +97,7 @@ def is_exactly_feasible(U: Margins, F: Regularizer, domain: Polyhedron, d: Float
 
 
 def restore_feasibility(
-    U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"]
+    U: MarginMatrix, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"]
 ) -> tuple[Float[Array, " N"], float]:
     """Move weights until their edges lie in the domain of G.
 
@@ -154,7 +154,7 @@ class _Restoration:
         The constraints that have been tested for redundancy, as a mask of shape (k,).
     """
 
-    def __init__(self, U: Margins, F: Regularizer, G: EdgeFunction, domain: Polyhedron) -> None:
+    def __init__(self, U: MarginMatrix, F: Regularizer, G: EdgeFunction, domain: Polyhedron) -> None:
         self.U, self.F, self.G, self.domain = U, F, G, domain
         self.lower, self.upper = domain.low.copy(), domain.high.copy()
         self.is_equation = domain.low == domain.high

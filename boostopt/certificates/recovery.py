@@ -32,7 +32,7 @@ from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.certifier import Certifier
 from boostopt.functions.edge_functions.base import Active, EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer, StationarityConditions
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 Method = Literal["nnls", "least_squares"]
 METHODS: tuple[Method, ...] = ("nnls", "least_squares")
@@ -149,7 +149,7 @@ class Recovery(ImmutableArrays):
 
 
 def recover(
-    U: Margins,
+    U: MarginMatrix,
     F: Regularizer,
     G: EdgeFunction,
     d: Float[Array, " N"],
@@ -183,7 +183,7 @@ class _KKTSystem:
     """The equations and inequalities in x (w = offset + directions @ x), beta and the multipliers of the normals."""
 
     def __init__(
-        self, U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"], method: Method, within: float
+        self, U: MarginMatrix, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"], method: Method, within: float
     ) -> None:
         self.U, self.G, self.d, self.within = U, G, d, within
         self.method: Method = method

@@ -16,7 +16,7 @@ from boostopt.errors import BoostoptError, DataError, OptionError, reason_of, un
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 ALL_FORMULATIONS = "all"
 """The word for every formulation that needs no parameters other than those with an option of their own."""
@@ -144,7 +144,7 @@ def programs_of_data(
 
 
 def _bind_all(
-    label: str, dataset: Dataset, U: Margins, pages: list[Formulation[Any]], options: BindingOptions
+    label: str, dataset: Dataset, U: MarginMatrix, pages: list[Formulation[Any]], options: BindingOptions
 ) -> tuple[dict[str, Program], list[tuple[str, str]]]:
     """Return the programs of a data set by label, and the omitted formulations with the reason."""
     programs: dict[str, Program] = {}
@@ -183,11 +183,11 @@ def _list_folder(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
     return files, others
 
 
-def _load_with_margins(data: str, options: BindingOptions) -> tuple[Dataset, Margins]:
+def _load_with_margins(data: str, options: BindingOptions) -> tuple[Dataset, MarginMatrix]:
     """Load a data set with the options that suit its format, and its margin matrix, which all formulations share."""
     files = options.files if has_columns(data) else replace(options.files, label=DEFAULT_LABEL, weights=None, drop=None)
     dataset = (files if has_indices(data) else replace(files, zero_based=None)).load_dataset(data)
-    return dataset, Margins(options.draw.margin_matrix(dataset))
+    return dataset, MarginMatrix(options.draw.margin_matrix(dataset))
 
 
 def _matching_parameters(page: Formulation[Any], parameters: ParameterOptions) -> ParameterOptions:

@@ -18,7 +18,7 @@ from boostopt.errors import ProblemError, short_repr
 from boostopt.oracles.base import Hypothesis, compact_margins
 from boostopt.oracles.features import FeatureMatrix, evaluate
 from boostopt.oracles.labelled_examples import as_signs
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ class Members:
             )
         return signs
 
-    def margins(self, X: Any, y: Int8[Array, " N"], rows: Int[Array, " n"]) -> Margins:
+    def margins(self, X: Any, y: Int8[Array, " N"], rows: Int[Array, " n"]) -> MarginMatrix:
         """Return U[n, q] = y_n h_q(x_n) for some rows of X, shape (n, t): int8 if all margins are whole numbers.
 
         Raises
@@ -148,7 +148,7 @@ class Members:
         ProblemError
             X and y have different numbers of rows, or a member returns a value that is not finite or not in [-1, 1].
         """
-        return Margins.of_private(np.stack(list(self.columns(self.rows(X), y, rows)), axis=1))
+        return MarginMatrix.of_private(np.stack(list(self.columns(self.rows(X), y, rows)), axis=1))
 
     def columns(self, features: Any, y: Int8[Array, " N"], rows: Int[Array, " n"]) -> Iterator[Array]:
         """Yield the margins of each member for some of the rows, as `margins` does."""
@@ -169,7 +169,7 @@ class Members:
 
 def one_vs_rest_margins(
     members: Sequence[Members], X: Any, signs: Sequence[Int8[Array, " N"]], rows: Int[Array, " n"]
-) -> list[Margins]:
+) -> list[MarginMatrix]:
     """Return the margins of members that separate each class from the rest: see `Members.margins`.
 
     The members of all classes are evaluated side by side, so that each estimator of several classes is evaluated once.
@@ -181,7 +181,7 @@ def one_vs_rest_margins(
         for of_class, column in zip(columns, label_columns, strict=True):
             if column is not None:
                 of_class.append(column)
-    return [Margins.of_private(np.stack(of_class, axis=1)) for of_class in columns]
+    return [MarginMatrix.of_private(np.stack(of_class, axis=1)) for of_class in columns]
 
 
 def labels_to_signs(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*shape"]:

@@ -43,7 +43,7 @@ from boostopt.oracles.learners.fitted import VALUE_METHODS
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.solving.solution import Solution
 from boostopt.solving.solve import solve
 
@@ -279,7 +279,7 @@ class ReweightArguments:
         )
 
     def solve_binary(
-        self, members: Members, X: Any, signs: Int8[Array, " N"], margins: Margins | None = None
+        self, members: Members, X: Any, signs: Int8[Array, " N"], margins: MarginMatrix | None = None
     ) -> tuple[Reweighted, MarginSummary]:
         """Return new weights for members that separate two classes, and their summary for warnings.
 
@@ -372,7 +372,7 @@ def _select_reference(name: str, values: npt.ArrayLike | None, rows: Array, N: i
 
 def _bind_members(
     page: Formulation[Any],
-    U: Margins,
+    U: MarginMatrix,
     c: Float[Array, " N"],
     d0: Array | None,
     reflexive: bool,
@@ -387,7 +387,7 @@ def _bind_members(
     if _allows_negative_weights(program.edge_function):
         return program
     both = U.to_array()
-    return page.bind(Margins.of_private(np.concatenate([both, -both], axis=1)), c=c, d0=d0, **parameters)
+    return page.bind(MarginMatrix.of_private(np.concatenate([both, -both], axis=1)), c=c, d0=d0, **parameters)
 
 
 def _allows_negative_weights(G: EdgeFunction) -> bool:
@@ -421,7 +421,7 @@ def _soft_margin_regularizer(program: Program, solution: Solution) -> Regularize
     return CappedSimplexIndicator(CappedSimplex(examples.c, nu))
 
 
-def _best_soft_margin(goal: SoftMarginObjective, solution: Solution, U: Margins, tol: float) -> Certificate:
+def _best_soft_margin(goal: SoftMarginObjective, solution: Solution, U: MarginMatrix, tol: float) -> Certificate:
     """Return the interval of the largest soft margin over the members, from the program if it has this objective."""
     program = solution.program
     F = program.regularizer

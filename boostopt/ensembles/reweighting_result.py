@@ -28,7 +28,7 @@ from boostopt.objectives.soft_margin import SOFT_MARGIN, SoftMarginObjective
 from boostopt.oracles import Feature, KernelColumn, Stump
 from boostopt.oracles.base import Hypothesis
 from boostopt.programs.program import Program
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.solving.solution import Solution
 
 PROGRAM_WEIGHTS = "of the program"
@@ -228,7 +228,7 @@ class Reweighted(ReweightedBase):
     soft_margin_certificate: Certificate
     solution: Solution
     goal: SoftMarginObjective
-    U: Margins
+    U: MarginMatrix
     signs: Int8[Array, " N"]
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.objectives.soft_margin import SoftMarginObjective
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.solving.solution import Solution
 from boostopt.solving.solve import solve
 
@@ -68,7 +68,7 @@ def drop_small_weights(w: Float[Array, " t"], max_dropped_fraction: float) -> Fl
 
 
 def certified_soft_margin(
-    goal: SoftMarginObjective, U: Margins, w: Float[Array, " t"], d: Float[Array, " N"] | None = None
+    goal: SoftMarginObjective, U: MarginMatrix, w: Float[Array, " t"], d: Float[Array, " N"] | None = None
 ) -> float:
     """Return a lower bound of the soft margin of weights, rounded down."""
     return goal.program(U).certify(d, w).lower
@@ -87,7 +87,7 @@ class SubsetSearch:
         The scaled gap of the solves.
     """
 
-    def __init__(self, goal: SoftMarginObjective, U: Margins, tol: float) -> None:
+    def __init__(self, goal: SoftMarginObjective, U: MarginMatrix, tol: float) -> None:
         self._goal, self._U, self._tol = goal, U, tol
         # The searches often reach the same subset.
         self._choices: dict[bytes, ColumnSubset] = {}

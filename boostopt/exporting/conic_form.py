@@ -119,7 +119,7 @@ def conic_program(program: Program, side: Side, quadratic: bool) -> ConicSide:
         )
     N, t = program.margins.shape
     F, G = program.regularizer, program.edge_function
-    U: Any = scipy.sparse.csr_array(program.margins.for_modelling())
+    U: Any = scipy.sparse.csr_array(program.margins.to_cvxpy_constant())
     if side == "primal":
         first_part = _compile_function(program, N, F.cvxpy_value, 1.0, quadratic)
         linked_part = _compile_function(program, t, G.cvxpy_value, 1.0, quadratic)

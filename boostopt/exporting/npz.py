@@ -12,7 +12,7 @@ from boostopt._utils.files import write_npz
 from boostopt.data.source_contents import MAX_DENSE_BYTES
 from boostopt.errors import DataError
 from boostopt.programs.program import Program
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 
 def instance_arrays(program: Program) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def instance_arrays(program: Program) -> dict[str, Any]:
     return {**arrays, "U": _dense_array(program.margins), "c": c, **reference}
 
 
-def _dense_array(margins: Margins) -> Any:
+def _dense_array(margins: MarginMatrix) -> Any:
     """Return the numbers as they are stored, dense."""
     arrays = margins.arrays()
     if "dense" in arrays:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from boostopt._utils.array_types import Array, Float
 from boostopt.errors import ProblemError
 from boostopt.instances.known_instance import Instance, validate_between, validate_count, validate_generator
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 
 def pivot(N: int, t: int, random_state: int | np.random.Generator = 0) -> Instance:
@@ -159,7 +159,7 @@ def bad_example_and_hypothesis(U: npt.ArrayLike | None = None, delta: float = 1 
     Glocer 2009, section 2.5, figure 2.9.
     """
     delta = validate_between("delta", delta, 0, 1 / 11 if U is None else 1 / 3, "Try 1/16.")
-    good = iteration_lower_bound(8, delta).U if U is None else Margins(U).to_array()
+    good = iteration_lower_bound(8, delta).U if U is None else MarginMatrix(U).to_array()
     N, t = good.shape
     spoilt = np.full((N + 1, t + 1), -delta)
     spoilt[:N, :t] = good

@@ -19,7 +19,7 @@ from boostopt.errors import DataError
 from boostopt.functions.regularizers.capped_simplex import project_capped_simplex
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.program import Program
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 NU_FRACTION = 0.1
 """nu / N in all programs that have a nu."""
@@ -94,9 +94,9 @@ def standard_programs(ida: str | os.PathLike[str] | None = None) -> Mapping[str,
     """
     bound = dict[str, Program]()
     for case in standard_cases(ida).values():
-        U = Margins(case.U)
+        U = MarginMatrix(case.U)
         for name, parameters in FORMULATION_PARAMETERS.items():
-            margins = Margins(_two_columns(case.U)) if name in TWO_COLUMN_FORMULATIONS else U
+            margins = MarginMatrix(_two_columns(case.U)) if name in TWO_COLUMN_FORMULATIONS else U
             bound[f"{name} on {case.name}"] = get_formulation(name).bind(margins, **parameters(case))
     return bound
 

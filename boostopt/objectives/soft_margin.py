@@ -24,7 +24,7 @@ from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
-from boostopt.rows.margin_matrix import BLOCK_ROWS, Margins
+from boostopt.rows.margin_matrix import BLOCK_ROWS, MarginMatrix
 
 SOFT_MARGIN = "soft margin"
 """The name of -F0*(-Uw) if F0 is the indicator of a set of distributions."""
@@ -124,7 +124,7 @@ class SoftMarginObjective:
         """Return an upper bound for a class whose largest edge under d is `largest`, including rounding."""
         return as_bound(self.F0.value(d) + largest + value_slack(self.F0, d), math.inf)
 
-    def program(self, U: Margins) -> Program:
+    def program(self, U: MarginMatrix) -> Program:
         """Return the program that maximizes the value over the hypotheses with the margins U."""
         formulation = SoftMarginFormulation(self.F0, self.G, self.measure)
         return Program(formulation, formulation.Parameters(), self.examples, U, self.F0, self.G)

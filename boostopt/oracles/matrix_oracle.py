@@ -21,7 +21,7 @@ from boostopt.oracles.distributed.sign_columns import encode_signs, sign_rows
 from boostopt.oracles.features import FeatureHypothesis, FeatureMatrix
 from boostopt.oracles.labelled_examples import check_multiplicities, select_counting
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON, scaled_weights, unscaled_upper_bound
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.rows.row_block import Split
 
 CHOICES = ("best", "weakest", "random", "largest_increase")
@@ -168,10 +168,10 @@ class GivenMargins(Placeable):
 
     def _set_margins(self, U: Any, c: Any) -> None:
         """Set the margins of the examples that count."""
-        margins = Margins(U)
+        margins = MarginMatrix(U)
         rows, self._c = check_multiplicities(c, margins.N)
         self._selection = None if len(rows) == margins.N else (rows, margins.N)
-        self._U = margins if len(rows) == margins.N else margins.take(rows)
+        self._U = margins if len(rows) == margins.N else margins.take_rows(rows)
         self._t = margins.t
 
     @property
@@ -220,7 +220,7 @@ class GivenMargins(Placeable):
         """
         # An edge is a sum of this many roundings at most, and |u_n| <= 1; epsilon is twice the unit roundoff.
         weights, exponent = scaled_weights(query.d, self.N)
-        length = self._U.summation_length + 2
+        length = self._U.max_summands + 2
         rounding = unscaled_upper_bound(length * MACHINE_EPSILON * float(np.abs(weights).sum()), exponent)
         e = np.ldexp(self._U.edges(weights), exponent)
         self._U.check_unchanged()

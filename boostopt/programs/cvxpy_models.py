@@ -17,7 +17,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 Side = Literal["primal", "dual"]
 Values = Mapping[int, Any]
@@ -62,7 +62,7 @@ class CvxpyModel:
     objective_factor: float
 
 
-def build_cvxpy_model(U: Margins, F: Regularizer, G: EdgeFunction, form: ModelForm) -> CvxpyModel:
+def build_cvxpy_model(U: MarginMatrix, F: Regularizer, G: EdgeFunction, form: ModelForm) -> CvxpyModel:
     """Return the problem in a form.
 
     The link between the two sides is a constraint of its own, Uᵀd = e or m = Uw, labelled "w" or "d" after its
@@ -71,11 +71,11 @@ def build_cvxpy_model(U: Margins, F: Regularizer, G: EdgeFunction, form: ModelFo
     return (_primal if form.side == "primal" else _dual)(U, F, G, form)
 
 
-def _primal(U: Margins, F: Regularizer, G: EdgeFunction, form: ModelForm) -> CvxpyModel:
+def _primal(U: MarginMatrix, F: Regularizer, G: EdgeFunction, form: ModelForm) -> CvxpyModel:
     scale = F.objective_scale if form.scaled_objective else 1.0
     x, e = cp.Variable(U.N, name="x" if form.relative_weights else "d"), cp.Variable(U.t, name="e")
     d = cp.multiply(F.weight_scale, x) if form.relative_weights else x
-    link = (U.for_modelling().T @ d == e).set_label("w")
+    link = (U.to_cvxpy_constant().T @ d == e).set_label("w")
     f, in_domain = F.cvxpy_value(d)
     g, with_edges = G.cvxpy_value(e)
     problem = cp.Problem(cp.Minimize(scale * (f + g)), [link, *in_domain, *with_edges])
@@ -87,10 +87,10 @@ def _primal(U: Margins, F: Regularizer, G: EdgeFunction, form: ModelForm) -> Cvx
     return CvxpyModel(problem, read, scale)
 
 
-def _dual(U: Margins, F: Regularizer, G: EdgeFunction, form: ModelForm) -> CvxpyModel:
+def _dual(U: MarginMatrix, F: Regularizer, G: EdgeFunction, form: ModelForm) -> CvxpyModel:
     scale = F.objective_scale if form.scaled_objective else 1.0
     w, m = cp.Variable(U.t, name="w"), cp.Variable(U.N, name="m")
-    link = (m == U.for_modelling() @ w).set_label("d")
+    link = (m == U.to_cvxpy_constant() @ w).set_label("d")
     f, margin_constraints = F.cvxpy_conjugate(-m)
     g, weight_constraints = G.cvxpy_conjugate(w)
     problem = cp.Problem(cp.Maximize(scale * (-f - g)), [link, *margin_constraints, *weight_constraints])

@@ -37,7 +37,7 @@ from boostopt.programs.parameters import (
 )
 from boostopt.programs.program import Examples, Program, call_formulation
 from boostopt.programs.step_rule_state import BoostingState
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.typesetting import latex_display
 
 P = TypeVar("P")
@@ -169,7 +169,7 @@ class Formulation(ABC, Generic[P]):
 
     def _derived(self, side: Side, U: Float[Array, "N t"], p: P, examples: Examples) -> Any:
         return build_cvxpy_model(
-            Margins(U), self.regularizer(p, examples), self.edge_function(p), ModelForm(side)
+            MarginMatrix(U), self.regularizer(p, examples), self.edge_function(p), ModelForm(side)
         ).problem
 
     def fill_parameters(self, p: P, examples: Examples) -> P:
@@ -204,7 +204,7 @@ class Formulation(ABC, Generic[P]):
 
     def bind(
         self,
-        U: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix | Margins,
+        U: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix | MarginMatrix,
         *,
         c: npt.ArrayLike | None = None,
         d0: npt.ArrayLike | None = None,
@@ -216,7 +216,7 @@ class Formulation(ABC, Generic[P]):
         ----------
         U
             Margin matrix U[n, q] = y_n h_q(x_n), shape (N, t), entries in [-1, 1]; an array, a scipy sparse matrix or
-            `Margins`. The program has a read-only copy. U contains the labels. Numbers 0 and 1 of any type
+            `MarginMatrix`. The program has a read-only copy. U contains the labels. Numbers 0 and 1 of any type
             are the margins 0 and 1. True, False and masked entries are refused.
         c
             Multiplicities, shape (N,), positive; 1 by default. They are sample weights: an example with c_n = 2 counts
@@ -240,7 +240,7 @@ class Formulation(ABC, Generic[P]):
         OptionError
             The formulation does not have a parameter of this name.
         """
-        margins = Margins(U)
+        margins = MarginMatrix(U)
         if self.columns not in (None, margins.t):
             raise ProblemError(
                 f"{self.name} takes {self.columns} column{'s' if self.columns != 1 else ''}; got t = {margins.t}. "

@@ -24,7 +24,7 @@ from boostopt.errors import BoostoptError, ProblemError, reason_of
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.cvxpy_models import ModelForm, Side, build_cvxpy_model
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.typesetting.page_rendering import latex_of_formulas
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Program(ImmutableArrays):
     formulation: FormulationLike
     parameters: Any
     examples: Examples
-    margins: Margins
+    margins: MarginMatrix
     regularizer: Regularizer
     edge_function: EdgeFunction
 

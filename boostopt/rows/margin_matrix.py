@@ -37,14 +37,14 @@ COLUMN_GROWTH_FACTOR = 1.5
 """Capacity for columns after a reallocation, as a multiple of the current number of columns."""
 
 
-class Margins:
+class MarginMatrix:
     """Store the margin matrix and compute its products.
 
     Parameters
     ----------
     U
         Array or scipy sparse matrix of shape (N, t), N and t at least 1, finite entries in [-1, 1].
-        Float input is stored as float64, integer input as int8, as an immutable copy. `Margins` and an
+        Float input is stored as float64, integer input as int8, as an immutable copy. `MarginMatrix` and an
         immutable array (one over `bytes`) are shared. A memory-mapped file of float64 or int8 stays on
         disk: `check_unchanged` reads it again before each certificate.
 
@@ -54,20 +54,20 @@ class Margins:
         U is not a matrix of real numbers, is empty, holds a NaN or an infinity, or leaves [-1, 1].
     """
 
-    def __init__(self, U: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix | Margins) -> None:
-        self._storage: Any = U._storage if isinstance(U, Margins) else _check_and_convert(U)
-        self._lineage: _StorageLineage = U._lineage if isinstance(U, Margins) else _StorageLineage(None, None)
-        self._on_disk: bytes | None = U._on_disk if isinstance(U, Margins) else _hash_on_disk(self._storage)
+    def __init__(self, U: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix | MarginMatrix) -> None:
+        self._storage: Any = U._storage if isinstance(U, MarginMatrix) else _check_and_convert(U)
+        self._lineage: _StorageLineage = U._lineage if isinstance(U, MarginMatrix) else _StorageLineage(None, None)
+        self._on_disk: bytes | None = U._on_disk if isinstance(U, MarginMatrix) else _hash_on_disk(self._storage)
 
     @classmethod
-    def _from_storage(cls, storage: Any, lineage: _StorageLineage | None = None) -> Margins:
+    def _from_storage(cls, storage: Any, lineage: _StorageLineage | None = None) -> MarginMatrix:
         """Return the margins in a storage that has been checked."""
         margins = object.__new__(cls)
         margins._storage, margins._lineage, margins._on_disk = storage, lineage or _StorageLineage(None, None), None
         return margins
 
     @classmethod
-    def of_private(cls, U: Array) -> Margins:
+    def of_private(cls, U: Array) -> MarginMatrix:
         """Return the margins in a dense array without other references: checked, and float64 or int8 without a copy."""
         return cls._from_storage(_as_read_only_storage(_checked(U).astype(_storage_type(U), copy=False)))
 
@@ -98,7 +98,7 @@ class Margins:
         return self.shape[1]
 
     @property
-    def summation_length(self) -> int:
+    def max_summands(self) -> int:
         """The longest chain of additions in `edges`: the rows of a block, then one term for each block."""
         return min(self.N, BLOCK_ROWS) + -(-self.N // BLOCK_ROWS)
 
@@ -141,7 +141,7 @@ class Margins:
                 total += (scaled.T @ scaled).toarray()
         return total
 
-    def unique_rows(self, *keys: Float[Array, " N"]) -> RowGroups:
+    def group_equal_rows(self, *keys: Float[Array, " N"]) -> RowGroups:
         """Return which examples are equal in their margins and, up to rounding, in further numbers.
 
         The method multiplies the rows by random whole numbers and compares the rows with equal sums. Equal rows of
@@ -159,13 +159,13 @@ class Margins:
         group[order] = np.concatenate([[0], np.cumsum(~is_equal)])
         return RowGroups(order[np.concatenate([[True], ~is_equal])], group)
 
-    def take(self, rows: Int[Array, " n"]) -> Margins:
+    def take_rows(self, rows: Int[Array, " n"]) -> MarginMatrix:
         """Return the margins of some examples, in the given order."""
-        return Margins._from_storage(_as_read_only_storage(self._storage[rows]))
+        return MarginMatrix._from_storage(_as_read_only_storage(self._storage[rows]))
 
-    def take_columns(self, columns: Int[Array, " k"]) -> Margins:
+    def take_columns(self, columns: Int[Array, " k"]) -> MarginMatrix:
         """Return the margins of some hypotheses, in the given order."""
-        return Margins._from_storage(_as_read_only_storage(self._storage[:, columns]))
+        return MarginMatrix._from_storage(_as_read_only_storage(self._storage[:, columns]))
 
     def _equal(self, first: Int[Array, " k"], second: Int[Array, " k"]) -> Bool[Array, " k"]:
         """Return which pairs of rows are equal, entry by entry."""
@@ -176,7 +176,7 @@ class Margins:
             equal[part] = ~np.asarray(differ.sum(axis=1) > 0).ravel()
         return equal
 
-    def append(self, column: npt.ArrayLike) -> Margins:
+    def append(self, column: npt.ArrayLike) -> MarginMatrix:
         """Return the margins with a further column, shape (N, t + 1); this matrix stays unchanged.
 
         Dense storage reserves columns, so that t appended columns cost O(N t) in all.
@@ -194,9 +194,9 @@ class Margins:
             )
         added = _check_and_convert(new[:, np.newaxis])
         storage, buffer = _append_column(self._storage, added, self._lineage)
-        return Margins._from_storage(storage, _StorageLineage(self._lineage, buffer))
+        return MarginMatrix._from_storage(storage, _StorageLineage(self._lineage, buffer))
 
-    def extends(self, ancestor: Margins) -> bool:
+    def is_extension_of(self, ancestor: MarginMatrix) -> bool:
         """Return whether this matrix is the other one, or the other one with appended columns."""
         lineage: _StorageLineage | None = self._lineage
         while lineage is not None and lineage is not ancestor._lineage:
@@ -222,12 +222,12 @@ class Margins:
         dense = self._storage.toarray() if scipy.sparse.issparse(self._storage) else self._storage
         return as_read_only(dense.astype(np.float64, copy=False))
 
-    def for_modelling(self) -> Any:
+    def to_cvxpy_constant(self) -> Any:
         """Return U for a modelling layer: a read-only float64 array, or a float64 sparse matrix if U is sparse."""
         return self._storage.astype(np.float64) if scipy.sparse.issparse(self._storage) else self.to_array()
 
     def arrays(self) -> dict[str, Array]:
-        """Return the storage as plain arrays by name, for files; `of_arrays` restores the matrix."""
+        """Return the storage as plain arrays by name, for files; `from_arrays` restores the matrix."""
         storage = self._storage
         if not scipy.sparse.issparse(storage):
             return {"dense": as_read_only(np.ascontiguousarray(storage))}
@@ -235,7 +235,7 @@ class Margins:
         return {**parts, "shape": np.array(self.shape)}
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, Array]) -> Margins:
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> MarginMatrix:
         """Return the matrix with the arrays of `arrays`, after the usual checks.
 
         Raises

@@ -77,14 +77,14 @@ def merge_equal_examples(program: Program, max_remaining_fraction: float | None 
         max_remaining_fraction = (
             MAX_REMAINING_FRACTION if N * t <= MAX_FLOAT_COPY_ENTRIES else MAX_REMAINING_FRACTION_LARGE
         )
-    rows = program.margins.unique_rows(d0 / c, *per_example.values())
+    rows = program.margins.group_equal_rows(d0 / c, *per_example.values())
     if len(rows.representative) > max_remaining_fraction * program.margins.N:
         return None
     merged_examples = Examples(rows.sum_by_group(c), rows.sum_by_group(d0))
     parameters = replace(
         program.parameters, **{name: value[rows.representative] for name, value in per_example.items()}
     )
-    margins, weight_fractions = program.margins.take(rows.representative), c / merged_examples.c[rows.group_of_row]
+    margins, weight_fractions = program.margins.take_rows(rows.representative), c / merged_examples.c[rows.group_of_row]
     try:
         merged_regularizer: Any = formulation.regularizer(parameters, merged_examples)
         merged_program = replace(

@@ -294,7 +294,7 @@ def _prove_bounds(document: dict[str, Any], arrays: dict[str, Array], program: P
     """Return what the checker proves of what is to be written."""
     try:
         with np.errstate(all="ignore"):
-            return recompute_bounds(parse_written(document, arrays), program.margins.for_modelling(), FloatBalls())
+            return recompute_bounds(parse_written(document, arrays), program.margins.to_cvxpy_constant(), FloatBalls())
     except SizeLimit as limit:
         raise too_large(limit) from limit
     except Rejected as rejected:

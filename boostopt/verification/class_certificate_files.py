@@ -27,7 +27,7 @@ from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.oracles.binned_oracle import BinnedOracle
 from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 from boostopt.programs.program import Program
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.verification.certificate_files import (
     add_claim,
     class_description,
@@ -249,7 +249,7 @@ def _json_states(hypotheses: list[Any]) -> list[Any]:
     return states
 
 
-def _hypothesis_margins(document: CertificateDocument, oracle: Oracle, answer: Answer) -> Margins:
+def _hypothesis_margins(document: CertificateDocument, oracle: Oracle, answer: Answer) -> MarginMatrix:
     """Return the margins of the hypotheses in the file on the examples of the oracle."""
     if len(document.hypotheses) != document.t:
         reject(MARGINS_REQUIRED)
@@ -268,6 +268,6 @@ def _hypothesis_margins(document: CertificateDocument, oracle: Oracle, answer: A
             reject(MARGINS_REQUIRED)
         columns[:, q] = column
     try:
-        return Margins.of_private(columns)
+        return MarginMatrix.of_private(columns)
     except BoostoptError as failure:
         reject(f"the hypotheses of the file have no margins: {reason_of(failure)}"[:300])

@@ -312,14 +312,14 @@ def test_a_network_is_fitted_with_one_thread(seen: list[int], monkeypatch: pytes
 
 
 def test_a_certificate_is_made_with_one_thread(seen: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    edges = boostopt.Margins.edges
+    edges = boostopt.MarginMatrix.edges
 
-    def watched(margins: boostopt.Margins, d: np.ndarray) -> np.ndarray:
+    def watched(margins: boostopt.MarginMatrix, d: np.ndarray) -> np.ndarray:
         seen.extend(blas())
         return edges(margins, d)
 
     program = reference_erlpboost()
-    monkeypatch.setattr(boostopt.Margins, "edges", watched)
+    monkeypatch.setattr(boostopt.MarginMatrix, "edges", watched)
     program.certify(np.full(6, 1 / 6))
     program.recover(np.full(6, 1 / 6))
     assert seen and set(seen) == {1}

@@ -32,12 +32,12 @@ from boostopt.functions.edge_functions.squared import SquaredEdges, SquaredPosit
 from boostopt.functions.edge_functions.tied import TiedEdges
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 pytestmark = pytest.mark.every(2)
 
 NAME = "augmented_lagrangian"
-U = Margins(REFERENCE_U)
+U = MarginMatrix(REFERENCE_U)
 ENTROPY = RelativeEntropy.capped(np.ones(6), REFERENCE_NU, REFERENCE_ETA, REFERENCE_D0)
 BINARY = BinaryEntropy(np.full(6, 1 / REFERENCE_NU), REFERENCE_ETA, REFERENCE_D0)
 
@@ -71,7 +71,7 @@ EDGES: dict[str, EdgeFunction] = {
 
 
 def lagrangian(dual: DualForm, G: EdgeFunction, mu: float = 0.2) -> Lagrangian:
-    margins = Margins(REFERENCE_U[:, :2]) if isinstance(G, TiedEdges) else U
+    margins = MarginMatrix(REFERENCE_U[:, :2]) if isinstance(G, TiedEdges) else U
     epigraph = G.epigraph(margins.t)
     assert epigraph is not None
     return Lagrangian(margins, epigraph, dual, np.linspace(-0.4, 0.3, len(epigraph.g)), mu)

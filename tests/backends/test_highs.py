@@ -20,7 +20,7 @@ from speeds import many
 
 import boostopt
 from boostopt import (
-    Margins,
+    MarginMatrix,
     OptionError,
     Outcome,
     Program,
@@ -152,13 +152,13 @@ def test_an_unknown_variant_is_refused() -> None:
 
 
 def appended(t: int, kind: str) -> Any:
-    """The first columns of a matrix, as `Margins` that know their descent or as arrays."""
+    """The first columns of a matrix, as `MarginMatrix` that know their descent or as arrays."""
     U = noisy_stumps(150, 40)[:, 1::2]
     if kind == "arrays":
         return U[:, :t].copy()
     if kind == "sparse arrays":
         return scipy.sparse.csr_array(U[:, :t] * (U[:, :t] > 0))
-    margins = Margins(U[:, :1])
+    margins = MarginMatrix(U[:, :1])
     for q in range(1, t):
         margins = margins.append(U[:, q])
     return margins
@@ -178,7 +178,7 @@ BOUND: dict[str, Any] = {
 @pytest.mark.parametrize("backend", ("highs", "highs:dual", "highs:primal"))
 @pytest.mark.parametrize("name", BOUND)
 def test_appended_columns_hot_are_as_cold(name: str, backend: str) -> None:
-    margins, solution = Margins(appended(1, "arrays")), None
+    margins, solution = MarginMatrix(appended(1, "arrays")), None
     U = appended(20, "arrays")
     for t in range(1, 21):
         program = BOUND[name](margins, 0.2)
@@ -209,7 +209,7 @@ def test_the_same_program_again_takes_no_iteration() -> None:
 
 @pytest.mark.parametrize("name", BOUND)
 def test_other_parameters_are_changed_in_place(name: str) -> None:
-    U, solution, models = Margins(appended(20, "arrays")), None, set[int]()
+    U, solution, models = MarginMatrix(appended(20, "arrays")), None, set[int]()
     for share in (0.1, 0.15, 0.4, 0.9, 0.05, 0.1):
         program = BOUND[name](U, share)
         solution = solve(program, "highs", tol=1e-9, start=solution)
@@ -428,7 +428,7 @@ def drawn_linear_program(rng: np.random.Generator) -> tuple[LinearProgram, Any]:
         b_eq=np.append(b[equality], np.ones(int(on_simplex))),
         bounds=[*zip(lower, upper, strict=True), *[(None, None)] * j],
     )
-    return LinearProgram(Margins(U), cost, lower, upper, on_simplex, G), answer
+    return LinearProgram(MarginMatrix(U), cost, lower, upper, on_simplex, G), answer
 
 
 @pytest.mark.parametrize("algorithm", (highs.DUAL, highs.PRIMAL, highs.INTERIOR))
@@ -496,7 +496,7 @@ def test_edges_that_cannot_be_equal_are_proved_not_to_be(G: EdgeFunction) -> Non
 
 
 def test_a_program_becomes_infeasible_hot_and_feasible_again() -> None:
-    F, U = CappedSimplexIndicator(CappedSimplex(np.ones(150), 30.0)), Margins(appended(12, "arrays"))
+    F, U = CappedSimplexIndicator(CappedSimplex(np.ones(150), 30.0)), MarginMatrix(appended(12, "arrays"))
     value = solve(composed(U, F, MaximumEdge()), "highs").certificate.upper
     solution = None
     for gamma in (value + 0.01, value - 0.01, value + 0.02, value - 0.02):

@@ -10,7 +10,7 @@ import scipy.sparse
 from drawn_programs import OWN_RADII, draw_program
 from problems import REFERENCE_U, noisy_stumps, reference_erlpboost
 
-from boostopt import Margins, Outcome, Program, SolverNotFound, get_backend, get_formulation, list_formulations
+from boostopt import MarginMatrix, Outcome, Program, SolverNotFound, get_backend, get_formulation, list_formulations
 from boostopt.backends.base import WarmStart
 from boostopt.backends.interior.interior_form import InteriorProblem
 from boostopt.backends.interior.merged_columns import SignedColumnMatrix, merge_signed_columns
@@ -250,12 +250,12 @@ def test_what_it_does_not_take_is_said_in_words() -> None:
 
 
 def test_an_appended_matrix_knows_where_it_comes_from() -> None:
-    U = Margins(np.asarray(REFERENCE_U, dtype=float))
+    U = MarginMatrix(np.asarray(REFERENCE_U, dtype=float))
     longer = U.append(np.full(U.N, 0.5)).append(np.zeros(U.N))
     branch = U.append(np.full(U.N, -0.5))
-    assert longer.extends(U)
-    assert not longer.extends(branch)
-    assert not U.extends(longer)
+    assert longer.is_extension_of(U)
+    assert not longer.is_extension_of(branch)
+    assert not U.is_extension_of(longer)
     np.testing.assert_array_equal(longer.to_array()[:, -2:], np.tile([0.5, 0.0], (U.N, 1)))
     np.testing.assert_array_equal(branch.column(U.t), np.full(U.N, -0.5))
     np.testing.assert_array_equal(U.to_array(), REFERENCE_U)
@@ -266,7 +266,7 @@ def test_equal_and_opposite_columns_are_computed_with_once() -> None:
     V = rng.uniform(-1, 1, size=(60, 5))
     V[:, 3] = 0.0
     column, sign = rng.integers(0, 5, 20), rng.choice([-1.0, 1.0], 20)
-    U = Margins(V[:, column] * sign)
+    U = MarginMatrix(V[:, column] * sign)
     fold = merge_signed_columns(U)
     assert isinstance(fold, SignedColumnMatrix)
     assert fold.V.t == len(set(column.tolist()))
@@ -275,8 +275,8 @@ def test_equal_and_opposite_columns_are_computed_with_once() -> None:
     np.testing.assert_allclose(fold.edges(d), U.edges(d), rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(fold.margins(w), U.margins(w), rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(fold.gram(theta), U.gram(theta), rtol=1e-12, atol=1e-13)
-    assert merge_signed_columns(Margins(V)) is not None
-    assert isinstance(merge_signed_columns(Margins(rng.uniform(-1, 1, size=(60, 5)))), Margins)
+    assert merge_signed_columns(MarginMatrix(V)) is not None
+    assert isinstance(merge_signed_columns(MarginMatrix(rng.uniform(-1, 1, size=(60, 5)))), MarginMatrix)
 
 
 def test_a_weight_between_infinite_slopes_does_not_stick_to_an_end() -> None:

@@ -26,7 +26,7 @@ from boostopt.authoring import (
 from boostopt.boosting.updates import newton_update as newton
 from boostopt.boosting.updates.newton_update import MEMORY_LEVEL, Newton
 from boostopt.oracles import Answer, BinnedStumps, DecisionStumps, GivenMargins, Oracle, Query
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 pytestmark = pytest.mark.every(2)
 
@@ -82,7 +82,7 @@ def test_intervals_over_the_class_overlap_those_of_the_papers_update(name: str, 
 )
 def test_the_curvature_is_the_difference_of_slopes(make: Callable[[np.ndarray], Any]) -> None:
     rng = np.random.default_rng(0)
-    F, U, w = make(np.ones(40)), Margins(rng.uniform(-1, 1, (40, 6))), rng.dirichlet(np.ones(6))
+    F, U, w = make(np.ones(40)), MarginMatrix(rng.uniform(-1, 1, (40, 6))), rng.dirichlet(np.ones(6))
 
     def slopes(w: np.ndarray) -> np.ndarray:
         return U.edges(F.conjugate_at(-U.margins(w)).d)
@@ -138,7 +138,7 @@ def test_a_page_that_names_no_smooth_twin_has_no_entropy_to_take() -> None:
 
 
 def test_without_newtons_step_the_corrective_one_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    def useless(F: Any, U: Margins, w: Any, m: Any, at: Any, near: float) -> Any:
+    def useless(F: Any, U: MarginMatrix, w: Any, m: Any, at: Any, near: float) -> Any:
         at_random = np.random.default_rng(len(w)).dirichlet(np.ones(len(w)))
         return at_random, U.margins(at_random)
 

@@ -21,7 +21,7 @@ from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.recovery import ACTIVE_TOLERANCES
 from boostopt.functions.regularizers.base import ConjugatePoint
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 NAMES = ("lpboost", "erlpboost")
 
@@ -224,13 +224,13 @@ def test_edges_are_summed_once_for_each_candidate(monkeypatch: pytest.MonkeyPatc
     """At large N the passes over U are what certifying costs."""
     program, summed = reference_erlpboost(), list[np.ndarray]()
     d = program.solve("cvxpy:clarabel", tol=1e-12).d
-    edges = Margins.edges
+    edges = MarginMatrix.edges
 
-    def counted(U: Margins, d: np.ndarray) -> np.ndarray:
+    def counted(U: MarginMatrix, d: np.ndarray) -> np.ndarray:
         summed.append(d)
         return edges(U, d)
 
-    monkeypatch.setattr(Margins, "edges", counted)
+    monkeypatch.setattr(MarginMatrix, "edges", counted)
     answers = (d, np.array([1.0, 0.0, 0.0])), (d, None), (None, None)
     for answer in answers:
         summed.clear()

@@ -109,7 +109,7 @@ def assert_cost_is_true(U: np.ndarray, F: Separable, G: FixedEdges | TiedEdges, 
 def test_without_conditions_nothing_is_done(name: str) -> None:
     rng = np.random.default_rng(0)
     F, d = REGULARIZERS[name](9), points(rng, np.full(9, 1 / 2.7), 1)[0]
-    found, cost = restore_feasibility(boostopt.Margins(rng.uniform(-1, 1, (9, 2))), F, MaximumEdge(), d)
+    found, cost = restore_feasibility(boostopt.MarginMatrix(rng.uniform(-1, 1, (9, 2))), F, MaximumEdge(), d)
     assert cost == 0.0
     np.testing.assert_array_equal(found, d)
 
@@ -121,7 +121,7 @@ def test_without_conditions_nothing_is_done(name: str) -> None:
 def test_a_feasible_point_is_never_moved(name: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     N, t = int(rng.integers(4, 20)), int(rng.integers(1, 4))
-    F, U = REGULARIZERS[name](N), boostopt.Margins(rng.uniform(-1, 1, (N, t)))
+    F, U = REGULARIZERS[name](N), boostopt.MarginMatrix(rng.uniform(-1, 1, (N, t)))
     for d in points(rng, np.full(N, 1 / (0.3 * N))):
         found, cost = restore_feasibility(U, F, BoundedEdges(float(U.edges(d).max()) + 1e-13), d)
         assert cost == 0.0
@@ -140,7 +140,7 @@ def test_bounded_edges_are_met_exactly_however_near_the_least_bound(name: str, b
         gamma = least + beyond
         mixed = (1 - 0.2 * beyond) * d + 0.2 * beyond / N
         off = mixed + rng.normal(size=N) * beyond * 0.02 / N
-        found, cost = restore_feasibility(boostopt.Margins(U), F, BoundedEdges(gamma), F.project(off))
+        found, cost = restore_feasibility(boostopt.MarginMatrix(U), F, BoundedEdges(gamma), F.project(off))
         assert cost == 0.0
         assert max(F.residuals(found).values()) <= 1e-12
         assert max(exact_edges(U, [Fraction(float(x)) for x in found])) <= Fraction(gamma)
@@ -153,9 +153,9 @@ def test_a_bound_that_holds_but_for_rounding_is_met_in_fractions() -> None:
     for _ in range(40):
         U, F = rng.uniform(-1, 1, (12, 2)), REGULARIZERS["cap"](12)
         d = F.project(0.5 * points(rng, F.upper, 1)[0] + 0.5 / 12)
-        gamma = float(boostopt.Margins(U).edges(d).max())
+        gamma = float(boostopt.MarginMatrix(U).edges(d).max())
         exceeded += max(exact_edges(U, [Fraction(float(x)) for x in d])) > Fraction(gamma)
-        found, cost = restore_feasibility(boostopt.Margins(U), F, BoundedEdges(gamma), d)
+        found, cost = restore_feasibility(boostopt.MarginMatrix(U), F, BoundedEdges(gamma), d)
         assert cost == 0.0
         assert max(exact_edges(U, [Fraction(float(x)) for x in found])) <= Fraction(gamma)
         np.testing.assert_allclose(found, d, atol=1e-12)
@@ -172,7 +172,7 @@ def test_a_point_on_its_bound_is_told_from_one_a_rounding_beside_it(seed: int) -
     assert Fraction(float(exact)) == exact
     F = RelativeEntropy.capped(np.ones(N), 1.0, 5.0, np.full(N, 1 / N))
     edge = float(exact)
-    first, last = boostopt.Margins(u[:, np.newaxis]), boostopt.Margins(-u[:, np.newaxis])
+    first, last = boostopt.MarginMatrix(u[:, np.newaxis]), boostopt.MarginMatrix(-u[:, np.newaxis])
     for one, bound in ((first, edge), (last, -edge)):
         assert is_exactly_feasible(one, F, Polyhedron(None, np.array([bound]), np.array([bound])), d)
         for off in (np.nextafter(bound, 2), np.nextafter(bound, -2)):
@@ -217,7 +217,7 @@ def test_below_the_least_bound_nothing_is_claimed(name: str) -> None:
         for below in (1e-2, 1e-9):
             for start in (d, *points(rng, np.full(15, 1 / 4.5), 1)):
                 assert (
-                    restore_feasibility(boostopt.Margins(U), F, BoundedEdges(least - below), F.project(start))[1]
+                    restore_feasibility(boostopt.MarginMatrix(U), F, BoundedEdges(least - below), F.project(start))[1]
                     == np.inf
                 )
 
@@ -241,7 +241,7 @@ def test_what_an_equation_costs_is_an_upper_bound(name: str, seed: int) -> None:
         ]
         for U, G in cases:
             off = F.project(inside + rng.normal(size=N) * 1e-6)
-            found, cost = restore_feasibility(boostopt.Margins(U), F, G, off)
+            found, cost = restore_feasibility(boostopt.MarginMatrix(U), F, G, off)
             assert cost >= 0.0
             if np.isfinite(cost):
                 assert max(F.residuals(found).values()) <= 1e-12
@@ -254,7 +254,7 @@ def test_equations_with_small_numbers_are_met_like_others(name: str, size: float
     rng = np.random.default_rng(1)
     F, u = REGULARIZERS[name](8), rng.uniform(-1, 1, 8)
     found, cost = restore_feasibility(
-        boostopt.Margins((size * u)[:, np.newaxis]), F, FixedEdges(0.0), np.full(8, 1 / 8)
+        boostopt.MarginMatrix((size * u)[:, np.newaxis]), F, FixedEdges(0.0), np.full(8, 1 / 8)
     )
     assert cost < 1e-12
     assert abs(u @ found) < 1e-14
@@ -265,7 +265,7 @@ def test_nearly_equal_columns_are_not_claimed_to_be_met() -> None:
     u = np.array([0.5, -0.5, 0.25, -0.25, 0.75, -0.75])
     U = np.column_stack([u, u + np.array([2.0**-53, 0, 0, 0, 0, 0])])
     F = RelativeEntropy.capped(np.ones(6), 1.0, 1.0, np.full(6, 1 / 6))
-    assert restore_feasibility(boostopt.Margins(U), F, FixedEdges(0.0), np.full(6, 1 / 6))[1] == np.inf
+    assert restore_feasibility(boostopt.MarginMatrix(U), F, FixedEdges(0.0), np.full(6, 1 / 6))[1] == np.inf
     without = np.array([0.0, 0.2, 0.2, 0.2, 0.3, 0.1])
     assert exact_edges(U, [Fraction(float(x)) for x in without])[0] != 0  # there are such weights, near these
 
@@ -274,9 +274,9 @@ def test_equal_columns_are_one_condition() -> None:
     rng = np.random.default_rng(2)
     u = rng.uniform(-1, 1, 7)
     F = RelativeEntropy.capped(np.ones(7), 1.0, 1.0, np.full(7, 1 / 7))
-    one = restore_feasibility(boostopt.Margins(u[:, np.newaxis]), F, FixedEdges(0.0), np.full(7, 1 / 7))
+    one = restore_feasibility(boostopt.MarginMatrix(u[:, np.newaxis]), F, FixedEdges(0.0), np.full(7, 1 / 7))
     for U in (np.column_stack([u, u]), np.column_stack([u, -u, np.zeros(7)])):
-        found, cost = restore_feasibility(boostopt.Margins(U), F, FixedEdges(0.0), np.full(7, 1 / 7))
+        found, cost = restore_feasibility(boostopt.MarginMatrix(U), F, FixedEdges(0.0), np.full(7, 1 / 7))
         assert cost == pytest.approx(one[1], rel=1.0)
         assert np.abs(U.T @ found).max() <= 1e-15
 
@@ -285,7 +285,7 @@ def test_equal_edges_of_equal_columns_are_met_by_everything() -> None:
     u = np.random.default_rng(3).uniform(-1, 1, 5)
     d = np.array([0.3, 0.1, 0.2, 0.3, 0.1])
     found, cost = restore_feasibility(
-        boostopt.Margins(np.column_stack([u, u])),
+        boostopt.MarginMatrix(np.column_stack([u, u])),
         CappedSimplexIndicator(CappedSimplex(np.ones(5), 2.0)),
         TiedEdges(),
         d,
@@ -300,7 +300,7 @@ def test_a_bound_at_the_end_of_what_an_edge_can_be_forces_a_face(G: EdgeFunction
     sign = 1.0 if isinstance(G, FixedEdges) and G.rho == 1.0 else -1.0
     U = sign * np.array([[1.0], [1.0], [0.5], [-1.0], [1.0]])
     F = RelativeEntropy.capped(np.ones(5), 1.0, 2.0, np.full(5, 0.2))
-    found, cost = restore_feasibility(boostopt.Margins(U), F, G, F.project(np.array([0.3, 0.3, 1e-9, 1e-12, 0.4])))
+    found, cost = restore_feasibility(boostopt.MarginMatrix(U), F, G, F.project(np.array([0.3, 0.3, 1e-9, 1e-12, 0.4])))
     assert cost == 0.0
     assert found[2] == found[3] == 0.0
     np.testing.assert_allclose(found[[0, 1, 4]], [0.3, 0.3, 0.4], atol=1e-8)
@@ -310,8 +310,8 @@ def test_where_the_domain_is_one_point_an_equation_holds_as_well_as_can_be_told(
     U = np.random.default_rng(4).uniform(-1, 1, (9, 1))
     F = CappedSimplexIndicator(CappedSimplex(np.ones(9), 9.0))
     d, rho = np.full(9, 1 / 9), float(U.mean())
-    assert restore_feasibility(boostopt.Margins(U), F, FixedEdges(rho), d)[1] == 0.0
-    assert restore_feasibility(boostopt.Margins(U), F, FixedEdges(rho + 1e-12), d)[1] == np.inf
+    assert restore_feasibility(boostopt.MarginMatrix(U), F, FixedEdges(rho), d)[1] == 0.0
+    assert restore_feasibility(boostopt.MarginMatrix(U), F, FixedEdges(rho + 1e-12), d)[1] == np.inf
 
 
 @settings(max_examples=many(30, 6), deadline=None, derandomize=True)
@@ -322,19 +322,19 @@ def test_weights_without_the_simplex_are_lowered(seed: int) -> None:
     N, t = int(rng.integers(2, 12)), int(rng.integers(1, 4))
     U, F = rng.uniform(-1, 1, (N, t)), Hinge(rng.uniform(0.5, 2, N), float(rng.uniform(0.1, 3)))
     for start in (F.upper, F.upper * rng.random(N), np.zeros(N)):
-        found, cost = restore_feasibility(boostopt.Margins(U), F, BoundedEdges(1.0), start)
+        found, cost = restore_feasibility(boostopt.MarginMatrix(U), F, BoundedEdges(1.0), start)
         assert cost == 0.0
         assert (found >= 0).all()
         assert (found <= F.upper).all()
         assert max(exact_edges(U, [Fraction(float(x)) for x in found])) <= 1
-    below = restore_feasibility(boostopt.Margins(np.abs(U)), F, BoundedEdges(-0.1), F.upper)
+    below = restore_feasibility(boostopt.MarginMatrix(np.abs(U)), F, BoundedEdges(-0.1), F.upper)
     assert below[1] == np.inf  # no weights have an edge below 0 where no entry is
 
 
 def test_where_moves_are_not_known_nothing_is_claimed() -> None:
     """A ball and a description leave no room that is known: infinite, not nan and not 0, where an equation fails."""
     rng = np.random.default_rng(5)
-    U, uniform = boostopt.Margins(rng.uniform(-1, 1, (6, 1))), np.full(6, 1 / 6)
+    U, uniform = boostopt.MarginMatrix(rng.uniform(-1, 1, (6, 1))), np.full(6, 1 / 6)
     ball = NormBall(simplex(np.ones(6)), np.ones(6), 2.0, 0.6)
     described = CvxpyRegularizer(CappedSimplex(np.ones(6), 2.0), lambda d: cp.sum_squares(d), uniform)
     edge = float(U.edges(uniform)[0])

@@ -23,7 +23,7 @@ C = np.array([1.0, 2.0, 0.5, 1.0, 1.0, 3.0])
 class Distance(NewName):
     """The sum of |d - a| / eta, stated as if it had slopes."""
 
-    exact = False
+    has_closed_form_conjugate = False
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.abs(d - self.a) / self.eta

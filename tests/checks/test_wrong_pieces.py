@@ -333,8 +333,8 @@ class ModulusTwiceTooLarge(RelativeEntropy):
 class SlopesWithTheWrongSign(RelativeEntropy):
     """The conditions of a maximum with minus the slope."""
 
-    def stationarity(self, d: Any, floor: float) -> Any:
-        right = super().stationarity(d, floor)
+    def stationarity(self, d: Any, min_relative_weight: float) -> Any:
+        right = super().stationarity(d, min_relative_weight)
         return replace(right, gradient=-right.gradient)
 
 

@@ -403,8 +403,8 @@ class Renamed(ERLPBoost):
 class Changed(Renamed):
     """Parameters that may be others."""
 
-    def canonical(self, p: Any, examples: Examples) -> Any:
-        return super().canonical(p, examples)
+    def fill_parameters(self, p: Any, examples: Examples) -> Any:
+        return super().fill_parameters(p, examples)
 
 
 class Said(Changed):

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from boostopt import Margins, OptionError, ProblemError, boost
+from boostopt import MarginMatrix, OptionError, ProblemError, boost
 from boostopt.oracles.base import Answer, Query
 from boostopt.oracles.matrix_oracle import GivenMargins, MatrixColumn
 
@@ -149,7 +149,7 @@ def test_the_bound_on_the_class_is_the_largest_edge_however_it_chooses(
 
 
 def test_every_storage_gives_the_same_answers_and_whole_numbers_take_a_byte() -> None:
-    for storage in (U, U.astype(float), U.astype(np.int8), scipy.sparse.csr_array(U), Margins(U)):
+    for storage in (U, U.astype(float), U.astype(np.int8), scipy.sparse.csr_array(U), MarginMatrix(U)):
         answer = GivenMargins(storage).best(Query(D, 4))
         assert chosen(answer) == [(0, 1), (2, 1), (3, 1), (1, 1)]
         assert {column.margins.dtype for column in answer.columns} == {np.dtype(np.int8)}

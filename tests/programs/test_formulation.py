@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from problems import REFERENCE_U
 
-from boostopt import Margins, OptionError, ProblemError, get_backend, get_formulation, list_formulations
+from boostopt import MarginMatrix, OptionError, ProblemError, get_backend, get_formulation, list_formulations
 from boostopt.errors import did_you_mean
 from boostopt.programs.parameters import min_fraction_for_count
 
@@ -123,7 +123,7 @@ def test_the_smallest_fraction_is_accepted_and_four_digits_short_of_it_is_not(to
 
 def test_masked_margins_are_refused_and_a_mask_that_hides_nothing_is_none() -> None:
     U = np.ma.masked_array(REFERENCE_U, mask=False)
-    assert get_formulation("lpboost").bind(U, nu=2).margins.digest() == Margins(REFERENCE_U).digest()
+    assert get_formulation("lpboost").bind(U, nu=2).margins.digest() == MarginMatrix(REFERENCE_U).digest()
     U[4, 1] = np.ma.masked
     with pytest.raises(ProblemError, match=r"^U\b.* 1,.* \(4, 1\)\..*\bU\.filled\b"):
         bind("lpboost", U, nu=2)
@@ -141,7 +141,7 @@ def test_masked_answers_are_refused() -> None:
 def test_zeros_and_ones_of_any_type_of_number_are_margins_0_and_1(dtype: type) -> None:
     U = np.array([[1, 0], [0, 1], [1, 1]])
     program = get_formulation("lpboost").bind(U.astype(dtype), nu=1)
-    assert program.margins.digest() == Margins(U.astype(float)).digest()
+    assert program.margins.digest() == MarginMatrix(U.astype(float)).digest()
     np.testing.assert_array_equal(program.margins.edges(np.array([0.5, 0.5, 0.0])), [0.5, 0.5])
 
 

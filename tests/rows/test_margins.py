@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from boostopt import Margins, ProblemError
+from boostopt import MarginMatrix, ProblemError
 from boostopt.rows.margin_matrix import BLOCK_ROWS
 
 
-def storages(U: np.ndarray) -> list[Margins]:
+def storages(U: np.ndarray) -> list[MarginMatrix]:
     return [
-        Margins(U.astype(np.float64)),
-        Margins(U.astype(np.int64)),
-        Margins(U.astype(np.int8)),
-        Margins(scipy.sparse.csc_matrix(U)),
-        Margins(scipy.sparse.coo_array(U.astype(np.float64))),
+        MarginMatrix(U.astype(np.float64)),
+        MarginMatrix(U.astype(np.int64)),
+        MarginMatrix(U.astype(np.int8)),
+        MarginMatrix(scipy.sparse.csc_matrix(U)),
+        MarginMatrix(scipy.sparse.coo_array(U.astype(np.float64))),
     ]
 
 
@@ -32,12 +32,12 @@ def test_products_agree_over_storages_and_with_plain_sums() -> None:
         np.testing.assert_allclose(margins.margins(w), U @ w, rtol=1e-14, atol=1e-15)
         np.testing.assert_array_equal(margins.column(1), U[:, 1])
         np.testing.assert_array_equal(margins.to_array(), U)
-        assert margins.summation_length == BLOCK_ROWS + 3
+        assert margins.max_summands == BLOCK_ROWS + 3
 
 
 def test_blocks_cover_the_rows_once_in_order() -> None:
     U = np.zeros((2 * BLOCK_ROWS + 7, 1))
-    rows = [r for rows, _ in Margins(U).blocks() for r in range(rows.start, rows.stop)]
+    rows = [r for rows, _ in MarginMatrix(U).blocks() for r in range(rows.start, rows.stop)]
     assert rows == list(range(len(U)))
 
 
@@ -45,25 +45,25 @@ def test_digest_depends_on_values_and_shape_alone() -> None:
     U = np.array([[1, -1, 0], [0, 1, 1]])
     digests = {margins.digest() for margins in storages(U)}
     assert len(digests) == 1
-    assert Margins(U.T).digest() not in digests
-    assert Margins(U.reshape(3, 2)).digest() not in digests
-    assert Margins(np.array([[1.0, -1.0, -0.0], [0.0, 1.0, 1.0]])).digest() in digests
+    assert MarginMatrix(U.T).digest() not in digests
+    assert MarginMatrix(U.reshape(3, 2)).digest() not in digests
+    assert MarginMatrix(np.array([[1.0, -1.0, -0.0], [0.0, 1.0, 1.0]])).digest() in digests
 
 
 def test_float_input_is_copied_once_and_integers_take_a_byte() -> None:
     U = np.zeros((4, 2))
-    once = Margins(U).to_array()
+    once = MarginMatrix(U).to_array()
     assert not np.shares_memory(once, U)
-    assert np.shares_memory(Margins(once).to_array(), once)
+    assert np.shares_memory(MarginMatrix(once).to_array(), once)
     integers = np.zeros((4, 2), dtype=np.int64)
-    assert next(Margins(integers).blocks())[1].dtype == np.float64
-    assert Margins(integers)._storage.dtype == np.int8  # pyright: ignore[reportPrivateUsage]
+    assert next(MarginMatrix(integers).blocks())[1].dtype == np.float64
+    assert MarginMatrix(integers)._storage.dtype == np.int8  # pyright: ignore[reportPrivateUsage]
 
 
 def test_duplicate_entries_of_a_sparse_matrix_are_summed_before_they_are_checked() -> None:
     twice = scipy.sparse.coo_matrix((np.array([0.8, 0.8]), ([0, 0], [0, 0])), shape=(2, 1)).tocsr()
     with pytest.raises(ProblemError, match=r"max \|U\| = 1\.6 at \(0, 0\)"):
-        Margins(twice)
+        MarginMatrix(twice)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_duplicate_entries_of_a_sparse_matrix_are_summed_before_they_are_checked
 )
 def test_what_is_no_margin_matrix_is_refused(U: object, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
-        Margins(U)  # pyright: ignore[reportArgumentType]
+        MarginMatrix(U)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("t", (1, 3, 60))
@@ -106,19 +106,19 @@ def test_appended_columns_stand_behind_the_others_in_every_storage() -> None:
             grown = grown.append(column)
         np.testing.assert_array_equal(grown.to_array(), np.column_stack([U, added]))
         np.testing.assert_array_equal(margins.to_array(), U)
-        assert grown.extends(margins)
-        assert not margins.extends(grown)
+        assert grown.is_extension_of(margins)
+        assert not margins.is_extension_of(grown)
         again = pickle.loads(pickle.dumps(grown))
         np.testing.assert_array_equal(again.to_array(), grown.to_array())
         assert again.digest() == grown.digest()
 
 
 def test_a_second_descendant_writes_into_storage_of_its_own() -> None:
-    margins = Margins(np.zeros((4, 1))).append(np.full(4, 0.5))
+    margins = MarginMatrix(np.zeros((4, 1))).append(np.full(4, 0.5))
     one, other = margins.append(np.full(4, 1.0)), margins.append(np.full(4, -1.0))
     np.testing.assert_array_equal(one.to_array()[:, 2], np.ones(4))
     np.testing.assert_array_equal(other.to_array()[:, 2], -np.ones(4))
-    assert not one.extends(other)
+    assert not one.is_extension_of(other)
 
 
 @pytest.mark.parametrize(
@@ -132,12 +132,12 @@ def test_a_second_descendant_writes_into_storage_of_its_own() -> None:
 )
 def test_a_column_that_is_none_is_refused(column: np.ndarray, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
-        Margins(np.zeros((4, 2))).append(column)
+        MarginMatrix(np.zeros((4, 2))).append(column)
 
 
 def test_masked_margins_are_refused() -> None:
     masked = np.ma.masked_equal(np.array([[1.0, -1.0], [0.5, 1.0]]), 0.5)
     with pytest.raises(ProblemError, match=r"U must have no masked entries; got 1, the first at \(1, 0\)"):
-        Margins(masked)
+        MarginMatrix(masked)
     with pytest.raises(ProblemError, match=r"column must have no masked entries"):
-        Margins(np.zeros((2, 1))).append(masked[:, 0])
+        MarginMatrix(np.zeros((2, 1))).append(masked[:, 0])

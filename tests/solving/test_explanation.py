@@ -20,7 +20,7 @@ from boostopt.authoring import (
     prototype,
 )
 from boostopt.cli.templates.regularizer_class import NewName, cvxpy_value_of
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.solving.explanation import D_SOURCE_DESCRIPTIONS, OPTIMALITY_CONDITIONS, explain
 
 NUMBER = r"-?\b\d[\d.]*(?:e[+-]\d+)?\b"
@@ -60,11 +60,11 @@ def test_nobody_is_looked_up_where_every_condition_holds(monkeypatch: pytest.Mon
     program = reference_erlpboost()
     certificate = program.solve("cvxpy:clarabel", tol=1e-12).certificate
 
-    def refuse(U: Margins, weights: np.ndarray) -> np.ndarray:
+    def refuse(U: MarginMatrix, weights: np.ndarray) -> np.ndarray:
         raise AssertionError("a pass over U for nobody")
 
-    monkeypatch.setattr(Margins, "margins", refuse)
-    monkeypatch.setattr(Margins, "edges", refuse)
+    monkeypatch.setattr(MarginMatrix, "margins", refuse)
+    monkeypatch.setattr(MarginMatrix, "edges", refuse)
     explanation = explain(program, certificate, 1e-9)
     assert explanation.headline.startswith("Optimal: ")
     assert [condition.where for condition in explanation.conditions[-2:]] == ["", ""]

@@ -12,7 +12,7 @@ import scipy.sparse
 from drawn_programs import OWN_RADII, draw_program
 from problems import Fake, attempt, noisy_stumps
 
-from boostopt import Margins, Program, get_formulation, list_formulations
+from boostopt import MarginMatrix, Program, get_formulation, list_formulations
 from boostopt.authoring import (
     COUNT,
     CappedSimplex,
@@ -39,13 +39,13 @@ def test_groups_are_those_of_a_comparison_of_each_with_each(kind: Any) -> None:
     rng = np.random.default_rng(0)
     U = rng.choice([-1, 0, 1], size=(200, 4))
     key = rng.choice([0.1, 0.3], size=200)
-    margins = Margins(scipy.sparse.csr_array(U) if kind == "sparse" else U.astype(kind))
+    margins = MarginMatrix(scipy.sparse.csr_array(U) if kind == "sparse" else U.astype(kind))
     for keys in ((), (key,)):
-        rows = margins.unique_rows(*keys)
+        rows = margins.group_equal_rows(*keys)
         groups = [frozenset(np.flatnonzero(rows.group_of_row == g).tolist()) for g in range(len(rows.representative))]
         assert sorted(groups, key=min) == slow_groups(U, *keys)
         assert all(rows.group_of_row[n] == g for g, n in enumerate(rows.representative))
-        np.testing.assert_array_equal(margins.take(rows.representative).to_array()[rows.group_of_row], U)
+        np.testing.assert_array_equal(margins.take_rows(rows.representative).to_array()[rows.group_of_row], U)
 
 
 def opened(program: Program) -> InteriorProblem:

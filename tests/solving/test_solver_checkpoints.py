@@ -97,7 +97,7 @@ def test_a_claim_at_the_deadline_is_found_by_the_check_of_backends() -> None:
 class Estimating(Scripted):
     """It supports profiles."""
 
-    def takes_profile(self, profile: Profile) -> Capability:
+    def supports_profile(self, profile: Profile) -> Capability:
         return Capability(True)
 
 

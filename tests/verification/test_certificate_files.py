@@ -19,7 +19,7 @@ from boostopt import OptionError, ProblemError, Program, get_formulation, list_f
 from boostopt.authoring import CappedSimplex, CvxpyRegularizer, Examples
 from boostopt.errors import DataError
 from boostopt.programs.prototype import prototype
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.verification import certificate_files as writing
 from boostopt.verification import save, verify
 from boostopt.verification.trusted_kernel.certificate_schema import read_document
@@ -96,7 +96,7 @@ def test_any_storage_of_the_data_will_do(tmp_path: Path) -> None:
     U = rng.choice([-1, 0, 1], size=(40, 5))
     bound = get_formulation("lpboost").bind(U, nu=4)
     save(bound.solve(), path)
-    for data in (U, U.astype(np.int8), U.astype(float), U.tolist(), scipy.sparse.csr_array(U), Margins(U), bound):
+    for data in (U, U.astype(np.int8), U.astype(float), U.tolist(), scipy.sparse.csr_array(U), MarginMatrix(U), bound):
         assert verify(path, data)
     assert verify(str(path), scipy.sparse.coo_array(U))
     with pytest.raises(ProblemError, match="finite"):

@@ -37,7 +37,7 @@ from boostopt.errors import ProblemError
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures, Stump
 from boostopt.oracles.base import Query
 from boostopt.oracles.raw_features import Feature
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.verification import class_certificate_files as classes
 from boostopt.verification import save, save_class, verify
 from boostopt.verification.trusted_kernel.certificate_schema import parse_document as as_document
@@ -515,7 +515,7 @@ def with_index(U: np.ndarray, storage: str, index: int) -> Any:
 @pytest.mark.parametrize("index", [50_000_000, -50_000_000])
 @pytest.mark.parametrize("storage", ["csr", "csc", "coo", "bsr", "lil"])
 def test_sparse_data_with_indices_outside_are_refused(storage: str, index: int, tmp_path: Path) -> None:
-    for use in (lambda U: judged(document("cap"), "cap", tmp_path, U=U), Margins, GivenMargins):
+    for use in (lambda U: judged(document("cap"), "cap", tmp_path, U=U), MarginMatrix, GivenMargins):
         with pytest.raises(ProblemError, match=r"^U\b.*\bindices\b.*: "):
             use(with_index(np.ones((16, 4)), storage, index))
 

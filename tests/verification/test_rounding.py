@@ -27,7 +27,7 @@ def proved(program: Program, certificate: Certificate) -> ProvedBounds:
     A, arrays = ArbBalls(), {**arrays, **of_proof, "d": certificate.d}
     with A.precision_context(), np.errstate(all="ignore"):
         document = writing.parse_written({**statement, "claim": claim, "proof": proof, "made": {}}, arrays)
-        return recompute_bounds(document, program.margins.for_modelling(), A)
+        return recompute_bounds(document, program.margins.to_cvxpy_constant(), A)
 
 
 def drawn(name: str, rng: np.random.Generator) -> Program:

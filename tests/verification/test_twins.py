@@ -46,7 +46,7 @@ from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.relative_entropy import UnnormalizedRelativeEntropy
 from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.programs.program import Examples
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.verification.certificate_files import edge_to_json, regularizer_to_json
 from boostopt.verification.trusted_kernel import checker as checking
 from boostopt.verification.trusted_kernel import conjugates as pairs
@@ -180,7 +180,7 @@ def test_edge_functions_are_those_of_the_package(G: Any) -> None:
 def test_the_digest_is_that_of_the_margins() -> None:
     rng = np.random.default_rng(0)
     for U in (rng.uniform(-1, 1, (1203, 3)), rng.choice([-1, 0, 1], (7, 2)), -np.zeros((2, 2))):
-        assert matrix_digest(np.asarray(U)) == Margins(U).digest()
+        assert matrix_digest(np.asarray(U)) == MarginMatrix(U).digest()
 
 
 def test_what_is_described_says_how_the_caps_are_made() -> None:

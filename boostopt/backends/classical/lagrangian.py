@@ -21,7 +21,7 @@ from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy, UnnormalizedRelativeEntropy
 from boostopt.functions.regularizers.separable import Separable
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 MAX_UNSTAGED_SCALE = 100.0
 """The largest objective_scale without stages for L-BFGS-B (measured: it takes 100 evaluations, a scale of 1000 170)."""
@@ -143,7 +143,7 @@ class Lagrangian:
         The divisor of the violation of the equations, positive.
     """
 
-    U: Margins
+    U: MarginMatrix
     G: Epigraph
     dual: DualForm
     estimate: Float[Array, " j"]

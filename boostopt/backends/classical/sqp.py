@@ -219,7 +219,7 @@ class _SqpRun:
         self.accuracy = max(ACCURACY_FRACTION * task.tol, MIN_TOLERANCE)
         self.best, self.steps, self._penalty = Incumbent(task), 0, 0.0
         self._next_point: Float[Array, " N"] | None = None
-        transposed = scipy.sparse.csr_array(program.margins.for_modelling()).T
+        transposed = scipy.sparse.csr_array(program.margins.to_cvxpy_constant()).T
         A: Any = transposed if G.A is None else scipy.sparse.csr_array(G.A) @ transposed
         tilt = program.margins.margins(G.slope)
         distance = BOX_BOUND_DISTANCE * (F.upper - F.lower)

@@ -12,7 +12,7 @@ from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.errors import require_not_none
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.programs.program import Program
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 LINEAR_PROGRAM_EXPECTED = "a linear program, as `unfit` finds it"
 
@@ -35,7 +35,7 @@ class LinearProgram:
         G as k rows over the edges, with j further variables.
     """
 
-    margins: Margins
+    margins: MarginMatrix
     cost: Float[Array, " N"]
     lower: Float[Array, " N"]
     upper: Float[Array, " N"]
@@ -119,9 +119,9 @@ def not_linear_reason(program: Program) -> str:
     return ""
 
 
-def extends_matrix(margins: Margins, older: Margins) -> bool:
+def extends_matrix(margins: MarginMatrix, older: MarginMatrix) -> bool:
     """Whether the first columns are those of an older matrix: by its origin, or else number by number."""
-    if margins.extends(older):
+    if margins.is_extension_of(older):
         return True
     if margins.N != older.N or margins.t < older.t:
         return False

@@ -19,7 +19,7 @@ from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.functions.regularizers.base import Pointwise
 from boostopt.programs.program import Program
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class InteriorProblem:
         A bound on the sum of the weights.
     """
 
-    U: Margins | SignedColumnMatrix
+    U: MarginMatrix | SignedColumnMatrix
     f: Pointwise
     rows: Epigraph
     mass: float

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt.rows.margin_matrix import MAX_FLOAT_COPY_ENTRIES, Margins
+from boostopt.rows.margin_matrix import MAX_FLOAT_COPY_ENTRIES, MarginMatrix
 
 MAX_REMAINING_FRACTION = 0.8
 """Folding pays if at most this share of the columns is left."""
@@ -27,7 +27,7 @@ class SignedColumnMatrix:
         Shape (t,).
     """
 
-    V: Margins
+    V: MarginMatrix
     column: Int[Array, " t"]
     sign: Float[Array, " t"]
 
@@ -64,7 +64,7 @@ class SignedColumnMatrix:
         return self.V.to_array()[:, self.column] * self.sign
 
 
-def merge_signed_columns(U: Margins) -> SignedColumnMatrix | Margins:
+def merge_signed_columns(U: MarginMatrix) -> SignedColumnMatrix | MarginMatrix:
     """Return U with equal and opposite columns stored once, U itself if these are few or a copy is too large.
 
     Two products with random whole numbers distinguish columns. If different columns were merged by accident, the answer

@@ -35,7 +35,7 @@ from boostopt.boosting.run.trace import Trace
 from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound, reason_of
 from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 from boostopt.programs.formulation import Formulation
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 KIND, HISTOGRAM_KIND, FORMAT = "boostopt run", "boostopt run of looks", 1
 """The kinds of files of runs, by column generation and by histogram Newton, and the format version."""
@@ -301,7 +301,7 @@ def _run_from_json(about: Mapping[str, Any], formulation: Any) -> RunData:
     problem = Problem.create(page, about["c"], about["d0"], about["epsilon"], update, about["given"])
     pool = ColumnPool(len(about["c"]))
     if about["U"] is not None:
-        U = Margins.of_arrays(about["U"])
+        U = MarginMatrix.from_arrays(about["U"])
         hypotheses = [hypothesis_from_state(state) for state in about["hypotheses"]]
         require(U.shape == (pool.N, len(hypotheses)), "the margins and the hypotheses do not belong together")
         pool.restore(hypotheses, U)

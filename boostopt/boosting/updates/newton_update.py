@@ -27,7 +27,7 @@ from boostopt.boosting.updates.base import UpdateContext
 from boostopt.boosting.updates.corrective import CorrectiveUpdate, short_step_size
 from boostopt.errors import require_not_none
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 MAX_END_SLOPE, MAX_BACKTRACKS = 0.3, 6
 """The largest descent of D at the end of a step, as a fraction of the ascent at its beginning; the most shortenings."""
@@ -108,7 +108,7 @@ def _last_level_and_value(state: State) -> tuple[int, float] | None:
 
 def newton_step(
     F: Regularizer,
-    U: Margins,
+    U: MarginMatrix,
     w: Float[Array, " t"],
     m: Float[Array, " N"],
     conjugate: ConjugatePoint,
@@ -162,14 +162,14 @@ def short_step_weights(
     return context.combined(short_step_size(F, context.newest_margins - context.state.m, conjugate.d))
 
 
-def negative_hessian(F: Regularizer, U: Margins, d: Float[Array, " N"]) -> Float[Array, "t t"]:
+def negative_hessian(F: Regularizer, U: MarginMatrix, d: Float[Array, " N"]) -> Float[Array, "t t"]:
     """Return minus the Hessian of D at d = d(w) over the hypotheses of U, shape (t, t)."""
     terms = require_not_none(F.pointwise(), "a regularizer that is a sum over the examples")
     r = terms.inverse_curvatures_inside_box(d)
     inside = np.flatnonzero(r)
     if len(inside) == 0:
         return np.zeros((U.t, U.t))
-    free, r = U.take(inside), r[inside]
+    free, r = U.take_rows(inside), r[inside]
     if not terms.on_simplex:
         return free.gram(r)
     return centered_gram(free.gram(r), free.edges(r), float(r.sum()))

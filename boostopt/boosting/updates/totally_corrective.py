@@ -22,7 +22,7 @@ from boostopt.boosting.updates.base import INFEASIBLE, Update, UpdateContext
 from boostopt.boosting.updates.coordinate_ascent import CoordinateStep
 from boostopt.boosting.updates.corrective import ShortStep
 from boostopt.programs.program import Program
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.solving.solution import Solution
 from boostopt.solving.solve import solve
 
@@ -57,7 +57,7 @@ class TotallyCorrective(Update):
         super().__init__(problem)
         self.backend, self.idle = backend, idle
         # The working set and its margins, to which columns are appended.
-        self._subset: tuple[Int[Array, " k"], Margins] | None = None
+        self._subset: tuple[Int[Array, " k"], MarginMatrix] | None = None
 
     def warm_start(self, state: State, pool: ColumnPool, tol: float, deadline: Deadline) -> State:
         u = pool.margins.column(pool.t - 1)
@@ -121,7 +121,7 @@ class TotallyCorrective(Update):
         U = context.pool.margins if working_set is None else self._working_margins(context.pool, working_set.active)
         return self.problem.program(U, context.state.progress(self.problem, context.newest_margins))
 
-    def _working_margins(self, pool: ColumnPool, active: Int[Array, " k"]) -> Margins:
+    def _working_margins(self, pool: ColumnPool, active: Int[Array, " k"]) -> MarginMatrix:
         """Return the margins of the working set; columns are appended to those of the last round if possible."""
         previous, margins = self._subset or (active[:0], None)
         if margins is None or not np.array_equal(previous, active[: len(previous)]):

@@ -34,7 +34,7 @@ class NewName(Backend):
         )
         return Capability(able, "" if able else "new_name needs the largest edge beside a cap alone")
 
-    def takes_profile(self, profile: Profile) -> Capability:
+    def supports_profile(self, profile: Profile) -> Capability:
         """Return whether one run can end by an accuracy of the solver's own, `task.profile.accuracy`."""
         return Capability(True)
 

@@ -42,7 +42,7 @@ class NewName(Separable, CvxpyRegularizer):
     """F with its conjugate in closed form: exact certificates, and rounds that need no solver for it."""
 
     eta: float = 1.0
-    exact = True  # F* is known, also to CVXPY: False where `cvxpy_conjugate` is deleted
+    has_closed_form_conjugate = True  # F* is known, also to CVXPY: False where `cvxpy_conjugate` is deleted
 
     @property
     def a(self) -> Float[Array, " N"]:

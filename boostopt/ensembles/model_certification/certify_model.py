@@ -29,7 +29,7 @@ from boostopt.oracles.labelled_examples import check_multiplicities
 from boostopt.oracles.learners.fitted import class_name
 from boostopt.programs.catalogue import get_formulation, soft_margin_formulation_name
 from boostopt.programs.program import Program
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.solving.solve import solve
 
 DEFAULT_TOL = 1e-6
@@ -292,7 +292,7 @@ def _certify_ensemble(
     if is_lightgbm(model):
         signs, c, rows = _training_examples(model, X, y, sample_weight)
         values, w = lightgbm_margins(model, X, signs)
-        margins = Margins.of_private(values[rows])
+        margins = MarginMatrix.of_private(values[rows])
     else:
         members = members_of(list(model.learners), weights=model.weights) if is_colboost(model) else members_of(model)
         members = members.with_labels_of(y)

@@ -19,7 +19,7 @@ from boostopt.errors import ProblemError
 from boostopt.oracles.learners.fitted import class_name
 from boostopt.programs.loss_penalty import combine
 from boostopt.programs.program import Program
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 MIN_SCALE, MAX_SCALE = 1e-45, 1e45
 """The range of the largest feature, whose square divides the prices."""
@@ -159,7 +159,7 @@ def linear_program_of_model(
         columns.insert(0, (value * y)[:, np.newaxis])
         w = np.append(b / value, w)
     return _loss_and_penalty(objective, S, free).bind(
-        Margins(_hstack(columns)), c=c, **_penalty_parameters(objective, S)
+        MarginMatrix(_hstack(columns)), c=c, **_penalty_parameters(objective, S)
     ), w
 
 

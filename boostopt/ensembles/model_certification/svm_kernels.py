@@ -21,7 +21,7 @@ from boostopt.errors import ProblemError, reason_of
 from boostopt.oracles.learners.fitted import class_name
 from boostopt.programs.loss_penalty import combine
 from boostopt.programs.program import Program
-from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.margin_matrix import MarginMatrix
 
 FACTOR_TOL = 1e-13
 """The share of the trace of the kernel that may remain when the factor is complete."""
@@ -211,4 +211,4 @@ def svm_program(factored: KernelFactor, y: Int8[Array, " N"], c: Float[Array, " 
     S = float(np.abs(factored.Phi).max(initial=0.0)) or 1.0
     U = np.concatenate([y[:, np.newaxis], (factored.Phi / S) * y[:, np.newaxis]], axis=1).clip(-1.0, 1.0)
     page = combine("hinge", "l2_squared", signed=True, intercept=True)
-    return page.bind(Margins.of_private(U), c=c, C=C, l2=1.0 / S**2), S
+    return page.bind(MarginMatrix.of_private(U), c=c, C=C, l2=1.0 / S**2), S

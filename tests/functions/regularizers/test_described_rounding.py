@@ -159,7 +159,7 @@ def test_a_described_edge_function_counts_the_rounding_of_edges() -> None:
 class _Fast(Separable, CvxpyRegularizer):
     """Squares with a closed form that an author got wrong in the tenth digit."""
 
-    exact: ClassVar[bool] = True
+    has_closed_form_conjugate: ClassVar[bool] = True
 
     @property
     def upper(self) -> Any:

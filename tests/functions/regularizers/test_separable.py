@@ -101,7 +101,7 @@ def test_the_base_class_needs_no_closed_form() -> None:
         def maximizers(self, y: np.ndarray) -> np.ndarray:
             return np.clip(y / 2, 0, self.upper)
 
-        normalizer = Separable.solve_simplex_multiplier
+        solve_simplex_multiplier = Separable.solve_simplex_multiplier
 
     rng = np.random.default_rng(0)
     F, z = Quadratic(CappedSimplex(np.ones(9), 3.5)), rng.normal(size=9)
