@@ -51,4 +51,6 @@ if __name__ == "__main__":
             run = boost("erlpboost", oracle, nu=share * len(y), epsilon=epsilon)
             seconds, proof = time.perf_counter() - began, run.class_certificate
             ends = f"[{proof.lower:.7f}, {proof.upper:.7f}]{'' if proof.gap <= epsilon else ' SHORT'}"
-            print(f"| {name} | {epsilon} | {len(run.looks)} | {len(run.w)} | {seconds:.2f} | {ends} |", flush=True)  # pyright: ignore[reportAttributeAccessIssue]
+            print(
+                f"| {name} | {epsilon} | {len(run.evaluations)} | {len(run.w)} | {seconds:.2f} | {ends} |", flush=True
+            )  # pyright: ignore[reportAttributeAccessIssue]

@@ -66,7 +66,7 @@ def measured(N: int, epsilon: float, share: float) -> str:
     began = time.perf_counter()
     run = boost("erlpboost", oracle, nu=share * N, epsilon=epsilon, update="newton")
     seconds, proof = time.perf_counter() - began, run.class_certificate
-    sampled = len(run.looks) - run.rounds  # pyright: ignore[reportAttributeAccessIssue]
+    sampled = len(run.evaluations) - run.rounds  # pyright: ignore[reportAttributeAccessIssue]
     ends = f"[{proof.lower:.7f}, {proof.upper:.7f}]"
     row = (
         N,

@@ -63,7 +63,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(?!boostopt\.).*"),
     (
         "py:class",
-        r"boostopt\.(programs\.\w+\.(P|FormulationLike)|rows\.(?!margin_matrix\.Margins)\w+\.\w+|"
+        r"boostopt\.(programs\.\w+\.(P|FormulationLike)|rows\.(?!margin_matrix\.MarginMatrix)\w+\.\w+|"
         r"ensembles\.distributed_reweighting\.\w+|_utils\.array_types\.DaskCollection|oracles\.[\w.]+\.Distributed\w+|"
         r"functions\.regularizers\.(base\.Enclosures|relative_entropy\.E)|"
         r"comparison\.\w+\.(ProgramScore|MeanScore|BenchmarkSettings|Run|Settings))",

@@ -94,7 +94,7 @@ def test_links_lead_somewhere() -> None:
 
 def test_objects_introduce_themselves_in_a_line() -> None:
     program = boostopt.get_formulation("lpboost").bind([[1, -1], [1, 1]], nu=1)
-    assert repr(program.margins) == "Margins(N=2, t=2, dense int8)"
+    assert repr(program.margins) == "MarginMatrix(N=2, t=2, dense int8)"
     assert repr(program) == f"Program(lpboost, {program.margins!r}, {program.parameters!r})"
     solution = program.solve("cvxpy:highs")
     assert "verdict=bounded, solver_status='kOptimal (optimal)', Certificate(lower=" in repr(solution)

@@ -168,9 +168,9 @@ def test_a_mapped_file_stays_on_disk_and_must_stay_as_it_is(mode: Any, dtype: ty
     mapped = np.load(tmp_path / "U.npy", mmap_mode=mode)
     program, oracle = get_formulation("lpboost").bind(mapped, nu=2), GivenMargins(mapped)
     first, query = program.certify(), Query(np.full(N, 1.0 / N))
-    largest = oracle.best(query).largest
+    largest = oracle.best(query).edge_bound
     ravage(program)
-    assert ends(program.certify()) == ends(first) and oracle.best(query).largest == largest
+    assert ends(program.certify()) == ends(first) and oracle.best(query).edge_bound == largest
     writeable: Any = np.load(tmp_path / "U.npy", mmap_mode="r+") if mode == "r" else mapped
     writeable[0] *= -1
     for call in (lambda: program.certify(first.d, first.w), lambda: oracle.best(query)):
@@ -533,7 +533,7 @@ def test_oracles_have_copies_of_their_examples(made: Any) -> None:
     y *= -1
     c += 1.0
     d = np.full(len(Y), 1.0 / len(Y))
-    assert oracle.best(Query(d)).largest == twin.best(Query(d)).largest and oracle.digest == twin.digest
+    assert oracle.best(Query(d)).edge_bound == twin.best(Query(d)).edge_bound and oracle.digest == twin.digest
 
 
 @pytest.mark.parametrize("name", ("erlpboost", "softboost"))

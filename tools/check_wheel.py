@@ -22,8 +22,8 @@ assert boostopt.__file__.startswith(sys.argv[1]), boostopt.__file__
 names = boostopt.list_formulations()
 assert names == sys.argv[2].split(','), names
 for name in names:
-    boostopt.get_formulation(name).smallest().solve(tol=1e-4, time_limit=5.0).raise_if_failed()
-comparison = boostopt.compare(boostopt.get_formulation(names[-1]).smallest(), ['interior'], tol=1e-4)
+    boostopt.get_formulation(name).example_program().solve(tol=1e-4, time_limit=5.0).raise_if_failed()
+comparison = boostopt.compare(boostopt.get_formulation(names[-1]).example_program(), ['interior'], tol=1e-4)
 assert 'bounded' in boostopt.reporting.to_html(comparison)
 print('wheel:', ', '.join(names))
 """

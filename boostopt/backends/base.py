@@ -62,7 +62,7 @@ def describe_derivative_jump(whose: str, n: int, weight: float, size: float) -> 
     """Describe the jump of a slope, and how to state the kink."""
     return (
         f"the slope of {whose} (derivatives) jumps by {size:.3g} at weight {weight:.6g} of example {n}. Delete "
-        "Separable and the closed forms: a DescribedRegularizer may have kinks"
+        "Separable and the closed forms: a CvxpyRegularizer may have kinks"
     )
 
 
@@ -333,8 +333,8 @@ class Backend(ABC):
         """Return the state of an attempt as arrays, for files; None if the state cannot be stored.
 
         A state itself may be valid in this process only. In every process, the next solve starts from
-        `deserialize_state(packed(state))` as it would from the state. So a resumed run equals an uninterrupted one, to the last
-        bit.
+        `deserialize_state(packed(state))` as it would from the state. So a resumed run equals an uninterrupted one,
+        to the last bit.
         """
         return None
 

@@ -166,7 +166,7 @@ class ColumnGeneration:
         state = self.update.warm_start(state, pool, tol, self._solve_deadline).with_soft_margin(
             self.problem.objective, pool
         )
-        return replace(record, state=replace(state, solved_edge=state.bounds.smallest_edge))
+        return replace(record, state=replace(state, smallest_edge_at_solve=state.bounds.smallest_edge))
 
     def _query_oracle(self, record: RunData) -> tuple[State, CheckedAnswer, float]:
         """Query the oracle; return the state with the new bounds, the answer, and the seconds of the query."""
@@ -263,7 +263,12 @@ class ColumnGeneration:
         # A step towards a negative edge correctly lowers the potential: an additive update ends by its own conditions.
         improved = self.problem.is_additive or self.update.improved(view.state, state, min_increase)
         stagnant_rounds = 0 if improved or repeated == 0 else state.rounds_without_improvement + 1
-        state = replace(state, repeated=repeated, still=stagnant_rounds, solved_edge=state.bounds.smallest_edge)
+        state = replace(
+            state,
+            rounds_without_column=repeated,
+            rounds_without_improvement=stagnant_rounds,
+            smallest_edge_at_solve=state.bounds.smallest_edge,
+        )
         return replace(record, state=state, oracle_state=self.oracle.state())
 
     def _update_context(self, state: State, pool: ColumnPool, answer: CheckedAnswer, tol: float) -> UpdateContext:
@@ -300,7 +305,7 @@ class ColumnGeneration:
             bounds = bounds.with_upper(*self.problem.class_upper_bound(d, answer.edge_bound))
         G = self.problem.edge_function
         if G.is_coupled:
-            return replace(bounds, known=self._largest_pool_edge(pool, d) if pool.t else 0.0)
+            return replace(bounds, pool_edge_value=self._largest_pool_edge(pool, d) if pool.t else 0.0)
         if objective is None or not G.is_largest_edge or self.problem.is_additive:
             return bounds
         primal = any(rule.needs_primal_value for rule in self.rules)

@@ -151,7 +151,7 @@ class Reweighting(Update):
         if self.unbounded_on_perfect_hypothesis and min_margin > 0.0:
             next_state = self._finish_on_perfect_hypothesis(context, min_margin)
         elif context.state.bounds.edge <= 0.0:
-            next_state = replace(context.state, stuck="the newest hypothesis has no edge, so no step helps")
+            next_state = replace(context.state, stop_reason="the newest hypothesis has no edge, so no step helps")
         else:
             next_state = self.step(context)
         return replace(next_state, memory={**next_state.memory, MEMORY_ROUNDS_OUTSIDE: n_outside + is_outside})
@@ -185,7 +185,7 @@ class Reweighting(Update):
         end_reason = f"{REASON_PERFECT_HYPOTHESIS} has a margin of {min_margin:.6g} on every example"
         return replace(
             self._state_at(context, w, np.asarray(context.newest_margins, dtype=np.float64), context.state.d),
-            stuck=end_reason,
+            stop_reason=end_reason,
         )
 
     def _state_at(
@@ -193,4 +193,4 @@ class Reweighting(Update):
     ) -> State:
         """Return the state at nonnegative weights w; the value is the soft margin of w."""
         value = require_not_none(self.problem.objective, "the soft margin of a booster").soft_margin(m, float(w.sum()))
-        return replace(context.state, round=context.state.round + 1, w=w, m=m, d=d, value=value)
+        return replace(context.state, round=context.state.round + 1, w=w, m=m, d=d, dual_objective=value)

@@ -168,7 +168,7 @@ def recover(
     active_tol = check_number("within", active_tol, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
     system = _KKTSystem(U, F, G, F.project(d), method, active_tol)
     result = system.recovery(Certifier(U, F, G, system.d).certify(system.w))
-    return replace(result, moved=float(np.abs(system.d - np.where(np.isfinite(d), d, np.inf)).max()))
+    return replace(result, projection_distance=float(np.abs(system.d - np.where(np.isfinite(d), d, np.inf)).max()))
 
 
 def recover_over_tolerances(certifier: Certifier) -> Recovery:

@@ -120,7 +120,7 @@ def _add_locations(check: Check, locations: Sequence[str]) -> Check:
     The other checks do not help to locate a fault: `takes` may accept a program that is too hard, and
     `attempts` may yield sound answers that are far from an optimum.
     """
-    return check if check.passed or check.locations else replace(check, places=tuple(locations))
+    return check if check.passed or check.locations else replace(check, locations=tuple(locations))
 
 
 def _check_name(probe: BackendProbe) -> Findings:

@@ -57,7 +57,7 @@ def check_cones(probe: ComponentProbe) -> Findings:
     import cvxpy as cp
 
     piece, declared = probe.component, call_component(lambda: probe.component.cones)
-    models = [piece.cvxpy_value, piece.cvxpy_conjugate] if piece.exact else [piece.cvxpy_value]
+    models = [piece.cvxpy_value, piece.cvxpy_conjugate] if piece.has_closed_form_conjugate else [piece.cvxpy_value]
     for model in models:
         value, constraints = evaluate_model(model, cp.Variable(probe.n))
         missing = required_cones(cp.Problem(cp.Minimize(value), constraints), declared) - declared

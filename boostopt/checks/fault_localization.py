@@ -111,7 +111,7 @@ def add_locations(checks: Iterable[Check], locations_by_check: Mapping[str, Sequ
 
     def with_locations(check: Check) -> Check:
         places = sorted(dict.fromkeys(locations_by_check.get(check.name, ())), key=lambda location: -doubt(location))
-        return check if check.passed or check.locations else replace(check, places=tuple(places[:MAX_LOCATIONS]))
+        return check if check.passed or check.locations else replace(check, locations=tuple(places[:MAX_LOCATIONS]))
 
     return tuple(map(with_locations, checks))
 

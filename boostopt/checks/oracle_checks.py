@@ -232,11 +232,14 @@ def _check_bound(probe: OracleProbe) -> Findings:
             edge = math.fsum((margins * d).tolist())
             edge = abs(edge) if oracle.reflexive else edge
             description = (
-                f"`largest` is {answer.edge_bound:.12g}, and the edge of a hypothesis is {edge:.12g}: larger by"
+                f"`edge_bound` is {answer.edge_bound:.12g}, and the edge of a hypothesis is {edge:.12g}: larger by"
             )
-            # One-sided: `largest` may be too small by no more than the rounding of this sum.
+            # One-sided: `edge_bound` may be too small by no more than the rounding of this sum.
             yield Measurement(
-                edge - require_number(answer.edge_bound, "largest"), 1e-16, description, {"d": d, "hypothesis": str(h)}
+                edge - require_number(answer.edge_bound, "edge_bound"),
+                1e-16,
+                description,
+                {"d": d, "hypothesis": str(h)},
             )
 
 

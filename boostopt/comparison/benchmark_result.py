@@ -59,7 +59,7 @@ class BenchmarkSettings:
     threads: Count | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "asked", tuple(self.profile_names))
+        object.__setattr__(self, "profile_names", tuple(self.profile_names))
 
     def record(self) -> dict[str, Any]:
         """Return the settings as plain values; profiles and threads only if they are set."""
@@ -71,12 +71,12 @@ class BenchmarkSettings:
 SETTINGS = Keys(
     BenchmarkSettings,
     {
-        "profiles": "profiles",
+        "profiles": "target_gaps",
         "repeats": "repeats",
         "time_limit": "time_limit",
         "isolate": "isolate",
         "seed": "seed",
-        "asked": "asked",
+        "asked": "profile_names",
         "threads": "threads",
     },
 )

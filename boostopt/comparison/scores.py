@@ -57,7 +57,7 @@ SCORE = Keys(
         "reason": "reason",
         "reached": "n_reached",
         "runs": "n_runs",
-        "wanted": "wanted",
+        "wanted": "n_requested",
         "median": "median",
         "quartiles": "quartiles",
         "ratio": "ratio",

@@ -81,8 +81,8 @@ FAILURE_KINDS = tuple(kind.value for kind in FailureKind)
 class AttemptRecord:
     """An attempt of a backend as a file holds it, in plain values; None for unknown values.
 
-    `seconds_to_certificate` is the number of seconds from the start of the solve until the attempt was certified. `scaled_gap_so_far` is
-    the gap that all attempts up to then prove together.
+    `seconds_to_certificate` is the number of seconds from the start of the solve until the attempt was certified.
+    `scaled_gap_so_far` is the gap that all attempts up to then prove together.
     """
 
     form: Text | None = None
@@ -138,7 +138,7 @@ ATTEMPT = Keys(
         "error": "error",
         "claimed_gap": "claimed_gap",
         "scaled_gap_so_far": "scaled_gap_so_far",
-        "after": "after",
+        "after": "seconds_to_certificate",
     },
 )
 """Keys of an attempt."""
@@ -457,7 +457,7 @@ def record_of_solution(
 
 
 def parse_record(content: Mapping[str, Any], results: Sequence[str] = RESULT_NAMES) -> SolveRecord:
-    """Return a row from an object such as `Row.document` returns.
+    """Return a row from an object such as `SolveRecord.to_file_entry` returns.
 
     Raises
     ------

@@ -110,19 +110,19 @@ def members_of(
     names = getattr(ensemble, "feature_names_in_", None)
     if len(runs := getattr(ensemble, "runs_", ())) > 1:
         run = runs[_positive_class(ensemble, label).index]
-        return replace(_members_of_hypotheses(run.hypotheses, values, run.w), names=names)
+        return replace(_members_of_hypotheses(run.hypotheses, values, run.w), feature_names=names)
     # NotFittedError is an AttributeError: a classifier that is not fitted is refused below.
     if isinstance(run := getattr(ensemble, "run_", None), Run):
         members = _members_of_hypotheses(run.hypotheses, values, run.w)
-        return replace(members, labels=np.asarray(ensemble.classes_), names=names)
+        return replace(members, labels=np.asarray(ensemble.classes_), feature_names=names)
     from sklearn.pipeline import Pipeline
 
     if isinstance(ensemble, Pipeline):
         last = members_of(ensemble[-1], values, label=label)
-        return last if len(ensemble) == 1 else replace(last, names=names, preprocessing=ensemble[:-1])
+        return last if len(ensemble) == 1 else replace(last, feature_names=names, preprocessing=ensemble[:-1])
     make = _extractor(ensemble)
     positive_class = _positive_class(ensemble, label)
-    return replace(make(ensemble, values, positive_class), names=names)
+    return replace(make(ensemble, values, positive_class), feature_names=names)
 
 
 def is_supported_ensemble(model: Any) -> bool:

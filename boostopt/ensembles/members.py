@@ -95,9 +95,9 @@ class Members:
         columns = getattr(X, "columns", None)
         if self.feature_names is not None and columns is not None and list(columns) != list(self.feature_names):
             raise ProblemError(
-                f"X must have the {len(self.feature_names)} features that the ensemble was fitted to, in their order; got "
-                f"{len(columns)} features, {_difference(list(columns), list(self.feature_names))}. Pass the columns of X as at "
-                "the fit."
+                f"X must have the {len(self.feature_names)} features that the ensemble was fitted to, in their order; "
+                f"got {len(columns)} features, {_difference(list(columns), list(self.feature_names))}. Pass the "
+                "columns of X as at the fit."
             )
         rows = X if self.preprocessing is None else call_without_name_warnings(self.preprocessing, "transform", X)
         return rows if self.has_boostopt_hypotheses else MemberInput(rows)

@@ -310,7 +310,7 @@ class Reweighted(ReweightedBase):
             w=choice.w,
             soft_margin=choice.soft_margin,
             solution=choice.solution,
-            weights_are=f"of the largest {self.measure} over {len(choice.columns)} of {len(self.w)} members",
+            weights_source=f"of the largest {self.measure} over {len(choice.columns)} of {len(self.w)} members",
         )
 
     def _select_members(self, columns: Int[Array, " k"]) -> Reweighted:

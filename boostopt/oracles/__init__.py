@@ -11,7 +11,7 @@ RawFeatures
 KernelColumns
     Kernel values with a training example, linear, polynomial or radial; `KernelColumn`.
 GivenMargins
-    The columns of a matrix, chosen by their edge, at random or in an order; `Given`.
+    The columns of a matrix, chosen by their edge, at random or in an order; `MatrixColumn`.
 
 Heuristic, without a bound for the class:
 
@@ -32,7 +32,7 @@ as plain numbers. A complete oracle for a given matrix:
 
     import hashlib
 
-    from boostopt.oracles import Answer, Column, Given, Oracle
+    from boostopt.oracles import Answer, Column, MatrixColumn, Oracle
 
     class Columns(Oracle):
         def __init__(self, U):
@@ -53,7 +53,7 @@ as plain numbers. A complete oracle for a given matrix:
         def best(self, query):
             e = query.d @ self.U
             q = int(e.argmax())
-            return Answer((Column(Given(q), self.U[:, q], float(e[q])),), float(e[q]) + 1e-12)
+            return Answer((Column(MatrixColumn(q), self.U[:, q], float(e[q])),), float(e[q]) + 1e-12)
 
         def __str__(self):
             return f"{self.U.shape[1]} columns"

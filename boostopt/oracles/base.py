@@ -144,7 +144,7 @@ class Answer:
 
     def __post_init__(self) -> None:
         if isinstance(self.edge_bound, np.floating):  # comparisons with NumPy floats return no bool
-            object.__setattr__(self, "largest", float(self.edge_bound))
+            object.__setattr__(self, "edge_bound", float(self.edge_bound))
 
 
 class Oracle(ABC):

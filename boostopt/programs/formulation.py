@@ -42,7 +42,7 @@ from boostopt.typesetting import latex_display
 
 P = TypeVar("P")
 
-STATING = ("regularizer", "edge_function", "canonical", "Parameters", "smoothed_as")
+STATING = ("regularizer", "edge_function", "fill_parameters", "Parameters", "smoothed_formulation")
 """Members that define the program: a subclass that redefines one of them states another program."""
 
 PRINTED = ("primal", "dual", "text")

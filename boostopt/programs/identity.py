@@ -53,7 +53,7 @@ def program_digest(program: Program) -> str:
     for array in (program.examples.c, program.examples.d0):
         digest.update(np.ascontiguousarray(array).data)
     digest.update(program.margins.digest().encode())
-    page = program.formulation.stated_in or getattr(
+    page = program.formulation.source_file or getattr(
         sys.modules.get(type(program.formulation).__module__), "__file__", None
     )
     digest.update(Path(page).read_bytes() if page else b"")

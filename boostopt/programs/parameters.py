@@ -56,7 +56,7 @@ class Domain:
         check_string("text", self.text, "the values in words")
         check_callable("contains", self.contains, "a function of a value and the examples")
         check_choice("kind of parameter", self.kind, VALUE_KINDS)
-        check_number("typical", self.typical_value, "a number", lambda value: not math.isnan(value))
+        check_number("typical_value", self.typical_value, "a number", lambda value: not math.isnan(value))
         if self.bounds is not None:
             expected, advice = "two finite numbers, the lower one first, around typical", "Call interval(lower, upper)."
             bounds = check_numbers(
@@ -116,7 +116,7 @@ COUNT = Domain("[1, sum of c]", lambda value, examples: 1.0 <= value <= examples
 
 CANONICAL: float = math.nan
 """The default of a parameter whose value follows from the other parameters and the examples: see
-`Formulation.canonical`."""
+`Formulation.fill_parameters`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Parameter:
 
 
 def parameter(meaning: str, domain: Domain, default: Any = dataclasses.MISSING) -> Any:
-    """Declare a field of a parameter record; with the default `CANONICAL`, `Formulation.canonical` sets its value.
+    """Declare a field of a parameter record; with the default `CANONICAL`, `fill_parameters` sets its value.
 
     Raises
     ------

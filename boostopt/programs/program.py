@@ -65,7 +65,7 @@ class FormulationLike(Protocol):
     """The part of a formulation that a program uses: the name and the problems as printed."""
 
     name: ClassVar[str]
-    stated_in: str | None
+    source_file: str | None
 
     def primal(self, U: Float[Array, "N t"], p: Any, examples: Examples) -> Any: ...
 

@@ -64,7 +64,7 @@ def wide_intervals(runs: Sequence[SolveRecord]) -> Figure:
 
 def narrow_profiles(benchmark: Benchmark, against: str = "fastest") -> tuple[Figure, ...]:
     """Draw the profiles for a narrow screen: one picture for each gap, with a legend no wider than the picture."""
-    settings = [replace(benchmark.settings, profiles=(gap,)) for gap in sorted(benchmark.settings.target_gaps)[::-1]]
+    settings = [replace(benchmark.settings, target_gaps=(gap,)) for gap in sorted(benchmark.settings.target_gaps)[::-1]]
     return tuple(make_narrow(profiles(replace(benchmark, settings=one), against)) for one in settings)
 
 

@@ -80,7 +80,7 @@ class MarginMatrix:
 
     def __repr__(self) -> str:
         kind = "sparse" if scipy.sparse.issparse(self._storage) else "dense"
-        return f"Margins(N={self.N}, t={self.t}, {kind} {self._storage.dtype})"
+        return f"MarginMatrix(N={self.N}, t={self.t}, {kind} {self._storage.dtype})"
 
     @property
     def shape(self) -> tuple[int, int]:

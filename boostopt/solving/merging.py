@@ -170,7 +170,7 @@ class MergedExamplesBackend(BackendWrapper):
         if start is not None:
             start = replace(start, d=None if start.d is None else self.merged.merge_weights(start.d))
         merged_task = replace(
-            task, program=self.merged.program, start=start, judge=certify_split, _certificate_cache=[]
+            task, program=self.merged.program, start=start, certify_override=certify_split, _certificate_cache=[]
         )
         for attempt in self.inner.attempts(merged_task):
             count = len(self.merged.groups.representative)

@@ -189,7 +189,7 @@ def verify_class_certificate(document: CertificateDocument, oracle: Any, U: Any,
     )
     reason += "" if checked else MEMBERSHIP_NOT_CHECKED
     reason += "" if document.formulation_functions else FUNCTIONS_NOT_STATED
-    return dataclasses.replace(make_verification(document, True, reason, bounds, False), what=goal.measure)
+    return dataclasses.replace(make_verification(document, True, reason, bounds, False), quantity=goal.measure)
 
 
 def _feasible_point(A: FloatBalls, F: RegularizerTerms, d: Float[Array, " N"]) -> Vector:

@@ -106,7 +106,7 @@ def check_claims(document: CertificateDocument, bounds: ProvedBounds) -> None:
 
 def as_margin_matrix(data: Any) -> Any:
     """Return the caller's data as a matrix that the checker takes: an array, or sparse rows."""
-    rows: Any = data.for_modelling() if hasattr(data, "for_modelling") else data
+    rows: Any = data.to_cvxpy_constant() if hasattr(data, "to_cvxpy_constant") else data
     sparse = scipy.sparse.issparse(rows)
     rows = rows if sparse else check_array("the data", rows)
     if rows.ndim != 2 or rows.dtype.kind not in "iuf" or rows.dtype.itemsize > 8:

@@ -57,7 +57,7 @@ def verify(
     path
         The file.
     data
-        The margin matrix, shape (N, t): an array, a scipy sparse matrix or `Margins`; or a program over it, whose F,
+        The margin matrix, shape (N, t): an array, a scipy sparse matrix or `MarginMatrix`; or a program over it, whose F,
         G, multiplicities and reference distribution must then equal those of the file. For the certificate of a class,
         pass its oracle, which gets one query. For a run of looks, pass an oracle with rows; such a file is always
         proved in whole numbers.

@@ -290,7 +290,7 @@ AUTHORING = (
         },
     ),
     Attack("CappedSimplex", CappedSimplex, lambda: {"c": np.ones(3), "nu": 2.0}, {"c": NUMBERS, "nu": NUMBER}),
-    Attack("Cap", CappedSimplexIndicator, lambda: {"domain": DOMAIN}, {"domain": NOTHING}),
+    Attack("CappedSimplexIndicator", CappedSimplexIndicator, lambda: {"domain": DOMAIN}, {"domain": NOTHING}),
     Attack(
         "PowerDivergence",
         PowerDivergence,
@@ -332,7 +332,7 @@ AUTHORING = (
         },
     ),
     Attack(
-        "DescribedRegularizer",
+        "CvxpyRegularizer",
         described,
         dict,
         {"domain": NOTHING, "f": NOTHING, "inside": NOTHING, "constraints": NOTHING, "objective_scale": NUMBER},
@@ -354,7 +354,7 @@ AUTHORING = (
     Attack("its f", with_expression, dict, {"made": NUMBER | {"True", "False", "numpy True"}}),
     Attack("its constraints", with_constraints, dict, {"made": EMPTY}),
     Attack(
-        "DescribedEdges",
+        "CvxpyEdges",
         edges,
         lambda: {"G": cp.max},
         {"G": NOTHING},

@@ -280,7 +280,7 @@ ENTRANCES = (
         lambda: {"U": U, "nu": 2},
         {"U": ARRAY, "nu": NUMBER, "eta": LIMIT, "c": NONE, "d0": NONE, "two_sided": FLAG | NONE, "x": NONE},
     ),
-    Attack("Margins", boostopt.MarginMatrix, lambda: {"U": U}, {"U": ARRAY}),
+    Attack("MarginMatrix", boostopt.MarginMatrix, lambda: {"U": U}, {"U": ARRAY}),
     Attack("append", boostopt.MarginMatrix(U).append, dict, {"column": NOTHING}),
     Attack(
         "certify", lambda **given: program().certify(**given), dict, {"d": NONE, "w": NONE | {"series", "[0.5, nan]"}}

@@ -373,7 +373,7 @@ import numpy as np
 
 from boostopt import Verdict, get_backend
 from boostopt.authoring import (
-    COUNT, CappedSimplex, DescribedRegularizer, Formulation, MaximumEdge, parameter, prototype
+    COUNT, CappedSimplex, CvxpyRegularizer, Formulation, MaximumEdge, parameter, prototype
 )
 from boostopt.backends.base import Attempt, Backend, Capability
 from boostopt.backends.isolation.isolated import isolate_backend
@@ -382,7 +382,7 @@ from boostopt.backends.isolation.worker_process import idle_process_id
 print("running")
 HALVES = np.array([0.5, 0.5])
 
-class Square(DescribedRegularizer):
+class Square(CvxpyRegularizer):
     def __init__(self, p, examples):
         super().__init__(CappedSimplex(examples.c, p.nu), lambda d: cp.sum_squares(d - HALVES), inside=HALVES)
 

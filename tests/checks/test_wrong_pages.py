@@ -425,4 +425,4 @@ def test_words_say_in_which_instance_and_at_which_weights() -> None:
     printed, mechanical, *_ = map(float, re.findall(r"-?\d+\.\d+", words))
     assert abs(printed - mechanical) == pytest.approx(check.worst, rel=1e-6)
     assert "at w = [" in words
-    assert "instance = (Margins(N=" in words
+    assert "instance = (MarginMatrix(N=" in words

@@ -625,7 +625,7 @@ class MagnitudeThatIsNotANumber(SquaredEdges):
         return np.nan
 
 
-@pytest.mark.thorough_cases("RelativeEntropy", "DescribedRegularizer")
+@pytest.mark.thorough_cases("RelativeEntropy", "CvxpyRegularizer")
 @pytest.mark.every(3)
 @pytest.mark.parametrize("kind", [*MAKERS, *list(EDGES)[:-1], MaximumEdge, AbsoluteEdge])
 def test_the_right_ones_pass(kind: type[Any]) -> None:

@@ -53,7 +53,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from boostopt.authoring import COUNT, Cap, CappedSimplex, Formulation, MaximumEdge, parameter
+from boostopt.authoring import COUNT, CappedSimplexIndicator, CappedSimplex, Formulation, MaximumEdge, parameter
 
 KEPT = sys.stdout
 
@@ -90,7 +90,7 @@ class Loud(Formulation[Parameters]):
 
     def regularizer(self, p, examples):
         talk("bound")
-        return Cap(CappedSimplex(examples.c, p.nu))
+        return CappedSimplexIndicator(CappedSimplex(examples.c, p.nu))
 
     def edge_function(self, p):
         return LoudEdge()

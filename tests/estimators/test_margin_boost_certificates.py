@@ -107,10 +107,10 @@ def test_the_rounds_of_a_fit_are_those_of_its_trace(tmp_path: Path) -> None:
     page = tmp_path / "squares.py"
     page.write_text(
         "import cvxpy as cp\n"
-        "from boostopt.authoring import COUNT, CappedSimplex, DescribedRegularizer, parameter, prototype\n"
+        "from boostopt.authoring import COUNT, CappedSimplex, CvxpyRegularizer, parameter, prototype\n"
         "def F(p, examples):\n"
         "    f = lambda d: 5 * examples.c @ cp.huber(d / examples.c - 1 / examples.total, 0.01)\n"
-        "    return DescribedRegularizer(CappedSimplex(examples.c, p.nu), f, examples.c / examples.total)\n"
+        "    return CvxpyRegularizer(CappedSimplex(examples.c, p.nu), f, examples.c / examples.total)\n"
         "squares = prototype('squares', F, nu=parameter('the number of examples', COUNT))\n",
         encoding="utf-8",
     )

@@ -45,14 +45,14 @@ def binned(**options: Any) -> BinnedStumps:
 
 
 def largest(oracle: Any, d: np.ndarray) -> float:
-    bound = oracle.best(Query(d)).largest
+    bound = oracle.best(Query(d)).edge_bound
     assert bound is not None
     return bound
 
 
 def answers(oracle: Any, d: np.ndarray, count: int) -> list[Any]:
     answer = oracle.best(Query(d, count))
-    return [answer.largest, *((c.hypothesis, c.edge, c.margins.tolist(), c.margins.dtype) for c in answer.columns)]
+    return [answer.edge_bound, *((c.hypothesis, c.edge, c.margins.tolist(), c.margins.dtype) for c in answer.columns)]
 
 
 @pytest.mark.parametrize("reflexive", [True, False])
@@ -76,19 +76,19 @@ def test_the_best_of_few_thresholds_is_the_best_by_their_margins(bins: int, seed
     assert not oracle.complete and re.search(rf"\b6\b.*\b{bins - 1}\b", str(oracle))
     answer = oracle.best(Query(d, 1000))  # all of them
     found: set[Any] = {column.hypothesis for column in answer.columns}
-    assert answer.largest is not None
+    assert answer.edge_bound is not None
     whole: Any = DecisionStumps(X, y)
     for column in answer.columns:
         stump: Any = column.hypothesis
         h = np.where(X[:, stump.feature] > stump.threshold, stump.sign, -stump.sign)
         assert np.array_equal(column.margins, y * h) and np.array_equal(stump(X), h)
         assert column.edge == pytest.approx(float(d @ (y * h)), abs=1e-15)
-        assert column.edge <= answer.largest
+        assert column.edge <= answer.edge_bound
         assert np.array_equal(oracle.margins_of(stump), column.margins)
         assert whole.margins_of(stump).tolist() == column.margins.tolist()
     assert max(len({s.threshold for s in found if s.feature == j}) for j in range(6)) <= bins - 1
     assert answer.columns[0].edge == max(column.edge for column in answer.columns)
-    assert answer.largest <= largest(whole, d)
+    assert answer.edge_bound <= largest(whole, d)
 
 
 def test_thresholds_come_from_a_sample_of_many_rows_and_few_values_from_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,7 @@ def test_the_answer_is_that_of_the_slow_twin_ties_included(
     assert column.edge == edge
     assert column.margins.dtype == np.int8
     assert column.margins.tolist() == margins
-    assert edge <= answer.largest <= edge + 1e-12
+    assert edge <= answer.edge_bound <= edge + 1e-12
 
 
 @pytest.mark.thorough_cases("0-True")
@@ -102,9 +102,9 @@ def test_no_edge_of_the_class_is_above_the_bound_and_the_bound_is_tight(seed: in
     X, y, d = noisy(seed=seed)
     edges = [edge for edge, _, _ in twin(X, y, d, reflexive)]
     answer = best(X, y, d, reflexive=reflexive)
-    assert max(edges) <= answer.largest <= max(edges) + 1e-12
+    assert max(edges) <= answer.edge_bound <= max(edges) + 1e-12
     assert abs(answer.columns[0].edge - math.fsum(answer.columns[0].margins * d)) <= 1e-16
-    assert answer.columns[0].edge <= answer.largest
+    assert answer.columns[0].edge <= answer.edge_bound
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-300, 1.0, 1e300])
@@ -114,7 +114,7 @@ def test_weights_of_any_size_find_the_same_stump(scale: float) -> None:
     there, here = best(X, y, d), best(X, y, d * scale)
     assert here.columns[0].hypothesis == there.columns[0].hypothesis
     assert here.columns[0].edge == pytest.approx(there.columns[0].edge * scale, rel=1e-3 if scale == 1e-320 else 1e-15)
-    assert here.columns[0].edge <= here.largest
+    assert here.columns[0].edge <= here.edge_bound
 
 
 def test_without_any_weight_all_edges_are_0_and_the_first_stump_wins() -> None:
@@ -122,7 +122,7 @@ def test_without_any_weight_all_edges_are_0_and_the_first_stump_wins() -> None:
     answer = best(X, y, 0 * d)
     assert answer.columns[0].hypothesis == twin(X, y, d, True)[0][1]
     assert answer.columns[0].edge == 0.0
-    assert 0.0 < answer.largest < 1e-12
+    assert 0.0 < answer.edge_bound < 1e-12
 
 
 @pytest.mark.parametrize("reflexive", [True, False])
@@ -133,7 +133,7 @@ def test_dense_and_sparse_features_give_one_answer(form: str, reflexive: bool) -
     here = best(FORMS[form](X), y, d, 4, reflexive=reflexive)
     assert [c.hypothesis for c in here.columns] == [c.hypothesis for c in there.columns]
     assert [c.edge for c in here.columns] == [c.edge for c in there.columns]
-    assert here.largest == there.largest
+    assert here.edge_bound == there.edge_bound
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int8, np.bool_, np.float32])
@@ -249,7 +249,7 @@ def test_where_all_features_are_constant_the_constant_hypothesis_is_the_class(
     (column,) = answer.columns
     assert column.margins.tolist() == [sign * label for label in y]
     assert column.edge == pytest.approx(-0.4 * sign, abs=1e-16)
-    assert column.edge <= answer.largest <= column.edge + 1e-15
+    assert column.edge <= answer.edge_bound <= column.edge + 1e-15
     assert column.hypothesis(X).tolist() == [sign] * 4
     assert str(column.hypothesis) == f"always {sign:+d}"
 

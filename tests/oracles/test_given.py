@@ -143,9 +143,9 @@ def test_the_bound_on_the_class_is_the_largest_edge_however_it_chooses(
     largest = max(max(edges), -min(edges)) if reflexive else max(edges)
     oracle = GivenMargins(margins, choose, reflexive=reflexive)
     answer = oracle.best(Query(d, gain=lambda u: float(u[0])))
-    assert answer.largest is not None
-    assert largest <= answer.largest <= largest + 1e-14
-    assert answer.columns[0].edge <= answer.largest
+    assert answer.edge_bound is not None
+    assert largest <= answer.edge_bound <= largest + 1e-14
+    assert answer.columns[0].edge <= answer.edge_bound
 
 
 def test_every_storage_gives_the_same_answers_and_whole_numbers_take_a_byte() -> None:

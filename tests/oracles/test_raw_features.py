@@ -77,7 +77,7 @@ def test_the_answer_is_that_of_the_slow_twin_ties_included(
     (column,) = answer.columns
     entries = twin(X, y, d, reflexive)
     if not entries:
-        assert (column.hypothesis, column.edge, answer.largest) == (Feature(0, 1.0, 1, X.shape[1]), 0.0, 0.0)
+        assert (column.hypothesis, column.edge, answer.edge_bound) == (Feature(0, 1.0, 1, X.shape[1]), 0.0, 0.0)
         assert not column.margins.any()
         return
     edge, feature, margins = max(entries, key=lambda entry: entry[0])  # the first of equal ones
@@ -86,7 +86,7 @@ def test_the_answer_is_that_of_the_slow_twin_ties_included(
     assert column.margins.tolist() == margins
     assert (column.margins.dtype == np.int8) == all(u == round(u) for u in margins)
     assert not np.signbit(column.margins[column.margins == 0]).any()
-    assert edge <= answer.largest <= edge + 1e-12 * max(1.0, d.sum())
+    assert edge <= answer.edge_bound <= edge + 1e-12 * max(1.0, d.sum())
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
@@ -96,9 +96,9 @@ def test_no_edge_of_the_class_is_above_the_bound_and_the_bound_is_tight(seed: in
     X, y, d = noisy(seed=seed)
     edges = [edge for edge, _, _ in twin(X, y, d, reflexive)]
     answer = best(FORMS[form](X), y, d, reflexive=reflexive)
-    assert max(edges) <= answer.largest <= max(edges) + 1e-12
+    assert max(edges) <= answer.edge_bound <= max(edges) + 1e-12
     assert abs(answer.columns[0].edge - max(edges)) <= 1e-15
-    assert answer.columns[0].edge <= answer.largest
+    assert answer.columns[0].edge <= answer.edge_bound
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300])
@@ -121,7 +121,7 @@ def test_dense_and_sparse_features_give_one_answer(form: str, reflexive: bool) -
     for one, other in zip(here.columns, there.columns, strict=True):
         np.testing.assert_array_equal(one.margins, other.margins)
         assert one.margins.dtype == other.margins.dtype
-    assert here.largest == pytest.approx(there.largest, abs=1e-14)
+    assert here.edge_bound == pytest.approx(there.edge_bound, abs=1e-14)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int8, np.bool_, np.float32])
@@ -166,7 +166,7 @@ def test_a_zero_feature_is_not_returned_where_others_are_worse(form: str) -> Non
     answer = best(FORMS[form](X), y, [0.5, 0.5], 2, reflexive=False)
     (column,) = answer.columns
     assert (column.hypothesis, column.edge) == (Feature(1, 1.0, 1, 2), -0.5)
-    assert -0.5 <= answer.largest <= -0.5 + 1e-14
+    assert -0.5 <= answer.edge_bound <= -0.5 + 1e-14
 
 
 def test_several_columns_are_the_best_features() -> None:

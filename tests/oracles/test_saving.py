@@ -169,7 +169,7 @@ def test_the_oracle_that_the_page_shows_works() -> None:
     assert (oracle.N, oracle.y, str(oracle)) == (3, None, "2 columns")
     assert answer.columns[0].hypothesis == MatrixColumn(1)
     assert answer.columns[0].edge == pytest.approx(0.45)
-    assert answer.largest >= 0.45
+    assert answer.edge_bound >= 0.45
     # It boosts: w = (3/7, 4/7) gives the first two examples the margin -1/7 and the third more.
     run = boost("lpboost", names["Columns"](U), nu=1, epsilon=1e-6)
     assert run.class_certificate.lower == pytest.approx(-1 / 7, abs=1e-6)

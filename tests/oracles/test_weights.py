@@ -107,4 +107,4 @@ def test_features_of_any_size_have_margins_and_a_bound(kind: Any, scale: float) 
     answer = kind(features, y).best(Query(np.full(N, 1 / N), 3))
     for column in answer.columns:
         np.testing.assert_array_equal(y * column.hypothesis(features), column.margins)
-        assert math.fsum(column.margins / N) <= answer.largest
+        assert math.fsum(column.margins / N) <= answer.edge_bound

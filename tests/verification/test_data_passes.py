@@ -133,8 +133,8 @@ def test_no_arithmetic_of_the_runs_is_trusted(
 
 
 BY_SOLVERS: tuple[tuple[str, Any], ...] = (
-    ("rows.margin_matrix.Margins.margins", by(lambda m: m + 0.01)),
-    ("rows.margin_matrix.Margins.edges", by(lambda e: e - 0.01)),
+    ("rows.margin_matrix.MarginMatrix.margins", by(lambda m: m + 0.01)),
+    ("rows.margin_matrix.MarginMatrix.edges", by(lambda e: e - 0.01)),
     ("functions.regularizers.base.Regularizer.value", by(lambda x: x - 0.01)),
     ("functions.regularizers.base.Regularizer.conjugate_at", by(lambda at: replace(at, value=at.value - 0.01))),
     ("objectives.soft_margin.SoftMarginObjective.soft_margin", by(lambda x: x + 0.01)),

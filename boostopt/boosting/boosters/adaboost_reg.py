@@ -205,7 +205,7 @@ class AdaBoostREGUpdate(Reweighting):
         G = RegularizedFunctional(self.log_c, state.m, A, state.weight_sum, u, w, p.C, p.p)
         b = line_search(G, p.reach)
         if not 0.0 < b < math.inf:
-            return replace(state, stuck="no step of the newest hypothesis lowers the functional")
+            return replace(state, stop_reason="no step of the newest hypothesis lowers the functional")
         next_state = self.went(context, b, lambda m: -0.5 * (m + p.C * (G.B + b) * G.mu(b) ** p.p))
         return replace(next_state, memory={**next_state.memory, MEMORY_PAST_WEIGHT: A + b * w})
 

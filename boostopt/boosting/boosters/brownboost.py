@@ -131,14 +131,14 @@ class BrownBoostUpdate(Reweighting):
         s = cast(float, context.state.memory.get(REMAINING_TIME, self.time))
         solution = StepEquations(self, context.state.m + s, context.newest_margins, s).solve()
         if solution is None:
-            return replace(context.state, stuck="no step of the newest hypothesis takes any time")
+            return replace(context.state, stop_reason="no step of the newest hypothesis takes any time")
         alpha, tau = solution
         remaining = s - tau
         state = self.went(context, alpha, lambda r: -((r + remaining) ** 2) / self.time)
         end_reason = (
             "" if remaining > 0.0 else f"{REASON_TIME_UP}: the training error is at most kappa = {self.kappa:.6g}"
         )
-        return replace(state, memory={**state.memory, REMAINING_TIME: remaining}, stuck=end_reason)
+        return replace(state, memory={**state.memory, REMAINING_TIME: remaining}, stop_reason=end_reason)
 
 
 @dataclass(frozen=True, eq=False)

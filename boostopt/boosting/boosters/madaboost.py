@@ -83,7 +83,7 @@ class MadaBoostUpdate(Reweighting):
         state = self.went(context, math.atanh(context.state.bounds.edge), log_weights)
         if self.mean(np.exp(log_weights(state.m))) >= kappa:
             return state
-        return replace(state, stuck=f"{REASON_TRAINING_ERROR} kappa = {kappa:g}")
+        return replace(state, stop_reason=f"{REASON_TRAINING_ERROR} kappa = {kappa:g}")
 
 
 def madaboost(oracle: Oracle, *, kappa: float | None = None, nu: float | None = None, **options: Any) -> Run:

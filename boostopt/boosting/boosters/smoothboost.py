@@ -109,7 +109,8 @@ class SmoothBoostUpdate(Reweighting):
         max_count = p.kappa * self.c.sum()
         return replace(
             state,
-            stuck=f"{REASON_MARGIN_REACHED} kappa N = {max_count:.6g} examples have a margin of at most {p.theta:.6g}",
+            stop_reason=f"{REASON_MARGIN_REACHED} kappa N = {max_count:.6g} examples have a margin of at most "
+            f"{p.theta:.6g}",
         )
 
 

@@ -365,12 +365,12 @@ class HistogramRun(Run):
         bounds = OracleBounds(last.edge, last.smallest_edge, last.smallest_edge, upper=upper, d=certificate.d)
         state = State(self.rounds, w, m, conjugate.d, math.nan, -1.0, bounds).with_soft_margin(problem.objective, pool)
         G = problem.edge_function_in(state.progress(problem, pool.margins.column(pool.t - 1)))
-        state = replace(state, value=problem.dual_objective(conjugate, w, G))
+        state = replace(state, dual_objective=problem.dual_objective(conjugate, w, G))
         return replace(
             initial_record(problem, oracle, BoostOptions(history=False)),
             history=History(self._keeps, self._history if self._keeps else []),
             pool=pool,
-            state=replace(state, solved_edge=bounds.smallest_edge),
+            state=replace(state, smallest_edge_at_solve=bounds.smallest_edge),
             trace=self._trace,
             reason=self.reason,
         )

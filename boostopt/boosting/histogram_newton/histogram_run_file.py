@@ -51,15 +51,15 @@ from boostopt.rows.row_block import Split
 STATE_KEYS = Keys(
     SolverState,
     {
-        "W": "W",
+        "W": "integer_weights",
         "level": "level",
-        "total": "total",
-        "count": "count",
-        "waited": "waited",
-        "least": "least",
-        "nearer": "nearer",
-        "gamma": "gamma",
-        "stage": "stage",
+        "total": "weight_sum",
+        "count": "n_iterations",
+        "waited": "stalled_iterations",
+        "least": "reference_gap",
+        "nearer": "reference_iteration",
+        "gamma": "edge_bound",
+        "stage": "gap_at_last_increase",
         "spread": "spread",
     },
 )
@@ -332,7 +332,7 @@ def _state_from_json(content: Mapping[str, Any], max_length: int) -> SolverState
     )
     W = _integer_weights_from_json(content["W"], max_length)
     require(not W.any() or W.sum() == MARGIN_SCALE, f"the weights do not sum to 2^{MARGIN_BITS} or 0")
-    state = replace(SolverState(**STATE_KEYS.from_file(content)), W=W)
+    state = replace(SolverState(**STATE_KEYS.from_file(content)), integer_weights=W)
     is_valid = (
         0.0 < state.weight_sum < math.inf
         and abs(state.edge_bound) <= 2.0

@@ -236,13 +236,16 @@ class HistogramNewton:
         while True:
             if on_all_rows:
                 self._state = state = replace(
-                    state, gamma=self._edge_bound, stage=self._gap_at_last_increase, spread=self._spread
+                    state,
+                    edge_bound=self._edge_bound,
+                    gap_at_last_increase=self._gap_at_last_increase,
+                    spread=self._spread,
                 )
                 if self.on_snapshot is not None:
                     self.on_snapshot(self.snapshot)
             level = state.level
             evaluation = self._evaluate(evaluator, iterate, level)
-            state = replace(state, count=state.n_iterations + 1)
+            state = replace(state, n_iterations=state.n_iterations + 1)
             if reason := self._reason_to_stop(evaluation, on_all_rows, interrupts):
                 self.stop_reason = reason
                 return iterate
@@ -257,7 +260,7 @@ class HistogramNewton:
                 else (None, -math.inf)
             )
             if self.bounds.gap < MIN_GAP_DECREASE * state.reference_gap:
-                state = replace(state, least=self.bounds.gap, nearer=state.n_iterations)
+                state = replace(state, reference_gap=self.bounds.gap, reference_iteration=state.n_iterations)
             if (
                 next_iterate is None and level == 0 and not has_new_columns
             ) or state.n_iterations - state.reference_iteration > MAX_ITERATIONS_PER_GAP_DECREASE:
@@ -275,7 +278,11 @@ class HistogramNewton:
             ) + SUFFICIENT_INCREASE * _resolution(evaluation)
             stalled = 0 if has_increased or self.level < level else state.stalled_iterations + 1
             state = replace(
-                state, W=iterate.integer_weights, level=self.level, total=iterate.weight_sum, waited=stalled
+                state,
+                integer_weights=iterate.integer_weights,
+                level=self.level,
+                weight_sum=iterate.weight_sum,
+                stalled_iterations=stalled,
             )
 
     def _evaluate(self, evaluator: DualEvaluator, iterate: Iterate, level: int) -> Evaluation:

@@ -56,7 +56,7 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
     if problem.two_sided:
         start = replace(
             start,
-            value=problem.dual_objective(problem.conjugate_at_margins(m), np.zeros(1)),
+            dual_objective=problem.dual_objective(problem.conjugate_at_margins(m), np.zeros(1)),
             soft_margin=problem.least_value + 1.0,
         )
     record = RunData(
@@ -114,7 +114,7 @@ def _warm_started(record: RunData, oracle: Oracle, earlier: RunData) -> RunData:
     m = pool.margins.take_columns(np.arange(len(w))).margins(w) if len(w) else record.state.m
     conjugate = problem.conjugate_at_margins(m)
     value = problem.dual_objective(conjugate, w)
-    state = replace(record.state, w=w, m=m, d=conjugate.d, value=value, start=start)
+    state = replace(record.state, w=w, m=m, d=conjugate.d, dual_objective=value, start=start)
     return replace(record, pool=pool, state=state, oracle_state=oracle.state())
 
 

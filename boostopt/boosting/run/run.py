@@ -150,11 +150,6 @@ class Run:
         return StopReason.from_text(self.reason)
 
     @property
-    def stop_reason(self) -> str:
-        """The reason without its details."""
-        return self.reason.partition(";")[0]
-
-    @property
     def rules(self) -> Mapping[str, str]:
         """The stopping rules of the formulation, each with its obstacle or doubt in words; "" if it has neither."""
         problem = self.problem

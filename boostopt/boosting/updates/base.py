@@ -107,7 +107,13 @@ class Update(ABC):
         conjugate = self.problem.conjugate_at_margins(m)
         value = self.problem.dual_objective(conjugate, w, G)
         return replace(
-            context.state, round=context.state.round + 1, w=w, m=m, d=conjugate.d, value=value, certificate=None
+            context.state,
+            round=context.state.round + 1,
+            w=w,
+            m=m,
+            d=conjugate.d,
+            dual_objective=value,
+            certificate=None,
         )
 
 

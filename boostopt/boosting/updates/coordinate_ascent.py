@@ -54,9 +54,9 @@ class CoordinateStep(Update):
             proof = self.problem.program(U, progress).certify(w=w)
             if proof.infeasible:
                 final_state = self.state_at(context, proof.w, U.margins(proof.w), G)
-                return replace(final_state, value=proof.lower, certificate=proof, stuck=INFEASIBLE)
+                return replace(final_state, dual_objective=proof.lower, certificate=proof, stop_reason=INFEASIBLE)
         no_step = alpha == 0.0 and start.d is context.state.d
-        return replace(state, stuck=f"the newest hypothesis has no edge above {gamma:.6g}" if no_step else "")
+        return replace(state, stop_reason=f"the newest hypothesis has no edge above {gamma:.6g}" if no_step else "")
 
     def step_length(self, start: AscentPoint, u: Float[Array, " N"], gamma: float) -> float:
         """Return the increase of the weight of the hypothesis with the margins u, at least 0."""

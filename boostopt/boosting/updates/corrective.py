@@ -46,7 +46,7 @@ class StepSizeUpdate(CorrectiveUpdate):
         end_reason = (
             "no step raises the program: the newest hypothesis is no better than the mixture" if alpha == 0 else ""
         )
-        return replace(self.state_at(context, *context.combined(alpha)), stuck=end_reason)
+        return replace(self.state_at(context, *context.combined(alpha)), stop_reason=end_reason)
 
     @abstractmethod
     def step_size(self, context: UpdateContext) -> float:
@@ -110,8 +110,8 @@ class TwoColumnProgram(CorrectiveUpdate):
         if solution.outcome is Outcome.INFEASIBLE:
             return replace(
                 context.state,
-                stuck="the program over the mixture and the newest hypothesis is infeasible: as printed it requires "
-                "equal edges, but no distribution within the caps has them",
+                stop_reason="the program over the mixture and the newest hypothesis is infeasible: as printed it "
+                "requires equal edges, but no distribution within the caps has them",
             )
         v, u = solution.w
         w = v * context.weights

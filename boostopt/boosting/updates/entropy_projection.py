@@ -39,14 +39,17 @@ class EntropyProjection(Update):
             margin_clause = f"by more than {excess:.6g}, but {state.bounds.edge:.6g}"
             return replace(
                 state,
-                stuck=f"the newest hypothesis has no larger edge than its target {target.rho:.6g} {margin_clause}",
+                stop_reason=f"the newest hypothesis has no larger edge than its target {target.rho:.6g} "
+                f"{margin_clause}",
             )
         if not low < target.rho < high:
-            return replace(state, stuck=f"no step gives the newest hypothesis the edge {target.rho:.6g}")
+            return replace(state, stop_reason=f"no step gives the newest hypothesis the edge {target.rho:.6g}")
         # Not the logarithm of d, because weights that underflow still belong to the support.
         alpha = step_to_edge(context.newest_margins, F.log_d0 - state.m, target.rho, state.d)
         if alpha <= 0.0:
-            return replace(state, stuck=f"the newest hypothesis has no larger edge than its target {target.rho:.6g}")
+            return replace(
+                state, stop_reason=f"the newest hypothesis has no larger edge than its target {target.rho:.6g}"
+            )
         w = context.weights
         with np.errstate(over="ignore", invalid="ignore"):
             w[context.newest] += alpha
@@ -54,7 +57,7 @@ class EntropyProjection(Update):
         # For margins near 0 the step may overflow, and infinity times 0 is nan.
         if not (np.isfinite(m).all() and math.isfinite(float(w.sum()))):
             overflows = f"the step that gives the newest hypothesis the edge {target.rho:.6g} overflows"
-            return replace(state, stuck=overflows)
+            return replace(state, stop_reason=overflows)
         return self.state_at(context, w, m)
 
     def _finish_on_perfect_hypothesis(self, context: UpdateContext, low: float, keeps: bool) -> State:
@@ -66,7 +69,9 @@ class EntropyProjection(Update):
         """
         if not keeps and context.state.w.any():
             reason = f"the newest hypothesis has a margin of {low:.6g} on every example, so it is left out"
-            return replace(context.state, stuck=reason)
+            return replace(context.state, stop_reason=reason)
         end = self.state_at(context, unit_weight(context.pool.t, context.newest), context.newest_margins)
         end_reason = f"the newest hypothesis alone has a margin of {low:.6g} on every example"
-        return replace(end, stuck=end_reason if keeps else f"{end_reason}; it is the first one, and is not left out")
+        return replace(
+            end, stop_reason=end_reason if keeps else f"{end_reason}; it is the first one, and is not left out"
+        )

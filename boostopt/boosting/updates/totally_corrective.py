@@ -68,7 +68,7 @@ class TotallyCorrective(Update):
         # The bound of the edges is unknown before the first answer; these weights belong to its final value.
         solution = solve(objective.program(pool.margins), "auto", tol, deadline.time_limit)
         w, d = solution.certificate.w, self.problem.F.project(solution.certificate.d)
-        return replace(state, w=w, m=pool.margins.margins(w), d=d, value=self.problem.least_value, start=None)
+        return replace(state, w=w, m=pool.margins.margins(w), d=d, dual_objective=self.problem.least_value, start=None)
 
     def __call__(self, context: UpdateContext) -> State:
         working_set = (
@@ -94,7 +94,7 @@ class TotallyCorrective(Update):
         if step.certificate is None:
             certificate = self._program(context, None).certify(w=step.w)
             # A step without an improvement does not end the run: the next solve has a smaller tolerance.
-            step = replace(step, value=certificate.lower, certificate=certificate, stuck="")
+            step = replace(step, dual_objective=certificate.lower, certificate=certificate, stop_reason="")
         return replace(step, start=WarmStart(w=step.w), active=None)
 
     def _solve(self, program: Program, context: UpdateContext) -> Solution:
@@ -169,12 +169,12 @@ class TotallyCorrective(Update):
             w=w,
             m=m,
             d=conjugate.d if self.problem.smooth else self._distribution(solution),
-            value=certificate.lower,
+            dual_objective=certificate.lower,
             certificate=certificate,
             start=solution.start,
             active=None if working_set is None else working_set.active,
             backend=solution.backend,
-            stuck=INFEASIBLE if certificate.infeasible else "",
+            stop_reason=INFEASIBLE if certificate.infeasible else "",
         )
 
     def _distribution(self, solution: Solution) -> Float[Array, " N"]:

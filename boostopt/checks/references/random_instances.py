@@ -57,7 +57,7 @@ class RandomInstance:
     program
         The program.
     values
-        The parameters passed to `bind`, without those that `canonical` sets.
+        The parameters passed to `bind`, without those that `fill_parameters` sets.
     c, d0
         As passed to `bind`, None for the default.
     rejected_draws

@@ -179,7 +179,7 @@ class EdgeFunction(HasImmutableArrays, ABC):
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
         """Return G*(w) for w in its domain (up to rounding), or a larger number.
 
-        Functions without a closed form can use `project_for_edges`: edges that may be close to a maximizer of <w, e> - G(e).
+        Functions without a closed form can use `near`: edges that may be close to a maximizer of <w, e> - G(e).
         """
 
     @abstractmethod
@@ -203,7 +203,7 @@ class EdgeFunction(HasImmutableArrays, ABC):
         """Return the t non-negative terms that sum to G(e) + G*(w) - <w, e>, with G* from `conjugate(w, near=e)`."""
 
     def added_hypothesis_cost(self, current_value: float, edge: float) -> float:
-        """Return the increase of G from the value `current_value` if a hypothesis with this edge joins; inf if it must not.
+        """Return the increase of G from `current_value` if a hypothesis with this edge joins; inf if it must not.
 
         The default is correct if G is a sum over the hypotheses.
         """
@@ -276,7 +276,7 @@ class EdgeFunction(HasImmutableArrays, ABC):
         return unit * self.magnitude(e, w, mass)
 
     def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
-        """Return what must be added to G*(w), computed with `project_for_edges` = e, so that it is not below the exact G*(w)."""
+        """Return an addend that makes G*(w), computed with `near` = e, an upper bound of the exact G*(w)."""
         return unit * self.magnitude(e, w, mass)
 
     def epigraph(self, t: int) -> Epigraph | None:

@@ -41,7 +41,7 @@ class InterceptEdges(EdgeFunction):
 
     def __post_init__(self) -> None:
         check_instance(
-            "rest", self.base, EdgeFunction, "an edge function", "Make one, such as MaximumEdge().", ProblemError
+            "base", self.base, EdgeFunction, "an edge function", "Make one, such as MaximumEdge().", ProblemError
         )
 
     @property

@@ -32,7 +32,7 @@ TOO_LONG_REASON = "its numbers have too many digits, or are too large or too sma
 ZERO, ONE = Fraction(0), Fraction(1)
 
 
-NONSMOOTH_ALTERNATIVE = "DescribedRegularizer, or DescribedEdges for edges"
+NONSMOOTH_ALTERNATIVE = "CvxpyRegularizer, or CvxpyEdges for edges"
 """The classes for functions that no formula expresses, in messages."""
 
 

@@ -320,7 +320,7 @@ class Regularizer(HasImmutableArrays, ABC):
 
     @abstractmethod
     def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
-        """Return the conditions at d, with slopes at weights of at least `min_relative_weight` times the upper end of the box.
+        """Return the conditions at d, with slopes at weights of at least `min_relative_weight` of the box's upper end.
 
         At smaller weights, the slope of an entropy is the noise of a solver.
         """

@@ -85,7 +85,7 @@ class BinaryEntropy(Entropy):
         read_fields(self, caps=positive_weights, eta=positive_parameter)
         read_fields(self, d0=lambda name, d0: non_negative_weights(name, d0, len(self.caps)))
         if self.cap_distance is not None:
-            read_fields(self, below=lambda name, below: finite_weights(name, below, len(self.caps)))
+            read_fields(self, cap_distance=lambda name, distance: finite_weights(name, distance, len(self.caps)))
         over = self.d0 - self.caps * (1 + CAP_SUM_TOL)
         if over.max() > 0:
             n = int(np.argmax(over))

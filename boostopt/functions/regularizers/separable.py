@@ -258,10 +258,10 @@ class SeparableSum(Separable):
     def __post_init__(self) -> None:
         expected = "sums over the examples in closed form (Separable)"
         advice = "Pass pieces such as Cap(domain) and Squares(c, mu)."
-        pieces = check_list("pieces", self.terms, expected, advice)
+        pieces = check_list("terms", self.terms, expected, advice)
         for piece in pieces:
-            check_instance("pieces", piece, Separable, expected, advice, ProblemError)
-        object.__setattr__(self, "pieces", tuple(pieces))
+            check_instance("terms", piece, Separable, expected, advice, ProblemError)
+        object.__setattr__(self, "terms", tuple(pieces))
         sizes = {piece.N for piece in self.terms}
         if len(sizes) != 1:
             raise ProblemError(

@@ -74,7 +74,7 @@ class DecisionStumps(ExamplesOracle, BinnedOracle):
         """Return the stumps with the largest edges.
 
         Each weight is rounded by at most half a unit, and a unit is at most 2^-61 sum_n d_n. So edges are accurate to
-        N 2^-62 sum_n d_n, and `largest` lies above the largest edge by this much and one float more.
+        N 2^-62 sum_n d_n, and `edge_bound` lies above the largest edge by this much and one float more.
 
         Raises
         ------
