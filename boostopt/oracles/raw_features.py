@@ -145,9 +145,8 @@ class RawFeatures(ExamplesOracle, Placeable):
 
         The error of a sum of N products is at most about N eps / 2 times the sum of their sizes, in any order of
         summation (Higham 2002, section 3.1). The sizes sum to at most sum_n d_n. The divisions by the scale, in the
-        edge and in the margins, add eps / 2 each. `edge_bound` exceeds the largest computed edge by
-        (N + 4) eps sum_n d_n,
-        which is twice as much.
+        edge and in the margins, add eps / 2 each. `edge_bound` exceeds the largest computed edge
+        by (N + 4) eps sum_n d_n, which is twice as much.
 
         Raises
         ------

@@ -378,7 +378,7 @@ def _fit_to_json(model: Any, fitted: _FitSummary) -> dict[str, Any]:
         "runs": [
             {
                 "class": label,
-                "what": certificate and certificate.what,
+                "what": certificate and certificate.quantity,
                 "lower": certificate and certificate.lower,
                 "upper": certificate and certificate.upper,
                 "gap": certificate and certificate.gap,
