@@ -68,4 +68,4 @@ def test_a_value_that_is_no_soft_margin_keeps_its_name(tmp_path: Path) -> None:
     assert "soft margin" not in repr(penalized)
     penalized.save(tmp_path / "model.npz")
     loaded: Any = MarginBoostClassifier.load(tmp_path / "model.npz")
-    assert loaded.certificate_.what == "value of the program"
+    assert loaded.certificate_.quantity == "value of the program"

@@ -111,7 +111,7 @@ def test_a_gap_that_nobody_reaches_is_said_to_be_so() -> None:
     (words,) = (text.get_text() for text in figure.axes[1].texts)
     assert "nobody" in words
     rendered(figure)
-    rendered(profiles(replace(b, runs=tuple(failed), settings=replace(b.settings, profiles=(1e-6,)))))
+    rendered(profiles(replace(b, runs=tuple(failed), settings=replace(b.settings, target_gaps=(1e-6,)))))
 
 
 @pytest.mark.thorough

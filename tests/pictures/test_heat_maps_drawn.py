@@ -43,7 +43,7 @@ def sized(programs: int, backends: int) -> Benchmark:
     ]
     labels = {f"formulation {p} on data {p}": dict[str, Any]() for p in range(programs)}
     return replace(
-        measured(), programs=labels, runs=tuple(runs), settings=replace(measured().settings, profiles=(1e-6,))
+        measured(), programs=labels, runs=tuple(runs), settings=replace(measured().settings, target_gaps=(1e-6,))
     )
 
 
