@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asked import Asked
+from plain_stumps import Asked
 
 from boostopt import OptionError, Run, boost, load_dataset
 from boostopt.authoring import (

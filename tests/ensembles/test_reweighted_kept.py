@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import run as invoke
 from sklearn.ensemble import AdaBoostClassifier
+from support.command_lines import run as invoke
 
 from boostopt import reweight
 from boostopt.errors import OptionError

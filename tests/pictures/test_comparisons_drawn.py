@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from by_hand import TIMES, measured
-from problems import Fake, attempt, reference_erlpboost, reference_lpboost
-from rendered import legend_of, line, rendered, size, xy
+from rendering import legend_of, line, rendered, size, xy
+from small_benchmark import TIMES, measured
+from support.problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from typechecker import unchecked
 
 from boostopt import OptionError, ProblemError, benchmark, compare

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from problems import REFERENCE_U
+from support.problems import REFERENCE_U
 
 from boostopt import MarginMatrix, OptionError, ProblemError, get_backend, get_formulation, list_formulations
 from boostopt.errors import did_you_mean
