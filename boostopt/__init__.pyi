@@ -50,6 +50,9 @@ from .oracles.stumps.random_matrix import stump_matrix as stump_matrix
 from .problem_certificates.problem_certificate import ProblemCertificate as ProblemCertificate
 from .problem_certificates.problem_certificate import assert_certified as assert_certified
 from .problem_certificates.problem_certificate import certify_problem as certify_problem
+from .problem_certificates.problem_explanation import ProblemCondition as ProblemCondition
+from .problem_certificates.problem_explanation import ProblemExplanation as ProblemExplanation
+from .problem_certificates.problem_explanation import explain_problem as explain_problem
 from .programs.catalogue import get_formulation as get_formulation
 from .programs.catalogue import list_formulations as list_formulations
 from .programs.formulation import Formulation as Formulation

@@ -101,7 +101,13 @@ def initial_choice(problem: ReadProblem, point: FloatPoint, width: float, object
 
 
 def improved_choice(
-    problem: ReadProblem, choice: Choice, point: FloatPoint, box: tuple[Array, Array], width: float, n_steps: int
+    problem: ReadProblem,
+    choice: Choice,
+    point: FloatPoint,
+    box: tuple[Array, Array],
+    width: float,
+    n_steps: int,
+    are_multipliers_fixed: bool = False,
 ) -> Choice:
     """Return the choice with the smallest remaining slopes after some steps.
 
@@ -119,6 +125,8 @@ def improved_choice(
         The relative distance from a kink at which an argument counts as being on it.
     n_steps
         Maximum number of steps.
+    are_multipliers_fixed
+        Whether the steps change only the tangents of atoms with kinks: then the result is a subgradient at the point.
     """
     best, best_size = choice, math.inf
     for count in range(n_steps + 1):
@@ -132,7 +140,9 @@ def improved_choice(
         if size <= MIN_SLOPE or count == n_steps:
             break
         with np.errstate(all="ignore"):
-            blocks, takers = step_columns(problem, choice, multipliers, slopes, point, box, width)
+            blocks, takers = step_columns(
+                problem, choice, multipliers, slopes, point, box, width, are_multipliers_fixed
+            )
         is_active = (rest != 0) | (slopes == rest)
         G = np.hstack([np.zeros((problem.n, 1)), *blocks])[is_active]
         if not G.any():
@@ -209,12 +219,13 @@ def step_columns(
     point: FloatPoint,
     box: tuple[Array, Array],
     width: float,
+    are_multipliers_fixed: bool = False,
 ) -> tuple[list[Array], list[StepTaker]]:
     """Return the columns of G, in blocks, and what takes the part of a step of each block."""
     jacobian = minorant_jacobian(problem, choice)
     blocks, takers = list[Array](), list[StepTaker]()
     z = np.nan_to_num(point.z, posinf=0.0, neginf=0.0)
-    if len(choice.inequality):
+    if len(choice.inequality) and not are_multipliers_fixed:
         values = problem.inequalities.rows.float_values(z)
         slacks = np.abs(values) + width * 1e-3
         scales = np.sqrt((choice.inequality + MIN_MULTIPLIER) / slacks)
@@ -224,18 +235,18 @@ def step_columns(
             return replace(current, inequality=np.maximum(current.inequality + scales * y, 0.0))
 
         takers.append(take_inequality)
-    if len(choice.equality):
+    if len(choice.equality) and not are_multipliers_fixed:
         equality_scales = EQUALITY_SCALE * (1 + np.abs(choice.equality))
         blocks.append(np.asarray(problem.equalities.rows.floats @ jacobian).T * equality_scales)
         takers.append(lambda current, y: replace(current, equality=current.equality + equality_scales * y))
     for index, (constraint, factor) in enumerate(zip(problem.matrices, choice.factors, strict=True)):
-        if np.any(factor):
+        if np.any(factor) and not are_multipliers_fixed:
             block, take = _matrix_columns(constraint, factor, jacobian, z, width, index)
             blocks.append(block)
             takers.append(take)
     for index, (node, tangents) in enumerate(zip(problem.nodes, choice.tangents, strict=True)):
         mu = multipliers[index]
-        if not np.any(mu):
+        if not np.any(mu) or (are_multipliers_fixed and not node.function.has_kinks):
             continue
         weights = np.where(mu != 0, np.abs(mu), 1.0)
         directions = np.nan_to_num(node.function.directions(tangents, weights), posinf=0.0, neginf=0.0)
@@ -243,6 +254,8 @@ def step_columns(
         columns = arguments.transpose(0, 2, 1) @ (mu[:, None, None] * directions)
         blocks.append(columns.transpose(1, 0, 2).reshape(problem.n, -1))
         takers.append(_tangent_taker(node.function, index, weights, directions.shape[2]))
+    if are_multipliers_fixed:
+        return blocks, takers
     lower, upper = box
     # A bound takes a slope in proportion to the multiplier that it has.
     distances = np.minimum(np.abs(point.x - lower), np.abs(upper - point.x))

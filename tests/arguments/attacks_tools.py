@@ -366,6 +366,12 @@ MODELS = (
         },
     ),
     Attack(
+        "explain_problem",
+        boostopt.explain_problem,
+        lambda: {"problem": least_squares()},
+        {"problem": NOTHING, "tolerance": NUMBER},
+    ),
+    Attack(
         "assert_certified",
         boostopt.assert_certified,
         lambda: {"problem": least_squares()},

@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -59,6 +60,8 @@ class Function(ABC):
     """
 
     sign: int
+    has_kinks: ClassVar[bool] = False
+    """Whether points inside the domain have more than one subgradient."""
 
     @abstractmethod
     def value(self, u: Sequence[Ball]) -> Ball:

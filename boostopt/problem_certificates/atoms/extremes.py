@@ -32,6 +32,8 @@ class Extreme(Function):
         1 for the largest, -1 for the smallest.
     """
 
+    has_kinks = True
+
     def __init__(self, sign: int) -> None:
         self.sign = sign
 
@@ -75,6 +77,7 @@ class SumOfLargest(Function):
         k, an exact number.
     """
 
+    has_kinks = True
     k: float
 
     sign = 1

@@ -22,6 +22,7 @@ MIN_SIZE = 1e-3
 class Norm(Function):
     """A norm of k numbers."""
 
+    has_kinks = True
     sign = 1
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:

@@ -57,6 +57,7 @@ class LargestEigenvalue(SquareMatrixFunction):
     The parameters are a factor B. The slope is B Bᵀ / tr(B Bᵀ).
     """
 
+    has_kinks = True
     sign = 1
 
     def value(self, u: Sequence[Ball]) -> Ball:
@@ -104,6 +105,7 @@ class SpectralNorm(Function):
         The shape of X.
     """
 
+    has_kinks = True
     sign = 1
 
     def __init__(self, shape: tuple[int, int]) -> None:
@@ -158,6 +160,7 @@ class NuclearNorm(Function):
         The shape of the matrix.
     """
 
+    has_kinks = True
     sign = 1
 
     def __init__(self, shape: tuple[int, int]) -> None:
