@@ -48,15 +48,15 @@ class Verification:
         "solved", "infeasible" or "".
     lower, upper
         The recomputed interval; nan if none was computed.
-    rational_bounds
+    fractions
         Both ends as `fractions.Fraction`, exactly; `lower` and `upper` are these, rounded outward. None for an end
         that was not computed in rational arithmetic.
     claimed
         The interval that the file claims.
-    what
+    quantity
         The name of the value that was bounded: "value of the program" for the optimum of one program; for a class
-        "soft margin" or another value of the weights, as `ClassCertificate.what` has it; "" for a rejected file.
-    make_verification
+        "soft margin" or another value of the weights, as in `ClassCertificate.quantity`; "" for a rejected file.
+    verdict
         "none" for a rejected file; "bounded" if the interval was recomputed with a bound on its rounding; "proved" if
         it was recomputed in exact or ball arithmetic.
     """
@@ -71,7 +71,7 @@ class Verification:
     fractions: RationalBounds = (None, None)
     claimed: tuple[float, float] = (math.nan, math.nan)
     verdict: str = "none"
-    what: str = ""
+    quantity: str = ""
 
     def __bool__(self) -> bool:
         return self.accepted
@@ -142,5 +142,5 @@ def make_verification(
         fractions=(None, None) if bounds is None else bounds.rational_bounds,
         claimed=(document.lower, document.upper),
         verdict="none" if not accepted else "proved" if exact else "bounded",
-        what="value of the program" if accepted else "",
+        quantity="value of the program" if accepted else "",
     )
