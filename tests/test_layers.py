@@ -3,42 +3,30 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import os
 import shutil
 import subprocess
 import sys
-from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
-from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
+from draw_rooms import PICTURE, draw
+from package_rooms import (
+    FLOORS,
+    ROOT,
+    UPWARD_IMPORTS,
+    imports,
+    is_permitted_upwards,
+    room_of,
+    room_of_module,
+    sources,
+)
 
 import boostopt
 
-ROOT = Path(boostopt.__file__).parent
-
-# From the bottom to the top: floors of rooms. Rooms of one floor do not import each other.
-LEVELS = (
-    {"errors"},
-    {"_utils", "typesetting"},
-    {"rows", "functions"},
-    {"certificates", "oracles", "problem_certificates"},
-    {"data"},
-    {"programs"},
-    {"backends", "objectives", "instances"},
-    {"solving", "authoring"},
-    {"boosting", "checks", "comparison"},
-    {"estimators", "verification", "exporting"},
-    {"ensembles"},
-    {"pictures"},
-    {"reporting"},
-    {"cli"},
-    {"__init__", "__main__"},
-)
-LEVEL = {module: k for k, level in enumerate(LEVELS) for module in level}
+LEVEL = {room: k for k, floor in enumerate(FLOORS) for room in floor}
 
 # Within the room of functions: floors of its packages.
 FUNCTIONS = (
@@ -48,49 +36,6 @@ FUNCTIONS = (
     {"edge_functions", "regularizers"},
 )
 
-UPWARD_IMPORTS = {
-    "programs/program.py": "solving",
-    "certificates/certificate.py": "verification",
-    "solving/solution.py": "verification",
-    "boosting/run/run.py": "verification",
-}
-"""Files that import a higher room when a method is called, and this room.
-
-`program.solve` and `program.explain` are functions of `solving`; certificates, solutions and runs are saved by
-`verification`, because each file is verified before it is written.
-"""
-
-
-def top(module: str) -> str:
-    return module.split(".")[1] if "." in module else "__init__"
-
-
-def is_module(name: str) -> bool:
-    place = ROOT.joinpath(*name.split(".")[1:])
-    return place.is_dir() or place.with_suffix(".py").is_file()
-
-
-@cache
-def imports(path: Path) -> set[str]:
-    """The modules of boostopt that a file imports, at the top, inside a function, or on first use as its stub says."""
-    found: set[str] = set()
-    package = ".".join(("boostopt", *path.parent.relative_to(ROOT).parts))
-    files = [file for file in (path, path.with_suffix(".pyi")) if file.is_file()]
-    for node in itertools.chain.from_iterable(ast.walk(ast.parse(file.read_text())) for file in files):
-        if isinstance(node, ast.ImportFrom):
-            module = resolve_name("." * node.level + (node.module or ""), package)
-            if module.split(".")[0] == "boostopt":
-                inner = {alias.name: f"{module}.{alias.name}" for alias in node.names}
-                found |= {inner[name] if is_module(inner[name]) or module == "boostopt" else module for name in inner}
-        elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names if alias.name.split(".")[0] == "boostopt"}
-    return found
-
-
-def sources() -> list[Path]:
-    apart = {"formulations", "templates"}
-    return [path for path in sorted(ROOT.rglob("*.py")) if not apart & set(path.relative_to(ROOT).parts)]
-
 
 def test_every_module_has_a_level() -> None:
     names = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in sources()}
@@ -99,13 +44,13 @@ def test_every_module_has_a_level() -> None:
 
 def test_imports_point_downwards() -> None:
     for path in sources():
-        here = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        here = room_of(path)
         upwards = {
             module
             for module in imports(path)
-            if here not in (top(module), "__init__", "__main__")
-            and UPWARD_IMPORTS.get(path.relative_to(ROOT).as_posix()) != top(module)
-            and LEVEL[top(module)] >= LEVEL[here]
+            if here not in (room_of_module(module), "__init__", "__main__")
+            and not is_permitted_upwards(path, module)
+            and LEVEL[room_of_module(module)] >= LEVEL[here]
         }
         assert not upwards, f"{path.relative_to(ROOT)} imports {upwards}"
 
@@ -113,9 +58,10 @@ def test_imports_point_downwards() -> None:
 def test_upward_imports_are_loaded_when_a_method_is_called() -> None:
     for file, room in UPWARD_IMPORTS.items():
         path = ROOT / file
-        assert room in {top(module) for module in imports(path)}, f"{file} imports nothing of {room}: remove the line"
+        rooms = {room_of_module(module) for module in imports(path)}
+        assert room in rooms, f"{file} imports nothing of {room}: remove the line"
         first = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ImportFrom)]
-        assert not [node.module for node in first if node.module and top(node.module) == room]
+        assert not [node.module for node in first if node.module and room_of_module(node.module) == room]
 
 
 def test_imports_within_functions_point_downwards() -> None:
@@ -134,13 +80,15 @@ def test_modules_import_each_other_in_no_circle() -> None:
         name: {
             module
             for module in imports(path)
-            if module in modules
-            and module != name
-            and UPWARD_IMPORTS.get(path.relative_to(ROOT).as_posix()) != top(module)
+            if module in modules and module != name and not is_permitted_upwards(path, module)
         }
         for name, path in modules.items()
     }
     tuple(TopologicalSorter(graph).static_order())
+
+
+def test_the_picture_of_the_rooms_is_drawn_from_the_imports() -> None:
+    assert PICTURE.read_text() == draw(), "the rooms have changed: run `python tools/draw_rooms.py`"
 
 
 def outside(path: Path) -> set[str]:

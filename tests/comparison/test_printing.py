@@ -14,7 +14,7 @@ import pytest
 import typechecker
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import Fake, reference_erlpboost, reference_lpboost, right, rough
+from support.problems import Fake, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt import Comparison, OptionError, compare
 from boostopt.comparison import Benchmark, benchmark
@@ -37,7 +37,7 @@ def measured(*runs: SolveRecord, time_limit: float | None = 4.0) -> Benchmark:
     made = benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, time_limit=time_limit)
     tols = tuple(dict.fromkeys(run.tol for run in runs))
     programs = {run.program: next(iter(made.programs.values())) for run in runs}
-    return replace(made, programs=programs, runs=runs, settings=replace(made.settings, profiles=tols))
+    return replace(made, programs=programs, runs=runs, settings=replace(made.settings, target_gaps=tols))
 
 
 def body(latex: str) -> list[list[str]]:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from problems import Fake, attempt, reference_lpboost, right
-from reported import (
+from small_results import (
     ORIGIN,
     RESULTS,
     Page,
@@ -23,6 +22,7 @@ from reported import (
     measured,
     nothing,
 )
+from support.problems import Fake, attempt, reference_lpboost, right
 
 from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare, list_formulations
 from boostopt.comparison.documents import as_report_input, load_results
@@ -193,7 +193,7 @@ def test_a_map_that_is_too_large_for_a_picture_is_left_out() -> None:
     labels = [f"program {k}" for k in range(MAX_PROGRAMS + 1)]
     b = measured()
     runs = tuple(replace(row, program=label, tol=1e-3) for label in labels)
-    settings = replace(b.settings, profiles=(1e-3,))
+    settings = replace(b.settings, target_gaps=(1e-3,))
     assert program_figures(replace(b, programs={label: {} for label in labels[1:]}, runs=runs[1:], settings=settings))[
         2:
     ]

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from certificate_files import document, judged
 from sklearn.tree import DecisionTreeClassifier
+from support.certificate_files import document, judged
 
 from boostopt import boost, get_formulation
 from boostopt.authoring import (
