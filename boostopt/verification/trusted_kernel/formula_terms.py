@@ -275,7 +275,7 @@ class FormulaEvaluator:
 def _log_and_matching_power(
     term: Monomial, variable: str
 ) -> tuple[tuple[Factor, Fraction], tuple[Factor, Fraction]] | None:
-    """Return the logarithm of a product, and a power whose base is one of its factors; None if there is no such pair."""
+    """Return the logarithm of a product, and a power whose base is one of its factors; None without such a pair."""
     positive: Factors = tuple(pair for pair in term.factors if pair[0].kind != "log" and pair[1] > 0)
     for base, exponent in term.factors:
         product = base.arguments[0].single_term if base.kind == "log" and exponent == 1 else None
