@@ -13,10 +13,8 @@ Names are loaded on first use, so that `import boostopt` loads no solver and no 
 """
 
 from pathlib import Path
-from typing import Any
 
 from boostopt._utils.lazy_names import attach
-from boostopt.certificates.file_writers import register_writers
 
 __version__ = "0.1.0"
 
@@ -24,20 +22,3 @@ if not (Path(__file__).parent / "formulations").is_dir():  # in a checkout witho
     __path__.append(str(Path(__file__).parent.parent))
 
 __getattr__, __dir__, __all__ = attach(__name__)
-
-
-def _save(*arguments: Any) -> None:
-    """Save the certificate of a program, by a module that is loaded now."""
-    from boostopt.verification.certificate_files import save
-
-    save(*arguments)
-
-
-def _save_class(*arguments: Any) -> None:
-    """Save the certificate of a run over its class, by a module that is loaded now."""
-    from boostopt.verification.class_certificate_files import save_class
-
-    save_class(*arguments)
-
-
-register_writers({"program": _save, "class": _save_class})

@@ -13,7 +13,16 @@ from pathlib import Path
 
 import pytest
 from draw_rooms import PICTURE, draw
-from package_rooms import FLOORS, ROOT, UPWARD_IMPORTS, imports, room_of, room_of_module, sources
+from package_rooms import (
+    FLOORS,
+    ROOT,
+    UPWARD_IMPORTS,
+    imports,
+    is_permitted_upwards,
+    room_of,
+    room_of_module,
+    sources,
+)
 
 import boostopt
 
@@ -40,10 +49,19 @@ def test_imports_point_downwards() -> None:
             module
             for module in imports(path)
             if here not in (room_of_module(module), "__init__", "__main__")
-            and (here, room_of_module(module)) not in UPWARD_IMPORTS
+            and not is_permitted_upwards(path, module)
             and LEVEL[room_of_module(module)] >= LEVEL[here]
         }
         assert not upwards, f"{path.relative_to(ROOT)} imports {upwards}"
+
+
+def test_upward_imports_are_loaded_when_a_method_is_called() -> None:
+    for file, room in UPWARD_IMPORTS.items():
+        path = ROOT / file
+        rooms = {room_of_module(module) for module in imports(path)}
+        assert room in rooms, f"{file} imports nothing of {room}: remove the line"
+        first = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ImportFrom)]
+        assert not [node.module for node in first if node.module and room_of_module(node.module) == room]
 
 
 def test_imports_within_functions_point_downwards() -> None:
@@ -62,9 +80,7 @@ def test_modules_import_each_other_in_no_circle() -> None:
         name: {
             module
             for module in imports(path)
-            if module in modules
-            and module != name
-            and (room_of_module(name), room_of_module(module)) not in UPWARD_IMPORTS
+            if module in modules and module != name and not is_permitted_upwards(path, module)
         }
         for name, path in modules.items()
     }

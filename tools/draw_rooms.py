@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
-from package_rooms import FLOORS, UPWARD_IMPORTS, room_imports, without_implied
+from package_rooms import FLOORS, ROOT, UPWARD_IMPORTS, room_imports, room_of, without_implied
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "rooms.svg"
 
@@ -46,7 +46,8 @@ def order_rooms(edges: dict[str, set[str]]) -> list[list[str]]:
 def draw() -> str:
     """Return the picture as SVG."""
     graph = room_imports()
-    upward = {(room, other) for room, other in UPWARD_IMPORTS if other in graph.get(room, ())}
+    pairs = {(room_of(ROOT / file), other) for file, other in UPWARD_IMPORTS.items()}
+    upward = {(room, other) for room, other in pairs if other in graph.get(room, ())}
     edges = without_implied(
         {room: {other for other in lower if (room, other) not in upward} for room, lower in graph.items()}
     )

@@ -34,8 +34,17 @@ FLOORS = (
 )
 """The rooms, from the bottom to the top. Rooms of one floor do not import each other."""
 
-UPWARD_IMPORTS = {("programs", "solving")}
-"""The pairs (room, higher room) of permitted imports: `program.solve(...)` is `boostopt.solve(program, ...)`."""
+UPWARD_IMPORTS = {
+    "programs/program.py": "solving",
+    "certificates/certificate.py": "verification",
+    "solving/solution.py": "verification",
+    "boosting/run/run.py": "verification",
+}
+"""Files that may import a higher room when a method is called, and this room.
+
+`program.solve` and `program.explain` are functions of `solving`. Certificates, solutions and runs are saved by
+`verification`, because each file is verified before it is written.
+"""
 
 
 def room_of(path: Path) -> str:
@@ -46,6 +55,11 @@ def room_of(path: Path) -> str:
 def room_of_module(module: str) -> str:
     """Return the room of a module by its dotted name."""
     return module.split(".")[1] if "." in module else "__init__"
+
+
+def is_permitted_upwards(path: Path, module: str) -> bool:
+    """Return whether a source file may import a module although its room is higher."""
+    return UPWARD_IMPORTS.get(path.relative_to(ROOT).as_posix()) == room_of_module(module)
 
 
 def is_module(name: str) -> bool:

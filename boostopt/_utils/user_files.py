@@ -128,22 +128,16 @@ def locate_exception_in_user_file(failure: BaseException) -> str:
 
 def locate_function(function: object) -> str:
     """Return the location of a user's function, as "file.py:31 in Class.method"; "" for a function of a package."""
-    if isinstance(function, property):
-        function = function.fget
-    function = getattr(function, "__func__", function)  # staticmethod, classmethod
+    function = getattr(function, "__func__", function)  # of a bound method
     function = inspect.unwrap(function) if callable(function) else function
-    function = getattr(function, "func", function)  # cached_property, partial
+    function = getattr(function, "func", function)  # of a partial
     code = getattr(function, "__code__", None)
     if not isinstance(code, CodeType) or not is_user_file(code.co_filename):
         return ""
-    return locate_code(code)
-
-
-def locate_code(code: CodeType) -> str:
-    """Return the location of a function: the line of `def`, and not of a decorator."""
+    # The line of `def`, and not of a decorator.
     lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
     heads = (k for k, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def ")) or "lambda" in line)
-    return _format_location(code, code.co_firstlineno + next(heads, 0))
+    return format_location(code, code.co_firstlineno + next(heads, 0))
 
 
 def locate_last_user_frame(failure: BaseException) -> str:
@@ -151,7 +145,7 @@ def locate_last_user_frame(failure: BaseException) -> str:
     if failure.__cause__ is not None and (inner := locate_last_user_frame(failure.__cause__)):
         return inner
     frames = [(f, line) for f, line in traceback.walk_tb(failure.__traceback__) if is_user_file(f.f_code.co_filename)]
-    return _format_location(frames[-1][0].f_code, frames[-1][1]) if frames else ""
+    return format_location(frames[-1][0].f_code, frames[-1][1]) if frames else ""
 
 
 def is_user_file(name: str) -> bool:
@@ -166,7 +160,8 @@ _STANDARD_LIBRARY = Path(os.__file__).parent
 """The folder of the standard library."""
 
 
-def _format_location(code: CodeType, line: int) -> str:
+def format_location(code: CodeType, line: int) -> str:
+    """Return a line of a function as "file.py:31 in Class.method"."""
     name = code.co_qualname.rpartition("<locals>.")[2]
     return f"{Path(code.co_filename).name}:{line} in {name}"
 

@@ -1,43 +1,55 @@
-"""The narrowest interval that the iterates of a method prove."""
+"""The incumbent of a solve or of an iterative method: the best certificate so far, possibly from two answers."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.backends.base import Task
+from boostopt.certificates.certificate import Certificate
 
 GOAL_REDUCTION = 0.1
-"""The goal of a second attempt, as a share of the target gap, if the first attempt has reached the target."""
+"""Factor of the goal of a second attempt, if the first attempt has reached the target gap."""
 
 
 class Incumbent:
-    """The narrowest interval so far, from one iterate or from the best weights on each side.
+    """The narrowest certified interval so far, from one answer or from the d and the w of two answers.
+
+    An answer may improve the lower bound, the upper bound or both. Of two intervals the one with the smaller gap is
+    better. If both gaps are infinite, the one with the larger lower bound is better.
 
     Attributes
     ----------
     d, w
-        The weights that prove it, shapes (N,) and (t,), possibly from different iterates. None before the first.
-    gap
-        The scaled gap of this pair, as the task measures it.
+        The weights that prove the interval, shapes (N,) and (t,). None before the first answer.
+    certificate
+        The certificate of d and w, None before the first answer. The residuals of a combined pair are those of the
+        best answer, because they describe an answer as a solver returned it.
     goal
         The target gap, at first the tolerance of the task.
     """
 
-    gap: float
     goal: float
 
     def __init__(self, task: Task) -> None:
         self.d: Float[Array, " N"] | None = None
         self.w: Float[Array, " t"] | None = None
-        self.gap, self.goal = np.inf, task.tol
-        self._task, self._ends = task, (-np.inf, np.inf)
-        self._upper: Float[Array, " N"] | None = None
-        self._lower: Float[Array, " t"] | None = None
+        self.certificate: Certificate | None = None
+        self.goal, self._task = task.tol, task
+        self._lower, self._upper = -np.inf, np.inf
+        self._lower_w: Float[Array, " t"] | None = None
+        self._upper_d: Float[Array, " N"] | None = None
+
+    @property
+    def gap(self) -> float:
+        """The smallest scaled gap so far, inf before the first answer."""
+        return np.inf if self.certificate is None else self.certificate.scaled_gap
 
     @property
     def goal_reached(self) -> bool:
-        """Whether the interval is as narrow as the goal."""
+        """Whether the scaled gap is at most the goal."""
         return self.gap <= self.goal
 
     def tighten_goal(self) -> bool:
@@ -45,26 +57,45 @@ class Incumbent:
 
         A caller that asks for another attempt has measured a larger gap, for example on a program with more examples.
         """
-        if not self.goal_reached or self.goal < self._task.tol or self._task.certify(self.d, self.w).infeasible:
+        infeasible = self.certificate is not None and self.certificate.infeasible
+        if not self.goal_reached or self.goal < self._task.tol or infeasible:
             return False
         self.goal *= GOAL_REDUCTION
         return not self.goal_reached
 
-    def add(self, d: Float[Array, " N"] | None, w: Float[Array, " t"]) -> None:
-        """Keep the weights of an iterate that improve an end of the interval."""
-        certificate = self._task.certify(d, w)
-        lower, upper = self._ends
-        if self._lower is None or certificate.lower > lower or certificate.infeasible:
-            self._lower, lower = w, certificate.lower
-        if d is not None and (self._upper is None or certificate.upper < upper):
-            self._upper, upper = d, certificate.upper
-        self._ends = lower, upper
-        self._update(d, w)
-        if not self.goal_reached:
-            self._update(self._upper, self._lower)
+    def add(
+        self, d: Float[Array, " N"] | None, w: Float[Array, " t"] | None, certificate: Certificate | None = None
+    ) -> None:
+        """Replace the incumbent if an answer, or its better side with the better side of earlier answers, is better.
 
-    def _update(self, d: Float[Array, " N"] | None, w: Float[Array, " t"] | None) -> None:
-        """Take a pair if it is better. Two good sides may make a bad pair: the upper end may come from another d(w)."""
-        gap = self._task.gap(d, w)
-        if gap < self.gap or not np.isfinite(self.gap):
-            self.d, self.w, self.gap = d, w, gap
+        Parameters
+        ----------
+        d, w
+            The weights, shapes (N,) and (t,).
+        certificate
+            The certificate of d and w; by default, the task certifies them.
+        """
+        answer = self._task.certify(d, w) if certificate is None else certificate
+        if self._lower_w is None or answer.lower > self._lower:
+            self._lower_w, self._lower = w, answer.lower
+        if d is not None and (self._upper_d is None or answer.upper < self._upper):
+            self._upper_d, self._upper = d, answer.upper
+        self._update(d, w, answer)
+        if self._lower_w is w and self._upper_d is d:
+            return
+        # The best sides may be a worse pair than an answer: its upper bound may come from d(w) in place of its d.
+        combined = self._task.certify(self._upper_d, self._lower_w)
+        self._update(self._upper_d, self._lower_w, combined, self.certificate)
+
+    def _update(
+        self,
+        d: Float[Array, " N"] | None,
+        w: Float[Array, " t"] | None,
+        certificate: Certificate,
+        answer: Certificate | None = None,
+    ) -> None:
+        """Replace the incumbent if a pair is better; its residuals are those of the pair or of an answer."""
+        best = self.certificate
+        if best is None or (certificate.gap, -certificate.lower) < (best.gap, -best.lower):
+            self.d, self.w = d, w
+            self.certificate = certificate if answer is None else replace(certificate, kkt=answer.kkt)

@@ -24,7 +24,6 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.certificates.bound_checks import check_bounds
-from boostopt.certificates.file_writers import save_certificate
 
 WIDE_GAP = 1e-8
 """The scaled gap above which a report names the share of rounding."""
@@ -159,7 +158,9 @@ class Certificate(ImmutableArrays):
         DataError
             The file cannot be written.
         """
-        save_certificate("program", (program, self), path)
+        from boostopt.verification.certificate_files import save
+
+        save((program, self), path)
 
     @property
     def words(self) -> str:

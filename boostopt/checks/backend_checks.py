@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from functools import cached_property
 from itertools import islice
 from os import PathLike
-from typing import Any
 
 import numpy as np
 
 from boostopt._utils.validation import check_seed, check_tolerance
 from boostopt.backends import get_backend
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task
-from boostopt.checks.check_report import Check, CheckReport
-from boostopt.checks.fault_localization import method_locations
+from boostopt.checks.check_report import CheckReport
 from boostopt.checks.references.measurements import (
     Findings,
     Measurement,
@@ -107,20 +104,8 @@ def check_backend(which: object, random_state: int = 0, tol: float = DEFAULT_TOL
     """
     backend = get_backend(str(which) if isinstance(which, PathLike) else which)
     probe = BackendProbe(backend, check_seed("random_state", random_state), check_tolerance("tol", tol))
-    locations = method_locations([type(backend)], METHODS_BY_CHECK)
     checks = (run_check(name, check(probe)) for name, check in BACKEND_CHECKS.items())
-    return CheckReport(
-        str(backend.name), tuple(_add_locations(check, locations.get(check.name, ())) for check in checks)
-    )
-
-
-def _add_locations(check: Check, locations: Sequence[str]) -> Check:
-    """Return a check; a failed one with the locations of the methods that it calls, in the order of `METHODS_BY_CHECK`.
-
-    The other checks do not help to locate a fault: `takes` may accept a program that is too hard, and
-    `attempts` may yield sound answers that are far from an optimum.
-    """
-    return check if check.passed or check.locations else replace(check, locations=tuple(locations))
+    return CheckReport(str(backend.name), tuple(checks))
 
 
 def _check_name(probe: BackendProbe) -> Findings:
@@ -192,12 +177,3 @@ BACKEND_CHECKS: dict[str, Callable[[BackendProbe], Findings]] = {
     "accuracy": _check_accuracy,
 }
 """The checks by name, in the order of a report."""
-
-METHODS_BY_CHECK: dict[str, tuple[Any, ...]] = {
-    "named": ("name", "version"),
-    "takes": ("takes",),
-    "answers": ("attempts",),
-    "claims": ("attempts",),
-    "accuracy": ("attempts", "takes"),
-}
-"""The methods of a backend that each check calls, the most likely cause first."""

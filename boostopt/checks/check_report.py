@@ -40,10 +40,8 @@ class Check:
     tolerance
         The largest allowed value.
     words
-        The compared quantities and their number; for a failure, also the argument and the size of the error.
-    locations
-        For a failure, the user's functions that may contain the mistake, the most suspicious first, each as
-        "file.py:31 in Class.method"; empty if none of them is in a user's file.
+        The compared quantities and their number; for a failure, also the argument and the size of the error, or the
+        exception and the line of the user's file that raised it, as "file.py:31 in Class.method".
     """
 
     name: str
@@ -51,7 +49,6 @@ class Check:
     worst: float
     tolerance: float
     words: str
-    locations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,12 +84,6 @@ class CheckReport:
         return all(check.passed for check in self.checks)
 
     @property
-    def first_location(self) -> str:
-        """The most suspicious location, as "file.py:31 in Class.method"; "" if nothing failed or no place is known."""
-        first = [check.locations[0] for check in self.failures if check.locations]
-        return max(first, key=first.count, default="")
-
-    @property
     def failures(self) -> tuple[Check, ...]:
         """The checks that did not pass."""
         return tuple(check for check in self.checks if not check.passed)
@@ -107,11 +98,10 @@ class CheckReport:
         """
         if self.passed:
             return self
-        lines = "\n".join(f"  {check.name}: {_message(check)}" for check in self.failures)
-        advice = f"Look first at {self.first_location}" if self.first_location else "Correct what the words name"
+        lines = "\n".join(f"  {check.name}: {check.words}" for check in self.failures)
         raise ChecksFailed(
             f"expected {self.subject} to pass {len(self)} checks; {len(self.failures)} failed:\n{lines}\n"
-            f"{advice}; one mistake often fails several checks."
+            "Correct what the words name; one mistake often fails several checks."
         )
 
     def __str__(self) -> str:
@@ -141,17 +131,14 @@ class CheckReport:
             f'<tr style="color:{"inherit" if check.passed else "#b00020"}">'
             f"<td>{_check_verdict(check)}</td><td>{html.escape(check.name)}</td>"
             f"<td>{_format_number(check.worst)}</td><td>{_format_number(check.tolerance)}</td>"
-            f'<td style="text-align:left">{html.escape(_message(check))}</td></tr>'
+            f'<td style="text-align:left">{html.escape(check.words)}</td></tr>'
             for check in self.checks
         )
         return f"<table><caption>{html.escape(self._headline())}</caption><tr>{head}</tr>{rows}</table>"
 
     def _heading_lines(self, width: int) -> list[str]:
-        """Return the lines above the table: the verdict, and the most suspicious location."""
-        look = [f"look first at {self.first_location}"] if self.first_location else []
-        return [
-            line for text in (self._headline(), *look) for line in textwrap.wrap(text, width, break_on_hyphens=False)
-        ]
+        """Return the lines above the table: the verdict."""
+        return textwrap.wrap(self._headline(), width, break_on_hyphens=False)
 
     def _headline(self) -> str:
         """Return the subject and the verdict."""
@@ -172,16 +159,11 @@ def _table_lines(checks: Sequence[Check], width: int) -> list[str]:
     names = max((len(check.name) for check in checks), default=0)
     lines = [f"{'':<6}  {'check':<{names}}  {'measured':>8}  {'allowed':>8}  in words"]
     for check in checks:
-        words = textwrap.wrap(_message(check), width, break_on_hyphens=False) or [""]
+        words = textwrap.wrap(check.words, width, break_on_hyphens=False) or [""]
         numbers = f"{_format_number(check.worst):>8}  {_format_number(check.tolerance):>8}"
         lines.append(f"{_check_verdict(check):<6}  {check.name:<{names}}  {numbers}  {words[0]}")
         lines += [" " * (OTHER_COLUMNS_WIDTH + names) + line for line in words[1:]]
     return [line.rstrip() for line in lines]
-
-
-def _message(check: Check) -> str:
-    """Return the words of a check, after the places that may contain the mistake."""
-    return f"{', '.join(check.locations)}: {check.words}" if check.locations else check.words
 
 
 def _check_verdict(check: Check) -> str:

@@ -14,7 +14,6 @@ import numpy as np
 from boostopt._utils.validation import check_integer, check_seed
 from boostopt.checks.check_report import CheckReport
 from boostopt.checks.cvxpy_checks import NO_CVXPY_EXPRESSION, check_cones, check_cvxpy_value
-from boostopt.checks.fault_localization import add_locations, edge_locations
 from boostopt.checks.references.cvxpy_references import (
     check_dcp,
     constraint_violation,
@@ -78,7 +77,7 @@ def check_edge(G: object, t: int = 3, random_state: int = 0) -> CheckReport:
     random_state = check_seed("random_state", random_state)
     probe = EdgeProbe(G, t, random_state, N_SOLVES)
     checks = tuple(run_check(name, check(probe)) for name, check in EDGE_CHECKS.items())
-    return CheckReport(f"{type(G).__name__} of {t} edges", add_locations(checks, edge_locations(G, t)))
+    return CheckReport(f"{type(G).__name__} of {t} edges", checks)
 
 
 def _check_projection(probe: EdgeProbe) -> Findings:

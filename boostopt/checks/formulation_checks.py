@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from boostopt._utils.validation import check_seed
 from boostopt.checks import problem_checks as printed
 from boostopt.checks.check_report import Check, CheckReport
 from boostopt.checks.edge_checks import EDGE_CHECKS
-from boostopt.checks.fault_localization import add_locations, formulation_locations, trace_user_functions
 from boostopt.checks.problem_checks import FormulationProbe
 from boostopt.checks.references.measurements import (
     CLOSED_FORM_TOLERANCE,
@@ -25,14 +23,13 @@ from boostopt.checks.references.measurements import (
     NotApplicable,
     absolute_difference,
     call_component,
-    error_locations,
     relative_scale,
     run_check,
 )
 from boostopt.checks.references.probes import RegularizerProbe
 from boostopt.checks.references.random_instances import bind_formulation, draw_instances
 from boostopt.checks.regularizer_checks import REGULARIZER_CHECKS
-from boostopt.errors import BoostoptError, ProblemError, reason_of, unknown_name
+from boostopt.errors import ProblemError, reason_of, unknown_name
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
@@ -83,7 +80,7 @@ def _run_checks(page: Formulation[Any], random_state: int, parameters: dict[str,
     try:
         instances = draw_instances(page, random_state, N_INSTANCES, parameters)
     except ComponentError as failure:
-        return (_failed_binding_check(failure, lambda: draw_instances(page, random_state, 1, parameters)),)
+        return (Check("binds", False, np.inf, 0.0, str(failure)),)
     probes = [FormulationProbe(page, instance, random_state + k) for k, instance in enumerate(instances)]
     refusals = [words for instance in instances for words in instance.rejected_draws]
     refused = f"; {format_count(len(refusals), 'draw')} refused, the last: {refusals[-1]}" if refusals else ""
@@ -94,19 +91,7 @@ def _run_checks(page: Formulation[Any], random_state: int, parameters: dict[str,
         checks.append(run_check(f"G: {name}", _with_instance(probes, (check(one.G) for one in probes))))
     for name, check in FORMULATION_CHECKS.items():
         checks.append(run_check(name, _with_instance(probes, (check(one) for one in probes))))
-    first, first_instance = instances[0].program, instances[0]
-    bind = partial(bind_formulation, page, probes[0].U, first_instance.c, first_instance.d0, first_instance.values)
-    return add_locations(checks, formulation_locations(page, first.regularizer, first.edge_function, bind))
-
-
-def _failed_binding_check(failure: ComponentError, draw: Callable[[], Any]) -> Check:
-    """Return the check that fails if a formulation cannot be bound, with the line of a refused expression."""
-    last = (
-        trace_user_functions(draw)[-1:]
-        if isinstance(failure.__cause__, BoostoptError) and failure.__cause__.about
-        else []
-    )
-    return Check("binds", False, np.inf, 0.0, str(failure), tuple(dict.fromkeys([*last, *error_locations(failure)])))
+    return tuple(checks)
 
 
 def _with_instance(probes: list[FormulationProbe], streams: Iterable[Findings]) -> Findings:

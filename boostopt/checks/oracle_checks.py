@@ -15,7 +15,6 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.user_files import is_python_file_path, load_single_class
 from boostopt._utils.validation import check_seed
 from boostopt.checks.check_report import CheckReport
-from boostopt.checks.fault_localization import add_locations, method_locations
 from boostopt.checks.references.measurements import (
     Findings,
     Measurement,
@@ -129,12 +128,10 @@ def check_oracle(which: object, random_state: int = 0) -> CheckReport:
         )
     check_oracle_factory(made_by, None, None, None, "a class of oracles, or a function that makes one,")
     probes = list(_make_probes(made_by, check_seed("random_state", random_state)))
-    checks = [
+    checks = (
         run_check(name, (item for probe in probes for item in check(probe))) for name, check in ORACLE_CHECKS.items()
-    ]
-    return CheckReport(
-        getattr(made_by, "__name__", "oracle"), add_locations(checks, _method_locations(made_by, probes[0]))
     )
+    return CheckReport(getattr(made_by, "__name__", "oracle"), tuple(checks))
 
 
 def _make_probes(make: OracleFactory, random_state: int) -> Iterator[OracleProbe]:
@@ -151,16 +148,6 @@ def _make_probes(make: OracleFactory, random_state: int) -> Iterator[OracleProbe
         c = rng.integers(0, 4, N_EXAMPLES).astype(np.float64) if k == 2 else np.ones(N_EXAMPLES)
         c[:3] = (1.0, 1.0, 0.0) if k == 2 else 1.0
         yield OracleProbe(make, X, y, c, random_state)
-
-
-def _method_locations(make: Any, probe: OracleProbe) -> dict[str, list[str]]:
-    """Return the places of the functions that each check calls."""
-    pieces: list[object] = [make]
-    try:
-        pieces += [type(column.hypothesis) for column in probe.answers[0][1].columns]
-    except Exception:  # noqa: BLE001 a check has reported the failure
-        pass
-    return method_locations(pieces, METHODS_BY_CHECK)
 
 
 def _check_examples(probe: OracleProbe) -> Findings:
@@ -325,16 +312,3 @@ ORACLE_CHECKS: dict[str, Callable[[OracleProbe], Findings]] = {
     "repeated": _check_restore,
 }
 """The checks by name, in the order of a report."""
-
-METHODS_BY_CHECK: dict[str, tuple[str, ...]] = {
-    "examples": ("__init__", "N", "c", "y"),
-    "columns": ("margins_of", "best", "__call__"),
-    "edge": ("best",),
-    "largest": ("best",),
-    "best": ("best",),
-    "members": ("members", "margins_of", "__call__"),
-    "state": ("restored", "state", "__call__"),
-    "digest": ("digest",),
-    "repeated": ("restore", "state", "best"),
-}
-"""The methods of an oracle and of its hypotheses that each check compares."""

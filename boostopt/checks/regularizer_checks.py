@@ -25,7 +25,6 @@ from boostopt.checks.domain_checks import (
     check_value_bound,
     forbidden,
 )
-from boostopt.checks.fault_localization import add_locations, regularizer_locations
 from boostopt.checks.references.cvxpy_references import check_dcp, minimum_over_auxiliary
 from boostopt.checks.references.measurements import (
     CLOSED_FORM_TOLERANCE,
@@ -93,7 +92,7 @@ def check_regularizer(F: object, random_state: int = 0) -> CheckReport:
         )
     probe = RegularizerProbe(F, check_seed("random_state", random_state), N_SOLVES)
     checks = tuple(run_check(name, check(probe)) for name, check in REGULARIZER_CHECKS.items())
-    return CheckReport(type(F).__name__, add_locations(checks, regularizer_locations(F)))
+    return CheckReport(type(F).__name__, checks)
 
 
 def _check_minimizer(probe: RegularizerProbe) -> Findings:

@@ -20,7 +20,7 @@ from boostopt.boosting.problem import rows_left_out
 from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting.run.run import Run
-from boostopt.certificates.file_writers import feature_fields
+from boostopt.certificates.file_metadata import feature_metadata
 from boostopt.errors import OptionError, short_repr
 from boostopt.estimators.binary_model import BinaryModel
 from boostopt.estimators.calibration import ProbabilityMixin, fit_sigmoids
@@ -383,7 +383,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         k = positive_class_index(self.classes_, label)
         run = self.runs_[0 if len(self.runs_) == 1 else k]
         names: Any = getattr(self, "feature_names_in_", None)
-        options = feature_fields(() if names is None else [str(name) for name in names])
+        options = feature_metadata(() if names is None else [str(name) for name in names])
         run.save_certificate(path, self.class_of(X, y, sample_weight, label, **per_example), options)
 
     def save(self, path: str | PathLike[str]) -> None:

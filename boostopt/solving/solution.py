@@ -12,7 +12,6 @@ from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.validation import check_seconds, check_tolerance
 from boostopt.backends.base import Attempt, WarmStart
 from boostopt.certificates.certificate import Certificate
-from boostopt.certificates.file_writers import save_certificate
 from boostopt.errors import SolverFailed
 from boostopt.programs.program import Program
 from boostopt.solving.explanation import Explanation, explain
@@ -198,7 +197,9 @@ class Solution:
         DataError
             The file cannot be written.
         """
-        save_certificate("program", self, path)
+        from boostopt.verification.certificate_files import save
+
+        save(self, path)
 
     def raise_if_failed(self) -> Solution:
         """Return the solution itself, or raise an error if there is no answer.

@@ -8,7 +8,6 @@ that a solver reports is recorded and never used.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -21,6 +20,7 @@ from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.validation import check_flag, check_instance, check_seconds
 from boostopt.backends import AUTO, check_backend, get_backend, list_backends
 from boostopt.backends.base import Attempt, Backend, Deadline, Task, WarmStart
+from boostopt.backends.incumbent import Incumbent
 from boostopt.backends.isolation.guarded import GuardedBackend
 from boostopt.backends.profiles import Profile
 from boostopt.certificates.certificate import Certificate
@@ -146,32 +146,32 @@ def solve(
     can_merge = merge and (warm_start is None or warm_start.state is None)
     merged_program = cache(lambda: merge_equal_examples(program) if can_merge else None)
 
-    incumbent, path, tried = _Incumbent(task), list[str](), list[Backend]()
+    record, path, tried = _SolveRecord(task), list[str](), list[Backend]()
     for candidate in _automatic_backends(program, warm_start) if named_backend is None else [named_backend]:
         tried.append(candidate)
         in_child_process = needs_own_process(candidate, program, isolate, time_limit)
         path += _run_backend(
-            candidate, task, incumbent, in_child_process, None if candidate.continues_from_state else merged_program()
+            candidate, task, record, in_child_process, None if candidate.continues_from_state else merged_program()
         )
-        if incumbent.should_stop or incumbent.end_backend() or incumbent.gap_is_rounding:
+        if record.should_stop or record.end_backend() or record.gap_is_rounding:
             break
 
-    raise_if_options_rejected(solver_options, tried, incumbent.attempts)
-    certificate, answered_by = incumbent.certificate or program.certify(), incumbent.backend or tried[0]
+    raise_if_options_rejected(solver_options, tried, record.attempts)
+    certificate, answered_by = record.incumbent.certificate or program.certify(), record.backend or tried[0]
     return Solution(
         program=program,
-        outcome=outcome_of(certificate, incumbent.attempt),
-        verdict=verdict_of(certificate, incumbent.attempt, tol),
+        outcome=outcome_of(certificate, record.attempt),
+        verdict=verdict_of(certificate, record.attempt, tol),
         backend=answered_by.name,
         version=answered_by.version,
-        solver_status=incumbent.solver_status,
+        solver_status=record.solver_status,
         certificate=certificate,
         tol=tol,
-        attempts=tuple(incumbent.attempts),
-        best=incumbent.attempt,
+        attempts=tuple(record.attempts),
+        best=record.attempt,
         path=tuple(path),
-        times={**incumbent.times, "total": incumbent.elapsed},
-        gaps=tuple(incumbent.gap_history),
+        times={**record.times, "total": record.elapsed},
+        gaps=tuple(record.gap_history),
     )
 
 
@@ -189,7 +189,7 @@ def needs_own_process(backend: Backend, program: Program, isolate: bool, time_li
 
 
 def _run_backend(
-    backend: Backend, task: Task, incumbent: _Incumbent, in_child_process: bool, merged: MergedProgram | None
+    backend: Backend, task: Task, record: _SolveRecord, in_child_process: bool, merged: MergedProgram | None
 ) -> list[str]:
     """Run a backend, first on the merged program if there is one, then once on the original examples.
 
@@ -210,12 +210,12 @@ def _run_backend(
         }
     path = list[str]()
     for name, run in runs.items():
-        if path and incumbent.gap_is_rounding:
+        if path and record.gap_is_rounding:
             break
         path.append(name)
         for k, attempt in enumerate(run.attempts(task)):
-            incumbent.add(backend, attempt if k else replace(attempt, is_continuation=False))
-            if incumbent.should_stop:
+            record.add(backend, attempt if k else replace(attempt, is_continuation=False))
+            if record.should_stop:
                 return path
     return path
 
@@ -248,16 +248,13 @@ def _check_start(program: Program, start: Solution | WarmStart | None) -> WarmSt
     return warm
 
 
-class _Incumbent:
-    """The best certificate of a solve so far, and a record of all attempts.
-
-    An attempt can improve the lower bound, the upper bound or both. The best certificate may combine the d of one
-    attempt with the w of another.
+class _SolveRecord:
+    """All attempts of a solve, with the incumbent.
 
     Attributes
     ----------
-    certificate
-        The certificate with the smallest gap, None before the first answer.
+    incumbent
+        The best certificate so far. It may combine the d of one attempt with the w of another.
     attempt, backend
         The attempt with the smallest gap by itself, and its backend; None before the first answer.
     attempts
@@ -269,7 +266,7 @@ class _Incumbent:
     """
 
     def __init__(self, task: Task) -> None:
-        self.certificate: Certificate | None = None
+        self.incumbent = Incumbent(task)
         self.attempt: Attempt | None = None
         self.backend: Backend | None = None
         self.attempts = list[Attempt]()
@@ -281,19 +278,14 @@ class _Incumbent:
         self._earlier_backends_best = list[Certificate]()
 
     @property
-    def scaled_gap(self) -> float:
-        """The smallest scaled gap so far."""
-        return math.inf if self.certificate is None else self.certificate.scaled_gap
-
-    @property
     def should_stop(self) -> bool:
         """Whether the gap is at most the tolerance, or the deadline has passed."""
-        return bool(self.scaled_gap <= self._task.tol) or self._task.deadline.passed
+        return self.incumbent.goal_reached or self._task.deadline.passed
 
     @property
     def gap_is_rounding(self) -> bool:
         """Whether the gap consists of the rounding allowance, which no other answer reduces."""
-        best = self.certificate
+        best = self.incumbent.certificate
         return best is not None and bool(np.isfinite(best.gap) and best.gap <= ROUNDING_GAP_FACTOR * best.slack)
 
     @property
@@ -314,9 +306,9 @@ class _Incumbent:
             self.times[phase] += seconds
         if attempt.has_iterate:
             start_time = time.perf_counter()
-            self._update(backend, attempt, self._certified(backend, attempt))
+            self._update(backend, attempt, self._certify(backend, attempt))
             self.times["certify"] += time.perf_counter() - start_time
-        self.gap_history.append((self.elapsed, self.scaled_gap))
+        self.gap_history.append((self.elapsed, self.incumbent.gap))
 
     def end_backend(self) -> bool:
         """Close the record of the current backend; return whether its gap equals that of an earlier backend."""
@@ -327,7 +319,7 @@ class _Incumbent:
         self._earlier_backends_best.append(best)
         return agrees
 
-    def _certified(self, backend: Backend, attempt: Attempt) -> Certificate:
+    def _certify(self, backend: Backend, attempt: Attempt) -> Certificate:
         """Return the certificate of an attempt; ProblemError if its answer does not fit the program."""
         try:
             return self._task.certify(attempt.d, attempt.w)
@@ -337,24 +329,14 @@ class _Incumbent:
             ) from error
 
     def _update(self, backend: Backend, attempt: Attempt, certificate: Certificate) -> None:
-        """Update the best certificate, the best attempt and the best certificate of the current backend."""
-        backend_best, best = self._current_backend_best, self.certificate
+        """Update the incumbent, the best attempt and the best certificate of the current backend."""
+        backend_best = self._current_backend_best
         if backend_best is None or (certificate.gap, -certificate.lower) < (backend_best.gap, -backend_best.lower):
             self._current_backend_best = certificate
         if self.attempt is None or certificate.gap < self._smallest_attempt_gap:
             self.attempt, self.backend, self._smallest_attempt_gap = attempt, backend, certificate.gap
-        self.certificate = certificate if best is None else self._combined(best, certificate)
-
-    def _combined(self, best: Certificate, new: Certificate) -> Certificate:
-        """Return the better certificate, or that of the better d with the better w if its gap is smaller."""
-        narrower = min(best, new, key=lambda certificate: certificate.gap)
-        with_upper = min(best, new, key=lambda certificate: certificate.upper)
-        with_lower = max(best, new, key=lambda certificate: certificate.lower)
-        if with_upper is with_lower:
-            return narrower
-        combined = self._task.program.certify(with_upper.d, with_lower.w)
-        # The KKT residuals describe an answer as a solver returned it, and no solver returned this pair.
-        return replace(combined, kkt=narrower.kkt) if combined.gap < narrower.gap else narrower
+        # The feasible weights and not the answer itself: they prove the bounds in every combination.
+        self.incumbent.add(certificate.d, certificate.w, certificate)
 
 
 def _equal_gaps(first: Certificate, second: Certificate) -> bool:

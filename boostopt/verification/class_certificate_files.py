@@ -167,7 +167,7 @@ def verify_class_certificate(document: CertificateDocument, oracle: Any, U: Any,
     if oracle.N != document.N or not np.array_equal(oracle.c, document.c):
         reject("the certificate has other multiplicities than the oracle")
     goal = require_not_none(check_formulation_consistency(document, formulation), "a value over a class")
-    check_measure(document.what, goal.measure)
+    check_measure(document.quantity, goal.measure)
     if not goal.nonnegative_weights and not oracle.reflexive:
         reject("edges count without their sign, but the class does not contain the negations of its hypotheses")
     d, A = document.arrays.get("d"), FloatBalls()

@@ -48,15 +48,15 @@ class Verification:
         "solved", "infeasible" or "".
     lower, upper
         The recomputed interval; nan if none was computed.
-    rational_bounds
+    fractions
         Both ends as `fractions.Fraction`, exactly; `lower` and `upper` are these, rounded outward. None for an end
         that was not computed in rational arithmetic.
     claimed
         The interval that the file claims.
     quantity
         The name of the value that was bounded: "value of the program" for the optimum of one program; for a class
-        "soft margin" or another value of the weights, as `ClassCertificate.quantity` has it; "" for a rejected file.
-    make_verification
+        "soft margin" or another value of the weights, as in `ClassCertificate.quantity`; "" for a rejected file.
+    verdict
         "none" for a rejected file; "bounded" if the interval was recomputed with a bound on its rounding; "proved" if
         it was recomputed in exact or ball arithmetic.
     """

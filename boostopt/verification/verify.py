@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.validation import check_array, check_flag, check_path
+from boostopt.certificates.file_metadata import feature_names
 from boostopt.errors import OptionError, ProblemError, reason_of
 from boostopt.programs.formulation import normalize_reference
 from boostopt.verification import histogram_certificate_files as looks
@@ -149,11 +150,7 @@ class CertificateFile:
 
         The verdict does not depend on these names. They only help to find the columns of a table.
         """
-        about = self.top.get("made")
-        names: Any = about.get("features") if isinstance(about, Mapping) else None
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            return ()
-        return tuple(names)
+        return feature_names(self.top.get("made"))
 
 
 def subject(path: str | PathLike[str]) -> str:

@@ -69,8 +69,7 @@ def test_a_page_that_fails_exits_with_1_and_names_what_failed(tmp_path: Path) ->
     page.write_text(WRONG_PAGE)
     result = run(page, "--set", "two_sided=0")
     assert result.exit_code == 1
-    look, head, *lines = result.stdout.splitlines()[1:]
-    assert look.endswith(" forgetful.py:13 in Forgetful.dual")
+    head, *lines = result.stdout.splitlines()[1:]
     assert head.split()[0] == "check" and all(line.startswith(("FAILED ", "   ")) for line in lines)
     failed = {line.split()[1] for line in lines if line.startswith("FAILED")}
     assert failed >= {"strong-duality", "literal-dual", "printed-dual-at-w"}
@@ -81,8 +80,8 @@ def test_a_page_that_fails_exits_with_1_and_names_what_failed(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("raise ValueError('broken')", r"\(broken\.py, line 7\) \w+ ValueError: broken"),
-        ("return None", r"[a-z ]+ cvxpy\.Problem; [a-z ]+ None"),
+        ("raise ValueError('broken')", r"broken\.py:7 in Broken\.{side} \w+ ValueError: broken"),
+        ("return None", r"\bBroken\.{side} [a-z ]+ cvxpy\.Problem; [a-z ]+ None"),
     ],
     ids=("raises", "none"),
 )
@@ -99,8 +98,8 @@ def test_a_page_that_makes_no_problem_is_named_with_the_reason(
     assert result.exit_code == 1
     assert result.stdout.startswith("broken: ")
     failed = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
-    assert failed and f"broken.py:{7 if 'raise' in body else 6} in Broken.{side}" in result.stdout.splitlines()[1]
-    assert len(re.findall(rf"\bBroken\.{side} {words}", " ".join(result.stdout.split()))) == len(failed)
+    assert failed
+    assert len(re.findall(words.format(side=side), " ".join(result.stdout.split()))) == len(failed)
 
 
 @pytest.mark.thorough

@@ -55,7 +55,7 @@ PAGE = prototype(
 def test_the_check_says_where_the_slope_jumps() -> None:
     check = check_regularizer(distance(C, 2.0, 3.0))["curvature"]
     assert not check.passed
-    assert re.search(r"\bDistance \(derivatives\)\D* 0\.667 .*\bDescribedRegularizer\b", check.words)
+    assert re.search(r"\bDistance \(derivatives\)\D* 0\.667 .*\bCvxpyRegularizer\b", check.words)
 
 
 def test_backends_that_need_slopes_refuse_it_and_another_one_solves_it() -> None:

@@ -315,8 +315,6 @@ def test_the_checker_imports_numpy_and_the_standard_library_only() -> None:
     assert not {"scipy", "cvxpy", "clarabel", "highspy", "sklearn", "flint"} & {name.split(".")[0] for name in loaded}
     own = {name for name in loaded if name.startswith("boostopt.")}
     assert own == {
-        "boostopt.certificates",
-        "boostopt.certificates.file_writers",
         "boostopt._utils.lazy_names",
         "boostopt.verification",
         "boostopt.functions.formulas",

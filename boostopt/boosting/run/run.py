@@ -25,7 +25,6 @@ from boostopt.boosting.run.state import MEMORY_PAST_WEIGHT, OracleBounds
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Trace
 from boostopt.certificates.certificate import Certificate
-from boostopt.certificates.file_writers import save_certificate
 from boostopt.errors import OptionError
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.soft_margin import FEASIBILITY_TOL, SoftMarginObjective
@@ -296,7 +295,9 @@ class Run:
         DataError
             The file cannot be written.
         """
-        save_certificate("class", self, oracle, path, made)
+        from boostopt.verification.class_certificate_files import save_class
+
+        save_class(self, oracle, path, made)
 
     @classmethod
     def load(cls, path: str | PathLike[str], formulation: Any = None) -> Run:

@@ -11,14 +11,14 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.user_files import locate_last_user_frame
+from boostopt._utils.user_files import format_location, locate_function, locate_last_user_frame
 from boostopt.checks.check_report import Check
+from boostopt.errors import BoostoptError
 
 CLOSED_FORM_TOLERANCE = 1e-9
 """Relative tolerance of closed forms: their rounding errors are about 1e-12, and mistakes are rarely below 1e-4."""
@@ -93,9 +93,8 @@ def call_component(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) ->
             return method(*args, **kwargs)
     except Exception as failure:
         name = getattr(method, "__qualname__", None) or type(method).__name__  # the name in the author's code
-        raise ComponentError(
-            f"{_innermost_location(failure) or name} raised {describe_exception(failure)}"
-        ) from failure
+        location = locate_in_user_file(failure) or _locate_innermost_frame(failure) or name
+        raise ComponentError(f"{location} raised {describe_exception(failure)}") from failure
 
 
 def require_instance(answer: R, kind: type[Any], whose: str) -> R:
@@ -147,7 +146,7 @@ def run_check(name: str, measurements: Findings) -> Check:
                 worst = measurement if worst is None or _severity(measurement) > _severity(worst) else worst
     except ComponentError as error:
         earlier = [describe_measurement(worst)] if worst is not None and failed else []
-        return Check(name, False, np.inf, 0.0, "; before that ".join([str(error), *earlier]), error_locations(error))
+        return Check(name, False, np.inf, 0.0, "; before that ".join([str(error), *earlier]))
     counted = [f"{words} at {part} of {whole}" if whole else words for words, (part, whole) in notes.items()]
     if worst is None:
         if reasons:
@@ -160,12 +159,6 @@ def run_check(name: str, measurements: Findings) -> Check:
         else [f"{count} compared"]
     )
     return Check(name, not failed, float(worst.value), worst.tolerance, "; ".join([*words, *counted, *reasons]))
-
-
-def error_locations(failure: ComponentError) -> tuple[str, ...]:
-    """Return the line of the user's file that raised an exception; empty if there is none."""
-    location = "" if failure.__cause__ is None else locate_last_user_frame(failure.__cause__)
-    return (location,) if location else ()
 
 
 def describe_measurement(item: Measurement) -> str:
@@ -321,16 +314,19 @@ def _severity(measurement: Measurement) -> float:
     return float(measurement.value) / measurement.tolerance if measurement.value == measurement.value else np.inf
 
 
-def _innermost_location(failure: Exception) -> str:
-    """Return the innermost frame of a traceback outside installed packages: function, file and line; "" for none."""
+def locate_in_user_file(failure: Exception) -> str:
+    """Return the line of a user's file that raised an exception or defines the refused function; "" for none."""
+    function = failure.about if isinstance(failure, BoostoptError) else None
+    return locate_function(function) or locate_last_user_frame(failure)
+
+
+def _locate_innermost_frame(failure: Exception) -> str:
+    """Return the innermost line of a traceback outside installed packages; "" for none."""
     frames = [
         (f, line) for f, line in traceback.walk_tb(failure.__traceback__) if _is_project_file(f.f_code.co_filename)
     ]
-    if len(frames) < 2:  # the first frame is `call_component`
-        return ""
-    frame, line = frames[-1]
-    name = frame.f_code.co_qualname.rpartition("<locals>.")[2]
-    return f"{name} ({Path(frame.f_code.co_filename).name}, line {line})"
+    # The first frame is `call_component`.
+    return format_location(frames[-1][0].f_code, frames[-1][1]) if len(frames) > 1 else ""
 
 
 def _is_project_file(filename: str) -> bool:

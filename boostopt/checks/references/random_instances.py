@@ -16,6 +16,7 @@ from boostopt.checks.references.measurements import (
     call_component,
     describe_exception,
     format_argument,
+    locate_in_user_file,
     optimal_value,
 )
 from boostopt.errors import ProblemError
@@ -103,7 +104,8 @@ def draw_instances(
             if not (infeasible and hopeless) and (hopeless or _has_interior_point(instance.program)):
                 break
         if instance is None:
-            message = f"no random instance can be bound; the last of {MAX_DRAWS} was refused: {refused[-1]}"
+            line = f" ({location})" if (location := locate_in_user_file(refused[-1])) else ""
+            message = f"no random instance can be bound; the last of {MAX_DRAWS} was refused{line}: {refused[-1]}"
             raise ComponentError(message) from refused[-1]
         infeasible += hopeless
         instances.append(replace(instance, rejected_draws=tuple(map(str, refused))))
@@ -180,7 +182,8 @@ def bind_formulation(
     except ProblemError:
         raise
     except Exception as failure:
-        raise ComponentError(f"binding raised {describe_exception(failure)}") from failure
+        location = locate_in_user_file(failure) or "binding"
+        raise ComponentError(f"{location} raised {describe_exception(failure)}") from failure
 
 
 def _draw_margins(rng: np.random.Generator, N: int, t: int, signs: bool) -> Float[Array, "N t"]:

@@ -19,7 +19,7 @@ from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.api import boost
 from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.run import Run
-from boostopt.certificates.file_writers import feature_fields
+from boostopt.certificates.file_metadata import feature_metadata
 from boostopt.cli.application import command, console
 from boostopt.cli.cluster_data import cluster_connection, reject_distributed, validate_binned
 from boostopt.cli.option_groups import BoostParameters, FileOptions, HypothesisClassOptions, RunOptions
@@ -147,7 +147,7 @@ def _save_outputs(
     if out is not None:
         run.save(out)
     if certificate is not None:
-        run.save_certificate(certificate, examples.oracle, feature_fields(examples.features))
+        run.save_certificate(certificate, examples.oracle, feature_metadata(examples.features))
     if picture is not None:
         from boostopt.pictures import bounds
 

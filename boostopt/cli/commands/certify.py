@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from boostopt._utils.validation import check_tolerance
-from boostopt.certificates.file_writers import feature_fields
+from boostopt.certificates.file_metadata import feature_metadata
 from boostopt.cli.application import command, console, warn_about_unread_arrays
 from boostopt.cli.option_groups import FileOptions, ParameterOptions, StumpOptions
 from boostopt.cli.option_parsing import get_formulation_option
@@ -50,7 +50,7 @@ def certify_command(
     point = point.fill(*program.margins.shape)
     certificate = program.certify(point.d, point.w)
     if save is not None:
-        save_certificate((program, certificate), save, feature_fields(dataset.features))
+        save_certificate((program, certificate), save, feature_metadata(dataset.features))
     if json:
         typer.echo(certificate_to_json_text(program, certificate, tol))
     else:

@@ -29,7 +29,7 @@ def check_command(
     tol: Annotated[float, typer.Option(**NUMBER, help="Certified gap that a backend is held to.")] = DEFAULT_TOL,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print every check, not only those that failed.")] = False,
 ) -> int:
-    """Check a page on small random instances: F, G and the problems of its code; failures are named with their line.
+    """Check a page on small random instances: F, G and the problems of its code. An error is named by its line.
 
     The formulas in the text of a page are typeset, not checked.
 

@@ -1,8 +1,8 @@
-"""Certificate files: what is in one, and how one is read from which nothing good is expected.
+"""The content of certificate files, parsed without trust.
 
-A file is JSON text, and where its vectors are long an npz file of plain arrays beside it, held to it by its SHA-256.
-Every name, type, size and number is checked before anything is computed; nothing is unpickled, no path in a file is
-followed, nothing is looked up by a name that it gives.
+A file is JSON text. Long vectors are in a second file, an npz file of plain arrays whose SHA-256 the text contains.
+Every name, type, size and number is checked before anything is computed. Nothing is unpickled, no path in a file is
+followed, and nothing is imported by a name in a file.
 """
 
 from __future__ import annotations
@@ -37,18 +37,19 @@ from boostopt.verification.trusted_kernel.json_parsing import (
 )
 
 FILE_KIND, FORMAT = "boostopt certificate", 1
+"""The kind and the format of certificate files."""
 
 MAX_TEXT_BYTES = 16_000_000
-"""Bytes up to which a file is read at all: as JSON it may take thirty times as much."""
+"""Largest size of a text in bytes: parsed as JSON, it may need thirty times as much memory."""
 
 MAX_ARRAY_BYTES = 4_000_000_000
-"""Bytes up to which the arrays beside it are read."""
+"""Largest size of a file of arrays in bytes."""
 
 MAX_VECTORS = 20
-"""Vectors with one number for each example that a file beside may hold; a thousand numbers more are its headers."""
+"""Largest number of vectors with one number for each example; a thousand further numbers are the headers."""
 
 ARRAYS_SUFFIX = ".npz"
-"""Addition to the name of the file, for its arrays."""
+"""Suffix that is added to the name of the file for the file of its arrays."""
 
 REGULARIZER_FIELDS: Mapping[str, tuple[str, ...]] = {
     "cap": ("caps",),
@@ -68,7 +69,7 @@ REGULARIZER_FIELDS: Mapping[str, tuple[str, ...]] = {
     "tilted": ("base",),
     "formula": ("caps", "text", "parameters"),
 }
-"""The kinds of F, each with what it is stated by."""
+"""The fields of each kind of F."""
 
 CAP_KINDS = {"c / nu": "c", "1 / nu": "1", "given": ""}
 """Statements of caps: by nu and the multiplicities, by nu alone, or one by one."""
@@ -87,64 +88,65 @@ EDGE_FIELDS: Mapping[str, tuple[str, ...]] = {
     "tied": (),
     "formula": ("text", "parameters"),
 }
-"""The kinds of G, each with its numbers."""
+"""The fields of each kind of G."""
 
 MAX_NU = 1e112
-"""A nu, which may be the sum of the multiplicities of as many examples as a file can have."""
+"""Largest nu: the largest sum of the multiplicities that a file can contain."""
 
 MAX_ENTRY = 1e150
-"""An entry of a vector."""
+"""Largest absolute value of an entry of a vector."""
 
 MAX_BETA = 1e250
-"""A beta beyond it would overflow: the other numbers are of at most 1e150."""
+"""Largest absolute value of beta: with other numbers of at most 1e150, a larger one would overflow."""
 
 POSITIVE_FIELDS = {"nu", "eta", "C", "D", "p", "r", "mu", "B", "l2"}
-"""Numbers that must be positive."""
+"""Fields that must be positive."""
 
 INFINITE_FIELDS = {"p", "B"}
-"""Numbers that may be infinite."""
+"""Fields that may be infinite."""
 
 FunctionsAsJSON = tuple[Mapping[str, Any], Mapping[str, Any]]
 """F and G by kind and numbers."""
 
 TOP_LEVEL_KEYS = {"kind", "format", "subject", "formulation", "F", "G", "data", "claim", "proof", "arrays", "made"}
+"""The keys of a file."""
 
 
 @dataclass(frozen=True, eq=False)
 class CertificateDocument:
-    """A certificate as it stands in a file, checked for its form only.
+    """The content of a certificate file, of which only the form is checked.
 
     Attributes
     ----------
     subject
         "program" for the optimum of one program, "class" for the best value over a class of hypotheses.
-    name, parameters
-        The formulation with all its parameters, as it was named; arrays of one number per example among them.
+    formulation_name, parameters
+        The name of the formulation, and all its parameters, including arrays with one number for each example.
     formulation_functions
-        The pair that a formulation means, of which the value over a class is made; None for a program, and in older
+        F and G of the formulation, from which the value over a class is derived; None for a program, and in older
         files.
     F, G
-        The pair that is proved, by kind and numbers.
+        The functions for which the bounds are proved, by kind and numbers.
     N, t, digest
         Shape and SHA-256 of the margin matrix.
     digest_c, digest_d0
-        SHA-256 of multiplicities and reference distribution, also where they are not stated because they are plain.
+        SHA-256 of the multiplicities and the reference distribution, also if they are the default and not stated.
     oracle, oracle_digest, hypotheses
         The class in words and its SHA-256, and the hypotheses with weight; empty for a program.
     outcome
         "solved" or "infeasible".
     lower, upper, excess
-        The interval claimed; by how much infeasibility is claimed to be proved.
-    what
+        The claimed interval; the claimed excess of the edges that proves infeasibility.
+    quantity
         The name of the value that a certificate of a class bounds, such as "soft margin"; None for a program, and in
         older files.
     beta
-        The multiplier of sum d = 1 in the proof of the lower end.
+        The multiplier of sum d = 1 in the proof of the lower bound.
     arrays
-        "w", and where they are needed "d", "c", "d0", "s", "caps", "tilt", parameters by their name, and those of a
-        formula that are arrays.
+        "w"; if needed "d", "c", "d0", "s", "caps", "tilt"; and the parameters of the formulation and of a formula that
+        are arrays, by name.
     metadata
-        How the answer came about: for reading only, nothing depends on it.
+        Information about the origin of the answer, for readers only: no verdict depends on it.
     """
 
     subject: str
@@ -165,39 +167,46 @@ class CertificateDocument:
     lower: float
     upper: float
     excess: float
-    what: str | None
+    quantity: str | None
     beta: float
     arrays: Mapping[str, np.ndarray]
     metadata: Mapping[str, Any]
 
     @property
     def c(self) -> np.ndarray:
-        """Multiplicities, 1 where none are stated."""
+        """The multiplicities; 1 if the file states none."""
         return self.arrays.get("c", np.ones(self.N))
 
     @property
     def d0(self) -> np.ndarray:
-        """Reference distribution, proportional to c where none is stated."""
+        """The reference distribution; proportional to c if the file states none."""
         return self.arrays.get("d0", self.c / self.c.sum())
 
 
 def read_document(path: Path, top: Mapping[str, Any] | None = None) -> CertificateDocument:
-    """Return the document of a file, whose text may have been read before.
+    """Return the document of a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    top
+        The object that the text of the file states, if it is already parsed.
 
     Raises
     ------
     Rejected
-        It is no certificate, is damaged, or says something that no certificate says.
+        The file is no certificate, is damaged, or contains something that no certificate contains.
     """
     try:
-        about = parse_object_with_keys(read_json_object(path) if top is None else top, TOP_LEVEL_KEYS, "the file")
-        return parse_document(about, _load_arrays(about, path))
+        content = parse_object_with_keys(read_json_object(path) if top is None else top, TOP_LEVEL_KEYS, "the file")
+        return parse_document(content, _load_arrays(content, path))
     except MemoryError:
         reject("to read it takes more memory than there is")
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
-    """Return what a file says; Rejected for what is no JSON text of an object."""
+    """Return the object that the text of a file states; Rejected if the text is no JSON object."""
     try:
         return parse_object(parse_json(read_bytes(path, MAX_TEXT_BYTES)), "the file")
     except MemoryError:
@@ -205,37 +214,39 @@ def read_json_object(path: Path) -> dict[str, Any]:
 
 
 def parse_document(top: Any, arrays: Mapping[str, np.ndarray]) -> CertificateDocument:
-    """Return the document of what a file says, its arrays read before."""
-    about = parse_object_with_keys(top, TOP_LEVEL_KEYS, "the file")
-    if about["kind"] != FILE_KIND or about["format"] != FORMAT or type(about["format"]) is not int:
-        reject(f"it must be a {FILE_KIND} of format {FORMAT}; it says {about['kind']!r}, {about['format']!r}"[:200])
-    subject = parse_choice(about["subject"], {"program", "class"}, "subject")
-    name, parameters, pair = parse_formulation(about["formulation"], arrays, subject == "class")
-    of_class = {"oracle", "digest", "hypotheses"} if subject == "class" else set[str]()
-    data = parse_object_with_keys(about["data"], {"N", "t", "U", "c", "d0"} | of_class)
-    claim = parse_object(about["claim"], "claim")
+    """Return the document of the object that a file states, and of its arrays."""
+    content = parse_object_with_keys(top, TOP_LEVEL_KEYS, "the file")
+    if content["kind"] != FILE_KIND or content["format"] != FORMAT or type(content["format"]) is not int:
+        reject(f"it must be a {FILE_KIND} of format {FORMAT}; it says {content['kind']!r}, {content['format']!r}"[:200])
+    subject = parse_choice(content["subject"], {"program", "class"}, "subject")
+    name, parameters, pair = parse_formulation(content["formulation"], arrays, subject == "class")
+    class_keys = {"oracle", "digest", "hypotheses"} if subject == "class" else set[str]()
+    data = parse_object_with_keys(content["data"], {"N", "t", "U", "c", "d0"} | class_keys)
+    claim = parse_object(content["claim"], "claim")
     outcome = parse_choice(claim.get("outcome"), {"solved", "infeasible"}, "outcome")
-    named = {"what"} & set(claim) if subject == "class" else set[str]()
+    quantity_keys = {"what"} & set(claim) if subject == "class" else set[str]()
     parse_object_with_keys(
-        claim, named | ({"outcome", "lower", "upper"} if outcome == "solved" else {"outcome", "excess"}), "claim"
+        claim,
+        quantity_keys | ({"outcome", "lower", "upper"} if outcome == "solved" else {"outcome", "excess"}),
+        "claim",
     )
     N, t = parse_count(data["N"], "N"), parse_count(data["t"], "t")
-    F, needed = _parse_regularizer(about["F"], 0)
-    needed |= {"w"} | ({"d"} if outcome == "solved" and claim["upper"] != "inf" else set())
+    F, required = _parse_regularizer(content["F"], 0)
+    required |= {"w"} | ({"d"} if outcome == "solved" and claim["upper"] != "inf" else set())
     optional = {"c", "d0"} | {
         f"parameter {name}" for name, value in parameters.items() if isinstance(value, np.ndarray)
     }
-    if not needed <= set(arrays) <= needed | optional:
-        reject(f"it must hold the arrays {', '.join(sorted(needed))}; it holds {', '.join(sorted(arrays))}"[:300])
+    if not required <= set(arrays) <= required | optional:
+        reject(f"it must hold the arrays {', '.join(sorted(required))}; it holds {', '.join(sorted(arrays))}"[:300])
     _validate_arrays(arrays, N, t)
-    proof = parse_object_with_keys(about["proof"], {"beta"}, "proof")
+    proof = parse_object_with_keys(content["proof"], {"beta"}, "proof")
     return CertificateDocument(
         subject=subject,
         formulation_name=name,
         parameters=parameters,
         formulation_functions=pair,
         F=F,
-        G=_parse_edge_function(about["G"]),
+        G=_parse_edge_function(content["G"]),
         N=N,
         t=t,
         digest=parse_text(data["U"], "digest"),
@@ -248,15 +259,15 @@ def parse_document(top: Any, arrays: Mapping[str, np.ndarray]) -> CertificateDoc
         lower=parse_claimed_bound(claim.get("lower", math.inf), "lower", 1),
         upper=parse_claimed_bound(claim.get("upper", math.inf), "upper", -1),
         excess=parse_claimed_bound(claim.get("excess", 0), "excess", 1),
-        what=parse_text(claim["what"], "the name of the value") if named else None,
+        quantity=parse_text(claim["what"], "the name of the value") if quantity_keys else None,
         beta=parse_number(proof["beta"], "beta", MAX_BETA),
         arrays=arrays,
-        metadata=parse_object(about["made"], "made"),
+        metadata=parse_object(content["made"], "made"),
     )
 
 
 def _validate_arrays(arrays: Mapping[str, np.ndarray], N: int, t: int) -> None:
-    """Reject arrays of another size, or with numbers that they cannot hold."""
+    """Reject arrays of another size, or with numbers out of range."""
     for name, array in arrays.items():
         if array.shape != ((t,) if name == "w" else (N,)):
             reject(f"the array {name} must have {t if name == 'w' else N} numbers; it has {array.size}")
@@ -271,131 +282,133 @@ def _validate_arrays(arrays: Mapping[str, np.ndarray], N: int, t: int) -> None:
 
 
 def parse_formulation(
-    value: Any, arrays: Mapping[str, np.ndarray], of_class: bool
+    value: Any, arrays: Mapping[str, np.ndarray], is_class: bool
 ) -> tuple[str, dict[str, Any], FunctionsAsJSON | None]:
-    """Return the name and the parameters of a formulation, and for a class the pair that they mean if it is stated."""
-    stated = parse_object(value, "formulation")
-    pair = {"F", "G"} if of_class and "F" in stated else set[str]()
-    parse_object_with_keys(stated, {"name", "parameters"} | pair, "formulation")
-    name = parse_text(stated["name"], "the name of the formulation")
-    parameters = _parse_parameters(stated["parameters"], arrays)
+    """Return the name and the parameters of a formulation, and its F and G if the file of a class states them."""
+    statement = parse_object(value, "formulation")
+    keys = {"F", "G"} if is_class and "F" in statement else set[str]()
+    parse_object_with_keys(statement, {"name", "parameters"} | keys, "formulation")
+    name = parse_text(statement["name"], "the name of the formulation")
+    parameters = _parse_parameters(statement["parameters"], arrays)
     return (
         name,
         parameters,
-        (_parse_regularizer(stated["F"], 0)[0], _parse_edge_function(stated["G"])) if pair else None,
+        (_parse_regularizer(statement["F"], 0)[0], _parse_edge_function(statement["G"])) if keys else None,
     )
 
 
 def _parse_parameters(value: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Return the parameters by name; those that are arrays are among the arrays."""
-    read = dict[str, Any]()
+    """Return the parameters by name; parameters that are arrays are taken from the arrays."""
+    result = dict[str, Any]()
     for name, parameter in parse_object(value, "parameters").items():
         parse_text(name, "the name of a parameter")
         if parameter == "array":
-            read[name] = arrays.get(f"parameter {name}")
-            if read[name] is None:
+            result[name] = arrays.get(f"parameter {name}")
+            if result[name] is None:
                 reject(f"the parameter {name} must be among the arrays"[:200])
         else:
-            read[name] = (
+            result[name] = (
                 parameter if isinstance(parameter, bool) else parse_bound(parameter, f"the parameter {name}"[:100])
             )
-    return read
+    return result
 
 
 def _parse_regularizer(value: Any, depth: int) -> tuple[dict[str, Any], set[str]]:
-    """Return a statement of F and the arrays that it needs."""
-    stated = parse_object(value, "F")
-    kind = parse_choice(stated.get("kind"), set(REGULARIZER_FIELDS), "the kind of F")
-    keys, needed = {"kind", *REGULARIZER_FIELDS[kind]}, set[str]()
+    """Return a statement of F, and the names of the arrays that it needs."""
+    statement = parse_object(value, "F")
+    kind = parse_choice(statement.get("kind"), set(REGULARIZER_FIELDS), "the kind of F")
+    keys, required = {"kind", *REGULARIZER_FIELDS[kind]}, set[str]()
     if "caps" in keys:
-        caps = parse_choice(stated.get("caps"), set(CAP_KINDS), "caps")
+        caps = parse_choice(statement.get("caps"), set(CAP_KINDS), "caps")
         keys |= {"nu"} if CAP_KINDS[caps] else set()
-        needed |= set() if CAP_KINDS[caps] else {"caps"}
-    parse_object_with_keys(stated, keys, "F")
+        required |= set() if CAP_KINDS[caps] else {"caps"}
+    parse_object_with_keys(statement, keys, "F")
     if kind in ("norm ball", "norm penalty"):
-        needed |= {"s"}
+        required |= {"s"}
     if kind == "formula":
-        read = _parse_numbers(stated, keys - {"kind", "caps", "text", "parameters"})
-        return {**read, **_parse_formula(stated, "F")}, needed | {
-            f"formula {name}" for name, value in stated["parameters"].items() if value == "array"
+        result = _parse_numbers(statement, keys - {"kind", "caps", "text", "parameters"})
+        return {**result, **_parse_formula(statement, "F")}, required | {
+            f"formula {name}" for name, value in statement["parameters"].items() if value == "array"
         }
     if "base" in keys:
         if depth:
             reject("the base of F must not have a base")
-        base, of_base = _parse_regularizer(stated["base"], depth + 1)
+        base, base_arrays = _parse_regularizer(statement["base"], depth + 1)
         if base["kind"] not in ("cap", "relative entropy"):
             reject(f"the base of F must be a cap or a relative entropy; it is {base['kind']}")
-        return {**_parse_numbers(stated, keys - {"kind", "caps", "base"}), "base": base}, needed | of_base | (
+        return {**_parse_numbers(statement, keys - {"kind", "caps", "base"}), "base": base}, required | base_arrays | (
             {"tilt"} if kind == "tilted" else set()
         )
-    read = _parse_numbers(stated, keys - {"kind", "caps"})
-    if kind == "quadratic hinge" and math.isinf(read["B"]) and read["mu"] != 0.5:
-        reject(f"a hinge without a steepest slope must be the squared one, mu = 0.5; it says {read['mu']!r}")
-    return read, needed
+    result = _parse_numbers(statement, keys - {"kind", "caps"})
+    if kind == "quadratic hinge" and math.isinf(result["B"]) and result["mu"] != 0.5:
+        reject(f"a hinge without a steepest slope must be the squared one, mu = 0.5; it says {result['mu']!r}")
+    return result, required
 
 
-def _parse_formula(stated: dict[str, Any], what: str) -> dict[str, Any]:
-    """Return the text of a formula and its parameters, numbers or names of arrays."""
-    parameters = parse_object(stated["parameters"], f"the parameters of {what}")
-    read = {
+def _parse_formula(statement: dict[str, Any], function: str) -> dict[str, Any]:
+    """Return the text and the parameters of a formula: numbers, or "array" for an array of the file."""
+    parameters = parse_object(statement["parameters"], f"the parameters of {function}")
+    result = {
         parse_text(name, "the name of a parameter"): value
         if value == "array"
         else parse_number(value, f"the parameter {name}"[:100])
         for name, value in parameters.items()
     }
-    return {"text": parse_text(stated["text"], f"the formula of {what}"), "parameters": read}
+    return {"text": parse_text(statement["text"], f"the formula of {function}"), "parameters": result}
 
 
 def _parse_edge_function(value: Any) -> dict[str, Any]:
     """Return a statement of G."""
-    stated = parse_object(value, "G")
-    kind = parse_choice(stated.get("kind"), set(EDGE_FIELDS), "the kind of G")
-    parse_object_with_keys(stated, {"kind", *EDGE_FIELDS[kind]}, "G")
+    statement = parse_object(value, "G")
+    kind = parse_choice(statement.get("kind"), set(EDGE_FIELDS), "the kind of G")
+    parse_object_with_keys(statement, {"kind", *EDGE_FIELDS[kind]}, "G")
     if kind == "formula":
-        read = _parse_formula(stated, "G")
+        result = _parse_formula(statement, "G")
         return (
-            {**stated, **read} if "array" not in read["parameters"].values() else reject("a formula of G has no arrays")
+            {**statement, **result}
+            if "array" not in result["parameters"].values()
+            else reject("a formula of G has no arrays")
         )
-    if "signed" in stated and not isinstance(stated["signed"], bool):
-        reject(f"signed must be true or false; it is {stated['signed']!r}"[:200])
-    read = _parse_numbers(stated, set(EDGE_FIELDS[kind]) - {"signed"}, least_p=1.0)
-    if read.get("p", 1.0) not in (1.0, 2.0, math.inf):
-        reject(f"p of G must be 1, 2 or inf; it is {read['p']!r}")
-    if kind in ("elastic", "1-norm") and not read["l1"] >= (0.0 if kind == "elastic" else 1.0 / MAX_NUMBER):
-        reject(f"l1 must be {'at least 0' if kind == 'elastic' else 'positive'}; it is {read['l1']!r}")
-    return read
+    if "signed" in statement and not isinstance(statement["signed"], bool):
+        reject(f"signed must be true or false; it is {statement['signed']!r}"[:200])
+    result = _parse_numbers(statement, set(EDGE_FIELDS[kind]) - {"signed"}, min_p=1.0)
+    if result.get("p", 1.0) not in (1.0, 2.0, math.inf):
+        reject(f"p of G must be 1, 2 or inf; it is {result['p']!r}")
+    if kind in ("elastic", "1-norm") and not result["l1"] >= (0.0 if kind == "elastic" else 1.0 / MAX_NUMBER):
+        reject(f"l1 must be {'at least 0' if kind == 'elastic' else 'positive'}; it is {result['l1']!r}")
+    return result
 
 
-def _parse_numbers(stated: dict[str, Any], names: set[str], least_p: float = 1.01) -> dict[str, Any]:
-    """Return a statement with its numbers checked."""
-    read = dict(stated)
+def _parse_numbers(statement: dict[str, Any], names: set[str], min_p: float = 1.01) -> dict[str, Any]:
+    """Return a statement with checked numbers."""
+    result = dict(statement)
     for name in names:
-        largest = MAX_NU if name == "nu" else MAX_NUMBER
-        endless = name in INFINITE_FIELDS and stated[name] == "inf"
-        read[name] = math.inf if endless else parse_number(stated[name], name, largest)
-        if name in POSITIVE_FIELDS and not read[name] >= (least_p if name == "p" else 1.0 / MAX_NUMBER):
-            raise SizeLimit(f"{name} must be positive, at least 1e-100, p at least {least_p:g}; it is {read[name]!r}")
-    return read
+        max_value = MAX_NU if name == "nu" else MAX_NUMBER
+        is_infinite = name in INFINITE_FIELDS and statement[name] == "inf"
+        result[name] = math.inf if is_infinite else parse_number(statement[name], name, max_value)
+        if name in POSITIVE_FIELDS and not result[name] >= (min_p if name == "p" else 1.0 / MAX_NUMBER):
+            raise SizeLimit(f"{name} must be positive, at least 1e-100, p at least {min_p:g}; it is {result[name]!r}")
+    return result
 
 
-def _load_arrays(about: dict[str, Any], path: Path) -> dict[str, np.ndarray]:
-    """Return the vectors: from lists in the text, or from the file beside it."""
-    stated = parse_object(about["arrays"], "arrays")
-    if set(stated) == {"beside"}:
-        data = parse_object(about["data"], "data")
+def _load_arrays(content: dict[str, Any], path: Path) -> dict[str, np.ndarray]:
+    """Return the vectors, from lists in the text or from the file of arrays."""
+    statement = parse_object(content["arrays"], "arrays")
+    if set(statement) == {"beside"}:
+        data = parse_object(content["data"], "data")
         numbers = MAX_VECTORS * (parse_count(data.get("N"), "N") + 1000) + parse_count(data.get("t"), "t")
         name = path.with_name(path.name + ARRAYS_SUFFIX)
-        return _load_array_file(name, parse_text(stated["beside"], "digest"), min(8 * numbers, MAX_ARRAY_BYTES))
-    read = dict[str, np.ndarray]()
-    for name, value in stated.items():
+        return _load_array_file(name, parse_text(statement["beside"], "digest"), min(8 * numbers, MAX_ARRAY_BYTES))
+    result = dict[str, np.ndarray]()
+    for name, value in statement.items():
         entries = parse_list(value, f"the array {name}"[:100])
-        read[name] = np.array([parse_number(entry, f"the array {name}"[:100], MAX_ENTRY) for entry in entries])
-    return read
+        result[name] = np.array([parse_number(entry, f"the array {name}"[:100], MAX_ENTRY) for entry in entries])
+    return result
 
 
-def _load_array_file(path: Path, digest: str, most: int) -> dict[str, np.ndarray]:
-    """Return the vectors of the file of arrays, if it has no more bytes than that."""
-    packed = read_bytes(path, most)
+def _load_array_file(path: Path, digest: str, max_bytes: int) -> dict[str, np.ndarray]:
+    """Return the vectors of a file of arrays; Rejected if it has more than `max_bytes` bytes or another digest."""
+    packed = read_bytes(path, max_bytes)
     if hashlib.sha256(packed).hexdigest() != digest:
         reject(f"{path.name} is not the file of arrays that belongs to it")
     try:
@@ -404,12 +417,12 @@ def _load_array_file(path: Path, digest: str, most: int) -> dict[str, np.ndarray
         if unpacked > len(packed):
             reject(f"{path.name} must not be compressed")
         with np.load(io.BytesIO(packed), allow_pickle=False) as archive:
-            read = {name: archive[name] for name in archive.files}
+            result = {name: archive[name] for name in archive.files}
     except (Rejected, MemoryError):
         raise
     except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file
         raise Rejected(f"{path.name} is not an npz file of plain arrays: {failure}"[:300]) from failure
-    for name, array in read.items():
+    for name, array in result.items():
         if not (isinstance(array, np.ndarray) and array.dtype == np.float64 and (np.abs(array) <= MAX_ENTRY).all()):  # pyright: ignore[reportUnnecessaryIsInstance]
             reject(f"the array {name} must hold finite float64 numbers")
-    return read
+    return result

@@ -1,12 +1,12 @@
-r"""The pair (F, G) of a statement: values, conjugates and domains, over any number type.
+r"""Values, conjugates and domains of F and G from their statements, over any number type.
 
-Every F is a sum over the examples on a box, F(d) = sum f_n(d_n), most of them on the simplex; then for ANY beta
+Every F is a sum over the examples on a box, F(d) = sum f_n(d_n), and most F also require sum d = 1. Then, for ANY beta,
 
     F*(z) <= beta + sum_n f_n*(z_n - beta),    f_n*(y) = max over lower_n <= x <= upper_n of x y - f_n(x).
 
-A term h(||d||_p) adds an s, any s: F*(z) <= B*(z - s) + r ||s||_q for a ball, with ||s||_q <= r and no last term for a
-penalty. A linear term <tilt, d> shifts z. The formulas are stated anew here, one line each, from the papers and not
-from the modules that solve: tests hold the two against each other.
+If F is a base B with the ball ||d||_p <= r, then F*(z) <= B*(z - s) + r ||s||_q for ANY s. With the penalty r ||d||_p,
+F*(z) <= B*(z - s) for any s with ||s||_q <= r. A linear term <tilt, d> shifts z. The formulas follow the papers and not
+the modules that solve; tests compare the two.
 
 Sources: Glocer 2009, (2.1), (3.1), (3.6), (3.18), (3.25), (4.6); Shalev-Shwartz and Singer 2008, section 6, theorem 7;
 Raetsch, Onoda, Mueller 2001, (22), figure 14; Shen, Li, van den Hengel 2013; Shen and Li 2010b; Akkerman et al. 2025.
@@ -29,13 +29,13 @@ from boostopt.verification.trusted_kernel.number_types import (
 )
 
 Vector = Any
-"""A vector of numbers of some type."""
+"""A vector of numbers of a number type."""
 
 ROUND_UP_FACTOR = 1.0 + 1e-14
-"""Factor by which a computed number is certainly not below what it stands for."""
+"""Factor that makes a computed number at least the exact one."""
 
 MAX_QUOTIENT = 1e100
-"""Factor up to which the quotient of two numbers is computed with."""
+"""Largest ratio of two numbers whose quotient is computed before its logarithm."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class SeparableTerm:
     Attributes
     ----------
     lower, upper
-        Ends of the box; their float64 values decide which weights can move.
+        The bounds of the box; their float64 values decide which weights can change.
     on_simplex
         Whether the weights sum to 1.
     values
         d -> f_n(d_n), for d in the box.
     conjugates
-        y -> f_n*(y_n), or numbers above.
+        y -> f_n*(y_n), or upper bounds.
     is_unbounded
-        Whether the weights may be any with their sum: there is no box, and its ends say nothing.
+        Whether there is no box, so that only the sum of the weights is constrained.
     """
 
     lower: Vector
@@ -66,10 +66,17 @@ class SeparableTerm:
 
 @dataclass(frozen=True)
 class NormTerm:
-    """A ball or a penalty of the norm of the copies, ||d||_p^p = sum c (d / c)^p.
+    """A ball or a penalty of the norm ||d||_p^p = sum c (d / c)^p, in which an example counts as c copies.
 
-    `caps_proportional_to_c` says whether the caps are multiples of c, or 1: if they allow any weights, they allow the
-    weights proportional to c on the same examples.
+    Attributes
+    ----------
+    ball
+        Whether ||d||_p <= r is a constraint; otherwise r ||d||_p is a penalty.
+    p, r, c
+        The exponent, the radius or the factor, and the multiplicities.
+    caps_proportional_to_c
+        Whether the caps are multiples of c, or 1. If such caps allow any weights, they allow the weights proportional
+        to c on the same examples.
     """
 
     ball: bool
@@ -84,7 +91,7 @@ class NormTerm:
         return _weighted_norm(A, d / c, c, A.to_number(self.p)) if math.isfinite(self.p) else A.largest(d / c)
 
     def dual_norm(self, A: NumberType, s: Vector) -> Any:
-        """Return ||s||_q, (sum c |s|^q)^(1/q) with 1/p + 1/q = 1, for which the float next to q is not good enough."""
+        """Return ||s||_q = (sum c |s|^q)^(1/q), 1/p + 1/q = 1; the float next to q would be too inaccurate."""
         sizes, c = A.absolute(s), A.to_vector(self.c)
         if not math.isfinite(self.p):
             return A.total(c * sizes)
@@ -93,22 +100,22 @@ class NormTerm:
 
 
 def cap_term(A: NumberType, u: Vector) -> SeparableTerm:
-    """I[0 <= d <= u, sum d = 1]: f* = u [y]_+."""
+    """Return the indicator of 0 <= d <= u, sum d = 1: f* = u [y]_+."""
     zero = A.to_vector(np.zeros(len(A.lower(u))))
     return SeparableTerm(zero, u, True, lambda d: zero, lambda y: u * A.positive(y))
 
 
 def hinge_term(A: NumberType, u: Vector) -> SeparableTerm:
-    """F = -d on [0, u]: f* = u [1 + y]_+."""
+    """Return F = -d on [0, u]: f* = u [1 + y]_+."""
     zero = A.to_vector(np.zeros(len(A.lower(u))))
     return SeparableTerm(zero, u, False, lambda d: -d, lambda y: u * A.positive(y + A.to_number(1.0)))
 
 
 def quadratic_hinge_term(A: NumberType, c: np.ndarray, C: float, mu: float, B: float) -> SeparableTerm:
-    """F = -d + (mu/2) d^2 / u on [0, B u], u = C c: f* = u x^2 / (2 mu) with x = [1 + y]_+ up to mu B, then a line.
+    """Return F = -d + (mu/2) d^2 / u on [0, B u], u = C c.
 
-    B = inf is the squared hinge, mu = 1/2. It ends at a slope that no optimum reaches, and so it may
-    at any larger one: the optimum is the same.
+    f* = u x^2 / (2 mu) with x = [1 + y]_+ up to mu B, then a line. B = inf is the squared hinge, mu = 1/2. The parabola
+    then ends at a slope that no optimum reaches; every larger slope gives the same optimum.
     """
     u, one, width, half = A.to_vector(c) * A.to_number(C), A.to_number(1.0), A.to_number(mu), A.to_number(0.5)
     unreached = 4.0 * np.sqrt(math.fsum(c.tolist()) / np.minimum(c, 1.0)) * ROUND_UP_FACTOR
@@ -126,9 +133,9 @@ def quadratic_hinge_term(A: NumberType, c: np.ndarray, C: float, mu: float, B: f
 
 
 def exponential_term(A: NumberType, c: np.ndarray, C: float) -> SeparableTerm:
-    """F = d ln(d / u) - d on [0, B u], u = C c: f* = u exp(y), and u B (1 + y - ln B) beyond ln B.
+    """Return F = d ln(d / u) - d on [0, B u], u = C c: f* = u exp(y) up to y = ln B, then u B (1 + y - ln B).
 
-    B = e sum c / min(c, 1) is a slope that no optimum reaches; any larger one has the same optimum.
+    B = e sum c / min(c, 1) is a slope that no optimum reaches; every larger slope gives the same optimum.
     """
     u = A.to_vector(c) * A.to_number(C)
     max_slope = A.to_vector(math.e * (math.fsum(c.tolist()) / np.minimum(c, 1.0)) * ROUND_UP_FACTOR)
@@ -143,7 +150,7 @@ def exponential_term(A: NumberType, c: np.ndarray, C: float) -> SeparableTerm:
 
 
 def logistic_term(A: NumberType, u: Vector) -> SeparableTerm:
-    """F = d ln(d / u) + (u - d) ln((u - d) / u) on [0, u]: f* = u ln(1 + exp(y))."""
+    """Return F = d ln(d / u) + (u - d) ln((u - d) / u) on [0, u]: f* = u ln(1 + exp(y))."""
     N = len(A.lower(u))
     zero = A.to_vector(np.zeros(N))
 
@@ -154,9 +161,9 @@ def logistic_term(A: NumberType, u: Vector) -> SeparableTerm:
 
 
 def chi_square_term(A: NumberType, u: Vector, eta: float, c: np.ndarray) -> SeparableTerm:
-    """F = (d - a)^2 / (2 eta a) on [0, u], a = c / sum c: f* = a (r^2 - 1) / (2 eta) with r = [1 + eta y]_+ <= u / a.
+    """Return F = (d - a)^2 / (2 eta a) on [0, u], a = c / sum c.
 
-    Beyond, f* = u y - f(u); the parabola is nowhere below.
+    f* = a (r^2 - 1) / (2 eta) with r = [1 + eta y]_+ up to u / a, then f* = u y - f(u). The parabola is nowhere below.
     """
     counts, rate, one, half = A.to_vector(c), A.to_number(eta), A.to_number(1.0), A.to_number(0.5)
     share = counts / A.total(counts)
@@ -173,9 +180,9 @@ def chi_square_term(A: NumberType, u: Vector, eta: float, c: np.ndarray) -> Sepa
 
 
 def margin_variance_term(A: NumberType, c: np.ndarray, D: float) -> SeparableTerm:
-    """F = (d - a)^2 / (2 k) on sum d = 1, a = c / sum c, k = D c / (sum c - 1): f* = a y + k y^2 / 2.
+    """Return F = (d - a)^2 / (2 k) on sum d = 1, a = c / sum c, k = D c / (sum c - 1): f* = a y + k y^2 / 2.
 
-    No margin of a convex combination leaves the box of the module that solves; here there is none.
+    The module that solves has a box, which no margin of a convex combination leaves. Here there is no box.
     """
     counts = A.to_vector(c)
     total = A.total(counts)
@@ -186,7 +193,7 @@ def margin_variance_term(A: NumberType, c: np.ndarray, D: float) -> SeparableTer
 
 
 def shortfall_term(A: NumberType, c: np.ndarray, C: float, theta: float) -> SeparableTerm:
-    """F = -theta (d - C c) on [C c, (1 + C) c]: f* = C c y + c [theta + y]_+."""
+    """Return F = -theta (d - C c) on [C c, (1 + C) c]: f* = C c y + c [theta + y]_+."""
     counts, level = A.to_vector(c), A.to_number(theta)
     lower = counts * A.to_number(C)
     return SeparableTerm(
@@ -199,9 +206,10 @@ def shortfall_term(A: NumberType, c: np.ndarray, C: float, theta: float) -> Sepa
 
 
 def entropy_term(A: NumberType, u: Vector, eta: float, d0: np.ndarray, unnormalized: bool) -> SeparableTerm:
-    """F = (1/eta) d ln(d / d0) on [0, u], with the terms d0 - d where it is unnormalized.
+    """Return F = (1/eta) d ln(d / d0) on [0, u], plus (d0 - d) / eta for the unnormalized entropy.
 
-    f*(y) = x/eta at x = d0 exp(eta y - 1) <= u, unnormalized (x - d0)/eta at x = d0 exp(eta y); u y - f(u) beyond.
+    f*(y) = x/eta at x = d0 exp(eta y - 1); for the unnormalized entropy (x - d0)/eta at x = d0 exp(eta y). If x exceeds
+    u, f*(y) = u y - f(u).
     """
     has_reference, rate, one = d0 > 0, A.to_number(eta), A.to_number(1.0)
     ones, zero = A.to_vector(np.ones(len(d0))), A.to_vector(np.zeros(len(d0)))
@@ -215,14 +223,14 @@ def entropy_term(A: NumberType, u: Vector, eta: float, d0: np.ndarray, unnormali
     def conjugates(y: Vector) -> Vector:
         log_d0, log_u = A.log(reference), A.log(ends)
         exponent = log_d0 + (y * rate if unnormalized else y * rate - one)
-        # Without the cap the maximum is larger: where neither is certain that is a bound too.
+        # Without the cap the maximum is larger, so it is also a bound if neither case is certain.
         is_free = has_reference & (A.lower(exponent - log_u) <= 0)
         exp_term = A.exp(A.where(is_free, exponent, zero)) / rate
         mean = (log_u - log_d0) / rate  # f(u) / u
         if unnormalized:
             exp_term, mean = exp_term - constant, mean - one / rate + constant / ends
         values_at = A.where(is_free, exp_term, A.where(has_reference, u, zero) * (y - mean))
-        # u [y]_+ + max -f, and no weight exceeds 1: for exponents so large that their rounding says nothing.
+        # The bound u [y]_+ + max -f, where no weight exceeds 1, serves exponents whose rounding is too large.
         rough_bound = A.where(has_reference & (A.upper(u) > 1.0), ones, u) * A.positive(y)
         return minimum_with_bound(
             A, values_at, rough_bound if unnormalized else rough_bound + constant * A.to_number(0.368)
@@ -234,9 +242,10 @@ def entropy_term(A: NumberType, u: Vector, eta: float, d0: np.ndarray, unnormali
 def binary_entropy_term(
     A: NumberType, u: Vector, eta: float, d0: np.ndarray, complement: Vector, is_free: np.ndarray, simplex: bool
 ) -> SeparableTerm:
-    """F = (1/eta) [d ln(d / d0) + (u - d) ln((u - d) / rest)] on [0, u], rest = u - d0.
+    """Return F = (1/eta) [d ln(d / d0) + (u - d) ln((u - d) / (u - d0))] on [0, u].
 
-    f*(y) = (u/eta) ln((rest + d0 exp(eta y)) / u). A weight whose reference is 0 or its cap stays there: f* = d0 y.
+    f*(y) = (u/eta) ln((u - d0 + d0 exp(eta y)) / u); `complement` is u - d0. A weight whose reference is 0 or its cap is
+    fixed there: f* = d0 y.
     """
     N, rate = len(d0), A.to_number(eta)
     ones, zero = A.to_vector(np.ones(N)), A.to_vector(np.zeros(N))
@@ -261,7 +270,7 @@ def binary_entropy_term(
 
 
 def x_log_x_over_y(A: NumberType, x: Vector, y: Vector) -> Vector:
-    """Return x ln(x / y) for x >= 0, y > 0: where x may be 0, the range of that function up to the end of x."""
+    """Return x ln(x / y) for x >= 0, y > 0; if x may be 0, the range of the function up to the upper bound of x."""
     is_positive, high = A.lower(x) > 0, np.maximum(A.upper(x), 0.0)
     high = np.where(high <= ZERO_THRESHOLD, 0.0, high)
     safe = A.where(is_positive, x, y)
@@ -273,13 +282,13 @@ def x_log_x_over_y(A: NumberType, x: Vector, y: Vector) -> Vector:
 
 
 def log_quotient(A: NumberType, x: Vector, y: Vector) -> Vector:
-    """Return ln(x / y) for x, y > 0: logarithms of huge or tiny numbers cancel, so of the quotient where it is none."""
+    """Return ln(x / y) for x, y > 0, of the quotient if it is moderate: two logarithms of huge numbers would cancel."""
     is_moderate = (A.upper(x) < MAX_QUOTIENT * A.lower(y)) & (MAX_QUOTIENT * A.lower(x) > A.upper(y))
     return A.where(is_moderate, A.log(A.where(is_moderate, x, y) / y), A.log(x) - A.log(y))
 
 
 def log_of_sum(A: NumberType, x: Vector, y: Vector) -> Vector:
-    """Return ln(exp(x) + exp(y)), beside the larger one at most ln 2."""
+    """Return ln(exp(x) + exp(y)), which exceeds the larger of x and y by at most ln 2."""
     largest = A.to_vector(np.maximum(A.upper(x), A.upper(y)))
     return largest + minimum_with_bound(
         A, A.log(A.exp(x - largest) + A.exp(y - largest)), A.to_vector(np.ones(len(A.upper(x))))
@@ -287,12 +296,12 @@ def log_of_sum(A: NumberType, x: Vector, y: Vector) -> Vector:
 
 
 def minimum_with_bound(A: NumberType, x: Vector, bound: Vector) -> Vector:
-    """Return x, but a number that bounds it where of x too little is known."""
+    """Return x, or an upper bound if the bound is smaller than the upper end of x."""
     return A.where(A.upper(x) <= A.upper(bound), x, bound)
 
 
 def power(A: NumberType, x: Vector, p: Any) -> Vector:
-    """Return x^p for x >= 0 and a number p >= 1; where x may be 0, the range from 0 to the power of the end of x."""
+    """Return x^p for x >= 0 and p >= 1; if x may be 0, the range from 0 to the power of the upper bound of x."""
     is_positive, high = A.lower(x) > 0, np.maximum(A.upper(x), 0.0)
     high = np.where(high <= ZERO_THRESHOLD, 0.0, high)
     safe = A.where(is_positive, x, A.to_vector(np.ones(len(high))))
@@ -301,7 +310,7 @@ def power(A: NumberType, x: Vector, p: Any) -> Vector:
 
 
 def _weighted_norm(A: NumberType, x: Vector, c: Vector, p: Any) -> Any:
-    """Return (sum c x^p)^(1/p) for x >= 0 and a number p > 1, scaled so that nothing overflows."""
+    """Return (sum c x^p)^(1/p) for x >= 0 and p > 1, scaled so that nothing overflows."""
     scale = float(A.upper(x).max())
     if scale <= ZERO_THRESHOLD:
         return A.total(A.interval_around_zero(np.array([1.001 * scale * (1.0 + float(A.upper(A.total(c))))])))
@@ -316,21 +325,21 @@ class EdgeTerms:
     Attributes
     ----------
     value
-        e -> G(e), where G has no constraints or they hold.
+        e -> G(e), for e that satisfy the constraints of G.
     conjugate
         w -> G*(w), for w in its domain.
     weight_constraint
-        What the hypothesis weights must be: "simplex", "ball", "signed", "positive", "tied" or "given".
+        The domain of the hypothesis weights: "simplex", "ball", "signed", "positive", "tied" or "given".
     max_edge
         gamma of e <= gamma; inf for none.
     fixed_edge
         rho of e = rho; nan for none.
     fixed_weight
-        The weight of every hypothesis where it is given.
+        The weight of every hypothesis if `weight_constraint` is "given".
     absolute
-        Whether `max_edge` is one of |e|.
-    norm
-        The norm of hypothesis weights that must be at most `radius`, or a number not below; None where there is none.
+        Whether `max_edge` bounds |e|.
+    norm, radius
+        A norm of the hypothesis weights, or an upper bound of it, that must be at most `radius`; None for none.
     """
 
     value: Callable[[Vector], Any]
@@ -345,7 +354,7 @@ class EdgeTerms:
 
 
 def build_edge_terms(A: NumberType, G: Mapping[str, Any]) -> EdgeTerms:
-    """Return the edge function that was stated, by kind and numbers."""
+    """Return the edge function of a statement, which has a kind and numbers."""
     zero = A.to_number(0.0)
     quarter = A.to_number(0.25)
 
@@ -380,10 +389,10 @@ def build_edge_terms(A: NumberType, G: Mapping[str, Any]) -> EdgeTerms:
 
 
 def _penalty_terms(A: NumberType, G: Mapping[str, Any]) -> EdgeTerms:
-    """Return a penalty of |w|, of weights that are free in sign or not negative."""
+    """Return a penalty of |w|, for weights of any sign or for non-negative weights."""
 
     def two_norm(x: Vector) -> Any:
-        """Return a number that is not below ||x||_2: there is no root in exact arithmetic, and none is needed."""
+        """Return an upper bound of ||x||_2: exact arithmetic has no root and needs none."""
         return A.to_number(math.sqrt(float(A.upper(A.total(x * x)))) * (1.0 + 4.0 * OPERATION_ERROR))
 
     kind, weights = G["kind"], "signed" if G["signed"] else "positive"
@@ -408,7 +417,7 @@ def _penalty_terms(A: NumberType, G: Mapping[str, Any]) -> EdgeTerms:
 
     def value(e: Vector) -> Any:
         x = sizes(e) - l1
-        # What is certainly below a large l1 is not as uncertain as l1 is.
+        # A size that is certainly below l1 contributes 0, without the uncertainty of l1.
         is_linear = A.where(A.upper(x) > 0, A.positive(x), A.to_vector(np.zeros(len(A.upper(x)))))
         return A.total(is_linear * is_linear) / (l2 + l2)
 

@@ -1,10 +1,11 @@
-"""Formulas that a file states: read anew, differentiated, proved convex on every box, and computed with all digits.
+"""Formulas that a file states: parsed, differentiated, proved convex on every box, and evaluated in a number type.
 
-The file holds the text and the numbers, no derivative. By convexity, for ANY x in the box [0, u],
+The file contains the text and the numbers, but no derivative. By convexity, for ANY x in the box [0, u],
 
-    f*(y) <= y x - f(x) + max(y - f'(x), 0) (u - x) + max(f'(x) - y, 0) x,
+    f*(y) <= y x - f(x) + max(y - f'(x), 0) (u - x) + max(f'(x) - y, 0) x.
 
-so that the x, which floats find, need not be right. Only NumPy and the standard library are imported here.
+So the bound holds although x is computed in floats. The module imports only NumPy, the standard library and the formula
+parser.
 """
 
 from __future__ import annotations
@@ -37,22 +38,22 @@ from boostopt.verification.trusted_kernel.json_parsing import reject
 from boostopt.verification.trusted_kernel.number_types import UNDERFLOW_ERROR, ZERO_THRESHOLD, NumberType
 
 MAX_BOX_FRACTION = 1.0 - 1e-15
-"""Share of the box up to which tangents are taken: within its end, whatever its rounding."""
+"""Largest tangent point as a fraction of the box: it lies inside, whatever the rounding of the upper bound."""
 
 MAX_INTEGER_POWER = 64
-"""Whole powers up to which factors are multiplied."""
+"""Largest integer power that is computed by multiplication."""
 
 
 @dataclass(frozen=True)
 class ParsedFormula:
-    """A formula with what its names stand for.
+    """A formula with the values of its parameters.
 
     Attributes
     ----------
     expression
-        The formula.
+        The formula, with the values of parameters that are numbers.
     arrays
-        Parameters that are arrays, by name.
+        The values of parameters that are arrays, by name.
     """
 
     expression: Expression
@@ -60,7 +61,7 @@ class ParsedFormula:
 
     @classmethod
     def parse(cls, text: str, parameters: Mapping[str, Any], variable: str = "d") -> ParsedFormula:
-        """Return the formula of a text, in a weight d or in an edge e; Rejected where it is none."""
+        """Return the formula of a text, in a weight d or in an edge e; Rejected if the text is no formula."""
         arrays = {name: value for name, value in parameters.items() if isinstance(value, np.ndarray)}
         numbers = {name: value for name, value in parameters.items() if name not in arrays}
         names = ("d", "d0", "c", "u") if variable == "d" else ()
@@ -72,39 +73,45 @@ class ParsedFormula:
             reject(f"its formula cannot be read: {fault}"[:400])
 
     def separable_term(self, A: NumberType, u: Vector, c: np.ndarray, d0: np.ndarray) -> SeparableTerm:
-        """Return the sum over the examples on [0, u] on the simplex; Rejected where it is not proved to be convex."""
-        live = A.upper(u) > ZERO_THRESHOLD
-        ones, nothing = np.ones(len(c)), A.to_vector(np.zeros(len(c)))
-        given = {"c": c, "d0": d0, **self.arrays}
-        floats = {name: np.where(live, value, 1.0) for name, value in given.items() if self.expression.depends_on(name)}
-        caps = A.where(live, u, A.to_vector(ones))
+        """Return the sum over the examples, on [0, u] and the simplex; Rejected if convexity cannot be proved."""
+        in_support = A.upper(u) > ZERO_THRESHOLD
+        ones, zeros = np.ones(len(c)), A.to_vector(np.zeros(len(c)))
+        values_by_name = {"c": c, "d0": d0, **self.arrays}
+        floats = {
+            name: np.where(in_support, value, 1.0)
+            for name, value in values_by_name.items()
+            if self.expression.depends_on(name)
+        }
+        caps = A.where(in_support, u, A.to_vector(ones))
         formula = self._prove_convex(floats, A.lower(caps), A.upper(caps))
         names = {"u": caps, **{name: A.to_vector(value) for name, value in floats.items()}}
-        computed = FormulaEvaluator(A, names)
+        evaluator = FormulaEvaluator(A, names)
         ends = Compiler("d", {**floats, "u": A.lower(caps) * MAX_BOX_FRACTION})
-        slope, bend = ends.function(formula.slope), ends.function(formula.curvature)
-        between = MonotoneDerivative.on_box(slope, bend, np.zeros(len(c)), A.lower(caps) * MAX_BOX_FRACTION)
+        slope, curvature = ends.function(formula.slope), ends.function(formula.curvature)
+        derivative = MonotoneDerivative.on_box(slope, curvature, np.zeros(len(c)), A.lower(caps) * MAX_BOX_FRACTION)
 
         def values(d: Vector) -> Vector:
             return A.where(
-                live,
-                computed.with_value(A.where(live, d, A.to_vector(0.5 * A.lower(caps)))).evaluate_sum(formula.value),
-                nothing,
+                in_support,
+                evaluator.with_value(A.where(in_support, d, A.to_vector(0.5 * A.lower(caps)))).evaluate_sum(
+                    formula.value
+                ),
+                zeros,
             )
 
         def conjugates(y: Vector) -> Vector:
             middle = np.clip(0.5 * A.lower(y) + 0.5 * A.upper(y), -1e300, 1e300)
-            x = between.tangent_points(middle)
+            x = derivative.tangent_points(middle)
             x = A.to_vector(np.clip(x, BOUNDARY_FRACTION * A.lower(caps), A.lower(caps) * MAX_BOX_FRACTION))
-            at = computed.with_value(x)
-            excess = y - at.evaluate_sum(formula.slope)
-            room = A.positive(excess) * (caps - x) + A.positive(-excess) * x
-            return A.where(live, y * x - at.evaluate_sum(formula.value) + room, nothing)
+            tangent = evaluator.with_value(x)
+            excess = y - tangent.evaluate_sum(formula.slope)
+            distance_cost = A.positive(excess) * (caps - x) + A.positive(-excess) * x
+            return A.where(in_support, y * x - tangent.evaluate_sum(formula.value) + distance_cost, zeros)
 
-        return SeparableTerm(nothing, u, True, values, conjugates)
+        return SeparableTerm(zeros, u, True, values, conjugates)
 
     def edge_function(self, A: NumberType, t: int) -> EdgeTerms:
-        """Return the sum over t edges on [-1, 1]; Rejected where it is not proved to be convex there."""
+        """Return the sum over t edges on [-1, 1]; Rejected if convexity cannot be proved there."""
         ones = np.ones(t)
         try:
             formula = prove_convex(
@@ -114,24 +121,24 @@ class ParsedFormula:
         except FormulaError as fault:
             reject(f"its formula of the edges is not allowed: {fault}"[:400])
         floats = Compiler("e", {})
-        between = MonotoneDerivative.on_box(
+        derivative = MonotoneDerivative.on_box(
             floats.function(formula.slope), floats.function(formula.curvature), -ones, ones
         )
 
         def conjugate(w: Vector) -> Any:
             middle = np.clip(0.5 * A.lower(w) + 0.5 * A.upper(w), -1e300, 1e300)
-            x = A.to_vector(np.clip(between.tangent_points(middle), -1.0, 1.0))
-            at, end = FormulaEvaluator(A, {"e": x}, "e"), A.to_vector(ones)
-            excess = w - at.evaluate_sum(formula.slope)
-            room = A.positive(excess) * (end - x) + A.positive(-excess) * (x + end)
-            return A.total(w * x - at.evaluate_sum(formula.value) + room)
+            x = A.to_vector(np.clip(derivative.tangent_points(middle), -1.0, 1.0))
+            tangent, end = FormulaEvaluator(A, {"e": x}, "e"), A.to_vector(ones)
+            excess = w - tangent.evaluate_sum(formula.slope)
+            distance_cost = A.positive(excess) * (end - x) + A.positive(-excess) * (x + end)
+            return A.total(w * x - tangent.evaluate_sum(formula.value) + distance_cost)
 
         return EdgeTerms(
             lambda e: A.total(FormulaEvaluator(A, {"e": e}, "e").evaluate_sum(formula.value)), conjugate, "signed"
         )
 
     def _prove_convex(self, floats: Mapping[str, np.ndarray], low: np.ndarray, high: np.ndarray) -> ConvexFormula:
-        """Return the formula with its derivatives; Rejected where it is not proved to be convex on every box."""
+        """Return the formula with its derivatives; Rejected if convexity cannot be proved on every box."""
         kinds = np.unique(np.column_stack([low, high, *floats.values()]), axis=0).T
         names = {name: exact_interval(column) for name, column in zip(floats, kinds[2:], strict=True)}
         names["u"] = Interval(kinds[0], kinds[1])
@@ -144,45 +151,56 @@ class ParsedFormula:
 
 @dataclass(frozen=True)
 class FormulaEvaluator:
-    """Formulas in a number type, the names being vectors of it."""
+    """The evaluation of formulas in a number type.
+
+    Attributes
+    ----------
+    A
+        The number type.
+    names
+        The values of the names, vectors of this type.
+    variable
+        The variable, "d" or "e".
+    """
 
     A: NumberType
     names: Mapping[str, Vector]
     variable: str = "d"
 
     def with_value(self, d: Vector) -> FormulaEvaluator:
-        """Return the same with a weight."""
+        """Return an evaluator with another value of the variable."""
         return replace(self, names={**self.names, self.variable: d})
 
-    def evaluate_sum(self, of: Expression) -> Vector:
+    def evaluate_sum(self, expression: Expression) -> Vector:
         """Return the value of a sum."""
-        made = self.names[self.variable] * self.A.to_number(0.0)
-        for term in of.terms:
-            made = made + self._evaluate_term(term)
-        return made
+        result = self.names[self.variable] * self.A.to_number(0.0)
+        for term in expression.terms:
+            result = result + self._evaluate_term(term)
+        return result
 
     def _evaluate_term(self, term: Monomial) -> Vector:
-        made = self._to_number(term.coefficient)
+        """Return the value of a product; its logarithm is combined with a power of the same base."""
+        product = self._to_number(term.coefficient)
         shared = _log_and_matching_power(term, self.variable)
         if shared is None:
             for base, exponent in term.factors:
-                made = self._evaluate_base_power(base, exponent) * made
-            return made
+                product = self._evaluate_base_power(base, exponent) * product
+            return product
         # X^p log(X^k r) is k X^p log X + X^p log r, also where X is 0.
         (log, _), (X, p) = shared
-        (product,) = log.arguments[0].terms
-        k = next(exponent for base, exponent in product.factors if base == X)
-        rest = Expression((Monomial(product.coefficient, tuple(pair for pair in product.factors if pair[0] != X)),))
-        own = self._evaluate_x_log_x(self._evaluate_base(X), p) * self._to_number(k) + self._evaluate_base_power(
+        (argument,) = log.arguments[0].terms
+        k = next(exponent for base, exponent in argument.factors if base == X)
+        rest = Expression((Monomial(argument.coefficient, tuple(pair for pair in argument.factors if pair[0] != X)),))
+        log_term = self._evaluate_x_log_x(self._evaluate_base(X), p) * self._to_number(k) + self._evaluate_base_power(
             X, p
         ) * self._evaluate_log(rest)
         for base, exponent in term.factors:
             if base not in (log, X):
-                made = self._evaluate_base_power(base, exponent) * made
-        return own * made
+                product = self._evaluate_base_power(base, exponent) * product
+        return log_term * product
 
     def _evaluate_x_log_x(self, x: Vector, p: Fraction) -> Vector:
-        """Return x^p log x for p > 0; where x may be 0, its range up to the end of x."""
+        """Return x^p log x for p > 0; if x may be 0, the range of the function up to the upper bound of x."""
         A, sure = self.A, self.A.lower(x) > 0
         safe = A.where(sure, x, A.to_vector(np.ones(len(sure))))
         high, exponent = np.where(sure, 1.0, np.maximum(A.upper(x), 0.0)), float(p)
@@ -195,26 +213,28 @@ class FormulaEvaluator:
         )
 
     def _evaluate_base_power(self, base: Factor, exponent: Fraction) -> Vector:
+        """Return a power of a factor."""
         return self._evaluate_power(self._evaluate_base(base), exponent)
 
     def _evaluate_power(self, x: Vector, exponent: Fraction) -> Vector:
-        """Return a power: products of up to so many factors, or by logarithms where nothing is negative."""
+        """Return a power: by multiplication up to `MAX_INTEGER_POWER`, otherwise by logarithms of x >= 0."""
         A = self.A
         if exponent < 0:
             return A.to_number(1.0) / self._evaluate_power(x, -exponent)
         if exponent.denominator == 1 and exponent <= MAX_INTEGER_POWER:
-            made = x
+            result = x
             for _ in range(int(exponent) - 1):
-                made = made * x
-            return made
+                result = result * x
+            return result
         return power(A, x, self._to_number(exponent))
 
     def _evaluate_base(self, base: Factor) -> Vector:
-        A, nothing = self.A, self.names[self.variable] * self.A.to_number(0.0)
+        """Return the value of a factor."""
+        A, zeros = self.A, self.names[self.variable] * self.A.to_number(0.0)
         if base.kind in ("name", "real"):
             return self.names[base.name]
         if base.kind == "number":
-            return nothing + self._to_number(base.number)
+            return zeros + self._to_number(base.number)
         if base.kind == "log":
             return self._evaluate_log(base.arguments[0])
         inner = self.evaluate_sum(base.arguments[0])
@@ -225,37 +245,37 @@ class FormulaEvaluator:
         if base.kind == "positive":
             return A.positive(inner)
         if base.kind in ("huber", "clip"):
-            at = self.evaluate_sum(base.arguments[1])
-            beyond, below = A.positive(inner - at), A.positive(-inner - at)
-            return inner * inner - beyond * beyond - below * below if base.kind == "huber" else inner - beyond + below
+            limit = self.evaluate_sum(base.arguments[1])
+            upper, lower = A.positive(inner - limit), A.positive(-inner - limit)  # what exceeds the limits
+            return inner * inner - upper * upper - lower * lower if base.kind == "huber" else inner - upper + lower
         return reject(f"{base.kind!r} is not allowed in the value or the slope of a formula")
 
-    def _evaluate_log(self, of: Expression) -> Vector:
-        """Return a logarithm, that of a product of positive quantities factor by factor."""
-        A, product = self.A, of.single_term
+    def _evaluate_log(self, argument: Expression) -> Vector:
+        """Return a logarithm; the logarithm of a product of positive factors is the sum of their logarithms."""
+        A, product = self.A, argument.single_term
         ones = A.to_vector(np.ones(len(A.lower(self.names[self.variable]))))
         if product is None or product.coefficient <= 0 or not all(base.is_positive for base, _ in product.factors):
-            return A.log(self.evaluate_sum(of))
-        made = A.log(ones * self._to_number(product.coefficient))
+            return A.log(self.evaluate_sum(argument))
+        result = A.log(ones * self._to_number(product.coefficient))
         for base, exponent in product.factors:
-            made = made + A.log(self._evaluate_base(base)) * self._to_number(exponent)
-        return made
+            result = result + A.log(self._evaluate_base(base)) * self._to_number(exponent)
+        return result
 
     def _to_number(self, number: Fraction) -> Any:
-        """Return a rational number: floats that sum to it, and what they miss."""
-        A, made = self.A, self.A.to_number(0.0)
+        """Return a rational number as a sum of floats, with a bound on the remainder."""
+        A, result = self.A, self.A.to_number(0.0)
         for _ in range(4):
-            near = float(number)
-            made, number = made + A.to_number(near), number - Fraction(near)
+            nearest = float(number)
+            result, number = result + A.to_number(nearest), number - Fraction(nearest)
             if not number:
-                return made
-        return made + A.total(A.interval_around_zero(np.array([1.001 * abs(float(number)) + UNDERFLOW_ERROR])))
+                return result
+        return result + A.total(A.interval_around_zero(np.array([1.001 * abs(float(number)) + UNDERFLOW_ERROR])))
 
 
 def _log_and_matching_power(
     term: Monomial, variable: str
 ) -> tuple[tuple[Factor, Fraction], tuple[Factor, Fraction]] | None:
-    """Return a logarithm of a product and a power in front of it whose base is one of the factors; None for none."""
+    """Return the logarithm of a product, and a power whose base is one of its factors; None without such a pair."""
     positive: Factors = tuple(pair for pair in term.factors if pair[0].kind != "log" and pair[1] > 0)
     for base, exponent in term.factors:
         product = base.arguments[0].single_term if base.kind == "log" and exponent == 1 else None
