@@ -15,7 +15,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -24,6 +23,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_instance, check_number, positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.functions.numerics.root_finding import bracket_root, find_root
 from boostopt.functions.regularizers.base import ConjugatePoint
@@ -71,8 +71,8 @@ class NormRegularizer(DelegatingRegularizer):
         """Return the exponent of a norm."""
         return check_number(name, value, "a finite number above 1", lambda p: 1.0 < p < np.inf, error=ProblemError)
 
-    @property
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def cones(self) -> frozenset[str]:
         return self.base.cones | ({"second_order"} if np.isfinite(self.p) else frozenset())
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
