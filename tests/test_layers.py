@@ -32,7 +32,7 @@ LEVEL = {room: k for k, floor in enumerate(FLOORS) for room in floor}
 FUNCTIONS = (
     {"numerics"},
     {"formulas"},
-    {"minorants", "statements"},
+    {"minorants", "statements", "convex_function"},
     {"edge_functions", "regularizers"},
 )
 

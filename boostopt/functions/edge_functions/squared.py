@@ -20,8 +20,8 @@ from boostopt.functions.edge_functions.base import EdgeFunction, Epigraph, clip_
 class SquaredEdges(EdgeFunction):
     """A quarter of the sum of the squares of the edges."""
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
-    is_symmetric: ClassVar[bool] = True
+    cones = frozenset({"linear", "quadratic"})
+    is_symmetric = True
     kind: ClassVar[str] = "squared"
 
     def value(self, e: Float[Array, " t"]) -> float:
@@ -59,7 +59,7 @@ class SquaredEdges(EdgeFunction):
 class SquaredPositiveEdges(SquaredEdges):
     """A quarter of the sum of the squares of the positive edges."""
 
-    is_symmetric: ClassVar[bool] = False
+    is_symmetric = False
     kind: ClassVar[str] = "squared positive"
 
     def value(self, e: Float[Array, " t"]) -> float:

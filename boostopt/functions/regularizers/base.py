@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.immutable_arrays import HasImmutableArrays
+from boostopt.functions.convex_function import ConvexFunction
 from boostopt.functions.formulas.intervals import Interval
 from boostopt.functions.statements import Statement
 
@@ -144,36 +144,33 @@ class Enclosures(Protocol):
         ...
 
 
-class Regularizer(HasImmutableArrays, ABC):
+class Regularizer(ConvexFunction):
     """A closed convex function F of the example weights d, shape (N,), with a bounded domain.
 
-    It is independent of the margin matrix and of any solver.
+    The constraints on the weights are those of the domain of F. See `ConvexFunction` for the members that F has in
+    common with an edge function.
     """
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
-    """Cones that a solver must support for F: "linear" always, "exponential" for entropies."""
+    cones = frozenset({"linear"})
 
-    on_simplex: ClassVar[bool] = True
+    on_simplex: bool = True
     """Whether the weights sum to 1 by F's domain."""
 
-    signed: ClassVar[bool] = False
+    signed: bool = False
     """Whether weights may be negative."""
-
-    kind: ClassVar[str] = ""
-    """Name of the class in certificate files, "" where they cannot hold one. A subclass is another function: it names a
-    kind of its own, or none."""
-
-    soft_margin_caps: Float[Array, " N"] | None = None
-    """The largest weights, where F is the indicator of a cap: -F*(-Uw) is then the mean of the smallest margins."""
-
-    has_closed_form_conjugate: ClassVar[bool] = True
-    """Whether F* has a closed form, so that `conjugate_at` is exact and `cvxpy_conjugate` exists; else it is a
-    bound."""
 
     @property
     @abstractmethod
     def N(self) -> int:
         """The number of examples."""
+
+    @property
+    def soft_margin_caps(self) -> Float[Array, " N"] | None:
+        """The largest weights, if F is the indicator of a cap: -F*(-Uw) is then the mean of the smallest margins.
+
+        None for any other F.
+        """
+        return None
 
     @property
     def mass(self) -> float:
@@ -273,10 +270,6 @@ class Regularizer(HasImmutableArrays, ABC):
         return 1.0
 
     @abstractmethod
-    def value(self, d: Float[Array, " N"]) -> float:
-        """Return F(d) for d in the domain (up to rounding)."""
-
-    @abstractmethod
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         """Return F*(z) with a maximizer and multipliers.
 
@@ -288,10 +281,6 @@ class Regularizer(HasImmutableArrays, ABC):
         return at.value
 
     @abstractmethod
-    def support(self, z: Float[Array, " N"]) -> float:
-        """Return the maximum of <d, z> over the domain of F, or a larger number, for proofs of infeasibility."""
-
-    @abstractmethod
     def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return the distance to the boundary: how far all weights may change at once, up and down, within the domain.
 
@@ -301,10 +290,6 @@ class Regularizer(HasImmutableArrays, ABC):
     @abstractmethod
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         """Return a point of the domain near d, for any numbers d; the minimizer of F for None."""
-
-    @abstractmethod
-    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
-        """Return the violation of each constraint of the domain by a raw d; inf if d is not finite."""
 
     @abstractmethod
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
@@ -325,15 +310,6 @@ class Regularizer(HasImmutableArrays, ABC):
         At smaller weights, the slope of an entropy is the noise of a solver.
         """
 
-    def describe_kinks(self, d: Float[Array, " N"]) -> Sequence[str]:
-        """Return the names of the weights and sums of weights at which F has a kink at d; empty by default."""
-        return ()
-
-    @property
-    def latex(self) -> str | None:
-        """The term of each example as LaTeX; None if F is not given by a formula."""
-        return None
-
     def pointwise(self) -> Pointwise | None:
         """Return F as a sum of functions of one weight each; None if F is not such a sum."""
         return None
@@ -351,11 +327,3 @@ class Regularizer(HasImmutableArrays, ABC):
             Candidates for nu. If c / nu gives the caps for one of them, the file states the caps by this nu.
         """
         return None
-
-    @abstractmethod
-    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        """Return F(d) as (CVXPY expression, constraints of the domain) for an affine expression d of size N."""
-
-    @abstractmethod
-    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        """Return F*(z) as (CVXPY expression, constraints) for an affine expression z of size N."""

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +32,7 @@ from boostopt._utils.validation import (
     read_fields,
 )
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import cached_property
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.functions.numerics.sigmoid_sums import SATURATION_LOGIT, difference_rounded_once, solve_sigmoid_sum
 from boostopt.functions.regularizers.base import Regularizer, StationarityConditions
@@ -117,7 +117,7 @@ class BinaryEntropy(Entropy):
         return self.fixed_weights
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upper(self) -> Float[Array, " N"]:
         return np.where(self.d0 > 0, self.caps, 0.0)
 
     @cached_property
@@ -145,7 +145,7 @@ class BinaryEntropy(Entropy):
         return log_odds
 
     @cached_property
-    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def value_bound(self) -> float:
         """The bound C / eta: the terms at weight 0, replaced by those at the cap where this gains most."""
         u, logit = self.upper[self.movable], self.logit[self.movable]
         at_zero, at_cap = -u * log_expit(-logit), -u * log_expit(logit)
@@ -156,7 +156,7 @@ class BinaryEntropy(Entropy):
         return max(float(at_zero.sum()) + self.support(gain), 0.0) / self.eta
 
     @cached_property
-    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def magnitude(self) -> float:
         """A size M such that F(d) and F*(z) are off by at most 11 epsilon M, and by what their sums of N terms lose.
 
         Without the simplex every term is at most u (|logit| + ln 2), and there are two of them. On the simplex sizes
@@ -295,7 +295,7 @@ class BinaryEntropy(Entropy):
 class LogarithmicLoss(BinaryEntropy):
     """The binary entropy without the simplex: the regularizer whose conjugate is the logarithmic loss."""
 
-    on_simplex: ClassVar[bool] = False
+    on_simplex = False
     kind: ClassVar[str] = "logarithmic loss"
 
     @classmethod

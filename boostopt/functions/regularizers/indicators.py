@@ -11,7 +11,6 @@ Shalev-Shwartz and Singer 2008, section 3]. For the shortfall, see Akkerman, Fer
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import positive_parameter, positive_weights, read_fields, real_parameter
+from boostopt.functions.convex_function import cached_property
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement, statement_with_caps
@@ -30,7 +30,7 @@ class CappedSimplexIndicator(Separable):
 
     domain: CappedSimplex
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    cones = frozenset({"linear"})
     kind: ClassVar[str] = "cap"
 
     def __post_init__(self) -> None:
@@ -41,7 +41,7 @@ class CappedSimplexIndicator(Separable):
         return len(self.domain.c)
 
     @property
-    def soft_margin_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def soft_margin_caps(self) -> Float[Array, " N"] | None:
         return self.upper
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
@@ -108,9 +108,9 @@ class Shortfall(Separable):
     C: float
     theta: float
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    cones = frozenset({"linear"})
     kind: ClassVar[str] = "shortfall"
-    on_simplex: ClassVar[bool] = False  # pyright: ignore[reportIncompatibleVariableOverride]
+    on_simplex = False
 
     def __post_init__(self) -> None:
         read_fields(self, c=positive_weights, C=positive_parameter, theta=real_parameter)
@@ -124,11 +124,11 @@ class Shortfall(Separable):
         return Statement(numbers) if np.array_equal(self.c, c) else None
 
     @cached_property
-    def lower(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def lower(self) -> Float[Array, " N"]:
         return self.C * self.c
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upper(self) -> Float[Array, " N"]:
         return self.lower + self.c
 
     @property

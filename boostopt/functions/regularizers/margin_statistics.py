@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import cached_property
 from boostopt.functions.regularizers.capped_simplex import renormalize_in_box
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement
@@ -51,9 +51,9 @@ class MarginVariance(Separable):
     c: Float[Array, " N"]
     D: float
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
+    cones = frozenset({"linear", "quadratic"})
     kind: ClassVar[str] = "margin variance"
-    signed: ClassVar[bool] = True
+    signed = True
 
     def __post_init__(self) -> None:
         read_fields(self, c=positive_weights, D=positive_parameter)
@@ -91,15 +91,15 @@ class MarginVariance(Separable):
         return self.c * (self.D / self.degrees_of_freedom)
 
     @cached_property
-    def lower(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def lower(self) -> Float[Array, " N"]:
         return self.share - MAX_DISTANCE_FROM_MEAN * self.sensitivities
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upper(self) -> Float[Array, " N"]:
         return self.share + MAX_DISTANCE_FROM_MEAN * self.sensitivities
 
     @cached_property
-    def mass(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def mass(self) -> float:
         return float(np.maximum(np.abs(self.lower), np.abs(self.upper)).sum())
 
     @property

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +31,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import positive_parameter, read_fields, real_parameter
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.numerics.capped_softmax import log_or_neg_inf
 from boostopt.functions.numerics.root_finding import find_root
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
@@ -76,8 +76,8 @@ class PowerDivergence(Separable):
                 f"c must be positive; got {float(self.domain.c.min()):.6g}. Leave out examples that do not count."
             )
 
-    @property
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def cones(self) -> frozenset[str]:
         return frozenset({"linear", {0.0: "exponential", 1.0: "exponential", 2.0: "quadratic"}.get(self.q, "power")})
 
     @property
@@ -102,7 +102,7 @@ class PowerDivergence(Separable):
         return self.domain.c / self.domain.c.sum()
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upper(self) -> Float[Array, " N"]:
         return self.domain.upper
 
     @property
@@ -126,7 +126,7 @@ class PowerDivergence(Separable):
         return float((1.0 - at_cap) * self._phi(-np.inf) + at_cap * self._phi(self._log_largest)) / self.eta
 
     @cached_property
-    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def magnitude(self) -> float:
         """A size M such that F(d) and F*(z) are off by at most 11 epsilon M, and by what their sums of N terms lose.
 
         In units of the roundoff u = epsilon / 2, and times eta. The logarithm l of a quotient r = d / a is off by

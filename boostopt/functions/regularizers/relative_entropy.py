@@ -10,7 +10,6 @@ multiplier of sum d = 1 in the unnormalised form, that of (3.16) plus 1/eta.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -20,6 +19,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import non_negative_weights, positive_parameter, read_fields
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import cached_property
 from boostopt.functions.numerics.capped_softmax import capped_softmax, log_or_neg_inf
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
@@ -36,7 +36,7 @@ class Entropy(Separable):
     eta: float
     d0: Float[Array, " N"]
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
+    cones = frozenset({"linear", "exponential"})
 
     @property
     def N(self) -> int:
@@ -108,7 +108,7 @@ class RelativeEntropy(Entropy):
         return CappedSimplexIndicator(self.domain)
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upper(self) -> Float[Array, " N"]:
         return self.domain.upper
 
     @cached_property
@@ -122,7 +122,7 @@ class RelativeEntropy(Entropy):
         return log_or_neg_inf(self.upper)
 
     @cached_property
-    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def value_bound(self) -> float:
         """The bound C_Delta / eta: it fills examples of smallest d0_n / c_n first; exact if none is partly filled."""
         live = self.domain.c > 0
         density = np.zeros(self.N)
@@ -130,7 +130,7 @@ class RelativeEntropy(Entropy):
         return max(self.support(density), 0.0) / self.eta
 
     @cached_property
-    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def magnitude(self) -> float:
         live = self.domain.c > 0
         logs = np.concatenate([self.log_d0[live], self.log_upper[live], [np.log(self.N)]])
         return max(1.0, float(np.abs(logs).max())) / self.eta

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -20,6 +19,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_instance, check_list
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.formulas.intervals import Interval, allowance, exact_interval
 from boostopt.functions.formulas.maximizers import BOUNDARY_FRACTION
 from boostopt.functions.formulas.tangents import MIN_END_DISTANCE
@@ -62,11 +62,10 @@ class Separable(Regularizer):
         ProblemError
             The other regularizer is not Separable.
         """
-        if not isinstance(other, Separable):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ProblemError(
-                f"expected sums over the examples in closed form (Separable) to add; got {type(other).__name__}. Put "
-                "both into one description."
-            )
+        expected = "a sum over the examples in closed form (Separable)"
+        check_instance(
+            "the second term", other, Separable, expected, "Write both as one CVXPY expression.", ProblemError
+        )
         return SeparableSum((self, other))
 
     @property
@@ -117,7 +116,7 @@ class Separable(Regularizer):
         return self.magnitude
 
     @property
-    def soft_margin_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def soft_margin_caps(self) -> Float[Array, " N"] | None:
         return self.upper if self.is_indicator and not self.lower.any() else None
 
     def pointwise(self) -> Pointwise | None:
@@ -272,12 +271,12 @@ class SeparableSum(Separable):
                 "expected regularizers of non-negative weights; got a lower end that is not 0. Pass other pieces."
             )
 
-    @property
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def cones(self) -> frozenset[str]:
         return frozenset[str]().union(*(piece.cones for piece in self.terms))
 
-    @property
-    def on_simplex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def on_simplex(self) -> bool:
         return any(piece.on_simplex for piece in self.terms)
 
     @property
@@ -300,7 +299,7 @@ class SeparableSum(Separable):
         return sum(piece.price for piece in self.terms)
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upper(self) -> Float[Array, " N"]:
         return np.min([piece.upper for piece in self.terms], axis=0)
 
     @property

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,6 +36,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_optional, positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import cached_property
 from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement
@@ -64,7 +65,7 @@ class LossConjugate(Separable):
     c: Float[Array, " N"]
     C: float
 
-    on_simplex: ClassVar[bool] = False
+    on_simplex = False
 
     def __post_init__(self) -> None:
         read_fields(self, c=positive_weights, C=positive_parameter)
@@ -112,7 +113,7 @@ class LossConjugate(Separable):
 class Hinge(LossConjugate):
     """Minus the sum of the weights, on the box [0, C c]; C is the price of a unit of slack at one example."""
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    cones = frozenset({"linear"})
     kind: ClassVar[str] = "hinge"
 
     @property
@@ -160,7 +161,7 @@ class QuadraticHinge(LossConjugate):
     mu: float
     B: float | None
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
+    cones = frozenset({"linear", "quadratic"})
     kind: ClassVar[str] = "quadratic hinge"
 
     def __post_init__(self) -> None:
@@ -175,11 +176,11 @@ class QuadraticHinge(LossConjugate):
         return None if plain is None else Statement({**plain.numbers, **about})
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upper(self) -> Float[Array, " N"]:
         return self.priced * (max_slope_squared_hinge(self.c) if self.B is None else self.B)
 
     @cached_property
-    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def magnitude(self) -> float:
         return float((self.upper + 0.5 * self.mu * self.upper * (self.upper / self.priced)).sum())
 
     @property
@@ -225,11 +226,11 @@ class QuadraticHinge(LossConjugate):
 class Exponential(LossConjugate):
     """The regularizer of the exponential loss: d ln(d / (C c)) - d on [0, B C c]; no optimum reaches the slope B."""
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
+    cones = frozenset({"linear", "exponential"})
     kind: ClassVar[str] = "exponential"
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upper(self) -> Float[Array, " N"]:
         return self.priced * max_slope_exponential(self.c)
 
     @cached_property
@@ -238,7 +239,7 @@ class Exponential(LossConjugate):
         return np.log(max_slope_exponential(self.c))
 
     @cached_property
-    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def magnitude(self) -> float:
         return float((self.upper * (1.0 + np.abs(self.end))).sum())
 
     @property
@@ -311,7 +312,7 @@ class Logistic(LogarithmicLoss):
         return Statement({"kind": self.kind, "C": self.C}) if np.array_equal(self.caps, self.C * c) else None
 
     @property
-    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def value_bound(self) -> float:
         return 0.0
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:

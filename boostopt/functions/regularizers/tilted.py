@@ -9,6 +9,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import finite_weights, read_fields
+from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, StationarityConditions
 from boostopt.functions.regularizers.delegating import DelegatingRegularizer
 from boostopt.functions.statements import Statement, statement_of
@@ -43,20 +44,20 @@ class Tilted(DelegatingRegularizer):
             return None
         return Statement({"kind": self.kind, "base": base.numbers}, {**base.arrays, "tilt": self.tilt})
 
-    @property
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def cones(self) -> frozenset[str]:
         return self.base.cones
 
-    @property
-    def on_simplex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def on_simplex(self) -> bool:
         return self.base.on_simplex
 
-    @property
-    def has_closed_form_conjugate(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def has_closed_form_conjugate(self) -> bool:
         return self.base.has_closed_form_conjugate
 
     @property
-    def soft_margin_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def soft_margin_caps(self) -> Float[Array, " N"] | None:
         return None if self.tilt.any() else self.base.soft_margin_caps
 
     @property

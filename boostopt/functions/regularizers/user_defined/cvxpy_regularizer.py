@@ -19,8 +19,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +36,7 @@ from boostopt._utils.cvxpy_tools import (
 )
 from boostopt._utils.validation import check_array, check_callable, positive_parameter, read_fields
 from boostopt.errors import ProblemError, attach_user_function, require_not_none, short_repr
+from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.formulas.intervals import Interval, allowance
 from boostopt.functions.minorants.expression_graph import AffineMinorant, Graph
 from boostopt.functions.minorants.expression_trees import ExpressionNode, build_tree
@@ -122,7 +122,7 @@ class CvxpyRegularizer(Regularizer):
     constraints: Callable[[Any], Sequence[Any]] = _unconstrained
     objective_scale: float = 1.0  # pyright: ignore[reportIncompatibleMethodOverride]
 
-    has_closed_form_conjugate: ClassVar[bool] = False
+    has_closed_form_conjugate = False
 
     _d: Any = field(init=False, repr=False)
     _f: Any = field(init=False, repr=False)
@@ -184,7 +184,7 @@ class CvxpyRegularizer(Regularizer):
     def _constraints_on(self, d: Any) -> Sequence[Any]:
         """Return the further constraints."""
         constraints = call_user_function("constraints", self.constraints, d, "a list of CVXPY inequalities")
-        if not isinstance(constraints, list | tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(constraints, list | tuple):
             raise ProblemError(
                 f"constraints must return a list of CVXPY inequalities of d; got "
                 f"{short_repr(constraints)}. Return a list, [] for no constraints."
@@ -212,8 +212,8 @@ class CvxpyRegularizer(Regularizer):
     def _caps(self) -> Interval:
         return exact_caps(self.domain, self.domain.upper)
 
-    @cached_property
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def cones(self) -> frozenset[str]:
         inequalities = [
             *(h <= 0 for h in self._inequalities.expressions),
             *CappedSimplexIndicator(self.domain).cvxpy_value(self._d)[1],
@@ -235,11 +235,11 @@ class CvxpyRegularizer(Regularizer):
         return np.nan if slopes.any() else self.value(self.inside)
 
     @property
-    def soft_margin_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def soft_margin_caps(self) -> Float[Array, " N"] | None:
         return self.domain.upper if self.value_bound == 0.0 and not self._inequalities else None
 
     @cached_property
-    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def magnitude(self) -> float:
         """The size of f at `inside`, and of its slopes there where a subclass has closed forms.
 
         The rounding of closed forms is not bounded step by step. The bounds of this class include their rounding.

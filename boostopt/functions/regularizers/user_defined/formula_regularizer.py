@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from boostopt._utils.array_types import Array, Bool, Float
 from boostopt._utils.cvxpy_tools import cp, required_cones
 from boostopt._utils.validation import check_flag, read_fields
 from boostopt.errors import ProblemError, reason_of
+from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.formulas.compilation import ArrayFunction, Compiler
 from boostopt.functions.formulas.convexity import BoxFamily, ConvexFormula, prove_convex
 from boostopt.functions.formulas.cvxpy_translation import to_cvxpy
@@ -91,7 +91,7 @@ class FormulaRegularizer(Separable):
     is_smoothing: bool = False
 
     kind: ClassVar[str] = "formula"
-    has_closed_form_conjugate: ClassVar[bool] = False
+    has_closed_form_conjugate = False
     """F* is known, but not as an expression of CVXPY."""
 
     _parsed: Expression = field(init=False, repr=False)
@@ -124,7 +124,7 @@ class FormulaRegularizer(Separable):
         return len(self.domain.c)
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upper(self) -> Float[Array, " N"]:
         return self.domain.upper
 
     @cached_property
@@ -196,11 +196,11 @@ class FormulaRegularizer(Separable):
         return CappedSimplexIndicator(self.domain) if self.is_smoothing else self
 
     @cached_property
-    def strong_convexity(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def strong_convexity(self) -> float:
         return CurvatureBounds(self._formula, self._box, self._distinct_columns[1]).strong_convexity
 
     @cached_property
-    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def value_bound(self) -> float:
         """The largest sum of the chords from 0 to the caps; nan if f is infinite at an end."""
         at_zero, at_cap = self.values(np.zeros(self.N)), self.values(self.upper)
         if not (np.isfinite(at_zero).all() and np.isfinite(at_cap).all()):
@@ -209,7 +209,7 @@ class FormulaRegularizer(Separable):
         return float(at_zero.sum()) + self.support(rise)
 
     @cached_property
-    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def magnitude(self) -> float:
         """The size of the terms at `weight_scale`, as a scale: no bound of a formula depends on it."""
         compiler, x = Compiler("d", self.names), self.weight_scale[self.in_support]
         f, slope = (compiler.compile_absolute_terms(part)(x) for part in (self._formula.value, self._formula.slope))
@@ -217,14 +217,14 @@ class FormulaRegularizer(Separable):
         return size if np.isfinite(size) else LARGEST
 
     @cached_property
-    def weight_scale(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def weight_scale(self) -> Float[Array, " N"]:
         scale = (
             self.d0 if self._parsed.depends_on("d0") and self.d0 is not None else self.domain.c / self.domain.c.sum()
         )
         return np.where(self.in_support, scale, 1.0 / self.N)
 
     @cached_property
-    def objective_scale(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def objective_scale(self) -> float:
         """The inverse of the second derivative of F along its own point, eta for an entropy; 1 if that is 0."""
         d = self.domain.renormalize(self.upper / self.upper.sum())
         bend = float((d**2 * self.curvatures(d)).sum())
@@ -265,7 +265,7 @@ class FormulaRegularizer(Separable):
         return allowance(self.value(d), self.enclosures.values(feasible_box(d, self.enclosures.upper)).total().upper)
 
     @cached_property
-    def enclosures(self) -> Enclosures:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def enclosures(self) -> Enclosures:
         return _Expanded(self.in_support, self._tangents)
 
     def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
@@ -298,8 +298,8 @@ class FormulaRegularizer(Separable):
         stated = statement_with_caps(about, self.upper, c, (self.domain.nu, *nus), live)
         return Statement(stated.numbers, {**stated.arrays, **arrays})
 
-    @cached_property
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def cones(self) -> frozenset[str]:
         d = cp.Variable(self.N)
         value = self._cvxpy_expression(d)
         if value is None:
@@ -319,7 +319,7 @@ class FormulaRegularizer(Separable):
         raise ProblemError("the conjugate of a formula is not known as an expression of CVXPY. Use the primal.")
 
     @cached_property
-    def latex(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def latex(self) -> str:
         """The formula as LaTeX, by SymPy."""
         return formula_latex(self.text)
 
