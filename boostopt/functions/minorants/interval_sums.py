@@ -17,6 +17,12 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.functions.formulas.intervals import SMALLEST, Interval, exact_interval
+from boostopt.functions.numerics.error_free import (
+    LARGEST_EXACT_FACTOR,
+    SMALLEST_EXACT_PRODUCT,
+    product_error,
+    sum_error,
+)
 
 UNIT = 2.0**-53
 """The unit roundoff: the relative error of one operation."""
@@ -117,18 +123,13 @@ def is_power_of_two(x: Float[Array, ...]) -> Bool[Array, ...]:
     return np.frexp(np.abs(x))[0] == 0.5
 
 
-SPLITTER = 134217729.0
-"""2^27 + 1: a product with it separates the upper from the lower 26 bits of a number [Dekker 1971]."""
-
-
 def is_exact_product(x: Float[Array, ...], y: Float[Array, ...], product: Float[Array, ...]) -> Any:
     """Return where a product of floats was not rounded, as far as splitting the factors can tell."""
     with np.errstate(all="ignore"):
-        parts = [(high := SPLITTER * z - (SPLITTER * z - z), z - high) for z in (x, y)]
-        (a, b), (c, d) = parts
-        error = ((a * c - product) + a * d + b * c) + b * d
-        within = (np.abs(x) < 1e140) & (np.abs(y) < 1e140) & (np.abs(product) > 1e-250)
-    return (within & (error == 0.0)) | (x == 0.0) | (y == 0.0)
+        error = product_error(x, y, product)
+        factor = np.maximum(np.abs(x), np.abs(y))
+        is_known = (factor < LARGEST_EXACT_FACTOR) & (np.abs(product) > SMALLEST_EXACT_PRODUCT)
+    return (is_known & (error == 0.0)) | (x == 0.0) | (y == 0.0)
 
 
 def exact_sum(x: Interval, y: Interval) -> Interval:
@@ -138,8 +139,7 @@ def exact_sum(x: Interval, y: Interval) -> Interval:
     for a, b, moved in ((x.lower, y.lower, made.lower), (x.upper, y.upper, made.upper)):
         with np.errstate(all="ignore"):
             rounded = a + b
-            rest = rounded - a
-            error = (a - (rounded - rest)) + (b - rest)
+            error = sum_error(a, b, rounded)
         ends.append(np.where((error == 0.0) & np.isfinite(rounded), rounded, moved))
     return Interval(ends[0], ends[1])
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import wrightomega
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.functions.numerics.expansion import expand
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 
 
@@ -24,7 +25,7 @@ class EntropyNormPath:
     eta: float
 
     def __init__(self, entropy: RelativeEntropy, c: Float[Array, " N"], p: float, z: Float[Array, " N"]) -> None:
-        self.k, self.eta, self.N = p - 1.0, entropy.eta, entropy.N
+        self.k, self.eta = p - 1.0, entropy.eta
         self.live: Any = entropy.domain.c > 0
         self.c: Any = c[self.live]
         a = entropy.log_d0[self.live] - np.log(self.c) + entropy.eta * (z[self.live] - z[self.live].max())
@@ -48,7 +49,5 @@ class EntropyNormPath:
 
     def _expand(self, x: Float[Array, " n"], s: Float[Array, " n"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Return c exp(x) with sum 1 and s / eta, 0 where there may be no weight."""
-        d, power = np.zeros(self.N), np.zeros(self.N)
         shares = self.c * np.exp(x - x.max())
-        d[self.live], power[self.live] = shares / shares.sum(), s / self.eta
-        return d, power
+        return expand(shares / shares.sum(), self.live), expand(s / self.eta, self.live)

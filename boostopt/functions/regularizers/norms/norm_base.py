@@ -25,6 +25,7 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_instance, check_number, positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
+from boostopt.functions.numerics.expansion import expand
 from boostopt.functions.numerics.root_finding import bracket_root, find_root
 from boostopt.functions.regularizers.base import ConjugatePoint
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
@@ -165,9 +166,8 @@ class NormRegularizer(DelegatingRegularizer):
         if live.all():
             return self._solve_on_simplex(z)
         over = CappedSimplex(self.base.domain.c[live], self.base.domain.nu)
-        d, s = np.zeros(self.N), np.zeros(self.N)
-        d[live], s[live] = replace(self, base=CappedSimplexIndicator(over), c=self.c[live])._solve_on_simplex(z[live])
-        return d, s
+        d, s = replace(self, base=CappedSimplexIndicator(over), c=self.c[live])._solve_on_simplex(z[live])
+        return expand(d, live), expand(s, live)
 
     def _young_gap_terms(self, alpha: Float[Array, " N"], beta: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return the terms c (alpha^p / p + beta^q / q - alpha beta), each non-negative by Young's inequality."""
