@@ -25,6 +25,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
+from boostopt.functions.numerics.error_free import SMALLEST_EXACT_PRODUCT, split_doubles
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import WEIGHT_SUM_TOL
 from boostopt.rows.margin_matrix import MarginMatrix
@@ -53,12 +54,6 @@ MARGIN_IN_ROUNDING_ERRORS = 4.0
 LSTSQ_CUTOFF = 1e-14
 """Relative cutoff of singular values in the least-squares problems."""
 
-DEKKER_FACTOR = 2.0**27 + 1.0
-"""Factor that splits a double into two halves of 26 bits [Dekker 1971]."""
-
-SMALLEST_EXACT_PRODUCT = 1e-250
-"""Smallest product whose four partial products cannot underflow."""
-
 
 def edge_rounding_error(U: MarginMatrix, mass: float) -> float:
     """Bound the rounding error of one edge, for weights with 1-norm `mass`."""
@@ -84,13 +79,13 @@ def is_exactly_feasible(U: MarginMatrix, F: Regularizer, domain: Polyhedron, d: 
     edges, rounding = U.edges(d), edge_rounding_error(U, float(np.abs(d).sum()))
     if ((edges > domain.high + rounding) | (edges < domain.low - rounding)).any():
         return False
-    d_halves = _split(d)
+    d_halves = split_doubles(d)
     for q in np.flatnonzero((edges > domain.high - rounding) | (edges < domain.low + rounding)):
         column = U.column(int(q))
         products = np.abs(d * column)
         if ((products < SMALLEST_EXACT_PRODUCT) & (d != 0.0) & (column != 0.0)).any():
             return False
-        terms = np.concatenate([x * y for x in d_halves for y in _split(column)]).tolist()
+        terms = np.concatenate([x * y for x in d_halves for y in split_doubles(column)]).tolist()
         if math.fsum([*terms, -domain.high[q]]) > 0.0 or math.fsum([*terms, -domain.low[q]]) < 0.0:
             return False
     return True
@@ -411,9 +406,3 @@ def _row_scaled(
     largest = np.abs(columns).max(axis=0)
     scale = np.where(largest > 0, largest, 1.0)
     return columns / scale, rhs / scale
-
-
-def _split(x: Float[Array, " n"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
-    """Split doubles into two halves of 26 bits that sum to x: products of halves are exact [Dekker 1971]."""
-    high = DEKKER_FACTOR * x - (DEKKER_FACTOR * x - x)
-    return high, x - high

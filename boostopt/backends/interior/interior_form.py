@@ -17,6 +17,7 @@ from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.backends.interior.merged_columns import SignedColumnMatrix, merge_signed_columns
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
+from boostopt.functions.numerics.expansion import expand
 from boostopt.functions.regularizers.base import Pointwise
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import MarginMatrix
@@ -158,11 +159,7 @@ class InteriorProblem:
 
     def expand(self, values: Float[Array, " n"]) -> Float[Array, " N"]:
         """Return an array over all examples, 0 for the weights that cannot move."""
-        if self.all_free:
-            return values
-        full = np.zeros(self.U.N)
-        full[self.movable] = values
-        return full
+        return expand(values, self.movable)
 
     def weights(self, d: Float[Array, " n"]) -> Float[Array, " N"]:
         """Return all weights."""

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.backends.interior.interior_form import InteriorProblem
 from boostopt.backends.interior.newton import Iterate
+from boostopt.functions.numerics.root_finding import find_root
 
 CENTRE_FRACTION = 0.1
 """Share of the centre of the box that is mixed into the weights of a start."""
@@ -251,8 +250,7 @@ def _solve_epigraph_variable(free: Float[Array, " k"], mu: float, g: float) -> f
     """Return the x > -free for which sum mu / (x + free) = g."""
     largest = float((-free).max())
 
-    def excess(x: float) -> float:
-        return float((mu / (x + free)).sum()) - g
+    def shortage(x: float) -> float:
+        return g - float((mu / (x + free)).sum())
 
-    root: Any = brentq(excess, largest + 0.5 * mu / g, largest + 2.0 * len(free) * mu / g)
-    return float(root)
+    return find_root(shortage, largest + 0.5 * mu / g, largest + 2.0 * len(free) * mu / g)

@@ -290,7 +290,12 @@ class ElasticEdges(AbsolutePenalty):
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         slopes = self._excess_over_l1(e) / self.l2
-        return self.value(e) + self.conjugate(w) + (mass + self.l1) * float(slopes.sum()) + mass**2 * EPS / self.l2
+        return self.value(e) + self.conjugate(w) + (mass + self.l1) * float(slopes.sum())
+
+    def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+        # The second term is that of the squared rounding errors: all that there is for edges of at most l1.
+        squared_errors = len(e) * (unit * (mass + self.l1)) ** 2
+        return unit * self.magnitude(e, w, mass) + squared_errors / (2.0 * self.l2)
 
     def epigraph(self, t: int) -> Epigraph | None:
         if self.signed and self.l1 == 0.0:
@@ -303,11 +308,15 @@ class ElasticEdges(AbsolutePenalty):
         return Epigraph(rows, -np.eye(k), np.full(k, self.l1), zeros > 0, zeros, np.eye(k) / self.l2, np.zeros(t))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        excess = cp.pos((cp.abs(e) if self.signed else e) - self.l1)
+        # Without l1, a solver needs no variables for the sizes of signed edges.
+        has_no_kink = self.signed and self.l1 == 0.0
+        excess = e if has_no_kink else cp.pos((cp.abs(e) if self.signed else e) - self.l1)
         return cp.sum_squares(excess) / (2.0 * self.l2), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        return self.l1 * cp.norm1(w) + 0.5 * self.l2 * cp.sum_squares(w), self.cvxpy_weight_constraints(w)
+        squares = 0.5 * self.l2 * cp.sum_squares(w)
+        value = squares if self.l1 == 0.0 else self.l1 * cp.norm1(w) + squares
+        return value, self.cvxpy_weight_constraints(w)
 
     def _excess_over_l1(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
         return np.maximum(self.edge_sizes(e) - self.l1, 0.0)

@@ -63,15 +63,15 @@ class AffineForm:
         """Return the values for given values of the nodes."""
         values = self.offset
         for node, matrix in self.terms.items():
-            values = sum_of(values, matrix @ nodes[node])
+            values = add_intervals(values, matrix @ nodes[node])
         return values
 
-    def mapped(self, matrix: Coefficients) -> AffineForm:
+    def left_multiply(self, matrix: Coefficients) -> AffineForm:
         """Return a matrix times this form."""
         terms = {node: matrix.product(A) for node, A in self.terms.items()}
         return AffineForm(terms, matrix @ self.offset)
 
-    def centered(self, node: int) -> AffineForm:
+    def reduce_coefficients(self, node: int) -> AffineForm:
         """Return the form with smaller coefficients, equal where the entries of a node sum to 1.
 
         A row of coefficients that are nearly equal is their first one plus small ones: the difference of floats within
@@ -93,7 +93,7 @@ class AffineForm:
                     moved.append(int(row))
         if not moved:
             return self
-        offset = sum_of(offset, exact_interval(shift))
+        offset = add_intervals(offset, exact_interval(shift))
         # A copy: zeros are taken out in place, also of indices that are shared.
         values = scipy.sparse.csr_array((data, A.values.indices, A.values.indptr), shape=A.shape, copy=True)
         if A.is_exact:
@@ -104,7 +104,7 @@ class AffineForm:
         return AffineForm(terms, offset)
 
 
-def sum_of(x: Interval, y: Interval) -> Interval:
+def add_intervals(x: Interval, y: Interval) -> Interval:
     """Return x + y, unrounded where one of them is 0."""
     if not (x.lower.any() or x.upper.any()):
         return y
@@ -113,7 +113,7 @@ def sum_of(x: Interval, y: Interval) -> Interval:
     return exact_sum(x, y)
 
 
-def constant(values: Any) -> AffineForm:
+def constant_form(values: Any) -> AffineForm:
     """Return numbers as a form."""
     array = values.toarray() if scipy.sparse.issparse(values) else np.asarray(values)
     flat = np.ravel(array, order="F")
@@ -123,33 +123,37 @@ def constant(values: Any) -> AffineForm:
     return AffineForm({}, exact_interval(low))
 
 
-def combined(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+def apply_affine_atom(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
     """Return an affine atom of forms."""
     name = type(expression).__name__
     if name in STRUCTURAL:
-        return arranged(expression, arguments)
+        return arrange_entries(expression, arguments)
     if name == "AddExpression":
         shapes = [argument.shape for argument in expression.args]
-        return added([spread(form, shape, expression.shape) for form, shape in zip(arguments, shapes, strict=True)])
+        return add_forms(
+            [broadcast_form(form, shape, expression.shape) for form, shape in zip(arguments, shapes, strict=True)]
+        )
     if name == "NegExpression":
-        return arguments[0].mapped(Coefficients.of_diagonal(exact_interval(np.full(arguments[0].m, -1.0))))
+        return arguments[0].left_multiply(Coefficients.from_diagonal(exact_interval(np.full(arguments[0].m, -1.0))))
     if name == "Sum":
-        places = members(expression)
+        places = column_entries(expression)
         k, m = places.shape
-        return arguments[0].mapped(_gathered(places.ravel(order="F"), np.repeat(np.arange(m), k), m, arguments[0].m))
+        return arguments[0].left_multiply(
+            _indicator_matrix(places.ravel(order="F"), np.repeat(np.arange(m), k), m, arguments[0].m)
+        )
     if name == "Trace":
         n = expression.args[0].shape[0]
-        return arguments[0].mapped(_gathered(np.arange(n) * (n + 1), np.zeros(n, int), 1, n * n))
+        return arguments[0].left_multiply(_indicator_matrix(np.arange(n) * (n + 1), np.zeros(n, int), 1, n * n))
     if name in ("multiply", "DivExpression"):
-        return _multiplied(expression, arguments)
+        return _elementwise_product(expression, arguments)
     if name == "MulExpression":
         if expression.args[0].ndim == 0 or expression.args[1].ndim == 0:
-            return _multiplied(expression, arguments)
+            return _elementwise_product(expression, arguments)
         return _matrix_product(expression, arguments)
-    return _convolved(expression, arguments)
+    return _kronecker_or_convolution(expression, arguments)
 
 
-def arranged(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+def arrange_entries(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
     """Return an atom that only arranges entries; entries that are none of its arguments' are 0."""
     start, labels = 1, list[Array]()
     for argument in expression.args:
@@ -161,20 +165,20 @@ def arranged(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
     for form in arguments:
         rows = np.flatnonzero((places >= first) & (places < first + form.m))
         if len(rows):
-            parts.append(form.mapped(_gathered(places[rows] - first, rows, len(places), form.m)))
+            parts.append(form.left_multiply(_indicator_matrix(places[rows] - first, rows, len(places), form.m)))
         first += form.m
-    return added(parts) if parts else constant(np.zeros(len(places)))
+    return add_forms(parts) if parts else constant_form(np.zeros(len(places)))
 
 
-def spread(form: AffineForm, shape: tuple[int, ...], to: tuple[int, ...]) -> AffineForm:
+def broadcast_form(form: AffineForm, shape: tuple[int, ...], to: tuple[int, ...]) -> AffineForm:
     """Return a form of one shape as broadcast to another."""
     if shape == to:
         return form
     entries = np.broadcast_to(np.arange(form.m).reshape(shape, order="F"), to).ravel(order="F")
-    return form.mapped(Coefficients.selection(entries, form.m))
+    return form.left_multiply(Coefficients.selection(entries, form.m))
 
 
-def members(atom: Any) -> Array:
+def column_entries(atom: Any) -> Array:
     """Return which entries of its argument an atom along an axis takes together: shape (k, m), a column each."""
     (shape, axis) = atom.args[0].shape, atom.axis
     entries = np.arange(atom.args[0].size).reshape(shape, order="F")
@@ -185,38 +189,38 @@ def members(atom: Any) -> Array:
     return moved.reshape((int(np.prod([shape[a] for a in axes])), -1), order="F")
 
 
-def _gathered(columns: Array, rows: Array, m: int, k: int) -> Coefficients:
+def _indicator_matrix(columns: Array, rows: Array, m: int, k: int) -> Coefficients:
     """Return the matrix of zeros and ones with ones at the given places."""
     values = scipy.sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(m, k))
     values.sort_indices()
     return Coefficients(values)
 
 
-def added(forms: Sequence[AffineForm]) -> AffineForm:
+def add_forms(forms: Sequence[AffineForm]) -> AffineForm:
     """Return the sum of forms with the same number of entries."""
     terms, offset = dict[int, Coefficients](), forms[0].offset
     for form in forms[1:]:
-        offset = sum_of(offset, form.offset)
+        offset = add_intervals(offset, form.offset)
     for node in dict.fromkeys(node for form in forms for node in form.terms):
         parts = [form.terms[node] for form in forms if node in form.terms]
-        terms[node] = parts[0] if len(parts) == 1 else _sum_of_matrices(parts)
+        terms[node] = parts[0] if len(parts) == 1 else _add_matrices(parts)
     return AffineForm(terms, offset)
 
 
-def _sum_of_matrices(parts: Sequence[Coefficients]) -> Coefficients:
+def _add_matrices(parts: Sequence[Coefficients]) -> Coefficients:
     m = parts[0].shape[0]
     stacked = scipy.sparse.csr_array(scipy.sparse.vstack([part.values for part in parts]))
     radius = None
     if not all(part.is_exact for part in parts):
         radius = np.concatenate([np.zeros(part.values.nnz) if part.radius is None else part.radius for part in parts])
     rows, columns = np.tile(np.arange(m), len(parts)), np.arange(m * len(parts))
-    return _gathered(columns, rows, m, m * len(parts)).product(Coefficients(stacked, radius))
+    return _indicator_matrix(columns, rows, m, m * len(parts)).product(Coefficients(stacked, radius))
 
 
-def _multiplied(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+def _elementwise_product(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
     """Return an elementwise product, or a quotient, of which one factor is constant."""
     first, second = (
-        spread(form, argument.shape, expression.shape)
+        broadcast_form(form, argument.shape, expression.shape)
         for form, argument in zip(arguments, expression.args, strict=True)
     )
     if type(expression).__name__ == "DivExpression":
@@ -233,7 +237,7 @@ def _multiplied(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
     if first.is_constant and second.is_constant:
         return AffineForm({}, first.offset * second.offset)
     factors, form = (first, second) if first.is_constant else (second, first)
-    return form.mapped(Coefficients.of_diagonal(factors.offset))
+    return form.left_multiply(Coefficients.from_diagonal(factors.offset))
 
 
 def _ends(x: Interval) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
@@ -249,7 +253,7 @@ def _exact_reciprocal(x: Interval) -> Interval:
     return Interval(np.where(exact, inverse, made.lower), np.where(exact, inverse, made.upper))
 
 
-def matrix_of(expression: Any, form: AffineForm) -> Coefficients:
+def constant_matrix(expression: Any, form: AffineForm) -> Coefficients:
     """Return a constant matrix, of one row if it is a vector."""
     shape = expression.shape if expression.ndim == 2 else (1, expression.size)
     if isinstance(expression, cp.Constant) and scipy.sparse.issparse(expression.value):
@@ -259,7 +263,7 @@ def matrix_of(expression: Any, form: AffineForm) -> Coefficients:
         values.eliminate_zeros()
         return Coefficients(values)
     low, high = (np.reshape(end, shape, order="F") for end in _ends(form.offset))
-    return Coefficients.of_interval(Interval(low, high))
+    return Coefficients.from_interval(Interval(low, high))
 
 
 def _matrix_product(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
@@ -267,10 +271,10 @@ def _matrix_product(expression: Any, arguments: Sequence[AffineForm]) -> AffineF
     left, right = expression.args
     if arguments[0].is_constant:
         count = 1 if right.ndim == 1 else right.shape[1]
-        return arguments[1].mapped(_kronecker(matrix_of(left, arguments[0]), count, unit_first=True))
-    matrix = matrix_of(right, arguments[1])  # of a vector a row
+        return arguments[1].left_multiply(_kronecker(constant_matrix(left, arguments[0]), count, unit_first=True))
+    matrix = constant_matrix(right, arguments[1])  # of a vector a row
     matrix = matrix if right.ndim == 1 else matrix.transposed
-    return arguments[0].mapped(_kronecker(matrix, 1 if left.ndim == 1 else left.shape[0], unit_first=False))
+    return arguments[0].left_multiply(_kronecker(matrix, 1 if left.ndim == 1 else left.shape[0], unit_first=False))
 
 
 def _kronecker(matrix: Coefficients, count: int, unit_first: bool) -> Coefficients:
@@ -291,7 +295,7 @@ def _kronecker(matrix: Coefficients, count: int, unit_first: bool) -> Coefficien
     return Coefficients(product(matrix.values), product(radii).data)
 
 
-def _convolved(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+def _kronecker_or_convolution(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
     """Return a Kronecker product or a convolution, of which one factor is constant."""
     which = 0 if arguments[0].is_constant else 1
     fixed, form = arguments[which], arguments[1 - which]
@@ -309,7 +313,7 @@ def _convolved(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
     entries = Interval(fixed.offset.lower[of_fixed], fixed.offset.upper[of_fixed])
     order = np.lexsort((columns, rows))
     m = expression.size
-    diagonal = Coefficients.of_diagonal(Interval(entries.lower[order], entries.upper[order]))
+    diagonal = Coefficients.from_diagonal(Interval(entries.lower[order], entries.upper[order]))
     ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=m))])
     values = scipy.sparse.csr_array((diagonal.values.data, columns[order], ends), shape=(m, form.m))
-    return form.mapped(Coefficients(values, diagonal.radius))
+    return form.left_multiply(Coefficients(values, diagonal.radius))

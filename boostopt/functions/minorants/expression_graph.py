@@ -20,9 +20,15 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import Interval, exact_interval
-from boostopt.functions.minorants.affine_forms import AFFINE, AffineForm, combined, constant, sum_of
-from boostopt.functions.minorants.atoms.base import Rule, lowest
-from boostopt.functions.minorants.atoms.table import ALL_ATOMS, cumulative_order, rule_of
+from boostopt.functions.minorants.affine_forms import (
+    AFFINE,
+    AffineForm,
+    add_intervals,
+    apply_affine_atom,
+    constant_form,
+)
+from boostopt.functions.minorants.atoms.base import AtomRule, lower_bound
+from boostopt.functions.minorants.atoms.table import ALL_ATOMS, atom_rule, cumulative_order
 from boostopt.functions.minorants.interval_sums import Coefficients, middle, total
 
 VARIABLE = 0
@@ -41,7 +47,7 @@ class Node:
         The identity of the CVXPY atom, the key of proposed multipliers.
     """
 
-    rule: Rule
+    rule: AtomRule
     arguments: Sequence[AffineForm]
     key: int
 
@@ -177,13 +183,13 @@ class Graph:
         )
 
     @staticmethod
-    def _is_signed(rule: Rule, mu: Interval) -> bool:
+    def _is_signed(rule: AtomRule, mu: Interval) -> bool:
         if rule.sign == 0:
             return True
         return bool((mu.lower >= 0.0).all()) if rule.sign > 0 else bool((mu.upper <= 0.0).all())
 
     def _centered(self, form: AffineForm) -> AffineForm:
-        return form.centered(VARIABLE) if self.on_simplex else form
+        return form.reduce_coefficients(VARIABLE) if self.on_simplex else form
 
     def _form(self, expression: Any) -> AffineForm:
         """Return an expression as an affine form of nodes, and add its nodes."""
@@ -202,16 +208,16 @@ class Graph:
                 raise ProblemError(
                     f"a description must be made of real numbers and one variable; got {expression}. Replace it."
                 )
-            return constant(value)
+            return constant_form(value)
         arguments = [self._form(argument) for argument in expression.args]
         name = type(expression).__name__
         is_cvxpy_atom = type(expression).__module__.startswith("cvxpy.")
         if is_cvxpy_atom and name in AFFINE:
             self._check_linear(expression, arguments)
-            return combined(expression, arguments)
+            return apply_affine_atom(expression, arguments)
         if is_cvxpy_atom and name in ("Power", "PowerApprox") and expression.p.value in (0, 1):
-            return arguments[0] if expression.p.value == 1 else constant(np.ones(expression.shape))
-        rule, forms = rule_of(expression, arguments)
+            return arguments[0] if expression.p.value == 1 else constant_form(np.ones(expression.shape))
+        rule, forms = atom_rule(expression, arguments)
         forms = [self._centered(form) for form in forms]
         if all(form.is_constant for form in forms):
             form = AffineForm({}, rule.values([form.offset for form in forms]))
@@ -220,7 +226,7 @@ class Graph:
             self._nodes[number] = Node(rule, forms, id(expression))
             form = AffineForm({number: Coefficients.selection(np.arange(m), m)}, exact_interval(np.zeros(m)))
         order = cumulative_order(expression)
-        return form if order is None else form.mapped(Coefficients.selection(order, len(order)))
+        return form if order is None else form.left_multiply(Coefficients.selection(order, len(order)))
 
     @staticmethod
     def _check_linear(expression: Any, arguments: Sequence[AffineForm]) -> None:
@@ -238,5 +244,5 @@ def _pull(form: AffineForm, mu: Interval, pulled: dict[int, Interval]) -> float:
     """Add the multipliers of a form to the multipliers of its nodes; return a lower bound of <mu, offset>."""
     for number, matrix in form.terms.items():
         part = matrix.transposed @ mu
-        pulled[number] = sum_of(pulled[number], part) if number in pulled else part
-    return lowest(mu, form.offset) if form.offset.lower.any() or form.offset.upper.any() else 0.0
+        pulled[number] = add_intervals(pulled[number], part) if number in pulled else part
+    return lower_bound(mu, form.offset) if form.offset.lower.any() or form.offset.upper.any() else 0.0

@@ -17,6 +17,12 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.functions.formulas.intervals import SMALLEST, Interval, exact_interval
+from boostopt.functions.numerics.error_free import (
+    LARGEST_EXACT_FACTOR,
+    SMALLEST_EXACT_PRODUCT,
+    product_error,
+    sum_error,
+)
 
 UNIT = 2.0**-53
 """The unit roundoff: the relative error of one operation."""
@@ -65,7 +71,7 @@ def reciprocal(x: Interval) -> Interval:
 
 def total(x: Interval) -> Interval:
     """Return the sum of all entries, rounded once."""
-    return Interval(_exact_sum(x.lower, -np.inf), _exact_sum(x.upper, np.inf))
+    return Interval(_round_sum_once(x.lower, -np.inf), _round_sum_once(x.upper, np.inf))
 
 
 def column_sums(x: Interval) -> Interval:
@@ -96,7 +102,7 @@ def running_sums(x: Interval) -> Interval:
     return Interval(low, np.where(np.logical_and.accumulate(x.upper <= 0.0), np.minimum(high, 0.0), high))
 
 
-def _exact_sum(ends: Float[Array, ...], unknown: float) -> Float[Array, ""]:
+def _round_sum_once(ends: Float[Array, ...], unknown: float) -> Float[Array, ""]:
     """Return the sum, rounded towards `unknown`, which is returned where the sum has no finite bound."""
     ends = np.ravel(ends)
     if np.isnan(ends).any() or (ends == unknown).any():
@@ -117,18 +123,13 @@ def is_power_of_two(x: Float[Array, ...]) -> Bool[Array, ...]:
     return np.frexp(np.abs(x))[0] == 0.5
 
 
-SPLITTER = 134217729.0
-"""2^27 + 1: a product with it separates the upper from the lower 26 bits of a number [Dekker 1971]."""
-
-
 def is_exact_product(x: Float[Array, ...], y: Float[Array, ...], product: Float[Array, ...]) -> Any:
     """Return where a product of floats was not rounded, as far as splitting the factors can tell."""
     with np.errstate(all="ignore"):
-        parts = [(high := SPLITTER * z - (SPLITTER * z - z), z - high) for z in (x, y)]
-        (a, b), (c, d) = parts
-        error = ((a * c - product) + a * d + b * c) + b * d
-        within = (np.abs(x) < 1e140) & (np.abs(y) < 1e140) & (np.abs(product) > 1e-250)
-    return (within & (error == 0.0)) | (x == 0.0) | (y == 0.0)
+        error = product_error(x, y, product)
+        factor = np.maximum(np.abs(x), np.abs(y))
+        is_known = (factor < LARGEST_EXACT_FACTOR) & (np.abs(product) > SMALLEST_EXACT_PRODUCT)
+    return (is_known & (error == 0.0)) | (x == 0.0) | (y == 0.0)
 
 
 def exact_sum(x: Interval, y: Interval) -> Interval:
@@ -138,8 +139,7 @@ def exact_sum(x: Interval, y: Interval) -> Interval:
     for a, b, moved in ((x.lower, y.lower, made.lower), (x.upper, y.upper, made.upper)):
         with np.errstate(all="ignore"):
             rounded = a + b
-            rest = rounded - a
-            error = (a - (rounded - rest)) + (b - rest)
+            error = sum_error(a, b, rounded)
         ends.append(np.where((error == 0.0) & np.isfinite(rounded), rounded, moved))
     return Interval(ends[0], ends[1])
 
@@ -166,7 +166,7 @@ class Coefficients:
         return cls(scipy.sparse.csr_array((np.ones(m), np.asarray(entries), np.arange(m + 1)), shape=(m, k)))
 
     @classmethod
-    def of_interval(cls, x: Interval) -> Coefficients:
+    def from_interval(cls, x: Interval) -> Coefficients:
         """Return a dense matrix of intervals."""
         exact = bool((x.lower == x.upper).all())
         center = x.lower if exact else middle(x)
@@ -243,10 +243,10 @@ class Coefficients:
         if self.is_zero or not (x.lower.any() or x.upper.any()):
             return exact_interval(np.zeros(self.shape[0]))
         if self.lengths.max(initial=0) <= 1:
-            return self._picked(x)
+            return self._row_products(x)
         with np.errstate(all="ignore"):
             if self.shape[0] <= FEW_ROWS and self.lengths.max() >= LONG_ROW:
-                return self._summed(x)
+                return self._exact_row_sums(x)
             positive, negative = self._parts
             low = positive @ x.lower - negative @ x.upper
             high = positive @ x.upper - negative @ x.lower
@@ -270,24 +270,26 @@ class Coefficients:
             return self
         if self.is_zero or other.is_zero:
             return Coefficients(scipy.sparse.csr_array((self.shape[0], other.shape[1])))
-        A, B = _with(self, abs(self.values.data)), _with(other, abs(other.values.data))
-        counts = (_with(self, 1.0) @ _with(other, 1.0)).tocsr()
+        A, B = _replace_entries(self, abs(self.values.data)), _replace_entries(other, abs(other.values.data))
+        counts = (_replace_entries(self, 1.0) @ _replace_entries(other, 1.0)).tocsr()
         counts.sort_indices()
         # SciPy leaves out what is 0: every product is laid out as that of ones is.
-        values = _laid_out(self.values @ other.values, counts)
+        values = _align_entries(self.values @ other.values, counts)
         if self.is_exact and other.is_exact and counts.data.max(initial=0.0) <= 1.0:
             if self.is_binary or other.is_binary:
-                return Coefficients(_like(counts, values))
-        radius = gamma(counts.data + 1.0) * _laid_out(A @ B, counts) + counts.data * SMALLEST
-        mine = None if self.radius is None else _with(self, self.radius)
-        theirs = None if other.radius is None else _with(other, other.radius)
+                return Coefficients(_matrix_with_structure(counts, values))
+        radius = gamma(counts.data + 1.0) * _align_entries(A @ B, counts) + counts.data * SMALLEST
+        mine = None if self.radius is None else _replace_entries(self, self.radius)
+        theirs = None if other.radius is None else _replace_entries(other, other.radius)
         for left, right in ((A, theirs), (mine, B), (mine, theirs)):
             if left is not None and right is not None:
-                radius = radius + _laid_out(left @ right, counts)
-        return Coefficients(_like(counts, values), np.where(np.isnan(radius), np.inf, radius) * INFLATION)
+                radius = radius + _align_entries(left @ right, counts)
+        return Coefficients(
+            _matrix_with_structure(counts, values), np.where(np.isnan(radius), np.inf, radius) * INFLATION
+        )
 
     @classmethod
-    def of_diagonal(cls, x: Interval) -> Coefficients:
+    def from_diagonal(cls, x: Interval) -> Coefficients:
         """Return a diagonal matrix."""
         m = len(x.lower)
         center = np.where(x.lower == x.upper, x.lower, middle(x))
@@ -311,7 +313,7 @@ class Coefficients:
 
     @cached_property
     def _radii(self) -> Any:
-        radii = _with(self, self.radius).copy()
+        radii = _replace_entries(self, self.radius).copy()
         radii.eliminate_zeros()
         return radii
 
@@ -320,7 +322,7 @@ class Coefficients:
         data = self.values.data
         return exact_interval(data) if self.radius is None else interval(data, data, self.radius)
 
-    def _products(self, x: Interval) -> Interval:
+    def _entry_products(self, x: Interval) -> Interval:
         """Return each stored entry times its entry of the vector."""
         of_x = Interval(x.lower[self.values.indices], x.upper[self.values.indices])
         made = self._entries() * of_x
@@ -334,23 +336,23 @@ class Coefficients:
         low, high, exact = np.where(a == 0.0, 0.0, low), np.where(a == 0.0, 0.0, high), exact | (a == 0.0)
         return Interval(np.where(exact, low, made.lower), np.where(exact, high, made.upper))
 
-    def _picked(self, x: Interval) -> Interval:
+    def _row_products(self, x: Interval) -> Interval:
         """Return the product where no row has a second entry."""
         with np.errstate(all="ignore"):
-            products = self._products(x)
+            products = self._entry_products(x)
         low, high = np.zeros(self.shape[0]), np.zeros(self.shape[0])
         low[self.rows], high[self.rows] = products.lower, products.upper
         return Interval(low, high)
 
-    def _summed(self, x: Interval) -> Interval:
+    def _exact_row_sums(self, x: Interval) -> Interval:
         """Return the product by exact sums of rounded products."""
-        products = self._products(x)
+        products = self._entry_products(x)
         ends = self.values.indptr
         sums = [total(Interval(products.lower[a:b], products.upper[a:b])) for a, b in itertools.pairwise(ends)]
         return Interval(np.array([one.lower for one in sums]), np.array([one.upper for one in sums]))
 
 
-def _laid_out(matrix: Any, structure: Any) -> Float[Array, " nnz"]:
+def _align_entries(matrix: Any, structure: Any) -> Float[Array, " nnz"]:
     """Return the entries of a sparse matrix at the places of another one, which has them all, in its order."""
     matrix = matrix.tocsr()
     matrix.sort_indices()
@@ -366,12 +368,12 @@ def _laid_out(matrix: Any, structure: Any) -> Float[Array, " nnz"]:
     return data
 
 
-def _like(structure: Any, data: Float[Array, " nnz"]) -> Any:
+def _matrix_with_structure(structure: Any, data: Float[Array, " nnz"]) -> Any:
     """Return a sparse matrix with entries at the places of another one."""
     return scipy.sparse.csr_array((data, structure.indices, structure.indptr), shape=structure.shape)
 
 
-def _with(matrix: Coefficients, data: Any) -> Any:
+def _replace_entries(matrix: Coefficients, data: Any) -> Any:
     """Return a sparse matrix with the same places and other entries."""
     values = matrix.values
     entries = np.broadcast_to(np.asarray(data, dtype=np.float64), values.data.shape).copy()

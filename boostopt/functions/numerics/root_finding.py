@@ -1,4 +1,4 @@
-"""Roots of increasing functions of one number: brackets that end, and Brent's method between them."""
+"""Roots of increasing functions of one number by Brent's method, and the multiplier of the constraint sum d = 1."""
 
 from __future__ import annotations
 
@@ -8,31 +8,80 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from boostopt._utils.array_types import Array, Float
+
 ROOT_RTOL = 1e-15
-"""Relative accuracy of the roots; no bound depends on it."""
+"""Relative accuracy of the roots. No bound depends on this accuracy."""
 
 MAX_BRACKET_DISTANCE = 1e18
-"""End of the search for a root."""
+"""Largest distance of a bracket from its start."""
+
+MAX_SIMPLEX_MULTIPLIER = 1e150
+"""Largest absolute value of beta in the search for a bracket. At full support, no finite beta gives the sum 1."""
 
 
 def bracket_root(
-    f: Callable[[float], float], start: float, farthest: float = MAX_BRACKET_DISTANCE
+    f: Callable[[float], float], start: float, max_distance: float = MAX_BRACKET_DISTANCE
 ) -> tuple[float, float]:
-    """Return low < high with f(low) <= 0 <= f(high), f increasing; up to `farthest` away, where the search ends."""
+    """Return low < high with f(low) <= 0 <= f(high) for an increasing f, at most `max_distance` from the start."""
     low = high = start
     step = 1.0
-    while f(low) > 0.0 and start - low < farthest:
-        low, high, step = max(low - step, start - farthest), low, 2.0 * step
+    while f(low) > 0.0 and start - low < max_distance:
+        low, high, step = max(low - step, start - max_distance), low, 2.0 * step
     step = 1.0
-    while f(high) < 0.0 and high - start < farthest:
-        low, high, step = high, min(high + step, start + farthest), 2.0 * step
+    while f(high) < 0.0 and high - start < max_distance:
+        low, high, step = high, min(high + step, start + max_distance), 2.0 * step
     return low, high
 
 
 def find_root(f: Callable[[float], float], low: float, high: float) -> float:
-    """Return the root of f between low and high, or the end that is nearer to one."""
-    at_low, at_high = f(low), f(high)
-    if at_low >= 0.0 or at_high <= 0.0:
-        return low if at_low >= 0.0 else high
+    """Return the root of an increasing f between low and high, or the end that is nearer to the root."""
+    low_value, high_value = f(low), f(high)
+    if low_value >= 0.0 or high_value <= 0.0:
+        return low if low_value >= 0.0 else high
     x: Any = brentq(f, low, high, xtol=ROOT_RTOL * max(abs(low), abs(high), 1e-285), rtol=np.float64(4 * ROOT_RTOL))
     return float(x)
+
+
+def solve_simplex_multiplier(
+    maximizers: Callable[[Array, Array, Array], Array],
+    z: Float[Array, " N"],
+    box: tuple[Float[Array, " N"], Float[Array, " N"]],
+    sum_tol: float,
+) -> tuple[float, Float[Array, " N"], Float[Array, " N"]]:
+    """Return the beta for which the maximizers at z - beta sum to 1, and the maximizers just above and below beta.
+
+    The two maximizers differ by more than rounding if their sum jumps at beta, on a linear piece of f_n. Then a convex
+    combination of them has the sum 1 and is a maximizer, too.
+
+    Parameters
+    ----------
+    maximizers
+        A function of y and of a lower and an upper bound of the result, each of shape (N,). It returns the maximizers
+        of <y, x> - sum f_n(x_n), which increase with y.
+    z
+        Arguments, shape (N,).
+    box
+        The bounds of all maximizers.
+    sum_tol
+        Tolerance of the sum at the lower end of the bracket.
+    """
+    high = 1.0 + float(np.abs(z).max())
+    low = -high
+    x_at_low, x_at_high = maximizers(z - low, *box), maximizers(z - high, *box)
+    while x_at_low.sum() < 1.0 - sum_tol and low > -MAX_SIMPLEX_MULTIPLIER:
+        low, x_at_low = 2.0 * low, maximizers(z - 2.0 * low, *box)
+    while x_at_high.sum() > 1.0 and high < MAX_SIMPLEX_MULTIPLIER:
+        high, x_at_high = 2.0 * high, maximizers(z - 2.0 * high, *box)
+
+    def shortage(beta: float) -> float:
+        nonlocal x_at_low, x_at_high
+        x = maximizers(z - beta, x_at_high, x_at_low)
+        missing = 1.0 - float(x.sum())
+        if missing <= 0.0:
+            x_at_low = x
+        else:
+            x_at_high = x
+        return missing
+
+    return find_root(shortage, low, high), x_at_high, x_at_low

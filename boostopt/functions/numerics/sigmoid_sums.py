@@ -6,9 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from boostopt._utils.array_types import Array, Float
-
-DEKKER_FACTOR = 2.0**27 + 1.0
-"""Factor that splits a double into two halves of its digits."""
+from boostopt.functions.numerics.error_free import product_error
 
 MAX_ROOT_STEPS = 300
 """Steps of the search for beta: more than any has taken, for each is a Newton step or halves a bracket."""
@@ -26,15 +24,7 @@ SATURATION_LOGIT = 45.0
 def difference_rounded_once(c: Float[Array, " N"], nu: float, d0: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return c - nu d0 as if rounded once: the product is a sum of two numbers [Dekker 1971, section 5]."""
     product = nu * d0
-    (a, b), (x, y) = dekker_split(np.full(len(d0), nu)), dekker_split(d0)
-    return (c - product) - (((a * x - product) + a * y + b * x) + b * y)
-
-
-def dekker_split(x: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-    """Return two numbers of half the digits that sum to x, so that products of such are exact."""
-    scaled = DEKKER_FACTOR * x
-    high = scaled - (scaled - x)
-    return high, x - high
+    return (c - product) - product_error(np.full(len(d0), nu), d0, product)
 
 
 def solve_sigmoid_sum(x: Float[Array, " n"], u: Float[Array, " n"], target: float) -> float:

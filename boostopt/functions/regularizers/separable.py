@@ -23,7 +23,7 @@ from boostopt.functions.convex_function import cached_property, computed_attribu
 from boostopt.functions.formulas.intervals import Interval, allowance, exact_interval
 from boostopt.functions.formulas.maximizers import BOUNDARY_FRACTION
 from boostopt.functions.formulas.tangents import MIN_END_DISTANCE
-from boostopt.functions.numerics.root_finding import find_root
+from boostopt.functions.numerics.root_finding import solve_simplex_multiplier
 from boostopt.functions.regularizers.base import (
     ConjugatePoint,
     Enclosures,
@@ -37,9 +37,6 @@ from boostopt.functions.regularizers.capped_simplex import (
     feasible_box,
     renormalize_in_box,
 )
-
-MAX_SIMPLEX_MULTIPLIER = 1e150
-"""Largest absolute value of beta in the search for a bracket. At full support, no finite beta gives the sum 1."""
 
 FINITE_DIFFERENCE_STEP = 1e-5
 """Step of a numerical second derivative, as a fraction of the distance to the nearer end of the box."""
@@ -146,22 +143,16 @@ class Separable(Regularizer):
         return np.maximum(bregman, 0.0) + psi * (self.upper - d) + zeta * (d - self.lower)
 
     def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
-        """Return (beta, d) with d a maximizer at z - beta and sum d = 1, by bisection.
+        """Return (beta, d) with d a maximizer at z - beta and sum d = 1."""
+        box = self.lower, self.upper
+        beta, x_at_high, x_at_low = solve_simplex_multiplier(self._maximizers_between, z, box, WEIGHT_SUM_TOL)
+        return beta, interpolate_to_sum_one(x_at_high, x_at_low)
 
-        At a jump (a linear piece), d is a mixture of the maximizers on both sides, which is a maximizer too.
-        """
-        high = 1.0 + float(np.abs(z).max())
-        low = -high
-        while self.maximizers(z - low).sum() < 1.0 - WEIGHT_SUM_TOL and low > -MAX_SIMPLEX_MULTIPLIER:
-            low *= 2.0
-        while self.maximizers(z - high).sum() > 1.0 and high < MAX_SIMPLEX_MULTIPLIER:
-            high *= 2.0
-        for _ in range(200):
-            middle = 0.5 * (low + high)
-            if middle in (low, high):
-                break
-            low, high = (middle, high) if self.maximizers(z - middle).sum() > 1.0 else (low, middle)
-        return high, interpolate_to_sum_one(self.maximizers(z - high), self.maximizers(z - low))
+    def _maximizers_between(
+        self, y: Float[Array, " N"], low: Float[Array, " N"], high: Float[Array, " N"]
+    ) -> Float[Array, " N"]:
+        """Return the maximizers at y, which must lie between low and high; closed forms need no bounds."""
+        return self.maximizers(y)
 
     @property
     def mass(self) -> float:
@@ -390,34 +381,12 @@ class SeparableSum(Separable):
         return np.sum([piece.curvatures(d) for piece in self.terms], axis=0)
 
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        return self._bisect_maximizers(y, np.zeros(self.N), self.upper)
+        return self._maximizers_between(y, np.zeros(self.N), self.upper)
 
-    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
-        # Each beta needs a bisection of all weights, so a root finder saves trials. Each result bounds the next ones.
-        high = 1.0 + float(np.abs(z).max())
-        low = -high
-        x_at_low, x_at_high = self.maximizers(z - low), self.maximizers(z - high)
-        while x_at_low.sum() < 1.0 - WEIGHT_SUM_TOL and low > -MAX_SIMPLEX_MULTIPLIER:
-            low, x_at_low = 2.0 * low, self.maximizers(z - 2.0 * low)
-        while x_at_high.sum() > 1.0 and high < MAX_SIMPLEX_MULTIPLIER:
-            high, x_at_high = 2.0 * high, self.maximizers(z - 2.0 * high)
-
-        def shortage(beta: float) -> float:
-            nonlocal low, high, x_at_low, x_at_high
-            x = self._bisect_maximizers(z - beta, x_at_high, x_at_low)
-            missing = 1.0 - float(x.sum())
-            if missing <= 0.0:
-                low, x_at_low = beta, x
-            else:
-                high, x_at_high = beta, x
-            return missing
-
-        return find_root(shortage, low, high), interpolate_to_sum_one(x_at_high, x_at_low)
-
-    def _bisect_maximizers(
+    def _maximizers_between(
         self, y: Float[Array, " N"], low: Float[Array, " N"], high: Float[Array, " N"]
     ) -> Float[Array, " N"]:
-        """Return the maximizers at y, which must lie between low and high."""
+        """Return the maximizers at y, which must lie between low and high, by bisection of all weights."""
         # Doubles that are not negative have the order of their bits: bisection of the bits finds tiny weights fast too.
         a, b = low.view(np.int64), high.view(np.int64)
         at_high = self.derivatives(high) <= y

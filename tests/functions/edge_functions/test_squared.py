@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -10,8 +13,10 @@ from hypothesis import strategies as st
 from support.problems import REFERENCE_U
 from support.reference_formulas import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
 
+from boostopt.functions.edge_functions.penalties import ElasticEdges
 from boostopt.functions.edge_functions.squared import SquaredEdges, SquaredPositiveEdges
 from boostopt.functions.regularizers.standard_losses import Hinge
+from boostopt.functions.statements import defines_own_kind
 
 seeds = st.integers(0, 2**32 - 1)
 BOTH = (SquaredPositiveEdges(), SquaredEdges())
@@ -79,6 +84,30 @@ def test_the_weights_are_known_from_the_edges() -> None:
         at = G.active(e, 1e-6)
         np.testing.assert_array_equal(at.offset, offset)
         assert at.directions.shape == (2, 0)
+
+
+def test_squares_are_elastic_nets_with_kinds_of_their_own() -> None:
+    """They share the numbers with `ElasticEdges`, and certificate files state them as they always did."""
+    for G, kind in zip(BOTH, ("squared positive", "squared"), strict=True):
+        assert isinstance(G, ElasticEdges)
+        assert (G.l1, G.l2, G.signed) == (0.0, 2.0, isinstance(G, SquaredEdges) and kind == "squared")
+        assert G.statement() == {"kind": kind}
+        assert defines_own_kind(G)
+        assert repr(G) == f"{type(G).__name__}()"
+        assert pickle.loads(pickle.dumps(G)) == G
+    assert SquaredEdges() != ElasticEdges(True, 0.0, 2.0)
+    with pytest.raises(TypeError, match="positional argument"):
+        SquaredEdges(False)  # pyright: ignore[reportCallIssue]
+
+
+def test_the_slack_covers_edges_whose_rounding_errors_cross_0() -> None:
+    """Edges just below 0 cost nothing, and the exact edges just above cost their squares."""
+    t, mass, unit = 10_000, 3.0, 1e-13
+    e, w = np.full(t, -0.5 * unit * mass), np.zeros(t)
+    exact = (
+        sum(Fraction(x) + Fraction(unit) * Fraction(mass) > 0 for x in e.tolist()) * Fraction(0.5 * unit * mass) ** 2
+    )
+    assert 0 < exact / 4 <= Fraction(BOTH[0].value(e)) + Fraction(BOTH[0].value_slack(e, w, mass, unit))
 
 
 def test_the_reference_numbers() -> None:

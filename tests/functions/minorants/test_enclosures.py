@@ -69,7 +69,7 @@ def test_a_transposed_selection_adds_what_stands_at_one_place() -> None:
 def test_a_centered_form_leaves_the_other_one_as_it_was() -> None:
     A = Coefficients(scipy.sparse.csr_array(np.array([[3.0, 3.0], [1.0, 5.0], [2.0, 3.0]])))
     form = AffineForm({0: A}, exact_interval(np.zeros(3)))
-    moved = form.centered(0)
+    moved = form.reduce_coefficients(0)
     assert A.values.nnz == 6
     np.testing.assert_array_equal(middle(moved.offset), [3.0, 0.0, 2.0])
     np.testing.assert_array_equal(moved.terms[0].values.toarray(), [[0.0, 0.0], [1.0, 5.0], [0.0, 1.0]])

@@ -13,7 +13,7 @@ from boostopt.functions.formulas.intervals import Interval, exact_interval
 from boostopt.functions.minorants.interval_sums import total
 
 
-class Rule(ABC):
+class AtomRule(ABC):
     """An atom phi of m entries, of arguments that are given as vectors in the order of Fortran."""
 
     sign: int
@@ -32,7 +32,7 @@ class Rule(ABC):
 
     @abstractmethod
     def pullback(
-        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         """Return multipliers of the arguments and an offset, for multipliers mu of the entries.
 
@@ -54,7 +54,7 @@ class Rule(ABC):
         """
 
 
-class Groups(Rule):
+class Columnwise(AtomRule):
     """An atom that maps each column of a matrix of shape (k, m) to one number."""
 
     k: int
@@ -64,13 +64,13 @@ class Groups(Rule):
         return Interval(x.lower.reshape((self.k, -1), order="F"), x.upper.reshape((self.k, -1), order="F"))
 
     @staticmethod
-    def flat(x: Interval) -> Interval:
+    def flatten(x: Interval) -> Interval:
         """Return columns as a vector."""
         shape = np.broadcast_shapes(np.shape(x.lower), np.shape(x.upper))
         return Interval(*(np.broadcast_to(end, shape).ravel(order="F") for end in (x.lower, x.upper)))
 
 
-class Entrywise(Rule):
+class Entrywise(AtomRule):
     """A smooth function of one number, applied to each entry."""
 
     domain_low: ClassVar[float] = -np.inf
@@ -81,7 +81,7 @@ class Entrywise(Rule):
         """Return intervals of the derivative at floats."""
 
     def pullback(
-        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         v = points[0]
         if not (v > self.domain_low).all() or not np.isfinite(v).all():
@@ -91,13 +91,13 @@ class Entrywise(Rule):
         # What has multiplier 0 may be as steep as it likes.
         if not all((np.isfinite(end) | ((mu.lower == 0.0) & (mu.upper == 0.0))).all() for end in ends):
             return None
-        return [mu * slopes], lowest(mu, self.intercepts(v, values, slopes))
+        return [mu * slopes], lower_bound(mu, self.intercepts(v, values, slopes))
 
     def intercepts(self, v: Float[Array, " m"], values: Interval, slopes: Interval) -> Interval:
         """Return phi(v) - phi'(v) v."""
         return values + -(slopes * exact_interval(v))
 
 
-def lowest(mu: Interval, x: Interval) -> float:
+def lower_bound(mu: Interval, x: Interval) -> float:
     """Return a number that <mu, x> does not fall below."""
     return float(total(mu * x).lower)

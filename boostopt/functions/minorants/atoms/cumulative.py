@@ -8,11 +8,11 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.functions.formulas.intervals import Interval
-from boostopt.functions.minorants.atoms.base import Groups
+from boostopt.functions.minorants.atoms.base import Columnwise
 from boostopt.functions.minorants.interval_sums import Coefficients, running_sums
 
 
-class CumulativeSum(Groups):
+class CumulativeSum(Columnwise):
     """Linear; as a matrix it would have half of n^2 entries."""
 
     sign = 0
@@ -21,17 +21,17 @@ class CumulativeSum(Groups):
         self.k = k
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
-        return self.flat(running_sums(self.columns(arguments[0])))
+        return self.flatten(running_sums(self.columns(arguments[0])))
 
     def pullback(
-        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         columns = self.columns(mu)
         sums = running_sums(Interval(columns.lower[::-1], columns.upper[::-1]))
-        return [self.flat(Interval(sums.lower[::-1], sums.upper[::-1]))], 0.0
+        return [self.flatten(Interval(sums.lower[::-1], sums.upper[::-1]))], 0.0
 
 
-class CumulativeMaximum(Groups):
+class CumulativeMaximum(Columnwise):
     """The largest of the first 1, 2, ... entries."""
 
     sign = 1
@@ -41,10 +41,10 @@ class CumulativeMaximum(Groups):
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = self.columns(arguments[0])
-        return self.flat(Interval(np.maximum.accumulate(x.lower), np.maximum.accumulate(x.upper)))
+        return self.flatten(Interval(np.maximum.accumulate(x.lower), np.maximum.accumulate(x.upper)))
 
     def pullback(
-        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         u = points[0].reshape((self.k, -1), order="F")
         if not np.isfinite(u).all():

@@ -11,11 +11,11 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.functions.formulas.intervals import ELEMENTARY_ERROR, Interval, exact_interval
-from boostopt.functions.minorants.atoms.base import Rule
+from boostopt.functions.minorants.atoms.base import AtomRule
 from boostopt.functions.minorants.interval_sums import UNIT, interval, reciprocal
 
 
-class RelativeEntropyAtom(Rule):
+class RelativeEntropyAtom(AtomRule):
     """x ln(x / y), and with `is_divergence` x ln(x / y) - x + y."""
 
     sign = 1
@@ -34,13 +34,13 @@ class RelativeEntropyAtom(Rule):
         zeros = np.zeros(len(x.lower))
         if self.is_divergence:
             apart = [corner.lower for corner in corners]
-            low = np.where((x.upper < y.lower) | (x.lower > y.upper), np.maximum(self._least(x, y), 0.0), zeros)
+            low = np.where((x.upper < y.lower) | (x.lower > y.upper), np.maximum(self._lower_bounds(x, y), 0.0), zeros)
             low = np.minimum(low, np.min(apart, axis=0))
         else:
-            low = self._least(x, y)
+            low = self._lower_bounds(x, y)
         return Interval(np.where(np.isnan(low), -np.inf, low), np.where(outside, np.inf, high))
 
-    def _least(self, x: Interval, y: Interval) -> Float[Array, " m"]:
+    def _lower_bounds(self, x: Interval, y: Interval) -> Float[Array, " m"]:
         """Return lower ends: at y / e, where x ln(x / y) is smallest, or at an end."""
         at_y = y.upper
         ends = [self._value(np.maximum(end, 0.0), at_y).lower for end in (x.lower, x.upper)]
@@ -69,7 +69,7 @@ class RelativeEntropyAtom(Rule):
         return Interval(np.maximum(low, 0.0) if self.is_divergence else low, high)
 
     def pullback(
-        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         x, y = points
         if not ((x > 0.0) & (y > 0.0) & np.isfinite(x) & np.isfinite(y)).all():

@@ -153,11 +153,11 @@ class Power(Entrywise):
         return Interval(np.where(x.upper < 0.0, -np.inf, inside.lower), np.where(outside, np.inf, inside.upper))
 
     def pullback(
-        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         # A rounding left of 0 the slope at 0 is as good.
         snapped = points if self.even or self.p < 1.0 else [np.where(points[0] < 0.0, 0.0, points[0])]
-        return super().pullback(snapped, mu, raw)
+        return super().pullback(snapped, mu, proposal)
 
     def slopes(self, points: Float[Array, " m"]) -> Interval:
         p = exact_interval(np.full(len(points), self.p))

@@ -9,11 +9,11 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.functions.formulas.intervals import ELEMENTARY_ERROR, Interval, enclose_rational, exact_interval
-from boostopt.functions.minorants.atoms.base import Groups, lowest
+from boostopt.functions.minorants.atoms.base import Columnwise, lower_bound
 from boostopt.functions.minorants.interval_sums import column_sums, gamma, interval, reciprocal
 
 
-class LogSumExp(Groups):
+class LogSumExp(Columnwise):
     """ln of the sum of e^x, for each column."""
 
     sign = 1
@@ -42,7 +42,7 @@ class LogSumExp(Groups):
         )
 
     def pullback(
-        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         v = points[0].reshape((self.k, -1), order="F")
         if not np.isfinite(v).all():
@@ -55,10 +55,10 @@ class LogSumExp(Groups):
         below = exact_interval(v) + Interval(-largest[None, :], -largest[None, :])
         below = Interval(below.lower, np.minimum(below.upper, 0.0))
         offsets = sums.log() + -column_sums(slopes * below)
-        return [self.flat(slopes * Interval(mu.lower[None, :], mu.upper[None, :]))], lowest(mu, offsets)
+        return [self.flatten(slopes * Interval(mu.lower[None, :], mu.upper[None, :]))], lower_bound(mu, offsets)
 
 
-class GeometricMean(Groups):
+class GeometricMean(Columnwise):
     """The product of x_i^(w_i) over each column, the weights divided by their sum; concave on x >= 0, homogeneous."""
 
     sign = -1
@@ -81,7 +81,7 @@ class GeometricMean(Groups):
         return Interval(np.where(outside, -np.inf, made.lower), made.upper)
 
     def pullback(
-        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         v = points[0].reshape((self.k, -1), order="F")[self.kept]
         if not ((v > 0.0) & np.isfinite(v)).all():
@@ -92,10 +92,10 @@ class GeometricMean(Groups):
         slopes = Interval(of_mean.lower[None, :], of_mean.upper[None, :]) * (w * reciprocal(exact_interval(v)))
         low, high = (np.zeros((self.k, v.shape[1])) for _ in range(2))
         low[self.kept], high[self.kept] = slopes.lower, slopes.upper
-        return [self.flat(Interval(low, high))], 0.0
+        return [self.flatten(Interval(low, high))], 0.0
 
 
-class SmallNorm(Groups):
+class SmallNorm(Columnwise):
     """The sum of x^p to the power 1 / p over each column, p < 1 and not 0: concave on x >= 0 and homogeneous."""
 
     sign = -1
@@ -120,7 +120,7 @@ class SmallNorm(Groups):
         )
 
     def pullback(
-        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         v = points[0].reshape((self.k, -1), order="F")
         if not ((v > 0.0) & np.isfinite(v)).all():
@@ -128,7 +128,7 @@ class SmallNorm(Groups):
         value = self._value(exact_interval(v))
         ratio = Interval(value.lower[None, :], value.upper[None, :]) * reciprocal(exact_interval(v))
         slopes = ratio.power(1 - self.p)
-        return [self.flat(Interval(mu.lower[None, :], mu.upper[None, :]) * slopes)], 0.0
+        return [self.flatten(Interval(mu.lower[None, :], mu.upper[None, :]) * slopes)], 0.0
 
 
 def norm(x: Float[Array, "k m"], p: float) -> Interval:

@@ -12,57 +12,61 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.functions.formulas.intervals import Interval, exact_interval
-from boostopt.functions.minorants.atoms.base import Groups
+from boostopt.functions.minorants.atoms.base import Columnwise
 from boostopt.functions.minorants.atoms.means import norm
 from boostopt.functions.minorants.interval_sums import column_sums, interval
 from boostopt.functions.minorants.multiplier_sets import DualNormBall, SumLargestMultipliers
 
 
-class Norm(Groups):
+class Norm(Columnwise):
     """The p-norm of each column, 1 <= p <= inf."""
 
     sign = 1
 
-    def __init__(self, k: int, p: float, kink: DualNormBall) -> None:
+    def __init__(self, k: int, p: float, multiplier_set: DualNormBall) -> None:
         self.k: int = k
         self.p: float = p
-        self.kink: DualNormBall = kink
+        self.multiplier_set: DualNormBall = multiplier_set
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = self.columns(arguments[0]).absolute
         return Interval(norm(x.lower, self.p).lower, norm(x.upper, self.p).upper)
 
     def pullback(
-        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         u, least = points[0].reshape((self.k, -1), order="F"), np.maximum(mu.lower, 0.0)
-        if not np.isfinite(least).all() or (raw is None and not np.isfinite(u).all()):
+        if not np.isfinite(least).all() or (proposal is None and not np.isfinite(u).all()):
             return None
         with np.errstate(all="ignore"):
-            delta = self.kink.maximizer(u, least) if raw is None else self.kink.project(raw, least)
-        if self.kink.sign:
-            delta = self.kink.sign * np.maximum(self.kink.sign * delta, 0.0)
+            delta = (
+                self.multiplier_set.maximizer(u, least)
+                if proposal is None
+                else self.multiplier_set.project(proposal, least)
+            )
+        if self.multiplier_set.sign:
+            delta = self.multiplier_set.sign * np.maximum(self.multiplier_set.sign * delta, 0.0)
         delta = np.where(np.isfinite(delta), delta, 0.0)
-        if self.kink.q == np.inf:
-            return [self.flat(exact_interval(np.clip(delta, -least, least)))], 0.0
+        if self.multiplier_set.q == np.inf:
+            return [self.flatten(exact_interval(np.clip(delta, -least, least)))], 0.0
         # 0 lies in D, so a multiplier that is a little too long is shortened.
-        sizes = norm(delta, self.kink.q).upper
-        if self.kink.q not in (1.0, 2.0):  # the dual exponent is rounded: a norm changes by less than this
+        sizes = norm(delta, self.multiplier_set.q).upper
+        if self.multiplier_set.q not in (1.0, 2.0):  # the dual exponent is rounded: a norm changes by less than this
             sizes = sizes * (1.0 + 1e-11)
         with np.errstate(all="ignore"):
             factor = np.where(sizes > least, least / sizes * (1.0 - 1e-15), 1.0)
         delta = np.where(np.isfinite(factor), delta * factor, 0.0)
-        return [self.flat(exact_interval(delta))], 0.0
+        return [self.flatten(exact_interval(delta))], 0.0
 
 
-class LargestSum(Groups):
+class LargestSum(Columnwise):
     """The sum of the `count` largest of each column, or with sign -1 minus that of minus them: the smallest."""
 
     def __init__(self, k: int, count: float, sign: int = 1) -> None:
         self.k: int = k
         self.count: float = count
         self.sign: int = sign
-        self.kink: SumLargestMultipliers = SumLargestMultipliers(count)
+        self.multiplier_set: SumLargestMultipliers = SumLargestMultipliers(count)
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = self.columns(arguments[0])
@@ -82,23 +86,27 @@ class LargestSum(Groups):
         return made
 
     def pullback(
-        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         mu = mu if self.sign > 0 else -mu
         least = np.maximum(mu.lower, 0.0)
         u = self.sign * points[0].reshape((self.k, -1), order="F")
-        if not np.isfinite(mu.upper).all() or (raw is None and not np.isfinite(u).all()):
+        if not np.isfinite(mu.upper).all() or (proposal is None and not np.isfinite(u).all()):
             return None
         if self.k <= self.count:
             made = Interval(*(np.broadcast_to(end, u.shape) for end in (mu.lower, mu.upper)))
-            return [self.flat(made if self.sign > 0 else -made)], 0.0
+            return [self.flatten(made if self.sign > 0 else -made)], 0.0
         with np.errstate(all="ignore"):
-            delta = self.kink.maximizer(u, least) if raw is None else self.kink.project(raw, least)
+            delta = (
+                self.multiplier_set.maximizer(u, least)
+                if proposal is None
+                else self.multiplier_set.project(proposal, least)
+            )
         delta = np.clip(np.where(np.isfinite(delta), delta, 0.0), 0.0, least)
-        made = self._on_sum(delta, mu, least)
-        return [self.flat(made if self.sign > 0 else -made)], 0.0
+        made = self._project_on_sum(delta, mu, least)
+        return [self.flatten(made if self.sign > 0 else -made)], 0.0
 
-    def _on_sum(self, delta: Float[Array, "k m"], mu: Interval, least: Float[Array, " m"]) -> Interval:
+    def _project_on_sum(self, delta: Float[Array, "k m"], mu: Interval, least: Float[Array, " m"]) -> Interval:
         """Return intervals of a point of mu D near delta, 0 <= delta <= mu: shrunk, or moved towards mu.
 
         With mu within its interval and T = count mu, the point is delta T / sum for a sum above T, and otherwise
@@ -125,7 +133,7 @@ class LargestSum(Groups):
         return Interval(np.where(exact, delta, low), np.minimum(np.where(exact, delta, high), mu.upper))
 
 
-class SortedProduct(Groups):
+class SortedProduct(Columnwise):
     """The largest of <x, w> over all orders of constants w: `dotsort`."""
 
     sign = 1
@@ -152,7 +160,7 @@ class SortedProduct(Groups):
         return column_sums(Interval(products.lower[:, None], products.upper[:, None]))
 
     def pullback(
-        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         (x,) = points
         if not np.isfinite(x).all():

@@ -8,7 +8,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.functions.formulas.intervals import SMALLEST, Interval, exact_interval
-from boostopt.functions.minorants.atoms.base import Groups, Rule
+from boostopt.functions.minorants.atoms.base import AtomRule, Columnwise
 from boostopt.functions.minorants.interval_sums import (
     INFLATION,
     UNIT,
@@ -19,11 +19,11 @@ from boostopt.functions.minorants.interval_sums import (
     size,
 )
 
-SHIFTS = 40
+MAX_SHIFTS = 40
 """Tries to make a matrix positive definite, each with four times the shift."""
 
 
-class SquaresOverNumber(Groups):
+class SquaresOverNumber(Columnwise):
     """sum of x^2 over y, for each column of x; homogeneous."""
 
     sign = 1
@@ -38,13 +38,13 @@ class SquaresOverNumber(Groups):
         return Interval(low, np.where(y.lower > 0.0, high, np.inf))
 
     def pullback(
-        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         v, y = points[0].reshape((self.k, -1), order="F"), points[1]
         if not ((y > 0.0) & np.isfinite(y)).all() or not np.isfinite(v).all():
             return None
-        ratio = exact_interval(v) * _rows(reciprocal(exact_interval(y)), v.shape)
-        slopes = self.flat(_rows(mu, v.shape) * ratio * exact_interval(np.full(v.shape, 2.0)))
+        ratio = exact_interval(v) * _broadcast_rows(reciprocal(exact_interval(y)), v.shape)
+        slopes = self.flatten(_broadcast_rows(mu, v.shape) * ratio * exact_interval(np.full(v.shape, 2.0)))
         of_y = mu * -column_sums(_squares(ratio))
         if (v == 0.0).all():
             of_y = exact_interval(np.zeros(len(of_y.lower)))
@@ -56,11 +56,11 @@ def _squares(x: Interval) -> Interval:
     return sizes * sizes
 
 
-def _rows(x: Interval, shape: tuple[int, ...]) -> Interval:
+def _broadcast_rows(x: Interval, shape: tuple[int, ...]) -> Interval:
     return Interval(np.broadcast_to(x.lower, shape), np.broadcast_to(x.upper, shape))
 
 
-class QuadraticForm(Rule):
+class QuadraticForm(AtomRule):
     """x'Px for a constant matrix with a sign.
 
     Parameters
@@ -88,7 +88,7 @@ class QuadraticForm(Rule):
         self.sign: int = 0
         self.shift: float = np.inf
         for sign in (1, -1):
-            shift = _shift(sign * self.P) if np.isfinite(self.P).all() else np.inf
+            shift = _semidefinite_shift(sign * self.P) if np.isfinite(self.P).all() else np.inf
             if np.isfinite(shift):
                 of_spread = 0.0 if self.spread is None else float(np.linalg.norm(self.spread)) * INFLATION
                 self.sign, self.shift = sign, (shift + of_spread) * INFLATION
@@ -113,7 +113,7 @@ class QuadraticForm(Rule):
         return made
 
     def pullback(
-        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         (v,) = points
         if self.sign == 0 or not np.isfinite(v).all():
@@ -127,10 +127,10 @@ class QuadraticForm(Rule):
         slopes = interval(Pv, Pv, lost)
         offset = -(self.values([exact_interval(v)]) * mu)
         twice = slopes * exact_interval(np.full(n, 2.0))
-        return [_rows(mu, v.shape) * twice], float(offset.lower[0])
+        return [_broadcast_rows(mu, v.shape) * twice], float(offset.lower[0])
 
 
-def _shift(P: Float[Array, "n n"]) -> float:
+def _semidefinite_shift(P: Float[Array, "n n"]) -> float:
     """Return s >= 0 for which P + s I is proved to be positive semidefinite, inf where P is far from it.
 
     A Cholesky factorization in floats that ends proves it of the matrix plus c I, where c = gamma / (1 - gamma) times
@@ -143,22 +143,22 @@ def _shift(P: Float[Array, "n n"]) -> float:
     lost = 2.0 * float(gamma(n + 3.0)) * trace * INFLATION + n * n * 4.0 * SMALLEST
     if not P.any():
         return 0.0
-    if _has_factor(P - np.diag(np.full(n, 2.0 * lost))):
+    if _has_cholesky_factor(P - np.diag(np.full(n, 2.0 * lost))):
         return 0.0
     if trace <= 0.0:
         return np.inf
     added = lost
-    for _ in range(SHIFTS):
+    for _ in range(MAX_SHIFTS):
         if added > 1e-6 * trace:
             return np.inf
         # The diagonal is rounded once more, and the trace has grown.
-        if _has_factor(P + np.diag(np.full(n, added))):
+        if _has_cholesky_factor(P + np.diag(np.full(n, added))):
             return (2.0 * added + 2.0 * lost * (1.0 + n * added / trace)) * INFLATION
         added *= 4.0
     return np.inf
 
 
-def _has_factor(P: Float[Array, "n n"]) -> bool:
+def _has_cholesky_factor(P: Float[Array, "n n"]) -> bool:
     try:
         return bool(np.isfinite(np.linalg.cholesky(P)).all())
     except np.linalg.LinAlgError:

@@ -11,8 +11,8 @@ import numpy as np
 from boostopt._utils.array_types import Array
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import Interval
-from boostopt.functions.minorants.affine_forms import AffineForm, added, members, spread
-from boostopt.functions.minorants.atoms.base import Rule
+from boostopt.functions.minorants.affine_forms import AffineForm, add_forms, broadcast_form, column_entries
+from boostopt.functions.minorants.atoms.base import AtomRule
 from boostopt.functions.minorants.atoms.cumulative import CumulativeMaximum, CumulativeSum
 from boostopt.functions.minorants.atoms.entropies import RelativeEntropyAtom
 from boostopt.functions.minorants.atoms.entrywise import (
@@ -47,7 +47,7 @@ ALL_ATOMS = (
 )
 
 
-def rule_of(atom: Any, arguments: Sequence[AffineForm]) -> tuple[Rule, list[AffineForm]]:
+def atom_rule(atom: Any, arguments: Sequence[AffineForm]) -> tuple[AtomRule, list[AffineForm]]:
     """Return the rule of an atom that is not affine, and its arguments as the rule takes them.
 
     Raises
@@ -64,32 +64,32 @@ def rule_of(atom: Any, arguments: Sequence[AffineForm]) -> tuple[Rule, list[Affi
         return Huber(float(np.squeeze(atom.M.value))), list(arguments)
     if name in ("kl_div", "rel_entr"):
         shapes = [argument.shape for argument in atom.args]
-        both = [spread(form, shape, atom.shape) for form, shape in zip(arguments, shapes, strict=True)]
+        both = [broadcast_form(form, shape, atom.shape) for form, shape in zip(arguments, shapes, strict=True)]
         return RelativeEntropyAtom(name == "kl_div"), both
     if name in ("max", "min"):
-        return _grouped(atom, arguments[0], lambda k: LargestSum(k, 1.0, 1 if name == "max" else -1))
+        return _columnwise_rule(atom, arguments[0], lambda k: LargestSum(k, 1.0, 1 if name == "max" else -1))
     if name in ("maximum", "minimum"):
-        return _largest_of_several(atom, arguments, 1 if name == "maximum" else -1)
+        return _elementwise_extremum(atom, arguments, 1 if name == "maximum" else -1)
     if name == "sum_largest":
-        return _grouped(atom, arguments[0], lambda k: LargestSum(k, min(float(atom.k), float(k))))
+        return _columnwise_rule(atom, arguments[0], lambda k: LargestSum(k, min(float(atom.k), float(k))))
     if name == "abs":
-        return Norm(1, 1.0, _ball(atom, np.inf)), list(arguments)
+        return Norm(1, 1.0, _dual_ball(atom, np.inf)), list(arguments)
     if name in NORMS or name in P_NORMS:
-        return _norm(atom, arguments[0], NORMS.get(name) or float(atom.p))
+        return _norm_rule(atom, arguments[0], NORMS.get(name) or float(atom.p))
     if name == "log_sum_exp":
-        return _grouped(atom, arguments[0], LogSumExp)
+        return _columnwise_rule(atom, arguments[0], LogSumExp)
     if name in MEANS:
-        return _grouped(atom, arguments[0], lambda k: GeometricMean(k, _weights(atom, k)))
+        return _columnwise_rule(atom, arguments[0], lambda k: GeometricMean(k, _mean_weights(atom, k)))
     if name == "quad_over_lin":
-        rule, (x,) = _grouped(atom, arguments[0], SquaresOverNumber)
-        count = members(atom).shape[1]
+        rule, (x,) = _columnwise_rule(atom, arguments[0], SquaresOverNumber)
+        count = column_entries(atom).shape[1]
         y = arguments[1]
-        same = y if y.m == count else y.mapped(Coefficients.selection(np.zeros(count, int), y.m))
+        same = y if y.m == count else y.left_multiply(Coefficients.selection(np.zeros(count, int), y.m))
         return rule, [x, same]
     if name == "QuadForm":
-        return _quadratic_form(atom, arguments)
+        return _quadratic_form_rule(atom, arguments)
     if name in ("cumsum", "cummax"):
-        return _cumulative(atom, arguments[0], CumulativeSum if name == "cumsum" else CumulativeMaximum)
+        return _cumulative_rule(atom, arguments[0], CumulativeSum if name == "cumsum" else CumulativeMaximum)
     if name == "dotsort":
         w = arguments[1]
         if w.is_constant and (w.offset.lower == w.offset.upper).all():
@@ -100,34 +100,35 @@ def rule_of(atom: Any, arguments: Sequence[AffineForm]) -> tuple[Rule, list[Affi
     )
 
 
-def _grouped(atom: Any, form: AffineForm, make: Any) -> tuple[Rule, list[AffineForm]]:
+def _columnwise_rule(atom: Any, form: AffineForm, make: Any) -> tuple[AtomRule, list[AffineForm]]:
     """Return a rule for the columns along the axis of an atom, and its argument in this order."""
-    places = members(atom)
-    return make(len(places)), [form.mapped(Coefficients.selection(places.ravel(order="F"), form.m))]
+    places = column_entries(atom)
+    return make(len(places)), [form.left_multiply(Coefficients.selection(places.ravel(order="F"), form.m))]
 
 
-def _largest_of_several(atom: Any, arguments: Sequence[AffineForm], sign: int) -> tuple[Rule, list[AffineForm]]:
-    forms = [spread(form, a.shape, atom.shape) for form, a in zip(arguments, atom.args, strict=True)]
+def _elementwise_extremum(atom: Any, arguments: Sequence[AffineForm], sign: int) -> tuple[AtomRule, list[AffineForm]]:
+    forms = [broadcast_form(form, a.shape, atom.shape) for form, a in zip(arguments, atom.args, strict=True)]
     k, m = len(forms), atom.size
     placed = [
-        form.mapped(Coefficients.selection(i + k * np.arange(m), k * m).transposed) for i, form in enumerate(forms)
+        form.left_multiply(Coefficients.selection(i + k * np.arange(m), k * m).transposed)
+        for i, form in enumerate(forms)
     ]
-    return LargestSum(k, 1.0, sign), [added(placed)]
+    return LargestSum(k, 1.0, sign), [add_forms(placed)]
 
 
-def _ball(atom: Any, q: float) -> DualNormBall:
+def _dual_ball(atom: Any, q: float) -> DualNormBall:
     (argument,) = atom.args
     return DualNormBall(q, 0 if argument.is_affine() else 1 if argument.is_convex() else -1)
 
 
-def _norm(atom: Any, form: AffineForm, p: float) -> tuple[Rule, list[AffineForm]]:
+def _norm_rule(atom: Any, form: AffineForm, p: float) -> tuple[AtomRule, list[AffineForm]]:
     if p < 1.0:
-        return _grouped(atom, form, lambda k: SmallNorm(k, p))
+        return _columnwise_rule(atom, form, lambda k: SmallNorm(k, p))
     q = np.inf if p == 1.0 else 1.0 if p == np.inf else p / (p - 1.0)
-    return _grouped(atom, form, lambda k: Norm(k, p, _ball(atom, q)))
+    return _columnwise_rule(atom, form, lambda k: Norm(k, p, _dual_ball(atom, q)))
 
 
-def _weights(atom: Any, k: int) -> list[Fraction]:
+def _mean_weights(atom: Any, k: int) -> list[Fraction]:
     kept = np.arange(k)[atom._keep] if hasattr(atom, "_keep") else np.arange(k)
     weights = [Fraction(0)] * k
     for place, w in zip(kept, atom.w, strict=True):
@@ -135,7 +136,7 @@ def _weights(atom: Any, k: int) -> list[Fraction]:
     return weights
 
 
-def _quadratic_form(atom: Any, arguments: Sequence[AffineForm]) -> tuple[Rule, list[AffineForm]]:
+def _quadratic_form_rule(atom: Any, arguments: Sequence[AffineForm]) -> tuple[AtomRule, list[AffineForm]]:
     if not arguments[1].is_constant:
         raise ProblemError("the matrix of a quadratic form must be constant; got a variable one. Write it otherwise.")
     P = arguments[1].offset
@@ -153,17 +154,17 @@ def cumulative_order(atom: Any) -> Array | None:
     """Return at which place of the rule's answer each entry of a cumulative atom stands; None where in order."""
     if type(atom).__name__ not in ("cumsum", "cummax") or len(atom.args[0].shape) < 2:
         return None
-    places = members(atom).ravel(order="F")
+    places = column_entries(atom).ravel(order="F")
     order = np.empty(len(places), int)
     order[places] = np.arange(len(places))
     return order
 
 
-def _cumulative(atom: Any, form: AffineForm, kind: Any) -> tuple[Rule, list[AffineForm]]:
+def _cumulative_rule(atom: Any, form: AffineForm, kind: Any) -> tuple[AtomRule, list[AffineForm]]:
     if len(atom.args[0].shape) == 1:
         return kind(form.m), [form]
     if atom.axis is None:
         raise ProblemError(
             f"{type(atom).__name__} of a matrix must have an axis; got none. Reshape the matrix to a vector."
         )
-    return _grouped(atom, form, kind)
+    return _columnwise_rule(atom, form, kind)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import wrightomega
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.functions.numerics.expansion import expand
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 
 
@@ -45,7 +46,7 @@ class EntropyNormPath:
     eta: float
 
     def __init__(self, entropy: RelativeEntropy, c: Float[Array, " N"], p: float, z: Float[Array, " N"]) -> None:
-        self.k, self.eta, self.N = p - 1.0, entropy.eta, entropy.N
+        self.k, self.eta = p - 1.0, entropy.eta
         self.in_support: Any = entropy.domain.c > 0
         self.c: Any = c[self.in_support]
         z = z[self.in_support]
@@ -70,7 +71,5 @@ class EntropyNormPath:
 
     def _expand(self, x: Float[Array, " n"], s: Float[Array, " n"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Return c exp(x), scaled to sum 1, and s / eta for all examples, 0 for examples without weight."""
-        d, dual = np.zeros(self.N), np.zeros(self.N)
         unnormalized = self.c * np.exp(x - x.max())
-        d[self.in_support], dual[self.in_support] = unnormalized / unnormalized.sum(), s / self.eta
-        return d, dual
+        return expand(unnormalized / unnormalized.sum(), self.in_support), expand(s / self.eta, self.in_support)

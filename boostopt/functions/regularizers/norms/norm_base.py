@@ -25,6 +25,7 @@ from boostopt._utils.validation import check_instance, check_number, positive_pa
 from boostopt.errors import ProblemError
 from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
+from boostopt.functions.numerics.expansion import expand
 from boostopt.functions.numerics.root_finding import bracket_root, find_root
 from boostopt.functions.regularizers.base import ConjugatePoint
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
@@ -167,9 +168,8 @@ class NormRegularizer(DelegatingRegularizer):
             return self._solve_on_simplex(z)
         base = CappedSimplexIndicator(CappedSimplex(self.base.domain.c[in_support], self.base.domain.nu))
         restricted = replace(self, base=base, c=self.c[in_support])
-        d, s = np.zeros(self.N), np.zeros(self.N)
-        d[in_support], s[in_support] = restricted._solve_on_simplex(z[in_support])
-        return d, s
+        d, s = restricted._solve_on_simplex(z[in_support])
+        return expand(d, in_support), expand(s, in_support)
 
     def _young_gap_terms(self, alpha: Float[Array, " N"], beta: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return the terms c (alpha^p / p + beta^q / q - alpha beta), each non-negative by Young's inequality."""

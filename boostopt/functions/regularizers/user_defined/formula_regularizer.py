@@ -40,6 +40,7 @@ from boostopt.functions.formulas.inputs import (
 from boostopt.functions.formulas.intervals import Interval, allowance, exact_interval
 from boostopt.functions.formulas.maximizers import MonotoneDerivative
 from boostopt.functions.formulas.tangents import Tangents
+from boostopt.functions.numerics.expansion import expand
 from boostopt.functions.regularizers.base import ConjugatePoint, Enclosures, Regularizer, StationarityConditions
 from boostopt.functions.regularizers.capped_simplex import (
     CappedSimplex,
@@ -330,11 +331,7 @@ class FormulaRegularizer(Separable):
 
     def _expand(self, of_live: Float[Array, " n"]) -> Float[Array, " N"]:
         """Return an array over all examples, 0 for those that can have no weight."""
-        if self.in_support.all():
-            return of_live
-        full = np.zeros(self.N)
-        full[self.in_support] = of_live
-        return full
+        return expand(of_live, self.in_support)
 
     def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         at_low, at_high = self._boundary_derivatives

@@ -1,0 +1,50 @@
+"""Roots by Brent's method, and multipliers of the constraint sum d = 1."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from boostopt.functions.numerics.root_finding import bracket_root, find_root, solve_simplex_multiplier
+
+
+def test_the_root_lies_in_its_bracket() -> None:
+    for root in (-1e12, -3.0, 0.0, 1e-9, 7e8):
+        low, high = bracket_root(lambda x, root=root: x - root, 0.0)
+        assert low <= root <= high
+        assert find_root(lambda x, root=root: math.atan(x - root), low, high) == pytest.approx(
+            root, rel=1e-14, abs=1e-14
+        )
+
+
+def test_a_function_without_a_root_has_the_nearer_end() -> None:
+    assert find_root(lambda x: x + 5.0, 0.0, 1.0) == 0.0
+    assert find_root(lambda x: x - 5.0, 0.0, 1.0) == 1.0
+    _, high = bracket_root(lambda x: -1.0, 0.0, 100.0)
+    assert high == 100.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_multiplier_of_clipped_weights_is_that_of_sorting(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    z, cap = rng.normal(size=40) * 10.0 ** rng.uniform(-2, 2), 0.13
+    box = np.zeros(40), np.full(40, cap)
+    beta, above, below = solve_simplex_multiplier(lambda y, low, high: np.clip(y, 0.0, cap), z, box, 1e-12)
+    # The sum is linear between the ends z and z - cap of the pieces.
+    ends = np.sort(np.concatenate([z, z - cap]))
+    sums = np.array([np.clip(z - end, 0.0, cap).sum() for end in ends])
+    expected = float(np.interp(-1.0, -sums, ends))
+    assert beta == pytest.approx(expected, abs=1e-13 * max(1.0, np.abs(z).max()))
+    assert above.sum() <= 1.0 + 1e-12
+    assert below.sum() >= 1.0 - 1e-12
+
+
+def test_a_jump_of_the_sum_has_maximizers_on_both_sides() -> None:
+    """Linear terms: weights are at an end of the box, and only a convex combination sums to 1."""
+    z, box = np.array([3.0, 2.0, 2.0, 0.0]), (np.zeros(4), np.full(4, 0.6))
+    beta, above, below = solve_simplex_multiplier(lambda y, low, high: np.where(y > 0.0, 0.6, 0.0), z, box, 1e-12)
+    assert beta == pytest.approx(2.0, abs=1e-14)
+    np.testing.assert_array_equal(above, [0.6, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(below, [0.6, 0.6, 0.6, 0.0])
