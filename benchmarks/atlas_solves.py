@@ -12,8 +12,8 @@ from typing import Any
 
 from boostopt._utils.files import write_atomically
 from boostopt.comparison.documents import load_results
-from boostopt.comparison.rendering.phrases import intersect_intervals
 from boostopt.comparison.solve_record import SolveRecord
+from boostopt.comparison.solve_results import intersect_intervals
 from boostopt.errors import DataError
 
 KINDS = ("asked", "certified")

@@ -9,78 +9,21 @@ from typing import Any
 
 from boostopt._utils.data_frames import data_frame
 from boostopt._utils.environment import describe_environment
-from boostopt._utils.files import Keys
 from boostopt._utils.formatting import html_table, render_text
 from boostopt._utils.json_values import plain, to_json_text
 from boostopt._utils.validation import check_optional, check_string
 from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison.failures import FAILURE, Failure, failure_texts, failures_by_backend
-from boostopt.comparison.json_schema import Count, Flag, Fractions, Seconds, Texts
 from boostopt.comparison.provenance import Provenance
 from boostopt.comparison.rendering.phrases import (
     gap_request_text,
-    intersect_intervals,
     summarize_program,
     trivial_bounds,
 )
 from boostopt.comparison.scores import MEAN, SCORE, MeanScore, ProgramScore, average_scores, score_programs
 from boostopt.comparison.solve_record import Result, SolveRecord
+from boostopt.comparison.solve_results import BenchmarkSettings, intersect_intervals
 from boostopt.data.csv_tables import records_to_csv
-
-
-@dataclass(frozen=True)
-class BenchmarkSettings:
-    """The settings of a benchmark.
-
-    Attributes
-    ----------
-    target_gaps
-        The scaled gaps asked for, each in a solve of its own.
-    repeats
-        Measured solves of each cell. Before them, each backend solves each program once without being counted.
-    time_limit
-        Seconds for each solve; None for no limit.
-    isolate
-        Whether each backend ran in a process of its own.
-    seed
-        Seed of the order of the solves.
-    profile_names
-        Names of the profiles by which the solvers were asked; empty if gaps were to be reached.
-    threads
-        Threads of each solve; None if the caller did not set them.
-    """
-
-    target_gaps: Fractions
-    repeats: Count
-    time_limit: Seconds | None
-    isolate: Flag
-    seed: Count
-    profile_names: Texts = ()
-    threads: Count | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "profile_names", tuple(self.profile_names))
-
-    def record(self) -> dict[str, Any]:
-        """Return the settings as plain values; profiles and threads only if they are set."""
-        return {
-            name: value for name, value in SETTINGS.to_file(self).items() if name not in ("asked", "threads") or value
-        }
-
-
-SETTINGS = Keys(
-    BenchmarkSettings,
-    {
-        "profiles": "target_gaps",
-        "repeats": "repeats",
-        "time_limit": "time_limit",
-        "isolate": "isolate",
-        "seed": "seed",
-        "asked": "profile_names",
-        "threads": "threads",
-    },
-)
-"""Keys of the settings."""
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,10 @@ from boostopt.backends.isolation.worker_process import close_idle_processes
 from boostopt.comparison.backend_handles import open_backends
 from boostopt.comparison.benchmark_options import compare_options
 from boostopt.comparison.provenance import Provenance
-from boostopt.comparison.rendering.phrases import (
-    conflicting_backends,
-    gap_text,
-    intersect_intervals,
-    proved_interval_text,
-    relative_width,
-)
+from boostopt.comparison.rendering.phrases import gap_text, proved_interval_text, relative_width
 from boostopt.comparison.rendering.progress_output import comparison_progress, print_backend_progress, progress_callback
 from boostopt.comparison.solve_record import SolveRecord
+from boostopt.comparison.solve_results import conflicting_backends, intersect_intervals
 from boostopt.data.csv_tables import records_to_csv
 from boostopt.programs.identity import bounds_of_equal_weights, describe_program, program_facts
 from boostopt.programs.program import Program

@@ -19,12 +19,12 @@ from boostopt._utils.json_values import plain
 from boostopt._utils.validation import check_path
 from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison import json_schema as fields
-from boostopt.comparison.benchmark_result import SETTINGS, Benchmark, BenchmarkSettings
+from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison
 from boostopt.comparison.provenance import ORIGIN, Provenance
-from boostopt.comparison.rendering.phrases import intersect_intervals
 from boostopt.comparison.results_log import FILE_KIND, parse_json_object, parse_record_line
 from boostopt.comparison.solve_record import SolveRecord, parse_record
+from boostopt.comparison.solve_results import SETTINGS, BenchmarkSettings, intersect_intervals
 from boostopt.errors import DataError, OptionError, reason_of
 from boostopt.programs.identity import describe_program, program_facts
 

@@ -72,6 +72,7 @@ def _load_template() -> Any:
     from markupsafe import Markup
 
     from boostopt.comparison.rendering import phrases as wording
+    from boostopt.comparison.solve_results import conflicting_backends
     from boostopt.reporting import log_sections as logs
 
     environment = Environment(
@@ -84,7 +85,8 @@ def _load_template() -> Any:
         keep_trailing_newline=True,
     )
     style = Markup((TEMPLATE_FOLDER / "report.css").read_text(encoding="utf-8"))
-    return environment.get_template("report.html", globals={"style": style, "words": wording, "logs_of": logs})
+    names = {"style": style, "words": wording, "logs_of": logs, "conflicting_backends": conflicting_backends}
+    return environment.get_template("report.html", globals=names)
 
 
 def _remove_unprintable(value: Any) -> Any:

@@ -12,9 +12,9 @@ from problems import Fake, attempt, reference_erlpboost, reference_lpboost, righ
 
 from boostopt import Benchmark, Comparison, benchmark, compare, get_formulation, list_formulations
 from boostopt._utils.json_values import plain
-from boostopt.comparison.benchmark_result import BenchmarkSettings
 from boostopt.comparison.provenance import Provenance
 from boostopt.comparison.solve_record import SolveRecord
+from boostopt.comparison.solve_results import BenchmarkSettings
 from boostopt.programs.identity import describe_program, program_facts
 from boostopt.reporting import to_html
 

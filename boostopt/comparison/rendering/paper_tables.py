@@ -12,7 +12,6 @@ from boostopt._utils.data_frames import latex_table
 from boostopt.comparison.rendering.console_tables import request_text
 from boostopt.comparison.rendering.phrases import (
     CONTRADICTION_ADVICE,
-    conflicting_backends,
     format_seconds,
     gap_text,
     iterations_text,
@@ -21,6 +20,7 @@ from boostopt.comparison.rendering.phrases import (
 )
 from boostopt.comparison.scores import SHIFT_SECONDS, MeanScore, ProgramScore
 from boostopt.comparison.solve_record import Result, SolveRecord
+from boostopt.comparison.solve_results import conflicting_backends
 
 MISSING_CELL = "-"
 """The cell of a missing mean: a program was not run, or failed without a time limit."""

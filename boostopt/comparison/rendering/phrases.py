@@ -11,6 +11,7 @@ from boostopt._utils.formatting import format_interval
 from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison.scores import MeanScore, ProgramScore
 from boostopt.comparison.solve_record import AUTO, Result, SolveRecord
+from boostopt.comparison.solve_results import intersect_intervals
 
 CONTRADICTION_ADVICE = (
     "Whatever the solvers did, F or G contradicts its conjugate. If the formulation is your own, run `boostopt check` "
@@ -40,23 +41,9 @@ class Conclusion:
 # One program
 
 
-def intersect_intervals(runs: Iterable[SolveRecord]) -> tuple[float, float]:
-    """Return the intersection of all certified intervals; if it is empty, its ends are out of order."""
-    ran = [run for run in runs if run.ran]
-    return max((run.lower for run in ran), default=-math.inf), min((run.upper for run in ran), default=math.inf)
-
-
 def no_answer_reason(run: SolveRecord) -> str:
     """Return why a run has no answer, in the solver's own words."""
     return run.error or run.solver_status or "no attempt was made"
-
-
-def conflicting_backends(run: SolveRecord, runs: Iterable[SolveRecord]) -> list[str]:
-    """Return the backends whose interval does not overlap with that of a run."""
-    if not run.ran:
-        return []
-    others = [other for other in runs if other is not run and other.ran]
-    return list(dict.fromkeys(other.backend for other in others if run.lower > other.upper or other.lower > run.upper))
 
 
 def summarize_program(runs: Sequence[SolveRecord]) -> Conclusion:
