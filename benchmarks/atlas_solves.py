@@ -104,7 +104,7 @@ def read(path: Path) -> Solves:
         unpack(path, Path(folder))
         for kind in KINDS:
             for file in sorted(Path(folder, kind).glob("*.jsonl")):
-                made = load_results(file).benchmark
+                made = load_results(file)
                 rows[kind] += made.runs
                 versions |= dict.fromkeys(made.boostopt.split(", "))
                 machine = dict(made.environment)

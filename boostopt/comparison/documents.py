@@ -1,4 +1,4 @@
-"""Comparisons and benchmarks as plain values: made from a result, or read from a file that holds one.
+"""Files of comparisons and benchmarks: readers that return the results as they were written.
 
 The file was written by `to_json`, or is the file of `resume`. It is not trusted. The type of every value is checked.
 Numbers must be finite and consistent with each other. No name in the file is used to compute, open or run anything.
@@ -10,23 +10,20 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from boostopt._utils.environment import environment_info, source_version
-from boostopt._utils.json_values import plain
 from boostopt._utils.validation import check_path
 from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison import json_schema as fields
 from boostopt.comparison.benchmark_result import Benchmark
-from boostopt.comparison.compare import Comparison
+from boostopt.comparison.compare import Comparison, comparison_settings
 from boostopt.comparison.provenance import ORIGIN, Provenance
 from boostopt.comparison.results_log import FILE_KIND, parse_json_object, parse_record_line
 from boostopt.comparison.solve_record import SolveRecord, parse_record
 from boostopt.comparison.solve_results import SETTINGS, BenchmarkSettings, intersect_intervals
-from boostopt.errors import DataError, OptionError, reason_of
-from boostopt.programs.identity import describe_program, program_facts
+from boostopt.errors import DataError, reason_of
 
 MAX_FILE_BYTES = 1_000_000_000
 """The size in bytes of the largest file that is read."""
@@ -38,47 +35,7 @@ MIN_SECONDS, MAX_SECONDS = 1e-9, 1e9
 """The range of seconds that a solve can take: from a tick of the clock to decades."""
 
 
-@dataclass(frozen=True)
-class ReportInput:
-    """The contents of a report.
-
-    Attributes
-    ----------
-    benchmark
-        All runs; the runs of a comparison count as one repeat.
-    is_benchmark
-        Whether it is a benchmark: shuffled, repeated, after a solve that is not counted.
-    file
-        The file that it was read from, "" for none. If there is a file, nothing in it was computed anew.
-    """
-
-    benchmark: Benchmark
-    is_benchmark: bool
-    file: str = ""
-
-
-def as_report_input(result: object) -> ReportInput:
-    """Return the result of `compare` or `benchmark` as plain values.
-
-    Raises
-    ------
-    OptionError
-        `result` is neither of these, nor a document.
-    """
-    if isinstance(result, ReportInput):
-        return result
-    if isinstance(result, Benchmark):
-        return ReportInput(result, is_benchmark=True)
-    if not isinstance(result, Comparison):
-        raise OptionError(f"expected what compare or benchmark returns; got {type(result).__name__}. Pass that.")
-    label = result.program.headline
-    about = {**program_facts(result.program), "about": describe_program(result.program)}
-    settings = _single_run_settings(result.tol, any(row.isolated for row in result.rows))
-    made = Benchmark({label: plain(about)}, settings, environment_info(), source_version(), result.rows, result.origin)
-    return ReportInput(made, is_benchmark=False)
-
-
-def load_results(path: str | os.PathLike[str]) -> ReportInput:
+def load_results(path: str | os.PathLike[str]) -> Comparison | Benchmark:
     """Read a file that `to_json` of a comparison or a benchmark wrote, or the file of `resume`.
 
     Raises
@@ -106,7 +63,7 @@ def load_results(path: str | os.PathLike[str]) -> ReportInput:
     return _load_json(path, text)
 
 
-def _load_json(path: Path, text: str) -> ReportInput:
+def _load_json(path: Path, text: str) -> Comparison | Benchmark:
     """Read a file that `to_json` wrote."""
     try:
         read = json.loads(text, parse_constant=fields.reject_non_finite)
@@ -118,15 +75,15 @@ def _load_json(path: Path, text: str) -> ReportInput:
     try:
         top = fields.parse_object(read, "the file")
         if "runs" in top:
-            return ReportInput(_parse_benchmark(top), is_benchmark=True, file=str(path))
+            return replace(_parse_benchmark(top), file=str(path))
         if "rows" in top:
-            return ReportInput(_parse_comparison(top), is_benchmark=False, file=str(path))
+            return replace(_parse_comparison(top), file=str(path))
         raise ValueError("it has neither runs nor rows")
     except (ValueError, TypeError, RecursionError) as failure:
         raise _invalid_file_error(path, failure) from None
 
 
-def _load_results_log(path: Path, head: Mapping[str, Any], text: str) -> ReportInput:
+def _load_results_log(path: Path, head: Mapping[str, Any], text: str) -> Benchmark:
     """Read the file of `resume`: the latest version of each finished run, without an incomplete last line."""
     whole = text[: text.rfind("\n") + 1].splitlines()
     latest: dict[tuple[str, str, float, int], tuple[str, SolveRecord]] = {}
@@ -155,20 +112,18 @@ def _load_results_log(path: Path, head: Mapping[str, Any], text: str) -> ReportI
         profiles = sorted({run.tol for run in runs}, reverse=True)
         of_runs = {"profiles": profiles, "repeats": 1 + max(run.repeat for run in runs), "seed": 0}
         settings = BenchmarkSettings(**fields.parse_fields(SETTINGS, {**head, **of_runs}))
-        made = Benchmark(
-            programs, settings, _parse_environment(head), ", ".join(versions), runs, _parse_provenance(head)
-        )
+        environment, provenance = _parse_environment(head), _parse_provenance(head)
     except (ValueError, TypeError, RecursionError) as failure:
         raise _invalid_file_error(path, failure) from None
-    return ReportInput(made, is_benchmark=True, file=str(path))
+    return Benchmark(programs, settings, environment, ", ".join(versions), runs, provenance, str(path))
 
 
 def _invalid_file_error(path: Path, failure: Exception) -> DataError:
     return DataError(f"expected a comparison or a benchmark; {path} is none: {reason_of(failure)}. Write it anew.")
 
 
-def _parse_comparison(top: Mapping[str, Any]) -> Benchmark:
-    """Make runs of a single repeat from the rows of a comparison."""
+def _parse_comparison(top: Mapping[str, Any]) -> Comparison:
+    """Return a comparison; its rows become runs of a single repeat."""
     tol = fields.parse_fraction(top.get("tol"), "tol")
     rows = [fields.parse_object(row, "a row") for row in fields.parse_list(top.get("rows"), "rows")]
     logs = fields.parse_list(top["logs"], "logs") if "logs" in top else [[]] * len(rows)
@@ -195,16 +150,8 @@ def _parse_comparison(top: Mapping[str, Any]) -> Benchmark:
         said = top.get(name)
         if said is not None and said != own:
             raise ValueError(f"{name} of all rows together is {own}; the file says {said}")
-    isolated = any(row.isolated for row in read)
-    version = fields.parse_text(top.get("boostopt"), "boostopt")
-    return Benchmark(
-        {label: program},
-        _single_run_settings(tol, isolated),
-        _parse_environment(top),
-        version,
-        read,
-        _parse_provenance(top),
-    )
+    version, settings = fields.parse_text(top.get("boostopt"), "boostopt"), comparison_settings(tol, read)
+    return Comparison({label: program}, settings, _parse_environment(top), version, read, _parse_provenance(top))
 
 
 def _parse_benchmark(top: Mapping[str, Any]) -> Benchmark:
@@ -225,11 +172,6 @@ def _parse_benchmark(top: Mapping[str, Any]) -> Benchmark:
     read = BenchmarkSettings(**fields.parse_fields(SETTINGS, settings))
     version = fields.parse_text(top.get("boostopt"), "boostopt")
     return Benchmark(programs, read, _parse_environment(top), version, runs, _parse_provenance(top))
-
-
-def _single_run_settings(tol: float, isolated: bool) -> BenchmarkSettings:
-    """The settings of a comparison, as those of a benchmark."""
-    return BenchmarkSettings((tol,), 1, None, isolated, 0)
 
 
 def _require_distinct(runs: Iterable[SolveRecord]) -> None:

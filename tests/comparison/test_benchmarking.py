@@ -409,7 +409,7 @@ def test_programs_that_are_added_are_run_and_those_left_out_are_kept(tmp_path: P
     assert third == {**first, "three": second["three"]}
     head = json.loads(before.splitlines()[0])
     assert list(head["programs"]) == list(head["described"]) == ["one", "two", "three"]
-    read = load_results(file).benchmark
+    read = load_results(file)
     assert set(read.programs) == set(programs) and all(read.programs[name]["examples"] == 6 for name in programs)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["runs.jsonl"]
 

@@ -55,7 +55,7 @@ def nothing() -> Comparison:
 def contradicting() -> Comparison:
     """As only a mistake of boostopt could."""
     good = compare(reference_lpboost(), [right("a"), right("b"), rough("c")])
-    return replace(good, rows=(replace(good.rows[0], lower=0.5, upper=0.6), *good.rows[1:]))
+    return replace(good, runs=(replace(good.rows[0], lower=0.5, upper=0.6), *good.rows[1:]))
 
 
 @functools.cache

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from boostopt._utils.environment import describe_environment
 from boostopt._utils.formatting import format_interval
 from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison.scores import MeanScore, ProgramScore
 from boostopt.comparison.solve_record import AUTO, Result, SolveRecord
-from boostopt.comparison.solve_results import intersect_intervals
+from boostopt.comparison.solve_results import SolveResults, intersect_intervals
 
 CONTRADICTION_ADVICE = (
     "Whatever the solvers did, F or G contradicts its conjugate. If the formulation is your own, run `boostopt check` "
@@ -217,6 +218,33 @@ def join_names(names: Iterable[str]) -> str:
 
 
 # Scores and means
+
+
+def measurement_text(results: SolveResults) -> str:
+    """Return the meaning of the seconds in the tables of a benchmark, and the conditions of its solves."""
+    settings = results.settings
+    request = "The gap must be certified. Solvers are asked for accuracies in their own terms, not for this gap."
+    if settings.profile_names:
+        request = f"Asked by the profiles {', '.join(settings.profile_names)}: one solve each."
+    seconds = "Seconds are of one solve" if settings.repeats == 1 else f"Seconds are medians of {settings.repeats}"
+    quartiles = ", quartiles below them" if settings.repeats > 2 else ""
+    return f"{request} {seconds}{quartiles}; x1 is the fastest. {conditions_text(results)}"
+
+
+def conditions_text(results: SolveResults) -> str:
+    """Return the conditions of the solves, in words that fit every table of a benchmark: limits, processes, machine."""
+    settings = results.settings
+    limit = "no time limit" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
+    if settings.isolate:
+        processes = "each backend in a process of its own"
+    elif settings.time_limit is None:
+        processes = "all backends in one process"
+    else:
+        processes = "backends that keep no time limit in a process each, the others in one"
+    return (
+        f"Solves in shuffled order (seed {settings.seed}), {limit}, {processes}. "
+        f"{describe_environment(results.boostopt, results.environment, settings.threads)}"
+    )
 
 
 def gap_request_text(runs: Iterable[SolveRecord], tol: float) -> str:
