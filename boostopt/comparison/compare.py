@@ -73,7 +73,7 @@ class Comparison(SolveResults):
         """
         if self._program is None:
             raise ProblemError(
-                f"a comparison from a file has no program; {self.file or 'the file'} does not contain the margin matrix. "
+                f"a comparison from a file has no program; {self.file or 'the file'} has no margin matrix. "
                 "Bind the program anew."
             )
         return self._program

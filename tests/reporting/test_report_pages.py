@@ -193,7 +193,7 @@ def test_a_map_that_is_too_large_for_a_picture_is_left_out() -> None:
     labels = [f"program {k}" for k in range(MAX_PROGRAMS + 1)]
     b = measured()
     runs = tuple(replace(row, program=label, tol=1e-3) for label in labels)
-    settings = replace(b.settings, profiles=(1e-3,))
+    settings = replace(b.settings, target_gaps=(1e-3,))
     assert program_figures(replace(b, programs={label: {} for label in labels[1:]}, runs=runs[1:], settings=settings))[
         2:
     ]
