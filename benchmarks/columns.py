@@ -18,7 +18,7 @@ from typing import Any
 sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
 import numpy as np
-from problems import noisy_stumps
+from support.problems import noisy_stumps
 
 from boostopt import Solution, get_backend, get_formulation, solve
 from boostopt.rows.margin_matrix import MarginMatrix

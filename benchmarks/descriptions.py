@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
-from drawn_descriptions import Count, check_graph, check_program
+from support.random_expressions import Count, check_graph, check_program
 
 
 def run(seed: int, seconds: float, tangents: int) -> dict[str, Count]:

@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
 import numpy as np
-from formula_twins import TWINS, formula_of
+from support.named_formulas import TWINS, formula_of
 
 from boostopt.authoring import prototype
 

@@ -14,7 +14,7 @@ import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
-from drawn_formulas import Outcome, run
+from support.random_formulas import Outcome, run
 
 CERTIFICATES = 4
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
-from kinked import KINKED, kinked_program
+from support.kinked_functions import KINKED, kinked_program
 
 SOLVERS = ("cvxpy:clarabel", "cvxpy:scs", "cvxpy:highs")
 

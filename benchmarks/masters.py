@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from problems import noisy_stumps
 from scipy.optimize import linprog
+from support.problems import noisy_stumps
 
 from boostopt import Program, Solution, get_backend, get_formulation, solve
 from boostopt.backends.cvxpy.backend import CvxpyBackend

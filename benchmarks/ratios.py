@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
 import numpy as np
-from problems import noisy_stumps
+from support.problems import noisy_stumps
 
 from benchmarks import columns, masters
 from boostopt import get_formulation

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 import pytest
-from speeds import CPU_SECONDS, PART, PARTS, SEEDS, THOROUGH
+from support.speeds import CPU_SECONDS, PART, PARTS, SEEDS, THOROUGH
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -97,7 +97,7 @@ def ctrl_c_is_not_ignored() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def default_backends_are_installed() -> None:
-    from problems import DEFAULT_BACKENDS
+    from support.problems import DEFAULT_BACKENDS
 
     import boostopt
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from file_kinds import WRITERS, keys_of
+from support.file_kinds import WRITERS, keys_of
 
 STATED: dict[str, list[str]] = json.loads((Path(__file__).parent / "saved" / "keys.json").read_text())
 

@@ -3,42 +3,21 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import os
 import shutil
 import subprocess
 import sys
-from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
-from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
+from draw_rooms import PICTURE, draw
+from package_rooms import FLOORS, ROOT, UPWARD_IMPORTS, imports, room_of, room_of_module, sources
 
 import boostopt
 
-ROOT = Path(boostopt.__file__).parent
-
-# From the bottom to the top: floors of rooms. Rooms of one floor do not import each other.
-LEVELS = (
-    {"errors"},
-    {"_utils", "typesetting"},
-    {"rows", "functions"},
-    {"certificates", "oracles", "problem_certificates"},
-    {"data"},
-    {"programs"},
-    {"backends", "objectives", "instances"},
-    {"solving", "authoring"},
-    {"boosting", "checks", "comparison"},
-    {"estimators", "verification", "exporting"},
-    {"ensembles"},
-    {"pictures"},
-    {"reporting"},
-    {"cli"},
-    {"__init__", "__main__"},
-)
-LEVEL = {module: k for k, level in enumerate(LEVELS) for module in level}
+LEVEL = {room: k for k, floor in enumerate(FLOORS) for room in floor}
 
 # Within the room of functions: floors of its packages.
 FUNCTIONS = (
@@ -48,40 +27,6 @@ FUNCTIONS = (
     {"edge_functions", "regularizers"},
 )
 
-# `program.solve(...)` is `boostopt.solve(program, ...)`.
-ALIASES = {("programs", "solving")}
-
-
-def top(module: str) -> str:
-    return module.split(".")[1] if "." in module else "__init__"
-
-
-def is_module(name: str) -> bool:
-    place = ROOT.joinpath(*name.split(".")[1:])
-    return place.is_dir() or place.with_suffix(".py").is_file()
-
-
-@cache
-def imports(path: Path) -> set[str]:
-    """The modules of boostopt that a file imports, at the top, inside a function, or on first use as its stub says."""
-    found: set[str] = set()
-    package = ".".join(("boostopt", *path.parent.relative_to(ROOT).parts))
-    files = [file for file in (path, path.with_suffix(".pyi")) if file.is_file()]
-    for node in itertools.chain.from_iterable(ast.walk(ast.parse(file.read_text())) for file in files):
-        if isinstance(node, ast.ImportFrom):
-            module = resolve_name("." * node.level + (node.module or ""), package)
-            if module.split(".")[0] == "boostopt":
-                inner = {alias.name: f"{module}.{alias.name}" for alias in node.names}
-                found |= {inner[name] if is_module(inner[name]) or module == "boostopt" else module for name in inner}
-        elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names if alias.name.split(".")[0] == "boostopt"}
-    return found
-
-
-def sources() -> list[Path]:
-    apart = {"formulations", "templates"}
-    return [path for path in sorted(ROOT.rglob("*.py")) if not apart & set(path.relative_to(ROOT).parts)]
-
 
 def test_every_module_has_a_level() -> None:
     names = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in sources()}
@@ -90,13 +35,13 @@ def test_every_module_has_a_level() -> None:
 
 def test_imports_point_downwards() -> None:
     for path in sources():
-        here = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        here = room_of(path)
         upwards = {
             module
             for module in imports(path)
-            if here not in (top(module), "__init__", "__main__")
-            and (here, top(module)) not in ALIASES
-            and LEVEL[top(module)] >= LEVEL[here]
+            if here not in (room_of_module(module), "__init__", "__main__")
+            and (here, room_of_module(module)) not in UPWARD_IMPORTS
+            and LEVEL[room_of_module(module)] >= LEVEL[here]
         }
         assert not upwards, f"{path.relative_to(ROOT)} imports {upwards}"
 
@@ -117,11 +62,17 @@ def test_modules_import_each_other_in_no_circle() -> None:
         name: {
             module
             for module in imports(path)
-            if module in modules and module != name and (top(name), top(module)) not in ALIASES
+            if module in modules
+            and module != name
+            and (room_of_module(name), room_of_module(module)) not in UPWARD_IMPORTS
         }
         for name, path in modules.items()
     }
     tuple(TopologicalSorter(graph).static_order())
+
+
+def test_the_picture_of_the_rooms_is_drawn_from_the_imports() -> None:
+    assert PICTURE.read_text() == draw(), "the rooms have changed: run `python tools/draw_rooms.py`"
 
 
 def outside(path: Path) -> set[str]:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from commands import run
+from support.command_lines import run
 
 import boostopt
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from certificate_files import taken
+from support.certificate_files import taken
 from write_saved_files import BOOSTERS, N, examples, oracles
 
 from boostopt import boost, verify

@@ -15,12 +15,12 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse
-from problems import Fake, reference_erlpboost
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
-from vandals import Careless, Vandal, arrays_of, ravage, state_of
+from support.problems import Fake, reference_erlpboost
+from support.writing_components import Careless, Vandal, arrays_of, ravage, state_of
 
 import boostopt
 from boostopt import (

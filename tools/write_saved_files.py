@@ -28,7 +28,7 @@ from boostopt.verification import save
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
-from drawn_programs import draw_program
+from support.random_programs import draw_program
 
 N = 40
 SETTINGS: dict[str, dict[str, Any]] = {

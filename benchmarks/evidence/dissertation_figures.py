@@ -419,7 +419,7 @@ def _to_the_end(data: str, hypotheses: str, way: str, rounds: int) -> Mapping[st
         "at": (at + 1).tolist(),
         "curve": rounded(delta[at]),
         "clock": rounded(seconds[at]),
-        "reason": found.run.stop_reason,
+        "reason": found.run.reason.partition(";")[0],
     }
 
 

@@ -178,7 +178,7 @@ class Fit:
     @property
     def held(self) -> bool:
         """Whether a rule ended the run: not a limit, nor steps that are stuck."""
-        return self.run.stop_reason.partition(":")[0] in ENDS
+        return self.run.reason.partition(":")[0] in ENDS
 
     @property
     def facts(self) -> dict[str, Any]:

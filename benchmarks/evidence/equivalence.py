@@ -99,7 +99,7 @@ def _rate(relaxation: str, epsilon: float, noise: float, seed: int) -> Mapping[s
     return {
         "rounds": run.rounds,
         "reached": int(reached[0]) + 1 if len(reached) else None,
-        "end": run.stop_reason,
+        "end": run.reason.partition(";")[0],
         "bound": 32.0 * math.log(M) / epsilon**2 - 2.0,
         "at": at.tolist(),
         "left": rounded(left[at]),

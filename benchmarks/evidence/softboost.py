@@ -382,7 +382,12 @@ def _margins(part: str, seed: int, nu: int = 200) -> Mapping[str, Any]:
     result: Result = {"g": g, "best": _interval(boost("lpboost", RawFeatures(X, y), nu=nu, epsilon=1e-6))}
     for name, run in runs.items():
         margins = run.trace["soft_margin"]
-        result[name] = {"rounds": run.rounds, "end": run.stop_reason, "last": float(margins[-1]), **_thinned(margins)}
+        result[name] = {
+            "rounds": run.rounds,
+            "end": run.reason.partition(";")[0],
+            "last": float(margins[-1]),
+            **_thinned(margins),
+        }
         result[name]["tenth"] = float(margins[min(10, len(margins)) - 1])
     for name in ("LPBoost", "SoftBoost"):
         result[name]["interval"] = _interval(runs[name])

@@ -133,22 +133,22 @@ class ReweightedBase:
         """The negative label and the positive label of the examples; -1 and 1 if the members have no labels."""
         return [-1, 1] if self.ensemble.labels is None else self.ensemble.labels.tolist()
 
-    def in_words(self, most: int | None = 10) -> list[str]:
+    def in_words(self, max_hypotheses: int | None = 10) -> list[str]:
         """Return the members with the largest weights in words, each after its weight, with the names of features.
 
         A member votes for the positive label if its words are true, and for the negative label otherwise.
 
         Parameters
         ----------
-        most
+        max_hypotheses
             The number of members, at least 1; None for all members with a weight.
         """
-        most = check_optional(check_integer, "most", most, 1)
+        max_hypotheses = check_optional(check_integer, "max_hypotheses", max_hypotheses, 1)
         names = self.ensemble.feature_names
         feature_names = (
             [f"feature {j}" for j in range(self._features)] if names is None else [str(name) for name in names]
         )
-        return describe_weights(self.members, self.w, feature_names, most)
+        return describe_weights(self.members, self.w, feature_names, max_hypotheses)
 
     @property
     def _features(self) -> int:

@@ -133,7 +133,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
             The number of hypotheses of each class, at least 1; None for all with a weight.
         """
         check_is_fitted(self)
-        max_hypotheses = check_optional(check_integer, "most", max_hypotheses, 1)
+        max_hypotheses = check_optional(check_integer, "max_hypotheses", max_hypotheses, 1)
         attributes: Any = vars(self)
         unnamed = numbered_features(attributes["n_features_in_"], attributes.get("zero_based_"))
         names = list(attributes.get("feature_names_in_", unnamed))

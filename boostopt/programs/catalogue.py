@@ -62,7 +62,7 @@ def get_formulation(which: object, extra: Mapping[str, Formulation[Any]] | None 
     if isinstance(which, PathLike) or is_python_file_path(which):
         page = _single_formulation_in(load_user_module(which, "a formulation"))
         object.__setattr__(page, "pickle_recipe", (get_formulation, (os.path.abspath(which),)))  # it may be frozen
-        object.__setattr__(page, "stated_in", os.path.abspath(which))
+        object.__setattr__(page, "source_file", os.path.abspath(which))
         return page
     extra = extra or {}
     if _normalized_name(which) in extra:

@@ -153,7 +153,7 @@ def verify_histogram_certificate(
         fractions=(lower, upper) if exact else (None, None),
         claimed=(low, high),
         verdict="proved" if exact else "bounded",
-        what=measure,
+        quantity=measure,
     )
 
 

@@ -53,9 +53,9 @@ class Verification:
         that was not computed in rational arithmetic.
     claimed
         The interval that the file claims.
-    what
+    quantity
         The name of the value that was bounded: "value of the program" for the optimum of one program; for a class
-        "soft margin" or another value of the weights, as `ClassCertificate.what` has it; "" for a rejected file.
+        "soft margin" or another value of the weights, as `ClassCertificate.quantity` has it; "" for a rejected file.
     make_verification
         "none" for a rejected file; "bounded" if the interval was recomputed with a bound on its rounding; "proved" if
         it was recomputed in exact or ball arithmetic.
@@ -71,7 +71,7 @@ class Verification:
     fractions: RationalBounds = (None, None)
     claimed: tuple[float, float] = (math.nan, math.nan)
     verdict: str = "none"
-    what: str = ""
+    quantity: str = ""
 
     def __bool__(self) -> bool:
         return self.accepted
@@ -142,5 +142,5 @@ def make_verification(
         fractions=(None, None) if bounds is None else bounds.rational_bounds,
         claimed=(document.lower, document.upper),
         verdict="none" if not accepted else "proved" if exact else "bounded",
-        what="value of the program" if accepted else "",
+        quantity="value of the program" if accepted else "",
     )

@@ -57,10 +57,10 @@ def verify(
     path
         The file.
     data
-        The margin matrix, shape (N, t): an array, a scipy sparse matrix or `MarginMatrix`; or a program over it, whose F,
-        G, multiplicities and reference distribution must then equal those of the file. For the certificate of a class,
-        pass its oracle, which gets one query. For a run of looks, pass an oracle with rows; such a file is always
-        proved in whole numbers.
+        The margin matrix, shape (N, t): an array, a scipy sparse matrix or a `MarginMatrix`; or a program over it, with
+        the same F, G, multiplicities and reference distribution as the file. For the certificate of a class, pass its
+        oracle, which gets one query. For a run by histograms, pass an oracle with rows; such a file is always proved
+        in whole numbers.
     c, d0
         The multiplicities and the reference distribution, shape (N,), that the file must state. By default those of
         the program or of the oracle; for a margin matrix 1 for each example, and d0 proportional to c.

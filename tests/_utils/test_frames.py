@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from problems import reference_erlpboost, reference_lpboost
+from support.problems import reference_erlpboost, reference_lpboost
 
 from boostopt import OptionError, benchmark, boost, compare, path
 from boostopt.oracles import GivenMargins

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from problems import noisy_stumps, reference_erlpboost
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
+from support.problems import noisy_stumps, reference_erlpboost
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import boostopt

@@ -199,8 +199,8 @@ AUTHORING = (
     Attack(
         "BinaryEntropy",
         BinaryEntropy,
-        lambda: {"caps": C / 2.0, "eta": 2.0, "d0": D0, "below": C / 2.0 - D0},
-        {"caps": WHOLE_ARRAY, "eta": POSITIVE_NUMBER, "d0": WHOLE_ARRAY, "below": NONE},
+        lambda: {"caps": C / 2.0, "eta": 2.0, "d0": D0, "cap_distance": C / 2.0 - D0},
+        {"caps": WHOLE_ARRAY, "eta": POSITIVE_NUMBER, "d0": WHOLE_ARRAY, "cap_distance": NONE},
         {
             "caps": with_array("caps") | {"that sum to less": lambda: np.full(3, 0.3)},
             "d0": with_array("d0"),
@@ -238,10 +238,10 @@ AUTHORING = (
     Attack(
         "SeparableSum",
         SeparableSum,
-        lambda: {"pieces": (CappedSimplexIndicator(DOMAIN), Squares(C, 2.0))},
-        {"pieces": NOTHING},
+        lambda: {"terms": (CappedSimplexIndicator(DOMAIN), Squares(C, 2.0))},
+        {"terms": NOTHING},
         {
-            "pieces": {
+            "terms": {
                 "one": lambda: CappedSimplexIndicator(DOMAIN),
                 "another N": lambda: (CappedSimplexIndicator(DOMAIN), Squares(np.ones(2), 2.0)),
             }
@@ -275,7 +275,7 @@ AUTHORING = (
     ),
     edges_of(ElasticEdges, {"signed": FLAG, "l1": NUMBER, "l2": NUMBER}, signed=True, l1=0.1, l2=2.0),
     edges_of(OneNormEdges, {"signed": FLAG, "l1": NUMBER}, signed=True, l1=0.1),
-    edges_of(InterceptEdges, {"rest": NOTHING}, rest=MaximumEdge()),
+    edges_of(InterceptEdges, {"base": NOTHING}, base=MaximumEdge()),
     printed(minimize),
     printed(maximize),
     Attack("interval", interval, lambda: {"lower": 0.5, "upper": 3.0}, {"lower": NUMBER, "upper": NUMBER}),
@@ -312,7 +312,7 @@ AUTHORING = (
             "text": TEXT,
             "contains": FUNCTION | {"class"},
             "kind": TEXT,
-            "typical": NUMBER,
+            "typical_value": NUMBER,
             "bounds": NONE | {"series", "masked array"},
         },
     ),

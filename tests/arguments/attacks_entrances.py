@@ -311,7 +311,7 @@ ENTRANCES = (
     Attack(
         "Run.decision_function", lambda **given: run().decision_function(**given), dict, {"X": frozenset({"sparse"})}
     ),
-    Attack("Run.at", lambda **given: run().at(**given), dict, {"k": WHOLE}),
+    Attack("Run.at_round", lambda **given: run().at_round(**given), dict, {"k": WHOLE}),
     Attack(
         "Run.verify_class",
         lambda **given: run().verify_class(**given),

@@ -7,9 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from entropies import ENTROPIES, bound
-from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, draw, noisy_stumps, reference_erlpboost
 from scipy.optimize import minimize
+from support.entropy_programs import ENTROPIES, bound
+from support.problems import (
+    REFERENCE_D0,
+    REFERENCE_ETA,
+    REFERENCE_NU,
+    REFERENCE_U,
+    draw,
+    noisy_stumps,
+    reference_erlpboost,
+)
 
 import boostopt
 from boostopt import Program, get_backend, get_formulation

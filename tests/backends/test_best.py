@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from problems import REFERENCE_U
+from support.problems import REFERENCE_U
 
 from boostopt import Solution, get_formulation
 from boostopt.backends.base import Deadline, Task

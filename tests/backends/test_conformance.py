@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from entropies import bound
-from problems import (
+from support.entropy_programs import bound
+from support.problems import (
     DEFAULT_BACKENDS,
     REFERENCE_D0,
     REFERENCE_U,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from problems import LEAVING, Fake, Panic, Unprintable, reference_erlpboost, reference_lpboost, rough
+from support.problems import LEAVING, Fake, Panic, Unprintable, reference_erlpboost, reference_lpboost, rough
 
 from boostopt import Outcome, Program, Verdict, compare, get_backend, list_backends
 from boostopt.backends.base import Attempt, Capability, Task

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
-from drawn_programs import draw_program
-from problems import REFERENCE_U, noisy_stumps, reference_erlpboost, reference_lpboost
-from speeds import many
+from support.problems import REFERENCE_U, noisy_stumps, reference_erlpboost, reference_lpboost
+from support.random_programs import draw_program
+from support.speeds import many
 
 import boostopt
 from boostopt import (

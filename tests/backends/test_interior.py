@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from drawn_programs import OWN_RADII, draw_program
-from problems import REFERENCE_U, noisy_stumps, reference_erlpboost
+from support.problems import REFERENCE_U, noisy_stumps, reference_erlpboost
+from support.random_programs import OWN_RADII, draw_program
 
 from boostopt import MarginMatrix, Outcome, Program, SolverNotFound, get_backend, get_formulation, list_formulations
 from boostopt.backends.base import WarmStart

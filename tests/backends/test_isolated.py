@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from problems import Fake, attempt, bent, noisy_stumps, reference_erlpboost, reference_lpboost, right, rough
+from support.problems import Fake, attempt, bent, noisy_stumps, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt import Outcome, Program, Verdict, compare, get_backend, get_formulation
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task, WarmStart
@@ -437,7 +437,7 @@ def test_a_script_is_not_run_again_and_what_it_defines_runs_isolated(tmp_path: P
 INTERRUPTED = """
 import sys
 sys.path.insert(0, {tests!r})
-from problems import Fake, reference_lpboost
+from support.problems import Fake, reference_lpboost
 from boostopt.backends.isolation.isolated import isolate_backend
 from boostopt.backends.isolation.worker_process import idle_process_id
 
@@ -470,7 +470,7 @@ def test_the_child_ends_with_its_parent_and_with_ctrl_c(end: signal.Signals) -> 
 LEFT = """
 import sys
 sys.path.insert(0, {tests!r})
-from problems import reference_lpboost
+from support.problems import reference_lpboost
 from boostopt import get_backend
 from boostopt.backends.base import Deadline, Task
 from boostopt.backends.isolation.isolated import isolate_backend

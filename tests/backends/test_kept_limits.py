@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from problems import Fake, noisy_stumps, reference_erlpboost, reference_lpboost, rough
+from support.problems import Fake, noisy_stumps, reference_erlpboost, reference_lpboost, rough
 
 from boostopt import Outcome, Solution, Verdict, benchmark, boost, compare, get_backend, get_formulation, list_backends
 from boostopt.backends.base import Deadline, Task
@@ -231,7 +231,7 @@ def test_a_process_too_slow_to_start_is_ready_for_the_next_solve() -> None:
 STARTED = """
 import sys
 sys.path.insert(0, {tests!r})
-from problems import Fake, reference_lpboost
+from support.problems import Fake, reference_lpboost
 from boostopt.backends.isolation.isolated import isolate_backend
 from boostopt.backends.isolation.worker_process import idle_process_id
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from entropies import ENTROPIES, bound
-from problems import REFERENCE_D0, REFERENCE_U, draw, noisy_stumps, reference_erlpboost, reference_lpboost
-from speeds import many
+from support.entropy_programs import ENTROPIES, bound
+from support.problems import REFERENCE_D0, REFERENCE_U, draw, noisy_stumps, reference_erlpboost, reference_lpboost
+from support.speeds import many
 
 import boostopt
 from boostopt import Program, get_backend, get_formulation

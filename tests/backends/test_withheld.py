@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from problems import REFERENCE_U
+from support.problems import REFERENCE_U
 
 from boostopt import Program, SolverNotFound, get_backend, get_formulation, list_backends
 from boostopt.authoring import CONES, Squares

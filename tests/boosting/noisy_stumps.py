@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from asked import Asked
+from plain_stumps import Asked
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt.oracles import DecisionStumps, Estimators

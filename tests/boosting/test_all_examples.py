@@ -83,9 +83,9 @@ def test_a_subclass_inherits_what_it_depends_on_only_with_its_statement() -> Non
     assert Priced.needs_all_examples
     bodies: tuple[dict[str, Any], ...] = (
         {"Parameters": OwnParameters},
-        {"canonical": lambda self, p, examples: p},
+        {"fill_parameters": lambda self, p, examples: p},
         {"edge_function": lambda self, p: None},
-        {"smoothed_as": "priced"},
+        {"smoothed_formulation": "priced"},
     )
     for body in bodies:
         assert type("Own", (LPBoost,), body).needs_all_examples

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from asked import Asked
+from plain_stumps import Asked
 
 from boostopt import BoostoptError, OptionError, ProblemError, boost, get_formulation
 from boostopt.boosting.run.run import Run

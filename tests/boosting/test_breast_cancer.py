@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from asked import Asked
+from plain_stumps import Asked
 from scipy.optimize import linprog
 
 from benchmarks import lp_backends

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkpointed import compared
+from random_runs import compared
 
 from boostopt import boost
 from boostopt.backends import get_backend

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asked import Asked
+from plain_stumps import Asked
 
 from boostopt import boost
 from boostopt.boosting import Stabilization

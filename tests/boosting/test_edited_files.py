@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from asked import Asked
-from edited_files import edit_description, edited, packed, unpacked
-from problems import reference_lpboost
-from speeds import many
+from plain_stumps import Asked
+from support.file_edits import edit_description, edited, packed, unpacked
+from support.problems import reference_lpboost
+from support.speeds import many
 
 from boostopt import BoostoptError, DataError, boost
 from boostopt.boosting.run.run import Run

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asked import Asked
-from speeds import many
+from plain_stumps import Asked
+from support.speeds import many
 
 from boostopt import OptionError, boost, get_formulation, path
 from boostopt.boosting import Stabilization

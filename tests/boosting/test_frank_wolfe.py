@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import typechecker
-from asked import Asked
+from plain_stumps import Asked
 from random_classes import LP, ROUNDING, Noted, RandomClass, drawn, row
-from speeds import many
+from support.speeds import many
 
 from boostopt import OptionError, boost, instances
 from boostopt.boosting.problem import CORRECTIVE_STEPS

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from asked import Asked
+from plain_stumps import Asked
 
 from boostopt import Run, boost, verify
 from boostopt.authoring import (

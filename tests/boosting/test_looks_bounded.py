@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asked import Asked
+from plain_stumps import Asked
 from test_looks import binned, column, noisy, proved, ranges
 
 from boostopt import Run, boost, get_formulation, solve, verify

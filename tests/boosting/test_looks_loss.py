@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asked import Asked
-from speeds import many
+from plain_stumps import Asked
+from support.speeds import many
 
 from boostopt import Run, boost, verify
 from boostopt.authoring import POSITIVE, LogarithmicLoss, parameter, prototype

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asked import Asked
+from plain_stumps import Asked
 
 from boostopt import OptionError, Run, boost, load_dataset
 from boostopt.authoring import (
@@ -153,7 +153,7 @@ def test_a_level_whose_program_is_solved_is_left_though_the_gap_stays() -> None:
     # An oracle that knows no bound: from the highest level on, only the gaps of its programs say where to go.
     class Silent(DecisionStumps):
         def best(self, query: Query) -> Answer:
-            return replace(super().best(query), largest=None)
+            return replace(super().best(query), edge_bound=None)
 
     X, y, _ = noisy(1)
     run = boost("erlpboost", Silent(X, y), nu=60, epsilon=0.05, max_rounds=300, **NEWTON)

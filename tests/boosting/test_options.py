@@ -9,8 +9,8 @@ from inspect import signature
 import numpy as np
 import pytest
 import typechecker
-from asked import Asked
-from problems import noisy_stumps
+from plain_stumps import Asked
+from support.problems import noisy_stumps
 
 from boostopt import OptionError, boost, path
 from boostopt.boosting import BoostOptions, Rule, Schedule, Stabilization

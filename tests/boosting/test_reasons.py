@@ -87,8 +87,7 @@ def test_no_module_compares_reasons_as_text() -> None:
         if TEXT_DECIDES.search(line)
     }
     assert found == {
-        # The text of the end for people, the words that a formulation states itself, and a reason without any details.
-        ("boosting/run/run.py", 'return self.reason.partition(";")[0]'),
+        # The words that a formulation states itself, and a reason without any details.
         (
             "cli/run_output.py",
             "if run.reason.startswith(problem.formulation.extra_success_reasons):  # the formulation's own words",

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from asked import Asked
-from problems import noisy_stumps
+from plain_stumps import Asked
 from scipy.optimize import linprog
+from support.problems import noisy_stumps
 
 from boostopt import boost, get_formulation, load_dataset
 from boostopt._utils.array_types import Array, Float

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import typechecker
-from asked import Asked
+from plain_stumps import Asked
 from scipy.optimize import linprog
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier

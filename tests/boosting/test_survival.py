@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from asked import Asked
 from noisy_stumps import examples
+from plain_stumps import Asked
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import DataError, boost

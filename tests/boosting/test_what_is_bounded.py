@@ -321,7 +321,7 @@ def test_the_words_and_the_numbers_are_those_of_f(what: str, way: str, tmp_path:
         run.save_certificate(path, oracle)
         assert json.loads(path.read_text())["claim"]["what"] == name
         found = verify(path, oracle, formulation=page)
-        assert found and found.what == name and f"of the best {name}" in found.reason
+        assert found and found.quantity == name and f"of the best {name}" in found.reason
         assert found.lower - 1e-8 <= best <= found.upper + 1e-8
         for other in {SOFT, VALUE, REST} - {name}:
             text = json.loads(path.read_text())
@@ -332,7 +332,7 @@ def test_the_words_and_the_numbers_are_those_of_f(what: str, way: str, tmp_path:
         older = json.loads(path.read_text())
         del older["claim"]["what"]
         (tmp_path / "older.json").write_text(json.dumps(older))
-        assert verify(tmp_path / "older.json", oracle, formulation=page).what == name
+        assert verify(tmp_path / "older.json", oracle, formulation=page).quantity == name
 
 
 def test_a_tilted_cap_is_not_called_a_soft_margin() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from problems import (
+from support.problems import (
     REFERENCE_U,
     draw,
     independent_bracket,

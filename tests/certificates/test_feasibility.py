@@ -12,8 +12,8 @@ import pytest
 import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from speeds import many
-from twins import exact_edges, junk, points, program
+from support.reference_formulas import exact_edges, junk, points, program
+from support.speeds import many
 
 import boostopt
 from boostopt.certificates.certifier import Certifier

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import cvxpy as cp
 import numpy as np
 import pytest
-from problems import REFERENCE_NU, REFERENCE_U, draw, reference_erlpboost, reference_lpboost
-from twins import junk, program
+from support.problems import REFERENCE_NU, REFERENCE_U, draw, reference_erlpboost, reference_lpboost
+from support.reference_formulas import junk, program
 
 from boostopt import OptionError, ProblemError, Program, get_formulation
 from boostopt.certificates.certifier import Certifier

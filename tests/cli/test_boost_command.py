@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from invoked import document, examples, refused, run, write_csv, write_examples
+from command_runner import document, examples, refused, run, write_csv, write_examples
 
 import boostopt.cli.commands.boost
 from boostopt import Run, boost, stump_matrix

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commands import run
-from invoked import document, refused
+from command_runner import document, refused
+from support.command_lines import run
 
 MODEL = """
 import cvxpy as cp

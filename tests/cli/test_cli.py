@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from invoked import refused, run
-from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, reference_lpboost
+from command_runner import refused, run
+from support.problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, reference_lpboost
 
 import boostopt.cli.commands.compare
 import boostopt.cli.commands.list

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from invoked import document, refused, run
+from command_runner import document, refused, run
 from test_commands_page import shown
 
 pytest.importorskip("distributed")

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from invoked import examples_of_help, run
+from command_runner import examples_of_help, run
 
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 RUN = ("boost", "fit", "path", "predict")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from invoked import document, examples, refused, run, write_csv, write_examples
+from command_runner import document, examples, refused, run, write_csv, write_examples
 from sklearn.datasets import load_iris
 
 import boostopt.estimators.training.binary_fit

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from invoked import examples
+from command_runner import examples
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 

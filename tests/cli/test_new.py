@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from invoked import document, refused, run, write_examples
+from command_runner import document, refused, run, write_examples
 
 import boostopt
 from boostopt._utils.user_files import is_user_file, load_user_module

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from commands import run
-from invoked import write_examples
+from command_runner import write_examples
+from support.command_lines import run
 
 from boostopt.cli.option_names import with_option_names
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from invoked import document, examples, refused, run, write_examples
+from command_runner import document, examples, refused, run, write_examples
 from rich.console import Console
 
 import boostopt.boosting.regularization_path

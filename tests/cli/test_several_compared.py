@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from invoked import document, refused, run
-from problems import REFERENCE_U
+from command_runner import document, refused, run
+from support.problems import REFERENCE_U
 
 from boostopt import ProblemError, get_formulation
 

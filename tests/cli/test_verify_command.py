@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from certificate_files import program
-from invoked import refused, run
+from command_runner import refused, run
+from support.certificate_files import program
 
 from boostopt import ProblemError, get_formulation, load_dataset
 from boostopt.certificates.certificate import Certificate

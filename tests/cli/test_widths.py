@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from invoked import write_examples
-from problems import reference_lpboost, right
+from command_runner import write_examples
+from support.problems import reference_lpboost, right
 from typer.main import get_command
 from typer.testing import CliRunner
 

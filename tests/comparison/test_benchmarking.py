@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 import typechecker
-from problems import Fake, reference_erlpboost, reference_lpboost, right, rough
 from rich.console import Console
+from support.problems import Fake, reference_erlpboost, reference_lpboost, right, rough
 
 import boostopt
 from boostopt import DataError, OptionError

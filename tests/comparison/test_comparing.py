@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
-from problems import REFERENCE_U, Fake, attempt, bent, reference_erlpboost, reference_lpboost, right, rough
+from support.problems import REFERENCE_U, Fake, attempt, bent, reference_erlpboost, reference_lpboost, right, rough
 
 import boostopt.solving.solve
 from boostopt import Comparison, OptionError, compare, get_formulation, list_backends

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from edited import REMOVED, edited, places
-from problems import Fake, attempt, reference_erlpboost, reference_lpboost, right, rough
+from support.document_edits import REMOVED, edited, places
+from support.problems import Fake, attempt, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt import Benchmark, Comparison, DataError, ProblemError, benchmark, compare
 from boostopt._utils.json_values import plain

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 import pytest
-from problems import Fake, reference_lpboost, right, rough
 from rich.console import Console
+from support.problems import Fake, reference_lpboost, right, rough
 
 from boostopt.comparison import benchmark
 from boostopt.comparison.failures import FAILURE_TEXTS, MAX_TEXT_LENGTH, failure_texts, failures_by_backend

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 import pytest
 import typechecker
-from problems import Fake, attempt, bent, reference_lpboost, right
+from support.problems import Fake, attempt, bent, reference_lpboost, right
 
 from boostopt import DataError, OptionError, compare, get_formulation
 from boostopt._utils.json_values import plain

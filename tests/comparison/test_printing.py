@@ -14,7 +14,7 @@ import pytest
 import typechecker
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import Fake, reference_erlpboost, reference_lpboost, right, rough
+from support.problems import Fake, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt import Comparison, OptionError, compare
 from boostopt.comparison import Benchmark, benchmark

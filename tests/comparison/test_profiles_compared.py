@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import run as command
-from problems import reference_lpboost
+from support.command_lines import run as command
+from support.problems import reference_lpboost
 
 from boostopt import DataError, OptionError, compare
 from boostopt.comparison import benchmark

@@ -9,7 +9,7 @@ from contextlib import redirect_stderr
 from typing import Any
 
 import pytest
-from problems import Fake, reference_erlpboost, reference_lpboost, right, rough
+from support.problems import Fake, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt._utils import progress_display as live
 from boostopt.backends.profiles import CERTIFIED_MODE

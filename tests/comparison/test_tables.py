@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from rich.console import Console, RenderableType
+from support.problems import Fake, attempt, reference_erlpboost, reference_lpboost
 
 from boostopt import Certificate, Comparison, Solution, Verdict, compare, get_formulation, solve
 from boostopt._utils.formatting import format_interval

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from problems import Fake, attempt, reference_lpboost, right
+from support.problems import Fake, attempt, reference_lpboost, right
 
 from boostopt import compare, get_formulation
 from boostopt.comparison.rendering.phrases import (

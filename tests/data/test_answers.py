@@ -12,7 +12,7 @@ from typing import Any
 import highspy
 import numpy as np
 import pytest
-from problems import REFERENCE_NU, REFERENCE_U, reference_lpboost
+from support.problems import REFERENCE_NU, REFERENCE_U, reference_lpboost
 from typer.testing import CliRunner
 
 import boostopt.cli

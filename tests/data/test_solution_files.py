@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from problems import REFERENCE_NU, reference_lpboost
+from support.problems import REFERENCE_NU, reference_lpboost
 from typer.testing import CliRunner
 
 import boostopt.cli

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import run as invoke
 from sklearn.ensemble import AdaBoostClassifier
+from support.command_lines import run as invoke
 
 from boostopt import reweight
 from boostopt.errors import OptionError
@@ -68,4 +68,4 @@ def test_a_value_that_is_no_soft_margin_keeps_its_name(tmp_path: Path) -> None:
     assert "soft margin" not in repr(penalized)
     penalized.save(tmp_path / "model.npz")
     loaded: Any = MarginBoostClassifier.load(tmp_path / "model.npz")
-    assert loaded.certificate_.what == "value of the program"
+    assert loaded.certificate_.quantity == "value of the program"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from errata.independent import (
+from errata.independent_answers import (
     D0,
     ETA,
     NU,
@@ -29,7 +29,7 @@ from errata.independent import (
     spread,
     uniform,
 )
-from errata.printed import slacks, zero_one_loss
+from errata.printed_statements import slacks, zero_one_loss
 
 
 @pytest.mark.parametrize(("y", "h"), [(1, 1), (1, -1), (-1, 1), (-1, -1)])

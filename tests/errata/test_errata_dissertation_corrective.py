@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from errata.independent import (
+from errata.independent_answers import (
     D0,
     ETA,
     NU,
@@ -29,7 +29,7 @@ from errata.independent import (
     spread,
     uniform,
 )
-from errata.printed import binary_gradients, bisection, bracket, erlpboost_gradients, projection, weight_sum
+from errata.printed_statements import binary_gradients, bisection, bracket, erlpboost_gradients, projection, weight_sum
 
 import boostopt
 

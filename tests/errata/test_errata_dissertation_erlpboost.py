@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from errata.independent import (
+from errata.independent_answers import (
     D0,
     ETA,
     NU,
@@ -29,8 +29,8 @@ from errata.independent import (
     spread,
     uniform,
 )
-from errata.printed import unnormalized_dual
-from speeds import many
+from errata.printed_statements import unnormalized_dual
+from support.speeds import many
 
 import boostopt
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from errata.independent import lpboost
+from errata.independent_answers import lpboost
 from test_errata_softboost_paper import adaboost_star
 
 M = 1 - 2 * np.eye(3)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from errata.independent import lpboost, slope, soft_margin, uniform
+from errata.independent_answers import lpboost, slope, soft_margin, uniform
 
 
 def line_search(f: Any) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from errata.independent import entropy, lpboost, softboost, uniform
+from errata.independent_answers import entropy, lpboost, softboost, uniform
 
 
 def adaboost_star(V: np.ndarray, accuracy: float, rounds: int) -> np.ndarray:

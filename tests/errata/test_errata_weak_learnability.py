@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from errata.independent import capped_softmax, lpboost, soft_margin, uniform
-from errata.printed import projection
+from errata.independent_answers import capped_softmax, lpboost, soft_margin, uniform
+from errata.printed_statements import projection
 
 import boostopt
 

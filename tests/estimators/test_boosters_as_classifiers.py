@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import run as invoke
+from support.command_lines import run as invoke
 
 from boostopt import OptionError, ProblemError, boost
 from boostopt.boosting.registry import PAGES

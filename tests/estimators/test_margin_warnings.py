@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import run as invoke
 from sklearn.ensemble import RandomForestClassifier
+from support.command_lines import run as invoke
 
 from boostopt import MarginWarning, reweight
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL

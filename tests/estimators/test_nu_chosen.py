@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import run as invoke
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
+from support.command_lines import run as invoke
 
 from boostopt import verify
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun

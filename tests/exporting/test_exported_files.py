@@ -14,7 +14,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse
-from reading import opened, read_cbf
+from slow_readers import opened, read_cbf
 from test_programs_exported import random_program
 
 import boostopt.exporting.npz

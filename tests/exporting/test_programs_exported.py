@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawn_programs import draw_program
 from prototypes.tsallis import tsallis
-from reading import by_name, read_cbf, solve_cbf, solve_mps, weights
-from speeds import many
+from slow_readers import by_name, read_cbf, solve_cbf, solve_mps, weights
+from support.random_programs import draw_program
+from support.speeds import many
 
 from boostopt import Program, get_formulation, list_formulations
 from boostopt.exporting import export

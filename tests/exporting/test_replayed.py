@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from problems import REFERENCE_NU, REFERENCE_U
+from support.problems import REFERENCE_NU, REFERENCE_U
 from typer.testing import CliRunner
 
 import boostopt.cli

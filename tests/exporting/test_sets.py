@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import typechecker
-from reading import by_name, opened, read_cbf, solve_cbf, solve_mps, solve_read, weights
+from slow_readers import by_name, opened, read_cbf, solve_cbf, solve_mps, solve_read, weights
 from test_programs_exported import random_program
 from typer.testing import CliRunner
 

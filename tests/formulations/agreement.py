@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from problems import Drawn, draw
+from support.problems import Drawn, draw
 
 from boostopt import Program, get_formulation
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex

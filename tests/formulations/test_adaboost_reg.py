@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from problems import REFERENCE_D0, REFERENCE_U
+from support.problems import REFERENCE_D0, REFERENCE_U
 
 from boostopt import Outcome, ProblemError, Program, get_formulation
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from problems import draw, junk_answer
-from speeds import many
+from support.problems import draw, junk_answer
+from support.speeds import many
 
 import boostopt
 from boostopt import Program, get_formulation, list_formulations

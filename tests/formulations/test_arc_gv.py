@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from problems import REFERENCE_D0, REFERENCE_U
+from support.problems import REFERENCE_D0, REFERENCE_U
 
 from boostopt import ProblemError, Program, get_formulation
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 from agreement import TIGHT, assert_problems_agree, bind, drawn, within_caps
-from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, REFERENCE_W, reference_lpboost
 from scipy.special import expit, logit
+from support.problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, REFERENCE_W, reference_lpboost
 
 from boostopt import ProblemError, Program, get_formulation
 

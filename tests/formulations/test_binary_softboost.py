@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 from agreement import assert_problems_agree, best_edge, bind, drawn, within_caps
-from problems import REFERENCE_D0, REFERENCE_NU, REFERENCE_U, slow_soft_margin
+from support.problems import REFERENCE_D0, REFERENCE_NU, REFERENCE_U, slow_soft_margin
 
 from boostopt import Outcome, ProblemError, Program, get_formulation
 

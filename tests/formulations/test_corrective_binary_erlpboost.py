@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 from agreement import TIGHT, assert_problems_agree, bind, drawn, within_caps
-from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, slow_soft_margin
+from support.problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, slow_soft_margin
 
 from boostopt import Outcome, Program, get_formulation
 

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 import scipy.optimize
 from agreement import TIGHT, assert_problems_agree, bind, drawn
-from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, Drawn, noisy_stumps, slow_soft_margin
+from support.problems import (
+    REFERENCE_D0,
+    REFERENCE_ETA,
+    REFERENCE_NU,
+    REFERENCE_U,
+    Drawn,
+    noisy_stumps,
+    slow_soft_margin,
+)
 
 from boostopt import Outcome, ProblemError, Program, get_formulation
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from problems import REFERENCE_D0, REFERENCE_U
-from speeds import many
+from support.problems import REFERENCE_D0, REFERENCE_U
+from support.speeds import many
 
 from boostopt import Outcome, ProblemError, Program, get_formulation
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from agreement import assert_problems_agree, drawn
-from problems import REFERENCE_D0, REFERENCE_U, REFERENCE_W, draw, reference_erlpboost, reference_lpboost
+from support.problems import REFERENCE_D0, REFERENCE_U, REFERENCE_W, draw, reference_erlpboost, reference_lpboost
 
 from boostopt import Program, get_formulation
 

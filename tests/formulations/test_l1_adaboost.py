@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from problems import REFERENCE_U, noisy_stumps
+from support.problems import REFERENCE_U, noisy_stumps
 
 from boostopt import ProblemError, Program, get_formulation
 

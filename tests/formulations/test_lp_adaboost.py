@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from problems import REFERENCE_U
+from support.problems import REFERENCE_U
 
 from boostopt import ProblemError, Program, get_formulation
 

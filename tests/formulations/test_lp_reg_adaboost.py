@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from problems import REFERENCE_U, draw
+from support.problems import REFERENCE_U, draw
 
 from boostopt import ProblemError, Program, get_formulation
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from agreement import assert_problems_agree, drawn
-from problems import REFERENCE_M, REFERENCE_U, REFERENCE_W, draw, independent_bracket, reference_lpboost
+from support.problems import REFERENCE_M, REFERENCE_U, REFERENCE_W, draw, independent_bracket, reference_lpboost
 
 from boostopt import Program, get_formulation
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 from agreement import assert_problems_agree, best_edge, bind, drawn
-from problems import REFERENCE_D0, REFERENCE_U
+from support.problems import REFERENCE_D0, REFERENCE_U
 
 from boostopt import OptionError, ProblemError, Program, get_formulation
 

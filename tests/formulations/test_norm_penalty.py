@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from agreement import assert_problems_agree, best_edge, bind, drawn
-from problems import REFERENCE_D0, REFERENCE_U
+from support.problems import REFERENCE_D0, REFERENCE_U
 
 from boostopt import ProblemError, Program, get_formulation
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from problems import noisy_stumps
 from sklearn.tree import DecisionTreeClassifier
-from speeds import many
+from support.problems import noisy_stumps
+from support.speeds import many
 
 from boostopt import ProblemError, Program, boost, get_formulation, verify
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, Query

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from agreement import TIGHT, assert_problems_agree, best_edge, bind, drawn
-from problems import (
+from support.problems import (
     REFERENCE_D0,
     REFERENCE_NU,
     REFERENCE_U,
@@ -17,7 +17,7 @@ from problems import (
     reference_lpboost,
     slow_soft_margin,
 )
-from speeds import many
+from support.speeds import many
 
 from boostopt import Outcome, ProblemError, Program, get_formulation
 

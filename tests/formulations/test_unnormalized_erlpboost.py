@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from agreement import TIGHT, assert_problems_agree, bind, drawn
-from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, REFERENCE_W
+from support.problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, REFERENCE_W
 
 from boostopt import Program, get_formulation
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from linear_programs import optimum, width_of_w
-from problems import slow_soft_margin
+from support.problems import slow_soft_margin
 
 from boostopt import ProblemError
 from boostopt.instances import long_servedio, outliers

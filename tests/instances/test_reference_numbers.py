@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 from linear_programs import optimum, width_of_w
-from problems import slow_capped_softmax, slow_soft_margin
+from support.problems import slow_capped_softmax, slow_soft_margin
 
 import boostopt
 from boostopt.instances import reference

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from speeds import many
+from support.speeds import many
 
 from boostopt import OptionError, ProblemError, stump_matrix
 from boostopt.oracles import DecisionStumps

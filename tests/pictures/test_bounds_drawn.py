@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rendered import labels, legend_of, line, points, rendered, run, size, xy
+from rendering import labels, legend_of, line, points, rendered, run, size, xy
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import OptionError, ProblemError, boost

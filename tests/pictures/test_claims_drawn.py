@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from by_hand import measured
-from problems import Fake, attempt, reference_erlpboost, reference_lpboost
-from rendered import legend_of, rendered, xy
+from rendering import legend_of, rendered, xy
+from small_benchmark import measured
+from support.problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from typechecker import unchecked
 
 from boostopt import Benchmark, OptionError, ProblemError, benchmark

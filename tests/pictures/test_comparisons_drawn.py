@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from by_hand import TIMES, measured
-from problems import Fake, attempt, reference_erlpboost, reference_lpboost
-from rendered import legend_of, line, rendered, size, xy
+from rendering import legend_of, line, rendered, size, xy
+from small_benchmark import TIMES, measured
+from support.problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from typechecker import unchecked
 
 from boostopt import OptionError, ProblemError, benchmark, compare
@@ -111,7 +111,7 @@ def test_a_gap_that_nobody_reaches_is_said_to_be_so() -> None:
     (words,) = (text.get_text() for text in figure.axes[1].texts)
     assert "nobody" in words
     rendered(figure)
-    rendered(profiles(replace(b, runs=tuple(failed), settings=replace(b.settings, profiles=(1e-6,)))))
+    rendered(profiles(replace(b, runs=tuple(failed), settings=replace(b.settings, target_gaps=(1e-6,)))))
 
 
 @pytest.mark.thorough

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from by_hand import TIMES, measured, run_of
 from matplotlib import colormaps
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
-from problems import reference_erlpboost, reference_lpboost
-from rendered import legend_of, rendered
+from rendering import legend_of, rendered
+from small_benchmark import TIMES, measured, run_of
+from support.problems import reference_erlpboost, reference_lpboost
 from typechecker import unchecked
 
 from boostopt import Benchmark, OptionError, ProblemError, benchmark
@@ -43,7 +43,7 @@ def sized(programs: int, backends: int) -> Benchmark:
     ]
     labels = {f"formulation {p} on data {p}": dict[str, Any]() for p in range(programs)}
     return replace(
-        measured(), programs=labels, runs=tuple(runs), settings=replace(measured().settings, profiles=(1e-6,))
+        measured(), programs=labels, runs=tuple(runs), settings=replace(measured().settings, target_gaps=(1e-6,))
     )
 
 

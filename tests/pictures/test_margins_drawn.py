@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rendered import counted, labels, legend_of, line, points, rendered, run, xy
+from rendering import counted, labels, legend_of, line, points, rendered, run, xy
 from sklearn.ensemble import AdaBoostClassifier
 
 from boostopt import OptionError, ProblemError

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from rendered import labels, legend_of, line, points, rendered, run, xy
+from rendering import labels, legend_of, line, points, rendered, run, xy
 from sklearn.tree import DecisionTreeClassifier
 
 import boostopt

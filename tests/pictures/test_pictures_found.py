@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rendered import labels, legend_of, line, points, rendered, run, xy
+from rendering import labels, legend_of, line, points, rendered, run, xy
 
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.contour import QuadContourSet
-from rendered import labels, legend_of, points, rendered, run
+from rendering import labels, legend_of, points, rendered, run
 from sklearn.linear_model import LogisticRegression
 
 from boostopt import OptionError, ProblemError

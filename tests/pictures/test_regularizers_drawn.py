@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import typechecker
-from rendered import counted, labels, legend_of, line, points, rendered, run, size, xy
+from rendering import counted, labels, legend_of, line, points, rendered, run, size, xy
 
 from boostopt.authoring import (
     CappedSimplex,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
-from rendered import legend_of, line, rendered, size, xy
+from rendering import legend_of, line, rendered, size, xy
 
 from boostopt import OptionError, ProblemError, instances
 from boostopt.boosting.dynamics import Cycle, find_cycle, iterate

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from rendered import labels, legend_of, points, rendered, run
+from rendering import labels, legend_of, points, rendered, run
 
 from boostopt import OptionError, pictures
 from boostopt.pictures.style import COLORS, GREY, curve_style

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rendered import counted, legend_of, line, rendered, run, xy
+from rendering import counted, legend_of, line, rendered, run, xy
 
 from boostopt import OptionError, ProblemError
 from boostopt.pictures import example_weights

@@ -11,9 +11,9 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import typechecker
-from pairs_by_hand import BY_HAND, NUMBERS, assert_agreed, optimum, penalized
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
+from support.cvxpy_losses import BY_HAND, NUMBERS, assert_agreed, optimum, penalized
 
 import boostopt
 from boostopt import Formulation, OptionError, Program, combine, get_formulation

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from problems import REFERENCE_U
+from support.problems import REFERENCE_U
 
 from boostopt import MarginMatrix, OptionError, ProblemError, get_backend, get_formulation, list_formulations
 from boostopt.errors import did_you_mean
@@ -181,8 +181,8 @@ def test_a_page_that_fails_to_make_its_problem_is_named_with_the_reason(
 @pytest.mark.parametrize(
     ("method", "body", "message"),
     [
-        ("canonical", "return None", r"\brecord\b.*\bNone\b"),
-        ("canonical", "return p.mu", r"\brecord\b.*\bAttributeError:.*'mu'.*PLACE\)"),
+        ("fill_parameters", "return None", r"\brecord\b.*\bNone\b"),
+        ("fill_parameters", "return p.mu", r"\brecord\b.*\bAttributeError:.*'mu'.*PLACE\)"),
         ("regularizer", "return 3", r"\bregularizer\b.*\b3\b"),
         ("edge_function", "raise KeyError('q')", r"\bedge\b.*\bKeyError:.*'q'.*PLACE\)"),
     ],

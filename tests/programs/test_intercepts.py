@@ -9,7 +9,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
-from pairs_by_hand import BY_HAND, NUMBERS, assert_agreed, optimum, penalized
+from support.cvxpy_losses import BY_HAND, NUMBERS, assert_agreed, optimum, penalized
 
 import boostopt
 from boostopt import OptionError, ProblemError, Program, combine, get_formulation

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from problems import noisy_stumps
-from speeds import many
+from support.problems import noisy_stumps
+from support.speeds import many
 from typer.testing import CliRunner
 
 import boostopt

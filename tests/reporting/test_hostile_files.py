@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from edited import REMOVED, edited, places
-from problems import reference_lpboost, right
-from reported import linear
+from small_results import linear
+from support.document_edits import REMOVED, edited, places
+from support.problems import reference_lpboost, right
 
 import boostopt.reporting.report_data
 from boostopt import DataError, benchmark

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reported import RESULTS, every_page, html_of
+from small_results import RESULTS, every_page, html_of
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from problems import REFERENCE_U
-from reported import Page
+from small_results import Page
+from support.problems import REFERENCE_U
 from typer.testing import CliRunner
 
 import boostopt.cli

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from problems import Fake, attempt, reference_lpboost, right
-from reported import (
+from small_results import (
     ORIGIN,
     RESULTS,
     Page,
@@ -23,6 +22,7 @@ from reported import (
     measured,
     nothing,
 )
+from support.problems import Fake, attempt, reference_lpboost, right
 
 from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare, list_formulations
 from boostopt.comparison.documents import load_results

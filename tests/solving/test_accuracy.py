@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from problems import noisy_stumps
+from support.problems import noisy_stumps
 
 from boostopt import Verdict, compare, get_formulation, load_dataset
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from problems import Fake, attempt, reference_erlpboost, reference_lpboost
+from support.problems import Fake, attempt, reference_erlpboost, reference_lpboost
 
 from boostopt import OptionError, ProblemError, get_formulation
 from boostopt._utils.formatting import format_interval

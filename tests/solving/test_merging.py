@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from drawn_programs import OWN_RADII, draw_program
-from problems import Fake, attempt, noisy_stumps
+from support.problems import Fake, attempt, noisy_stumps
+from support.random_programs import OWN_RADII, draw_program
 
 from boostopt import MarginMatrix, Program, get_formulation, list_formulations
 from boostopt.authoring import (

@@ -8,7 +8,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from problems import DEFAULT_BACKENDS, Fake, attempt, noisy_stumps, reference_erlpboost, reference_lpboost, right, rough
+from support.problems import (
+    DEFAULT_BACKENDS,
+    Fake,
+    attempt,
+    noisy_stumps,
+    reference_erlpboost,
+    reference_lpboost,
+    right,
+    rough,
+)
 
 import boostopt.solving.solve
 from boostopt import (

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from certificate_files import judged, program, text
+from support.certificate_files import judged, program, text
 
 from boostopt import boost
 from boostopt.oracles import BinnedStumps

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from certificate_files import CASES, document, judged
+from support.certificate_files import CASES, document, judged
 
 SOLVED = tuple(case for case in CASES if case != "infeasible")
 

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from certificate_files import CASES, program, taken, text
+from support.certificate_files import CASES, program, taken, text
 
 from boostopt.verification import verify
 from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument, read_document

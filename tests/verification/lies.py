@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from certificate_files import CASES, document, program
+from support.certificate_files import CASES, document, program
 
 from boostopt import Run, boost, get_formulation, verify
 from boostopt.errors import BoostoptError

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from certificate_files import document, judged, text
+from support.certificate_files import document, judged, text
 
 from boostopt.verification import subject, verify
 from boostopt.verification.trusted_kernel import certificate_schema as reading

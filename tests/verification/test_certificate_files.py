@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from certificate_files import document, judged, program
-from drawn_programs import draw_program
+from support.certificate_files import document, judged, program
+from support.random_programs import draw_program
 
 from boostopt import OptionError, ProblemError, Program, get_formulation, list_formulations
 from boostopt.authoring import CappedSimplex, CvxpyRegularizer, Examples

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from certificate_files import document, program
+from support.certificate_files import document, program
 from test_layers import ROOT, imports
 
 from boostopt import boost, verify

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from certificate_files import CASES, document, judged, program, text
 from false_claims import tried
-from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, noisy_stumps, reference_lpboost
+from support.certificate_files import CASES, document, judged, program, text
+from support.problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, noisy_stumps, reference_lpboost
 
 from boostopt import OptionError, ProblemError, get_formulation
 from boostopt.authoring import CappedSimplex, CappedSimplexIndicator, Formulation, edge_formula, formula, prototype

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from certificate_files import document, judged
 from sklearn.tree import DecisionTreeClassifier
+from support.certificate_files import document, judged
 
 from boostopt import boost, get_formulation
 from boostopt.authoring import (
@@ -675,7 +675,7 @@ def test_what_was_not_checked_of_a_class_is_said(tmp_path: Path) -> None:
         save_class(run, oracle, path)
     U = run.record.pool.margins.take_columns(np.flatnonzero(run.w))
     verification = verify(path, oracle, U=U)
-    assert verification and verification.what == "soft margin"
+    assert verification and verification.quantity == "soft margin"
     assert re.search(
         rf"\blower\b.* soft margin{NO_FURTHER_CLAIM}{classes.MEMBERSHIP_NOT_CHECKED}$", verification.reason
     )

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from certificate_files import CASES, document, judged, program
 from fuzzing import fuzz
 from mutations import CATALOGUE, Change
+from support.certificate_files import CASES, document, judged, program
 
 pytestmark = pytest.mark.every(2)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from certificate_files import program as small
+from support.certificate_files import program as small
 
 from boostopt import Certificate, ProblemError, Program, get_formulation
 from boostopt.verification import certificate_files as writing

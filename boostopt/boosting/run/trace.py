@@ -36,7 +36,7 @@ class TraceRow:
         The best bound on the soft margin over the class so far; inf if there is none.
     soft_margin
         The soft margin of the weights after the round. If F has terms besides the indicator, this column and the
-        bounds are about another value, which `ClassCertificate.what` names.
+        bounds are about another value, which `ClassCertificate.quantity` names.
     value
         D(w), the lower bound of the program after the round; nan if there is no program over all hypotheses.
     active

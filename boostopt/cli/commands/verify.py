@@ -46,7 +46,7 @@ VERIFICATION = Keys(
         "fractions": "fractions",
         "claimed": "claimed",
         "verdict": "verdict",
-        "what": "what",
+        "what": "quantity",
     },
 )
 """Keys of the verdict as JSON."""

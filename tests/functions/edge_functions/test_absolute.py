@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import draw
-from speeds import many
-from twins import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
+from support.problems import draw
+from support.reference_formulas import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
+from support.speeds import many
 
 from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twins import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired
+from support.reference_formulas import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired
 
 from boostopt.functions.edge_functions.bounded import BoundedEdges, FixedEdges
 

@@ -8,8 +8,8 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
-from speeds import many
-from twins import assert_edge_gap, assert_weights_are_repaired, optimum, program
+from support.reference_formulas import assert_edge_gap, assert_weights_are_repaired, optimum, program
+from support.speeds import many
 
 from boostopt import ProblemError
 from boostopt.functions.edge_functions.cvxpy_edges import CvxpyEdges

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from problems import REFERENCE_D0, REFERENCE_U
-from twins import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
+from support.problems import REFERENCE_D0, REFERENCE_U
+from support.reference_formulas import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
 
 from boostopt.functions.edge_functions.linear import LinearEdges
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy

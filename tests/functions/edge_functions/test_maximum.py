@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from speeds import many
+from support.speeds import many
 
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 

@@ -10,8 +10,8 @@ import pytest
 import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from speeds import many
-from twins import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired
+from support.reference_formulas import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired
+from support.speeds import many
 
 from boostopt.functions.edge_functions.penalties import AbsolutePenalty, BallEdges, ElasticEdges, OneNormEdges
 

@@ -7,8 +7,8 @@ import pytest
 import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import REFERENCE_U
-from twins import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
+from support.problems import REFERENCE_U
+from support.reference_formulas import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
 
 from boostopt.functions.edge_functions.squared import SquaredEdges, SquaredPositiveEdges
 from boostopt.functions.regularizers.standard_losses import Hinge

@@ -7,8 +7,8 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from speeds import many
-from twins import program
+from support.reference_formulas import program
+from support.speeds import many
 
 from boostopt.authoring import CappedSimplex, FormulaRegularizer, formula, prototype
 from boostopt.errors import ProblemError

@@ -8,13 +8,13 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-import drawn_formulas
 import mpmath
 import numpy as np
 import pytest
 import typechecker
-from drawn_formulas import DIGITS, Exact, in_all_digits
-from twins import program
+from support import random_formulas as drawn_formulas
+from support.random_formulas import DIGITS, Exact, in_all_digits
+from support.reference_formulas import program
 
 from boostopt import ProblemError
 from boostopt.authoring import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from formula_twins import TWINS, formula_of
+from support.named_formulas import TWINS, formula_of
 
 from boostopt import check_formulation, check_regularizer
 from boostopt.authoring import (

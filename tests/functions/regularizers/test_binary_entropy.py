@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import REFERENCE_D0, REFERENCE_M, REFERENCE_NU, REFERENCE_U, slow_soft_margin
-from twins import (
+from support.problems import REFERENCE_D0, REFERENCE_M, REFERENCE_NU, REFERENCE_U, slow_soft_margin
+from support.reference_formulas import (
     assert_conjugate,
     assert_copies,
     assert_gradient,

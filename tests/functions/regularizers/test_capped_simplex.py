@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import slow_capped_softmax, slow_soft_margin
-from speeds import many
+from support.problems import slow_capped_softmax, slow_soft_margin
+from support.speeds import many
 
 from boostopt import OptionError, ProblemError, project_capped_simplex
 from boostopt.functions.numerics.capped_softmax import capped_softmax

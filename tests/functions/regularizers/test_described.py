@@ -9,8 +9,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.optimize
-from speeds import many
-from twins import junk, optimum, points, program
+from support.reference_formulas import junk, optimum, points, program
+from support.speeds import many
 
 from boostopt import ProblemError
 from boostopt.functions.edge_functions.maximum import MaximumEdge

@@ -13,8 +13,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse
-from drawn_descriptions import Count, check_graph, check_program
-from twins import program
+from support.random_expressions import Count, check_graph, check_program
+from support.reference_formulas import program
 
 from boostopt import Certificate, ProblemError
 from boostopt.functions.edge_functions.base import EdgeFunction

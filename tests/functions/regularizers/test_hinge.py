@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twins import (
+from support.reference_formulas import (
     assert_conjugate,
     assert_copies,
     assert_gradient,

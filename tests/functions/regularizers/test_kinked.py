@@ -12,8 +12,8 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
-from kinked import KINKED, kinked_program
-from twins import program
+from support.kinked_functions import KINKED, kinked_program
+from support.reference_formulas import program
 
 from boostopt import ProblemError
 from boostopt.functions.edge_functions.maximum import MaximumEdge

@@ -10,9 +10,8 @@ import pytest
 import scipy.optimize
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from problems import REFERENCE_U
-from speeds import many
-from twins import (
+from support.problems import REFERENCE_U
+from support.reference_formulas import (
     assert_conjugate,
     assert_copies,
     assert_gradient,
@@ -24,6 +23,7 @@ from twins import (
     program,
     relative_entropy,
 )
+from support.speeds import many
 
 from boostopt import ProblemError
 from boostopt.functions.edge_functions.maximum import AbsoluteEdge

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import REFERENCE_D0, REFERENCE_M, REFERENCE_NU, draw
-from speeds import many
+from support.problems import REFERENCE_D0, REFERENCE_M, REFERENCE_NU, draw
+from support.speeds import many
 
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex

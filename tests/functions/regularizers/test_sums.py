@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twins import (
+from support.reference_formulas import (
     Value,
     assert_conjugate,
     assert_copies,
@@ -238,7 +238,7 @@ def test_a_tilted_description_is_as_inexact_as_its_base() -> None:
 def test_what_does_not_add_up_is_named() -> None:
     described = CvxpyRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.sum_squares(d), np.full(3, 1 / 3))
     other: Any = described
-    with pytest.raises(ProblemError, match=r"\bSeparable\b.*\bDescribedRegularizer\b"):
+    with pytest.raises(ProblemError, match=r"\bSeparable\b.*\bCvxpyRegularizer\b"):
         _ = Squares(np.ones(3), 1.0) + other
     # A soft margin is what an indicator of distributions makes of the margins, and nothing else.
     cap = CappedSimplexIndicator(CappedSimplex(np.ones(3), 1.0))

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_M, REFERENCE_NU, draw
-from twins import (
+from support.problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_M, REFERENCE_NU, draw
+from support.reference_formulas import (
     assert_conjugate,
     assert_copies,
     assert_gradient,

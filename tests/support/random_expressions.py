@@ -15,7 +15,7 @@ from typing import Any
 import cvxpy as cp
 import mpmath
 import numpy as np
-from twins import exact_edges, program
+from support.reference_formulas import exact_edges, program
 
 from boostopt import ProblemError
 from boostopt.functions.edge_functions.base import EdgeFunction

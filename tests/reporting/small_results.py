@@ -8,7 +8,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
-from problems import Fake, attempt, reference_erlpboost, reference_lpboost, right, rough
+from support.problems import Fake, attempt, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt import Benchmark, Comparison, benchmark, compare, get_formulation, list_formulations
 from boostopt._utils.json_values import plain

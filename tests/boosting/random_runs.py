@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from asked import Asked
+from plain_stumps import Asked
 
 from boostopt import boost
 from boostopt.boosting.boosters import adaboost_reg, brownboost, madaboost, smoothboost

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from commands import run
+from support.command_lines import run
 
 
 def refused(facts: str, *arguments: object) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from twins import program
+from support.reference_formulas import program
 
 from boostopt.functions.edge_functions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.maximum import MaximumEdge

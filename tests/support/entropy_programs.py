@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from problems import REFERENCE_D0, REFERENCE_U, noisy_stumps
+from support.problems import REFERENCE_D0, REFERENCE_U, noisy_stumps
 
 from boostopt import Program, get_formulation
 

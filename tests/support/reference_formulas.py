@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from problems import slow_capped_softmax
+from support.problems import slow_capped_softmax
 
 import boostopt
 from boostopt.functions.edge_functions.base import EdgeFunction
