@@ -482,7 +482,7 @@ DAMAGED: list[tuple[dict[str, Any], str]] = [
     ({"result": "splendid"}, r"\bresult\b.*\breached, failed\)"),
     ({"result": "not run"}, r"\bresult\b.*\breached, failed\)"),
     *(({"tol": value}, r"\btol\b.*\bfinite\b") for value in ("1e-3", None, True, math.nan, 10**400, {})),
-    *(({"repeat": value}, r"\bits repeat\b") for value in ("0", -1, 0.5, True, [0])),
+    *(({"repeat": value}, r"\brepeat\b") for value in ("0", -1, 0.5, True, [0])),
     *(({"record": value}, r"\brecord\b.*\bobject\b") for value in (None, [], "x", 1.0)),
     *(
         ({"record": {name: value}}, rf"\b{name}\b.*\bfinite\b.*\bnull\b")
