@@ -12,8 +12,8 @@ from typing import Any
 
 from boostopt._utils.files import write_atomically
 from boostopt.comparison.documents import load_results
-from boostopt.comparison.rendering.phrases import intersect_intervals
 from boostopt.comparison.solve_record import SolveRecord
+from boostopt.comparison.solve_results import intersect_intervals
 from boostopt.errors import DataError
 
 KINDS = ("asked", "certified")
@@ -104,7 +104,7 @@ def read(path: Path) -> Solves:
         unpack(path, Path(folder))
         for kind in KINDS:
             for file in sorted(Path(folder, kind).glob("*.jsonl")):
-                made = load_results(file).benchmark
+                made = load_results(file)
                 rows[kind] += made.runs
                 versions |= dict.fromkeys(made.boostopt.split(", "))
                 machine = dict(made.environment)

@@ -170,7 +170,6 @@ PAGES = (
         "boostopt.reporting",
         "",
         "Comparisons as one page of HTML: see [reports](../reports.md).",
-        also=("comparison.documents.ReportInput",),
     ),
     Page("checks", "boostopt.checks", "boostopt.checks", "", "Checks of the pieces that you write yourself."),
     Page("instances", "boostopt.instances", "boostopt.instances", "", "Problems with known answers."),

@@ -114,4 +114,4 @@ def test_classifiers_predict_as_they_did_and_their_proofs_verify(folder: Path) -
 
 def test_comparisons_and_ledgers_are_read(folder: Path) -> None:
     for name in ("comparison.json", "ledger.jsonl"):
-        assert {run.backend for run in documents.load_results(folder / name).benchmark.runs} == {"interior", "highs"}
+        assert {run.backend for run in documents.load_results(folder / name).runs} == {"interior", "highs"}

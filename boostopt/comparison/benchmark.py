@@ -19,11 +19,12 @@ from boostopt.backends.isolation.worker_process import close_idle_processes, idl
 from boostopt.backends.profiles import Profile
 from boostopt.comparison.backend_handles import BackendHandle, open_backends
 from boostopt.comparison.benchmark_options import WARM_UP_MODES, BenchmarkOptions, benchmark_options
-from boostopt.comparison.benchmark_result import Benchmark, BenchmarkSettings
+from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.provenance import Provenance
 from boostopt.comparison.rendering.progress_output import BenchmarkProgress, benchmark_progress, request_text
 from boostopt.comparison.results_log import ResultsLog
 from boostopt.comparison.solve_record import Result, SolveRecord
+from boostopt.comparison.solve_results import BenchmarkSettings
 from boostopt.errors import OptionError
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.identity import describe_program, program_digest, program_facts

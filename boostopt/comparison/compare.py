@@ -2,64 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
-from boostopt._utils.data_frames import data_frame
 from boostopt._utils.environment import describe_environment, environment_info, source_version
-from boostopt._utils.formatting import html_table, render_text
+from boostopt._utils.formatting import html_table
 from boostopt._utils.json_values import plain, to_json_text
-from boostopt._utils.validation import check_optional, check_seconds, check_string
+from boostopt._utils.validation import check_seconds
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.worker_process import close_idle_processes
 from boostopt.comparison.backend_handles import open_backends
 from boostopt.comparison.benchmark_options import compare_options
 from boostopt.comparison.provenance import Provenance
-from boostopt.comparison.rendering.phrases import (
-    conflicting_backends,
-    gap_text,
-    intersect_intervals,
-    proved_interval_text,
-    relative_width,
-)
+from boostopt.comparison.rendering.phrases import gap_text, proved_interval_text, relative_width
 from boostopt.comparison.rendering.progress_output import comparison_progress, print_backend_progress, progress_callback
 from boostopt.comparison.solve_record import SolveRecord
-from boostopt.data.csv_tables import records_to_csv
-from boostopt.programs.identity import bounds_of_equal_weights, describe_program, program_facts
+from boostopt.comparison.solve_results import BenchmarkSettings, SolveResults, conflicting_backends, intersect_intervals
+from boostopt.errors import ProblemError
+from boostopt.programs.identity import describe_program, program_facts
 from boostopt.programs.program import Program
 from boostopt.solving.request import DEFAULT_TOL, resolve_profile, resolve_tolerance
 from boostopt.solving.solve import check_program
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(SolveResults):
     """The results of several backends on one program, in the order in which the backends were named.
 
     Attributes
     ----------
-    program, tol
-        The program, and the scaled gap that was asked for.
-    rows
-        The result of each backend.
-    origin
-        The origin of the comparison: command, date, data and versions.
+    programs
+        The program under its headline: facts, digest of U, and under "about" the description of `describe_program`.
+    settings
+        The settings of the solves, as in a benchmark of one repeat.
+    environment, boostopt
+        The processor, libraries and threads; the version of this package.
+    runs
+        The result of each backend; also called `rows`.
+    provenance
+        The command, the date, the data and the versions.
+    file
+        The path of the file from which the results were read, "" for none.
     """
 
-    program: Program
-    tol: float
-    rows: tuple[SolveRecord, ...]
-    origin: Provenance = field(default_factory=Provenance)
+    _program: Program | None = field(default=None, compare=False, repr=False)
 
-    def __str__(self) -> str:
-        """Return the table as the command line prints it."""
-        return render_text(self.table())
+    DEFAULT_LABEL: ClassVar[str] = "tab:comparison"
+
+    @classmethod
+    def from_solves(
+        cls, program: Program, tol: float, solves: Iterable[SolveRecord], provenance: Provenance | None = None
+    ) -> Comparison:
+        """Return the comparison of some solves of a program at a scaled gap."""
+        label = program.headline
+        facts = plain({**program_facts(program), "about": describe_program(program)})
+        runs = tuple(replace(solve, program=label) for solve in solves)
+        settings, environment = comparison_settings(tol, runs), environment_info()
+        origin = provenance or Provenance()
+        return cls({label: facts}, settings, environment, source_version(), runs, origin, _program=program)
+
+    @property
+    def program(self) -> Program:
+        """The program.
+
+        Raises
+        ------
+        ProblemError
+            The comparison was read from a file, which does not contain the margin matrix.
+        """
+        if self._program is None:
+            raise ProblemError(
+                f"a comparison from a file has no program; {self.file or 'the file'} has no margin matrix. "
+                "Bind the program anew."
+            )
+        return self._program
+
+    @property
+    def label(self) -> str:
+        """The label of the program."""
+        return next(iter(self.programs))
+
+    @property
+    def tol(self) -> float:
+        """The requested scaled gap."""
+        return self.settings.target_gaps[0]
+
+    @property
+    def rows(self) -> tuple[SolveRecord, ...]:
+        """The result of each backend."""
+        return self.runs
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The intersection of all certified intervals, which contains the optimum."""
+        return intersect_intervals(self.runs)
+
+    def conflicting_backends(self, row: SolveRecord) -> list[str]:
+        """Return the backends whose interval does not overlap with the interval of a row."""
+        return conflicting_backends(row, self.runs)
+
+    def program_facts(self) -> dict[str, Any]:
+        """Return the facts about the program: formulation, parameters, sizes, digest of U."""
+        facts = self.programs[self.label]
+        return {**{name: value for name, value in facts.items() if name != "about"}, "tol": self.tol}
 
     def table(self) -> Any:
-        """Return the table for rich's consoles."""
+        """Return the table for consoles of rich."""
         from boostopt.comparison.rendering.console_tables import ComparisonTable
 
-        return ComparisonTable(self.program.headline, self.rows, bounds_of_equal_weights(self.program))
+        return ComparisonTable(self.label, self.runs, self.equal_weight_bounds(self.label))
 
     def _repr_html_(self) -> str:
         header = (
@@ -71,50 +123,7 @@ class Comparison:
             "seconds",
             "the solver says",
         )
-        cells = list[tuple[object, ...]]()
-        for row in self.rows:
-            if not row.ran:
-                cells.append((row.backend, row.result, row.reason, "", "", "", ""))
-            elif row.answered:
-                cells.append(
-                    (
-                        row.backend,
-                        row.verdict,
-                        proved_interval_text(row),
-                        gap_text(row),
-                        relative_width(row),
-                        row.seconds,
-                        row.solver_status,
-                    )
-                )
-            else:
-                why = row.error or row.solver_status
-                cells.append((row.backend, row.verdict, proved_interval_text(row), "", "", row.seconds, why))
-        return html_table(self.program.headline, cells, header)
-
-    @property
-    def reached(self) -> bool:
-        """Whether some backend's certified gap is within the tolerance."""
-        return any(row.reached for row in self.rows)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The intersection of all certified intervals, which contains the optimum."""
-        return intersect_intervals(self.rows)
-
-    @property
-    def overlap(self) -> bool:
-        """Whether all certified intervals have a point in common; if not, boostopt is wrong."""
-        lower, upper = self.interval
-        return bool(lower <= upper)
-
-    def conflicting_backends(self, row: SolveRecord) -> list[str]:
-        """Return the backends whose interval does not overlap with that of a row."""
-        return conflicting_backends(row, self.rows)
-
-    def program_facts(self) -> dict[str, Any]:
-        """Return the facts about the program: formulation, parameters, sizes, digest of U."""
-        return {**program_facts(self.program), "tol": self.tol}
+        return html_table(self.label, [_html_cells(row) for row in self.runs], header)
 
     def to_json(self) -> str:
         """Return facts and rows as JSON; numbers that are not finite become null."""
@@ -125,57 +134,38 @@ class Comparison:
             "overlap": self.overlap,
             "lower": lower,
             "upper": upper,
-            "boostopt": source_version(),
-            "machine": environment_info(),
-            "rows": [row.record() for row in self.rows],
-            "logs": [row.attempts_to_json() for row in self.rows],
-            "about": describe_program(self.program),
-            "origin": self.origin.to_json(),
+            "boostopt": self.boostopt,
+            "machine": self.environment,
+            "rows": [row.record() for row in self.runs],
+            "logs": [row.attempts_to_json() for row in self.runs],
+            "about": self.programs[self.label]["about"],
+            "origin": self.provenance.to_json(),
         }
         return to_json_text(document)
-
-    def to_csv(self) -> str:
-        """Return the rows as CSV with a header; options and path as JSON in their cells."""
-        return records_to_csv([plain(row.record()) for row in self.rows])
-
-    def to_dataframe(self) -> Any:
-        """Return the rows as a data frame of pandas.
-
-        Raises
-        ------
-        OptionError
-            pandas is not installed.
-        """
-        return data_frame([row.record() for row in self.rows])
-
-    def to_latex(self, caption: str | None = None, label: str = "tab:comparison") -> str:
-        """Return the rows as a table in LaTeX, with booktabs.
-
-        Parameters
-        ----------
-        caption
-            Replaces the default caption, which names the program.
-        label
-            The label for references to the table.
-
-        Raises
-        ------
-        OptionError
-            pandas or Jinja is not installed.
-        """
-        return self._paper_table().to_latex(
-            check_string("label", label), check_optional(check_string, "caption", caption)
-        )
-
-    def to_markdown(self) -> str:
-        """Return the same as a table in Markdown."""
-        return self._paper_table().to_markdown()
 
     def _paper_table(self) -> Any:
         from boostopt.comparison.rendering.paper_tables import comparison_table
 
-        made = describe_environment(source_version(), environment_info())
-        return comparison_table(self.program.headline, self.tol, self.rows, made)
+        conditions = describe_environment(self.boostopt, self.environment)
+        return comparison_table(self.label, self.tol, self.runs, conditions)
+
+    def _records(self) -> list[dict[str, Any]]:
+        return [row.record() for row in self.runs]
+
+
+def comparison_settings(tol: float, runs: Iterable[SolveRecord]) -> BenchmarkSettings:
+    """Return the settings of a comparison as settings of a benchmark; files do not contain its time limit."""
+    return BenchmarkSettings((tol,), 1, None, any(run.isolated for run in runs), 0)
+
+
+def _html_cells(row: SolveRecord) -> tuple[object, ...]:
+    """Return the cells of a row in the HTML table."""
+    if not row.ran:
+        return row.backend, row.result, row.reason, "", "", "", ""
+    interval = proved_interval_text(row)
+    if not row.answered:
+        return row.backend, row.verdict, interval, "", "", row.seconds, row.error or row.solver_status
+    return row.backend, row.verdict, interval, gap_text(row), relative_width(row), row.seconds, row.solver_status
 
 
 def compare(
@@ -246,4 +236,4 @@ def compare(
     finally:
         if how.isolate or time_limit is not None:
             close_idle_processes()
-    return Comparison(program, gap, tuple(rows), made)
+    return Comparison.from_solves(program, gap, rows, made)

@@ -1,7 +1,8 @@
-"""Comparisons and benchmarks as plain values: made from a result, or read from a file that holds one.
+"""Readers of files of comparisons and benchmarks, which return the results as they were written.
 
-The file was written by `to_json`, or is the file of `resume`. It is not trusted. The type of every value is checked.
-Numbers must be finite and consistent with each other. No name in the file is used to compute, open or run anything.
+`to_json` wrote the file, or the file is the results log of `resume`. The file is not trusted. The type of every value
+is checked. Numbers must be finite and consistent with each other. No name in the file is used to compute, open or run
+anything.
 """
 
 from __future__ import annotations
@@ -10,82 +11,48 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from boostopt._utils.environment import environment_info, source_version
-from boostopt._utils.json_values import plain
 from boostopt._utils.validation import check_path
 from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison import json_schema as fields
-from boostopt.comparison.benchmark_result import SETTINGS, Benchmark, BenchmarkSettings
-from boostopt.comparison.compare import Comparison
+from boostopt.comparison.benchmark_result import Benchmark
+from boostopt.comparison.compare import Comparison, comparison_settings
 from boostopt.comparison.provenance import ORIGIN, Provenance
-from boostopt.comparison.rendering.phrases import intersect_intervals
 from boostopt.comparison.results_log import FILE_KIND, parse_json_object, parse_record_line
 from boostopt.comparison.solve_record import SolveRecord, parse_record
-from boostopt.errors import DataError, OptionError, reason_of
-from boostopt.programs.identity import describe_program, program_facts
+from boostopt.comparison.solve_results import SETTINGS, BenchmarkSettings, intersect_intervals
+from boostopt.errors import DataError, reason_of
 
 MAX_FILE_BYTES = 1_000_000_000
-"""The size in bytes of the largest file that is read."""
+"""Size of the largest file that is read, in bytes."""
 
 CLOCK_TOLERANCE = 0.02
-"""Seconds by which clocks may disagree."""
+"""Seconds by which the clocks of phases and of the solve may differ."""
 
 MIN_SECONDS, MAX_SECONDS = 1e-9, 1e9
-"""The range of seconds that a solve can take: from a tick of the clock to decades."""
+"""Range of the seconds of a solve: from a tick of the clock to decades."""
 
 
-@dataclass(frozen=True)
-class ReportInput:
-    """The contents of a report.
+def load_results(path: str | os.PathLike[str]) -> Comparison | Benchmark:
+    """Read a file that `to_json` of a comparison or a benchmark wrote, or the results log of `resume`.
 
-    Attributes
+    Parameters
     ----------
-    benchmark
-        All runs; the runs of a comparison count as one repeat.
-    is_benchmark
-        Whether it is a benchmark: shuffled, repeated, after a solve that is not counted.
-    file
-        The file that it was read from, "" for none. If there is a file, nothing in it was computed anew.
-    """
+    path
+        The file, of at most `MAX_FILE_BYTES` bytes.
 
-    benchmark: Benchmark
-    is_benchmark: bool
-    file: str = ""
-
-
-def as_report_input(result: object) -> ReportInput:
-    """Return the result of `compare` or `benchmark` as plain values.
-
-    Raises
-    ------
-    OptionError
-        `result` is neither of these, nor a document.
-    """
-    if isinstance(result, ReportInput):
-        return result
-    if isinstance(result, Benchmark):
-        return ReportInput(result, is_benchmark=True)
-    if not isinstance(result, Comparison):
-        raise OptionError(f"expected what compare or benchmark returns; got {type(result).__name__}. Pass that.")
-    label = result.program.headline
-    about = {**program_facts(result.program), "about": describe_program(result.program)}
-    settings = _single_run_settings(result.tol, any(row.isolated for row in result.rows))
-    made = Benchmark({label: plain(about)}, settings, environment_info(), source_version(), result.rows, result.origin)
-    return ReportInput(made, is_benchmark=False)
-
-
-def load_results(path: str | os.PathLike[str]) -> ReportInput:
-    """Read a file that `to_json` of a comparison or a benchmark wrote, or the file of `resume`.
+    Returns
+    -------
+    The result that was written. A results log gives a benchmark of the solves that are finished.
 
     Raises
     ------
     DataError
-        The file cannot be read or is none of these; a value has a wrong type; or a number is not finite or contradicts
-        another one.
+        The file cannot be read or has another content; a value has a wrong type; or a number is not finite or
+        contradicts another one.
     """
     path = check_path("path", path, DataError)
     if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe might never end
@@ -100,40 +67,40 @@ def load_results(path: str | os.PathLike[str]) -> ReportInput:
             f"{path} is larger than {MAX_FILE_BYTES:,} bytes, the limit. Report on fewer programs at a time."
         )
     text = content.decode(errors="replace")
-    first = parse_json_object(text.partition("\n")[0])
-    if first is not None and first.get("kind") == FILE_KIND:
-        return _load_results_log(path, first, text)
+    header = parse_json_object(text.partition("\n")[0])
+    if header is not None and header.get("kind") == FILE_KIND:
+        return _load_results_log(path, header, text)
     return _load_json(path, text)
 
 
-def _load_json(path: Path, text: str) -> ReportInput:
-    """Read a file that `to_json` wrote."""
+def _load_json(path: Path, text: str) -> Comparison | Benchmark:
+    """Return the result in a file that `to_json` wrote."""
     try:
-        read = json.loads(text, parse_constant=fields.reject_non_finite)
+        document = json.loads(text, parse_constant=fields.reject_non_finite)
     except (ValueError, RecursionError, OverflowError) as failure:
         raise DataError(
             f"expected what `compare --json` wrote, or the file of --resume; {path} is no JSON text, or it is "
             f"truncated ({str(failure)[:120]}). Write it anew."
         ) from None
     try:
-        top = fields.parse_object(read, "the file")
+        top = fields.parse_object(document, "the file")
         if "runs" in top:
-            return ReportInput(_parse_benchmark(top), is_benchmark=True, file=str(path))
+            return replace(_parse_benchmark(top), file=str(path))
         if "rows" in top:
-            return ReportInput(_parse_comparison(top), is_benchmark=False, file=str(path))
+            return replace(_parse_comparison(top), file=str(path))
         raise ValueError("it has neither runs nor rows")
     except (ValueError, TypeError, RecursionError) as failure:
         raise _invalid_file_error(path, failure) from None
 
 
-def _load_results_log(path: Path, head: Mapping[str, Any], text: str) -> ReportInput:
-    """Read the file of `resume`: the latest version of each finished run, without an incomplete last line."""
-    whole = text[: text.rfind("\n") + 1].splitlines()
+def _load_results_log(path: Path, header: Mapping[str, Any], text: str) -> Benchmark:
+    """Return the benchmark in a results log: the latest version of each finished run, without an incomplete line."""
+    lines = text[: text.rfind("\n") + 1].splitlines()
     latest: dict[tuple[str, str, float, int], tuple[str, SolveRecord]] = {}
-    ways: set[bool] = set()
-    for number, line in enumerate(whole[1:], 2):
+    request_kinds: set[bool] = set()  # whether a run was requested by a profile
+    for number, line in enumerate(lines[1:], 2):
         version, row = parse_record_line(path, number, line)
-        ways.add(is_named_profile(row.profile))
+        request_kinds.add(is_named_profile(row.profile))
         try:
             latest[row.program, row.backend, row.tol, row.repeat] = version, _validate_record(row)
         except (ValueError, TypeError, RecursionError) as failure:
@@ -141,34 +108,33 @@ def _load_results_log(path: Path, head: Mapping[str, Any], text: str) -> ReportI
     if not latest:
         raise DataError(f"expected finished runs; {path} has none yet. Let the benchmark go on, then report.")
     runs = tuple(run for _, run in latest.values())
-    if len(ways) > 1:
+    if len(request_kinds) > 1:
         raise DataError(
             f"expected runs that were all asked for in one way; {path} has gaps to be reached and profiles by name, "
             "whose times belong in no one table. Give each a file of its own."
         )
     versions = list(dict.fromkeys(version for version, _ in latest.values()))
     try:
-        digests = fields.parse_object(head.get("programs"), "programs")
-        described = fields.parse_object(head.get("described", {}), "described")
+        digests = fields.parse_object(header.get("programs"), "programs")
+        descriptions = fields.parse_object(header.get("described", {}), "described")
         labels = dict.fromkeys([*digests, *(run.program for run in runs)])
-        programs = {label: _parse_program(described.get(label, {})) for label in labels}
-        profiles = sorted({run.tol for run in runs}, reverse=True)
-        of_runs = {"profiles": profiles, "repeats": 1 + max(run.repeat for run in runs), "seed": 0}
-        settings = BenchmarkSettings(**fields.parse_fields(SETTINGS, {**head, **of_runs}))
-        made = Benchmark(
-            programs, settings, _parse_environment(head), ", ".join(versions), runs, _parse_provenance(head)
-        )
+        programs = {label: _parse_program(descriptions.get(label, {})) for label in labels}
+        gaps = sorted({run.tol for run in runs}, reverse=True)
+        run_settings = {"profiles": gaps, "repeats": 1 + max(run.repeat for run in runs), "seed": 0}
+        settings = BenchmarkSettings(**fields.parse_fields(SETTINGS, {**header, **run_settings}))
+        environment, provenance = _parse_environment(header), _parse_provenance(header)
     except (ValueError, TypeError, RecursionError) as failure:
         raise _invalid_file_error(path, failure) from None
-    return ReportInput(made, is_benchmark=True, file=str(path))
+    return Benchmark(programs, settings, environment, ", ".join(versions), runs, provenance, str(path))
 
 
 def _invalid_file_error(path: Path, failure: Exception) -> DataError:
+    """Return the error for a file with another content."""
     return DataError(f"expected a comparison or a benchmark; {path} is none: {reason_of(failure)}. Write it anew.")
 
 
-def _parse_comparison(top: Mapping[str, Any]) -> Benchmark:
-    """Make runs of a single repeat from the rows of a comparison."""
+def _parse_comparison(top: Mapping[str, Any]) -> Comparison:
+    """Return the comparison in a document; each row becomes a run of a single repeat."""
     tol = fields.parse_fraction(top.get("tol"), "tol")
     rows = [fields.parse_object(row, "a row") for row in fields.parse_list(top.get("rows"), "rows")]
     logs = fields.parse_list(top["logs"], "logs") if "logs" in top else [[]] * len(rows)
@@ -188,33 +154,25 @@ def _parse_comparison(top: Mapping[str, Any]) -> Benchmark:
         }
         for row, log in zip(rows, logs, strict=True)
     ]
-    read = tuple(_validate_record(parse_record(run)) for run in runs)
-    _require_distinct(read)
-    lower, upper = intersect_intervals(read)
-    for name, own in (("lower", lower), ("upper", upper), ("overlap", lower <= upper)):
-        said = top.get(name)
-        if said is not None and said != own:
-            raise ValueError(f"{name} of all rows together is {own}; the file says {said}")
-    isolated = any(row.isolated for row in read)
-    version = fields.parse_text(top.get("boostopt"), "boostopt")
-    return Benchmark(
-        {label: program},
-        _single_run_settings(tol, isolated),
-        _parse_environment(top),
-        version,
-        read,
-        _parse_provenance(top),
-    )
+    records = tuple(_validate_record(parse_record(run)) for run in runs)
+    _require_distinct(records)
+    lower, upper = intersect_intervals(records)
+    for name, computed in (("lower", lower), ("upper", upper), ("overlap", lower <= upper)):
+        claim = top.get(name)
+        if claim is not None and claim != computed:
+            raise ValueError(f"{name} of all rows together is {computed}; the file says {claim}")
+    version, settings = fields.parse_text(top.get("boostopt"), "boostopt"), comparison_settings(tol, records)
+    return Comparison({label: program}, settings, _parse_environment(top), version, records, _parse_provenance(top))
 
 
 def _parse_benchmark(top: Mapping[str, Any]) -> Benchmark:
-    """Make a benchmark from its runs; scores and means are computed from the runs, never taken from the file."""
+    """Return the benchmark in a document; scores and means are computed from the runs, never read from the file."""
     runs = tuple(
         _validate_record(parse_record(fields.parse_object(run, "a run")))
         for run in fields.parse_list(top.get("runs"), "runs")
     )
     programs = {
-        label: _parse_program(about) for label, about in fields.parse_object(top.get("programs"), "programs").items()
+        label: _parse_program(facts) for label, facts in fields.parse_object(top.get("programs"), "programs").items()
     }
     if not runs or {run.program for run in runs} != set(programs):
         raise ValueError("its runs must be of the programs that it names, each with one at least")
@@ -222,14 +180,9 @@ def _parse_benchmark(top: Mapping[str, Any]) -> Benchmark:
     settings = fields.parse_object(top.get("settings"), "settings")
     if {run.tol for run in runs} != set(fields.parse_fractions(settings.get("profiles"), "profiles")):
         raise ValueError("the gaps of its runs must be its profiles")
-    read = BenchmarkSettings(**fields.parse_fields(SETTINGS, settings))
     version = fields.parse_text(top.get("boostopt"), "boostopt")
-    return Benchmark(programs, read, _parse_environment(top), version, runs, _parse_provenance(top))
-
-
-def _single_run_settings(tol: float, isolated: bool) -> BenchmarkSettings:
-    """The settings of a comparison, as those of a benchmark."""
-    return BenchmarkSettings((tol,), 1, None, isolated, 0)
+    parsed_settings = BenchmarkSettings(**fields.parse_fields(SETTINGS, settings))
+    return Benchmark(programs, parsed_settings, _parse_environment(top), version, runs, _parse_provenance(top))
 
 
 def _require_distinct(runs: Iterable[SolveRecord]) -> None:
@@ -240,13 +193,13 @@ def _require_distinct(runs: Iterable[SolveRecord]) -> None:
 
 
 def _validate_record(row: SolveRecord) -> SolveRecord:
-    """Return a row, or raise ValueError if its numbers contradict each other."""
+    """Return a solve; raise ValueError if two of its numbers contradict each other."""
     fields.parse_fraction(row.tol, "tol")
     if row.ran and row.verdict is None:
         raise ValueError(f"{row.backend} was run, and its verdict is missing")
     if row.lower > row.upper:
         raise ValueError(
-            f"the interval of {row.backend} has a lower end above the upper one: {row.lower} and {row.upper}"
+            f"the interval of {row.backend} has a lower bound above the upper bound: {row.lower} and {row.upper}"
         )
     if row.ran and row.reached != (row.scaled_gap <= row.tol):
         raise ValueError(
@@ -260,62 +213,84 @@ def _validate_record(row: SolveRecord) -> SolveRecord:
         scaled = row.gap / max(1.0, abs(row.lower), abs(row.upper))
         if abs(row.scaled_gap - scaled) > 1e-6 * scaled:
             raise ValueError(f"the scaled gap of {row.backend} must be {scaled:g}; it is {row.scaled_gap:g}")
-    spent = math.fsum(seconds for seconds in row.phases.values() if seconds is not None)
-    if row.ran and spent > 1.1 * row.seconds + CLOCK_TOLERANCE:
-        raise ValueError(f"the phases of {row.backend} took {spent:g} s together, and the solve {row.seconds:g} s")
+    phase_seconds = math.fsum(seconds for seconds in row.phases.values() if seconds is not None)
+    if row.ran and phase_seconds > 1.1 * row.seconds + CLOCK_TOLERANCE:
+        raise ValueError(
+            f"the phases of {row.backend} took {phase_seconds:g} s together, and the solve {row.seconds:g} s"
+        )
     if row.reached and not MIN_SECONDS <= row.seconds <= MAX_SECONDS:
-        raise ValueError(f"the seconds in which {row.backend} reached its gap are none that it can take: {row.seconds}")
+        raise ValueError(
+            f"the seconds in which {row.backend} reached its gap must be from {MIN_SECONDS:g} to {MAX_SECONDS:g}; "
+            f"they are {row.seconds}"
+        )
     return row
 
 
 def _parse_program(value: Any) -> dict[str, Any]:
-    """Read the content of a program. Missing fields are left out or empty, so that nobody has to check them again."""
-    content = fields.parse_object(value, "a program")
-    about = fields.parse_object(content.get("about", {}), "about")
-    for name in ("headline", "title", "page", "storage", "reference"):
-        fields.parse_text(about.get(name, ""), name)
-    for entry in fields.parse_object(about.get("meanings", {}), "meanings").values():
-        fields.parse_text(entry, "a meaning")
-    fields.parse_texts(about.get("sources", []), "sources")
-    for name, where in (("smallest", about), ("largest", about), ("examples_with_multiplicity", content)):
-        if where.get(name) is not None:
-            fields.parse_finite(where[name], name)
-    for name, where in (("nonzeros", about), ("examples", content), ("hypotheses", content)):
-        if where.get(name) is not None:
-            fields.parse_count(where[name], name)
-    counted = [
-        fields.parse_finite(entry, "a multiplicity")
-        for entry in fields.parse_list(about.get("multiplicities", []), "they")
-    ]
-    if len(counted) not in (0, 2):
-        raise ValueError("multiplicities must be the smallest and the largest one")
-    equal = fields.parse_list(about.get("equal_weights", []), "equal_weights")
-    if len(equal) not in (0, 2):
-        raise ValueError("equal_weights must be the two bounds that they prove")
-    for bound in equal:
-        if bound is not None:
-            fields.parse_finite(bound, "a bound of equal weights")
-    parameters = fields.parse_object(content.get("parameters", {}), "parameters")
+    """Return the facts about a program. Missing fields are left out or empty, so that no caller checks them again."""
+    facts = fields.parse_object(value, "a program")
+    description = fields.parse_object(facts.get("about", {}), "about")
+    for content, readers in ((facts, FACT_READERS), (description, DESCRIPTION_READERS)):
+        for name, reader in readers.items():
+            if name in content:
+                reader(content[name], name)
+    present = {name: facts[name] for name in (*FACT_READERS, "program_digest") if name in facts}
+    return {"formulation": "", "parameters": {}, "digest": "", **present, "about": description}
+
+
+def _parse_parameters(value: Any, label: str) -> dict[str, Any]:
+    """Return parameters by name: finite numbers, flags, texts, lists or null."""
+    parameters = fields.parse_object(value, label)
     for name, entry in parameters.items():
         if not (entry is None or isinstance(entry, bool | str | list)):
             fields.parse_finite(entry, f"the parameter {name}")
-    numbers = ("examples", "examples_with_multiplicity", "hypotheses", "program_digest")
-    return {
-        **{name: content[name] for name in numbers if name in content},
-        "formulation": fields.parse_text(content.get("formulation", ""), "formulation"),
-        "parameters": parameters,
-        "digest": fields.parse_text(content.get("digest", ""), "digest"),
-        "about": about,
-    }
+    return parameters
+
+
+def _parse_extremes(value: Any, label: str) -> list[float]:
+    """Return the smallest and the largest of some numbers, or an empty list."""
+    if len(fields.parse_list(value, label)) not in (0, 2):
+        raise ValueError(f"{label} must be the smallest and the largest one")
+    return [fields.parse_finite(entry, label) for entry in value]
+
+
+def _parse_bounds(value: Any, label: str) -> list[float | None]:
+    """Return a lower and an upper bound, null for an infinite one; or an empty list."""
+    if len(fields.parse_list(value, label)) not in (0, 2):
+        raise ValueError(f"{label} must be the two bounds that they prove")
+    return [fields.parse_finite_or_null(entry, label) for entry in value]
+
+
+FACT_READERS: Mapping[str, fields.Reader] = {
+    "formulation": fields.parse_text,
+    "parameters": _parse_parameters,
+    "digest": fields.parse_text,
+    "examples": fields.parse_count_or_null,
+    "examples_with_multiplicity": fields.parse_finite_or_null,
+    "hypotheses": fields.parse_count_or_null,
+}
+"""Readers of the facts about a program, by key."""
+
+DESCRIPTION_READERS: Mapping[str, fields.Reader] = {
+    **dict.fromkeys(("headline", "title", "page", "storage", "reference"), fields.parse_text),
+    "meanings": fields.parse_text_mapping,
+    "sources": fields.parse_texts,
+    "smallest": fields.parse_finite_or_null,
+    "largest": fields.parse_finite_or_null,
+    "nonzeros": fields.parse_count_or_null,
+    "multiplicities": _parse_extremes,
+    "equal_weights": _parse_bounds,
+}
+"""Readers of the description of a program, by key."""
 
 
 def _parse_provenance(top: Mapping[str, Any]) -> Provenance:
-    """Read the origin."""
+    """Return the provenance in a document."""
     return Provenance(**fields.parse_fields(ORIGIN, fields.parse_object(top.get("origin", {}), "origin")))
 
 
 def _parse_environment(top: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the machine of the measurement."""
-    machine = fields.parse_object(top.get("machine"), "machine")
-    fields.parse_object(machine.get("threads", {}), "threads")
-    return machine
+    """Return the environment of the measurement."""
+    environment = fields.parse_object(top.get("machine"), "machine")
+    fields.parse_object(environment.get("threads", {}), "threads")
+    return environment

@@ -1,8 +1,7 @@
-"""Readers of values in a file, each for one type; they raise ValueError for anything else.
+"""Readers of JSON values, each for one type; a reader raises ValueError for any other value.
 
-The annotations of a record state the readers of its fields. `Count | None` is a count or null.
-`NULL_MEANS_DEFAULT` beside a reader says that null in a file means the default, for example for a number that is
-not finite.
+The annotations of a record state the readers of its fields. `Count | None` is a count or null. `NULL_MEANS_DEFAULT`
+beside a reader says that null means the default of the field, for example for a number that is not finite.
 """
 
 from __future__ import annotations
@@ -18,25 +17,26 @@ from boostopt._utils.files import Keys
 
 T = TypeVar("T")
 Reader = Callable[[Any, str], Any]
+"""Reader of a value; the second argument is the label of the value in messages."""
 
 VERDICT_NAMES = ("bounded", "checked", "claimed", "none")
-"""The verdicts on an answer."""
+"""Verdicts on an answer."""
 
 
 def reject_non_finite(constant: str) -> NoReturn:
-    """Refuse nan and the infinities, which are not JSON."""
+    """Raise ValueError for nan or an infinity, which JSON does not have."""
     raise ValueError(f"it holds {constant}, which is no number of JSON")
 
 
 def _type_parser(kind: type[T], words: str) -> Callable[[Any, str], T]:
-    """Return the reader of values of a JSON type."""
+    """Return the reader of values of a JSON type; `words` describe the type in the message."""
 
-    def read(value: Any, label: str) -> T:
+    def parse(value: Any, label: str) -> T:
         if not isinstance(value, kind):
             raise ValueError(f"{label} must be {words}")
         return value
 
-    return read
+    return parse
 
 
 parse_object: Callable[[Any, str], dict[str, Any]] = _type_parser(dict, "an object with names")
@@ -53,24 +53,34 @@ def parse_finite(value: Any, label: str) -> float:
 
 
 def parse_count(value: Any, label: str) -> int:
-    """Return a whole number of at least 0."""
+    """Return an integer in [0, 2^63)."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
         raise ValueError(f"{label} must be a count")
     return value
 
 
 def parse_seconds(value: Any, label: str) -> float:
-    """Return a finite number that is not negative."""
+    """Return a finite number of at least 0."""
     if parse_finite(value, label) < 0:
         raise ValueError(f"{label} must not be negative")
     return float(value)
 
 
 def parse_fraction(value: Any, label: str) -> float:
-    """Return a number between 0 and 1."""
+    """Return a number in (0, 1)."""
     if not 0 < parse_finite(value, label) < 1:
         raise ValueError(f"{label} must lie in (0, 1)")
     return float(value)
+
+
+def parse_count_or_null(value: Any, label: str) -> int | None:
+    """Return an integer in [0, 2^63), or None."""
+    return None if value is None else parse_count(value, label)
+
+
+def parse_finite_or_null(value: Any, label: str) -> float | None:
+    """Return a finite number, or None."""
+    return None if value is None else parse_finite(value, label)
 
 
 def parse_verdict(value: Any, label: str) -> str:
@@ -91,15 +101,15 @@ def parse_text_mapping(value: Any, label: str) -> dict[str, str]:
 
 
 def parse_skipped_pairs(value: Any, label: str) -> tuple[tuple[str, str], ...]:
-    """Return the omitted programs, each with the reason."""
-    pairs = [parse_texts(pair, "what was left out") for pair in parse_list(value, label)]
+    """Return the omitted items, each with the reason."""
+    pairs = [parse_texts(pair, "an omitted item") for pair in parse_list(value, label)]
     if any(len(pair) != 2 for pair in pairs):
-        raise ValueError("what was left out must stand in pairs with the reason")
-    return tuple((left_out, why) for left_out, why in pairs)
+        raise ValueError("omitted items must be pairs of the item and the reason")
+    return tuple((item, reason) for item, reason in pairs)
 
 
 def parse_fractions(value: Any, label: str) -> tuple[float, ...]:
-    """Return numbers between 0 and 1."""
+    """Return numbers in (0, 1)."""
     return tuple(parse_fraction(entry, label) for entry in parse_list(value, label))
 
 
@@ -117,26 +127,26 @@ def is_finite(value: Any) -> bool:
 
 
 def parse_required_finite(value: Any, label: str) -> float:
-    """Return a finite number that scores and intervals are computed from."""
+    """Return a finite number from which scores and intervals are computed."""
     if not is_finite(value):
         raise ValueError(f"its {label} is neither a finite number nor null")
     return float(value)
 
 
 def parse_solve_seconds(value: Any, label: str) -> float:
-    """Return the seconds of a solve."""
+    """Return the seconds of a solve, at least 0."""
     if parse_required_finite(value, label) < 0:
         raise ValueError(f"its {label} are negative")
     return float(value)
 
 
 def parse_gap(value: Any, label: str) -> float:
-    """Return a gap that scores are computed from."""
+    """Return a gap from which scores are computed, at least 0."""
     return parse_seconds(parse_required_finite(value, label), label)
 
 
 NULL_MEANS_DEFAULT = "or null"
-"""In the annotation of a field: null means the default of the field."""
+"""Mark in the annotation of a field: null means the default of the field."""
 
 Text = Annotated[str, parse_text]
 Texts = Annotated[Sequence[str], parse_texts]
@@ -153,18 +163,24 @@ Verdict = Annotated[str, parse_verdict]
 
 @cache
 def field_readers(kind: type) -> Mapping[str, tuple[Reader, bool]]:
-    """Return, by name, how each field of a record is read and whether it may be null."""
-    reading = dict[str, tuple[Reader, bool]]()
+    """Return, by name, the reader of each field of a record, and whether the field may be null."""
+    readers = dict[str, tuple[Reader, bool]]()
     for name, hint in get_type_hints(kind, include_extras=True).items():
         parts = (hint, *get_args(hint))
         for metadata in (part.__metadata__ for part in parts if hasattr(part, "__metadata__")):
-            reading[name] = metadata[0], NoneType in parts or NULL_MEANS_DEFAULT in metadata
-    return reading
+            readers[name] = metadata[0], NoneType in parts or NULL_MEANS_DEFAULT in metadata
+    return readers
 
 
 def parse_fields(keys: Keys, content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a record from an object; missing keys of attributes with defaults are left out."""
-    read = dict[str, Any]()
+    """Return the attributes of a record from an object; missing keys of attributes with defaults are left out.
+
+    Raises
+    ------
+    ValueError
+        A value has another type, or a key without a default is missing.
+    """
+    values = dict[str, Any]()
     fields = {field.name: field for field in dataclasses.fields(keys.record)}
     for key, attribute in keys.attributes.items():
         (reader, nullable), field = field_readers(keys.record)[attribute], fields[attribute]
@@ -173,7 +189,7 @@ def parse_fields(keys: Keys, content: Mapping[str, Any]) -> dict[str, Any]:
             continue
         value = content.get(key)
         if value is not None or not nullable:
-            read[attribute] = reader(value, key)
+            values[attribute] = reader(value, key)
         elif not default:
-            read[attribute] = None
-    return read
+            values[attribute] = None
+    return values

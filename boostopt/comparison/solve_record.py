@@ -1,4 +1,4 @@
-"""Records of solves and attempts: comparisons make them, files hold them, tables, scores and reports read them."""
+"""Records of solves and attempts, from which tables, scores, reports and files are made."""
 
 from __future__ import annotations
 
@@ -31,25 +31,23 @@ from boostopt.comparison.json_schema import (
 from boostopt.solving.solution import Outcome, Solution
 
 AUTO = "auto"
-
-TEXT_FIELDS = ("program", "digest", "backend", "version", "result", "reason")
-"""Fields of a run in a file that are strings."""
+"""The name of the automatic choice of a backend."""
 
 REQUEST_FIELDS = ("profile", "threads")
-"""Fields that are known even if the backend was not run."""
+"""Fields that have a value even if the backend was not run."""
 
 OPTIONAL_FIELDS = frozenset({"claimed_gap", "scaled_gap_so_far", "after"})
-"""Keys that files of earlier versions do not have; they are written only if they are known."""
+"""Keys that files of earlier versions do not have; they are written only if they have a value."""
 
 ACCURACY_OPTION_PATTERN = re.compile("tol|eps|accuracy", re.IGNORECASE)
-"""The names of options that set an accuracy."""
+"""Names of options that set an accuracy."""
 
 INFEASIBLE = re.compile("infeasible|unbounded", re.IGNORECASE)
-"""The words that solvers use for programs without an optimum."""
+"""Words that solvers use for programs without an optimum."""
 
 
 class Result(StrEnum):
-    """Outcome of a solve, or of all its repeats, as files hold it."""
+    """The result of a solve, or of all its repeats, as in files."""
 
     REACHED = "reached"
     FAILED = "failed"
@@ -57,13 +55,14 @@ class Result(StrEnum):
 
 
 FINISHED_RESULTS = (Result.REACHED.value, Result.FAILED.value)
-"""Results of runs that the file of `resume` keeps; cells that were not run are tried again."""
+"""Results in a results log; a solve that was not run is tried again."""
 
 RESULT_NAMES = (*FINISHED_RESULTS, Result.NOT_RUN.value)
+"""All results, as in files."""
 
 
 class FailureKind(StrEnum):
-    """The kinds of failures, as files hold them; `comparison.failures` describes them in words."""
+    """The kinds of failures, as in files; `comparison.failures` describes them in words."""
 
     CLAIMS = "claims"
     INFEASIBLE = "infeasible"
@@ -74,15 +73,23 @@ class FailureKind(StrEnum):
 
 
 FAILURE_KINDS = tuple(kind.value for kind in FailureKind)
-"""The kinds of failures, in the order of tables."""
+"""Kinds of failures, in the order of tables."""
 
 
 @dataclass(frozen=True)
 class AttemptRecord:
-    """An attempt of a backend as a file holds it, in plain values; None for unknown values.
+    """An attempt of a backend in plain values; None for unknown values.
 
-    `seconds_to_certificate` is the number of seconds from the start of the solve until the attempt was certified.
-    `scaled_gap_so_far` is the gap that all attempts up to then prove together.
+    Attributes
+    ----------
+    form, status, claims, iterations, options, statistics, error, claimed_gap
+        As in `Attempt`, without the printed output.
+    seconds
+        Seconds by phase.
+    scaled_gap_so_far
+        The scaled gap that this attempt and all attempts before it prove together.
+    seconds_to_certificate
+        Seconds from the start of the solve until the attempt was certified.
     """
 
     form: Text | None = None
@@ -99,9 +106,9 @@ class AttemptRecord:
 
     @classmethod
     def from_attempt(
-        cls, attempt: Attempt, after: float | None = None, scaled_gap: float | None = None
+        cls, attempt: Attempt, seconds_to_certificate: float | None = None, scaled_gap: float | None = None
     ) -> AttemptRecord:
-        """Return an attempt without its answer and its printed output, which is in the row."""
+        """Return an attempt without its answer and its printed output, which is in the record of the solve."""
         return cls(
             attempt.form,
             attempt.status,
@@ -113,7 +120,7 @@ class AttemptRecord:
             attempt.error,
             plain(attempt.claimed_gap),
             plain(scaled_gap),
-            plain(after),
+            plain(seconds_to_certificate),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -151,58 +158,60 @@ class SolveRecord:
     Attributes
     ----------
     program, digest
-        The label of the program, and the digest of everything that defines it, "" if it was not requested.
+        The label of the program, and the digest of all that defines the program, "" if no digest was requested.
     backend, version
         The backend, pinned to a form or not, and the version of its solver.
     tol, repeat
-        The scaled gap asked for; the number of the repeat, from 0.
+        The requested scaled gap; the number of the repeat, from 0.
     result, reason
         "reached", "failed" (the backend ran, but its certified gap is too wide, whatever it claims) or "not run"; the
-        reason if it is not "reached".
+        reason if the result is not "reached".
     outcome, verdict
-        The kind of the answer, and the verdict on it; None if the backend was not run.
+        The kind of the answer, and the verdict on the answer; None if the backend was not run.
     lower, upper
         The interval that the answer proves for the optimum; positive infinities if the program is proved infeasible.
     gap, scaled_gap, relative_gap
         The certified gap; infinite if there is none.
     infeasible, excess, kkt_worst
-        Whether the program is proved infeasible, by how much, and the worst residual of the answer as it came.
+        Whether the program is proved infeasible, by how much, and the worst residual of the unchanged answer.
     claimed_gap
         The gap that the solver itself reports for its best attempt, |p - q| / max(1, |p|, |q|); None if it does not.
     solver_status, error, printed
-        The solver's own words, the error of its last attempt, and its output in a process of its own.
+        The solver's own words, the error of the last attempt, and the printed output of an isolated solver.
     answered_by, path
         The backend that gave the answer, which "auto" chooses, and all backends that were tried.
     isolated
         Whether the backend ran in a process of its own.
     profile
-        The profile by which the solver was asked; "certified" if the backend made attempts until the certified gap was
-        small enough; None in files older than profiles.
+        The requested profile; "certified" if the backend made attempts until the certified gap was small enough; None
+        in files older than profiles.
     threads
-        Threads of the solve; None if the caller did not set them: then one for BLAS, and the solver's own default.
+        Threads of the solve; None if the caller did not set them: BLAS then has one, and the solver its own default.
     form, options, attempts, iterations
         The form and the options of the best attempt, the number of attempts, and the counts of the solvers' iterations.
     peak_memory
-        Bytes that the process held at its peak beyond those it held before, the maximum over the attempts; None if the
-        backend was not isolated, or the system does not measure them.
-    parse_seconds
-        Seconds of the solve, infinite if the backend was not run; then the seconds of each phase.
+        Increase of the memory of the process up to its peak, in bytes, the maximum over the attempts; None if the
+        backend was not isolated, or the system does not measure memory.
+    seconds
+        Seconds of the solve, infinite if the backend was not run.
+    seconds_build, seconds_canonicalize, seconds_solve, seconds_recover, seconds_certify
+        Seconds of each phase.
     log
         The attempts.
     solver_version
         The version of the solver that answered; for "auto" in a benchmark it differs from `version`.
     solution
-        The answer itself; None if the backend was not run, in a benchmark, and in a file.
+        The solution; None if the backend was not run, in a benchmark, and in a file.
     """
 
-    program: str = ""
-    digest: str = ""
-    backend: str
-    version: str
-    tol: float
-    repeat: int = 0
-    result: str
-    reason: str = ""
+    program: Text = ""
+    digest: Text = ""
+    backend: Text
+    version: Text
+    tol: Number
+    repeat: Count = 0
+    result: Text
+    reason: Text = ""
     outcome: Text | None = None
     verdict: fields.Verdict | None = None
     lower: Annotated[float, fields.parse_required_finite, NULL_MEANS_DEFAULT] = -math.inf
@@ -249,7 +258,7 @@ class SolveRecord:
 
     @property
     def answered(self) -> bool:
-        """Whether there was an answer; without one, the interval does not come from the backend."""
+        """Whether the backend left an answer; without one, the interval does not come from the backend."""
         return self.ran and self.outcome != Outcome.FAILED.key
 
     @property
@@ -259,13 +268,13 @@ class SolveRecord:
 
     @property
     def asked(self) -> float | None:
-        """The finest accuracy among the options of the best attempt; None if none of them sets an accuracy."""
-        sent = [
+        """The finest accuracy among the options of the best attempt; None if no option sets an accuracy."""
+        accuracies = [
             value
             for name, value in _flatten_options(self.options or {})
             if ACCURACY_OPTION_PATTERN.search(name) and isinstance(value, float)
         ]
-        return min((value for value in sent if 0.0 < value < 1.0), default=None)
+        return min((value for value in accuracies if 0.0 < value < 1.0), default=None)
 
     @property
     def claims(self) -> bool:
@@ -280,15 +289,14 @@ class SolveRecord:
     def seconds_to(self, gap: float) -> float:
         """Return the seconds until the attempts had proved a scaled gap, a positive number; infinite if they did not.
 
-        If the solve was asked for a finer gap, this is only an upper bound: the solver might have stopped earlier.
+        If the solve had to reach a finer gap, the seconds are only an upper bound: the solver could have stopped
+        earlier.
         """
         gap = check_positive("gap", gap)
-        if self.log and all(
-            attempt.seconds_to_certificate is None for attempt in self.log
-        ):  # a file older than these measurements
+        gaps = [(attempt.seconds_to_certificate, attempt.scaled_gap_so_far) for attempt in self.log]
+        if gaps and all(seconds is None for seconds, _ in gaps):  # a file older than these measurements
             return self.seconds if self.scaled_gap <= gap else math.inf
-        proved = [(attempt.seconds_to_certificate, attempt.scaled_gap_so_far) for attempt in self.log]
-        return min((a for a, g in proved if a is not None and g is not None and g <= gap), default=math.inf)
+        return min((s for s, g in gaps if s is not None and g is not None and g <= gap), default=math.inf)
 
     @property
     def phases(self) -> dict[str, float | None]:
@@ -322,11 +330,11 @@ class SolveRecord:
         }
 
     def attempts_to_json(self) -> list[dict[str, Any]]:
-        """Return the attempts and their results as plain values."""
+        """Return the attempts as plain values."""
         return [attempt.to_json() for attempt in self.log]
 
     def to_file_entry(self) -> dict[str, Any]:
-        """Return the whole row as plain values, as the files of `resume` and of a benchmark hold it."""
+        """Return the whole record as plain values, as in results logs and in files of benchmarks."""
         return {**SOLVE.to_file(self), "record": self.record(), "log": self.attempts_to_json()}
 
 
@@ -343,7 +351,7 @@ SOLVE = Keys(
         "reason": "reason",
     },
 )
-"""Keys of which solve a row is of, and how it ended."""
+"""Keys of the request and the result of a solve."""
 
 RESULT = Keys(
     SolveRecord,
@@ -380,7 +388,7 @@ RESULT = Keys(
         "seconds_certify": "seconds_certify",
     },
 )
-"""Keys of what came out."""
+"""Keys of the outcome of a solve."""
 
 
 def record_of_solution(
@@ -405,7 +413,7 @@ def record_of_solution(
     isolated
         Whether the backend ran in a process of its own.
     profile, threads
-        The profile by which the solver was asked, and the threads of the solve.
+        The requested profile, and the threads of the solve.
     """
     certificate, best, attempts = solution.certificate, solution.best, solution.attempts
     printed = "\n".join(str(a.statistics["printed"]) for a in attempts if "printed" in a.statistics)
@@ -448,8 +456,8 @@ def record_of_solution(
         seconds_recover=solution.times["recover"],
         seconds_certify=solution.times["certify"],
         log=tuple(
-            AttemptRecord.from_attempt(attempt, *reached)
-            for attempt, reached in zip(attempts, solution.gaps, strict=True)
+            AttemptRecord.from_attempt(attempt, seconds, gap)
+            for attempt, (seconds, gap) in zip(attempts, solution.gaps, strict=True)
         ),
         solver_version=solution.version,
         solution=solution,
@@ -457,46 +465,49 @@ def record_of_solution(
 
 
 def parse_record(content: Mapping[str, Any], results: Sequence[str] = RESULT_NAMES) -> SolveRecord:
-    """Return a row from an object such as `SolveRecord.to_file_entry` returns.
+    """Return the record in an object such as `SolveRecord.to_file_entry` returns.
+
+    Parameters
+    ----------
+    content
+        The object.
+    results
+        The accepted results.
 
     Raises
     ------
-    ValueError, TypeError
-        A field is missing, unknown or of another type, or the result is none of the expected ones.
+    ValueError
+        A field is missing, unknown or of another type, or the result is not accepted.
     """
-    for name in TEXT_FIELDS:
-        if not isinstance(content.get(name), str):
-            raise ValueError(f"its {name} is no text")
-    if content["result"] not in results:
+    entries = dict(content)
+    outcome, log = fields.parse_object(entries.pop("record", None), "its record"), entries.pop("log", [])
+    for name in SOLVE.attributes:
+        if name not in entries:
+            raise ValueError(f"its {name} is missing")
+    request = fields.parse_fields(SOLVE, entries)
+    if unknown := sorted(entries.keys() - SOLVE.attributes.keys()):
+        raise ValueError(f"unexpected field {unknown[0]!r}")
+    if request["result"] not in results:
         raise ValueError(f"its result is none of {', '.join(results)}")
-    if not fields.is_finite(content.get("tol")):
-        raise ValueError("its tol is no finite number")
-    repeat, record, log = content.get("repeat"), content.get("record"), content.get("log", [])
-    if not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 0:
-        raise ValueError("its repeat is no number of a repeat")
-    if not isinstance(record, dict):
-        raise ValueError("its record is no object")
-    if not isinstance(log, list) or not all(isinstance(attempt, dict) for attempt in log):
-        raise ValueError("its log is no list of objects")
-    for name in content.keys() - {*TEXT_FIELDS, "tol", "repeat", "record", "log"}:
-        raise ValueError(f"unexpected field {name!r}")
-    of_solve = {name: content[name] for name in TEXT_FIELDS} | {"tol": float(content["tol"]), "repeat": repeat}
-    row = SolveRecord(
-        **SOLVE.from_file(of_solve),
-        **fields.parse_fields(RESULT, record),
-        log=tuple(AttemptRecord(**fields.parse_fields(ATTEMPT, attempt)) for attempt in log),
-        solver_version=fields.parse_text(record.get("version", content["version"]), "version"),
+    attempts = [
+        fields.parse_object(attempt, "log: each entry of the list") for attempt in fields.parse_list(log, "log")
+    ]
+    record = SolveRecord(
+        **request,
+        **fields.parse_fields(RESULT, outcome),
+        log=tuple(AttemptRecord(**fields.parse_fields(ATTEMPT, attempt)) for attempt in attempts),
+        solver_version=fields.parse_text(outcome.get("version", request["version"]), "version"),
     )
-    return replace(row, lower=math.inf, upper=math.inf) if row.infeasible else row
+    return replace(record, lower=math.inf, upper=math.inf) if record.infeasible else record
 
 
 def classify_failure(log: Sequence[AttemptRecord], solver_status: str) -> str:
     """Return the kind of a failed solve, one of `FAILURE_KINDS`; the process exit precedes the solver's message."""
     last = log[-1] if log else AttemptRecord()
-    end = ProcessEnd.from_text(last.status or "")
-    if end is ProcessEnd.CRASHED:
+    process_end = ProcessEnd.from_text(last.status or "")
+    if process_end is ProcessEnd.CRASHED:
         return FailureKind.CRASHED.value
-    if end is ProcessEnd.KILLED:
+    if process_end is ProcessEnd.KILLED:
         return FailureKind.KILLED.value
     if any(attempt.claims for attempt in log):
         return FailureKind.CLAIMS.value

@@ -7,16 +7,16 @@ from typing import Any
 
 from markupsafe import Markup
 
-from boostopt.comparison.documents import ReportInput
+from boostopt.comparison.benchmark_result import Benchmark
+from boostopt.comparison.solve_results import SolveResults
 from boostopt.reporting.mathml import prose_markup, symbol_markup
 
 
-def provenance_facts(of: ReportInput) -> tuple[tuple[str, str], ...]:
-    """Return the origin of the comparison."""
-    source = of.benchmark.provenance
-    return known_facts(
-        {"Data": source.data, "Made": source.date.replace("T", " ", 1), "Command": source.command, "Read from": of.file}
-    )
+def provenance_facts(results: SolveResults) -> tuple[tuple[str, str], ...]:
+    """Return the data, the date, the command and the file of some results."""
+    source = results.provenance
+    date = source.date.replace("T", " ", 1)
+    return known_facts({"Data": source.data, "Made": date, "Command": source.command, "Read from": results.file})
 
 
 def parameter_facts(program: Mapping[str, Any]) -> tuple[tuple[Markup, str, Markup], ...]:
@@ -77,11 +77,10 @@ def _format_fraction(share: float) -> str:
     return "all" if share == 1.0 else f"{min(100.0 * share, 99.9):.3g} %"
 
 
-def environment_facts(of: ReportInput) -> tuple[tuple[str, str], ...]:
-    """Versions, machine and settings."""
-    b = of.benchmark
-    settings, machine = b.settings, b.environment
-    solvers = {run.backend: run.version for run in b.runs if run.version}
+def environment_facts(results: SolveResults) -> tuple[tuple[str, str], ...]:
+    """Return the versions, the environment and the settings of some results."""
+    settings, machine = results.settings, results.environment
+    solvers = {run.backend: run.version for run in results.runs if run.version}
     limited = settings.time_limit is not None
     shared = "one for all backends that keep the time limit, one each for the others" if limited else "one for all"
     limit = "none" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
@@ -92,8 +91,8 @@ def environment_facts(of: ReportInput) -> tuple[tuple[str, str], ...]:
     }
     return known_facts(
         {
-            "boostopt": b.boostopt,
-            **{name: text for name, text in b.provenance.versions.items() if name != "boostopt"},
+            "boostopt": results.boostopt,
+            **{name: text for name, text in results.provenance.versions.items() if name != "boostopt"},
             "NumPy's BLAS": machine.get("blas", ""),
             "Python": machine.get("python", ""),
             **{f"Backend {name}": version for name, version in solvers.items()},
@@ -101,7 +100,7 @@ def environment_facts(of: ReportInput) -> tuple[tuple[str, str], ...]:
             "Cores": machine.get("cores", ""),
             "Threads": threads or "not limited by the environment",
             "System": machine.get("system", ""),
-            **(measured if of.is_benchmark else {}),
+            **(measured if isinstance(results, Benchmark) else {}),
             "Processes": "each backend in one of its own" if settings.isolate else shared,
             "Gaps asked for": ", ".join(f"{tol:g}" for tol in settings.target_gaps),
         }

@@ -12,7 +12,8 @@ from boostopt._utils.files import write_atomically
 from boostopt._utils.validation import check_path
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison
-from boostopt.comparison.documents import ReportInput, as_report_input
+from boostopt.comparison.solve_results import SolveResults
+from boostopt.errors import OptionError
 from boostopt.reporting.requirements import check_place, check_tools
 
 TEMPLATE_FOLDER = Path(__file__).parent
@@ -23,26 +24,30 @@ UNPRINTABLE_PATTERN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufff
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
-def to_html(result: Comparison | Benchmark | ReportInput) -> str:
+def to_html(result: Comparison | Benchmark) -> str:
     """Return the report of a comparison or a benchmark: one page of HTML that needs no other file.
 
     Parameters
     ----------
     result
-        The result of `boostopt.compare` or `boostopt.benchmark`, or of `boostopt.comparison.documents.load`.
+        The result of `boostopt.compare` or `boostopt.benchmark`, or of `boostopt.comparison.documents.load_results`.
 
     Raises
     ------
     ReportToolsNotFound
         A package that reports need is not installed.
+    OptionError
+        `result` is neither a comparison nor a benchmark.
     """
     check_tools()
+    if not isinstance(result, SolveResults):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError(f"expected what compare or benchmark returns; got {type(result).__name__}. Pass that.")
     from boostopt.reporting.report_data import build_report_data
 
-    return _load_template().render(c=build_report_data(as_report_input(result)))
+    return _load_template().render(c=build_report_data(result))
 
 
-def report(result: Comparison | Benchmark | ReportInput, path: str | os.PathLike[str]) -> None:
+def report(result: Comparison | Benchmark, path: str | os.PathLike[str]) -> None:
     """Write the report of a comparison or a benchmark.
 
     Parameters
@@ -72,6 +77,7 @@ def _load_template() -> Any:
     from markupsafe import Markup
 
     from boostopt.comparison.rendering import phrases as wording
+    from boostopt.comparison.solve_results import conflicting_backends
     from boostopt.reporting import log_sections as logs
 
     environment = Environment(
@@ -84,7 +90,8 @@ def _load_template() -> Any:
         keep_trailing_newline=True,
     )
     style = Markup((TEMPLATE_FOLDER / "report.css").read_text(encoding="utf-8"))
-    return environment.get_template("report.html", globals={"style": style, "words": wording, "logs_of": logs})
+    names = {"style": style, "words": wording, "logs_of": logs, "conflicting_backends": conflicting_backends}
+    return environment.get_template("report.html", globals=names)
 
 
 def _remove_unprintable(value: Any) -> Any:

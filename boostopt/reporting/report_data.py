@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from boostopt.comparison.benchmark_result import Benchmark
-from boostopt.comparison.documents import ReportInput
 from boostopt.comparison.rendering.phrases import (
     CONTRADICTION_ADVICE,
     EMPTY_CELL,
@@ -26,6 +25,7 @@ from boostopt.comparison.rendering.phrases import (
 )
 from boostopt.comparison.scores import SHIFT_SECONDS
 from boostopt.comparison.solve_record import SolveRecord
+from boostopt.comparison.solve_results import SolveResults
 from boostopt.errors import ProblemError
 from boostopt.reporting.benchmark_figures import ReportFigure, claim_figures, program_figures
 from boostopt.reporting.fact_tables import data_facts, environment_facts, parameter_facts, provenance_facts
@@ -91,60 +91,61 @@ class ReportData:
     shift: str
 
 
-def build_report_data(of: ReportInput) -> ReportData:
+def build_report_data(results: SolveResults) -> ReportData:
     """Return the contents of the report of a comparison or a benchmark."""
-    b = of.benchmark
-    programs = tuple(_program_section(of, k, label) for k, label in enumerate(b.programs))
-    several = len(b.programs) > 1
-    stated = _formulation_sections(b)
-    ran = of.is_benchmark and any(run.ran for run in b.runs)
+    benchmark = results if isinstance(results, Benchmark) else None
+    measured = benchmark if any(run.ran for run in results.runs) else None
+    several = len(results.programs) > 1
+    programs = tuple(_program_section(results, k, label) for k, label in enumerate(results.programs))
+    formulations = _formulation_sections(results)
     return ReportData(
-        kind="Benchmark" if of.is_benchmark else "Comparison",
-        title=_title(b, stated),
-        verdicts=_verdicts(of, programs),
-        origin=provenance_facts(of),
-        formulations=stated,
+        kind="Benchmark" if benchmark else "Comparison",
+        title=_title(results, formulations),
+        verdicts=_verdicts(results, programs),
+        origin=provenance_facts(results),
+        formulations=formulations,
         programs=programs,
-        means=_mean_score_table(b) if of.is_benchmark and several else None,
-        illustrations=program_figures(b) if ran and several else (),
-        claims=claim_figures(b) if ran else (),
-        skipped=b.provenance.skipped,
-        provenance=environment_facts(of),
+        means=_mean_score_table(benchmark) if benchmark and several else None,
+        illustrations=program_figures(measured) if measured and several else (),
+        claims=claim_figures(measured) if measured else (),
+        skipped=results.provenance.skipped,
+        provenance=environment_facts(results),
         unfolded=len(programs) <= MAX_UNFOLDED,
         shift=f"{SHIFT_SECONDS:g}",
     )
 
 
-def _title(b: Benchmark, stated: Sequence[FormulationSection]) -> str:
-    if len(b.programs) > 1:
-        count = len({run.backend for run in b.runs})
-        return f"{len(b.programs)} programs, {count} backend{'s' if count > 1 else ''}"
-    name = stated[0].title
-    return f"{name} on {b.provenance.data}" if b.provenance.data else name
+def _title(results: SolveResults, formulations: Sequence[FormulationSection]) -> str:
+    """Return the title: the numbers of programs and backends, or the formulation and the data of one program."""
+    if len(results.programs) > 1:
+        count = len({run.backend for run in results.runs})
+        return f"{len(results.programs)} programs, {count} backend{'s' if count > 1 else ''}"
+    name, data = formulations[0].title, results.provenance.data
+    return f"{name} on {data}" if data else name
 
 
-def _verdicts(of: ReportInput, programs: Sequence[ProgramSection]) -> tuple[Conclusion, ...]:
-    """Return the conclusion in a sentence; several programs share one, which follows the contradictions, if any."""
-    b = of.benchmark
+def _verdicts(results: SolveResults, programs: Sequence[ProgramSection]) -> tuple[Conclusion, ...]:
+    """Return the conclusion of the only program; for several programs the contradictions, then one conclusion."""
     if len(programs) == 1:
         return (programs[0].verdict,)
-    wrong = tuple(
+    contradictions = tuple(
         Conclusion(f"The intervals of {label} contradict each other. {CONTRADICTION_ADVICE}", "wrong")
-        for label in b.contradictory_programs
+        for label in results.contradictory_programs
     )
-    if not any(run.ran for run in b.runs):
+    if not any(run.ran for run in results.runs):
         return (Conclusion("No backend named can take any of these programs.", "wrong"),)
-    finest = min(b.settings.target_gaps)
-    done = {run.program for run in b.runs if run.reached and run.tol == finest}
-    count = f"{len(done)} of {len(programs)} programs are certified to {finest:g} by some backend"
-    agree = "" if wrong else "; the intervals of each program agree"
-    return (*wrong, Conclusion(f"{count}{agree}.", "good" if len(done) == len(programs) else "warning"))
+    finest = min(results.settings.target_gaps)
+    certified = {run.program for run in results.runs if run.reached and run.tol == finest}
+    count = f"{len(certified)} of {len(programs)} programs are certified to {finest:g} by some backend"
+    agreement = "" if contradictions else "; the intervals of each program agree"
+    kind = "good" if len(certified) == len(programs) else "warning"
+    return (*contradictions, Conclusion(f"{count}{agreement}.", kind))
 
 
-def _formulation_sections(b: Benchmark) -> tuple[FormulationSection, ...]:
+def _formulation_sections(results: SolveResults) -> tuple[FormulationSection, ...]:
     """Return each formulation once."""
     formulations: dict[tuple[str, str], FormulationSection] = {}
-    for program in b.programs.values():
+    for program in results.programs.values():
         about, name = program.get("about", {}), str(program.get("formulation", ""))
         text = str(about.get("page", ""))
         if (name, text) not in formulations:
@@ -156,19 +157,22 @@ def _formulation_sections(b: Benchmark) -> tuple[FormulationSection, ...]:
     return tuple(formulations.values())
 
 
-def _program_section(of: ReportInput, k: int, label: str) -> ProgramSection:
-    b = of.benchmark
-    program, runs = b.programs[label], [run for run in b.runs if run.program == label]
-    best, equal = _best_record_per_backend(runs), program.get("about", {}).get("equal_weights", ())
+def _program_section(results: SolveResults, k: int, label: str) -> ProgramSection:
+    """Return the section of program k."""
+    benchmark = results if isinstance(results, Benchmark) else None
+    program, runs, equal_weights = results.programs[label], results.runs_of(label), results.equal_weight_bounds(label)
+    best = _best_record_per_backend(runs)
     return ProgramSection(
         label=label,
         verdict=summarize_program(runs),
         parameters=parameter_facts(program),
-        facts=data_facts(program, b.provenance.data),
+        facts=data_facts(program, results.provenance.data),
         pictures=_interval_pictures(best, f"program{k}"),
         rows=tuple(best),
-        conclusions=tuple(trivial_bounds(runs, equal) if of.is_benchmark else summarize_comparison(runs, equal)),
-        scores=_program_score_table(b, label) if of.is_benchmark else None,
+        conclusions=tuple(
+            trivial_bounds(runs, equal_weights) if benchmark else summarize_comparison(runs, equal_weights)
+        ),
+        scores=_program_score_table(benchmark, label) if benchmark else None,
         logs=group_by_backend(runs),
     )
 
@@ -198,7 +202,7 @@ def _interval_pictures(runs: Sequence[SolveRecord], prefix: str) -> tuple[tuple[
 
 def _program_score_table(b: Benchmark, label: str) -> ScoreTable:
     """Times of a program."""
-    runs = [run for run in b.runs if run.program == label]
+    runs = b.runs_of(label)
     of_program = [score for score in b.scores if score.program == label]
     return _score_table(
         b,

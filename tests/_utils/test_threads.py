@@ -379,7 +379,7 @@ def test_a_benchmark_says_how_many_threads_its_solves_were_given(tmp_path: Path)
     made = benchmark(reference_erlpboost(), "cvxpy:clarabel", 1e-3, 1, threads=1, resume=path)
     assert made.settings.threads == 1 and "threads 1 for a solve" in made.environment_text
     assert all((run.options or {})["max_threads"] == 1 for run in made.runs)
-    assert load_results(path).benchmark.settings.threads == 1
+    assert load_results(path).settings.threads == 1
     with pytest.raises(boostopt.DataError, match="its threads is 1, here it is 2"):
         benchmark(reference_erlpboost(), "cvxpy:clarabel", 1e-3, 1, threads=2, resume=path)
     with pytest.raises(boostopt.DataError, match="threads"):

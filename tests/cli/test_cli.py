@@ -163,7 +163,7 @@ def test_intervals_that_contradict_each_other_exit_with_1_however_narrow(
 ) -> None:
     def broken(*arguments: Any, **options: Any) -> Comparison:
         good = compare(*arguments, **options)
-        return replace(good, rows=(replace(good.rows[0], lower=1.0, upper=1.0), good.rows[1]))
+        return replace(good, runs=(replace(good.rows[0], lower=1.0, upper=1.0), good.rows[1]))
 
     monkeypatch.setattr(boostopt.cli.commands.compare, "compare", broken)
     command = ("compare", "lpboost", "--data", data, *REFERENCE[:2], "--backends", "cvxpy:highs,cvxpy:clarabel")

@@ -409,7 +409,7 @@ def test_programs_that_are_added_are_run_and_those_left_out_are_kept(tmp_path: P
     assert third == {**first, "three": second["three"]}
     head = json.loads(before.splitlines()[0])
     assert list(head["programs"]) == list(head["described"]) == ["one", "two", "three"]
-    read = load_results(file).benchmark
+    read = load_results(file)
     assert set(read.programs) == set(programs) and all(read.programs[name]["examples"] == 6 for name in programs)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["runs.jsonl"]
 
@@ -482,7 +482,7 @@ DAMAGED: list[tuple[dict[str, Any], str]] = [
     ({"result": "splendid"}, r"\bresult\b.*\breached, failed\)"),
     ({"result": "not run"}, r"\bresult\b.*\breached, failed\)"),
     *(({"tol": value}, r"\btol\b.*\bfinite\b") for value in ("1e-3", None, True, math.nan, 10**400, {})),
-    *(({"repeat": value}, r"\bits repeat\b") for value in ("0", -1, 0.5, True, [0])),
+    *(({"repeat": value}, r"\brepeat\b") for value in ("0", -1, 0.5, True, [0])),
     *(({"record": value}, r"\brecord\b.*\bobject\b") for value in (None, [], "x", 1.0)),
     *(
         ({"record": {name: value}}, rf"\b{name}\b.*\bfinite\b.*\bnull\b")

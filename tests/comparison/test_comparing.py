@@ -32,7 +32,7 @@ def moved(comparison: Comparison, row: int, shift: float) -> Comparison:
     """The comparison with the interval of one row moved, as only a bug in boostopt could."""
     rows = list(comparison.rows)
     rows[row] = replace(rows[row], lower=rows[row].lower + shift, upper=rows[row].upper + shift)
-    return replace(comparison, rows=tuple(rows))
+    return replace(comparison, runs=tuple(rows))
 
 
 def not_finite(constant: str) -> NoReturn:
@@ -236,7 +236,7 @@ def test_intervals_that_touch_overlap() -> None:
     record = comparison.rows[0].record()
     rows = list(comparison.rows)
     rows[1] = replace(rows[1], lower=record["upper"], upper=record["upper"] + 1.0)
-    touched = replace(comparison, rows=tuple(rows))
+    touched = replace(comparison, runs=tuple(rows))
     assert touched.overlap
     assert touched.conflicting_backends(touched.rows[0]) == []
 

@@ -7,7 +7,6 @@ import json
 import random
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,10 @@ import pytest
 from support.document_edits import REMOVED, edited, places
 from support.problems import Fake, attempt, reference_erlpboost, reference_lpboost, right, rough
 
-from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare
+from boostopt import Benchmark, Comparison, DataError, ProblemError, benchmark, compare
 from boostopt._utils.json_values import plain
 from boostopt.comparison import documents
-from boostopt.comparison.documents import as_report_input, load_results
+from boostopt.comparison.documents import load_results
 from boostopt.comparison.provenance import Provenance
 from boostopt.comparison.results_log import ResultsLog
 
@@ -45,17 +44,25 @@ def written(folder: Path, content: str | bytes) -> Path:
 
 
 def test_a_comparison_is_read_as_it_was(tmp_path: Path) -> None:
-    read, made = load_results(written(tmp_path, compared().to_json())), as_report_input(compared())
-    assert read == replace(made, file=str(tmp_path / "file.json"))
-    assert not read.is_benchmark and read.benchmark.provenance == ORIGIN
-    assert [run.result for run in read.benchmark.runs] == ["reached", "not run", "failed"]
-    assert as_report_input(read) is read
+    read = load_results(written(tmp_path, compared().to_json()))
+    assert isinstance(read, Comparison) and read == compared() and read.file == str(tmp_path / "file.json")
+    assert read.provenance == ORIGIN and (read.tol, read.interval) == (compared().tol, compared().interval)
+    assert [row.result for row in read.rows] == ["reached", "not run", "failed"]
+    assert json.loads(read.to_json()) == json.loads(compared().to_json())
+    assert (str(read), read.to_markdown(), read.to_csv()) == (
+        str(compared()),
+        compared().to_markdown(),
+        compared().to_csv(),
+    )
+    assert compared().program.headline == reference_lpboost().headline
+    with pytest.raises(ProblemError, match=r"\bfile\.json\b.*\bmargin matrix\b"):
+        _ = read.program
 
 
 def test_a_benchmark_is_read_as_it_was(tmp_path: Path) -> None:
     read = load_results(written(tmp_path, measured().to_json()))
-    assert read.is_benchmark and read.benchmark == measured()
-    assert repr(read.benchmark.scores) == repr(measured().scores)  # nan is not equal to itself
+    assert isinstance(read, Benchmark) and read == measured()
+    assert repr(read.scores) == repr(measured().scores)  # nan is not equal to itself
 
 
 def test_the_file_of_finished_runs_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
@@ -65,10 +72,10 @@ def test_the_file_of_finished_runs_is_read_as_far_as_it_goes(tmp_path: Path) -> 
     path.write_bytes(before)
     read = load_results(path)
     assert path.read_bytes() == before
-    by_name = {(run.backend, run.tol, run.repeat): run for run in read.benchmark.runs}
+    by_name = {(run.backend, run.tol, run.repeat): run for run in read.runs}
     assert by_name == {(run.backend, run.tol, run.repeat): run for run in made.runs}
-    assert read.benchmark.programs == made.programs and read.benchmark.provenance == ORIGIN
-    assert read.benchmark.settings == made.settings and read.benchmark.boostopt == made.boostopt
+    assert read.programs == made.programs and read.provenance == ORIGIN
+    assert read.settings == made.settings and read.boostopt == made.boostopt
 
 
 def test_of_runs_that_stand_twice_the_later_counts(tmp_path: Path) -> None:
@@ -76,15 +83,15 @@ def test_of_runs_that_stand_twice_the_later_counts(tmp_path: Path) -> None:
     benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=path)
     newer = json.loads(path.read_text().splitlines()[-1]) | {"boostopt": "9.9", "version": "2"}
     path.write_text(path.read_text() + json.dumps(newer) + "\n")
-    (run,) = load_results(path).benchmark.runs
-    assert run.version == "2" and load_results(path).benchmark.boostopt == "9.9"
+    (run,) = load_results(path).runs
+    assert run.version == "2" and load_results(path).boostopt == "9.9"
 
 
 def test_files_of_before_have_less_and_are_read(tmp_path: Path) -> None:
     said = json.loads(compared().to_json())
     for name in ("about", "origin", "logs"):
         del said[name]
-    read = load_results(written(tmp_path, json.dumps(said))).benchmark
+    read = load_results(written(tmp_path, json.dumps(said)))
     assert list(read.programs) == ["lpboost"] and read.provenance == Provenance()
     path = tmp_path / "runs.jsonl"
     benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=path)
@@ -93,7 +100,7 @@ def test_files_of_before_have_less_and_are_read(tmp_path: Path) -> None:
     for line in old[1:]:
         del line["log"]
     path.write_text("".join(f"{json.dumps(line)}\n" for line in old))
-    assert [run.result for run in load_results(path).benchmark.runs] == ["reached"]
+    assert [run.result for run in load_results(path).runs] == ["reached"]
 
 
 @pytest.mark.parametrize(
@@ -260,13 +267,8 @@ def test_whatever_is_put_anywhere_is_taken_or_refused_with_the_reason(tmp_path: 
             refused += 1
             assert re.search(r"\bfile\.json\b.*\banew\.$", str(failure), re.DOTALL)
         else:
-            assert all(run.interval[0] <= run.interval[1] for run in read.benchmark.runs if run.ran)
+            assert all(run.interval[0] <= run.interval[1] for run in read.runs if run.ran)
     assert 100 < refused < 1000
-
-
-def test_anything_else_is_no_document() -> None:
-    with pytest.raises(OptionError, match=r"\bcompare\b.*\bbenchmark\b.*\bint\b"):
-        as_report_input(3)
 
 
 # Files that an earlier version of the code wrote, with results of all kinds
@@ -286,7 +288,7 @@ def as_before(record: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_comparison_of_before_is_read_whole() -> None:
     saved = json.loads((SAVED / "comparison_of_all_kinds.json").read_text())
-    rows = load_results(SAVED / "comparison_of_all_kinds.json").benchmark.runs
+    rows = load_results(SAVED / "comparison_of_all_kinds.json").runs
     assert [row.result for row in rows] == ["reached", "not run", "failed", "failed", "reached"]
     assert [as_before(plain(row.record())) for row in rows] == saved["rows"]
     assert [row.attempts_to_json() for row in rows] == saved["logs"]
@@ -294,7 +296,7 @@ def test_a_comparison_of_before_is_read_whole() -> None:
 
 def test_a_benchmark_of_before_is_read_whole_and_written_as_it_was() -> None:
     saved = json.loads((SAVED / "benchmark_of_all_kinds.json").read_text())
-    written = json.loads(load_results(SAVED / "benchmark_of_all_kinds.json").benchmark.to_json())
+    written = json.loads(load_results(SAVED / "benchmark_of_all_kinds.json").to_json())
     failures = written.pop("failures")  # which it had not
     for run in written["runs"]:
         run["record"] = as_before(run["record"])
@@ -306,7 +308,7 @@ def test_a_benchmark_of_before_is_read_whole_and_written_as_it_was() -> None:
 
 def test_a_file_of_resume_of_before_is_read_whole_and_gone_on_with(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (SAVED / "ledger_of_all_kinds.jsonl").read_text().splitlines()]
-    read = load_results(SAVED / "ledger_of_all_kinds.jsonl").benchmark
+    read = load_results(SAVED / "ledger_of_all_kinds.jsonl")
     documents = [plain(run.to_file_entry()) for run in read.runs]
     again = [{"boostopt": read.boostopt, **one, "record": as_before(one["record"])} for one in documents]
     assert again == lines[1:]

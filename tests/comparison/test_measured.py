@@ -149,7 +149,7 @@ def test_runs_of_other_versions_count_where_it_is_said(tmp_path: Path) -> None:
     assert len(asked) == 1
     benchmark(program, backend, 1e-3, 1, resume=path, warm_up="none")
     assert len(asked) == 2
-    assert load_results(path).benchmark.runs
+    assert load_results(path).runs
 
 
 def test_a_file_without_a_warm_up_is_none_with_one(tmp_path: Path) -> None:

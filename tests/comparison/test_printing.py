@@ -144,7 +144,7 @@ def test_a_comparison_is_its_rows_the_fastest_bold() -> None:
         row("wide", 0.1, "failed"),
         row("not_run", 0.0, "not run", reason="100% no\ncones"),
     )
-    latex = Comparison(reference_lpboost(), 1e-3, rows).to_latex()
+    latex = Comparison.from_solves(reference_lpboost(), 1e-3, rows).to_latex()
     cells = body(latex)
     assert [line[0] for line in cells] == ["slow", "fast", "wide", r"not\_run"]
     assert cells[0][1:4] == ["$10^{-3}$", "bounded", "[0.1000000, 0.1000101]"]
@@ -156,7 +156,7 @@ def test_a_comparison_is_its_rows_the_fastest_bold() -> None:
 
 def test_a_comparison_of_contradictions_has_no_best() -> None:
     rows = (row("a", 0.1), row("b", 0.2, lower=0.5, upper=0.50001))
-    latex = Comparison(reference_lpboost(), 1e-3, rows).to_latex()
+    latex = Comparison.from_solves(reference_lpboost(), 1e-3, rows).to_latex()
     assert "textbf" not in latex and CONTRADICTION_ADVICE in latex
 
 

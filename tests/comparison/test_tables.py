@@ -66,7 +66,7 @@ def row(
 
 
 def compared(*rows: SolveRecord, tol: float = 1e-8) -> Comparison:
-    return Comparison(reference_lpboost(), tol, tuple(replace(row, tol=tol) for row in rows))
+    return Comparison.from_solves(reference_lpboost(), tol, tuple(replace(row, tol=tol) for row in rows))
 
 
 def at(lower: float, upper: float) -> Solution:
@@ -205,7 +205,7 @@ def test_where_no_backend_is_able_nothing_is_concluded() -> None:
 
 
 def test_the_headline_says_what_was_solved() -> None:
-    comparison = Comparison(reference_erlpboost(), 1e-8, (row("one", reason="no"),))
+    comparison = Comparison.from_solves(reference_erlpboost(), 1e-8, (row("one", reason="no"),))
     headline = shown(table(comparison)).splitlines()[0]
     assert headline.strip() == "erlpboost: N = 6, t = 3, nu = 2.5, epsilon = 0.01, eta = 4"
 
@@ -219,7 +219,7 @@ class Slotted:
 
 def test_the_headline_reads_a_record_with_slots() -> None:
     program = replace(reference_lpboost(), parameters=Slotted(nu=2.5))
-    headline = shown(table(Comparison(program, 1e-8, (row("one", reason="no"),)))).splitlines()[0]
+    headline = shown(table(Comparison.from_solves(program, 1e-8, (row("one", reason="no"),)))).splitlines()[0]
     assert headline.strip() == "lpboost: N = 6, t = 3, nu = 2.5"
 
 

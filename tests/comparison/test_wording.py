@@ -13,14 +13,13 @@ from boostopt import compare, get_formulation
 from boostopt.comparison.rendering.phrases import (
     CONTRADICTION_ADVICE,
     accuracy_request_text,
-    conflicting_backends,
     gap_request_text,
-    intersect_intervals,
     proved_interval_text,
     sent_accuracies,
     summarize_program,
 )
 from boostopt.comparison.solve_record import SolveRecord
+from boostopt.comparison.solve_results import conflicting_backends, intersect_intervals
 
 
 def run(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from boostopt.comparison import Benchmark
-from boostopt.comparison.benchmark_result import BenchmarkSettings
 from boostopt.comparison.solve_record import SolveRecord
+from boostopt.comparison.solve_results import BenchmarkSettings
 
 TIMES: dict[tuple[str, str], Sequence[float | str]] = {
     # seconds on the programs a, b, c, d, or why there are none

@@ -166,7 +166,7 @@ def moved(its: Comparison, k: int, reached: bool = True, **ends: float) -> Compa
     result = "reached" if reached else "failed"
     moves: dict[str, Any] = {"result": result, **ends}
     rows = [replace(row, **moves) if j == k else row for j, row in enumerate(its.rows)]
-    return replace(its, rows=tuple(rows))
+    return replace(its, runs=tuple(rows))
 
 
 @pytest.mark.thorough
@@ -202,8 +202,8 @@ def test_the_labels_of_the_scale_are_apart(farthest: float) -> None:
 def test_where_nothing_is_finite_there_is_nothing_to_measure_from() -> None:
     its = compared()
     with pytest.raises(ProblemError, match=r"\binterval\b.*finite"):
-        intervals(replace(its, rows=its.rows[1:2]))
-    assert segments(intervals(replace(its, rows=its.rows[:1])))
+        intervals(replace(its, runs=its.rows[1:2]))
+    assert segments(intervals(replace(its, runs=its.rows[:1])))
 
 
 UNLICENSED_BECAUSE = "Error: no licence"

@@ -12,9 +12,9 @@ from support.problems import Fake, attempt, reference_erlpboost, reference_lpboo
 
 from boostopt import Benchmark, Comparison, benchmark, compare, get_formulation, list_formulations
 from boostopt._utils.json_values import plain
-from boostopt.comparison.benchmark_result import BenchmarkSettings
 from boostopt.comparison.provenance import Provenance
 from boostopt.comparison.solve_record import SolveRecord
+from boostopt.comparison.solve_results import BenchmarkSettings
 from boostopt.programs.identity import describe_program, program_facts
 from boostopt.reporting import to_html
 
@@ -55,7 +55,7 @@ def nothing() -> Comparison:
 def contradicting() -> Comparison:
     """As only a mistake of boostopt could."""
     good = compare(reference_lpboost(), [right("a"), right("b"), rough("c")])
-    return replace(good, rows=(replace(good.rows[0], lower=0.5, upper=0.6), *good.rows[1:]))
+    return replace(good, runs=(replace(good.rows[0], lower=0.5, upper=0.6), *good.rows[1:]))
 
 
 @functools.cache

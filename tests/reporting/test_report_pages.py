@@ -25,7 +25,7 @@ from small_results import (
 from support.problems import Fake, attempt, reference_lpboost, right
 
 from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare, list_formulations
-from boostopt.comparison.documents import as_report_input, load_results
+from boostopt.comparison.documents import load_results
 from boostopt.comparison.rendering.phrases import (
     accuracy_request_text,
     format_median_seconds,
@@ -251,7 +251,7 @@ def test_what_a_solver_printed_is_kept_in_its_log() -> None:
     comparison = compare(reference_lpboost(), ["cvxpy:highs"], isolate=True)
     run = comparison.rows[0]
     loud = replace(run, printed="iteration 1\n  iteration 2 <&>")
-    assert "iteration 1\n  iteration 2 &lt;&amp;&gt;</pre>" in to_html(replace(comparison, rows=(loud,)))
+    assert "iteration 1\n  iteration 2 &lt;&amp;&gt;</pre>" in to_html(replace(comparison, runs=(loud,)))
 
 
 def test_provenance_says_what_it_was_made_with() -> None:
@@ -284,7 +284,7 @@ def test_words_that_are_not_ours_are_shown_and_not_obeyed() -> None:
 
 def test_characters_that_no_page_may_hold_are_replaced() -> None:
     origin = replace(ORIGIN, command="a\x00b\x1b[31m\ud800c\ttab\n日本語")
-    html = to_html(replace(nothing(), origin=origin))
+    html = to_html(replace(nothing(), provenance=origin))
     assert "a\ufffdb\ufffd[31m\ufffdc\ttab\n日本語" in html
     assert html.encode()
 
@@ -335,7 +335,7 @@ def test_it_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.M
         report(nothing(), tmp_path / "missing" / "out.html")
     assert [path.name for path in tmp_path.iterdir()] == ["out.html"]
     with pytest.raises(OptionError, match=r"\bbenchmark\b.*\bstr\b"):
-        as_report_input("comparison")
+        to_html("comparison")  # pyright: ignore[reportArgumentType]
     monkeypatch.setattr(tools, "find_spec", lambda name: None)
     with pytest.raises(ReportToolsNotFound, match=r'jinja2 .*latex2mathml .*matplotlib.*"boostopt\[report\]"'):
         report(nothing(), tmp_path / "out.html")

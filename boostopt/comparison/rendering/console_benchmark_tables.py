@@ -9,18 +9,23 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from boostopt.comparison.failures import failure_texts
 from boostopt.comparison.rendering.console_tables import fold_backend_name, widest_fitting, wrap_footnote
 from boostopt.comparison.rendering.phrases import (
     CONTRADICTION_ADVICE,
     EMPTY_CELL,
     BenchmarkCell,
-    Conclusion,
     failure_reasons,
     fastest_backends_text,
+    gap_request_text,
     mean_cells,
+    measurement_text,
     score_cells,
+    summarize_program,
+    trivial_bounds,
 )
-from boostopt.comparison.scores import SHIFT_SECONDS, MeanScore, ProgramScore
+from boostopt.comparison.scores import SHIFT_SECONDS
+from boostopt.comparison.solve_results import SolveResults
 
 RESULT_STYLES = {"reached": "green", "failed": "red", "not run": "dim"}
 
@@ -31,62 +36,57 @@ Cells = Mapping[tuple[str, float], BenchmarkCell]
 
 @dataclass(frozen=True)
 class BenchmarkTable:
-    """A table for each program, with what is known of its optimum and remarks on it, and one over all.
+    """The tables of a benchmark for consoles of rich.
 
-    Below them are the reasons of failures and omissions, and the machine.
-    A narrow terminal gets a line for each backend and tolerance instead of a column for each tolerance.
-    `request_texts` describes the request at each tolerance.
+    Each program has a table with the known bounds of its optimum and remarks; a last table has the means over all
+    programs. Below them are the reasons of failures and omissions, and the environment. A narrow terminal gets a line
+    for each backend and tolerance instead of a column for each tolerance.
     """
 
-    labels: Sequence[str]
-    conclusions: Mapping[str, Conclusion]
-    remarks: Mapping[str, Sequence[Conclusion]]
-    scores: Sequence[ProgramScore]
-    means: Sequence[MeanScore]
-    contradictory_programs: Sequence[str]
-    request_texts: Mapping[float, str]
-    failures: Sequence[tuple[str, str]]
-    skipped: Sequence[tuple[str, str]]
-    environment_text: str
+    results: SolveResults
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        for label in self.labels:
-            of_program = [score for score in self.scores if score.program == label]
+        results, contradictory = self.results, self.results.contradictory_programs
+        requests = {tol: gap_request_text(results.runs, tol) for tol in results.settings.target_gaps}
+        for label in results.programs:
+            scores, runs = [score for score in results.scores if score.program == label], results.runs_of(label)
             yield Text(label, "bold")
-            yield self._table(console, options, score_cells(of_program))
-            for backends, why in failure_reasons(of_program):
-                yield wrap_footnote(f"{backends}: {why}", "dim", options)
-            if label not in self.contradictory_programs:
-                yield wrap_footnote(self.conclusions[label].words, "", options)
-                for remark in self.remarks[label]:
+            yield _widest_table(console, options, score_cells(scores), requests)
+            for backends, reason in failure_reasons(scores):
+                yield wrap_footnote(f"{backends}: {reason}", "dim", options)
+            if label not in contradictory:
+                yield wrap_footnote(summarize_program(runs).words, "", options)
+                for remark in trivial_bounds(runs, results.equal_weight_bounds(label)):
                     yield wrap_footnote(remark.words, "yellow", options)
-        if len(self.labels) > 1:
+        if len(results.programs) > 1:
             yield Text(f"All programs: geometric means of the medians, shifted by {SHIFT_SECONDS:g} s", "bold")
-            yield self._table(console, options, mean_cells(self.means))
-        for backend, words in self.failures:
-            yield wrap_footnote(f"{backend}: {words}", "", options)
-        for words, style in self._footnotes():
-            yield wrap_footnote(words, style, options)
-        yield wrap_footnote(self.environment_text, "dim", options)
+            yield _widest_table(console, options, mean_cells(results.means), requests)
+        for backend, text in failure_texts(results.failures):
+            yield wrap_footnote(f"{backend}: {text}", "", options)
+        for text, style in self._footnotes(contradictory, requests):
+            yield wrap_footnote(text, style, options)
+        yield wrap_footnote(measurement_text(results), "dim", options)
 
-    def _table(self, console: Console, options: ConsoleOptions, cells: Cells) -> Table:
-        """The widest layout that fits."""
-        layouts = [
-            _wide_table(cells, self.request_texts),
-            _wide_table(cells, self.request_texts, folding=True),
-            _narrow_table(cells, self.request_texts),
-        ]
-        return widest_fitting(console, options, layouts)
-
-    def _footnotes(self) -> Iterator[tuple[str, str]]:
-        for label in self.contradictory_programs:
+    def _footnotes(self, contradictory: Sequence[str], requests: Mapping[float, str]) -> Iterator[tuple[str, str]]:
+        """Yield the contradictions, or else the fastest backends and the omitted programs; each text with its style."""
+        for label in contradictory:
             yield f"The intervals of {label} contradict each other. {CONTRADICTION_ADVICE}", "bold red"
-        if self.contradictory_programs:
+        if contradictory:
             return
-        for tol in self.request_texts:
-            yield fastest_backends_text(self.means, tol), "bold"
-        for what, why in self.skipped:
-            yield f"{what}: left out. {why}", "yellow"
+        for tol in requests:
+            yield fastest_backends_text(self.results.means, tol), "bold"
+        for item, reason in self.results.provenance.skipped:
+            yield f"{item}: left out. {reason}", "yellow"
+
+
+def _widest_table(console: Console, options: ConsoleOptions, cells: Cells, requests: Mapping[float, str]) -> Table:
+    """Return the widest layout that fits the console."""
+    layouts = [
+        _wide_table(cells, requests),
+        _wide_table(cells, requests, folding=True),
+        _narrow_table(cells, requests),
+    ]
+    return widest_fitting(console, options, layouts)
 
 
 def _wide_table(cells: Cells, asked: Mapping[float, str], folding: bool = False) -> Table:

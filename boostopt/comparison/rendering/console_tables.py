@@ -20,7 +20,6 @@ from boostopt.certificates.certificate import Certificate
 from boostopt.comparison.rendering.phrases import (
     answering_backend_text,
     best_form_text,
-    conflicting_backends,
     format_seconds,
     gap_text,
     iterations_text,
@@ -30,6 +29,7 @@ from boostopt.comparison.rendering.phrases import (
     summarize_comparison,
 )
 from boostopt.comparison.solve_record import AUTO, SolveRecord
+from boostopt.comparison.solve_results import conflicting_backends
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 from boostopt.solving.explanation import D_SOURCE_DESCRIPTIONS

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from boostopt._utils.data_frames import latex_table
+from boostopt.backends.profiles import is_named_profile
+from boostopt.comparison.failures import failure_texts
 from boostopt.comparison.rendering.console_tables import request_text
 from boostopt.comparison.rendering.phrases import (
     CONTRADICTION_ADVICE,
-    conflicting_backends,
+    conditions_text,
     format_seconds,
     gap_text,
     iterations_text,
@@ -21,6 +24,7 @@ from boostopt.comparison.rendering.phrases import (
 )
 from boostopt.comparison.scores import SHIFT_SECONDS, MeanScore, ProgramScore
 from boostopt.comparison.solve_record import Result, SolveRecord
+from boostopt.comparison.solve_results import SolveResults, conflicting_backends
 
 MISSING_CELL = "-"
 """The cell of a missing mean: a program was not run, or failed without a time limit."""
@@ -241,80 +245,55 @@ def comparison_table(headline: str, tol: float, rows: Sequence[SolveRecord], env
 # A benchmark
 
 
-@dataclass(frozen=True)
-class BenchmarkTableData:
-    """The content of the tables of a benchmark.
-
-    Attributes
-    ----------
-    programs
-        The labels of the programs.
-    asked
-        The request at each gap, in words.
-    by_profile
-        Whether some were asked by a profile.
-    scores, means
-        The results.
-    repeats, time_limit
-        The number of solves for each median; seconds for each solve, None for no limit.
-    contradicted
-        The programs whose intervals contradict each other.
-    notes
-        Further remarks.
-    """
-
-    programs: Sequence[str]
-    request_texts: Mapping[float, str]
-    by_profile: bool
-    scores: Sequence[ProgramScore]
-    means: Sequence[MeanScore]
-    repeats: int
-    time_limit: float | None
-    contradicted: Sequence[str]
-    notes: Sequence[str]
-
-
-def benchmark_table(measured: BenchmarkTableData) -> PaperTable:
+def benchmark_table(results: SolveResults) -> PaperTable:
     """Return backends against requests: seconds, the ratio to the fastest, and programs; the fastest is bold."""
-    several = len(measured.programs) > 1
+    requests, has_profiles = _requests(results)
+    several, agree = len(results.programs) > 1, results.overlap
     names = ("seconds", "ratio", *(["reached"] if several else []))
-    of = {(one.backend, one.tol): one for one in (measured.means if several else measured.scores)}
-    times = [_seconds_of(one) for one in of.values()]
+    scores = {(score.backend, score.tol): score for score in (results.means if several else results.scores)}
+    times = [_seconds_of(score) for score in scores.values()]
     decimals = _n_decimals(time for time in times if math.isfinite(time))
-    backends = list(dict.fromkeys(backend for backend, _ in of))
+    backends = list(dict.fromkeys(backend for backend, _ in scores))
     rows = tuple(
         (
             backend,
-            *(
-                cell
-                for tol in measured.request_texts
-                for cell in _table_cells(of.get((backend, tol)), decimals, len(names))
-            ),
+            *(cell for tol in requests for cell in _table_cells(scores.get((backend, tol)), decimals, len(names))),
         )
         for backend in backends
     )
-    best = [
+    fastest = [
         (i, 1 + k * len(names))
         for i, backend in enumerate(backends)
-        for k, tol in enumerate(measured.request_texts)
-        if (one := of.get((backend, tol))) and _is_fastest(one) and not measured.contradicted
+        for k, tol in enumerate(requests)
+        if (score := scores.get((backend, tol))) and _is_fastest(score) and agree
     ]
     return PaperTable(
-        (("", "backend"), *((words, name) for words in measured.request_texts.values() for name in names)),
+        (("", "backend"), *((text, name) for text in requests.values() for name in names)),
         rows,
         frozenset({0}),
-        frozenset(best),
-        _caption(measured),
-        tuple(_notes(measured, any(MISSING_CELL in row for row in rows))),
+        frozenset(fastest),
+        _caption(results, has_profiles),
+        tuple(_notes(results, any(MISSING_CELL in row for row in rows))),
     )
 
 
-def _is_fastest(one: MeanScore | ProgramScore) -> bool:
-    return one.ratio == 1.0 and not (isinstance(one, MeanScore) and one.at_least)
+def _requests(results: SolveResults) -> tuple[dict[float, str], bool]:
+    """Return the request at each gap in words, and whether some solvers were asked by a profile."""
+    profiles = {
+        run.tol: f"{run.profile} ({format_power_of_ten(run.tol)})"
+        for run in results.runs
+        if is_named_profile(run.profile)
+    }
+    gaps = results.settings.target_gaps
+    return {gap: profiles.get(gap, f"gap {format_power_of_ten(gap)}") for gap in gaps}, bool(profiles)
 
 
-def _seconds_of(one: MeanScore | ProgramScore) -> float:
-    return one.seconds if isinstance(one, MeanScore) else one.median
+def _is_fastest(score: MeanScore | ProgramScore) -> bool:
+    return score.ratio == 1.0 and not (isinstance(score, MeanScore) and score.at_least)
+
+
+def _seconds_of(score: MeanScore | ProgramScore) -> float:
+    return score.seconds if isinstance(score, MeanScore) else score.median
 
 
 def _n_decimals(times: Iterable[float]) -> int:
@@ -323,45 +302,55 @@ def _n_decimals(times: Iterable[float]) -> int:
     return min(max(1 - math.floor(math.log10(smallest)), 1), MAX_DECIMALS)
 
 
-def _table_cells(one: MeanScore | ProgramScore | None, decimals: int, count: int) -> list[str]:
-    """Return the first cells of time, ratio, and programs reached of all, as many as requested."""
-    if one is None:
+def _table_cells(score: MeanScore | ProgramScore | None, decimals: int, count: int) -> list[str]:
+    """Return the cells of a score: time, ratio and, for a mean, the fraction of programs reached; "" for no score."""
+    if score is None:
         return [""] * count
-    bound = ">= " if isinstance(one, MeanScore) and one.at_least else ""
-    time, over = _seconds_of(one), _format_ratio(one.ratio)
-    if not isinstance(one, MeanScore):
-        return [f"{time:.{decimals}f}" if one.result == Result.REACHED else one.result, over]
-    total = one.n_reached + one.failed + one.not_run
-    words = f"{bound}{time:.{decimals}f}" if math.isfinite(time) else MISSING_CELL
-    return [words, f"{bound}{over}" if over else "", f"{one.n_reached}/{total}"]
+    bound = ">= " if isinstance(score, MeanScore) and score.at_least else ""
+    time, ratio = _seconds_of(score), _format_ratio(score.ratio)
+    if not isinstance(score, MeanScore):
+        return [f"{time:.{decimals}f}" if score.result == Result.REACHED else score.result, ratio]
+    total = score.n_reached + score.failed + score.not_run
+    seconds = f"{bound}{time:.{decimals}f}" if math.isfinite(time) else MISSING_CELL
+    return [seconds, f"{bound}{ratio}" if ratio else "", f"{score.n_reached}/{total}"]
 
 
 def _format_ratio(ratio: float) -> str:
-    """Write a ratio to the fastest in three digits; "" for none."""
+    """Format a ratio to the fastest in three digits; "" for none."""
     return f"{ratio:.{1 if ratio < 99.95 else 0}f}" if math.isfinite(ratio) else ""
 
 
-def _caption(measured: BenchmarkTableData) -> str:
-    """Say what the seconds are."""
-    solves = "one solve" if measured.repeats == 1 else f"the median of {measured.repeats} solves"
-    what = "Seconds until a gap is certified"
-    if measured.by_profile:
-        what = "Seconds of a solve asked for by a profile, if the gap in brackets is certified afterwards"
-    if len(measured.programs) == 1:
-        return f"{measured.programs[0]}. {what}: {solves}; ratio to the fastest, which is bold."
-    limit = measured.time_limit
+def _caption(results: SolveResults, has_profiles: bool) -> str:
+    """Return the meaning of the seconds."""
+    repeats, limit = results.settings.repeats, results.settings.time_limit
+    solves = "one solve" if repeats == 1 else f"the median of {repeats} solves"
+    seconds = "Seconds until a gap is certified"
+    if has_profiles:
+        seconds = "Seconds of a solve asked for by a profile, if the gap in brackets is certified afterwards"
+    if len(results.programs) == 1:
+        return f"{next(iter(results.programs))}. {seconds}: {solves}; ratio to the fastest, which is bold."
     failures = "" if limit is None else f"; a failure counts as {limit:g} s, the time limit, and makes it a lower bound"
     return (
-        f"{what}, over {len(measured.programs)} programs: of each {solves}, of these the geometric mean, shifted by "
+        f"{seconds}, over {len(results.programs)} programs: of each {solves}, of these the geometric mean, shifted by "
         f"{SHIFT_SECONDS:g} s{failures}; ratio to the fastest, which is bold; programs reached of all."
     )
 
 
-def _notes(measured: BenchmarkTableData, absent: bool) -> Iterable[str]:
-    for label in measured.contradicted:
+def _notes(results: SolveResults, has_missing: bool) -> Iterator[str]:
+    """Yield contradictions, missing solves, failures, omissions, and the conditions of the solves."""
+    for label in results.contradictory_programs:
         yield f"The intervals of {label} contradict each other. {CONTRADICTION_ADVICE}"
-    if any(0 < score.n_runs < score.n_requested for score in measured.scores):
+    if any(0 < score.n_runs < score.n_requested for score in results.scores):
         yield "There was no time for all solves: some medians are of fewer."
-    if absent:
+    if has_missing:
         yield f"{MISSING_CELL}: no mean, because a program was not run, or failed without a time limit."
-    yield from measured.notes
+    for backend, text in failure_texts(results.failures):
+        yield f"{backend}: {text}"
+    skipped = Counter(
+        backend for backend, _ in dict.fromkeys((r.backend, r.program) for r in results.runs if not r.ran)
+    )
+    for backend, count in skipped.items():
+        yield f"{backend}: not run, or not to its end, on {count} of {len(results.programs)} programs."
+    for item, reason in results.provenance.skipped:
+        yield f"{item}: left out. {reason}"
+    yield conditions_text(results)

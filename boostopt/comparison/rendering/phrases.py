@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from boostopt._utils.environment import describe_environment
 from boostopt._utils.formatting import format_interval
 from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison.scores import MeanScore, ProgramScore
 from boostopt.comparison.solve_record import AUTO, Result, SolveRecord
+from boostopt.comparison.solve_results import SolveResults, intersect_intervals
 
 CONTRADICTION_ADVICE = (
     "Whatever the solvers did, F or G contradicts its conjugate. If the formulation is your own, run `boostopt check` "
@@ -40,23 +42,9 @@ class Conclusion:
 # One program
 
 
-def intersect_intervals(runs: Iterable[SolveRecord]) -> tuple[float, float]:
-    """Return the intersection of all certified intervals; if it is empty, its ends are out of order."""
-    ran = [run for run in runs if run.ran]
-    return max((run.lower for run in ran), default=-math.inf), min((run.upper for run in ran), default=math.inf)
-
-
 def no_answer_reason(run: SolveRecord) -> str:
     """Return why a run has no answer, in the solver's own words."""
     return run.error or run.solver_status or "no attempt was made"
-
-
-def conflicting_backends(run: SolveRecord, runs: Iterable[SolveRecord]) -> list[str]:
-    """Return the backends whose interval does not overlap with that of a run."""
-    if not run.ran:
-        return []
-    others = [other for other in runs if other is not run and other.ran]
-    return list(dict.fromkeys(other.backend for other in others if run.lower > other.upper or other.lower > run.upper))
 
 
 def summarize_program(runs: Sequence[SolveRecord]) -> Conclusion:
@@ -230,6 +218,33 @@ def join_names(names: Iterable[str]) -> str:
 
 
 # Scores and means
+
+
+def measurement_text(results: SolveResults) -> str:
+    """Return the meaning of the seconds in the tables of a benchmark, and the conditions of its solves."""
+    settings = results.settings
+    request = "The gap must be certified. Solvers are asked for accuracies in their own terms, not for this gap."
+    if settings.profile_names:
+        request = f"Asked by the profiles {', '.join(settings.profile_names)}: one solve each."
+    seconds = "Seconds are of one solve" if settings.repeats == 1 else f"Seconds are medians of {settings.repeats}"
+    quartiles = ", quartiles below them" if settings.repeats > 2 else ""
+    return f"{request} {seconds}{quartiles}; x1 is the fastest. {conditions_text(results)}"
+
+
+def conditions_text(results: SolveResults) -> str:
+    """Return the conditions of the solves, in words that fit every table of a benchmark: limits, processes, machine."""
+    settings = results.settings
+    limit = "no time limit" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
+    if settings.isolate:
+        processes = "each backend in a process of its own"
+    elif settings.time_limit is None:
+        processes = "all backends in one process"
+    else:
+        processes = "backends that keep no time limit in a process each, the others in one"
+    return (
+        f"Solves in shuffled order (seed {settings.seed}), {limit}, {processes}. "
+        f"{describe_environment(results.boostopt, results.environment, settings.threads)}"
+    )
 
 
 def gap_request_text(runs: Iterable[SolveRecord], tol: float) -> str:

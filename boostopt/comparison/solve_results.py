@@ -1,0 +1,225 @@
+"""Solves of programs by backends, and all that follows from them: intervals, scores, means, failures, exports.
+
+`SolveResults` is the result of `compare` (one program, each backend once) and of `benchmark` (shuffled, repeated). It
+contains plain values only, so that a result from a file equals the result that was written.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+from boostopt._utils.data_frames import data_frame
+from boostopt._utils.files import Keys
+from boostopt._utils.formatting import render_text
+from boostopt._utils.json_values import plain
+from boostopt._utils.validation import check_optional, check_string
+from boostopt.comparison.failures import Failure, failures_by_backend
+from boostopt.comparison.json_schema import Count, Flag, Fractions, Seconds, Texts
+from boostopt.comparison.provenance import Provenance
+from boostopt.comparison.scores import MeanScore, ProgramScore, average_scores, score_programs
+from boostopt.comparison.solve_record import Result, SolveRecord
+from boostopt.data.csv_tables import records_to_csv
+
+
+@dataclass(frozen=True)
+class BenchmarkSettings:
+    """The settings of a benchmark.
+
+    Attributes
+    ----------
+    target_gaps
+        The requested scaled gaps, each in a solve of its own.
+    repeats
+        Measured solves of each cell. Before them, each backend solves each program once without being counted.
+    time_limit
+        Seconds for each solve; None for no limit.
+    isolate
+        Whether each backend ran in a process of its own.
+    seed
+        Seed of the order of the solves.
+    profile_names
+        Names of the requested profiles; empty if gaps were to be reached.
+    threads
+        Threads of each solve; None if the caller did not set them.
+    """
+
+    target_gaps: Fractions
+    repeats: Count
+    time_limit: Seconds | None
+    isolate: Flag
+    seed: Count
+    profile_names: Texts = ()
+    threads: Count | None = None
+
+    def __post_init__(self) -> None:
+        """Convert the names to a tuple, so that settings from a file equal those that were written."""
+        object.__setattr__(self, "profile_names", tuple(self.profile_names))
+
+    def record(self) -> dict[str, Any]:
+        """Return the settings as plain values; profiles and threads only if they are set."""
+        return {
+            name: value for name, value in SETTINGS.to_file(self).items() if name not in ("asked", "threads") or value
+        }
+
+
+SETTINGS = Keys(
+    BenchmarkSettings,
+    {
+        "profiles": "target_gaps",
+        "repeats": "repeats",
+        "time_limit": "time_limit",
+        "isolate": "isolate",
+        "seed": "seed",
+        "asked": "profile_names",
+        "threads": "threads",
+    },
+)
+"""Keys of the settings."""
+
+
+@dataclass(frozen=True)
+class SolveResults(ABC):
+    """All solves of some programs by some backends.
+
+    Attributes
+    ----------
+    programs
+        The programs by label: facts, digest, and under "about" the description that `describe_program` returns.
+    settings
+        The settings of the measurement.
+    environment, boostopt
+        The processor, libraries and threads; the version of this package.
+    runs
+        One solve for each program, backend, tolerance and repeat.
+    provenance
+        The command, the date, the data and the versions.
+    file
+        The path of the file from which the results were read, "" for none.
+    """
+
+    programs: Mapping[str, Mapping[str, Any]]
+    settings: BenchmarkSettings
+    environment: Mapping[str, Any]
+    boostopt: str
+    runs: tuple[SolveRecord, ...]
+    provenance: Provenance = field(default_factory=Provenance)
+    file: str = field(default="", compare=False)
+
+    DEFAULT_LABEL: ClassVar[str]
+    """The label of the table in LaTeX."""
+
+    def __str__(self) -> str:
+        """Return the tables as the command line prints them."""
+        return render_text(self.table())
+
+    @abstractmethod
+    def table(self) -> Any:
+        """Return the tables for consoles of rich."""
+
+    def runs_of(self, label: str) -> list[SolveRecord]:
+        """Return the solves of a program."""
+        return [run for run in self.runs if run.program == label]
+
+    def intersect_intervals(self, label: str) -> tuple[float, float]:
+        """Return the intersection of all certified intervals of a program, which contains the optimum."""
+        return intersect_intervals(self.runs_of(label))
+
+    def equal_weight_bounds(self, label: str) -> Sequence[float | None]:
+        """Return the bounds that equal weights prove for a program; empty in files that do not have them."""
+        return self.programs[label].get("about", {}).get("equal_weights", ())
+
+    @property
+    def contradictory_programs(self) -> list[str]:
+        """The programs whose intervals have no point in common. If there are any, boostopt is wrong."""
+        bounds = {label: self.intersect_intervals(label) for label in self.programs}
+        return [label for label, (lower, upper) in bounds.items() if lower > upper]
+
+    @property
+    def overlap(self) -> bool:
+        """Whether the certified intervals of each program have a point in common; if not, boostopt is wrong."""
+        return not self.contradictory_programs
+
+    @property
+    def reached(self) -> bool:
+        """Whether for every program some backend reached the smallest requested gap."""
+        finest = min(self.settings.target_gaps)
+        done = {score.program for score in self.scores if score.result == Result.REACHED and score.tol == finest}
+        return done == set(self.programs)
+
+    @cached_property
+    def scores(self) -> tuple[ProgramScore, ...]:
+        """For each program, backend and tolerance: whether the tolerance was reached, and in what time."""
+        return score_programs(self.runs)
+
+    @cached_property
+    def means(self) -> tuple[MeanScore, ...]:
+        """The mean of each backend and tolerance over all programs."""
+        return average_scores(self.scores, self.settings.time_limit)
+
+    @cached_property
+    def failures(self) -> tuple[Failure, ...]:
+        """The failures of each backend by kind, with an example in the solver's own words."""
+        return failures_by_backend(self.runs)
+
+    def to_csv(self) -> str:
+        """Return one line for each solve as CSV, with a header; lists and mappings are JSON in their cells."""
+        return records_to_csv([plain(record) for record in self._records()])
+
+    def to_dataframe(self) -> Any:
+        """Return one line for each solve as a data frame of pandas.
+
+        Raises
+        ------
+        OptionError
+            pandas is not installed.
+        """
+        return data_frame(self._records())
+
+    def to_latex(self, caption: str | None = None, label: str | None = None) -> str:
+        """Return the table in LaTeX, with booktabs.
+
+        Parameters
+        ----------
+        caption
+            Replaces the default caption, which names the program or says what the seconds are.
+        label
+            The label for references to the table; by default "tab:comparison" or "tab:benchmark".
+
+        Raises
+        ------
+        OptionError
+            pandas or Jinja is not installed.
+        """
+        label = self.DEFAULT_LABEL if label is None else check_string("label", label)
+        return self._paper_table().to_latex(label, check_optional(check_string, "caption", caption))
+
+    def to_markdown(self) -> str:
+        """Return the table of `to_latex` in Markdown."""
+        return self._paper_table().to_markdown()
+
+    @abstractmethod
+    def _paper_table(self) -> Any:
+        """Return the table for papers."""
+
+    @abstractmethod
+    def _records(self) -> list[dict[str, Any]]:
+        """Return each solve as plain values by name."""
+
+
+def intersect_intervals(runs: Iterable[SolveRecord]) -> tuple[float, float]:
+    """Return the intersection of all certified intervals; if it is empty, its ends are out of order."""
+    ran = [run for run in runs if run.ran]
+    return max((run.lower for run in ran), default=-math.inf), min((run.upper for run in ran), default=math.inf)
+
+
+def conflicting_backends(run: SolveRecord, runs: Iterable[SolveRecord]) -> list[str]:
+    """Return the backends whose interval does not overlap with that of a run."""
+    if not run.ran:
+        return []
+    others = [other for other in runs if other is not run and other.ran]
+    return list(dict.fromkeys(other.backend for other in others if run.lower > other.upper or other.lower > run.upper))
