@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from os import PathLike
 from typing import Any
@@ -21,12 +21,12 @@ from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting.run.run import Run
 from boostopt.certificates.file_metadata import feature_metadata
-from boostopt.errors import OptionError, short_repr
+from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel
 from boostopt.estimators.calibration import ProbabilityMixin, fit_sigmoids
 from boostopt.estimators.model_files import load, save
 from boostopt.estimators.prediction import BoostedClassifier
-from boostopt.estimators.training.binary_fit import FitSettings
+from boostopt.estimators.training.binary_fit import PARAMETER_CHECKS, FitSettings, check_boolean
 from boostopt.estimators.training.convergence_warnings import warn_of_ends
 from boostopt.estimators.training.dask_collections import UNSUPPORTED_PARAMETERS, fit_distributed
 from boostopt.estimators.training.nu_selection import cross_validate_nu
@@ -262,7 +262,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         return plan
 
     def _fit_on_cluster(self, plan: FitSettings, X: Any, y: Any, sample_weight: Any) -> MarginBoostClassifier:
-        for name in plan.formulation.example_parameters & (plan.parameters or {}).keys():
+        for name in plan.formulation.example_parameters & plan.parameters.keys():
             raise OptionError(
                 f"{name} has one value an example, which needs rows in memory; got rows on a cluster. Load the rows "
                 "into memory: X.compute(), y.compute()."
@@ -426,18 +426,10 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
 
     def _validated_settings(self, per_example: Mapping[str, Any]) -> FitSettings:
         """Return the checked settings, with the per-example parameters of the formulation."""
-        if not isinstance(self.warm_start, bool | np.bool_):
-            raise OptionError(f"warm_start must be True or False; got {short_repr(self.warm_start)}. Pass one of them.")
-        settings = {
-            field.name: getattr(self, field.name)
-            for field in fields(FitSettings)
-            if field.name not in ("formulation", "seed")
-        }
-        plan = FitSettings(
-            formulation=resolve_formulation(self.formulation),
-            seed=_integer_seed(self.random_state),
-            **{**settings, **self._parameters_with(per_example)},
-        )
+        check_boolean("warm_start", self.warm_start)
+        values = {name: getattr(self, name) for name in PARAMETER_CHECKS} | self._parameters_with(per_example)
+        formulation, seed = resolve_formulation(self.formulation), _integer_seed(self.random_state)
+        plan = FitSettings.from_parameters(formulation, seed, values)
         for name in per_example.keys() - plan.formulation.example_parameters:
             raise OptionError(
                 f"fit takes parameters with one value an example; got {name}, which has one value. Pass "

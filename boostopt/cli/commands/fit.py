@@ -1,4 +1,4 @@
-"""`boostopt fit`: a classifier from a table, into a file."""
+"""`boostopt fit`: fit a classifier to a table, and write the classifier into a file."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 import typer
-from rich.table import Table as Printed
+from rich.table import Table
 from rich.text import Text
 
 from boostopt._utils.formatting import escape_unprintable, format_count, format_interval
@@ -34,7 +34,6 @@ from boostopt.cli.option_parsing import (
     validate_required_parameters,
 )
 from boostopt.cli.option_types import (
-    BACKEND_HELP,
     NUMBER,
     WHOLE_NUMBER,
     Accuracy,
@@ -46,6 +45,7 @@ from boostopt.cli.option_types import (
     MissingValues,
     NuOfFit,
     Set,
+    Solver,
     Weights,
     ZeroBased,
 )
@@ -71,12 +71,114 @@ MAX_SHOWN_FEATURES = 5
 """Number of features that the table shows."""
 
 DEFAULT_ITERATIONS = 1000
+"""Largest number of rounds, as that of the classifier."""
 
 SERIALIZABLE_CLASSES = ("stump", "binned", "feature", "kernel", "rbf")
 """Classes of hypotheses that a file can hold as plain numbers."""
 
 SKLEARN_CLASSES = ("tree", "estimator")
 """Classes of hypotheses that scikit-learn fits, by their names in `boostopt boost`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifierOptions:
+    """The parameters of the classifier that have an option: the fields have the names of the parameters.
+
+    The exceptions are `set`, which becomes `parameters`, and `option`, which becomes `base_options`.
+    """
+
+    formulation: Annotated[
+        str | None, typer.Option(help="Formulation to boost; the default is that of MarginBoostClassifier.")
+    ] = None
+    nu: NuOfFit = "0.1"
+    epsilon: Accuracy = None
+    eta: Eta = None
+    set: Set = None
+    base: Annotated[
+        str | None,
+        typer.Option(
+            help="Class of hypotheses: stump (the default), binned (that on a cluster), feature, kernel, rbf or the "
+            "file of an oracle."
+        ),
+    ] = None
+    option: Annotated[
+        list[str] | None, typer.Option(help="An option of that class, as name=value: kernel=rbf, gamma=0.5, K=10, ...")
+    ] = None
+    max_iter: Annotated[int, typer.Option(**WHOLE_NUMBER, help="Largest number of rounds.")] = DEFAULT_ITERATIONS
+    time_limit: Annotated[
+        float | None, typer.Option(**NUMBER, help="Time limit of boosting in seconds, over all classes.")
+    ] = None
+    backend: Solver = "auto"
+    random_state: Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Seed of random hypotheses.")] = None
+    class_weight: ClassWeight = None
+    early_stopping: Annotated[
+        bool, typer.Option("--early-stopping", help="Stop when held-out examples are predicted no better.")
+    ] = False
+    validation_fraction: Annotated[
+        float, typer.Option(**NUMBER, help="Share of the examples that early stopping holds out.")
+    ] = 0.1
+    n_iter_no_change: Annotated[
+        int, typer.Option(**WHOLE_NUMBER, help="Rounds without a smaller error on these after which it stops.")
+    ] = 10
+    probability: Annotated[
+        bool, typer.Option("--probability", help="Learn probabilities from held-out folds: six further fits.")
+    ] = False
+    checkpoint: Annotated[
+        str | None, typer.Option(help="File that stores the fit at intervals, and from which it continues.")
+    ] = None
+
+    def make_classifier(self, base: str) -> tuple[Any, Formulation[Any]]:
+        """Return the unfitted classifier without class weights, which need the labels, and the formulation.
+
+        Parameters
+        ----------
+        base
+            The class of hypotheses, by name or as the file of an oracle.
+
+        Raises
+        ------
+        OptionError
+            The formulation needs a parameter that no option sets, an option sets a parameter twice, or the class of
+            hypotheses does not have an option.
+        """
+        from boostopt.estimators import MarginBoostClassifier
+
+        name = default_formulation_name() if self.formulation is None else self.formulation
+        formulation, epsilon = resolve_formulation(name), DEFAULT_EPSILON if self.epsilon is None else self.epsilon
+        values = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name not in ("set", "option", "class_weight")
+        }
+        classifier = MarginBoostClassifier(
+            **{
+                **values,
+                "formulation": name,
+                "nu": parse_classifier_nu(self.nu),
+                "epsilon": epsilon,
+                "base": base,
+                "parameters": self._further_parameters(formulation, epsilon) or None,
+                "base_options": self.base_options or None,
+                "verbose": True if sys.stderr.isatty() else _ProgressPrinter(formulation),
+            }
+        )
+        return classifier, formulation
+
+    @property
+    def base_options(self) -> dict[str, Any]:
+        """The options of the class of hypotheses by name."""
+        return parse_options(self.option, "--option")
+
+    def _further_parameters(self, formulation: Formulation[Any], epsilon: float) -> dict[str, Any]:
+        """Return the parameters of the formulation that `--set` sets."""
+        settings = ParameterOptions(set=self.set).read_dataset(formulation, 1.0, 1)
+        parameters = {name: value for name, value in settings.items() if value is not None}
+        for name in ("nu", "eta", "epsilon"):
+            if name in parameters:
+                raise OptionError(f"--set is for further parameters; got {name}. Pass --{name} {parameters[name]:g}.")
+        named = {"nu": self.nu, "eta": self.eta, "epsilon": epsilon}
+        validate_required_parameters(formulation, {**parameters, **named}, round_parameters(formulation, epsilon))
+        return parameters
 
 
 @command("fit")
@@ -89,50 +191,13 @@ def fit_command(
         ),
     ],
     out: Annotated[str, typer.Option(help="The model file to write.")],
+    *,
     label: Label = "label",
     weights: Weights = None,
     drop: Drop = None,
     zero_based: ZeroBased = None,
     missing_values: MissingValues = None,
-    formulation: Annotated[
-        str | None, typer.Option(help="Formulation to boost; the default is that of MarginBoostClassifier.")
-    ] = None,
-    nu: NuOfFit = "0.1",
-    epsilon: Accuracy = None,
-    eta: Eta = None,
-    set: Set = None,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            help="Class of hypotheses: stump (the default), binned (that on a cluster), feature, kernel, rbf or the "
-            "file of an oracle."
-        ),
-    ] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(help="An option of that class, as name=value: kernel=rbf, gamma=0.5, K=10, ...")
-    ] = None,
-    max_iter: Annotated[int, typer.Option(**WHOLE_NUMBER, help="Largest number of rounds.")] = DEFAULT_ITERATIONS,
-    time_limit: Annotated[
-        float | None, typer.Option(**NUMBER, help="Time limit of boosting in seconds, over all classes.")
-    ] = None,
-    backend: Annotated[str, typer.Option(help=BACKEND_HELP)] = "auto",
-    random_state: Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Seed of random hypotheses.")] = None,
-    class_weight: ClassWeight = None,
-    early_stopping: Annotated[
-        bool, typer.Option("--early-stopping", help="Stop when held-out examples are predicted no better.")
-    ] = False,
-    validation_fraction: Annotated[
-        float, typer.Option(**NUMBER, help="Share of the examples that early stopping holds out.")
-    ] = 0.1,
-    n_iter_no_change: Annotated[
-        int, typer.Option(**WHOLE_NUMBER, help="Rounds without a smaller error on these after which it stops.")
-    ] = 10,
-    probability: Annotated[
-        bool, typer.Option("--probability", help="Learn probabilities from held-out folds: six further fits.")
-    ] = False,
-    checkpoint: Annotated[
-        str | None, typer.Option(help="File that stores the fit at intervals, and from which it continues.")
-    ] = None,
+    classifier: ClassifierOptions,
     certificate: Annotated[
         str | None,
         typer.Option(help="Save the proof over the class into this file, for `boostopt verify --classifier`."),
@@ -149,75 +214,48 @@ def fit_command(
     Example: boostopt fit --data breast_cancer --out model.npz --epsilon 0.1
     """
     with stdout_to_stderr():
-        hypotheses, missing = parse_options(option, "--option"), split_names(missing_values)
+        base, missing = classifier.base, split_names(missing_values)
         if cluster is not None:
-            validate_binned(base, hypotheses, "--base")
+            validate_binned(base, classifier.base_options, "--base")
             reject_distributed(
                 zero_based=zero_based,
-                class_weight=class_weight,
+                class_weight=classifier.class_weight,
                 certificate=certificate,
-                early_stopping=early_stopping or None,
-                probability=probability or None,
+                early_stopping=classifier.early_stopping or None,
+                probability=classifier.probability or None,
             )
-        if early_stopping and certificate is not None:
+        if classifier.early_stopping and certificate is not None:
             raise OptionError(
                 "--certificate proves a run on all examples of the file, and --early-stopping holds some of them out; "
                 "got both. Leave one of them out, or use model.save_certificate in Python."
             )
         base = base or ("stump" if cluster is None else BINNED)
         _validate_base(base)
-        validate_output_paths(data, out, checkpoint, certificate)
+        validate_output_paths(data, out, classifier.checkpoint, certificate)
         validate_suffix("--out", out, NPZ_FORMAT)
         validate_suffix("--certificate", certificate, JSON_FORMAT)
-        page = default_formulation_name() if formulation is None else formulation
-        stated = resolve_formulation(page)
-        settings = ParameterOptions(set=set).read_dataset(stated, 1.0, 1)
-        further = {name: value for name, value in settings.items() if value is not None}
-        if name := next((name for name in ("nu", "eta", "epsilon") if name in further), ""):
-            raise OptionError(f"--set is for further parameters; got {name}. Pass --{name} {further[name]:g}.")
-        accuracy = DEFAULT_EPSILON if epsilon is None else epsilon
-        own = {"nu": nu, "eta": eta, "epsilon": accuracy}
-        validate_required_parameters(stated, {**further, **own}, round_parameters(stated, accuracy))
-        validate_oracle_options(base, hypotheses, "--base")
-        _validate_certificate_option(stated, certificate)
-        model = _make_classifier(
-            formulation=page,
-            nu=parse_classifier_nu(nu),
-            epsilon=accuracy,
-            eta=eta,
-            parameters=further or None,
-            base=base,
-            base_options=hypotheses or None,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            backend=backend,
-            random_state=random_state,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            probability=probability,
-            checkpoint=checkpoint,
-            verbose=True if sys.stderr.isatty() else _ProgressPrinter(stated),
-        )
+        model, formulation = classifier.make_classifier(base)
+        validate_oracle_options(base, classifier.base_options, "--base")
+        _validate_certificate_option(formulation, certificate)
         if cluster is None:
             table = load_table(data, label, weights, drop or (), zero_based, missing)
             warn_about_unread_arrays(data, table.unread)
             _require_single_run(certificate, table)
-            model.set_params(class_weight=parse_class_weight(class_weight, table.labels))
-            fitted = _fit_in_memory(model, table)
+            model.set_params(class_weight=parse_class_weight(classifier.class_weight, table.labels))
+            summary = _fit_in_memory(model, table)
             if table.zero_based is not None:
                 model.zero_based_ = table.zero_based
-            elif fitted.features:
+            elif summary.features:
                 # Keep the names even without a data frame, because predictions find their columns by them.
-                model.feature_names_in_ = np.array(fitted.features, dtype=object)
+                model.feature_names_in_ = np.array(summary.features, dtype=object)
             model.save(out)
             if certificate is not None:
                 model.save_certificate(certificate, table.X, table.labels, table.c)
         else:
             with cluster_connection(cluster):
-                fitted = _fit_on_cluster(model, data, label, weights, drop or (), missing)
+                summary = _fit_on_cluster(model, data, label, weights, drop or (), missing)
                 model.save(out)
-    record = _fit_to_json(model, fitted)
+    record = _fit_to_json(model, summary)
     record |= {"model": out, "bytes": os.path.getsize(out), "certificate": certificate}
     if json:
         typer.echo(to_json_text(record))
@@ -250,9 +288,9 @@ class _FitSummary:
 
 def _fit_in_memory(model: Any, table: LabelledTable) -> _FitSummary:
     """Fit the classifier to a table."""
-    began = time.perf_counter()
+    start = time.perf_counter()
     _fit_classifier(model, table.name, table.X, table.labels, table.c)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     labels: Any = table.labels
     classes = {str(label): int((labels == label).sum()) for label in model.classes_.tolist()}
     return _FitSummary(table.features, classes, float((model.predict(table.X) == labels).mean()), seconds)
@@ -265,17 +303,17 @@ def _fit_on_cluster(
     from boostopt.cli.cluster_tables import accuracy_counts
     from boostopt.estimators.training.dask_collections import without_runs
 
-    def known(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def convert_labels(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return infer_label_type(data, labels, len(labels), missing=missing)
 
-    its = ClusterTable.read(data, label, weights, drop, known, missing)
-    began = time.perf_counter()
-    _fit_classifier(model, data, its.table, its.label, its.weights)
-    seconds = time.perf_counter() - began
-    counts = accuracy_counts(its.table, its.features, its.label, without_runs(model).predict)
+    table = ClusterTable.read(data, label, weights, drop, convert_labels, missing)
+    start = time.perf_counter()
+    _fit_classifier(model, data, table.table, table.label, table.weights)
+    seconds = time.perf_counter() - start
+    counts = accuracy_counts(table.table, table.features, table.label, without_runs(model).predict)
     classes = {str(name): counts[name][0] for name in model.classes_.tolist()}
-    right = sum(each for _, each in counts.values()) / sum(classes.values())
-    return _FitSummary(its.features, classes, right, seconds)
+    accuracy = sum(n_correct for _, n_correct in counts.values()) / sum(classes.values())
+    return _FitSummary(table.features, classes, accuracy, seconds)
 
 
 def _validate_base(base: str) -> None:
@@ -292,17 +330,17 @@ def _validate_base(base: str) -> None:
     raise unknown_name("base", base, SERIALIZABLE_CLASSES)
 
 
-def _validate_certificate_option(page: Formulation[Any], certificate: str | None) -> None:
+def _validate_certificate_option(formulation: Formulation[Any], certificate: str | None) -> None:
     """Raise an error for a certificate that a file cannot state, whatever the data."""
     if certificate is not None:
-        validate_requested_results(page.name, _class_objective(page)[0], certificate)
+        validate_requested_results(formulation.name, _class_objective(formulation)[0], certificate)
 
 
-def _class_objective(page: Formulation[Any]) -> tuple[SoftMarginObjective | None, str]:
+def _class_objective(formulation: Formulation[Any]) -> tuple[SoftMarginObjective | None, str]:
     """Return the soft margin that a formulation has over a class, whatever the data, and the name of its value."""
-    least = page.example_program()
-    goal = SoftMarginObjective.from_pair(least.regularizer, least.edge_function, least.examples)
-    return goal, SoftMarginObjective.name_of(goal)
+    program = formulation.example_program()
+    objective = SoftMarginObjective.from_pair(program.regularizer, program.edge_function, program.examples)
+    return objective, SoftMarginObjective.name_of(objective)
 
 
 def _require_single_run(certificate: str | None, table: LabelledTable) -> None:
@@ -315,26 +353,18 @@ def _require_single_run(certificate: str | None, table: LabelledTable) -> None:
         )
 
 
-def _make_classifier(**parameters: Any) -> Any:
-    """Return the unfitted classifier."""
-    from boostopt.estimators import MarginBoostClassifier
-
-    return MarginBoostClassifier(**parameters)
-
-
 class _ProgressPrinter:
     """Progress as lines on the standard error, with the class that is separated from the rest."""
 
-    def __init__(self, page: Formulation[Any]) -> None:
-        goal, self._measure = _class_objective(page)
-        self._of_program = goal is None
+    def __init__(self, formulation: Formulation[Any]) -> None:
+        objective, self._value_name = _class_objective(formulation)
+        self._shows_program = objective is None
         self._lines: dict[Any, PlainProgress] = {}
 
     def __call__(self, label: Any, row: TraceRow) -> None:
         if label not in self._lines:
-            self._lines[label] = PlainProgress(
-                f"class {escape_unprintable(str(label))}", self._of_program, self._measure
-            )
+            title = f"class {escape_unprintable(str(label))}"
+            self._lines[label] = PlainProgress(title, self._shows_program, self._value_name)
         self._lines[label](row)
 
 
@@ -347,24 +377,24 @@ def _fit_classifier(model: Any, name: str, X: Any, y: Any, c: Any) -> None:
     except ValueError as failure:  # for example, labels that are not classes
         raise DataError(f"{name}: {reason_of(str(failure).splitlines()[0])}.") from failure
     except KeyboardInterrupt:
-        stored = [path for path in _checkpoints(model) if os.path.exists(path)]
-        if stored:
-            typer.echo(f"{stored[0]} has the fit as it was stored last: the same command goes on.", err=True)
+        paths = [path for path in _checkpoint_paths(model) if os.path.exists(path)]
+        if paths:
+            typer.echo(f"{paths[0]} has the fit as it was stored last: the same command continues.", err=True)
         raise
 
 
-def _checkpoints(model: Any) -> list[str]:
+def _checkpoint_paths(model: Any) -> list[str]:
     """Return the files that a checkpoint may have been written to."""
     return [] if model.checkpoint is None else [model.checkpoint, f"{model.checkpoint}.0"]
 
 
-def _fit_to_json(model: Any, fitted: _FitSummary) -> dict[str, Any]:
+def _fit_to_json(model: Any, summary: _FitSummary) -> dict[str, Any]:
     """Return the fit as plain values."""
     classes: list[Any] = model.classes_.tolist()
     certificates: list[Any] = [None] * len(model.runs_)
     if model.runs_[0].problem.has_class_bound:
         certificates = [run.class_certificate for run in model.runs_]
-    labelled = classes[1:] if len(classes) == 2 else classes
+    positive_labels = classes[1:] if len(classes) == 2 else classes
     record: dict[str, Any] = {
         "formulation": model.runs_[0].problem.formulation.name,
         "oracle": model.oracle_,
@@ -372,9 +402,9 @@ def _fit_to_json(model: Any, fitted: _FitSummary) -> dict[str, Any]:
         "nu_by_cross_validation": hasattr(model, "nus_"),
         "epsilon": model.epsilon,
         "reached": all(map(is_successful, model.runs_)),
-        "examples": sum(fitted.classes.values()),
+        "examples": sum(summary.classes.values()),
         "features": model.n_features_in_,
-        "classes": fitted.classes,
+        "classes": summary.classes,
         "runs": [
             {
                 "class": label,
@@ -387,26 +417,26 @@ def _fit_to_json(model: Any, fitted: _FitSummary) -> dict[str, Any]:
                 "hypotheses": int(np.count_nonzero(run.w)),
                 "reason": run.reason,
             }
-            for label, run, certificate in zip(labelled, model.runs_, certificates, strict=True)
+            for label, run, certificate in zip(positive_labels, model.runs_, certificates, strict=True)
         ],
     }
     record["feature_importances"] = record["held_out_accuracy"] = None
     if model.base in ("stump", "binned", "feature"):
-        names = fitted.features or [f"feature {j}" for j in range(model.n_features_in_)]
-        shares = model.feature_importances_
-        order = np.argsort(-shares, kind="stable").tolist()
-        record["feature_importances"] = {names[j]: float(shares[j]) for j in order if shares[j] > 0}
+        names = summary.features or [f"feature {j}" for j in range(model.n_features_in_)]
+        importances = model.feature_importances_
+        order = np.argsort(-importances, kind="stable").tolist()
+        record["feature_importances"] = {names[j]: float(importances[j]) for j in order if importances[j] > 0}
     record["largest_weights"] = model.in_words(MAX_SHOWN_FEATURES)
     if model.early_stopping:
         scores = model.validation_score_ if len(model.runs_) > 1 else [model.validation_score_]
         record["held_out_accuracy"] = [float(score[-1]) for score in scores]
-    return {**record, "training_accuracy": fitted.accuracy, "seconds": fitted.seconds}
+    return {**record, "training_accuracy": summary.accuracy, "seconds": summary.seconds}
 
 
-def _fit_table(record: dict[str, Any], gaps: list[Text]) -> Printed:
+def _fit_table(record: dict[str, Any], gaps: list[Text]) -> Table:
     """Return the fit as tables for people."""
     title = f"{record['formulation']}: {record['examples']} examples, {record['features']} features"
-    table = Printed(title=Text(title, "bold"), title_justify="default", show_header=False)
+    table = Table(title=Text(title, "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     table.add_row(
@@ -416,9 +446,9 @@ def _fit_table(record: dict[str, Any], gaps: list[Text]) -> Printed:
     if record["nu"] is not None:
         table.add_row("nu", f"{record['nu']:g}{', by cross-validation' if record['nu_by_cross_validation'] else ''}")
     for run, gap in zip(record["runs"], gaps, strict=True):
-        whose = escape_unprintable(f" of {run['class']}") if len(gaps) > 1 else ""
+        of_class = escape_unprintable(f" of {run['class']}") if len(gaps) > 1 else ""
         bounds = "no bound of it is known" if run["lower"] is None else format_interval(run["lower"], run["upper"])
-        table.add_row(Text(f"best possible {run['what'] or 'value'}{whose}"), Text(bounds))
+        table.add_row(Text(f"best possible {run['what'] or 'value'}{of_class}"), Text(bounds))
         table.add_row("gap", gap)
         hypotheses = format_count(run["hypotheses"], "hypothesis", "hypotheses")
         table.add_row("boosting", f"{format_count(run['rounds'], 'round')}, {hypotheses} with a weight")
@@ -428,9 +458,10 @@ def _fit_table(record: dict[str, Any], gaps: list[Text]) -> Printed:
     else:
         table.add_row("training accuracy", f"{record['training_accuracy']:.2%}")
     table.add_row("largest weights", Text("\n".join(map(escape_unprintable, record["largest_weights"]))))
-    shares = list((record["feature_importances"] or {}).items())[:MAX_SHOWN_FEATURES]
-    if shares:
-        table.add_row("features", Text("\n".join(f"{share:.3f}  {escape_unprintable(name)}" for name, share in shares)))
+    importances = list((record["feature_importances"] or {}).items())[:MAX_SHOWN_FEATURES]
+    if importances:
+        lines = [f"{share:.3f}  {escape_unprintable(name)}" for name, share in importances]
+        table.add_row("features", Text("\n".join(lines)))
     table.add_row("seconds", f"{record['seconds']:.2f}")
     table.add_row("model", Text(f"{record['model']}, {record['bytes']:,} bytes"))
     if record["certificate"] is not None:

@@ -1,4 +1,4 @@
-"""Files to begin with: each runs, passes its own test, and is copied under a new name by `boostopt new`.
+"""Templates of files that users edit: `boostopt new` copies one under a new name. Each runs and passes its own test.
 
-`new_name` and `NewName` stand for the name.
+`new_name` and `NewName` are the placeholders of the name.
 """

@@ -1,8 +1,8 @@
-"""new_name: a solver, asked for the programs that it can take.
+"""new_name: a solver for the programs that it supports.
 
-The solver here is the linear one of SciPy, for the largest edge beside a cap. Edit `takes`, then `attempts`. An answer
-is certified by whoever asks, so it may be as wrong as it likes; `boostopt check` says how near it comes, `pytest` runs
-the test at the end.
+The example is SciPy's linear solver, for the largest edge plus the indicator of a capped simplex. Edit `takes`, then
+`attempts`. boostopt certifies every answer, so a wrong answer gives wide bounds, but never wrong ones. `boostopt check`
+measures the certified gaps of the answers. `pytest` runs the test at the end.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from boostopt.authoring import Attempt, Backend, Capability, CappedSimplexIndica
 
 
 class NewName(Backend):
-    """The dual, max rho - sum_n upper_n psi_n over U w >= rho - psi : d, sum w = 1, w >= 0, psi >= 0."""
+    """A solver of the dual: max rho - sum_n upper_n psi_n  s.t.  U w >= rho - psi : d, sum w = 1, w >= 0, psi >= 0."""
 
     @property
     def name(self) -> str:
@@ -25,25 +25,24 @@ class NewName(Backend):
 
     @property
     def version(self) -> str:
-        return "1"  # change it with the code: what `compare --resume` has stored is told apart by it
+        return "1"  # change it with the code: `compare --resume` solves anew if the version differs
 
     def takes(self, program: Program) -> Capability:
-        """Return whether it can be solved, and if not why, in a sentence; asked before any work."""
-        able = isinstance(program.regularizer, CappedSimplexIndicator) and isinstance(
-            program.edge_function, MaximumEdge
-        )
-        return Capability(able, "" if able else "new_name needs the largest edge beside a cap alone")
+        """Return whether the solver supports a program, and the reason if not; this must be fast."""
+        has_cap = isinstance(program.regularizer, CappedSimplexIndicator)
+        is_supported = has_cap and isinstance(program.edge_function, MaximumEdge)
+        return Capability(is_supported, "" if is_supported else "new_name needs the largest edge and a cap alone")
 
     def supports_profile(self, profile: Profile) -> Capability:
-        """Return whether one run can end by an accuracy of the solver's own, `task.profile.accuracy`."""
+        """Return whether the solver can stop at the accuracy `task.profile.accuracy` of its own residuals."""
         return Capability(True)
 
     def keeps_limit(self, program: Program) -> bool:
-        """Return whether `task.deadline` is kept; where it is not, a limit makes it run in a process of its own."""
+        """Return whether the solver stops at `task.deadline`; if not, a time limit runs it in a worker process."""
         return True
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        """Yield what came, as raw as it came, also after a failure; raise nothing."""
+        """Yield the answers as the solver returns them, also after a failure; raise no error."""
         from scipy.optimize import linprog
 
         U, F = task.program.margins.to_array(), cast(CappedSimplexIndicator, task.program.regularizer)
@@ -60,14 +59,14 @@ class NewName(Backend):
             bounds=[(0, None)] * t + [(None, None)] + [(0, None)] * N,
             options={"time_limit": task.deadline.time_limit, **options},
         )
-        solved = answer.status == 0
+        is_optimal = answer.status == 0
         yield Attempt(
             form="dual",
             options=options,
             status=str(answer.message),
-            claims=solved,  # never because the time is over
-            d=-answer.ineqlin.marginals if solved else None,
-            w=answer.x[:t] if solved else None,
+            claims=is_optimal,  # False if a limit stopped the solver
+            d=-answer.ineqlin.marginals if is_optimal else None,
+            w=answer.x[:t] if is_optimal else None,
             iterations=int(answer.nit),
         )
 

@@ -1,4 +1,4 @@
-r"""new_name: a formulation with its problems as printed.
+r"""new_name: a formulation with its primal and its dual problem.
 
 Primal   min_{d, gamma}         gamma + (mu/2) sum_n d_n^2 / c_n
          s.t.  Uᵀd <= gamma : w,   sum d = 1 : beta,   0 <= d <= c / nu : psi
@@ -6,13 +6,14 @@ Primal   min_{d, gamma}         gamma + (mu/2) sum_n d_n^2 / c_n
 Dual     max_{w, rho, psi, s}   rho - (1/nu) sum_n c_n psi_n - (1/(2 mu)) sum_n c_n s_n^2
          s.t.  s >= rho - U w - psi : d,   sum w = 1 : gamma,   w >= 0,   psi >= 0,   s >= 0
 
-Multipliers are named after the colon. `U[n, q] = y_n h_q(x_n)` lies in [-1, 1], c are multiplicities.
+A colon precedes the multiplier of a constraint. `U[n, q] = y_n h_q(x_n)` lies in [-1, 1], c are multiplicities.
 
-State F and G in `regularizer` and `edge_function`: they are what is solved and certified. `primal` and `dual` are the
-problems as a paper prints them; `boostopt check` holds them against F and G, and without them it derives its own.
+State F and G in `regularizer` and `edge_function`: boostopt solves and certifies these. `primal` and `dual` are the
+problems as a paper prints them. `boostopt check` compares them with F and G. You may delete them; boostopt then derives
+its own.
 
-Classifiers keep the rows as they are. If F knows an example by c, d0 and its values of parameters alone, write
-`is_symmetric = True` below `name`: then they merge equal examples, and the order of the rows does not matter.
+Classifiers keep the rows as they are. If F depends on an example only by c, d0 and the values of its parameters, write
+`is_symmetric = True` below `name`. Classifiers then merge equal examples, and the order of the rows does not matter.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ from boostopt.authoring import (
 class Parameters:
     """The parameters: meaning, domain, default."""
 
-    nu: float = parameter("the least number of examples that share the weight: each gets at most c / nu", COUNT)
+    nu: float = parameter("the smallest number of examples that share the weight: each gets at most c / nu", COUNT)
     mu: float = parameter("the strength of the squares", POSITIVE, 1.0)
 
 
 class NewName(Formulation[Parameters]):
-    """F = the cap and the squares, G = max."""
+    """F is the indicator of the capped simplex plus squares, and G is the largest edge."""
 
     name = "new_name"
     title = "NewName"

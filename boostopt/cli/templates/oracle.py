@@ -1,8 +1,8 @@
-"""new_name: a class of hypotheses, and the one with the largest edge in it.
+"""new_name: a class of hypotheses, with the search for the hypothesis with the largest edge.
 
-The class here: h(x) = sign where x[feature] > threshold, -sign elsewhere, the thresholds being medians. Edit the
-hypothesis first, then `best`, which finds the one with the largest edge. `boostopt check` holds `best` against all
-`members`, `pytest` runs the test at the end.
+In this example, h(x) = sign if x[feature] > threshold, and -sign otherwise. The thresholds are the medians of the
+features. Edit the hypothesis first, then `best`, which finds the hypothesis with the largest edge. `boostopt check`
+compares `best` with all `members`. `pytest` runs the test at the end.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from boostopt.oracles import Answer, Column, Hypothesis, Oracle, Query
 
 @dataclass(frozen=True)
 class NewNameHypothesis(Hypothesis):
-    """h(x) = sign where x[feature] > threshold, -sign elsewhere."""
+    """A hypothesis: h(x) = sign if x[feature] > threshold, and -sign otherwise."""
 
-    kind = "new_name"  # under which it is saved
+    kind = "new_name"  # the name of the type in saved files
 
     feature: int
     threshold: float
     sign: int
 
     def __call__(self, X: Any) -> Float[Array, " n"]:
-        above = np.asarray(X, dtype=np.float64)[:, self.feature] > self.threshold
-        return np.where(above, float(self.sign), -float(self.sign))
+        exceeds = np.asarray(X, dtype=np.float64)[:, self.feature] > self.threshold
+        return np.where(exceeds, float(self.sign), -float(self.sign))
 
     def __str__(self) -> str:
         return f"{self.sign:+d} for feature {self.feature} > {self.threshold:.4g}"
@@ -45,15 +45,15 @@ class NewNameHypothesis(Hypothesis):
 
 
 class NewName(Oracle):
-    """All of them over the examples (X, y) of multiplicities c."""
+    """The class of these hypotheses, over the examples (X, y) with multiplicities c."""
 
-    reflexive = True  # with every hypothesis its negation
+    reflexive = True  # the negation of each hypothesis belongs to the class
 
     def __init__(self, X: Any, y: Any, c: Any = None) -> None:
-        counts = np.ones(len(y)) if c is None else np.asarray(c, dtype=np.float64)
-        kept = counts > 0  # examples of 0 are none
-        self.X, self._y = np.asarray(X, dtype=np.float64)[kept], np.asarray(y)[kept]
-        self._c = counts[kept]
+        multiplicities = np.ones(len(y)) if c is None else np.asarray(c, dtype=np.float64)
+        is_positive = multiplicities > 0  # examples with multiplicity 0 do not count
+        self.X, self._y = np.asarray(X, dtype=np.float64)[is_positive], np.asarray(y)[is_positive]
+        self._c = multiplicities[is_positive]
 
     @property
     def N(self) -> int:
@@ -69,27 +69,27 @@ class NewName(Oracle):
 
     @property
     def digest(self) -> str:
-        """Tells other data apart."""
+        """A digest of the examples, by which a run recognizes them."""
         return hashlib.sha256(self.X.tobytes() + self._y.tobytes() + self._c.tobytes()).hexdigest()
 
     def __str__(self) -> str:
         return f"medians of {self.X.shape[1]} features, both directions"
 
     def members(self) -> Iterator[NewNameHypothesis]:
-        """Yield all hypotheses, where they are few enough: what `best` says is held against them."""
+        """Yield all hypotheses; `boostopt check` compares `best` with them. Delete this for a large class."""
         for j in range(self.X.shape[1]):
             yield from (NewNameHypothesis(j, float(np.median(self.X[:, j])), sign) for sign in (1, -1))
 
     def best(self, query: Query) -> Answer:
-        """Return the hypothesis with the largest edge, and a number that no edge of the class exceeds."""
-        h = max(self.members(), key=lambda each: float(self.margins_of(each) @ query.d))
+        """Return the hypothesis with the largest edge, and an upper bound of all edges of the class."""
+        h = max(self.members(), key=lambda hypothesis: float(self.margins_of(hypothesis) @ query.d))
         margins = self.margins_of(h)
         edge = float(margins @ query.d)
         rounding = 4 * self.N * np.finfo(np.float64).eps * float(np.abs(query.d).sum())
         return Answer((Column(h, margins, edge),), edge + rounding)
 
     def margins_of(self, hypothesis: Hypothesis) -> Array:
-        return (self._y * hypothesis(self.X)).astype(np.int8)  # whole numbers; others stay float64
+        return (self._y * hypothesis(self.X)).astype(np.int8)  # int8 for margins that are whole numbers, else float64
 
 
 def test_new_name() -> None:

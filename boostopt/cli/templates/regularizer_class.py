@@ -2,8 +2,8 @@ r"""new_name: the largest edge plus a regularizer in closed form.
 
     F(d) = sum_n f_n(d_n),   f_n(d) = (d - a_n)^2 / (2 eta a_n),   a = c / sum c,   on 0 <= d <= c / nu, sum d = 1
 
-Edit `cvxpy_value_of`, then `values`, `derivatives` and `maximizers`; what follows them is worth its lines but may go.
-`boostopt check` holds each against the others, `pytest` runs the test at the end.
+Edit `cvxpy_value_of`, then `values`, `derivatives` and `maximizers`. The members after them are useful, but you may
+delete them. `boostopt check` compares each with the others. `pytest` runs the test at the end.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from boostopt.authoring import (
 
 
 def cvxpy_value_of(d: Any, a: Float[Array, " N"], eta: float) -> Any:
-    """Return F(d) as CVXPY has it: the closed forms below are held against it."""
+    """Return F(d) as a CVXPY expression, with which the checks compare the closed forms below."""
     return cp.sum(cp.multiply(1 / a, cp.square(d - a))) / (2 * eta)
 
 
 @dataclass(frozen=True, eq=False)
 class NewName(Separable, CvxpyRegularizer):
-    """F with its conjugate in closed form: exact certificates, and rounds that need no solver for it."""
+    """F with its conjugate in closed form: certificates are tight, and need no solver."""
 
     eta: float = 1.0
-    has_closed_form_conjugate = True  # F* is known, also to CVXPY: False where `cvxpy_conjugate` is deleted
+    has_closed_form_conjugate = True  # write False if you delete `cvxpy_conjugate`
 
     @property
     def a(self) -> Float[Array, " N"]:
-        """The share of each example."""
+        """The share of each example in the sum of the multiplicities."""
         return self.domain.c / self.domain.c.sum()
 
     @property
@@ -64,26 +64,26 @@ class NewName(Separable, CvxpyRegularizer):
         return (d - self.a) / (self.eta * self.a)
 
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return where y x - f_n(x) is largest over the box: f_n'(x) = y, cut off at its ends."""
+        """Return the x with the largest y x - f_n(x) in the box: the solution of f_n'(x) = y, clipped."""
         return np.clip(self.a * (1 + self.eta * y), self.lower, self.upper)
 
     @property
     def value_bound(self) -> float:
-        """No less than the largest F: d_n / a_n is at most sum c / nu."""
+        """An upper bound of F: d_n / a_n is at most sum c / nu."""
         return (self.domain.c.sum() / self.domain.nu - 1) / (2 * self.eta)
 
     @property
     def strong_convexity(self) -> float:
-        """In the 1-norm: sum h^2 / (eta a) >= (sum |h|)^2 / eta by Cauchy and Schwarz."""
+        """The modulus in the 1-norm: sum h^2 / (eta a) >= (sum |h|)^2 / eta by Cauchy and Schwarz."""
         return 1 / self.eta
 
     @property
     def unsmoothed(self) -> Regularizer:
-        """F without what only smooths it: what boosting is after, here the soft margin."""
+        """F without the smoothing terms: with the largest edge, its optimum is the soft margin."""
         return CappedSimplexIndicator(self.domain)
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        """Return F*(z) as a minimum over beta and psi >= 0: it opens the dual to solvers."""
+        """Return F*(z) as a minimum over beta and psi >= 0, so that solvers can take the dual."""
         beta, psi = cp.Variable(), cp.Variable(self.N, nonneg=True)
         root = cp.pos(1 + self.eta * (z - beta - psi))
         return beta + self.upper @ psi + (self.a / (2 * self.eta)) @ (cp.square(root) - 1), []
@@ -95,19 +95,19 @@ def regularizer(p: Any, examples: Examples) -> NewName:
     return NewName(
         domain=CappedSimplex(examples.c, p.nu),
         f=lambda d: cvxpy_value_of(d, a, p.eta),
-        inside=a,  # where F is smallest: boosting begins here
+        inside=a,  # the minimizer of F, where boosting begins
         objective_scale=p.eta,
         eta=p.eta,
     )
 
 
-page: Formulation[Any] = prototype(
+formulation: Formulation[Any] = prototype(
     "new_name",
     regularizer,
-    nu=parameter("the least number of examples that share the weight", COUNT),
+    nu=parameter("the smallest number of examples that share the weight", COUNT),
     eta=parameter("the inverse strength of the regularizer", POSITIVE),
 )
 
 
 def test_new_name() -> None:
-    check_formulation(page).raise_if_failed()
+    check_formulation(formulation).raise_if_failed()

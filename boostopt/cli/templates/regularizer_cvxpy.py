@@ -2,8 +2,8 @@ r"""new_name: the largest edge plus a regularizer that CVXPY can state.
 
     F(d) = sum_n (d_n - a_n)^2 / (2 eta a_n),   a = c / sum c,   on 0 <= d <= c / nu, sum d = 1
 
-Edit `value` first, then the parameters below. `boostopt check` says whether what stands here is right, `pytest` runs
-the test at the end.
+Edit `value` first, then the parameters below. `boostopt check` checks F and the program. `pytest` runs the test at the
+end.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from boostopt.authoring import (
 
 
 def value(d: Any, p: Any, examples: Examples) -> Any:
-    """Return F(d) as CVXPY has it, convex by its rules; an example with c_n = k must count as k copies."""
+    """Return F(d) as a convex CVXPY expression; an example with c_n = k must count as k copies."""
     a = examples.c / examples.total
     return cp.sum(cp.multiply(1 / a, cp.square(d - a))) / (2 * p.eta)
 
@@ -37,18 +37,18 @@ def regularizer(p: Any, examples: Examples) -> Regularizer:
     return CvxpyRegularizer(
         domain=CappedSimplex(examples.c, p.nu),
         f=lambda d: value(d, p, examples),
-        inside=examples.c / examples.total,  # strictly inside every constraint; boosting begins here
+        inside=examples.c / examples.total,  # strictly inside every constraint, where boosting begins
         objective_scale=p.eta,
     )
 
 
-page: Formulation[Any] = prototype(
+formulation: Formulation[Any] = prototype(
     "new_name",
     regularizer,
-    nu=parameter("the least number of examples that share the weight", COUNT),
+    nu=parameter("the smallest number of examples that share the weight", COUNT),
     eta=parameter("the inverse strength of the regularizer", POSITIVE),
 )
 
 
 def test_new_name() -> None:
-    check_formulation(page).raise_if_failed()
+    check_formulation(formulation).raise_if_failed()

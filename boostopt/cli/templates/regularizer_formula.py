@@ -2,8 +2,8 @@ r"""new_name: the largest edge plus a regularizer that is a sum over the example
 
     F(d) = sum_n d_n ln(d_n / d0_n) / eta   on 0 <= d <= c / nu, sum d = 1
 
-Edit the formula first, a text in d, d0, c and the parameters. `boostopt check` says whether what stands here is right,
-`pytest` runs the test at the end.
+Edit the formula first, a text in d, d0, c and the parameters. `boostopt check` checks F and the program. `pytest` runs
+the test at the end.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def regularizer(p: Any, examples: Examples) -> Regularizer:
     )
 
 
-page: Formulation[Any] = prototype(
+formulation: Formulation[Any] = prototype(
     "new_name",
     regularizer,
-    nu=parameter("the least number of examples that share the weight", COUNT),
+    nu=parameter("the smallest number of examples that share the weight", COUNT),
     eta=parameter("the inverse strength of the regularizer", POSITIVE),
 )
 
 
 def test_new_name() -> None:
-    check_formulation(page).raise_if_failed()
+    check_formulation(formulation).raise_if_failed()

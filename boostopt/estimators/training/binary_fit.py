@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
-from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.validation import MAX_INT, is_real_number
+from boostopt._utils.validation import (
+    check_instance,
+    check_integer,
+    check_number,
+    check_optional,
+    check_path,
+    check_positive,
+    check_seconds,
+    check_string,
+    invalid_value_error,
+)
 from boostopt.backends.base import Backend
 from boostopt.boosting.api import boost
 from boostopt.boosting.column_count import AUTO
@@ -24,7 +34,7 @@ from boostopt.boosting.registry import booster_hint
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import RECOMMENDED_COLUMNS, RECOMMENDED_STABILIZATION
-from boostopt.errors import OptionError, ProblemError, short_repr, unknown_name
+from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.estimators.training.constant_hypotheses import OracleWithConstants
 from boostopt.estimators.training.hypothesis_classes import make_oracle, validate_serializable
 from boostopt.estimators.training.margin_warnings import (
@@ -53,7 +63,7 @@ LIMIT_WARNINGS = (
 
 @dataclass(frozen=True, eq=False)
 class FitSettings:
-    """The settings of a fit: the parameters of the classifier by their names, checked.
+    """The settings of a fit: the parameters of the classifier by their names, as plain Python values.
 
     Attributes
     ----------
@@ -61,101 +71,42 @@ class FitSettings:
         The formulation.
     seed
         The seed of random choices, at least 0; None for the oracle's default seed.
-
-    Raises
-    ------
-    OptionError
-        A parameter has the wrong type, or is out of its range.
     """
 
     formulation: Formulation[Any]
-    nu: Any
-    epsilon: Any
-    eta: Any
-    parameters: Any
+    nu: float | str
+    epsilon: float
+    eta: float | None
+    parameters: Mapping[str, Any]
     base: Any
-    base_options: Any
-    reflexive: Any
-    intercept: Any
-    final_weights: Any
-    backend: Any
-    max_iter: Any
-    time_limit: Any
-    n_jobs: Any
-    checkpoint: Any
-    early_stopping: Any
-    validation_fraction: Any
-    n_iter_no_change: Any
-    probability: Any
-    verbose: Any
+    base_options: Mapping[str, Any]
+    reflexive: bool
+    intercept: bool
+    final_weights: str | None
+    backend: str | Backend
+    max_iter: int | None
+    time_limit: float | None
+    n_jobs: int | None
+    checkpoint: Path | None
+    early_stopping: bool
+    validation_fraction: float | None
+    n_iter_no_change: int
+    probability: bool
+    verbose: bool | Callable[..., Any]
     seed: int | None
 
     def __post_init__(self) -> None:
-        nu, rounds, seconds, jobs = self.nu, self.max_iter, self.time_limit, self.n_jobs
-        file, verbose = self.checkpoint, self.verbose
-        fraction, patience = self.validation_fraction, self.n_iter_no_change
-        expected = (
-            (
-                "nu",
-                self.chooses_nu or (is_bounded_number(nu) and (nu >= 1 if is_integer(nu) else 0 < nu <= 1)),
-                "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1, or "
-                f'"{AUTO}"',
-            ),
-            ("epsilon", is_bounded_number(self.epsilon) and 0 < self.epsilon < math.inf, "a positive number"),
-            (
-                "eta",
-                self.eta is None or is_bounded_number(self.eta),
-                "a positive number, or None for the theoretical value",
-            ),
-            ("parameters", _is_name_mapping(self.parameters), "a mapping from names to values, or None"),
-            ("base_options", _is_name_mapping(self.base_options), "a mapping from names to values, or None"),
-            ("reflexive", isinstance(self.reflexive, bool | np.bool_), "True or False"),
-            ("intercept", isinstance(self.intercept, bool | np.bool_), "True or False"),
-            ("final_weights", self.final_weights is None or isinstance(self.final_weights, str), "a string, or None"),
-            ("backend", isinstance(self.backend, str | Backend), "the name of a backend, or one"),
-            (
-                "max_iter",
-                rounds is None or (is_integer(rounds) and rounds >= 1),
-                "a whole number of at least 1, or None",
-            ),
-            (
-                "time_limit",
-                seconds is None or (is_bounded_number(seconds) and seconds > 0),
-                "a positive number of seconds, or None",
-            ),
-            ("n_jobs", jobs is None or (is_integer(jobs) and jobs != 0), "a whole number other than 0, or None"),
-            ("early_stopping", isinstance(self.early_stopping, bool | np.bool_), "True or False"),
-            ("probability", isinstance(self.probability, bool | np.bool_), "True or False"),
-            (
-                "validation_fraction",
-                fraction is None
-                or (is_bounded_number(fraction) and (fraction >= 1 if is_integer(fraction) else 0 < fraction < 1)),
-                "a float in (0, 1), a share of the examples, or a whole number of them, or None",
-            ),
-            ("n_iter_no_change", is_integer(patience) and patience >= 1, "a whole number of at least 1"),
-            ("checkpoint", file is None or (isinstance(file, str | PathLike) and file != ""), "a path, or None"),
-            (
-                "verbose",
-                isinstance(verbose, bool | int | np.bool_) or (callable(verbose) and not isinstance(verbose, type)),
-                "True, False, or a function of a label and a row of a trace",
-            ),
-        )
-        for name, holds, words in expected:
-            if not holds:
-                raise OptionError(f"{name} must be {words}; got {short_repr(getattr(self, name))}. Pass such a value.")
         if self.chooses_nu and "nu" not in self.formulation.parameters:
             raise OptionError(
                 f"nu='{AUTO}' needs a formulation with the parameter nu; {self.formulation.name} does not have "
-                "it. Search "
-                "its own parameters, by GridSearchCV."
+                "it. Search the parameters of the formulation by GridSearchCV."
             )
-        if rounds is None and seconds is None and self.formulation.update == "projection":
+        if self.max_iter is None and self.time_limit is None and self.formulation.update == "projection":
             raise OptionError(
                 f"{self.formulation.name} needs a limit, because its stopping rule may never hold; got "
-                "max_iter=None and "
-                "time_limit=None. Pass one of them."
+                "max_iter=None and time_limit=None. Pass one of them."
             )
-        for name in self.parameters or {}:
+        for name in self.parameters:
             if name in CLASSIFIER_PARAMETERS:
                 raise OptionError(f"{name} is a parameter of the classifier; got it in parameters. Set {name} itself.")
             if name not in self.formulation.parameters:
@@ -171,15 +122,38 @@ class FitSettings:
             )
         self._validate_required_parameters()
 
+    @classmethod
+    def from_parameters(
+        cls, formulation: Formulation[Any], seed: int | None, parameters: Mapping[str, Any]
+    ) -> FitSettings:
+        """Check the parameters of a classifier, one by one and together.
+
+        Parameters
+        ----------
+        formulation, seed
+            The formulation, and the seed of random choices.
+        parameters
+            The parameters by name, of any types: at least those of `PARAMETER_CHECKS`.
+
+        Raises
+        ------
+        OptionError
+            A parameter has the wrong type, or is out of its range.
+        ProblemError
+            A required parameter of the formulation is missing.
+        """
+        values = {name: check(name, parameters[name]) for name, check in PARAMETER_CHECKS.items()}
+        return cls(formulation=formulation, seed=seed, **values)
+
     @property
     def chooses_nu(self) -> bool:
         """Whether the fit chooses nu by cross-validation."""
-        return isinstance(self.nu, str) and self.nu == AUTO
+        return self.nu == AUTO
 
     def _validate_required_parameters(self) -> None:
         """Raise ProblemError for a required parameter that neither `parameters` nor the classifier sets."""
-        names = {name for name, value in (self.parameters or {}).items() if value is not None}
-        names |= {*CLASSIFIER_PARAMETERS, *round_parameters(self.formulation, float(self.epsilon))}
+        names = {name for name, value in self.parameters.items() if value is not None}
+        names |= {*CLASSIFIER_PARAMETERS, *round_parameters(self.formulation, self.epsilon)}
         for name, parameter in self.formulation.parameters.items():
             if parameter.required and name not in names:
                 raise ProblemError(
@@ -197,9 +171,7 @@ class FitSettings:
         """
         advice = "Pass those of these rows; in cross-validation pass them to fit as {0}=..., to be split with the rows."
         named_values = {
-            name: value
-            for name, value in (self.parameters or {}).items()
-            if name in self.formulation.example_parameters
+            name: value for name, value in self.parameters.items() if name in self.formulation.example_parameters
         }
         return {
             name: check_per_example_array(name, values, N, "row of X", advice.format(name))
@@ -230,11 +202,11 @@ class FitSettings:
         examples = examples.merged(codes) if self.formulation.is_symmetric else replace(examples, codes=codes)
         c, parameters = self.bound(examples.c)
         signs = np.where(examples.codes == 1, 1, -1).astype(np.int8)
-        oracle = make_oracle(self.base, self.base_options, bool(self.reflexive), self.seed, examples.X, signs, c)
+        oracle = make_oracle(self.base, self.base_options, self.reflexive, self.seed, examples.X, signs, c)
         if is_stored:
             validate_serializable(oracle)
         if self.intercept and not callable(self.base):
-            oracle = OracleWithConstants(oracle, examples.X.shape[1], float(self.epsilon))
+            oracle = OracleWithConstants(oracle, examples.X.shape[1], self.epsilon)
         return oracle, {**parameters, **examples.values}
 
     def fit_binary(
@@ -276,9 +248,9 @@ class FitSettings:
         file, label
             As in `fit_binary`.
         """
-        oracle = make_oracle(self.base, self.base_options, bool(self.reflexive), self.seed, X, y, c)
+        oracle = make_oracle(self.base, self.base_options, self.reflexive, self.seed, X, y, c)
         if self.intercept:
-            oracle = OracleWithConstants(oracle, int(X.shape[1]), float(self.epsilon))
+            oracle = OracleWithConstants(oracle, int(X.shape[1]), self.epsilon)
         share = (oracle.total + oracle.balance) / (2.0 * oracle.total)
         return self._boost(
             oracle, self._formulation_parameters(oracle.total, oracle.N), None, checkpoint_path, label
@@ -293,33 +265,24 @@ class FitSettings:
         label: Any,
         validation_set: ValidationSet | None = None,
     ) -> Run:
-        shown_rows: Any = partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose)
         options = BoostOptions(
-            max_rounds=None if self.max_iter is None else int(self.max_iter),
-            time_limit=None if self.time_limit is None else float(self.time_limit),
+            max_rounds=self.max_iter,
+            time_limit=self.time_limit,
             final_weights=self.final_weights,
-            progress=shown_rows,
+            progress=partial(self.verbose, label) if callable(self.verbose) else self.verbose,
             checkpoint=checkpoint_path,
             start=None if warm_start_run is None else _require_same_problem(warm_start_run, oracle),
             test=None if validation_set is None else validation_set.with_signs(label),
-            patience=None if validation_set is None else int(self.n_iter_no_change),
+            patience=None if validation_set is None else self.n_iter_no_change,
         )
-        epsilon = float(self.epsilon)
-        uses_histogram_newton = is_default(self.formulation, oracle, epsilon, self.backend)
         if self.formulation.update == "total" and not (
-            uses_histogram_newton and histogram_inputs(self.formulation, oracle, epsilon, parameters, options)
+            is_default(self.formulation, oracle, self.epsilon, self.backend)
+            and histogram_inputs(self.formulation, oracle, self.epsilon, parameters, options)
         ):
             options = replace(options, columns_per_round=RECOMMENDED_COLUMNS, stabilization=RECOMMENDED_STABILIZATION)
         if self.formulation.update == "reweighting":
             self._validate_booster(oracle, parameters, warm_start_run)
-        run = boost(
-            self.formulation,
-            oracle,
-            epsilon=epsilon,
-            backend=self.backend,
-            options=options,
-            **parameters,
-        )
+        run = boost(self.formulation, oracle, epsilon=self.epsilon, backend=self.backend, options=options, **parameters)
         if run.stop_reason is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
         return run
@@ -329,15 +292,13 @@ class FitSettings:
         if warm_start_run is not None:
             raise OptionError(
                 f"{self.formulation.name} sets its distribution from all of its own rounds, so it cannot "
-                "continue another "
-                "fit; got warm_start=True. Set warm_start=False, or pass a checkpoint."
+                "continue another fit; got warm_start=True. Set warm_start=False, or pass a checkpoint."
             )
-        endless = Problem.create(self.formulation, oracle.c, None, float(self.epsilon), None, parameters).needs_limit
+        endless = Problem.create(self.formulation, oracle.c, None, self.epsilon, None, parameters).needs_limit
         if endless and self.max_iter is None and self.time_limit is None:
             raise OptionError(
                 f"{self.formulation.name} needs a limit, because it may never stop; got max_iter=None and "
-                "time_limit=None. "
-                "Pass one of them."
+                "time_limit=None. Pass one of them."
             )
 
     def warn_about_margins(
@@ -370,9 +331,9 @@ class FitSettings:
             for run, (label, share), zero in zip(runs, labelled_fractions, zeros or [math.nan] * len(runs), strict=True)
         ]
         total = runs[0].problem.examples.total
-        count = is_integer(self.nu)
+        count = isinstance(self.nu, int)
         advice = Recommendations(
-            format_nu=lambda nu: f"nu = {self.nu if count else float(self.nu)}",
+            format_nu=lambda nu: f"nu = {self.nu}",
             format_nu_limit=lambda nu: (
                 str(max(math.floor(nu * total), 1)) if count else f"{math.floor(1000.0 * nu) / 1000.0:g}"
             ),
@@ -412,7 +373,7 @@ class FitSettings:
             soft_margin_bounds=None if goal is None else (run.class_certificate.lower, run.class_certificate.upper),
             baseline=0.0 if goal is None else goal.min_regularizer,
             zero_fraction=zeros,
-            tolerance=min(float(self.epsilon), SMALL_SOFT_MARGIN),
+            tolerance=min(self.epsilon, SMALL_SOFT_MARGIN),
             measure=problem.measure,
         )
 
@@ -422,29 +383,27 @@ class FitSettings:
         Parameters with one value for each example belong to the examples and are left out.
         """
         values = {
-            name: value
-            for name, value in (self.parameters or {}).items()
-            if name not in self.formulation.example_parameters
+            name: value for name, value in self.parameters.items() if name not in self.formulation.example_parameters
         }
         if self.eta is not None and "eta" in self.formulation.parameters:
-            values["eta"] = float(self.eta)
+            values["eta"] = self.eta
         if "nu" not in self.formulation.parameters:
             return values
-        if is_integer(self.nu) and self.nu > total * (1.0 + rounding_error):
+        if isinstance(self.nu, int) and self.nu > total * (1.0 + rounding_error):
             raise OptionError(
                 f"nu must be at most the sum of the weights, {total:.10g}; got {self.nu} examples. "
                 f"Pass fewer, or a share such as 0.1.{scaling_advice(total, N)}"
             )
-        return {**values, "nu": float(self.nu) if is_integer(self.nu) else max(float(self.nu) * total, 1.0)}
+        return {**values, "nu": float(self.nu) if isinstance(self.nu, int) else max(float(self.nu) * total, 1.0)}
 
     def bound(self, c: Float[Array, " N"]) -> tuple[Float[Array, " N"], dict[str, Any]]:
         """Return the multiplicities and the parameters of the formulation, with nu as a count."""
         total = float(c.sum())
         # The error of a sum of N numbers is at most N units in the last place of the sum.
         values = self._formulation_parameters(total, len(c), max(CAP_SUM_TOL, len(c) * MACHINE_EPSILON))
-        if "nu" not in values or (is_integer(self.nu) and self.nu < total):
+        if "nu" not in values or (isinstance(self.nu, int) and self.nu < total):
             return c, values
-        share = 1.0 if is_integer(self.nu) else float(self.nu)
+        share = 1.0 if isinstance(self.nu, int) else float(self.nu)
         # The caps c / nu of a share do not change if c is scaled. With c >= 1, a share of less than one example gives
         # caps of at least 1, as void as those of one example. A power of 2 scales exactly. Other terms of F may change.
         if (smallest := float(c.min())) < 1.0 and share * total < 1.0:
@@ -465,16 +424,96 @@ def _require_same_problem(warm_start_run: Run, oracle: Oracle) -> Run:
     return warm_start_run
 
 
-def is_bounded_number(value: Any) -> bool:
-    """Return whether a value is a number and not a Boolean."""
-    return is_real_number(value) and bool(abs(value) <= MAX_INT)
+def check_boolean(name: str, value: object) -> bool:
+    """Return a Boolean; numbers are refused, as scikit-learn refuses them."""
+    return bool(check_instance(name, value, (bool, np.bool_), "True or False", "Pass one of the two."))
 
 
-def is_integer(value: Any) -> bool:
-    """Return whether a value is a whole number and not a Boolean."""
-    return is_bounded_number(value) and isinstance(value, Integral)
+def _check_nu(name: str, value: object) -> float | str:
+    """Return a share of the weights as a float, a number of examples as an int, or "auto"."""
+    expected = (
+        f'a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1, or "{AUTO}"'
+    )
+    if isinstance(value, str) and value == AUTO:
+        return value
+    return _check_share_or_count(name, value, expected, lambda share: 0.0 < share <= 1.0)
 
 
-def _is_name_mapping(value: Any) -> bool:
-    """Return whether a value is None or a mapping from names."""
-    return value is None or (isinstance(value, Mapping) and all(isinstance(name, str) for name in value))
+def _check_validation_fraction(name: str, value: object) -> float:
+    """Return a share of the examples as a float, or a number of them as an int."""
+    expected = "None, or a float in (0, 1), a share of the examples, or a whole number of them, at least 1"
+    return _check_share_or_count(name, value, expected, lambda share: 0.0 < share < 1.0)
+
+
+def _check_share_or_count(name: str, value: object, expected: str, is_share: Callable[[float], bool]) -> float:
+    """Return a whole number of at least 1 as an int, and a share as a float."""
+    if isinstance(value, Integral):
+        return int(check_number(name, value, expected, lambda count: count >= 1.0))
+    return check_number(name, value, expected, is_share)
+
+
+def _check_mapping(name: str, value: object) -> Mapping[str, Any]:
+    """Return a mapping from names to values, an empty one for None."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise invalid_value_error(name, "a mapping from names to values, or None", value, "Pass such a mapping.")
+    return value
+
+
+def _check_backend(name: str, value: object) -> str | Backend:
+    """Return the name of a backend, or a backend."""
+    return check_instance(name, value, (str, Backend), "the name of a backend, or a backend", "Pass one of the two.")
+
+
+def _check_job_count(name: str, value: object) -> int:
+    """Return a number of processes as in joblib, where negative numbers count from the number of processors."""
+    expected = "None, or a whole number other than 0"
+    count = check_integer(name, value, expected=expected)
+    if count == 0:
+        raise invalid_value_error(name, expected, value, "Pass such a number.")
+    return count
+
+
+def _check_checkpoint(name: str, value: object) -> Path:
+    """Return the path of a checkpoint, which is not empty."""
+    if value == "":
+        raise invalid_value_error(name, "the path of a file, or None", value, "Pass such a path.")
+    return check_path(name, value)
+
+
+def _check_verbose(name: str, value: object) -> bool | Callable[..., Any]:
+    """Return a flag, or a function of a label and a row of a trace; numbers are levels of verbosity."""
+    if callable(value) and not isinstance(value, type):
+        return value
+    expected = "True, False, or a function of a label and a row of a trace"
+    return bool(check_instance(name, value, (bool, int, np.bool_), expected, "Pass such a value."))
+
+
+def _any_value(name: str, value: Any) -> Any:
+    """Return a value of any type."""
+    return value
+
+
+PARAMETER_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
+    "nu": _check_nu,
+    "epsilon": check_positive,
+    "eta": partial(check_optional, partial(check_number, expected="None, or a positive number")),
+    "parameters": _check_mapping,
+    "base": _any_value,  # `make_oracle` checks it
+    "base_options": _check_mapping,
+    "reflexive": check_boolean,
+    "intercept": check_boolean,
+    "final_weights": partial(check_optional, partial(check_string, expected="None, or a text")),
+    "backend": _check_backend,
+    "max_iter": partial(check_optional, partial(check_integer, minimum=1, expected="None, or a whole number")),
+    "time_limit": check_seconds,
+    "n_jobs": partial(check_optional, _check_job_count),
+    "checkpoint": partial(check_optional, _check_checkpoint),
+    "early_stopping": check_boolean,
+    "validation_fraction": partial(check_optional, _check_validation_fraction),
+    "n_iter_no_change": partial(check_integer, minimum=1),
+    "probability": check_boolean,
+    "verbose": _check_verbose,
+}
+"""The check of each parameter of the classifier that a fit of two classes depends on."""

@@ -31,8 +31,9 @@ def fit_classes(
     if len(previous_runs) == 1:
         return (plan.fit_binary(examples, 1, previous_runs[0], files[0], classes[1], validation_set),)
     if plan.time_limit is not None:
-        together: Any = effective_n_jobs(plan.n_jobs)
-        plan = replace(plan, time_limit=float(plan.time_limit) / math.ceil(len(previous_runs) / together))
+        n_jobs: Any = plan.n_jobs  # for None, the context of joblib sets the number
+        n_processes: Any = effective_n_jobs(n_jobs)
+        plan = replace(plan, time_limit=plan.time_limit / math.ceil(len(previous_runs) / n_processes))
     tasks = (
         delayed(plan.fit_binary)(examples, k, previous_runs[k], files[k], classes[k], validation_set)
         for k in range(len(previous_runs))
