@@ -29,6 +29,7 @@ from boostopt.boosting.updates.base import Update
 from boostopt.boosting.updates.factory import make_update
 from boostopt.errors import OptionError, unknown_name
 from boostopt.oracles.base import Oracle, check_oracle
+from boostopt.programs.boosting_spec import UpdateKind
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
 
@@ -184,12 +185,12 @@ def _run(
 
 def _check_options(problem: Problem, options: BoostOptions) -> None:
     """Raise OptionError for options that do not fit a problem, or if possibly nothing ever stops the run."""
-    if options.stabilization and problem.update != "total":
+    if options.stabilization and problem.update is not UpdateKind.TOTAL:
         raise OptionError(
             f"stabilization needs a totally corrective run; the update of {problem.formulation.name} is "
             f"{problem.update!r}. Leave out stabilization."
         )
-    if options.corrective is not None and problem.update != "mlpboost":
+    if options.corrective is not None and problem.update is not UpdateKind.MLPBOOST:
         raise OptionError(
             f'corrective needs update="mlpboost"; the update of {problem.formulation.name} is {problem.update!r}. '
             "Leave out corrective, or pass the step as update."
@@ -233,7 +234,7 @@ def _resolve_rule(rule: str | Rule) -> list[Rule]:
     if rule in RULES:
         return [RULES[rule]]
     if rule in list_formulations():
-        return [RULES[name] for name in check_names("stopping_rules", get_formulation(rule).stopping_rules)]
+        return [RULES[name] for name in check_names("stopping_rules", get_formulation(rule).boosting.rules)]
     raise unknown_name("stopping rule", rule, RULES)
 
 

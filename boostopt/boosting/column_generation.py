@@ -38,6 +38,7 @@ from boostopt.boosting.updates.base import Update, UpdateContext
 from boostopt.boosting.updates.totally_corrective import TotallyCorrective
 from boostopt.errors import ProblemError, reason_of, short_repr
 from boostopt.oracles.base import Answer, Oracle, Query
+from boostopt.programs.boosting_spec import UpdateKind
 from boostopt.solving.solve import solve
 
 MAX_STAGNANT_ROUNDS = 4
@@ -405,7 +406,7 @@ def stagnation_reason(problem: Problem, state: State) -> str:
         doubt = "" if problem.objective is None else eta_too_small(problem)
         return StopReason.CONVERGED.value + caveat_clause(doubt, problem.measure)
     bounds_clause = f"its bounds over the class are {gap:.2g} apart, epsilon / 2 is {0.5 * epsilon:.2g}"
-    if problem.update != "total":
+    if problem.update is not UpdateKind.TOTAL:
         return (
             f"{StopReason.STEPS_STUCK}: {KNOWN_HYPOTHESES}, and no step raises the program by more than "
             f"{MIN_IMPROVEMENT:g}, while {bounds_clause}"

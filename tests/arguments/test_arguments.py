@@ -15,6 +15,7 @@ import boostopt
 from boostopt import DataError, OptionError, ProblemError, benchmark, boost, compare, load_dataset, path
 from boostopt._utils import validation as arguments
 from boostopt.authoring import (
+    BoostingSpec,
     CappedSimplex,
     CappedSimplexIndicator,
     CvxpyRegularizer,
@@ -118,7 +119,7 @@ class Lettered(Formulation[Any]):
 
     name = "lettered"
     Parameters = type(PROGRAM.parameters)
-    stopping_rules = "direct"  # pyright: ignore[reportAssignmentType]
+    boosting = BoostingSpec(rules="direct")
 
     def regularizer(self, p: Any, examples: Any) -> Regularizer:
         return CappedSimplexIndicator(CappedSimplex(examples.c, p.nu))

@@ -45,6 +45,7 @@ from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.oracles.base import Oracle
+from boostopt.programs.boosting_spec import BoostingSpec
 from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.programs.program import Examples, Program
 
@@ -82,7 +83,7 @@ class BrownBoost(Booster):
     name = "BrownBoost"
     title = "BrownBoost"
     sources: ClassVar[tuple[str, ...]] = ("Freund 2001",)
-    extra_success_reasons: ClassVar[tuple[str, ...]] = (REASON_TIME_UP,)
+    boosting: ClassVar[BoostingSpec] = replace(Booster.boosting, extra_success_reasons=(REASON_TIME_UP,))
     Parameters = Parameters
     is_symmetric = True
 

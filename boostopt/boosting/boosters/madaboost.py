@@ -36,6 +36,7 @@ from boostopt.boosting.run.state import State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.oracles.base import Oracle
+from boostopt.programs.boosting_spec import BoostingSpec
 from boostopt.programs.parameters import Domain, parameter
 from boostopt.programs.program import Examples
 
@@ -59,7 +60,9 @@ class MadaBoost(Booster):
     name = "MadaBoost"
     title = "MadaBoost"
     sources: ClassVar[tuple[str, ...]] = ("Domingo and Watanabe 2000",)
-    extra_success_reasons: ClassVar[tuple[str, ...]] = (REASON_PERFECT_HYPOTHESIS, REASON_TRAINING_ERROR)
+    boosting: ClassVar[BoostingSpec] = replace(
+        Booster.boosting, extra_success_reasons=(REASON_PERFECT_HYPOTHESIS, REASON_TRAINING_ERROR)
+    )
     Parameters = Parameters
     is_symmetric = True
 

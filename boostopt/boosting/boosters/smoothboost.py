@@ -35,8 +35,9 @@ from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.errors import OptionError
 from boostopt.oracles.base import Oracle
+from boostopt.programs.boosting_spec import BoostingSpec
 from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
-from boostopt.programs.program import Examples
+from boostopt.programs.program import Examples, Program
 
 REASON_MARGIN_REACHED = StopReason.FEW_SMALL_MARGINS.value
 """The beginning of the reason of a run with a margin of theta for almost all examples."""
@@ -60,13 +61,29 @@ def default_theta(gamma: float) -> float:
     return gamma / (2.0 + gamma)
 
 
+def iteration_bound(program: Program) -> float:
+    """Return the number of rounds after which almost all examples have a margin of theta; inf if no bound is known.
+
+    The proof holds for every theta up to the default; for a larger one there is no bound.
+    """
+    p = program.parameters
+    if p.theta > default_theta(p.gamma):
+        return math.inf
+    return 2.0 / p.kappa / p.gamma / p.gamma / math.sqrt(1.0 - p.gamma)  # gamma^2 may underflow
+
+
 class SmoothBoost(Booster):
     """The formulation of SmoothBoost."""
 
     name = "SmoothBoost"
     title = "SmoothBoost"
     sources: ClassVar[tuple[str, ...]] = ("Servedio 2003",)
-    extra_success_reasons: ClassVar[tuple[str, ...]] = (REASON_MARGIN_REACHED,)
+    boosting: ClassVar[BoostingSpec] = replace(
+        Booster.boosting,
+        extra_success_reasons=(REASON_MARGIN_REACHED,),
+        iteration_bound=iteration_bound,
+        guaranteed_edge=lambda p: 2.0 * p.gamma,
+    )
     Parameters = Parameters
     is_symmetric = True
 
@@ -78,15 +95,6 @@ class SmoothBoost(Booster):
 
     def default_nu(self, p: Any, examples: Examples) -> float:
         return valid_nu(p.kappa * examples.total, examples)
-
-    def guaranteed_edge(self, p: Any) -> float:
-        return 2.0 * p.gamma
-
-    def iteration_bound(self, p: Any, examples: Examples) -> float:
-        # The proof holds for every smaller theta; for a larger one there is no bound.
-        if p.theta > default_theta(p.gamma):
-            return math.inf
-        return 2.0 / p.kappa / p.gamma / p.gamma / math.sqrt(1.0 - p.gamma)  # gamma^2 may underflow
 
     def reweighting(self, problem: Problem) -> Reweighting:
         return SmoothBoostUpdate(problem)

@@ -21,6 +21,7 @@ from boostopt.errors import BoostoptError, OptionError
 from boostopt.objectives.exact import ExactObjective, ExactSoftMargin
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.programs.boosting_spec import FinalWeights, UpdateKind
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, call_formulation
 from boostopt.rows.binned_rows import BinnedRows
@@ -58,7 +59,12 @@ def is_default(formulation: Formulation[Any], oracle: Oracle, epsilon: object, b
     """
     fine = isinstance(epsilon, float | int) and epsilon < FINE_EPSILON
     slower = fine and isinstance(oracle, BinnedOracle) and not oracle.aggregates_only and oracle.N < FEW_EXAMPLES
-    return formulation.update == "total" and isinstance(backend, str) and backend == "auto" and not slower
+    return (
+        formulation.boosting.update is UpdateKind.TOTAL
+        and isinstance(backend, str)
+        and backend == "auto"
+        and not slower
+    )
 
 
 def run_histogram_newton(
@@ -152,8 +158,8 @@ def reduced_problem(
     if problem.epsilon < MIN_EPSILON * objective.unit:
         return None
     if problem.edge_function.edge_bound is not None:
-        return (problem, objective) if formulation.final_weights == "scaled" else None
-    fits = formulation.final_weights == "program" and problem.affordable
+        return (problem, objective) if formulation.boosting.final_weights is FinalWeights.SCALED else None
+    fits = formulation.boosting.final_weights is FinalWeights.PROGRAM and problem.affordable
     smoothed = isinstance(objective, ExactSoftMargin) and settings.get("eta")
     return (
         (problem, objective)

@@ -38,6 +38,7 @@ from boostopt.estimators.training.validation_set import ValidationSet
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.oracles import Oracle
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON
+from boostopt.programs.boosting_spec import UpdateKind
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import check_per_example_array, scaling_advice
 
@@ -149,7 +150,7 @@ class FitSettings:
                 "it. Search "
                 "its own parameters, by GridSearchCV."
             )
-        if rounds is None and seconds is None and self.formulation.update == "projection":
+        if rounds is None and seconds is None and self.formulation.boosting.update is UpdateKind.PROJECTION:
             raise OptionError(
                 f"{self.formulation.name} needs a limit, because its stopping rule may never hold; got "
                 "max_iter=None and "
@@ -306,11 +307,11 @@ class FitSettings:
         )
         epsilon = float(self.epsilon)
         uses_histogram_newton = is_default(self.formulation, oracle, epsilon, self.backend)
-        if self.formulation.update == "total" and not (
+        if self.formulation.boosting.update is UpdateKind.TOTAL and not (
             uses_histogram_newton and histogram_inputs(self.formulation, oracle, epsilon, parameters, options)
         ):
             options = replace(options, columns_per_round=RECOMMENDED_COLUMNS, stabilization=RECOMMENDED_STABILIZATION)
-        if self.formulation.update == "reweighting":
+        if self.formulation.boosting.update is UpdateKind.REWEIGHTING:
             self._validate_booster(oracle, parameters, warm_start_run)
         run = boost(
             self.formulation,
