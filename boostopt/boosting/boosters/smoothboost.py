@@ -26,15 +26,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.boosting.boosters.calls import run_of
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu, valid_nu
-from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.errors import OptionError
-from boostopt.oracles.base import Oracle
 from boostopt.programs.boosting_spec import BoostingSpec
 from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.programs.program import Examples, Program
@@ -120,49 +117,3 @@ class SmoothBoostUpdate(Reweighting):
             stop_reason=f"{REASON_MARGIN_REACHED} kappa N = {max_count:.6g} examples have a margin of at most "
             f"{p.theta:.6g}",
         )
-
-
-def smoothboost(
-    oracle: Oracle,
-    *,
-    kappa: float,
-    gamma: float,
-    theta: float | None = None,
-    nu: float | None = None,
-    **options: Any,
-) -> Run:
-    """Boost by SmoothBoost, whose distribution never leaves the capped simplex of nu = kappa N.
-
-    Parameters
-    ----------
-    oracle
-        The examples and the class of hypotheses; N is the sum of its multiplicities.
-    kappa
-        The share of the examples that may end with a margin of at most theta, in (0, 1).
-    gamma
-        Half of the edge that every hypothesis has, in (0, 1/2): a smaller edge ends the run.
-    theta
-        The margin, in [0, gamma]; gamma / (2 + gamma) by default, for which the rounds are bounded.
-    nu
-        The count whose soft margin is certified, in [1, N]; kappa N by default, the cap that d respects.
-    **options
-        As in `boost`; with an epsilon the direct rule ends the run too.
-
-    Returns
-    -------
-    The run; `class_certificate` is about the soft margin at nu, `reason` says which guarantee holds.
-
-    Raises
-    ------
-    OptionError
-        An option is unknown or out of range, theta is larger than gamma, or nothing need ever stop the run.
-    ProblemError
-        A parameter is out of its domain, or the oracle returns what is no column.
-    DataError
-        The checkpoint is of other data, of other parameters, or unreadable.
-
-    References
-    ----------
-    Servedio 2003, figure 1.
-    """
-    return run_of(SmoothBoost(), oracle, {"kappa": kappa, "gamma": gamma, "theta": theta, "nu": nu}, options)
