@@ -13,7 +13,6 @@ from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.validation import check_array, check_list, check_names, invalid_value_error
 from boostopt.backends import check_backend
 from boostopt.backends.base import Backend, Deadline
-from boostopt.boosting.column_count import make_column_count
 from boostopt.boosting.column_generation import ColumnGeneration
 from boostopt.boosting.histogram_newton.selection import is_default, run_histogram_newton
 from boostopt.boosting.options import OPTIONS, BoostOptions, check_keywords, read_options
@@ -168,7 +167,7 @@ def _run(
     final_weights = final_weights_of(problem, options.final_weights)
     oracle_state = oracle.state()
     record = initial_record(problem, oracle, options, handed_over)
-    deadline, columns = Deadline.after(options.time_limit), make_column_count(options.columns_per_round)
+    deadline = Deadline.after(options.time_limit)
     measure = problem.measure
     with (
         limit_blas_threads(),
@@ -176,7 +175,7 @@ def _run(
     ):
         recorder = RunRecorder.create(options, problem, oracle, record, show)
         try:
-            loop = ColumnGeneration(problem, oracle, update, rules, options, deadline, recorder, columns)
+            loop = ColumnGeneration(problem, oracle, update, rules, options, deadline, recorder)
             return Run.from_data(loop.run(record), final_weights)
         finally:
             # Equal calls give equal runs: an oracle that counts its calls starts again.

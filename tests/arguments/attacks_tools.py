@@ -202,7 +202,7 @@ ORACLES = (
 )
 
 BOOSTING = (
-    Attack("Stabilization", Stabilization, dict, {"inner": NUMBER, "previous": NUMBER, "idle": NUMBER}),
+    Attack("Stabilization", Stabilization, dict, {"inner": NUMBER, "idle": NUMBER}),
     Attack("Schedule", Schedule, dict, {"share": NUMBER, "shift": NUMBER, "loosest": NUMBER, "finest": NUMBER}),
     Attack("madaboost", partial(boost, "madaboost"), boosting, {**OF_BOOSTERS, "kappa": LIMIT}),
     Attack(

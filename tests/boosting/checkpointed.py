@@ -120,8 +120,8 @@ def case(seed: int) -> Case:
         options["backend"] = str(rng.choice([b for b in BACKENDS if linear or not b.startswith("highs")]))
         options["columns_per_round"] = int(rng.integers(1, 4))
         if name != "corrective_erlpboost" and rng.random() < 0.4:
-            previous, idle = float(rng.choice([0.0, 0.3])), float(rng.choice([0.5, np.inf]))
-            options["stabilization"] = Stabilization(0.5, previous, idle)
+            inner, idle = float(rng.choice([0.5, 0.8])), float(rng.choice([0.5, np.inf]))
+            options["stabilization"] = Stabilization(inner, idle=idle)
     return Case(lambda oracle, **given: boost(name, oracle, **given), oracle, options, rounds, rng)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.boosting.column_count import columns_or_minimum, max_columns
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.solver import MIN_COLUMNS
 from boostopt.boosting.options import OPTIONS, BoostOptions
@@ -210,12 +209,12 @@ def _was_continued_from_histogram(
         The checkpoint is damaged, or of another version.
     """
     record, _ = load(file, formulation)
-    return record.pool.t > max_columns(options.columns_per_round) * record.state.round
+    return record.pool.t > options.columns_per_round * record.state.round
 
 
 def _with_histogram_columns(options: BoostOptions) -> BoostOptions:
     """Return options with the number of columns a round of histogram Newton."""
-    return replace(options, columns_per_round=columns_or_minimum(options.columns_per_round, MIN_COLUMNS))
+    return replace(options, columns_per_round=max(options.columns_per_round, MIN_COLUMNS))
 
 
 def _options_supported(settings: Mapping[str, Any], options: BoostOptions) -> bool:

@@ -16,7 +16,6 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import MAX_INT, is_real_number
 from boostopt.backends.base import Backend
 from boostopt.boosting.api import boost
-from boostopt.boosting.column_count import AUTO
 from boostopt.boosting.histogram_newton.selection import histogram_inputs, is_default
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem, round_parameters
@@ -100,7 +99,7 @@ class FitSettings:
                 "nu",
                 self.chooses_nu or (is_bounded_number(nu) and (nu >= 1 if is_integer(nu) else 0 < nu <= 1)),
                 "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1, or "
-                f'"{AUTO}"',
+                '"auto"',
             ),
             ("epsilon", is_bounded_number(self.epsilon) and 0 < self.epsilon < math.inf, "a positive number"),
             (
@@ -146,7 +145,7 @@ class FitSettings:
                 raise OptionError(f"{name} must be {words}; got {short_repr(getattr(self, name))}. Pass such a value.")
         if self.chooses_nu and "nu" not in self.formulation.parameters:
             raise OptionError(
-                f"nu='{AUTO}' needs a formulation with the parameter nu; {self.formulation.name} does not have "
+                f"nu='auto' needs a formulation with the parameter nu; {self.formulation.name} does not have "
                 "it. Search "
                 "its own parameters, by GridSearchCV."
             )
@@ -175,7 +174,7 @@ class FitSettings:
     @property
     def chooses_nu(self) -> bool:
         """Whether the fit chooses nu by cross-validation."""
-        return isinstance(self.nu, str) and self.nu == AUTO
+        return isinstance(self.nu, str) and self.nu == "auto"
 
     def _validate_required_parameters(self) -> None:
         """Raise ProblemError for a required parameter that neither `parameters` nor the classifier sets."""
