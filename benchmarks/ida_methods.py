@@ -19,7 +19,6 @@ import numpy as np
 from benchmarks.ida_data import Part
 from boostopt import boost, get_formulation
 from boostopt._utils.array_types import Array, Float
-from boostopt.boosting.boosters import adaboost_reg
 from boostopt.boosting.run.combined_hypothesis import predicted_classes, weighted_vote
 from boostopt.oracles import GivenMargins, RBFNetworks, RBFSettings
 from boostopt.oracles.features import evaluate
@@ -134,7 +133,7 @@ def of_adaboost(part: Part, networks: Networks, options: Options, values: Values
 
 def of_adaboost_reg(part: Part, networks: Networks, options: Options, values: Values) -> Outcome:
     C = values[0] * len(part.y)
-    run = adaboost_reg(oracle_of(part, options), C=C, max_rounds=options.rounds)
+    run = boost("adaboost_reg", oracle_of(part, options), C=C, max_rounds=options.rounds)
     error = float(np.mean(run.predict(part.X_test) != part.y_test))
     return Outcome(error, None, run.record.pool.margins, run.w)
 

@@ -45,7 +45,6 @@ SETTINGS: dict[str, tuple[Stabilization, int]] = {
     PLAIN: (Stabilization(), 1),
     "in-out 0.5": (Stabilization(inner=0.5), 1),
     "in-out 0.85": (Stabilization(inner=0.85), 1),
-    "smoothing 0.5": (Stabilization(previous=0.5), 1),
     "idle leave": (Stabilization(idle=0.1), 1),
     "3 columns": (Stabilization(), 3),
     "10 columns": (Stabilization(), 10),

@@ -31,6 +31,7 @@ from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.regularizers.user_defined.formula_regularizer import FormulaRegularizer, formula
 from boostopt.functions.regularizers.weighted_squares import Squares
+from boostopt.programs.boosting_spec import BoostingSpec
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.labelled_problems import maximize, minimize
 from boostopt.programs.parameters import (
@@ -48,7 +49,7 @@ from boostopt.programs.parameters import (
     interval,
     parameter,
 )
-from boostopt.programs.program import Examples
+from boostopt.programs.program import Examples, Program
 from boostopt.programs.prototype import prototype
 from boostopt.programs.step_rule_state import BoostingState
 
@@ -71,6 +72,7 @@ __all__ = [
     "Backend",
     "BallEdges",
     "BinaryEntropy",
+    "BoostingSpec",
     "BoostingState",
     "BoundedEdges",
     "Capability",
@@ -107,6 +109,7 @@ __all__ = [
     "Polyhedron",
     "PowerDivergence",
     "Profile",
+    "Program",
     "QuadraticHinge",
     "Regularizer",
     "RelativeEntropy",

@@ -17,7 +17,7 @@ from markup import escaped, fenced, table, values_in, write_folder
 
 import boostopt
 from boostopt import Formulation, Program
-from boostopt.authoring import CONES, AbsoluteEdge, Examples, MaximumEdge, NormPenalty
+from boostopt.authoring import CONES, AbsoluteEdge, BoostingSpec, Examples, MaximumEdge, NormPenalty
 from boostopt.boosting.problem import round_parameters
 from boostopt.boosting.registry import resolve_formulation
 from boostopt.programs.parameters import Parameter
@@ -243,18 +243,18 @@ def _takers(program: Program) -> str:
 def _boosting(page: Page) -> str:
     """Say how column generation stops, how final weights are taken, and what bounds the rounds."""
     formulation = page.formulation
-    rules = [f"*{rule}*" for rule in formulation.stopping_rules]
+    rules = [f"*{rule}*" for rule in formulation.boosting.rules]
     words = f"Rule{'s' if len(rules) > 1 else ''} of stopping: {_listed(rules)}." if rules else "No rule of stopping."
-    return f"{words} Final weights: *{formulation.final_weights}*. {_rounds(page)}"
+    return f"{words} Final weights: *{formulation.boosting.final_weights}*. {_rounds(page)}"
 
 
 def _rounds(page: Page) -> str:
-    if type(page.formulation).iteration_bound is Formulation.iteration_bound:
+    if page.formulation.boosting.iteration_bound is BoostingSpec().iteration_bound:
         return "No bound of the rounds is known."
     usual = _bound(page)
     values = {name: getattr(usual.parameters, name) for name in page.formulation.parameters}
     at = ", ".join(f"`{name} = {value:g}`" for name, value in values.items() if not isinstance(value, bool))
-    bound = page.formulation.iteration_bound(usual.parameters, usual.examples)
+    bound = page.formulation.boosting.iteration_bound(usual)
     if math.isinf(bound):
         return f"No bound of the rounds is known at $N = {N}$, {at}; `iteration_bound` says where there is one."
     return f"At most {math.floor(bound):,} hypotheses at $N = {N}$, {at}; elsewhere ask `iteration_bound`."

@@ -36,10 +36,10 @@ w_(t-1) u^(t-1) for w_t u^t) and 6.4; Rudin, Daubechies, Schapire 2004.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from boostopt.authoring import FLAG, parameter
+from boostopt.authoring import FLAG, BoostingSpec, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
 
@@ -66,10 +66,10 @@ class AdaBoost(EntropyProjection):
     is_symmetric = True
     columns: ClassVar[int | None] = 1
     optional_in_files: ClassVar[tuple[str, ...]] = ("keep_faultless",)
+    boosting: ClassVar[BoostingSpec] = replace(
+        EntropyProjection.boosting, keeps_perfect_hypothesis=lambda p: p.keep_faultless
+    )
     needs_all_examples = False
 
     def target(self, p: Parameters) -> float:
         return 0.0
-
-    def keeps_perfect_hypothesis(self, p: Parameters) -> bool:
-        return p.keep_faultless

@@ -62,7 +62,6 @@ class AdaBoostCG(Formulation[Parameters]):
     Parameters = Parameters
     is_symmetric = True
     uses_reference = True
-    final_weights = "program"
     needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> LogExponentialLoss:

@@ -45,6 +45,7 @@ from boostopt.authoring import (
     PER_EXAMPLE,
     POSITIVE,
     Array,
+    BoostingSpec,
     Examples,
     Float,
     Formulation,
@@ -78,7 +79,7 @@ class AdaBoostREG(Formulation[Parameters]):
     is_symmetric = True
     uses_reference = True
     columns: ClassVar[int | None] = 1
-    final_weights = "scaled"
+    boosting: ClassVar[BoostingSpec] = BoostingSpec(final_weights="scaled")
     needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> Tilted:

@@ -24,11 +24,10 @@ Sources: Raetsch and Warmuth 2005; Rudin, Daubechies, Schapire 2004.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from boostopt.authoring import EDGE, POSITIVE, BoostingState, Examples, parameter
+from boostopt.authoring import EDGE, POSITIVE, BoostingSpec, Program, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
 
@@ -40,6 +39,12 @@ class Parameters:
     accuracy: float = parameter("how far the margin may stay below the best, nu in the papers", POSITIVE)
 
 
+def iteration_bound(program: Program) -> float:
+    """Return the number of rounds after which the margin is at least the smallest edge less the accuracy."""
+    examples = program.examples
+    return 2.0 * math.log(examples.total / float(examples.c.min())) / program.parameters.accuracy**2
+
+
 class AdaBoostStar(EntropyProjection):
     """The entropy projection of one column at rho = smallest edge - accuracy."""
 
@@ -49,13 +54,12 @@ class AdaBoostStar(EntropyProjection):
     Parameters = Parameters
     is_symmetric = True
     columns: ClassVar[int | None] = 1
+    boosting: ClassVar[BoostingSpec] = replace(
+        EntropyProjection.boosting,
+        iteration_bound=iteration_bound,
+        next_parameters=lambda progress: {"smallest_edge": progress.smallest_edge},
+    )
     needs_all_examples = False
-
-    def next_parameters(self, progress: BoostingState) -> Mapping[str, float]:
-        return {"smallest_edge": progress.smallest_edge}
 
     def target(self, p: Parameters) -> float:
         return p.smallest_edge - p.accuracy
-
-    def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return 2.0 * math.log(examples.total / float(examples.c.min())) / p.accuracy**2

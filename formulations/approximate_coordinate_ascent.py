@@ -25,11 +25,10 @@ Sources: Rudin, Daubechies, Schapire 2004, (3).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from boostopt.authoring import BoostingState, Domain, parameter
+from boostopt.authoring import BoostingSpec, Domain, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
 AT_MOST_ONE = Domain("[-inf, 1]", lambda value, examples: value <= 1.0)
@@ -51,10 +50,10 @@ class ApproximateCoordinateAscent(EntropyProjection):
     Parameters = Parameters
     is_symmetric = True
     columns: ClassVar[int | None] = 1
+    boosting: ClassVar[BoostingSpec] = replace(
+        EntropyProjection.boosting, next_parameters=lambda progress: {"smooth_margin": progress.smooth_margin}
+    )
     needs_all_examples = False
-
-    def next_parameters(self, progress: BoostingState) -> Mapping[str, float]:
-        return {"smooth_margin": progress.smooth_margin}
 
     def target(self, p: Parameters) -> float:
         return max(0.0, p.smooth_margin)

@@ -21,11 +21,10 @@ Sources: Breiman 1999; Rudin, Daubechies, Schapire 2004.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from boostopt.authoring import EDGE, BoostingState, parameter
+from boostopt.authoring import EDGE, BoostingSpec, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
 
@@ -45,10 +44,10 @@ class ArcGV(EntropyProjection):
     Parameters = Parameters
     is_symmetric = True
     columns: ClassVar[int | None] = 1
+    boosting: ClassVar[BoostingSpec] = replace(
+        EntropyProjection.boosting, next_parameters=lambda progress: {"minimum_margin": progress.minimum_margin}
+    )
     needs_all_examples = False
-
-    def next_parameters(self, progress: BoostingState) -> Mapping[str, float]:
-        return {"minimum_margin": progress.minimum_margin}
 
     def target(self, p: Parameters) -> float:
         return max(0.0, p.minimum_margin)

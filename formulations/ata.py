@@ -29,10 +29,10 @@ Sources: Raetsch, Onoda, Mueller 2001, figure 1, (1)-(6).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from boostopt.authoring import FLAG, FRACTION, Domain, parameter
+from boostopt.authoring import FLAG, FRACTION, BoostingSpec, Domain, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
 HALF_OPEN_UNIT_INTERVAL = Domain("[0, 1)", lambda value, examples: 0.0 <= value < 1.0)
@@ -59,13 +59,12 @@ class ATA(EntropyProjection):
     is_symmetric = True
     columns: ClassVar[int | None] = 1
     optional_in_files: ClassVar[tuple[str, ...]] = ("Delta", "keep_faultless")
+    boosting: ClassVar[BoostingSpec] = replace(
+        EntropyProjection.boosting,
+        min_edge_excess=lambda p: 2.0 * p.Delta,
+        keeps_perfect_hypothesis=lambda p: p.keep_faultless,
+    )
     needs_all_examples = False
 
     def target(self, p: Parameters) -> float:
         return 1.0 - 2.0 * p.phi
-
-    def min_edge_excess(self, p: Parameters) -> float:
-        return 2.0 * p.Delta
-
-    def keeps_perfect_hypothesis(self, p: Parameters) -> bool:
-        return p.keep_faultless

@@ -31,11 +31,10 @@ Sources: Rudin, Daubechies, Schapire 2004.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from boostopt.authoring import EDGE, BoostingState, parameter
+from boostopt.authoring import EDGE, BoostingSpec, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
 
@@ -55,10 +54,13 @@ class CoordinateAscent(EntropyProjection):
     Parameters = Parameters
     is_symmetric = True
     columns: ClassVar[int | None] = 1
+    boosting: ClassVar[BoostingSpec] = replace(
+        EntropyProjection.boosting,
+        next_parameters=lambda progress: {
+            "next_smooth_margin": progress.next_smooth_margin if progress.smooth_margin > 0 else 0.0
+        },
+    )
     needs_all_examples = False
-
-    def next_parameters(self, progress: BoostingState) -> Mapping[str, float]:
-        return {"next_smooth_margin": progress.next_smooth_margin if progress.smooth_margin > 0 else 0.0}
 
     def target(self, p: Parameters) -> float:
         return p.next_smooth_margin

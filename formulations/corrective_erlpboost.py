@@ -42,6 +42,7 @@ from boostopt.authoring import (
     FLAG,
     POSITIVE,
     Array,
+    BoostingSpec,
     Examples,
     Float,
     Formulation,
@@ -55,8 +56,8 @@ from boostopt.authoring import (
 )
 from boostopt.formulations.erlpboost import (
     eta_for_accuracy,
+    iteration_bound,
     log_mean_exp,
-    max_rounds,
     relative_entropy,
     zero_weight_constraints,
 )
@@ -85,18 +86,17 @@ class CorrectiveERLPBoost(Formulation[Parameters]):
     is_symmetric = True
     uses_reference = True
     columns: ClassVar[int | None] = 2
-    stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "regularized")
-    final_weights = "program"
-    update = "step"
+    boosting: ClassVar[BoostingSpec] = BoostingSpec(
+        update="step",
+        rules=("direct", "regularized"),
+        iteration_bound=lambda program: iteration_bound(program) if program.parameters.segment else math.inf,
+    )
     needs_all_examples = False
 
     def fill_parameters(self, p: Parameters, examples: Examples) -> Parameters:
         if not math.isnan(p.eta):
             return p
         return replace(p, eta=eta_for_accuracy(self.regularizer(replace(p, eta=1.0), examples), p.epsilon))
-
-    def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return max_rounds(self.regularizer(p, examples), p.eta, p.epsilon) if p.segment else math.inf
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
         return RelativeEntropy.capped(examples.c, p.nu, p.eta, examples.d0)

@@ -40,6 +40,7 @@ import numpy as np
 from boostopt.authoring import (
     EDGE,
     Array,
+    BoostingSpec,
     Examples,
     FixedEdges,
     Float,
@@ -68,8 +69,7 @@ class EntropyProjection(Formulation[Any]):
     Parameters: ClassVar[type[Any]] = Parameters
     is_symmetric = True
     uses_reference = True
-    final_weights = "scaled"
-    update = "projection"
+    boosting: ClassVar[BoostingSpec] = BoostingSpec(update="projection", final_weights="scaled")
     needs_all_examples = False
 
     def target(self, p: Any) -> float:

@@ -42,10 +42,12 @@ from boostopt.authoring import (
     POSITIVE,
     AbsoluteEdge,
     Array,
+    BoostingSpec,
     Examples,
     Float,
     Formulation,
     MaximumEdge,
+    Program,
     Regularizer,
     RelativeEntropy,
     maximize,
@@ -65,6 +67,16 @@ class Parameters:
     two_sided: bool = parameter("whether edges count without sign and hypothesis weights may be negative", FLAG, False)
 
 
+def iteration_bound(program: Program) -> float:
+    """Return the number of hypotheses after which the soft margin is within epsilon of the best, or inf if unknown.
+
+    After 16 eta / epsilon hypotheses, the gap of the regularized program is at most epsilon / 2, for every eta. If the
+    entropy may cost more than epsilon / 2, this says nothing about the soft margin.
+    """
+    p = program.parameters
+    return 16.0 * max(p.eta, 0.5) / p.epsilon if program.regularizer.smoothing_within(p.epsilon) else math.inf
+
+
 class ERLPBoost(Formulation[Parameters]):
     """F = (1/eta) relative entropy + I[d in C_nu], G = max, two-sided the largest absolute edge."""
 
@@ -77,17 +89,13 @@ class ERLPBoost(Formulation[Parameters]):
     Parameters = Parameters
     is_symmetric = True
     uses_reference = True
-    stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "regularized")
-    final_weights = "program"
+    boosting: ClassVar[BoostingSpec] = BoostingSpec(rules=("direct", "regularized"), iteration_bound=iteration_bound)
     needs_all_examples = False
 
     def fill_parameters(self, p: Parameters, examples: Examples) -> Parameters:
         if not math.isnan(p.eta):
             return p
         return replace(p, eta=eta_for_accuracy(self.regularizer(replace(p, eta=1.0), examples), p.epsilon))
-
-    def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return max_rounds(self.regularizer(p, examples), p.eta, p.epsilon)
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
         return RelativeEntropy.capped(examples.c, p.nu, p.eta, examples.d0)
@@ -129,15 +137,6 @@ def entropy_range(entropy: Regularizer) -> float:
 def eta_for_accuracy(entropy: Regularizer, epsilon: float) -> float:
     """Return the eta at which the entropy, given with eta = 1, costs at most epsilon / 2 of the soft margin."""
     return max(2.0 / epsilon * entropy_range(entropy), 0.5)
-
-
-def max_rounds(F: Regularizer, eta: float, epsilon: float) -> float:
-    """Return the number of hypotheses after which the soft margin is within epsilon of the best, or inf if unknown.
-
-    After 16 eta / epsilon hypotheses, the gap of the regularized program is at most epsilon / 2, for every eta. If the
-    entropy may cost more than epsilon / 2, this says nothing about the soft margin.
-    """
-    return 16.0 * max(eta, 0.5) / epsilon if F.smoothing_within(epsilon) else math.inf
 
 
 def relative_entropy(d: Any, d0: Float[Array, " N"]) -> Any:

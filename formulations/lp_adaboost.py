@@ -28,6 +28,7 @@ from boostopt.authoring import (
     POSITIVE,
     AbsoluteEdge,
     Array,
+    BoostingSpec,
     CappedSimplexIndicator,
     Examples,
     Float,
@@ -57,7 +58,7 @@ class LPAdaBoost(Formulation[Parameters]):
     sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, (20), (21)",)
     Parameters = Parameters
     is_symmetric = True
-    stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
+    boosting: ClassVar[BoostingSpec] = BoostingSpec(rules=("direct",))
 
     def regularizer(self, p: Parameters, examples: Examples) -> CappedSimplexIndicator:
         return simplex(examples.c)

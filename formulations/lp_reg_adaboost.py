@@ -33,6 +33,7 @@ from boostopt.authoring import (
     POSITIVE,
     AbsoluteEdge,
     Array,
+    BoostingSpec,
     CappedSimplex,
     CappedSimplexIndicator,
     Domain,
@@ -68,7 +69,7 @@ class LPRegAdaBoost(Formulation[Parameters]):
     sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, section 4.2, figure 12",)
     Parameters = Parameters
     is_symmetric = True
-    stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
+    boosting: ClassVar[BoostingSpec] = BoostingSpec(rules=("direct",))
     needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> CappedSimplexIndicator:

@@ -36,6 +36,7 @@ from boostopt.authoring import (
     POSITIVE,
     AbsoluteEdge,
     Array,
+    BoostingSpec,
     CappedSimplex,
     CappedSimplexIndicator,
     Examples,
@@ -69,9 +70,7 @@ class LPBoost(Formulation[Parameters]):
     )
     Parameters = Parameters
     is_symmetric = True
-    stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "optimum")
-    final_weights = "program"
-    smoothed_formulation = "erlpboost"
+    boosting: ClassVar[BoostingSpec] = BoostingSpec(rules=("direct", "optimum"), smoothed_formulation="erlpboost")
     needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> CappedSimplexIndicator:

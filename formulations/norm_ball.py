@@ -47,6 +47,7 @@ from boostopt.authoring import (
     POSITIVE_OR_INFINITE,
     AbsoluteEdge,
     Array,
+    BoostingSpec,
     CappedSimplex,
     CappedSimplexIndicator,
     Examples,
@@ -61,7 +62,7 @@ from boostopt.authoring import (
     parameter,
     simplex,
 )
-from boostopt.formulations.erlpboost import log_mean_exp, max_rounds, relative_entropy, zero_weight_constraints
+from boostopt.formulations.erlpboost import iteration_bound, log_mean_exp, relative_entropy, zero_weight_constraints
 from boostopt.formulations.lpboost import edge_constraints, largest_edge_function, weight_constraints
 
 
@@ -85,11 +86,7 @@ class NormBallBoost(Formulation[Parameters]):
     Parameters = Parameters
     is_symmetric = True
     uses_reference = True
-    stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
-    final_weights = "program"
-
-    def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return max_rounds(self.regularizer(p, examples), p.eta, p.epsilon)
+    boosting: ClassVar[BoostingSpec] = BoostingSpec(rules=("direct",), iteration_bound=iteration_bound)
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
         c, d0 = examples.c, examples.d0

@@ -38,6 +38,7 @@ from boostopt.authoring import (
     POSITIVE_OR_INFINITE,
     AbsoluteEdge,
     Array,
+    BoostingSpec,
     Examples,
     Float,
     Formulation,
@@ -47,7 +48,7 @@ from boostopt.authoring import (
     minimize,
     parameter,
 )
-from boostopt.formulations.erlpboost import max_rounds
+from boostopt.formulations.erlpboost import iteration_bound
 from boostopt.formulations.lpboost import edge_constraints, largest_edge_function, weight_constraints
 from boostopt.formulations.norm_ball import (
     cvxpy_dual_norm,
@@ -78,11 +79,7 @@ class NormPenaltyBoost(Formulation[Parameters]):
     Parameters = Parameters
     is_symmetric = True
     uses_reference = True
-    stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
-    final_weights = "program"
-
-    def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return max_rounds(self.regularizer(p, examples), p.eta, p.epsilon)
+    boosting: ClassVar[BoostingSpec] = BoostingSpec(rules=("direct",), iteration_bound=iteration_bound)
 
     def regularizer(self, p: Parameters, examples: Examples) -> NormPenalty:
         return NormPenalty(entropy_on_simplex(p.eta, examples), examples.c, p.p, p.r)

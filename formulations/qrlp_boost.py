@@ -37,6 +37,7 @@ from boostopt.authoring import (
     COUNT,
     POSITIVE,
     Array,
+    BoostingSpec,
     CappedSimplex,
     Examples,
     Float,
@@ -68,8 +69,7 @@ class QRLPBoost(Formulation[Parameters]):
     sources: ClassVar[tuple[str, ...]] = ("Akkerman, Ferry, Artigues, Hebrard, Vidal 2025, QRLP-Boost",)
     Parameters = Parameters
     is_symmetric = True
-    stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "regularized")
-    final_weights = "program"
+    boosting: ClassVar[BoostingSpec] = BoostingSpec(rules=("direct", "regularized"))
     needs_all_examples = False
 
     def fill_parameters(self, p: Parameters, examples: Examples) -> Parameters:

@@ -48,11 +48,13 @@ from boostopt.authoring import (
     EDGE,
     POSITIVE,
     Array,
+    BoostingSpec,
     BoostingState,
     BoundedEdges,
     Examples,
     Float,
     Formulation,
+    Program,
     Regularizer,
     RelativeEntropy,
     maximize,
@@ -71,6 +73,16 @@ class Parameters:
     epsilon: float = parameter("the accuracy of the soft margin at which boosting stops", POSITIVE, 0.01)
 
 
+def iteration_bound(program: Program) -> float:
+    """Return the bound on the number of hypotheses of theorem 3.2 for the range of the entropy over the domain."""
+    return math.floor(2.0 * entropy_range(program.regularizer) / program.parameters.epsilon**2) + 1.0
+
+
+def next_parameters(progress: BoostingState) -> Mapping[str, float]:
+    """Return the bound of the edges: the smallest edge so far less epsilon."""
+    return {"gamma": max(-1.0, progress.smallest_edge - progress.epsilon)}
+
+
 class SoftBoost(Formulation[Parameters]):
     """F = relative entropy + I[d in C_nu], G = I[e <= gamma]."""
 
@@ -83,15 +95,13 @@ class SoftBoost(Formulation[Parameters]):
     Parameters = Parameters
     is_symmetric = True
     uses_reference = True
-    stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "infeasible")
-    final_weights = "scaled"
+    boosting: ClassVar[BoostingSpec] = BoostingSpec(
+        rules=("direct", "infeasible"),
+        final_weights="scaled",
+        iteration_bound=iteration_bound,
+        next_parameters=next_parameters,
+    )
     needs_all_examples = False
-
-    def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return math.floor(2.0 * entropy_range(self.regularizer(p, examples)) / p.epsilon**2) + 1.0
-
-    def next_parameters(self, progress: BoostingState) -> Mapping[str, float]:
-        return {"gamma": max(-1.0, progress.smallest_edge - progress.epsilon)}
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
         return RelativeEntropy.capped(examples.c, p.nu, 1.0, examples.d0)

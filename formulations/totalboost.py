@@ -24,7 +24,6 @@ Sources: Warmuth, Liao, Raetsch 2006; Warmuth, Glocer, Raetsch 2007, section 4; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -34,7 +33,7 @@ from boostopt.authoring import (
     EDGE,
     POSITIVE,
     Array,
-    BoostingState,
+    BoostingSpec,
     BoundedEdges,
     Examples,
     Float,
@@ -63,17 +62,10 @@ class TotalBoost(Formulation[Parameters]):
     Parameters = Parameters
     is_symmetric = True
     uses_reference = True
-    stopping_rules: ClassVar[tuple[str, ...]] = SoftBoost.stopping_rules
-    final_weights: ClassVar[str] = SoftBoost.final_weights
+    boosting: ClassVar[BoostingSpec] = SoftBoost.boosting
 
     softboost: ClassVar[SoftBoost] = SoftBoost()
     needs_all_examples = False
-
-    def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return self.softboost.iteration_bound(_softboost_parameters(p), _without_multiplicities(examples))
-
-    def next_parameters(self, progress: BoostingState) -> Mapping[str, float]:
-        return self.softboost.next_parameters(progress)
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
         return self.softboost.regularizer(_softboost_parameters(p), _without_multiplicities(examples))

@@ -479,11 +479,11 @@ def test_a_run_among_pieces_that_write(name: str) -> None:
     before = state_of(own, c)
     page = get_formulation(name)
     settings: dict[str, Any] = {"nu": 3.0, "epsilon": 0.05, "max_rounds": 20}
-    rules: Any = [vandal_rule(), *page.stopping_rules]
+    rules: Any = [vandal_rule(), *page.boosting.rules]
     oracle = Writing(own, c=c, reflexive=True)
     run = boostopt.boost(page, oracle, rules=rules, progress=ravage, history=True, **settings)
     twin_oracle = GivenMargins(own.copy(), c=c.copy(), reflexive=True)
-    twin = boostopt.boost(page, twin_oracle, rules=list(page.stopping_rules), history=True, **settings)
+    twin = boostopt.boost(page, twin_oracle, rules=list(page.boosting.rules), history=True, **settings)
     ravage(run, run.program, run.certificate, run.class_certificate, run.at_round(1), oracle)
     assert state_of(own, c) == before
     fresh = replace(run.program, margins=MarginMatrix(run.program.margins.to_array().copy()))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ import numpy as np
 
 from boostopt import Run, benchmark, boost, compare, get_formulation, list_formulations
 from boostopt._utils.files import write_plain_npz
-from boostopt.boosting import boosters
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps, KernelColumns
 from boostopt.oracles.base import Oracle
@@ -43,11 +41,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 """What is boosted, with its parameters."""
 
-BOOSTERS: dict[str, tuple[Callable[..., Run], dict[str, Any]]] = {
-    "adaboost_reg": (boosters.adaboost_reg, {"C": 2.0, "max_rounds": 8}),
-    "smoothboost": (boosters.smoothboost, {"kappa": 0.3, "gamma": 0.1, "theta": 0.05, "max_rounds": 8}),
-    "brownboost": (boosters.brownboost, {"kappa": 0.2, "max_rounds": 8}),
-    "madaboost": (boosters.madaboost, {"max_rounds": 8}),
+BOOSTERS: dict[str, dict[str, Any]] = {
+    "adaboost_reg": {"C": 2.0, "max_rounds": 8},
+    "smoothboost": {"kappa": 0.3, "gamma": 0.1, "theta": 0.05, "max_rounds": 8},
+    "brownboost": {"kappa": 0.2, "max_rounds": 8},
+    "madaboost": {"max_rounds": 8},
 }
 
 
@@ -99,10 +97,11 @@ def runs(folder: Path, classes: dict[str, Oracle]) -> dict[str, Any]:
                 early: dict[str, Any] = {**options, "max_rounds": 3}
                 boost(name, classes[kind], **early, checkpoint=folder / f"checkpoint_{stem}.npz")
             expected[stem] = described(run, kind, options)
-    for name, (call, options) in BOOSTERS.items():
-        run = call(classes["stumps"], **options)
+    for name, options in BOOSTERS.items():
+        run = boost(name, classes["stumps"], **options)
         run.save(folder / f"run_{name}_stumps.npz")
-        call(classes["stumps"], **{**options, "max_rounds": 3}, checkpoint=folder / f"checkpoint_{name}_stumps.npz")
+        early = {**options, "max_rounds": 3}
+        boost(name, classes["stumps"], **early, checkpoint=folder / f"checkpoint_{name}_stumps.npz")
         expected[f"{name}_stumps"] = described(run, "stumps", options)
     return expected
 

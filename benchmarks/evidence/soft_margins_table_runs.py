@@ -32,7 +32,7 @@ from benchmarks.ida_methods import (
     of_svm,
     oracle_of,
 )
-from boostopt.boosting.boosters import adaboost_reg
+from boostopt import boost
 from boostopt.boosting.reweighting import REASON_PERFECT_HYPOTHESIS
 from boostopt.boosting.run.combined_hypothesis import predicted_classes
 from boostopt.oracles import Query
@@ -331,7 +331,7 @@ def _of_net(part: Part, options: Options) -> Outcome:
 
 def _of_adaboost_reg(part: Part, networks: Networks, options: Options, values: Values) -> Outcome:
     """Run AdaBoost_REG with p = 2; a network without error ends it, and is left out unless it is the first."""
-    run_for = partial(adaboost_reg, C=values[0] * len(part.y) ** 2, p=2)
+    run_for = partial(boost, "adaboost_reg", C=values[0] * len(part.y) ** 2, p=2)
     run = run_for(oracle_of(part, options), max_rounds=options.rounds)
     if run.reason.startswith(REASON_PERFECT_HYPOTHESIS) and run.rounds > 1:
         run = run_for(oracle_of(part, options), max_rounds=run.rounds - 1)

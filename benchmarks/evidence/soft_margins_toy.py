@@ -17,8 +17,8 @@ from benchmarks.evidence.experiment import (
     printed,
     rounded,
 )
+from boostopt import boost
 from boostopt._utils.array_types import Array, Float, Int8
-from boostopt.boosting.boosters import adaboost_reg
 from boostopt.boosting.run.run import Run
 from boostopt.errors import require_not_none
 from boostopt.instances import banana
@@ -75,7 +75,7 @@ def boosted(its: Toy, K: int, rounds: int, seed: int, C: float = 0.0, history: b
     """Boost RBF networks by AdaBoost_REG with p = 2; it is AdaBoost at C = 0, and tells influences even then."""
     networks = RBFNetworks(its.X, its.y, K=K, iterations=STEPS, random_state=seed)
     options: dict[str, Any] = {"max_rounds": rounds, "history": history, "test": (its.X_test, its.y_test)}
-    return adaboost_reg(networks, C=C, p=2, **options)
+    return boost("adaboost_reg", networks, C=C, p=2, **options)
 
 
 def margins_of(run: Run) -> Float[Array, " N"]:

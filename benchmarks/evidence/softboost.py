@@ -27,7 +27,6 @@ from benchmarks.evidence.pages import picture, span, table
 from benchmarks.ida_data import fold_numbers
 from boostopt import boost
 from boostopt._utils.array_types import Array, Float, Int8
-from boostopt.boosting.boosters import brownboost, smoothboost
 from boostopt.boosting.run.run import Run
 from boostopt.errors import require_not_none
 from boostopt.instances import iteration_lower_bound, softboost_synthetic
@@ -376,8 +375,8 @@ def _margins(part: str, seed: int, nu: int = 200) -> Mapping[str, Any]:
     runs = {
         "LPBoost": lp,
         "SoftBoost": boost("softboost", RawFeatures(X, y), nu=nu, epsilon=0.01),
-        "BrownBoost": brownboost(RawFeatures(X, y), c=BROWN, nu=nu, max_rounds=1000),
-        "SmoothBoost": smoothboost(RawFeatures(X, y), **smooth, nu=nu, max_rounds=100_000),
+        "BrownBoost": boost("brownboost", RawFeatures(X, y), time=BROWN, nu=nu, max_rounds=1000),
+        "SmoothBoost": boost("smoothboost", RawFeatures(X, y), **smooth, nu=nu, max_rounds=100_000),
     }
     result: Result = {"g": g, "best": _interval(boost("lpboost", RawFeatures(X, y), nu=nu, epsilon=1e-6))}
     for name, run in runs.items():
@@ -402,7 +401,7 @@ def _clock(X: Float[Array, "N features"], y: Int8[Array, " N"], seed: int) -> Re
         wrong = 0
         for fold in range(5):
             kept = folds != fold
-            run = brownboost(RawFeatures(X[kept], y[kept]), c=c, max_rounds=1000)
+            run = boost("brownboost", RawFeatures(X[kept], y[kept]), time=c, max_rounds=1000)
             wrong += int((run.predict(X[~kept]) != y[~kept]).sum())
         errors.append(wrong / len(y))
     return {"errors": rounded(errors), "chosen": CLOCKS[int(np.argmin(errors))]}

@@ -27,7 +27,6 @@ from benchmarks.ida_data import PUBLISHED, SEEDED, WHOLE, Part, part_of
 from benchmarks.ida_methods import Options, count, left_open, oracle_of
 from benchmarks.ida_printed import allowed
 from boostopt import boost
-from boostopt.boosting.boosters import adaboost_reg, brownboost
 from boostopt.boosting.run.run import Run
 from boostopt.oracles.rbf.fitting import fit_rbf
 
@@ -131,9 +130,9 @@ def _boosted(method: str, part: Part, options: Options, value: float) -> Run:
     if method == "AdaBoost":
         return boost("adaboost", oracle, keep_faultless=False, max_rounds=rounds, rules=(), history=False)
     if method == "BrownBoost":
-        return brownboost(oracle, c=value, max_rounds=rounds, history=False)
+        return boost("brownboost", oracle, time=value, max_rounds=rounds, history=False)
     if method == "AdaBoost reg":
-        return adaboost_reg(oracle, C=value * len(part.y) ** 2, p=2, max_rounds=rounds, history=False)
+        return boost("adaboost_reg", oracle, C=value * len(part.y) ** 2, p=2, max_rounds=rounds, history=False)
     nu = count(value, part)
     return boost(method.lower(), oracle, nu=nu, epsilon=options.epsilon, max_rounds=rounds, history=False)
 

@@ -13,7 +13,6 @@ from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.validation import check_array, check_list, check_names, invalid_value_error
 from boostopt.backends import check_backend
 from boostopt.backends.base import Backend, Deadline
-from boostopt.boosting.column_count import make_column_count
 from boostopt.boosting.column_generation import ColumnGeneration
 from boostopt.boosting.histogram_newton.selection import is_default, run_histogram_newton
 from boostopt.boosting.options import OPTIONS, BoostOptions, check_keywords, read_options
@@ -29,6 +28,7 @@ from boostopt.boosting.updates.base import Update
 from boostopt.boosting.updates.factory import make_update
 from boostopt.errors import OptionError, unknown_name
 from boostopt.oracles.base import Oracle, check_oracle
+from boostopt.programs.boosting_spec import UpdateKind
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
 
@@ -167,7 +167,7 @@ def _run(
     final_weights = final_weights_of(problem, options.final_weights)
     oracle_state = oracle.state()
     record = initial_record(problem, oracle, options, handed_over)
-    deadline, columns = Deadline.after(options.time_limit), make_column_count(options.columns_per_round)
+    deadline = Deadline.after(options.time_limit)
     measure = problem.measure
     with (
         limit_blas_threads(),
@@ -175,7 +175,7 @@ def _run(
     ):
         recorder = RunRecorder.create(options, problem, oracle, record, show)
         try:
-            loop = ColumnGeneration(problem, oracle, update, rules, options, deadline, recorder, columns)
+            loop = ColumnGeneration(problem, oracle, update, rules, options, deadline, recorder)
             return Run.from_data(loop.run(record), final_weights)
         finally:
             # Equal calls give equal runs: an oracle that counts its calls starts again.
@@ -184,12 +184,12 @@ def _run(
 
 def _check_options(problem: Problem, options: BoostOptions) -> None:
     """Raise OptionError for options that do not fit a problem, or if possibly nothing ever stops the run."""
-    if options.stabilization and problem.update != "total":
+    if options.stabilization and problem.update is not UpdateKind.TOTAL:
         raise OptionError(
             f"stabilization needs a totally corrective run; the update of {problem.formulation.name} is "
             f"{problem.update!r}. Leave out stabilization."
         )
-    if options.corrective is not None and problem.update != "mlpboost":
+    if options.corrective is not None and problem.update is not UpdateKind.MLPBOOST:
         raise OptionError(
             f'corrective needs update="mlpboost"; the update of {problem.formulation.name} is {problem.update!r}. '
             "Leave out corrective, or pass the step as update."
@@ -233,7 +233,7 @@ def _resolve_rule(rule: str | Rule) -> list[Rule]:
     if rule in RULES:
         return [RULES[rule]]
     if rule in list_formulations():
-        return [RULES[name] for name in check_names("stopping_rules", get_formulation(rule).stopping_rules)]
+        return [RULES[name] for name in check_names("stopping_rules", get_formulation(rule).boosting.rules)]
     raise unknown_name("stopping rule", rule, RULES)
 
 

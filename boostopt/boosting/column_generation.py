@@ -23,7 +23,6 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import writes_named
 from boostopt.backends.base import Deadline
-from boostopt.boosting.column_count import FixedColumnCount
 from boostopt.boosting.column_pool import CheckedAnswer, ColumnPool
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
@@ -33,11 +32,11 @@ from boostopt.boosting.run.recorder import RunRecorder
 from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.state import OracleBounds, State
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.boosting.stabilization import MEMORY_LAST_QUERY, NEGLIGIBLE_WEIGHT_FRACTION
 from boostopt.boosting.updates.base import Update, UpdateContext
 from boostopt.boosting.updates.totally_corrective import TotallyCorrective
 from boostopt.errors import ProblemError, reason_of, short_repr
 from boostopt.oracles.base import Answer, Oracle, Query
+from boostopt.programs.boosting_spec import UpdateKind
 from boostopt.solving.solve import solve
 
 MAX_STAGNANT_ROUNDS = 4
@@ -89,8 +88,6 @@ class ColumnGeneration:
         The deadline of the run.
     recorder
         The recorder of every round: trace, test examples, checkpoints, progress.
-    column_count
-        The number of columns of the next query.
     """
 
     problem: Problem
@@ -100,7 +97,6 @@ class ColumnGeneration:
     options: BoostOptions
     deadline: Deadline
     recorder: RunRecorder
-    column_count: FixedColumnCount
 
     def run(self, record: RunData) -> RunData:
         """Continue from a record until a rule holds, a limit is reached or the user interrupts.
@@ -128,14 +124,11 @@ class ColumnGeneration:
                         reason := self._rule_message(view) or self._limit_reached(view, record, interrupts.requested)
                     ):
                         break
-                    t, start_time = record.pool.t, time.perf_counter()
+                    start_time = time.perf_counter()
                     record = self._update(view, record, answer)
                     # If the update could make no step, there was no round.
                     if record.state.round > state.round:
-                        update_seconds = time.perf_counter() - start_time
-                        if record.pool.t > t:
-                            self.column_count.observe(_n_useful(record.state, t), seconds, update_seconds)
-                        self.recorder.record_round(record, seconds, update_seconds)
+                        self.recorder.record_round(record, seconds, time.perf_counter() - start_time)
                 except Exception as failure:
                     if record.state.round == 0:
                         raise
@@ -173,17 +166,18 @@ class ColumnGeneration:
         start_time, state, pool = time.perf_counter(), record.state, record.pool
         # Without a soft margin the rules use the newest distribution only.
         d = state.d if self.problem.objective is None else self.options.stabilization.query(state)
-        answer, bounds = self._checked_answer(state, pool, d, self._n_columns)
+        answer, bounds = self._checked_answer(state, pool, d, self.options.columns_per_round)
         if d is not state.d and not self._has_improving_column(answer, state, pool):
-            answer, bounds = self._checked_answer(replace(state, bounds=bounds), pool, state.d, self._n_columns)
+            answer, bounds = self._checked_answer(
+                replace(state, bounds=bounds), pool, state.d, self.options.columns_per_round
+            )
         if self.problem.objective is None and all(pool.find(column) is not None for column in answer.columns):
             # If the value is a sum over the hypotheses, others may be useful although the best one is in the pool.
             n_columns = len(answer.columns)
-            answer, bounds = self._checked_answer(state, pool, state.d, pool.t + self._n_columns, n_columns)
-        state = replace(state, bounds=bounds)
-        if self.options.stabilization.previous:
-            state = replace(state, memory={**state.memory, MEMORY_LAST_QUERY: d})
-        return state, answer, time.perf_counter() - start_time
+            answer, bounds = self._checked_answer(
+                state, pool, state.d, pool.t + self.options.columns_per_round, n_columns
+            )
+        return replace(state, bounds=bounds), answer, time.perf_counter() - start_time
 
     def _has_improving_column(self, answer: CheckedAnswer, state: State, pool: ColumnPool) -> bool:
         """Return whether a column of an answer has a larger edge under the newest distribution than the pool."""
@@ -210,11 +204,11 @@ class ColumnGeneration:
         hypotheses with equal margins.
         """
         # The query must return the best of the new hypotheses.
-        query = Query(d, count, self._gain_function(state, pool), diverse=count <= self._n_columns)
+        query = Query(d, count, self._gain_function(state, pool), diverse=count <= self.options.columns_per_round)
         with writes_named(f"the oracle {type(self.oracle).__name__}"):
             answer = self.oracle.best(query)
         answer = CheckedAnswer.check(answer, len(d))
-        if count > self._n_columns:
+        if count > self.options.columns_per_round:
             # Columns with a negative edge are useless, or represent their negations.
             positive = [column for column in answer.columns if column.edge_under(d) > 0.0]
             new = [column for column in positive if pool.find(column) is None]
@@ -226,7 +220,8 @@ class ColumnGeneration:
                 )
             answer = replace(
                 answer,
-                columns=tuple(new[: self._n_columns]) or answer.columns[: self._n_columns],
+                columns=tuple(new[: self.options.columns_per_round])
+                or answer.columns[: self.options.columns_per_round],
             )
         if not answer.columns:
             raise ProblemError(
@@ -276,11 +271,6 @@ class ColumnGeneration:
         numbers = [pool.find_or_add(column) for column in answer.columns]
         u = np.asarray(answer.columns[0].margins, dtype=np.float64)
         return UpdateContext(state, pool, numbers[0], u, tol, self._solve_deadline)
-
-    @property
-    def _n_columns(self) -> int:
-        """The number of columns of a query."""
-        return self.column_count.value
 
     @property
     def _solve_deadline(self) -> Deadline:
@@ -405,7 +395,7 @@ def stagnation_reason(problem: Problem, state: State) -> str:
         doubt = "" if problem.objective is None else eta_too_small(problem)
         return StopReason.CONVERGED.value + caveat_clause(doubt, problem.measure)
     bounds_clause = f"its bounds over the class are {gap:.2g} apart, epsilon / 2 is {0.5 * epsilon:.2g}"
-    if problem.update != "total":
+    if problem.update is not UpdateKind.TOTAL:
         return (
             f"{StopReason.STEPS_STUCK}: {KNOWN_HYPOTHESES}, and no step raises the program by more than "
             f"{MIN_IMPROVEMENT:g}, while {bounds_clause}"
@@ -416,12 +406,6 @@ def stagnation_reason(problem: Problem, state: State) -> str:
         f"{StopReason.SOLVER_STUCK}: {KNOWN_HYPOTHESES}, and the program no longer rises, while {bounds_clause}: "
         f"with a gap of {certificate.gap:.2g}, the edges may have errors of {math.sqrt(2.0 * certificate.gap / s):.2g}"
     )
-
-
-def _n_useful(state: State, t: int) -> int:
-    """Return the number of hypotheses after the first t with a weight."""
-    w = np.abs(state.w)
-    return int(np.count_nonzero(w[t:] > NEGLIGIBLE_WEIGHT_FRACTION * w.mean()))
 
 
 def _remaining_gap(problem: Problem, state: State) -> float:

@@ -22,7 +22,6 @@ from boostopt._utils.validation import (
     check_path,
     check_seconds,
 )
-from boostopt.boosting.column_count import ColumnsPerRound, read_columns
 from boostopt.boosting.problem import CORRECTIVE_STEPS
 from boostopt.boosting.rules import Schedule
 from boostopt.boosting.run.combined_hypothesis import AT_ZERO
@@ -45,10 +44,7 @@ class BoostOptions:
     guarantee
         An edge that every answer of the oracle is known to reach; the oracle's own guarantee by default.
     columns_per_round
-        The number of hypotheses that the oracle returns in a round: at least 1, or "auto" for 1 to 32. "auto" chooses
-        in every round, from the share of the newest hypotheses that got a weight and from the times of oracle and
-        solve. Runs with "auto" depend on the clock, but their certificates do not. Such a run can continue from a
-        checkpoint, but the result may differ in the last bits. Histogram Newton uses at least 16, and 16 with "auto".
+        The number of hypotheses that the oracle returns in a round, at least 1. Histogram Newton uses at least 16.
     schedule
         The accuracy of the solves; by default loose while the run is far from its end.
     stabilization
@@ -88,7 +84,7 @@ class BoostOptions:
     max_rounds: int | None = None
     time_limit: float | None = None
     guarantee: float | None = None
-    columns_per_round: ColumnsPerRound = 1
+    columns_per_round: int = 1
     schedule: Schedule = field(default_factory=Schedule)
     stabilization: Stabilization = field(default_factory=Stabilization)
     corrective: str | None = None
@@ -110,7 +106,7 @@ class BoostOptions:
             "max_rounds": check_optional(check_integer, "max_rounds", self.max_rounds, 1, "None, or a whole number"),
             "time_limit": check_seconds("time_limit", self.time_limit),
             "guarantee": check_optional(check_number, "guarantee", self.guarantee, *EDGE_DOMAIN),
-            "columns_per_round": read_columns(self.columns_per_round),
+            "columns_per_round": check_integer("columns_per_round", self.columns_per_round, 1),
             "schedule": check_optional(
                 check_instance, "schedule", self.schedule, Schedule, *_expected_class("a Schedule")
             )

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.validation import check_choice, check_names, check_positive
+from boostopt._utils.validation import check_positive
 from boostopt.boosting.registry import booster_hint
 from boostopt.certificates.bound_checks import as_bound
 from boostopt.errors import OptionError, ProblemError, short_repr
@@ -22,6 +22,7 @@ from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.objectives.exact import ExactObjective, exact_objective
 from boostopt.objectives.soft_margin import EPS, SoftMarginObjective, value_slack
+from boostopt.programs.boosting_spec import UpdateKind
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
@@ -31,22 +32,19 @@ from boostopt.rows.margin_matrix import MarginMatrix
 DEFAULT_EPSILON = 0.01
 """The default accuracy of the soft margin."""
 
-CORRECTIVE_STEPS = ("step", "line_search", "pairwise", "blended_pairwise")
+CORRECTIVE_STEPS = (UpdateKind.STEP, UpdateKind.LINE_SEARCH, UpdateKind.PAIRWISE, UpdateKind.BLENDED_PAIRWISE)
 """The corrective steps: weight is moved to the newest hypothesis, from all others or from one, or between two."""
 
-UPDATES = ("total", "newton", *CORRECTIVE_STEPS, "program", "mlpboost", "projection", "reweighting")
-"""The updates of the weights after a new hypothesis: see `Formulation.update`."""
-
-CORRECTIVE_UPDATES = ("newton", *CORRECTIVE_STEPS, "program", "mlpboost")
+CORRECTIVE_UPDATES = (UpdateKind.NEWTON, *CORRECTIVE_STEPS, UpdateKind.PROGRAM, UpdateKind.MLPBOOST)
 """The updates that are at least as good as a corrective step, or that change the newest weight only."""
 
-UPDATES_WITH_EDGE_BOUND = ("newton", "step", "line_search")
+UPDATES_WITH_EDGE_BOUND = (UpdateKind.NEWTON, UpdateKind.STEP, UpdateKind.LINE_SEARCH)
 """The corrective updates that support bounded edges, with weights whose sum is free."""
 
 LEVEL_OVERHEAD = 7.0 / 3.0
 """The largest ratio of the rounds of all levels of Newton steps to the rounds of the last level: see theorem A."""
 
-ADDITIVE_UPDATES = ("projection", "reweighting")
+ADDITIVE_UPDATES = (UpdateKind.PROJECTION, UpdateKind.REWEIGHTING)
 """The updates that add a step to the newest weight. Formulations with such an update support no other one."""
 
 
@@ -56,7 +54,7 @@ def round_parameters(
     """Return the parameters that boosting sets in every round, with the values before the first round."""
     N = len(np.asarray(c))
     examples = Examples(np.asarray(c, dtype=np.float64), np.full(N, 1.0 / N))
-    return formulation.next_parameters(BoostingState(0, 1.0, epsilon, examples, 0.0, np.zeros(N), -np.ones(N)))
+    return formulation.boosting.next_parameters(BoostingState(0, 1.0, epsilon, examples, 0.0, np.zeros(N), -np.ones(N)))
 
 
 @contextmanager
@@ -96,7 +94,7 @@ class Problem:
         The program over a virtual hypothesis that is wrong everywhere. Its F and its record hold for all rounds, except
         for the parameters that are set in every round.
     update
-        The update, one of `UPDATES`.
+        The update.
     epsilon
         The accuracy at which the run stops.
     objective
@@ -106,7 +104,7 @@ class Problem:
     formulation: Formulation[Any]
     user_parameters: Mapping[str, Any]
     template: Program
-    update: str
+    update: UpdateKind
     epsilon: float
     objective: SoftMarginObjective | None
 
@@ -131,13 +129,13 @@ class Problem:
         """
         epsilon = DEFAULT_EPSILON if epsilon is None else epsilon
         epsilon = check_positive("epsilon", epsilon, advice="Pass the accuracy of the soft margin, such as 0.01.")
-        update = check_choice("update", formulation.update if update is None else update, UPDATES)
-        if update != formulation.update and {update, formulation.update} & set(ADDITIVE_UPDATES):
+        spec = formulation.boosting
+        update = spec.update if update is None else UpdateKind.parse("update", update)
+        if update != spec.update and {update, spec.update} & set(ADDITIVE_UPDATES):
             raise OptionError(
-                f"the update of {formulation.name} is {formulation.update!r}; got update={short_repr(update)}. "
-                "Leave it out."
+                f"the update of {formulation.name} is {spec.update!r}; got update={short_repr(update)}. Leave it out."
             )
-        if formulation.columns is not None and formulation.update == "total":
+        if formulation.columns is not None and spec.update is UpdateKind.TOTAL:
             raise OptionError(
                 f"boosting needs a program over all hypotheses; {formulation.name} states one update."
                 f"{booster_hint(formulation) or ' Choose another formulation.'}"
@@ -158,7 +156,7 @@ class Problem:
         U = np.full((len(np.asarray(c)), formulation.columns or 1), -1, dtype=np.int8)
         template = formulation.bind(U, c=c, d0=d0, **{**settings, **first_round})
         F, G = template.regularizer, template.edge_function
-        smoothed = update == "newton" and bool(formulation.smoothed_formulation)
+        smoothed = update is UpdateKind.NEWTON and bool(spec.smoothed_formulation)
         if update in CORRECTIVE_UPDATES and F.strong_convexity == 0.0 and not smoothed:
             smooth = "Pass a finite eta, which adds an entropy, or use" if "eta" in formulation.parameters else "Use"
             raise OptionError(
@@ -168,7 +166,7 @@ class Problem:
         objective = SoftMarginObjective.from_pair(F, G, template.examples)
         if update in CORRECTIVE_UPDATES:
             _check_corrective(formulation, update, G if formulation.columns is None else MaximumEdge(), objective)
-        if update == "newton":
+        if update is UpdateKind.NEWTON:
             _check_newton(formulation, F, G if formulation.columns is None else MaximumEdge(), smoothed)
         return cls(formulation, dict(settings), template, update, epsilon, objective)
 
@@ -257,18 +255,17 @@ class Problem:
     @property
     def rules(self) -> tuple[str, ...]:
         """The names of the formulation's stopping rules; if it names none, rules that fit any program of its kind."""
-        names = check_names("stopping_rules", self.formulation.stopping_rules)
-        return names or (("direct",) if self.objective is not None else ("priced",))
+        return self.formulation.boosting.rules or (("direct",) if self.objective is not None else ("priced",))
 
     @property
     def max_level(self) -> int:
         """The highest level of Newton steps, whose eta is 2^-level times the problem's and at least 1/2."""
-        if self.update != "newton":
+        if self.update is not UpdateKind.NEWTON:
             return 0
-        if not self.formulation.smoothed_formulation and self.F.unsmoothed is self.F:
+        if not self.formulation.boosting.smoothed_formulation and self.F.unsmoothed is self.F:
             return 0  # eta belongs to the objective itself
-        formulation, p = self._smoothed
-        return max(math.floor(math.log2(2.0 * p.eta)), 0) if "eta" in formulation.parameters else 0
+        formulation, template = self._smoothed
+        return max(math.floor(math.log2(2.0 * template.parameters.eta)), 0) if "eta" in formulation.parameters else 0
 
     def level_for_gap(self, gap: float) -> int:
         """Return the first level of Newton steps whose accuracy, 2^level epsilon, is not below a positive gap."""
@@ -277,17 +274,17 @@ class Problem:
         return min(max(math.ceil(math.log2(gap / self.epsilon)), 0), self.max_level)
 
     @cached_property
-    def _smoothed(self) -> tuple[Formulation[Any], Any]:
-        """The formulation and the parameters of the programs of the Newton steps."""
-        if not self.formulation.smoothed_formulation:
-            return self.formulation, self.template.parameters
-        smoothed: Formulation[Any] = get_formulation(self.formulation.smoothed_formulation)
+    def _smoothed(self) -> tuple[Formulation[Any], Program]:
+        """The formulation of the programs of the Newton steps, and their template."""
+        name = self.formulation.boosting.smoothed_formulation
+        if not name:
+            return self.formulation, self.template
+        smoothed: Formulation[Any] = get_formulation(name)
         shared = {name: value for name, value in vars(self.template.parameters).items() if name in smoothed.parameters}
         examples = self.examples
-        bound = smoothed.bind(
+        return smoothed, smoothed.bind(
             self.template.margins, c=examples.c, d0=examples.d0, **{**shared, "epsilon": self.epsilon}
         )
-        return smoothed, bound.parameters
 
     @cached_property
     def least_value(self) -> float:
@@ -311,21 +308,23 @@ class Problem:
 
     def regularizer_at_level(self, level: int, examples: Examples) -> Regularizer:
         """Return F at a level of Newton steps for some examples: eta is 2^-level times that of the problem."""
-        formulation, p = self._smoothed
+        formulation, template = self._smoothed
+        p = template.parameters
         return formulation.regularizer(p if level == 0 else replace(p, eta=p.eta * 0.5**level), examples)
 
     @property
     def iteration_bound(self) -> float:
         """The theoretical bound on the number of hypotheses; inf if there is none."""
-        formulation, p = self._smoothed if self.update == "newton" else (self.formulation, self.template.parameters)
-        bound = formulation.iteration_bound(p, self.examples)
-        if self.update == "newton" and self.edge_function.edge_bound is not None:  # theorem 14
+        is_newton = self.update is UpdateKind.NEWTON
+        formulation, template = self._smoothed if is_newton else (self.formulation, self.template)
+        bound = formulation.boosting.iteration_bound(template)
+        if is_newton and self.edge_function.edge_bound is not None:  # theorem 14
             return 4.0 * LEVEL_OVERHEAD * bound + 2.0 * max(math.ceil(math.log2(2.0 / self.epsilon)), 1)
         return bound if self.max_level == 0 else LEVEL_OVERHEAD * bound + self.max_level
 
     def parameters(self, progress: BoostingState) -> Any:
         """Return the record of parameters of a round."""
-        return replace(self.template.parameters, **self.formulation.next_parameters(progress))
+        return replace(self.template.parameters, **self.formulation.boosting.next_parameters(progress))
 
     def edge_function_in(self, progress: BoostingState) -> EdgeFunction:
         """Return G of a round; its bound on the edges may change from round to round."""

@@ -230,7 +230,7 @@ def path(
                 start_time = time.perf_counter()
                 arguments: dict[str, Any] = {**options, name: float(values[k])}
                 # The first run also uses column generation, because the other runs start from its end.
-                arguments["update"] = options.get("update") or page.update
+                arguments["update"] = options.get("update") or page.boosting.update
                 earlier = boost(formulation, oracle, start=earlier, **arguments)
                 runs[k], seconds[k] = earlier, time.perf_counter() - start_time
                 if on_run is not None:

@@ -27,6 +27,7 @@ from boostopt.errors import require_not_none
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, renormalize_in_box
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.programs.boosting_spec import BoostingSpec
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import CANONICAL, COUNT, Domain, parameter
 from boostopt.programs.program import Examples
@@ -47,10 +48,12 @@ class Booster(Formulation[Any]):
     F is the cap of nu and G the largest edge, as for the soft margin. The booster itself does not solve this program.
     """
 
-    stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
-    final_weights: ClassVar[str] = "scaled"
-    update: ClassVar[str] = "reweighting"
-    extra_success_reasons: ClassVar[tuple[str, ...]] = (REASON_PERFECT_HYPOTHESIS,)
+    boosting: ClassVar[BoostingSpec] = BoostingSpec(
+        update="reweighting",
+        rules=("direct",),
+        final_weights="scaled",
+        extra_success_reasons=(REASON_PERFECT_HYPOTHESIS,),
+    )
 
     def regularizer(self, p: Any, examples: Examples) -> CappedSimplexIndicator:
         return CappedSimplexIndicator(CappedSimplex(examples.c, p.nu))

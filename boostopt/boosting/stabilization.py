@@ -10,8 +10,7 @@ Uchoa, Vanderbeck 2018].
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -20,10 +19,6 @@ from boostopt._utils.validation import check_number
 from boostopt.backends.base import WarmStart
 from boostopt.boosting.column_pool import ColumnPool
 from boostopt.boosting.run.state import State
-from boostopt.errors import OptionError, short_repr
-
-MEMORY_LAST_QUERY = "asked"
-"""The key, in the memory of a state, of the last query to the oracle, if the next query depends on it."""
 
 MIN_IDLE_FRACTION = 0.25
 """The fraction of idle hypotheses from which they leave the program; a removal makes the next warm start worse."""
@@ -50,8 +45,6 @@ class Stabilization:
     inner
         The share, in [0, 1), that the distribution with the best bound of the class has in the query to the oracle:
         in-out separation, also called Wentges's smoothing. With a heuristic oracle, there is no bound and no effect.
-    previous
-        The share, in [0, 1), that the previous query has: Neame's smoothing. The two shares sum to less than 1.
     idle
         A positive multiple of the distance between the bounds of the soft margin; inf to keep all hypotheses. A
         hypothesis without weight is idle if its edge is below the largest one by more than this multiple. If a quarter
@@ -61,20 +54,14 @@ class Stabilization:
     Raises
     ------
     OptionError
-        A share or the multiple is out of its range.
+        The share or the multiple is out of its range.
     """
 
     inner: float = 0.0
-    previous: float = 0.0
-    idle: float = math.inf
+    idle: float = field(default=math.inf, kw_only=True)
 
     def __post_init__(self) -> None:
-        shares = check_number("inner", self.inner), check_number("previous", self.previous)
-        if not (min(shares) >= 0.0 and sum(shares) < 1.0):
-            raise OptionError(
-                "inner and previous must be shares of at least 0 that sum to less than 1; got "
-                f"{short_repr(self.inner)} and {short_repr(self.previous)}. Choose smaller shares."
-            )
+        check_number("inner", self.inner, "a share in [0, 1)", lambda share: 0.0 <= share < 1.0)
         check_number("idle", self.idle, "a positive multiple, or inf", lambda multiple: multiple > 0.0)
 
     def __bool__(self) -> bool:
@@ -83,14 +70,10 @@ class Stabilization:
 
     def query(self, state: State) -> Float[Array, " N"]:
         """Return the query to the oracle: `state.d` itself if nothing is mixed in."""
-        best, last_query = state.bounds.d, state.memory.get(MEMORY_LAST_QUERY)
-        inner = self.inner if best is not None else 0.0
-        previous = self.previous if last_query is not None else 0.0
-        if inner == 0.0 and previous == 0.0:
+        best = state.bounds.d
+        if best is None or self.inner == 0.0:
             return state.d
-        d = (1.0 - inner - previous) * state.d
-        d = d + inner * best if best is not None else d
-        return d + previous * cast(Array, last_query) if last_query is not None else d
+        return (1.0 - self.inner) * state.d + self.inner * best
 
 
 RECOMMENDED_STABILIZATION, RECOMMENDED_COLUMNS = Stabilization(inner=0.85), 3

@@ -10,7 +10,6 @@ import numpy.typing as npt
 import typer
 
 from boostopt.backends.profiles import PROFILES
-from boostopt.boosting.column_count import AUTO
 from boostopt.boosting.registry import PAGES
 from boostopt.cli.option_types import DEFAULT_TOL, parse_tolerance
 from boostopt.comparison.benchmark import GAPS
@@ -229,10 +228,10 @@ def _parse_value(text: str) -> Any:
 
 def parse_classifier_nu(text: str) -> float | int | str:
     """Read the nu of a classifier: with a decimal point a share, otherwise a number of examples; or "auto"."""
-    if text.strip() == AUTO:
-        return AUTO
+    if text.strip() == "auto":
+        return "auto"
     try:
         value = float(text)
     except ValueError:
-        raise OptionError(f"--nu must be a number, or {AUTO}; got {text!r}.") from None
+        raise OptionError(f"--nu must be a number, or auto; got {text!r}.") from None
     return int(value) if "." not in text and value.is_integer() else value

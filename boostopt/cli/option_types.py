@@ -7,8 +7,6 @@ from typing import Annotated, Any
 import typer
 
 from boostopt.backends.profiles import CERTIFIED_MODE, PROFILES
-from boostopt.boosting.column_count import AUTO
-from boostopt.boosting.column_count import ColumnsPerRound as ColumnsOfRound
 
 DEFAULT_COLUMNS = 100
 DEFAULT_HYPOTHESES = "boosted"
@@ -51,16 +49,6 @@ def parse_positive_int(text: Any) -> int:
     if columns < 1:
         raise typer.BadParameter(f"expected a whole number of at least 1; got {columns}.")
     return columns
-
-
-def parse_count_or_auto(text: Any) -> ColumnsOfRound:
-    """Read a number of columns of the command line, or "auto"."""
-    if str(text).strip() == AUTO:
-        return AUTO
-    try:
-        return parse_positive_int(text)
-    except typer.BadParameter:
-        raise typer.BadParameter(f"expected {AUTO}, or a whole number of at least 1; got {str(text)!r}.") from None
 
 
 # The error of typer itself does not show the invalid value.
@@ -164,13 +152,7 @@ Update = Annotated[
 ]
 Solver = Annotated[str, typer.Option("--backend", help=BACKEND_HELP)]
 ColumnsPerRound = Annotated[
-    Any,
-    typer.Option(
-        "--columns-per-round",
-        parser=parse_count_or_auto,
-        metavar="<int|auto>",
-        help="Hypotheses added per round; auto chooses by the seconds of oracle and solve.",
-    ),
+    int, typer.Option("--columns-per-round", **AT_LEAST_ONE, help="Hypotheses added per round.")
 ]
 MaxRounds = Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Largest number of rounds.")]
 TimeLimit = Annotated[float | None, typer.Option(**NUMBER, help="Time limit of a run, in seconds.")]

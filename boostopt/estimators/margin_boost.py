@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from boostopt._utils.array_types import is_dask_collection
 from boostopt._utils.blas_threads import limit_blas_threads
-from boostopt.boosting.column_count import AUTO
 from boostopt.boosting.problem import rows_left_out
 from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
@@ -268,7 +267,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
                 "into memory: X.compute(), y.compute()."
             )
         if plan.chooses_nu:
-            raise OptionError(f"nu='{AUTO}' needs rows in memory; got rows on a cluster. Set nu to a number.")
+            raise OptionError("nu='auto' needs rows in memory; got rows on a cluster. Set nu to a number.")
         self.nu_ = plan.nu
         result = fit_distributed(
             plan, {name: getattr(self, name) for name in UNSUPPORTED_PARAMETERS}, X, y, sample_weight

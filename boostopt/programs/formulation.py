@@ -7,7 +7,6 @@ A page of `formulations/` defines a subclass of `Formulation`. Binding it to a m
 from __future__ import annotations
 
 import dataclasses
-import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -19,10 +18,12 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import immutable_record
+from boostopt._utils.validation import check_instance
 from boostopt.errors import ProblemError, unknown_name
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import WEIGHT_SUM_TOL
+from boostopt.programs.boosting_spec import BoostingSpec
 from boostopt.programs.cvxpy_models import ModelForm, Side, build_cvxpy_model
 from boostopt.programs.parameters import (
     LARGEST,
@@ -36,17 +37,31 @@ from boostopt.programs.parameters import (
     typical_value,
 )
 from boostopt.programs.program import Examples, Program, call_formulation
-from boostopt.programs.step_rule_state import BoostingState
 from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.typesetting import latex_display
 
 P = TypeVar("P")
 
-STATING = ("regularizer", "edge_function", "fill_parameters", "Parameters", "smoothed_formulation")
+STATING = ("regularizer", "edge_function", "fill_parameters", "Parameters")
 """Members that define the program: a subclass that redefines one of them states another program."""
 
 PRINTED = ("primal", "dual", "text")
 """Members that print the problems; the solved program does not depend on them."""
+
+
+OLD_BOOSTING_MEMBERS = {
+    "update": "update=...",
+    "stopping_rules": "rules=...",
+    "final_weights": "final_weights=...",
+    "smoothed_formulation": "smoothed_formulation=...",
+    "extra_success_reasons": "extra_success_reasons=...",
+    "iteration_bound": "iteration_bound=lambda program: ...",
+    "next_parameters": "next_parameters=lambda progress: ...",
+    "guaranteed_edge": "guaranteed_edge=lambda p: ...",
+    "min_edge_excess": "min_edge_excess=lambda p: ...",
+    "keeps_perfect_hypothesis": "keeps_perfect_hypothesis=lambda p: ...",
+}
+"""Members of the formulations of older releases, each with the field of `BoostingSpec` that replaces it."""
 
 
 class Formulation(ABC, Generic[P]):
@@ -80,22 +95,8 @@ class Formulation(ABC, Generic[P]):
     the user. A subclass that defines functions, other than the problems as printed, must set the flag again."""
     columns: ClassVar[int | None] = None
     """The number of columns that the margin matrix must have; None for any."""
-    stopping_rules: ClassVar[tuple[str, ...]] = ()
-    """The rules by which column generation may stop, strongest guarantee first."""
-    final_weights: ClassVar[str] = "program"
-    """The weights of the final classifier: "program" for the weights of the last program, "lp" for the
-    weights of the largest soft margin over the hypotheses, "scaled" for weights divided by their sum."""
-    update: ClassVar[str] = "total"
-    """The update of boosting after a new hypothesis: "total" solves the program over all hypotheses; "step",
-    "line_search" and "program" form a convex combination with the newest one, or increase its weight if edges are
-    bounded; "pairwise" and "blended_pairwise" move weight from one hypothesis to another; "mlpboost" takes such a step
-    or LPBoost's weights; "projection" adds a step of it; "reweighting" sets d by a rule of the page's own, which states
-    no program."""
-    smoothed_formulation: ClassVar[str] = ""
-    """Name of the formulation with F smoothed for epsilon, through whose programs Newton steps go where F is not smooth
-    itself; its parameters have the same names."""
-    extra_success_reasons: ClassVar[tuple[str, ...]] = ()
-    """Beginnings of the reasons of runs that have kept what the algorithm promises, beside those of its rules."""
+    boosting: ClassVar[BoostingSpec] = BoostingSpec()
+    """The rules by which boosting runs the formulation: update, stopping rules, final weights."""
 
     pickle_recipe: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
     """Function and arguments by which pickle restores the page; a page from a file is loaded again."""
@@ -105,10 +106,14 @@ class Formulation(ABC, Generic[P]):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        members = vars(cls)
-        if "needs_all_examples" not in members and any(name in members for name in STATING):
+        _check_boosting(cls)
+        members, spec = vars(cls), cls.boosting
+        base: BoostingSpec = next(vars(page)["boosting"] for page in cls.__mro__[1:] if "boosting" in vars(page))
+        smoothes_anew = spec.smoothed_formulation != base.smoothed_formulation
+        if "needs_all_examples" not in members and (smoothes_anew or any(name in members for name in STATING)):
             cls.needs_all_examples = True
-        if "is_symmetric" not in members and any(map(_may_change_program, members, members.values())):
+        has_functions = spec.functions != base.functions or any(map(_may_change_program, members, members.values()))
+        if "is_symmetric" not in members and has_functions:
             cls.is_symmetric = False
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -175,26 +180,6 @@ class Formulation(ABC, Generic[P]):
     def fill_parameters(self, p: P, examples: Examples) -> P:
         """Return the record with every open value (`CANONICAL`) filled in."""
         return p
-
-    def iteration_bound(self, p: P, examples: Examples) -> float:
-        """Return the proved bound on the number of hypotheses of column generation; inf if none is known."""
-        return math.inf
-
-    def min_edge_excess(self, p: P) -> float:
-        """Return the least excess of an edge over its target for a "projection"; by default any excess suffices."""
-        return 0.0
-
-    def keeps_perfect_hypothesis(self, p: P) -> bool:
-        """Return whether a hypothesis for which no "projection" is long enough becomes the whole classifier."""
-        return True
-
-    def guaranteed_edge(self, p: P) -> float | None:
-        """Return the edge that the algorithm assumes of every answer of the oracle; None if it assumes none."""
-        return None
-
-    def next_parameters(self, progress: BoostingState) -> Mapping[str, float]:
-        """Return the parameters that boosting sets from its progress in every round; none by default."""
-        return {}
 
     def example_program(self) -> Program:
         """Return a program of two examples with typical parameters, which shows what a solver must support."""
@@ -292,6 +277,26 @@ def _is_user_defined(function: Regularizer | EdgeFunction) -> bool:
     """Return whether code of the user computes F or G."""
     return not type(function).__module__.startswith("boostopt.") or (
         isinstance(function, EdgeFunction) and not function.has_closed_form_conjugate
+    )
+
+
+def _check_boosting(page: type[Formulation[Any]]) -> None:
+    """Raise ProblemError unless a class states the rules of boosting by a `BoostingSpec`, and by no other member."""
+    old_members = [name for name in OLD_BOOSTING_MEMBERS if name in vars(page)]
+    if old_members:
+        fields = ", ".join(OLD_BOOSTING_MEMBERS[name] for name in old_members)
+        raise ProblemError(
+            f"the class {page.__name__} must state the rules of boosting in one member, a BoostingSpec; got "
+            f"{', '.join(old_members)}. Write boosting = BoostingSpec({fields}) and import BoostingSpec from "
+            "boostopt.authoring."
+        )
+    check_instance(
+        f"boosting of {page.__name__}",
+        page.boosting,
+        BoostingSpec,
+        "a BoostingSpec",
+        'Write boosting = BoostingSpec(rules=("direct",), ...).',
+        ProblemError,
     )
 
 

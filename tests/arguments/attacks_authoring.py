@@ -8,12 +8,13 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from wrong_values import EMPTY, FLAG, FUNCTION, MAPPING, NONE, NOTHING, NUMBER, NUMBERS, TEXT, Attack
+from wrong_values import EMPTY, FLAG, FUNCTION, MAPPING, NAMES, NONE, NOTHING, NUMBER, NUMBERS, TEXT, Attack
 
 from boostopt.authoring import (
     POSITIVE,
     BallEdges,
     BinaryEntropy,
+    BoostingSpec,
     BoundedEdges,
     CappedSimplex,
     CappedSimplexIndicator,
@@ -314,6 +315,23 @@ AUTHORING = (
             "kind": TEXT,
             "typical_value": NUMBER,
             "bounds": NONE | {"series", "masked array"},
+        },
+    ),
+    Attack(
+        "BoostingSpec",
+        BoostingSpec,
+        dict,
+        {
+            "update": NOTHING,
+            "rules": NAMES,
+            "final_weights": NOTHING,
+            "smoothed_formulation": TEXT,
+            "extra_success_reasons": NAMES,
+            "iteration_bound": FUNCTION | {"class"},
+            "next_parameters": FUNCTION | {"class"},
+            "guaranteed_edge": FUNCTION | {"class"},
+            "min_edge_excess": FUNCTION | {"class"},
+            "keeps_perfect_hypothesis": FUNCTION | {"class"},
         },
     ),
     Attack(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from wrong_values import (
 )
 
 import boostopt
-from boostopt import exporting, instances, pictures, reporting, verification
+from boostopt import boost, exporting, instances, pictures, reporting, verification
 from boostopt.authoring import CappedSimplex, CappedSimplexIndicator
 from boostopt.boosting import Schedule, Stabilization, boosters, dynamics
 from boostopt.ensembles import members_of
@@ -202,24 +202,24 @@ ORACLES = (
 )
 
 BOOSTING = (
-    Attack("Stabilization", Stabilization, dict, {"inner": NUMBER, "previous": NUMBER, "idle": NUMBER}),
+    Attack("Stabilization", Stabilization, dict, {"inner": NUMBER, "idle": NUMBER}),
     Attack("Schedule", Schedule, dict, {"share": NUMBER, "shift": NUMBER, "loosest": NUMBER, "finest": NUMBER}),
-    Attack("madaboost", boosters.madaboost, boosting, {**OF_BOOSTERS, "kappa": LIMIT}),
+    Attack("madaboost", partial(boost, "madaboost"), boosting, {**OF_BOOSTERS, "kappa": LIMIT}),
     Attack(
         "adaboost_reg",
-        boosters.adaboost_reg,
+        partial(boost, "adaboost_reg"),
         lambda: {**boosting(), "C": 1.0},
         {"oracle": NOTHING, "C": NUMBER, "p": WHOLE | NONE, "reach": LIMIT, "nu": LIMIT},
     ),
     Attack(
         "brownboost",
-        boosters.brownboost,
-        lambda: {**boosting(), "c": 1.0},
-        {"oracle": NOTHING, "c": LIMIT, "kappa": LIMIT, "nu": LIMIT},
+        partial(boost, "brownboost"),
+        lambda: {**boosting(), "time": 1.0},
+        {"oracle": NOTHING, "time": LIMIT, "kappa": LIMIT, "nu": LIMIT},
     ),
     Attack(
         "smoothboost",
-        boosters.smoothboost,
+        partial(boost, "smoothboost"),
         lambda: {**boosting(), "kappa": 0.2, "gamma": 0.1},
         {"oracle": NOTHING, "kappa": NUMBER, "gamma": NUMBER, "theta": LIMIT, "nu": LIMIT},
     ),

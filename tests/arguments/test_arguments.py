@@ -15,6 +15,7 @@ import boostopt
 from boostopt import DataError, OptionError, ProblemError, benchmark, boost, compare, load_dataset, path
 from boostopt._utils import validation as arguments
 from boostopt.authoring import (
+    BoostingSpec,
     CappedSimplex,
     CappedSimplexIndicator,
     CvxpyRegularizer,
@@ -77,8 +78,8 @@ class TestWhatIsRead:
         ("stabilization", Stabilization, r"<class .*\bboostopt\.boosting\.Stabilization\("),
         ("schedule", 1e-3, r"0\.001\b.*\bboostopt\.boosting\.Schedule\("),
         ("start", "x", r"\bboost\b.*'x'"),
-        ("columns_per_round", "x", """"auto".* 1\\b.*'x'"""),
-        ("columns_per_round", 1.5, r'"auto".* 1\b.* 1\.5\b'),
+        ("columns_per_round", "x", r" 1\b.*'x'"),
+        ("columns_per_round", 1.5, r" 1\b.* 1\.5\b"),
         ("epsilon", "0.1", r"\bpositive\b.*'0\.1'"),
         ("time_limit", "x", r"\bpositive\b.*\bNone\b.*'x'"),
         ("max_rounds", 2.5, r"\bNone\b.* 1\b.* 2\.5\b"),
@@ -118,7 +119,7 @@ class Lettered(Formulation[Any]):
 
     name = "lettered"
     Parameters = type(PROGRAM.parameters)
-    stopping_rules = "direct"  # pyright: ignore[reportAssignmentType]
+    boosting = BoostingSpec(rules="direct")
 
     def regularizer(self, p: Any, examples: Any) -> Regularizer:
         return CappedSimplexIndicator(CappedSimplex(examples.c, p.nu))

@@ -71,7 +71,7 @@ def test_every_public_function_is_attacked() -> None:
 
 RECORDS = {
     *("Active", "Attempt", "Capability", "ConjugatePoint", "Deadline", "Epigraph"),
-    *("Examples", "Pointwise", "Polyhedron", "Profile", "BoostingState", "Task"),
+    *("BoostingState", "Examples", "Pointwise", "Polyhedron", "Profile", "Program", "Task"),
 }
 """Records that boostopt makes, or that a method returns: what is read of them is looked at there."""
 

@@ -10,6 +10,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ import numpy as np
 from plain_stumps import Asked
 
 from boostopt import boost
-from boostopt.boosting.boosters import adaboost_reg, brownboost, madaboost, smoothboost
 from boostopt.boosting.problem import CORRECTIVE_STEPS
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.trace import COLUMNS, TraceRow
@@ -96,10 +96,10 @@ def formulation_of(rng: np.random.Generator, nu: float) -> tuple[str, dict[str, 
 def booster_of(rng: np.random.Generator) -> tuple[Callable[..., Run], dict[str, Any]]:
     """Return a booster that is no convex program, and its parameters."""
     return [
-        (adaboost_reg, {"C": 3.0, "p": int(rng.integers(1, 3))}),
-        (smoothboost, {"kappa": 0.2, "gamma": 0.05}),
-        (brownboost, {"c": 2.0}),
-        (madaboost, {"kappa": 0.1}),
+        (partial(boost, "adaboost_reg"), {"C": 3.0, "p": int(rng.integers(1, 3))}),
+        (partial(boost, "smoothboost"), {"kappa": 0.2, "gamma": 0.05}),
+        (partial(boost, "brownboost"), {"time": 2.0}),
+        (partial(boost, "madaboost"), {"kappa": 0.1}),
     ][int(rng.integers(4))]
 
 
@@ -120,8 +120,8 @@ def case(seed: int) -> Case:
         options["backend"] = str(rng.choice([b for b in BACKENDS if linear or not b.startswith("highs")]))
         options["columns_per_round"] = int(rng.integers(1, 4))
         if name != "corrective_erlpboost" and rng.random() < 0.4:
-            previous, idle = float(rng.choice([0.0, 0.3])), float(rng.choice([0.5, np.inf]))
-            options["stabilization"] = Stabilization(0.5, previous, idle)
+            inner, idle = float(rng.choice([0.5, 0.8])), float(rng.choice([0.5, np.inf]))
+            options["stabilization"] = Stabilization(inner, idle=idle)
     return Case(lambda oracle, **given: boost(name, oracle, **given), oracle, options, rounds, rng)
 
 

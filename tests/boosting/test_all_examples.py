@@ -10,7 +10,7 @@ import pytest
 
 import boostopt
 from boostopt import OptionError, get_formulation, list_formulations
-from boostopt.authoring import COUNT, RelativeEntropy, parameter
+from boostopt.authoring import COUNT, BoostingSpec, RelativeEntropy, parameter
 from boostopt.boosting.histogram_newton.selection import representative_multiplicities
 from boostopt.errors import require_not_none as present
 from boostopt.formulations.erlpboost import ERLPBoost
@@ -85,7 +85,7 @@ def test_a_subclass_inherits_what_it_depends_on_only_with_its_statement() -> Non
         {"Parameters": OwnParameters},
         {"fill_parameters": lambda self, p, examples: p},
         {"edge_function": lambda self, p: None},
-        {"smoothed_formulation": "priced"},
+        {"boosting": BoostingSpec(smoothed_formulation="priced")},
     )
     for body in bodies:
         assert type("Own", (LPBoost,), body).needs_all_examples

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from boostopt.boosting import RULES
-from boostopt.boosting.problem import UPDATES
+from boostopt.programs.boosting_spec import UpdateKind
 
 PAGE = (Path(__file__).parents[2] / "docs" / "boosting.md").read_text(encoding="utf-8")
 
@@ -22,4 +22,4 @@ def test_every_rule_is_on_the_page() -> None:
 
 
 def test_every_update_is_on_the_page() -> None:
-    assert sorted(named("| `update` |")) == sorted({*UPDATES, "update"})
+    assert sorted(named("| `update` |")) == sorted({*UpdateKind, "update"})

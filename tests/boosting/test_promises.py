@@ -23,7 +23,7 @@ def test_below_a_bound_of_the_edges_priced_is_about_epsilon_itself_and_not_a_sha
     assert whole("l1_adaboost", U, C=1e4) <= run.record.state.dual_objective + 0.01
 
 
-@pytest.mark.parametrize("stabilization", [Stabilization(), Stabilization(previous=0.4)], ids=["plain", "smoothed"])
+@pytest.mark.parametrize("stabilization", [Stabilization(), Stabilization(inner=0.4)], ids=["plain", "smoothed"])
 @pytest.mark.parametrize("name", ["l1_adaboost", "qp_reg_adaboost"])
 @pytest.mark.parametrize("seed", range(6))
 def test_no_hypothesis_changes_the_value_by_more_than_priced_says(

@@ -90,7 +90,7 @@ def test_no_module_compares_reasons_as_text() -> None:
         # The words that a formulation states itself, and a reason without any details.
         (
             "cli/run_output.py",
-            "if run.reason.startswith(problem.formulation.extra_success_reasons):  # the formulation's own words",
+            "if run.reason.startswith(problem.formulation.boosting.extra_success_reasons):",
         ),
         (
             "boosting/histogram_newton/histogram_run.py",

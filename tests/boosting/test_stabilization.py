@@ -22,8 +22,6 @@ from boostopt.oracles import GivenMargins
 WAYS = (
     Stabilization(inner=0.3),
     Stabilization(inner=0.8),
-    Stabilization(previous=0.5),
-    Stabilization(inner=0.4, previous=0.3),
     Stabilization(idle=0.1),
     Stabilization(inner=0.5, idle=0.1),
 )
@@ -45,7 +43,7 @@ def test_the_interval_holds_the_optimum(seed: int, formulation: str, stabilizati
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("columns", [4])
-@pytest.mark.parametrize("stabilization", WAYS[3:], ids=str)
+@pytest.mark.parametrize("stabilization", WAYS[1:], ids=str)
 @pytest.mark.parametrize("formulation", ["lpboost", "binary_erlpboost"])
 def test_stumps_end_within_epsilon(formulation: str, stabilization: Stabilization, columns: int) -> None:
     oracle = stumps(100)
@@ -100,7 +98,7 @@ def test_idle_hypotheses_leave_the_program_and_nothing_else() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("stabilization", WAYS[3:], ids=str)
+@pytest.mark.parametrize("stabilization", WAYS[1:], ids=str)
 def test_a_checkpoint_goes_on_as_if_nothing_had_happened(tmp_path: Path, stabilization: Stabilization) -> None:
     options: dict[str, Any] = {"nu": 8, "epsilon": 0.05, "stabilization": stabilization, "checkpoint_rounds": 3}
     whole = boost("lpboost", stumps(80), checkpoint=tmp_path / "whole", **options)
@@ -124,8 +122,6 @@ def test_a_heuristic_oracle_proves_no_best_distribution() -> None:
     plain = boost("erlpboost", oracle, nu=10, max_rounds=8)
     run = boost("erlpboost", oracle, nu=10, max_rounds=8, stabilization=Stabilization(inner=0.5))
     assert run.hypotheses == plain.hypotheses
-    smoothed = boost("erlpboost", oracle, nu=10, max_rounds=8, stabilization=Stabilization(previous=0.5))
-    assert not np.array_equal(smoothed.w, plain.w)
 
 
 @pytest.mark.thorough
@@ -138,13 +134,13 @@ def test_a_row_is_a_row() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"inner": -0.1}, r"^inner\b.*\bprevious\b.*-0\.1\b"),
-        ({"inner": 0.6, "previous": 0.4}, r"^inner\b.*\bprevious\b.*\b0\.6\b.*\b0\.4\b"),
+        ({"inner": -0.1}, r"^inner\b.*\[0, 1\).*-0\.1\b"),
+        ({"inner": 1.0}, r"^inner\b.*\[0, 1\).*\b1\.0\b"),
         ({"inner": math.nan}, r"^inner\b.*\bnan\b"),
         ({"idle": 0.0}, r"^idle\b.*\b0\.0\b"),
         ({"idle": math.nan}, r"^idle\b.*\bnan\b"),
     ],
-    ids=["inner below 0", "a sum of 1", "inner nan", "idle 0", "idle nan"],
+    ids=["inner below 0", "inner 1", "inner nan", "idle 0", "idle nan"],
 )
 def test_what_is_out_of_range_is_refused(options: Any, said: str) -> None:
     with pytest.raises(OptionError, match=said):

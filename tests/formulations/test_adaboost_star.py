@@ -19,7 +19,7 @@ def star(u: object, **parameters: object) -> Program:
 
 
 def bound(program: Program) -> float:
-    return get_formulation("adaboost_star").iteration_bound(program.parameters, program.examples)
+    return get_formulation("adaboost_star").boosting.iteration_bound(program)
 
 
 def test_structure_by_hand() -> None:

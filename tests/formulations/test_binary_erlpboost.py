@@ -193,7 +193,7 @@ def test_canonical_eta_and_the_iteration_bound() -> None:
     largest = 30 / 3 * (-0.1 * math.log(0.1) - 0.9 * math.log(0.9))
     assert program.parameters.eta == pytest.approx(2 / 0.05 * largest, rel=1e-12)
     assert math.log(10) < largest <= math.log(10) + 1
-    bound = get_formulation("binary_erlpboost").iteration_bound(program.parameters, program.examples)
+    bound = get_formulation("binary_erlpboost").boosting.iteration_bound(program)
     assert bound == pytest.approx(16 * program.parameters.eta / 0.05)
 
 

@@ -153,7 +153,7 @@ def test_at_nu_equal_N_the_reference_is_the_only_distribution() -> None:
 
 def test_the_iteration_bound() -> None:
     program = binary_softboost(np.ones((40, 2)), nu=10, gamma=1.0, epsilon=0.05)
-    bound = get_formulation("binary_softboost").iteration_bound(program.parameters, program.examples)
+    bound = get_formulation("binary_softboost").boosting.iteration_bound(program)
     entropy = -0.25 * math.log(0.25) - 0.75 * math.log(0.75)
     assert bound == math.floor(2 / 0.05**2 * 40 / 10 * entropy) + 1
 

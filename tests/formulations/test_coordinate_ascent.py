@@ -28,7 +28,7 @@ def progress(U: np.ndarray, steps: np.ndarray, u: np.ndarray, c: np.ndarray | No
 
 
 def rho_of(progress: BoostingState) -> float:
-    return get_formulation("coordinate_ascent").next_parameters(progress)["next_smooth_margin"]
+    return get_formulation("coordinate_ascent").boosting.next_parameters(progress)["next_smooth_margin"]
 
 
 def smooth_margin(m: np.ndarray, total: float, c: np.ndarray | None = None) -> float:

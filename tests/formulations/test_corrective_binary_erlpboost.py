@@ -158,6 +158,6 @@ def test_canonical_eta_and_the_iteration_bound() -> None:
     program = corrective(np.ones((30, 2)), nu=3, epsilon=0.05)
     largest = 30 / 3 * (-0.1 * math.log(0.1) - 0.9 * math.log(0.9))
     assert program.parameters.eta == pytest.approx(2 / 0.05 * largest, rel=1e-12)
-    assert page.iteration_bound(program.parameters, program.examples) == pytest.approx(32 / 0.05**2 * largest)
+    assert page.boosting.iteration_bound(program) == pytest.approx(32 / 0.05**2 * largest)
     printed = corrective(np.ones((30, 2)), nu=3, epsilon=0.05, segment=False)
-    assert page.iteration_bound(printed.parameters, printed.examples) == math.inf
+    assert page.boosting.iteration_bound(printed) == math.inf

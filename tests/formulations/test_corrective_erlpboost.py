@@ -231,8 +231,8 @@ def test_two_columns_canonical_eta_and_the_iteration_bound() -> None:
     page = get_formulation("corrective_erlpboost")
     program = corrective(np.ones((40, 2)), nu=10, epsilon=0.05)
     assert program.parameters.eta == pytest.approx(2 / 0.05 * math.log(40 / 10), rel=1e-12)
-    assert page.iteration_bound(program.parameters, program.examples) == pytest.approx(32 / 0.05**2 * math.log(4))
+    assert page.boosting.iteration_bound(program) == pytest.approx(32 / 0.05**2 * math.log(4))
     printed = corrective(np.ones((40, 2)), nu=10, epsilon=0.05, segment=False)
-    assert page.iteration_bound(printed.parameters, printed.examples) == math.inf
+    assert page.boosting.iteration_bound(printed) == math.inf
     with pytest.raises(ProblemError, match=r"\b2 columns\b.*\b3\b"):
         corrective(REFERENCE_U, nu=2)

@@ -199,18 +199,18 @@ def test_canonical_eta_and_the_iteration_bound() -> None:
     program = erlpboost(np.ones((40, 2)), nu=10, epsilon=0.05)
     eta = 2 / 0.05 * math.log(40 / 10)
     assert program.parameters.eta == pytest.approx(eta, rel=1e-12)
-    bound = get_formulation("erlpboost").iteration_bound(program.parameters, program.examples)
+    bound = get_formulation("erlpboost").boosting.iteration_bound(program)
     assert bound == pytest.approx(32 / 0.05**2 * math.log(40 / 10))
     # At nu = N nothing is left to regularize: eta is 1/2 and the bound 8 / epsilon.
     program = erlpboost(np.ones((40, 2)), nu=40, epsilon=0.05)
     assert program.parameters.eta == 0.5
-    assert get_formulation("erlpboost").iteration_bound(program.parameters, program.examples) == pytest.approx(160)
+    assert get_formulation("erlpboost").boosting.iteration_bound(program) == pytest.approx(160)
 
 
 def test_an_eta_below_one_half_counts_as_one_half_in_the_bound() -> None:
     """The step to w = u gains 1/2 of the gap at least, and not its square over 8 eta, once eta is small."""
     program = erlpboost(np.ones((40, 2)), nu=40, epsilon=0.05, eta=0.01)
-    bound = get_formulation("erlpboost").iteration_bound(program.parameters, program.examples)
+    bound = get_formulation("erlpboost").boosting.iteration_bound(program)
     assert bound == pytest.approx(8 / 0.05)
 
 
@@ -220,7 +220,7 @@ def test_an_eta_below_that_of_theory_bounds_no_rounds(name: str) -> None:
     theory = page.bind(np.ones((40, 2)), nu=10, epsilon=0.05).parameters.eta
     for share, bound in ((0.99, math.inf), (1.0, 16 * theory / 0.05), (2.0, 32 * theory / 0.05)):
         program = page.bind(np.ones((40, 2)), nu=10, epsilon=0.05, eta=share * theory)
-        assert page.iteration_bound(program.parameters, program.examples) == pytest.approx(bound)
+        assert page.boosting.iteration_bound(program) == pytest.approx(bound)
 
 
 def test_canonical_eta_uses_the_range_of_the_entropy_for_a_reference_outside_the_cap() -> None:

@@ -204,4 +204,4 @@ def test_the_independent_lp_agrees() -> None:
 
 def test_there_is_no_iteration_bound() -> None:
     program = reference_lpboost()
-    assert get_formulation("lpboost").iteration_bound(program.parameters, program.examples) == np.inf
+    assert get_formulation("lpboost").boosting.iteration_bound(program) == np.inf

@@ -224,7 +224,7 @@ def test_k_copies_of_an_example_are_multiplicity_k(p: float, entropy: bool) -> N
 def test_the_iteration_bound_needs_the_entropy() -> None:
     def bound(**parameters: object) -> float:
         program = norm_ball(np.ones((40, 2)), r=0.5, epsilon=0.05, **parameters)
-        return get_formulation("norm_ball").iteration_bound(program.parameters, program.examples)
+        return get_formulation("norm_ball").boosting.iteration_bound(program)
 
     assert bound(eta=2 / 0.05 * math.log(40)) == pytest.approx(32 / 0.05**2 * math.log(40))
     assert bound() == math.inf

@@ -230,7 +230,7 @@ def test_inaccurate_weights_are_moved_below_the_bound() -> None:
 
 def test_the_iteration_bound() -> None:
     def bound(program: Program) -> float:
-        return get_formulation("softboost").iteration_bound(program.parameters, program.examples)
+        return get_formulation("softboost").boosting.iteration_bound(program)
 
     program = softboost(np.ones((40, 2)), nu=10, gamma=1.0, epsilon=0.05)
     assert bound(program) == math.floor(2 / 0.05**2 * math.log(40 / 10)) + 1

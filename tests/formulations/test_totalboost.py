@@ -126,7 +126,7 @@ def test_small_multiplicities_are_no_caps() -> None:
 
 def test_the_iteration_bound() -> None:
     program = totalboost(np.ones((40, 2)), gamma=1.0, epsilon=0.05)
-    bound = get_formulation("totalboost").iteration_bound(program.parameters, program.examples)
+    bound = get_formulation("totalboost").boosting.iteration_bound(program)
     assert bound == math.floor(2 / 0.05**2 * math.log(40)) + 1
 
 

@@ -140,7 +140,6 @@ def test_canonical_eta_and_the_iteration_bound_are_erlpboosts() -> None:
     )
     assert program.parameters == other.parameters
     bounds = [
-        get_formulation(name).iteration_bound(program.parameters, program.examples)
-        for name in ("unnormalized_erlpboost", "erlpboost")
+        get_formulation(name).boosting.iteration_bound(program) for name in ("unnormalized_erlpboost", "erlpboost")
     ]
     assert bounds[0] == bounds[1] == pytest.approx(16 * program.parameters.eta / 0.05)

@@ -66,10 +66,10 @@ def test_the_pages_set_their_parameters_by_it(name: str) -> None:
     page: Any = get_formulation(name)
     run = after([1.0, 1.0, 0.5])
     assert run.smooth_margin < 0
-    assert page.next_parameters(run) == pytest.approx(EXPECTED.get(name, {}), abs=1e-15)
-    assert page.next_parameters(run).keys() <= page.parameters.keys()
+    assert page.boosting.next_parameters(run) == pytest.approx(EXPECTED.get(name, {}), abs=1e-15)
+    assert page.boosting.next_parameters(run).keys() <= page.parameters.keys()
 
 
 def test_the_bound_of_the_edges_stays_an_edge() -> None:
     run = BoostingState(1, -0.95, 0.1, Examples(np.ones(3), np.full(3, 1 / 3)), 0.0, np.zeros(3), -np.ones(3))
-    assert get_formulation("softboost").next_parameters(run) == {"gamma": -1.0}
+    assert get_formulation("softboost").boosting.next_parameters(run) == {"gamma": -1.0}

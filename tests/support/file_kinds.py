@@ -13,7 +13,6 @@ import numpy as np
 from boostopt import benchmark, boost, compare, get_formulation
 from boostopt.backends import get_backend
 from boostopt.backends.base import Deadline, Task
-from boostopt.boosting import boosters
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.run.run_file import ArrayExtractor
 from boostopt.estimators import MarginBoostClassifier
@@ -80,7 +79,7 @@ def write_checkpoint(path: Path) -> None:
 
 def write_booster(path: Path) -> None:
     X, y = examples()
-    boosters.adaboost_reg(DecisionStumps(X, y), C=2.0, max_rounds=3).save(path)
+    boost("adaboost_reg", DecisionStumps(X, y), C=2.0, max_rounds=3).save(path)
 
 
 def looked() -> tuple[HistogramRun, BinnedStumps]:

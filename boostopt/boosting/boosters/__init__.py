@@ -1,6 +1,6 @@
 """The boosters of the literature that solve no convex program, over the same oracles, with the same runs.
 
-Each booster has a formulation and a function: `boost("smoothboost", oracle, ...)` equals `smoothboost(oracle, ...)`.
+Each booster has a formulation, and `boost("smoothboost", oracle, ...)` runs it.
 A reweighting rule sets the distribution. If the distribution lies within the caps of nu, the run still certifies the
 soft margin at nu over the class.
 """
@@ -8,13 +8,9 @@ soft margin at nu over the class.
 from collections.abc import Mapping
 
 from boostopt.boosting.boosters.adaboost_reg import AdaBoostREG
-from boostopt.boosting.boosters.adaboost_reg import adaboost_reg as adaboost_reg
 from boostopt.boosting.boosters.brownboost import BrownBoost
-from boostopt.boosting.boosters.brownboost import brownboost as brownboost
 from boostopt.boosting.boosters.madaboost import MadaBoost
-from boostopt.boosting.boosters.madaboost import madaboost as madaboost
 from boostopt.boosting.boosters.smoothboost import SmoothBoost
-from boostopt.boosting.boosters.smoothboost import smoothboost as smoothboost
 from boostopt.boosting.registry import PAGES
 from boostopt.boosting.reweighting import Booster as Booster
 from boostopt.boosting.reweighting import outside as outside

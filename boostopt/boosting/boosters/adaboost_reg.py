@@ -29,19 +29,16 @@ import itertools
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 from scipy.optimize import brentq
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.boosting.boosters.calls import run_of
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
-from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import MEMORY_PAST_WEIGHT, State
 from boostopt.boosting.updates.base import UpdateContext
-from boostopt.oracles.base import Oracle
 from boostopt.programs.parameters import LARGEST, POSITIVE, Domain, parameter
 from boostopt.programs.step_sizes import step_to_edge
 
@@ -208,51 +205,3 @@ class AdaBoostREGUpdate(Reweighting):
             return replace(state, stop_reason="no step of the newest hypothesis lowers the functional")
         next_state = self.went(context, b, lambda m: -0.5 * (m + p.C * (G.B + b) * G.mu(b) ** p.p))
         return replace(next_state, memory={**next_state.memory, MEMORY_PAST_WEIGHT: A + b * w})
-
-
-def adaboost_reg(
-    oracle: Oracle,
-    *,
-    C: float,
-    p: int = 1,
-    reach: float = 1.0,
-    nu: float | None = None,
-    **options: Any,
-) -> Run:
-    """Boost by AdaBoost_REG, AdaBoost with past weights counted as margin.
-
-    Parameters
-    ----------
-    oracle
-        The examples and the class of hypotheses.
-    C
-        The factor of the past weight, nonnegative; 0 gives AdaBoost. Weights are about 1 / N, so C has an effect from
-        about N on.
-    p
-        The power of the average weight, 1 or 2.
-    reach
-        The largest change of a margin rho~_n, positive, in a step along which the functional decreases for ever.
-    nu
-        The count whose soft margin is certified, in [1, N]; 1, the hard margin, by default. For others the rounds
-        whose d lies within the caps bound it.
-    **options
-        As in `boost`; with an epsilon the direct rule ends the run too.
-
-    Returns
-    -------
-    The run; the weights of its state are the paper's b, `class_certificate` is about the soft margin at nu.
-
-    Raises
-    ------
-    OptionError
-        An option is unknown or out of range, or nothing need ever stop the run: pass max_rounds or time_limit.
-    ProblemError
-        A parameter is out of its domain, or the oracle returns what is no column.
-    DataError
-        The checkpoint is of other data, of other parameters, or unreadable.
-
-    References
-    ----------
-    Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10.
-    """
-    return run_of(AdaBoostREG(), oracle, {"C": C, "p": p, "reach": reach, "nu": nu}, options)

@@ -36,15 +36,13 @@ from scipy.optimize import brentq
 from scipy.special import erfc, erfcinv
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.boosting.boosters.calls import run_of
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
-from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.errors import OptionError, ProblemError, short_repr
-from boostopt.oracles.base import Oracle
+from boostopt.programs.boosting_spec import BoostingSpec
 from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.programs.program import Examples, Program
 
@@ -82,16 +80,16 @@ class BrownBoost(Booster):
     name = "BrownBoost"
     title = "BrownBoost"
     sources: ClassVar[tuple[str, ...]] = ("Freund 2001",)
-    extra_success_reasons: ClassVar[tuple[str, ...]] = (REASON_TIME_UP,)
+    boosting: ClassVar[BoostingSpec] = replace(Booster.boosting, extra_success_reasons=(REASON_TIME_UP,))
     Parameters = Parameters
     is_symmetric = True
 
     def fill_parameters(self, p: Any, examples: Examples) -> Any:
         if math.isnan(p.time) == math.isnan(p.kappa):
-            values = {"c": p.time, "kappa": p.kappa}
+            values = {"time": p.time, "kappa": p.kappa}
             words = ", ".join(f"{name}={short_repr(None if math.isnan(x) else x)}" for name, x in values.items())
             advice = "Pass one of them" if math.isnan(p.time) else "Leave one out"
-            raise OptionError(f"exactly one of c and kappa must be given; got {words}. {advice}; boost calls c time=.")
+            raise OptionError(f"exactly one of time and kappa must be given; got {words}. {advice}.")
         time = float(erfcinv(p.kappa)) ** 2 if math.isnan(p.time) else p.time
         if math.isnan(p.time) and not TIME.contains(time, examples):
             ends = [float(erfc(math.sqrt(end))) for end in (600.0, 1e-6)]
@@ -204,48 +202,3 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     if low_value * high_value >= 0.0:
         return low if abs(low_value) <= abs(high_value) else high
     return cast(float, brentq(function, low, high, xtol=ROUNDING * max(1.0, abs(low), abs(high))))
-
-
-def brownboost(
-    oracle: Oracle,
-    *,
-    c: float | None = None,
-    kappa: float | None = None,
-    nu: float | None = None,
-    **options: Any,
-) -> Run:
-    """Boost by BrownBoost, which ends with a training error of at most kappa when its time is up.
-
-    Parameters
-    ----------
-    oracle
-        The examples and the class of hypotheses.
-    c
-        The time of the run, in [1e-6, 600]; kappa is 1 - erf(sqrt c).
-    kappa
-        The target of the training error, in (0, 1), in place of c.
-    nu
-        The count whose soft margin is certified, in [1, N]; 1, the hard margin, by default. For others the rounds
-        whose d lies within the caps bound it.
-    **options
-        As in `boost`; with an epsilon the direct rule ends the run too.
-
-    Returns
-    -------
-    The run; `reason` says whether the time was used up, `class_certificate` is about the soft margin at nu.
-
-    Raises
-    ------
-    OptionError
-        Both or none of c and kappa are passed, an option is unknown or out of range, or nothing need ever stop the
-        run: pass max_rounds or time_limit.
-    ProblemError
-        A parameter is out of its domain, or the oracle returns what is no column.
-    DataError
-        The checkpoint is of other data, of other parameters, or unreadable.
-
-    References
-    ----------
-    Freund 2001.
-    """
-    return run_of(BrownBoost(), oracle, {"time": c, "kappa": kappa, "nu": nu}, options)

@@ -28,14 +28,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.boosting.boosters.calls import run_of
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import REASON_PERFECT_HYPOTHESIS, Booster, Reweighting, certified_nu, valid_nu
-from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import UpdateContext
-from boostopt.oracles.base import Oracle
+from boostopt.programs.boosting_spec import BoostingSpec
 from boostopt.programs.parameters import Domain, parameter
 from boostopt.programs.program import Examples
 
@@ -59,7 +57,9 @@ class MadaBoost(Booster):
     name = "MadaBoost"
     title = "MadaBoost"
     sources: ClassVar[tuple[str, ...]] = ("Domingo and Watanabe 2000",)
-    extra_success_reasons: ClassVar[tuple[str, ...]] = (REASON_PERFECT_HYPOTHESIS, REASON_TRAINING_ERROR)
+    boosting: ClassVar[BoostingSpec] = replace(
+        Booster.boosting, extra_success_reasons=(REASON_PERFECT_HYPOTHESIS, REASON_TRAINING_ERROR)
+    )
     Parameters = Parameters
     is_symmetric = True
 
@@ -84,39 +84,3 @@ class MadaBoostUpdate(Reweighting):
         if self.mean(np.exp(log_weights(state.m))) >= kappa:
             return state
         return replace(state, stop_reason=f"{REASON_TRAINING_ERROR} kappa = {kappa:g}")
-
-
-def madaboost(oracle: Oracle, *, kappa: float | None = None, nu: float | None = None, **options: Any) -> Run:
-    """Boost by MadaBoost, AdaBoost with weights that are bounded by their first values.
-
-    Parameters
-    ----------
-    oracle
-        The examples and the class of hypotheses; N is the sum of its multiplicities.
-    kappa
-        The target of the training error, in (0, 1). The run ends when the mean weight, an upper bound of the training
-        error, falls below kappa. With None, the run continues to a limit.
-    nu
-        The count whose soft margin is certified, in [1, N]; by default kappa N, the cap that d respects, or 1, the hard
-        margin, without a kappa.
-    **options
-        As in `boost`; with an epsilon the direct rule ends the run too.
-
-    Returns
-    -------
-    The run; `class_certificate` is about the soft margin at nu.
-
-    Raises
-    ------
-    OptionError
-        An option is unknown or out of range, or nothing need ever stop the run: pass max_rounds or time_limit.
-    ProblemError
-        A parameter is out of its domain, or the oracle returns what is no column.
-    DataError
-        The checkpoint is of other data, of other parameters, or unreadable.
-
-    References
-    ----------
-    Domingo and Watanabe 2000.
-    """
-    return run_of(MadaBoost(), oracle, {"kappa": kappa, "nu": nu}, options)

@@ -26,17 +26,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.boosting.boosters.calls import run_of
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu, valid_nu
-from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.errors import OptionError
-from boostopt.oracles.base import Oracle
+from boostopt.programs.boosting_spec import BoostingSpec
 from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
-from boostopt.programs.program import Examples
+from boostopt.programs.program import Examples, Program
 
 REASON_MARGIN_REACHED = StopReason.FEW_SMALL_MARGINS.value
 """The beginning of the reason of a run with a margin of theta for almost all examples."""
@@ -60,13 +58,29 @@ def default_theta(gamma: float) -> float:
     return gamma / (2.0 + gamma)
 
 
+def iteration_bound(program: Program) -> float:
+    """Return the number of rounds after which almost all examples have a margin of theta; inf if no bound is known.
+
+    The proof holds for every theta up to the default; for a larger one there is no bound.
+    """
+    p = program.parameters
+    if p.theta > default_theta(p.gamma):
+        return math.inf
+    return 2.0 / p.kappa / p.gamma / p.gamma / math.sqrt(1.0 - p.gamma)  # gamma^2 may underflow
+
+
 class SmoothBoost(Booster):
     """The formulation of SmoothBoost."""
 
     name = "SmoothBoost"
     title = "SmoothBoost"
     sources: ClassVar[tuple[str, ...]] = ("Servedio 2003",)
-    extra_success_reasons: ClassVar[tuple[str, ...]] = (REASON_MARGIN_REACHED,)
+    boosting: ClassVar[BoostingSpec] = replace(
+        Booster.boosting,
+        extra_success_reasons=(REASON_MARGIN_REACHED,),
+        iteration_bound=iteration_bound,
+        guaranteed_edge=lambda p: 2.0 * p.gamma,
+    )
     Parameters = Parameters
     is_symmetric = True
 
@@ -78,15 +92,6 @@ class SmoothBoost(Booster):
 
     def default_nu(self, p: Any, examples: Examples) -> float:
         return valid_nu(p.kappa * examples.total, examples)
-
-    def guaranteed_edge(self, p: Any) -> float:
-        return 2.0 * p.gamma
-
-    def iteration_bound(self, p: Any, examples: Examples) -> float:
-        # The proof holds for every smaller theta; for a larger one there is no bound.
-        if p.theta > default_theta(p.gamma):
-            return math.inf
-        return 2.0 / p.kappa / p.gamma / p.gamma / math.sqrt(1.0 - p.gamma)  # gamma^2 may underflow
 
     def reweighting(self, problem: Problem) -> Reweighting:
         return SmoothBoostUpdate(problem)
@@ -112,49 +117,3 @@ class SmoothBoostUpdate(Reweighting):
             stop_reason=f"{REASON_MARGIN_REACHED} kappa N = {max_count:.6g} examples have a margin of at most "
             f"{p.theta:.6g}",
         )
-
-
-def smoothboost(
-    oracle: Oracle,
-    *,
-    kappa: float,
-    gamma: float,
-    theta: float | None = None,
-    nu: float | None = None,
-    **options: Any,
-) -> Run:
-    """Boost by SmoothBoost, whose distribution never leaves the capped simplex of nu = kappa N.
-
-    Parameters
-    ----------
-    oracle
-        The examples and the class of hypotheses; N is the sum of its multiplicities.
-    kappa
-        The share of the examples that may end with a margin of at most theta, in (0, 1).
-    gamma
-        Half of the edge that every hypothesis has, in (0, 1/2): a smaller edge ends the run.
-    theta
-        The margin, in [0, gamma]; gamma / (2 + gamma) by default, for which the rounds are bounded.
-    nu
-        The count whose soft margin is certified, in [1, N]; kappa N by default, the cap that d respects.
-    **options
-        As in `boost`; with an epsilon the direct rule ends the run too.
-
-    Returns
-    -------
-    The run; `class_certificate` is about the soft margin at nu, `reason` says which guarantee holds.
-
-    Raises
-    ------
-    OptionError
-        An option is unknown or out of range, theta is larger than gamma, or nothing need ever stop the run.
-    ProblemError
-        A parameter is out of its domain, or the oracle returns what is no column.
-    DataError
-        The checkpoint is of other data, of other parameters, or unreadable.
-
-    References
-    ----------
-    Servedio 2003, figure 1.
-    """
-    return run_of(SmoothBoost(), oracle, {"kappa": kappa, "gamma": gamma, "theta": theta, "nu": nu}, options)

@@ -41,6 +41,7 @@ from boostopt.objectives.exact import ExactObjective, ExactSoftMargin
 from boostopt.oracles.base import Column, Hypothesis, Oracle, check_oracle
 from boostopt.oracles.binned_oracle import BinnedOracle
 from boostopt.oracles.distributed.detached import rows_missing_error
+from boostopt.programs.boosting_spec import FinalWeights
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE
 
@@ -82,7 +83,7 @@ class HistogramRun(Run):
         The parts of the run that are not as long as the rows.
     """
 
-    final_weights: str
+    final_weights: FinalWeights
     loaded: bool
     stored: StoredHistogramRun
 
@@ -97,7 +98,7 @@ class HistogramRun(Run):
             )
             / MARGIN_SCALE
         )
-        self.final_weights, self.loaded = stored_run.problem.formulation.final_weights, rows is None
+        self.final_weights, self.loaded = stored_run.problem.formulation.boosting.final_weights, rows is None
         self.evaluations: Sequence[EvaluationRecord] = tuple(snapshot.log)
         self._trace = trace_from_log(snapshot.log, stored_run.oracle.N)
         rounds = zip(snapshot.weights_by_iteration, self._trace["smallest_edge"].tolist(), strict=True)

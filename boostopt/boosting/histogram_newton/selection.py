@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.boosting.column_count import columns_or_minimum, max_columns
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.solver import MIN_COLUMNS
 from boostopt.boosting.options import OPTIONS, BoostOptions
@@ -21,6 +20,7 @@ from boostopt.errors import BoostoptError, OptionError
 from boostopt.objectives.exact import ExactObjective, ExactSoftMargin
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.programs.boosting_spec import FinalWeights, UpdateKind
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, call_formulation
 from boostopt.rows.binned_rows import BinnedRows
@@ -58,7 +58,12 @@ def is_default(formulation: Formulation[Any], oracle: Oracle, epsilon: object, b
     """
     fine = isinstance(epsilon, float | int) and epsilon < FINE_EPSILON
     slower = fine and isinstance(oracle, BinnedOracle) and not oracle.aggregates_only and oracle.N < FEW_EXAMPLES
-    return formulation.update == "total" and isinstance(backend, str) and backend == "auto" and not slower
+    return (
+        formulation.boosting.update is UpdateKind.TOTAL
+        and isinstance(backend, str)
+        and backend == "auto"
+        and not slower
+    )
 
 
 def run_histogram_newton(
@@ -152,8 +157,8 @@ def reduced_problem(
     if problem.epsilon < MIN_EPSILON * objective.unit:
         return None
     if problem.edge_function.edge_bound is not None:
-        return (problem, objective) if formulation.final_weights == "scaled" else None
-    fits = formulation.final_weights == "program" and problem.affordable
+        return (problem, objective) if formulation.boosting.final_weights is FinalWeights.SCALED else None
+    fits = formulation.boosting.final_weights is FinalWeights.PROGRAM and problem.affordable
     smoothed = isinstance(objective, ExactSoftMargin) and settings.get("eta")
     return (
         (problem, objective)
@@ -204,12 +209,12 @@ def _was_continued_from_histogram(
         The checkpoint is damaged, or of another version.
     """
     record, _ = load(file, formulation)
-    return record.pool.t > max_columns(options.columns_per_round) * record.state.round
+    return record.pool.t > options.columns_per_round * record.state.round
 
 
 def _with_histogram_columns(options: BoostOptions) -> BoostOptions:
     """Return options with the number of columns a round of histogram Newton."""
-    return replace(options, columns_per_round=columns_or_minimum(options.columns_per_round, MIN_COLUMNS))
+    return replace(options, columns_per_round=max(options.columns_per_round, MIN_COLUMNS))
 
 
 def _options_supported(settings: Mapping[str, Any], options: BoostOptions) -> bool:

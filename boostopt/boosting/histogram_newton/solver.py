@@ -25,7 +25,6 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.backends.base import Deadline
-from boostopt.boosting.column_count import columns_or_minimum
 from boostopt.boosting.histogram_newton.evaluator import DualEvaluator, Evaluation, Iterate
 from boostopt.boosting.histogram_newton.solver_state import (
     EvaluationRecord,
@@ -151,7 +150,7 @@ class HistogramNewton:
         self.on_iteration, self.on_snapshot = on_iteration, on_snapshot
         self.max_iterations, self.columns_per_iteration = (
             options.max_rounds,
-            columns_or_minimum(options.columns_per_round, MIN_COLUMNS),
+            max(options.columns_per_round, MIN_COLUMNS),
         )
         self.deadline = deadline
         self.splits: list[Split] = list[Split]() if snapshot is None else list(snapshot.pool)

@@ -27,6 +27,7 @@ from boostopt.boosting.run.trace import Trace
 from boostopt.errors import DataError, OptionError, reason_of
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.matrix_oracle import EDGE_DOMAIN
+from boostopt.programs.boosting_spec import UpdateKind
 
 MAX_ROUNDS_WITH_HISTORY = 1000
 """The largest limit of rounds up to which a corrective run stores the weights of every round by default."""
@@ -45,7 +46,7 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
             return _from_checkpoint(problem, oracle, guarantee, options.nus, checkpoint)
     N = oracle.N
     short = options.max_rounds is not None and options.max_rounds <= MAX_ROUNDS_WITH_HISTORY
-    store_rounds = options.history if options.history is not None else problem.update == "total" or short
+    store_rounds = options.history if options.history is not None else problem.update is UpdateKind.TOTAL or short
     d = problem.F.project(None)
     m = np.zeros(N)
     # Off the simplex, and with weights of both signs, the value of a program may be below -1.
@@ -77,7 +78,8 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
 
 def _guarantee(problem: Problem, oracle: Oracle, options: BoostOptions) -> float | None:
     """Return the guaranteed edge of every answer, by the option or the oracle, and by the algorithm; None if none."""
-    promised = (_oracle_guarantee(oracle, options), problem.formulation.guaranteed_edge(problem.template.parameters))
+    assumed = problem.formulation.boosting.guaranteed_edge(problem.template.parameters)
+    promised = (_oracle_guarantee(oracle, options), assumed)
     return max((edge for edge in promised if edge is not None), default=None)
 
 

@@ -14,12 +14,11 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, Int8
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import as_immutable
-from boostopt._utils.validation import check_choice
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.rules import RULES
 from boostopt.boosting.run.combined_hypothesis import AtZero, predicted_classes, weighted_vote
 from boostopt.boosting.run.history import Round
-from boostopt.boosting.run.run_data import FINAL_WEIGHTS, RunData
+from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.run_file import load, run_kind, save, warn_of_change
 from boostopt.boosting.run.state import MEMORY_PAST_WEIGHT, OracleBounds
 from boostopt.boosting.run.stop_reason import StopReason
@@ -29,6 +28,7 @@ from boostopt.errors import OptionError
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.soft_margin import FEASIBILITY_TOL, SoftMarginObjective
 from boostopt.oracles.base import Hypothesis, Oracle, Query, check_oracle
+from boostopt.programs.boosting_spec import FinalWeights
 from boostopt.programs.program import Program
 from boostopt.solving.solve import solve
 
@@ -47,17 +47,20 @@ class Run:
     w
         The weights of the hypotheses, shape (t,), of the kind `final_weights`.
     final_weights
-        "program", "lp" or "scaled".
+        The kind of `w`, a `FinalWeights`: "program", "lp" or "scaled".
     loaded
         Whether the run was read from a file.
     """
 
     w: Any
-    final_weights: str
+    final_weights: FinalWeights
     loaded: bool
 
-    def __init__(self, record: RunData, w: Float[Array, " t"], final_weights: str, loaded: bool = False) -> None:
-        self._record, self.w, self.final_weights, self.loaded = record, as_immutable(w), final_weights, loaded
+    def __init__(
+        self, record: RunData, w: Float[Array, " t"], final_weights: FinalWeights | str, loaded: bool = False
+    ) -> None:
+        self._record, self.w, self.loaded = record, as_immutable(w), loaded
+        self.final_weights = FinalWeights(final_weights)
 
     def __reduce__(self) -> Any:
         """Return the constructor arguments for pickle, without cached results."""
@@ -164,7 +167,7 @@ class Run:
     def program(self) -> Program:
         """The program over the collected hypotheses; if the algorithm has none, the program of the soft margin."""
         record, problem = self.record, self.record.problem
-        if self.final_weights != "program" and problem.objective is not None:
+        if self.final_weights is not FinalWeights.PROGRAM and problem.objective is not None:
             return problem.objective.program(record.pool.margins)
         U = record.pool.margins
         return problem.program(U, record.state.before_last_answer.progress(problem, U.column(U.t - 1)))
@@ -174,7 +177,7 @@ class Run:
         """The interval of `program`, over the collected hypotheses, that the final weights prove."""
         state = self.record.state
         certificate = state.certificate
-        if self.final_weights == "program" and certificate is not None and len(certificate.w) == len(self.w):
+        if self.final_weights is FinalWeights.PROGRAM and certificate is not None and len(certificate.w) == len(self.w):
             return certificate
         d = state.bounds.d if certificate is None or certificate.infeasible else certificate.d
         return self.program.certify(d, self.w)
@@ -367,7 +370,7 @@ def recomputed_bounds(bounds: OracleBounds, problem: Problem, oracle: Oracle) ->
     return without_upper if largest is None else without_upper.with_upper(*problem.class_upper_bound(d, largest))
 
 
-def final_weights_of(problem: Problem, name: str | None) -> str:
+def final_weights_of(problem: Problem, name: str | None) -> FinalWeights:
     """Return the kind of the final weights: `name`, or by default the kind of the formulation.
 
     Raises
@@ -375,9 +378,9 @@ def final_weights_of(problem: Problem, name: str | None) -> str:
     OptionError
         The kind is unknown, or it is "lp" and the formulation has no soft margin.
     """
-    kind = problem.formulation.final_weights if name is None else name
-    kind = check_choice("final_weights", kind, FINAL_WEIGHTS)
-    if kind == "lp" and problem.objective is None:
+    spec = problem.formulation.boosting
+    kind = spec.final_weights if name is None else FinalWeights.parse("final_weights", name)
+    if kind is FinalWeights.LP and problem.objective is None:
         raise OptionError(
             f"final_weights need a formulation with a soft margin; {problem.formulation.name} has none. Leave out "
             "final_weights."
@@ -391,8 +394,8 @@ def _normalized(w: Float[Array, " t"], objective: SoftMarginObjective) -> Float[
     return w / total if total > 0 and objective.nonnegative_weights else w
 
 
-def _final_weights(record: RunData, kind: str) -> Float[Array, " t"]:
-    """Return the final weights of a kind, one of `FINAL_WEIGHTS`."""
+def _final_weights(record: RunData, kind: FinalWeights) -> Float[Array, " t"]:
+    """Return the final weights of a kind."""
     w, objective = record.state.padded_weights(record.pool.t), record.problem.objective
     if objective is None:
         return w
@@ -401,6 +404,6 @@ def _final_weights(record: RunData, kind: str) -> Float[Array, " t"]:
         projected = objective.G.project(w)
         w = np.zeros(len(w)) if projected is None else projected
     # Zero weights do not lie in the simplex: there was no step, or no step with an improvement.
-    if kind == "lp" or (objective.nonnegative_weights and not w.any()):
+    if kind is FinalWeights.LP or (objective.nonnegative_weights and not w.any()):
         return solve(objective.program(record.pool.margins), tol=LP_TOL).raise_if_failed().w
-    return w if kind == "program" else _normalized(w, objective)
+    return w if kind is FinalWeights.PROGRAM else _normalized(w, objective)

@@ -11,9 +11,6 @@ from boostopt.boosting.run.state import State
 from boostopt.boosting.run.trace import Trace
 from boostopt.oracles.base import StateDict as OracleState
 
-FINAL_WEIGHTS = ("program", "lp", "scaled")
-"""The ways in which the weights of the classifier are taken: see `Formulation.final_weights`."""
-
 
 @dataclass(frozen=True, eq=False)
 class RunData:

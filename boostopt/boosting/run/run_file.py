@@ -29,11 +29,12 @@ from boostopt.boosting.column_pool import ColumnPool
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.history import History
-from boostopt.boosting.run.run_data import FINAL_WEIGHTS, RunData
+from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.state import OracleBounds, State
 from boostopt.boosting.run.trace import Trace
 from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound, reason_of
 from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
+from boostopt.programs.boosting_spec import FinalWeights, UpdateKind
 from boostopt.programs.formulation import Formulation
 from boostopt.rows.margin_matrix import MarginMatrix
 
@@ -205,13 +206,13 @@ def decode_run(source: Path, read: Callable[[], T]) -> T:
         ) from failure
 
 
-def _final(final: Mapping[str, Any], record: RunData) -> tuple[Float[Array, " t"], str]:
+def _final(final: Mapping[str, Any], record: RunData) -> tuple[Float[Array, " t"], FinalWeights]:
     """Check the final weights of a run and return them with their kind."""
     w = np.asarray(final["w"], dtype=np.float64)
     require(w.shape == (record.pool.t,), "the number of final weights is wrong")
     require(np.isfinite(w).all(), "the final weights are not finite")
-    require(final["weights"] in FINAL_WEIGHTS, "the kind of the final weights is unknown")
-    return w, final["weights"]
+    require(final["weights"] in tuple(FinalWeights), "the kind of the final weights is unknown")
+    return w, FinalWeights(final["weights"])
 
 
 def require(holds: object, otherwise: str) -> None:
@@ -297,7 +298,7 @@ def _run_from_json(about: Mapping[str, Any], formulation: Any) -> RunData:
     """Return the record of a description."""
     page, page_digest = formulation_from_json(about, formulation)
     # Files of the first boosters call their update a projection.
-    update = page.update if page.update == "reweighting" else about["update"]
+    update = page.boosting.update if page.boosting.update is UpdateKind.REWEIGHTING else about["update"]
     problem = Problem.create(page, about["c"], about["d0"], about["epsilon"], update, about["given"])
     pool = ColumnPool(len(about["c"]))
     if about["U"] is not None:

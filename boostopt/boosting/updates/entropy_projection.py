@@ -29,12 +29,12 @@ class EntropyProjection(Update):
                 f'a formulation whose update is "projection" must have fixed edges and a relative entropy; '
                 f"{formulation.name} has {type(target).__name__} and {type(F).__name__}. Correct the formulation."
             )
-        state, support = context.state, self.problem.examples.d0 > 0
+        spec, state, support = formulation.boosting, context.state, self.problem.examples.d0 > 0
         low, high = float(context.newest_margins[support].min()), float(context.newest_margins[support].max())
         if low >= target.rho and low > 0.0:
             is_best = low >= state.soft_margin
-            return self._finish_on_perfect_hypothesis(context, low, is_best and formulation.keeps_perfect_hypothesis(p))
-        excess = formulation.min_edge_excess(p)
+            return self._finish_on_perfect_hypothesis(context, low, is_best and spec.keeps_perfect_hypothesis(p))
+        excess = spec.min_edge_excess(p)
         if excess > 0.0 and state.bounds.edge <= target.rho + excess:
             margin_clause = f"by more than {excess:.6g}, but {state.bounds.edge:.6g}"
             return replace(

@@ -18,6 +18,7 @@ from boostopt.boosting.updates.newton_update import Newton
 from boostopt.boosting.updates.pairwise import BlendedPairwise, Pairwise
 from boostopt.boosting.updates.totally_corrective import TotallyCorrective
 from boostopt.errors import OptionError
+from boostopt.programs.boosting_spec import UpdateKind
 
 CORRECTIVE_UPDATES: Mapping[str, type[Update]] = {
     "step": ShortStep,
@@ -48,20 +49,20 @@ def make_update(
     corrective
         The corrective step of MLPBoost; None for the default.
     """
-    if problem.update == "reweighting":
+    if problem.update is UpdateKind.REWEIGHTING:
         booster = check_instance(
             "a formulation that reweights", problem.formulation, Booster, "a Booster", "Derive it from Booster."
         )
         return booster.reweighting(problem)
-    if problem.update == "total":
+    if problem.update is UpdateKind.TOTAL:
         return TotallyCorrective(problem, backend, idle)
-    if problem.update == "program":
+    if problem.update is UpdateKind.PROGRAM:
         return TwoColumnProgram(problem, backend)
-    if problem.update == "mlpboost":
+    if problem.update is UpdateKind.MLPBOOST:
         return MLPBoost(problem, backend, CORRECTIVE_UPDATES[corrective or MLPBOOST_DEFAULT_STEP](problem))
     simple: dict[str, type[Update]] = {"newton": Newton, **CORRECTIVE_UPDATES, "projection": EntropyProjection}
     if problem.edge_function.edge_bound is not None:
-        if problem.update == "newton":
+        if problem.update is UpdateKind.NEWTON:
             raise OptionError(
                 f'update="newton" of {problem.formulation.name}, which bounds the edges, needs histogram Newton, '
                 'which does not support this oracle or these options. Use update="total".'

@@ -28,6 +28,7 @@ from boostopt.authoring import (
     COUNT,
     POSITIVE,
     Array,
+    BoostingSpec,
     CappedSimplex,
     CappedSimplexIndicator,
     EdgeFunction,
@@ -57,7 +58,7 @@ class NewName(Formulation[Parameters]):
     name = "new_name"
     title = "NewName"
     Parameters = Parameters
-    stopping_rules = ("direct", "regularized")
+    boosting = BoostingSpec(rules=("direct", "regularized"))
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
         return CappedSimplexIndicator(CappedSimplex(examples.c, p.nu)) + Squares(examples.c, p.mu)

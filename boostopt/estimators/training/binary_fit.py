@@ -26,7 +26,6 @@ from boostopt._utils.validation import (
 )
 from boostopt.backends.base import Backend
 from boostopt.boosting.api import boost
-from boostopt.boosting.column_count import AUTO
 from boostopt.boosting.histogram_newton.selection import histogram_inputs, is_default
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem, round_parameters
@@ -48,8 +47,12 @@ from boostopt.estimators.training.validation_set import ValidationSet
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.oracles import Oracle
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON
+from boostopt.programs.boosting_spec import UpdateKind
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import check_per_example_array, scaling_advice
+
+AUTO = "auto"
+"""The value of `nu` that chooses nu by cross-validation."""
 
 CLASSIFIER_PARAMETERS = ("nu", "eta", "epsilon")
 """Parameters of formulations that are also parameters of the classifier."""
@@ -280,7 +283,7 @@ class FitSettings:
             and histogram_inputs(self.formulation, oracle, self.epsilon, parameters, options)
         ):
             options = replace(options, columns_per_round=RECOMMENDED_COLUMNS, stabilization=RECOMMENDED_STABILIZATION)
-        if self.formulation.update == "reweighting":
+        if self.formulation.boosting.update is UpdateKind.REWEIGHTING:
             self._validate_booster(oracle, parameters, warm_start_run)
         run = boost(self.formulation, oracle, epsilon=self.epsilon, backend=self.backend, options=options, **parameters)
         if run.stop_reason is StopReason.INTERRUPTED:

@@ -18,6 +18,7 @@ from boostopt.estimators.binary_model import stack_columns
 from boostopt.estimators.training.binary_fit import FitSettings
 from boostopt.estimators.training.margin_warnings import NU_LIMIT_BINARY, NU_LIMIT_MULTICLASS
 from boostopt.estimators.training.training_data import WeightedExamples
+from boostopt.programs.boosting_spec import UpdateKind
 
 NU_FRACTIONS = (0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
 """The candidate values of nu, as multiples of the largest nu that gives up no class: see `margin_warnings`."""
@@ -122,5 +123,5 @@ def _runs_along_path(plan: FitSettings, examples: WeightedExamples, k: int, nus:
         # If a share of the weights is less than one example, the weights are scaled, and the examples differ.
         run = settings.fit_binary(examples, k, previous_run if total == earlier else None, None)
         runs.append(run)
-        previous_run = None if isinstance(run, HistogramRun) or run.problem.update == "reweighting" else run
+        previous_run = None if isinstance(run, HistogramRun) or run.problem.update is UpdateKind.REWEIGHTING else run
     return runs[::-1]

@@ -43,9 +43,8 @@ TIE_DIGITS = 12
 class KernelColumns(ExamplesOracle):
     """The columns of a kernel matrix, scaled into [-1, 1], as a class of hypotheses.
 
-    Exact up to the rounding of kernel values, which the bound of the edges includes. If gamma x·z is nearly -coef0,
-    the base of a polynomial kernel cancels, and its columns would consist of rounding errors. Such a kernel is
-    refused.
+    Exact up to the rounding of kernel values, which the bound of the edges includes. A column of pure rounding errors,
+    such as that of a tiny example that is orthogonal to large ones, is refused.
 
     Equal examples give one hypothesis, named after the first of them. An example without nonzero features gives
     none if all its kernel values are 0 (linear, and polynomial with coef0 = 0).
@@ -66,7 +65,8 @@ class KernelColumns(ExamplesOracle):
     gamma
         Polynomial and rbf: positive, 1 / (features * variance of all entries of X) by default.
     degree, coef0
-        Polynomial: a whole number from 1 to 1000, and a finite number.
+        Polynomial: a whole number from 1 to 1000, and a non-negative number. With a negative one, the kernel is not
+        positive semidefinite.
 
     Raises
     ------
@@ -126,9 +126,6 @@ class KernelColumns(ExamplesOracle):
         self._lower, self._upper = diagonal, self._bound.copy()
         self._scale_is_exact = np.full(len(norms), kernel == "rbf")
         self._compute_scales(np.array([np.argmax(norms)]))
-        # If the kernel may cancel, check it before a run and not during the run.
-        for k in self._blocks(len(norms)) if self.kernel.coef0 < 0 else ():
-            self._compute_scales(k)
 
     def best(self, query: Query) -> Answer:
         """Return the hypotheses with the largest edges, with at most one sign for each example.
@@ -207,7 +204,7 @@ class KernelColumns(ExamplesOracle):
             row, share = self._examples.input_rows[self._first[k[doubtful][worst]]], min(float(errors[worst]), 1.0)
             raise ProblemError(
                 f"the {self.kernel} must not cancel on the examples; of its values at example {row} a share of up to "
-                f"{share:.1g} is rounding, for gamma x·z is nearly -coef0. Change gamma or coef0."
+                f"{share:.1g} is rounding, for gamma x·z + coef0 cancels. Scale rows to similar norms, or raise coef0."
             )
 
     def _column(self, k: int, sign: int, weights: Float[Array, " N"], exponent: int) -> Column:
@@ -263,7 +260,8 @@ def _check_parameters(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> tuple
     if gamma is not None:
         gamma = check_positive("gamma", gamma, "a positive number, or None for 1 / (features * variance)")
     degree = check_integer("degree", degree, None, f"a whole number from 1 to {LARGEST_DEGREE}")
-    read = Kernel("polynomial", gamma or 1.0, degree, check_number("coef0", coef0))
+    coef0 = check_number("coef0", coef0, "a finite number of at least 0", lambda number: 0.0 <= number < math.inf)
+    read = Kernel("polynomial", gamma or 1.0, degree, coef0)
     return gamma, read.degree, read.coef0
 
 

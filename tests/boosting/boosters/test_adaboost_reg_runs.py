@@ -7,7 +7,6 @@ import pytest
 from boosting.random_classes import drawn
 
 from boostopt import ProblemError, boost
-from boostopt.boosting.boosters import adaboost_reg
 from boostopt.boosting.boosters.adaboost_reg import MAX_BLOCK_ENTRIES, RegularizedFunctional, line_search
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
@@ -39,7 +38,7 @@ def steps(run: Run) -> list[tuple[int, float]]:
 @pytest.mark.parametrize("seed", [0, 1, 2, 5])
 def test_without_C_it_is_adaboost(p: int, seed: int) -> None:
     of = drawn(seed)
-    run = adaboost_reg(of.oracle("best"), C=0.0, p=p, max_rounds=30)
+    run = boost("adaboost_reg", of.oracle("best"), C=0.0, p=p, max_rounds=30)
     twin = boost("adaboost", of.oracle("best"), max_rounds=30)
     assert run.rounds == twin.rounds == 30
     for k in range(1, 31):
@@ -54,7 +53,7 @@ def test_a_large_C_keeps_the_distribution_nearly_uniform(p: int) -> None:
     oracle, N = stumps(), 150
     spread: list[float] = []
     for C in (10.0 * N**p, 1000.0 * N**p):
-        run = adaboost_reg(oracle, C=C, p=p, max_rounds=25)
+        run = boost("adaboost_reg", oracle, C=C, p=p, max_rounds=25)
         assert run.rounds == 25
         spread.append(max(float(np.abs(run.at_round(k).d * N - 1).max()) for k in range(1, 26)))
     assert spread[0] < 0.3
@@ -68,7 +67,7 @@ def test_a_large_C_keeps_the_distribution_nearly_uniform(p: int) -> None:
 def test_the_sums_agree_with_the_recursion_as_corrected(p: int, C: float, seed: int) -> None:
     """w_(t+1) proportional to w_t exp(-b u / 2 - (C/2) (zeta_t B_t - zeta_(t-1) B_(t-1))), round by round."""
     of = drawn(seed)
-    run = adaboost_reg(of.oracle("best"), C=C, p=p, max_rounds=25)
+    run = boost("adaboost_reg", of.oracle("best"), C=C, p=p, max_rounds=25)
     assert run.rounds >= 5
     U = run.program.margins.to_array()
     w, past, total, penalty = of.d0.copy(), np.zeros(len(of.U)), 0.0, np.zeros(len(of.U))
@@ -83,7 +82,7 @@ def test_the_sums_agree_with_the_recursion_as_corrected(p: int, C: float, seed: 
 def test_the_recursion_for_p_1_adds_half_of_C_b_w() -> None:
     """(18) corrected: w_(t+1) proportional to w_t exp(b I - (C/2) b w_t), I = 1 where h_t is wrong."""
     of, C = drawn(0), 20.0
-    run = adaboost_reg(of.oracle("best"), C=C, max_rounds=15)
+    run = boost("adaboost_reg", of.oracle("best"), C=C, max_rounds=15)
     U, w = run.program.margins.to_array(), of.d0.copy()
     for k, (q, b) in enumerate(steps(run), start=1):
         w = w * np.exp(b * (U[:, q] < 0) - C / 2 * b * w)
@@ -96,8 +95,8 @@ def test_an_example_of_multiplicity_2_counts_as_two(p: int) -> None:
     U = drawn(0).U
     c = np.where(np.arange(len(U)) % 3 == 0, 2.0, 1.0)
     twice = np.repeat(U, c.astype(int), axis=0)
-    run = adaboost_reg(GivenMargins(U, c=c), C=30.0, p=p, max_rounds=12)
-    copies = adaboost_reg(GivenMargins(twice), C=30.0, p=p, max_rounds=12)
+    run = boost("adaboost_reg", GivenMargins(U, c=c), C=30.0, p=p, max_rounds=12)
+    copies = boost("adaboost_reg", GivenMargins(twice), C=30.0, p=p, max_rounds=12)
     np.testing.assert_allclose(run.w, copies.w, rtol=1e-9, atol=ROUNDING)
     np.testing.assert_allclose(np.repeat(run.d / c, c.astype(int)), copies.d, rtol=1e-9, atol=ROUNDING)
 
@@ -171,7 +170,7 @@ def test_of_several_minima_for_p_2_the_line_search_takes_the_best() -> None:
 
 def test_a_hypothesis_that_is_right_everywhere_ends_the_run() -> None:
     U = np.column_stack([np.where(np.arange(6) < 4, 1.0, -1.0), np.full(6, 0.5)])
-    run = adaboost_reg(GivenMargins(U, choose=[0, 1]), C=2.0, max_rounds=10)
+    run = boost("adaboost_reg", GivenMargins(U, choose=[0, 1]), C=2.0, max_rounds=10)
     assert run.rounds == 2
     assert run.stop_reason is StopReason.ONE_HYPOTHESIS and " 0.5" in run.reason
     assert run.class_certificate.lower == pytest.approx(0.5, abs=1e-9)
@@ -180,6 +179,6 @@ def test_a_hypothesis_that_is_right_everywhere_ends_the_run() -> None:
 def test_parameters_out_of_their_domains_are_refused() -> None:
     oracle = GivenMargins(drawn(0).U)
     with pytest.raises(ProblemError, match=r"\bp\b.*\{1, 2\}.*\b3\b"):
-        adaboost_reg(oracle, C=1.0, p=3, max_rounds=2)
+        boost("adaboost_reg", oracle, C=1.0, p=3, max_rounds=2)
     with pytest.raises(ProblemError, match=r"\bC\b.*\[0, .*-1\b"):
-        adaboost_reg(oracle, C=-1.0, max_rounds=2)
+        boost("adaboost_reg", oracle, C=-1.0, max_rounds=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from boosting.random_classes import LP, RandomClass, drawn
 
 from boostopt import DataError, OptionError, ProblemError, boost, list_formulations, verify
 from boostopt.boosting import BoostOptions, Stabilization, path
-from boostopt.boosting.boosters import BOOSTERS, Booster, adaboost_reg, brownboost, madaboost, outside, smoothboost
+from boostopt.boosting.boosters import BOOSTERS, Booster, outside
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Reweighting, certified_nu
 from boostopt.boosting.run.run import Run
@@ -29,11 +30,11 @@ pytestmark = pytest.mark.every(2)
 Boost = Callable[..., Run]
 
 CASES: tuple[tuple[str, Boost, dict[str, Any]], ...] = (
-    ("AdaBoost_REG", adaboost_reg, {"C": 20.0}),
-    ("AdaBoost_REG", adaboost_reg, {"C": 300.0, "p": 2}),
-    ("SmoothBoost", smoothboost, {"kappa": 0.3, "gamma": 0.02}),
-    ("BrownBoost", brownboost, {"kappa": 0.1}),
-    ("MadaBoost", madaboost, {}),
+    ("AdaBoost_REG", partial(boost, "adaboost_reg"), {"C": 20.0}),
+    ("AdaBoost_REG", partial(boost, "adaboost_reg"), {"C": 300.0, "p": 2}),
+    ("SmoothBoost", partial(boost, "smoothboost"), {"kappa": 0.3, "gamma": 0.02}),
+    ("BrownBoost", partial(boost, "brownboost"), {"kappa": 0.1}),
+    ("MadaBoost", partial(boost, "madaboost"), {}),
 )
 
 each = pytest.mark.parametrize(("name", "boosted", "given"), CASES, ids=[f"{name} {given}" for name, _, given in CASES])
@@ -112,11 +113,11 @@ def test_a_run_that_is_resumed_goes_the_same_way(
 
 def test_a_checkpoint_of_other_parameters_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "run.npz"
-    adaboost_reg(stumps(), C=2.0, max_rounds=3, checkpoint=file)
+    boost("adaboost_reg", stumps(), C=2.0, max_rounds=3, checkpoint=file)
     with pytest.raises(DataError, match="parameters"):
-        adaboost_reg(stumps(), C=3.0, max_rounds=3, checkpoint=file)
+        boost("adaboost_reg", stumps(), C=3.0, max_rounds=3, checkpoint=file)
     with pytest.raises(DataError, match=r"AdaBoost_REG.*MadaBoost"):
-        madaboost(stumps(), max_rounds=3, checkpoint=file)
+        boost("madaboost", stumps(), max_rounds=3, checkpoint=file)
 
 
 @each
@@ -134,11 +135,11 @@ def test_runs_are_classifiers_with_a_trace_and_test_examples(name: str, boosted:
 def test_the_direct_rule_ends_a_run_where_it_is_asked_for() -> None:
     of = drawn(0)
     optimum = of.optimum_of(of.U, 1.0)
-    run = madaboost(of.oracle("best"), epsilon=0.2, max_rounds=500)
+    run = boost("madaboost", of.oracle("best"), epsilon=0.2, max_rounds=500)
     assert run.stop_reason is StopReason.DIRECT and "epsilon = 0.2" in run.reason
     assert run.class_certificate.gap <= 0.2 + 1e-9
     assert run.class_certificate.lower >= optimum - 0.2 - LP
-    on = madaboost(of.oracle("best"), max_rounds=run.rounds + 3)
+    on = boost("madaboost", of.oracle("best"), max_rounds=run.rounds + 3)
     assert on.rounds == run.rounds + 3
 
 
@@ -158,7 +159,8 @@ def test_the_page_has_every_booster() -> None:
 
 @each
 def test_boost_reaches_it_by_its_name(name: str, boosted: Boost, given: dict[str, Any]) -> None:
-    own, named = boosted(stumps(), **given, max_rounds=9), boost(name.upper(), stumps(), **given, max_rounds=9)
+    named = boost(name.upper(), stumps(), **given, max_rounds=9)
+    own = boost(BOOSTERS[name], stumps(), **given, max_rounds=9)
     np.testing.assert_array_equal(named.w, own.w)
     np.testing.assert_array_equal(named.d, own.d)
     assert named.reason == own.reason
@@ -208,7 +210,7 @@ def test_a_booster_of_the_users_own_is_one_page() -> None:
 
 
 def test_influence_is_the_mean_of_the_weights_that_an_example_has_had() -> None:
-    run = adaboost_reg(stumps(), C=20.0, max_rounds=10)
+    run = boost("adaboost_reg", stumps(), C=20.0, max_rounds=10)
     c, steps, before = run.record.problem.examples.c, [], np.zeros(len(run.w))
     sums = np.zeros(len(c))
     d = c / c.sum()
@@ -221,7 +223,7 @@ def test_influence_is_the_mean_of_the_weights_that_an_example_has_had() -> None:
     np.testing.assert_allclose(run.influence, sums / sum(steps), rtol=1e-9)
     assert c @ run.influence == pytest.approx(1.0)
     with pytest.raises(OptionError, match=r"influence.*AdaBoost_REG.*MadaBoost"):
-        _ = madaboost(stumps(), max_rounds=3).influence
+        _ = boost("madaboost", stumps(), max_rounds=3).influence
 
 
 @each
@@ -239,26 +241,24 @@ def test_its_certificate_is_verified_from_a_file(
 def test_a_guarantee_takes_nothing_of_what_smoothboost_needs() -> None:
     rng = np.random.default_rng(0)
     oracle = DecisionStumps(rng.normal(size=(200, 1)), rng.choice([-1, 1], size=200))
-    run = smoothboost(oracle, kappa=0.1, gamma=0.4, guarantee=-1.0)
+    run = boost("smoothboost", oracle, kappa=0.1, gamma=0.4, guarantee=-1.0)
     assert run.stop_reason is StopReason.GUARANTEE_BROKEN and " 0.8," in run.reason
     assert run.rounds <= run.iteration_bound
 
 
 @pytest.mark.thorough
 def test_an_epsilon_ends_smoothboost_by_what_is_certified_and_not_by_what_is_taken_for_granted() -> None:
-    run = smoothboost(stumps(), kappa=0.3, gamma=0.02, epsilon=0.05)
+    run = boost("smoothboost", stumps(), kappa=0.3, gamma=0.02, epsilon=0.05)
     assert not run.reason.startswith("direct") or run.class_certificate.gap <= 0.05 + 1e-9
     assert run.trace["smallest_edge"][0] == run.trace["edge"][0]
 
 
 def test_numbers_at_the_ends_of_their_domains_are_no_tracebacks() -> None:
-    assert smoothboost(stumps(), kappa=0.1, gamma=1e-300, max_rounds=3).rounds == 3
+    assert boost("smoothboost", stumps(), kappa=0.1, gamma=1e-300, max_rounds=3).rounds == 3
     for kappa in (1e-300, 0.99999999999):
         with pytest.raises(ProblemError, match=rf"\bkappa\b.*\[1e-6, 600\].*\b{kappa:g}\b"):
-            brownboost(stumps(), kappa=kappa, max_rounds=2)
-    with pytest.raises(OptionError, match=r"c=None.*kappa=None"):
+            boost("brownboost", stumps(), kappa=kappa, max_rounds=2)
+    with pytest.raises(OptionError, match=r"time=None.*kappa=None"):
         boost("brownboost", stumps(), max_rounds=2)
-    with pytest.raises(OptionError, match=r'BrownBoost.*\btime\b.*boost\("brownboost"'):
-        brownboost(stumps(), time=2.0, max_rounds=2)
     with pytest.raises(OptionError, match=r"\brun\b.*booster.*lpboost"):
         outside(boost("lpboost", stumps(), nu=3.0, max_rounds=2))

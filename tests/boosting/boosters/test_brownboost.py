@@ -9,8 +9,7 @@ import pytest
 from boosting.random_classes import LP, drawn
 from scipy.special import erf, erfinv
 
-from boostopt import OptionError, ProblemError
-from boostopt.boosting.boosters import brownboost
+from boostopt import OptionError, ProblemError, boost
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import GivenMargins
@@ -32,7 +31,7 @@ def test_the_mean_potential_stays_kappa_and_the_training_error_ends_below(seed: 
     of, c = drawn(seed), float(erfinv(1 - kappa)) ** 2
     left: list[float] = []
     for rounds in (1, 2, 3, 5, 10, 1000):
-        run = brownboost(of.oracle("best"), kappa=kappa, max_rounds=rounds)
+        run = boost("brownboost", of.oracle("best"), kappa=kappa, max_rounds=rounds)
         left.append(time_left(run))
         assert abs(potential(run, of.c, c) - kappa) <= 1e-9
     assert (np.diff(left) <= 0).all()
@@ -45,7 +44,7 @@ def test_the_mean_potential_stays_kappa_and_the_training_error_ends_below(seed: 
 @pytest.mark.parametrize("seed", [0, 1, 4])
 def test_the_time_is_up_where_the_class_is_good_enough(seed: int) -> None:
     of = drawn(seed)
-    run = brownboost(of.oracle("best"), kappa=0.6, max_rounds=5000)
+    run = boost("brownboost", of.oracle("best"), kappa=0.6, max_rounds=5000)
     assert time_left(run) == 0.0
     assert of.c[run.record.state.m <= 0].sum() / of.c.sum() <= 0.6 + 1e-9
 
@@ -55,7 +54,7 @@ def test_both_equations_hold_after_each_round_but_the_last(seed: int) -> None:
     of, c = drawn(seed), 2.0
     for rounds in (1, 2, 6):
         oracle = of.oracle("best")
-        run = brownboost(oracle, c=c, max_rounds=rounds)
+        run = boost("brownboost", oracle, time=c, max_rounds=rounds)
         s, r = time_left(run), run.record.state.m
         assert s > 0.0
         weights = of.c * np.exp(-((r + s) ** 2) / c)
@@ -66,23 +65,23 @@ def test_both_equations_hold_after_each_round_but_the_last(seed: int) -> None:
 
 def test_kappa_and_c_are_two_names_of_one_number() -> None:
     of = drawn(0)
-    by_kappa = brownboost(of.oracle("best"), kappa=0.2, max_rounds=4)
-    by_c = brownboost(of.oracle("best"), c=float(erfinv(0.8)) ** 2, max_rounds=4)
+    by_kappa = boost("brownboost", of.oracle("best"), kappa=0.2, max_rounds=4)
+    by_c = boost("brownboost", of.oracle("best"), time=float(erfinv(0.8)) ** 2, max_rounds=4)
     np.testing.assert_allclose(by_kappa.w, by_c.w, rtol=1e-9)
     given: dict[str, float]
-    for given, came in (({}, "c=None, kappa=None"), ({"c": 1.0, "kappa": 0.1}, r"c=1\.0, kappa=0\.1")):
+    for given, came in (({}, "time=None, kappa=None"), ({"time": 1.0, "kappa": 0.1}, r"time=1\.0, kappa=0\.1")):
         options: Any = {**given, "max_rounds": 2}
         with pytest.raises(OptionError, match=came):
-            brownboost(of.oracle("best"), **options)
+            boost("brownboost", of.oracle("best"), **options)
     with pytest.raises(ProblemError, match=r"\bkappa\b.*\(0, 1\).*\b1\.5\b"):
-        brownboost(of.oracle("best"), kappa=1.5, max_rounds=2)
+        boost("brownboost", of.oracle("best"), kappa=1.5, max_rounds=2)
     with pytest.raises(ProblemError, match=r"\btime\b.*\[1e-6, 600\].*\b10000\b"):
-        brownboost(of.oracle("best"), c=1e4, max_rounds=2)
+        boost("brownboost", of.oracle("best"), time=1e4, max_rounds=2)
 
 
 def test_a_hypothesis_that_is_right_everywhere_uses_the_time_up_at_once() -> None:
     U = np.full((7, 1), 0.5)
-    run = brownboost(GivenMargins(U), kappa=0.1, max_rounds=9)
+    run = boost("brownboost", GivenMargins(U), kappa=0.1, max_rounds=9)
     assert run.rounds == 1
     assert time_left(run) == 0.0
     assert potential(run, np.ones(7), float(erfinv(0.9)) ** 2) == pytest.approx(0.1, abs=1e-9)
@@ -91,14 +90,14 @@ def test_a_hypothesis_that_is_right_everywhere_uses_the_time_up_at_once() -> Non
 def test_hypotheses_that_abstain_are_taken() -> None:
     rng = np.random.default_rng(4)
     U = rng.choice([-1.0, 0.0, 1.0], size=(40, 30), p=[0.2, 0.4, 0.4])
-    run = brownboost(GivenMargins(U), kappa=0.2, max_rounds=300)
+    run = boost("brownboost", GivenMargins(U), kappa=0.2, max_rounds=300)
     assert abs(potential(run, np.ones(40), float(erfinv(0.8)) ** 2) - 0.2) <= 1e-9
 
 
 @pytest.mark.parametrize("c", [1e-6, 30.0, 600.0])
 def test_extreme_times_are_within_reach(c: float) -> None:
     of = drawn(0)
-    run = brownboost(of.oracle("best"), c=c, max_rounds=20)
+    run = boost("brownboost", of.oracle("best"), time=c, max_rounds=20)
     assert np.isfinite(run.record.state.m).all()
     assert 0.0 <= time_left(run) < c
     assert run.d.sum() == pytest.approx(1.0, abs=1e-12)

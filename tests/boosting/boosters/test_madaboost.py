@@ -7,7 +7,7 @@ import pytest
 from boosting.random_classes import LP, drawn
 
 from boostopt import OptionError, ProblemError, boost
-from boostopt.boosting.boosters import madaboost, outside
+from boostopt.boosting.boosters import outside
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import GivenMargins
 
@@ -18,7 +18,7 @@ SEEDS = [0, 1, 2, 3, 5]
 def test_d_is_bounded_relative_to_the_first_one_by_the_training_error(seed: int) -> None:
     of = drawn(seed)
     oracle = of.oracle("best")
-    run = madaboost(oracle, max_rounds=40)
+    run = boost("madaboost", oracle, max_rounds=40)
     assert run.rounds > 5
     for k in range(1, run.rounds):
         m = run.program.margins.take_columns(np.arange(len(run.at_round(k).w))).margins(run.at_round(k).w)
@@ -34,7 +34,7 @@ def test_d_is_bounded_relative_to_the_first_one_by_the_training_error(seed: int)
 def test_it_ends_below_the_training_error_asked_for_and_bounds_the_class_at_kappa_N(seed: int, kappa: float) -> None:
     of = drawn(seed)
     oracle = of.oracle("best")
-    run = madaboost(oracle, kappa=kappa, max_rounds=3000)
+    run = boost("madaboost", oracle, kappa=kappa, max_rounds=3000)
     assert run.stop_reason is StopReason.SMALL_MEAN_WEIGHT
     assert of.d0[run.program.margins.margins(run.w) <= 0].sum() < kappa
     assert (np.array(oracle.d) <= of.c / (kappa * of.total) * (1 + 1e-14)).all()
@@ -45,9 +45,7 @@ def test_it_ends_below_the_training_error_asked_for_and_bounds_the_class_at_kapp
 
 def test_the_first_step_is_adaboosts_and_while_all_margins_are_positive_so_are_the_weights() -> None:
     of = drawn(0)
-    first, twin = (
-        run for run in (madaboost(of.oracle("best"), max_rounds=1), boost("adaboost", of.oracle("best"), max_rounds=1))
-    )
+    first, twin = (boost(name, of.oracle("best"), max_rounds=1) for name in ("madaboost", "adaboost"))
     np.testing.assert_allclose(first.record.state.w, twin.record.state.w, rtol=1e-12)
     wrong = first.record.state.m <= 0
     assert wrong.any()
@@ -60,6 +58,6 @@ def test_the_first_step_is_adaboosts_and_while_all_margins_are_positive_so_are_t
 def test_without_an_end_of_its_own_it_needs_a_limit_and_kappa_a_share() -> None:
     oracle = GivenMargins(drawn(0).U)
     with pytest.raises(OptionError, match=r"MadaBoost.*max_rounds.*time_limit"):
-        madaboost(oracle)
+        boost("madaboost", oracle)
     with pytest.raises(ProblemError, match=r"\bkappa\b.*\[0, 1\).*\b1\b"):
-        madaboost(oracle, kappa=1.0, max_rounds=2)
+        boost("madaboost", oracle, kappa=1.0, max_rounds=2)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from boosting.random_classes import LP, Noted, RandomClass, drawn
 
-from boostopt import OptionError
-from boostopt.boosting.boosters import outside, smoothboost
+from boostopt import OptionError, boost
+from boostopt.boosting.boosters import outside
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 
@@ -37,7 +37,8 @@ class Weak:
         return Noted(self.of.U, c=self.of.c, choose=self.choose, **guarantee)
 
     def run(self, oracle: Noted | None = None, theta: float | None = None, **limits: int) -> Run:
-        return smoothboost(
+        return boost(
+            "smoothboost",
             self.oracle() if oracle is None else oracle,
             kappa=KAPPA,
             gamma=self.gamma,
@@ -90,7 +91,7 @@ def test_the_weights_are_the_papers() -> None:
 def test_an_edge_below_2_gamma_ends_the_run() -> None:
     of = drawn(0)
     optimum = of.optimum_of(of.U, KAPPA * of.total)
-    run = smoothboost(of.oracle("best"), kappa=KAPPA, gamma=0.49)
+    run = boost("smoothboost", of.oracle("best"), kappa=KAPPA, gamma=0.49)
     assert run.stop_reason is StopReason.GUARANTEE_BROKEN and " 0.98," in run.reason
     assert optimum - LP <= run.class_certificate.upper < 0.98
 
@@ -100,7 +101,7 @@ def test_theta_is_at_most_gamma_and_a_larger_one_than_the_papers_needs_a_limit()
     with pytest.raises(
         OptionError, match=r"^theta must be at most gamma = 0\.1; got 0\.2\. Lower it, or leave it out\.$"
     ):
-        smoothboost(weak.oracle(), kappa=KAPPA, gamma=0.1, theta=0.2)
+        boost("smoothboost", weak.oracle(), kappa=KAPPA, gamma=0.1, theta=0.2)
     with pytest.raises(OptionError, match=r"SmoothBoost.*max_rounds.*time_limit"):
         weak.run(theta=weak.gamma)
     run = weak.run(theta=weak.gamma, max_rounds=2000)
@@ -112,7 +113,7 @@ def test_theta_is_at_most_gamma_and_a_larger_one_than_the_papers_needs_a_limit()
 def test_the_soft_margin_at_a_nu_whose_caps_d_leaves_is_not_bounded_by_it() -> None:
     weak = Weak(drawn(1), "best")
     of, nu = weak.of, 0.9 * weak.of.total
-    run = smoothboost(weak.oracle(), kappa=KAPPA, gamma=weak.gamma, nu=nu)
+    run = boost("smoothboost", weak.oracle(), kappa=KAPPA, gamma=weak.gamma, nu=nu)
     assert 0 < outside(run) < run.rounds
     assert f"nu = {nu:g}, in {outside(run)} of {run.rounds} rounds" in run.reason
     optimum = of.optimum_of(of.U, nu)
