@@ -21,7 +21,13 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt.errors import ProblemError, short_repr
 from boostopt.problem_certificates.affine_atoms import AFFINE_RULES
 from boostopt.problem_certificates.atoms.base import Function
-from boostopt.problem_certificates.atoms.function_rules import FUNCTION_RULES, exponent_of
+from boostopt.problem_certificates.atoms.cones import (
+    CONSTRAINT_REASONS,
+    long_power_cone_inequality,
+    power_cone_inequality,
+)
+from boostopt.problem_certificates.atoms.expansions import EXPANSIONS, expansion_of
+from boostopt.problem_certificates.atoms.function_rules import FUNCTION_RULES, REFUSALS, exponent_of
 from boostopt.problem_certificates.balls import ONE, ZERO, Ball
 from boostopt.problem_certificates.forms import (
     AffineForm,
@@ -338,12 +344,17 @@ class Reader:
         name = type(expression).__name__
         if isinstance(expression, cp.Constant | cp.Parameter) and name in ("Constant", "Parameter"):
             return constant_form(_constant_values(expression))
-        is_atom = type(expression).__module__.startswith("cvxpy.") and (name in AFFINE_RULES or name in FUNCTION_RULES)
-        if not is_atom:
+        has_rule = name in AFFINE_RULES or name in FUNCTION_RULES or name in EXPANSIONS
+        if not (has_rule and type(expression).__module__.startswith("cvxpy.")):
             raise ProblemError(
                 f"expected atoms that certify_problem has a rule for; got {name} in {short_repr(str(expression))}. "
-                "Write it with other atoms of CVXPY; docs/any_problem.md lists those that have a rule."
+                + REFUSALS.get(
+                    name, "Write it with other atoms of CVXPY; docs/any_problem.md lists those that have a rule."
+                )
             )
+        expansion = expansion_of(expression)
+        if expansion is not None:
+            return self.form(expansion).reshaped(tuple(expression.shape))
         arguments = [self.form(argument) for argument in expression.args]
         if name in AFFINE_RULES:
             return AFFINE_RULES[name](expression, arguments)
@@ -475,9 +486,13 @@ def _constraint_parts(constraint: Any) -> tuple[str, Any, Any]:
         x, y, z = constraint.args
         dual = constraint.dual_variables[0].value
         return "inequality", x + cp.rel_entr(y, z), None if dual is None else np.abs(dual)
+    if name in ("PowCone3D", "PowCone3DApprox"):
+        return "inequality", *power_cone_inequality(constraint)
+    if name == "PowConeND":
+        return "inequality", *long_power_cone_inequality(constraint)
     raise ProblemError(
-        "constraints must be inequalities, equalities, semidefinite, second-order or exponential cones; got "
-        f"{type(constraint).__name__}. Write it with atoms, such as power or norm."
+        "constraints must be inequalities, equalities, semidefinite, second-order, exponential or power cones; got "
+        f"{type(constraint).__name__}. {CONSTRAINT_REASONS.get(name, 'Write it with atoms, such as power or norm.')}"
     )
 
 

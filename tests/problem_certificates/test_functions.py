@@ -12,12 +12,14 @@ import pytest
 
 from boostopt._utils.array_types import Array
 from boostopt.problem_certificates.atoms.base import Bounds, Function, Tangents
+from boostopt.problem_certificates.atoms.eigenvalues import SumOfLargestEigenvalues, VonNeumannEntropy
 from boostopt.problem_certificates.atoms.elementwise import (
     Entropy,
     Exponential,
     HuberLoss,
     Logarithm,
     LogisticLoss,
+    ProductWithExponential,
     RealPower,
     ShiftedLogarithm,
 )
@@ -89,6 +91,7 @@ def cases() -> dict[str, Case]:
     definite_P = definite(3)(np.random.default_rng(2))
     return {
         "exp": Case(Exponential(), reals(1)),
+        "xexp": Case(ProductWithExponential(), lambda rng: rng.exponential(size=1) - 1.0),
         "log": Case(Logarithm(), positive(1)),
         "log1p": Case(ShiftedLogarithm(), lambda rng: rng.exponential(size=1) - 0.99),
         "entr": Case(Entropy(), positive(1)),
@@ -125,6 +128,12 @@ def cases() -> dict[str, Case]:
         "pnorm 0.5": Case(PowerMean(0.5), positive(3)),
         "lambda_max": Case(LargestEigenvalue(3), symmetric_points(3)),
         "sigma_max": Case(SpectralNorm((2, 3)), reals(6)),
+        "lambda_sum_largest 1": Case(SumOfLargestEigenvalues(3, 1), symmetric_points(3)),
+        "lambda_sum_largest 2": Case(SumOfLargestEigenvalues(4, 2), symmetric_points(4)),
+        "lambda_sum_largest 2.5": Case(SumOfLargestEigenvalues(4, 2.5), symmetric_points(4)),
+        "lambda_sum_largest 0.4": Case(SumOfLargestEigenvalues(3, 0.4), symmetric_points(3)),
+        "lambda_sum_largest all": Case(SumOfLargestEigenvalues(3, 3), symmetric_points(3)),
+        "von_neumann_entr": Case(VonNeumannEntropy(3), definite(3)),
         "normNuc": Case(NuclearNorm((3, 2)), reals(6)),
         "log_det": Case(LogDeterminant(3), definite(3)),
         "tr_inv": Case(TraceOfInverse(3), definite(3)),
@@ -248,6 +257,19 @@ def test_balls_of_values_contain_the_values_at_their_points(name: str) -> None:
         for _ in range(4):
             inner = case.function.value(balls(u + radius * rng.uniform(-0.9, 0.9, size=len(u))))
             assert not wide.is_finite() or wide.overlaps(inner)
+
+
+@SEEDS
+def test_tangents_of_xexp_are_below_it_where_it_is_not_convex(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    function = ProductWithExponential()
+    for v in (*rng.normal(size=4), -1.0, -1.5):
+        tangents = function.tangents(np.array([[v]]), np.zeros((1, 1)), 1e-5)
+        for choice in (tangents, tangents.with_parameters(np.array([[v]]))):
+            slopes, offset = function.minorant(choice, 0, [(-math.inf, math.inf)])
+            for u in (-rng.exponential(size=20) * 10).tolist():
+                below = function.value([ball(u)]) - slopes[0] * ball(u) - offset
+                assert not below.is_finite() or not below < 0
 
 
 def test_values_at_the_ends_of_domains() -> None:
