@@ -28,6 +28,7 @@ from boostopt.problem_certificates.atoms.cones import (
 )
 from boostopt.problem_certificates.atoms.expansions import EXPANSIONS, expansion_of
 from boostopt.problem_certificates.atoms.function_rules import FUNCTION_RULES, REFUSALS, exponent_of
+from boostopt.problem_certificates.atoms.perspectives import Perspective, perspective_form
 from boostopt.problem_certificates.balls import ONE, ZERO, Ball
 from boostopt.problem_certificates.forms import (
     AffineForm,
@@ -230,6 +231,7 @@ class Reader:
         self._atoms: list[tuple[str, Function, Any, AffineForm, int]] = []
         self._curvatures: dict[int, int] = {}
         self._n_values = 0
+        self._scale: AffineForm | None = None  # s, while a perspective is read
 
     def add_variable(self, variable: Any) -> None:
         """Give the free entries of a variable positions among the unknowns.
@@ -344,6 +346,8 @@ class Reader:
         name = type(expression).__name__
         if isinstance(expression, cp.Constant | cp.Parameter) and name in ("Constant", "Parameter"):
             return constant_form(_constant_values(expression))
+        if name == "perspective":
+            return self._read_perspective(expression)
         has_rule = name in AFFINE_RULES or name in FUNCTION_RULES or name in EXPANSIONS
         if not (has_rule and type(expression).__module__.startswith("cvxpy.")):
             raise ProblemError(
@@ -367,6 +371,24 @@ class Reader:
         grouped = FUNCTION_RULES[name](expression, arguments)
         return self._apply(name, grouped.function, grouped.members, concatenated(arguments), tuple(expression.shape))
 
+    def _read_perspective(self, expression: Any) -> AffineForm:
+        """Return the form of a perspective: the expression in it is read with s in place of 1.
+
+        Raises
+        ------
+        ProblemError
+            It is a perspective within another.
+        """
+        if self._scale is not None:
+            raise ProblemError("a perspective must contain no other; got one that does. Write one in closed form.")
+        outer_forms, scale = self._forms, self.form(expression.args[0]).reshaped((1,))
+        self._forms, self._scale = {}, scale
+        try:
+            form = self.form(expression.f)
+        finally:
+            self._forms, self._scale = outer_forms, None
+        return perspective_form(form, scale).reshaped(tuple(expression.shape))
+
     def _apply(
         self, name: str, function: Function, members: Int[Array, "m k"], form: AffineForm, shape: tuple[int, ...]
     ) -> AffineForm:
@@ -380,6 +402,9 @@ class Reader:
                     "constant."
                 )
             return AffineForm(shape, [{}] * m, values)
+        if self._scale is not None:
+            form = concatenated([perspective_form(form, self._scale), self._scale])
+            function, members = Perspective(function), np.hstack([members, np.full((m, 1), len(form.rows) - 1)])
         start = self._n_values
         self._n_values += m
         self._atoms.append((name, function, members, form, start))

@@ -346,6 +346,15 @@ def gamma_and_normal() -> Any:
     return cp.Problem(cp.Minimize(objective + cp.scalene(cp.sum(x) - 2, 2, 3)), [x <= 5])
 
 
+def perspective() -> Any:
+    x, s = cp.Variable(3), cp.Variable(nonneg=True)
+    smooth = cp.log_sum_exp(A[:6, :3] @ x - B[:6]) + cp.quad_form(x, A[:5, :3].T @ A[:5, :3])
+    kinked = cp.sum_squares(A[:6, :3] @ x - B[:6]) + cp.norm1(x) + cp.sum(cp.exp(x - 1)) + 1
+    return cp.Problem(
+        cp.Minimize(cp.perspective(smooth + kinked, s) + cp.sum(x) + 20 * (s - 2) ** 2), [x >= -3, s <= 4]
+    )
+
+
 PROBLEMS: dict[str, Callable[[], Any]] = {
     "least squares": lambda: regression(fit),
     "ridge": lambda: regression(lambda x: fit(x) + 0.7 * cp.sum_squares(x)),
@@ -414,6 +423,7 @@ PROBLEMS: dict[str, Callable[[], Any]] = {
     "product with exponential": product_with_exponential,
     "largest eigenvalues": largest_eigenvalues,
     "quantum entropy": quantum_entropy,
+    "perspective": perspective,
     "gamma and normal": gamma_and_normal,
     "power cones": power_cones,
     "long power cones": long_power_cones,

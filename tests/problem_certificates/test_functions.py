@@ -25,6 +25,7 @@ from boostopt.problem_certificates.atoms.elementwise import (
 )
 from boostopt.problem_certificates.atoms.extremes import Extreme, SumOfLargest
 from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
+from boostopt.problem_certificates.atoms.perspectives import Perspective
 from boostopt.problem_certificates.atoms.smooth import (
     GeometricMean,
     LogSumExp,
@@ -60,6 +61,10 @@ def reals(k: int) -> Sampler:
 
 def positive(k: int) -> Sampler:
     return lambda rng: rng.exponential(size=k) * 10.0 ** rng.integers(-3, 2) + 1e-9
+
+
+def small(k: int) -> Sampler:
+    return lambda rng: 1e-3 * rng.normal(size=k)
 
 
 def symmetric_points(n: int) -> Sampler:
@@ -134,6 +139,13 @@ def cases() -> dict[str, Case]:
         "lambda_sum_largest 0.4": Case(SumOfLargestEigenvalues(3, 0.4), symmetric_points(3)),
         "lambda_sum_largest all": Case(SumOfLargestEigenvalues(3, 3), symmetric_points(3)),
         "von_neumann_entr": Case(VonNeumannEntropy(3), definite(3)),
+        "perspective of exp": Case(Perspective(Exponential()), joined(small(1), positive(1))),
+        "perspective of log": Case(Perspective(Logarithm()), positive(2)),
+        "perspective of square": Case(Perspective(RealPower(2)), joined(reals(1), positive(1))),
+        "perspective of abs": Case(Perspective(SumNorm()), joined(reals(1), positive(1))),
+        "perspective of log_sum_exp": Case(Perspective(LogSumExp()), joined(small(3), positive(1))),
+        "perspective of quad_form": Case(Perspective(QuadraticForm(balls(definite_P))), joined(reals(3), positive(1))),
+        "perspective of log_det": Case(Perspective(LogDeterminant(2)), joined(definite(2), positive(1))),
         "normNuc": Case(NuclearNorm((3, 2)), reals(6)),
         "log_det": Case(LogDeterminant(3), definite(3)),
         "tr_inv": Case(TraceOfInverse(3), definite(3)),
@@ -217,7 +229,8 @@ def test_directions_are_the_changes_of_slopes(name: str, seed: int) -> None:
     size = max(1e-12, float(np.abs(directions).max(initial=0.0)) * float(np.abs(y).max(initial=0.0)))
     expected = directions @ y[0]
     # At the boundary of a set of slopes, steps that leave it are cut.
-    is_cut = isinstance(case.function, SumNorm | PNorm | MaximumNorm | SumOfLargest | NuclearNorm | HuberLoss | Extreme)
+    inner = case.function.function if isinstance(case.function, Perspective) else case.function
+    is_cut = isinstance(inner, SumNorm | PNorm | MaximumNorm | SumOfLargest | NuclearNorm | HuberLoss | Extreme)
     if not is_cut:
         noise = 1e-9 * float(np.abs(case.function.slopes(tangents)).max())
         assert change == pytest.approx(expected, abs=1e-2 * size + noise)

@@ -33,6 +33,8 @@ MATRIX = RNG.normal(size=(3, 4))
 SPARSE = scipy.sparse.csr_array(np.diag([1.0, 0.0, 2.0, -1.0]))
 P = MATRIX @ MATRIX.T + np.eye(3)
 
+SCALE = cp.Variable(nonneg=True, value=0.7)
+
 Expression = Callable[[Any, Any, Any], Any]
 
 EXPRESSIONS: dict[str, Expression] = {
@@ -114,6 +116,9 @@ EXPRESSIONS: dict[str, Expression] = {
     "cummax of a vector": lambda x, X, S: cp.cummax(x, axis=-1),
     "xexp": lambda x, X, S: cp.xexp(x) + cp.xexp(-x),
     "means of one weight": lambda x, X, S: cp.geo_mean(-x, [0, 0, 3, 0]) + cp.geo_mean(X[0, 0]),
+    "perspective": lambda x, X, S: cp.perspective(
+        cp.log_sum_exp(x - 2) + cp.sum_squares(MATRIX @ x + 1) + cp.norm(x) - cp.sum(cp.sqrt(x)) + cp.sum(x) + 3, SCALE
+    ),
     "loggamma": lambda x, X, S: cp.loggamma(x),
     "log_normcdf": lambda x, X, S: cp.log_normcdf(X),
     "inv_prod": lambda x, X, S: cp.inv_prod(x),
@@ -189,7 +194,7 @@ def test_every_atom_of_cvxpy_has_a_rule_or_a_reason() -> None:
     bases = {"Wrap", "LogicExpression", "_NaryLogicExpression"}  # not abstract, but never an expression themselves
     names = {each.__name__ for each in all_subclasses(Atom) if not inspect.isabstract(each)} - bases
     rules = {*FUNCTION_RULES, *AFFINE_RULES, *EXPANSIONS}
-    assert not names - rules - set(REFUSALS)
+    assert names - rules - set(REFUSALS) == {"perspective"}  # read by itself
     assert not rules & set(REFUSALS)
     assert set(REFUSALS) - names == {"indicator", "PartialProblem"}  # expressions, but no atoms
 
@@ -215,7 +220,7 @@ def test_every_function_of_cvxpy_is_read_here_or_makes_atoms_that_are_refused() 
 def test_atoms_are_refused_with_their_reason() -> None:
     x, X = cp.Variable(2, nonneg=True), cp.Variable((2, 2), PSD=True)
     x.value, X.value = np.ones(2), np.eye(2)
-    level = cp.sum(x) <= 1
+    level, s, t = cp.sum(x) <= 1, cp.Variable(nonneg=True), cp.Variable(nonneg=True)
     for expression, constraints, message in (
         (cp.quantum_rel_entr(X, np.eye(2)), [], "quadrature, whose error"),
         (cp.von_neumann_entr(X, (3, 3)), [], "got an approximation by quad_approx"),
@@ -224,6 +229,7 @@ def test_atoms_are_refused_with_their_reason() -> None:
         (sinh(x[0]), [], "neither convex nor concave"),
         (cp.imag(x[0]), [], "variables of their own"),
         (cp.prod(x), [], "pass the log form"),
+        (cp.perspective(cp.perspective(cp.square(x[0]), s) + s, t), [], "must contain no other"),
         (cp.dotsort(x, cp.exp(np.ones(2))), [], "weights of dotsort must be numbers"),
         (cp.geo_mean(X, [1, 2, 3, 4]), [], "in different orders"),
         (cp.cummax(X, axis=None)[0, 0], [], "cummax must have one axis"),
@@ -232,6 +238,16 @@ def test_atoms_are_refused_with_their_reason() -> None:
     ):
         with working_precision(), pytest.raises(ProblemError, match=message):
             read_problem(cp.Problem(cp.Minimize(expression), constraints))
+
+
+def test_a_perspective_has_no_value_at_zero() -> None:
+    x, s = cp.Variable(), cp.Variable(nonneg=True)
+    problem = solved(cp.Minimize(cp.perspective(cp.square(x), s)), [x >= 1, s <= 0.5])
+    certificate = assert_certified(problem, gap=1e-6)
+    assert certificate.lower <= 2.0 <= certificate.upper + 1e-12
+    x.value, s.value = 0.0, 0.0
+    forced = cp.Problem(cp.Minimize(cp.perspective(cp.exp(x), s)), [x == 0, s <= 0])
+    assert certify_problem(forced).upper == np.inf  # CVXPY asks for another function there
 
 
 def refused(message: str, problem: Any, **options: Any) -> None:

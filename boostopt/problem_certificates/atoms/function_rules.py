@@ -289,7 +289,6 @@ REFUSALS: dict[str, str] = {
     **dict.fromkeys(("ceil", "floor", "sign"), _QUASICONVEX),
     **dict.fromkeys(("sin", "cos", "tan", "sinh", "tanh", "asinh", "atanh", "normcdf"), _NOT_CONVEX),
     **dict.fromkeys(("And", "Not", "Or", "Xor"), _BOOLEAN),
-    "perspective": "Write its closed form, such as quad_over_lin or rel_entr.",
     "SymbolicQuadForm": _BY_CVXPY,
     "imag": "It is the imaginary part of complex numbers: write real and imaginary parts as variables of their own.",
     "quantum_rel_entr": "CVXPY solves an approximation of it by quadrature, whose error is not bounded.",
