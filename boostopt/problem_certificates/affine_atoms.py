@@ -23,7 +23,9 @@ STRUCTURAL_ATOMS = frozenset(
 )
 """Classes of CVXPY whose entries are entries of their arguments, or 0."""
 
-IDENTITY_ATOMS = frozenset("psd_wrap symmetric_wrap nonneg_wrap nonpos_wrap conj real".split())
+IDENTITY_ATOMS = frozenset(
+    "psd_wrap nsd_wrap symmetric_wrap hermitian_wrap skew_symmetric_wrap nonneg_wrap nonpos_wrap conj real".split()
+)
 """Classes of CVXPY with the value of their argument, if it is real. What wraps claim of the argument is not used."""
 
 

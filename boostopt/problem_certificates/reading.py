@@ -21,7 +21,14 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt.errors import ProblemError, short_repr
 from boostopt.problem_certificates.affine_atoms import AFFINE_RULES
 from boostopt.problem_certificates.atoms.base import Function
-from boostopt.problem_certificates.atoms.function_rules import FUNCTION_RULES, exponent_of
+from boostopt.problem_certificates.atoms.cones import (
+    CONSTRAINT_REASONS,
+    long_power_cone_inequality,
+    power_cone_inequality,
+)
+from boostopt.problem_certificates.atoms.expansions import EXPANSIONS, expansion_of
+from boostopt.problem_certificates.atoms.function_rules import FUNCTION_RULES, REFUSALS, exponent_of
+from boostopt.problem_certificates.atoms.perspectives import Perspective, perspective_form
 from boostopt.problem_certificates.balls import ONE, ZERO, Ball
 from boostopt.problem_certificates.forms import (
     AffineForm,
@@ -224,6 +231,7 @@ class Reader:
         self._atoms: list[tuple[str, Function, Any, AffineForm, int]] = []
         self._curvatures: dict[int, int] = {}
         self._n_values = 0
+        self._scale: AffineForm | None = None  # s, while a perspective is read
 
     def add_variable(self, variable: Any) -> None:
         """Give the free entries of a variable positions among the unknowns.
@@ -338,12 +346,19 @@ class Reader:
         name = type(expression).__name__
         if isinstance(expression, cp.Constant | cp.Parameter) and name in ("Constant", "Parameter"):
             return constant_form(_constant_values(expression))
-        is_atom = type(expression).__module__.startswith("cvxpy.") and (name in AFFINE_RULES or name in FUNCTION_RULES)
-        if not is_atom:
+        if name == "perspective":
+            return self._read_perspective(expression)
+        has_rule = name in AFFINE_RULES or name in FUNCTION_RULES or name in EXPANSIONS
+        if not (has_rule and type(expression).__module__.startswith("cvxpy.")):
             raise ProblemError(
                 f"expected atoms that certify_problem has a rule for; got {name} in {short_repr(str(expression))}. "
-                "Write it with other atoms of CVXPY; docs/any_problem.md lists those that have a rule."
+                + REFUSALS.get(
+                    name, "Write it with other atoms of CVXPY; docs/any_problem.md lists those that have a rule."
+                )
             )
+        expansion = expansion_of(expression)
+        if expansion is not None:
+            return self.form(expansion).reshaped(tuple(expression.shape))
         arguments = [self.form(argument) for argument in expression.args]
         if name in AFFINE_RULES:
             return AFFINE_RULES[name](expression, arguments)
@@ -355,6 +370,24 @@ class Reader:
                 return constant_form(np.ones(expression.shape))
         grouped = FUNCTION_RULES[name](expression, arguments)
         return self._apply(name, grouped.function, grouped.members, concatenated(arguments), tuple(expression.shape))
+
+    def _read_perspective(self, expression: Any) -> AffineForm:
+        """Return the form of a perspective: the expression in it is read with s in place of 1.
+
+        Raises
+        ------
+        ProblemError
+            It is a perspective within another.
+        """
+        if self._scale is not None:
+            raise ProblemError("a perspective must contain no other; got one that does. Write one in closed form.")
+        outer_forms, scale = self._forms, self.form(expression.args[0]).reshaped((1,))
+        self._forms, self._scale = {}, scale
+        try:
+            form = self.form(expression.f)
+        finally:
+            self._forms, self._scale = outer_forms, None
+        return perspective_form(form, scale).reshaped(tuple(expression.shape))
 
     def _apply(
         self, name: str, function: Function, members: Int[Array, "m k"], form: AffineForm, shape: tuple[int, ...]
@@ -369,6 +402,9 @@ class Reader:
                     "constant."
                 )
             return AffineForm(shape, [{}] * m, values)
+        if self._scale is not None:
+            form = concatenated([perspective_form(form, self._scale), self._scale])
+            function, members = Perspective(function), np.hstack([members, np.full((m, 1), len(form.rows) - 1)])
         start = self._n_values
         self._n_values += m
         self._atoms.append((name, function, members, form, start))
@@ -475,9 +511,13 @@ def _constraint_parts(constraint: Any) -> tuple[str, Any, Any]:
         x, y, z = constraint.args
         dual = constraint.dual_variables[0].value
         return "inequality", x + cp.rel_entr(y, z), None if dual is None else np.abs(dual)
+    if name in ("PowCone3D", "PowCone3DApprox"):
+        return "inequality", *power_cone_inequality(constraint)
+    if name == "PowConeND":
+        return "inequality", *long_power_cone_inequality(constraint)
     raise ProblemError(
-        "constraints must be inequalities, equalities, semidefinite, second-order or exponential cones; got "
-        f"{type(constraint).__name__}. Write it with atoms, such as power or norm."
+        "constraints must be inequalities, equalities, semidefinite, second-order, exponential or power cones; got "
+        f"{type(constraint).__name__}. {CONSTRAINT_REASONS.get(name, 'Write it with atoms, such as power or norm.')}"
     )
 
 

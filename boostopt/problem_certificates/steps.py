@@ -132,7 +132,8 @@ def improved_choice(
     for count in range(n_steps + 1):
         slopes, multipliers, sizes = float_pullback(problem, choice)
         rest = remaining_slopes(slopes, point.x, box)
-        size = float(np.max(np.abs(rest) / sizes, initial=0.0))
+        with np.errstate(invalid="ignore"):  # infinite slopes, far outside: they end the search below
+            size = float(np.max(np.abs(rest) / sizes, initial=0.0))
         if not math.isfinite(size):
             break
         if size < best_size:

@@ -296,6 +296,65 @@ def exponential_cone() -> Any:
     return cp.Problem(cp.Minimize(cp.sum(z) - 2 * cp.sum(x)), [cp.ExpCone(x, np.ones(3), z)])
 
 
+def power_cones() -> Any:
+    x, y, z = cp.Variable((3, 2)), cp.Variable((3, 2)), cp.Variable((3, 2))
+    exponents = np.array([[0.3, 0.5], [0.1, 0.75], [2 / 3, 0.9]])
+    limits = [cp.PowCone3D(x, y, z, exponents), cp.PowCone3D(x[0, 0], y[0, 1], z[0, 0] + 0.2, 0.4)]
+    limits += [cp.sum(x) + 2 * cp.sum(y) <= 6, z[1, 1] <= 0.4]
+    return cp.Problem(cp.Maximize(cp.sum(z)), limits)
+
+
+def long_power_cones() -> Any:
+    X, z = cp.Variable((3, 2)), cp.Variable(2)
+    Y, t = cp.Variable((2, 3)), cp.Variable(2)
+    columns, rows = np.array([[0.2, 1 / 3], [0.3, 1 / 3], [0.5, 1 / 3]]), np.array([[0.1, 0.7, 0.2], [0.25, 0.25, 0.5]])
+    limits = [cp.PowConeND(X, z, columns), cp.PowConeND(Y, t, rows, axis=1), cp.PowConeND(X[:, 0], t[0], columns[:, 0])]
+    return cp.Problem(cp.Maximize(cp.sum(z) + 2 * cp.sum(t)), [*limits, cp.sum(X) + cp.sum_squares(Y) <= 3])
+
+
+def sorted_product() -> Any:
+    x = cp.Variable(6)
+    return cp.Problem(cp.Minimize(cp.dotsort(A[:8, :6] @ x, [3.0, -1.0, 2.0, 2.5]) + 0.1 * cp.sum_squares(x)))
+
+
+def cumulative_maximum() -> Any:
+    x = cp.Variable(20)
+    return cp.Problem(cp.Minimize(cp.sum_squares(x - SIGNAL[:20]) + 0.2 * cp.sum(cp.cummax(x))))
+
+
+def product_with_exponential() -> Any:
+    x = cp.Variable(3, nonneg=True)
+    return cp.Problem(cp.Minimize(cp.sum(cp.xexp(x)) + cp.sum_squares(A[:5, :3] @ x - 2)))
+
+
+def largest_eigenvalues() -> Any:
+    x = cp.Variable(3)
+    E = SYMMETRIC[0] + sum(x[i] * SYMMETRIC[i + 1] for i in range(3))
+    objective = cp.lambda_sum_largest(E, 2) + cp.lambda_sum_largest(E, 1.5) - cp.lambda_sum_smallest(E, 1)
+    return cp.Problem(cp.Minimize(objective), [cp.norm_inf(x) <= 3])
+
+
+def quantum_entropy() -> Any:
+    X = cp.Variable((3, 3), PSD=True)
+    observed = SYMMETRIC[0][:3, :3]
+    return cp.Problem(cp.Maximize(cp.von_neumann_entr(X) + 0.2 * cp.trace(observed @ X)), [cp.trace(X) == 1])
+
+
+def gamma_and_normal() -> Any:
+    x = cp.Variable(3)
+    objective = cp.sum(cp.loggamma(x)) - cp.sum(cp.log_normcdf(A[:4, :3] @ x)) + cp.inv_prod(x)
+    return cp.Problem(cp.Minimize(objective + cp.scalene(cp.sum(x) - 2, 2, 3)), [x <= 5])
+
+
+def perspective() -> Any:
+    x, s = cp.Variable(3), cp.Variable(nonneg=True)
+    smooth = cp.log_sum_exp(A[:6, :3] @ x - B[:6]) + cp.quad_form(x, A[:5, :3].T @ A[:5, :3])
+    kinked = cp.sum_squares(A[:6, :3] @ x - B[:6]) + cp.norm1(x) + cp.sum(cp.exp(x - 1)) + 1
+    return cp.Problem(
+        cp.Minimize(cp.perspective(smooth + kinked, s) + cp.sum(x) + 20 * (s - 2) ** 2), [x >= -3, s <= 4]
+    )
+
+
 PROBLEMS: dict[str, Callable[[], Any]] = {
     "least squares": lambda: regression(fit),
     "ridge": lambda: regression(lambda x: fit(x) + 0.7 * cp.sum_squares(x)),
@@ -359,6 +418,15 @@ PROBLEMS: dict[str, Callable[[], Any]] = {
     "two variables with bounds": two_variables_with_bounds,
     "second-order cone": second_order_cone,
     "exponential cone": exponential_cone,
+    "sorted product": sorted_product,
+    "cumulative maximum": cumulative_maximum,
+    "product with exponential": product_with_exponential,
+    "largest eigenvalues": largest_eigenvalues,
+    "quantum entropy": quantum_entropy,
+    "perspective": perspective,
+    "gamma and normal": gamma_and_normal,
+    "power cones": power_cones,
+    "long power cones": long_power_cones,
 }
 """The problems by name; each call makes a new one."""
 

@@ -12,17 +12,20 @@ import pytest
 
 from boostopt._utils.array_types import Array
 from boostopt.problem_certificates.atoms.base import Bounds, Function, Tangents
+from boostopt.problem_certificates.atoms.eigenvalues import SumOfLargestEigenvalues, VonNeumannEntropy
 from boostopt.problem_certificates.atoms.elementwise import (
     Entropy,
     Exponential,
     HuberLoss,
     Logarithm,
     LogisticLoss,
+    ProductWithExponential,
     RealPower,
     ShiftedLogarithm,
 )
 from boostopt.problem_certificates.atoms.extremes import Extreme, SumOfLargest
 from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
+from boostopt.problem_certificates.atoms.perspectives import Perspective
 from boostopt.problem_certificates.atoms.smooth import (
     GeometricMean,
     LogSumExp,
@@ -60,6 +63,10 @@ def positive(k: int) -> Sampler:
     return lambda rng: rng.exponential(size=k) * 10.0 ** rng.integers(-3, 2) + 1e-9
 
 
+def small(k: int) -> Sampler:
+    return lambda rng: 1e-3 * rng.normal(size=k)
+
+
 def symmetric_points(n: int) -> Sampler:
     def sample(rng: np.random.Generator) -> Array:
         X = rng.normal(size=(n, n))
@@ -89,6 +96,7 @@ def cases() -> dict[str, Case]:
     definite_P = definite(3)(np.random.default_rng(2))
     return {
         "exp": Case(Exponential(), reals(1)),
+        "xexp": Case(ProductWithExponential(), lambda rng: rng.exponential(size=1) - 1.0),
         "log": Case(Logarithm(), positive(1)),
         "log1p": Case(ShiftedLogarithm(), lambda rng: rng.exponential(size=1) - 0.99),
         "entr": Case(Entropy(), positive(1)),
@@ -125,6 +133,19 @@ def cases() -> dict[str, Case]:
         "pnorm 0.5": Case(PowerMean(0.5), positive(3)),
         "lambda_max": Case(LargestEigenvalue(3), symmetric_points(3)),
         "sigma_max": Case(SpectralNorm((2, 3)), reals(6)),
+        "lambda_sum_largest 1": Case(SumOfLargestEigenvalues(3, 1), symmetric_points(3)),
+        "lambda_sum_largest 2": Case(SumOfLargestEigenvalues(4, 2), symmetric_points(4)),
+        "lambda_sum_largest 2.5": Case(SumOfLargestEigenvalues(4, 2.5), symmetric_points(4)),
+        "lambda_sum_largest 0.4": Case(SumOfLargestEigenvalues(3, 0.4), symmetric_points(3)),
+        "lambda_sum_largest all": Case(SumOfLargestEigenvalues(3, 3), symmetric_points(3)),
+        "von_neumann_entr": Case(VonNeumannEntropy(3), definite(3)),
+        "perspective of exp": Case(Perspective(Exponential()), joined(small(1), positive(1))),
+        "perspective of log": Case(Perspective(Logarithm()), positive(2)),
+        "perspective of square": Case(Perspective(RealPower(2)), joined(reals(1), positive(1))),
+        "perspective of abs": Case(Perspective(SumNorm()), joined(reals(1), positive(1))),
+        "perspective of log_sum_exp": Case(Perspective(LogSumExp()), joined(small(3), positive(1))),
+        "perspective of quad_form": Case(Perspective(QuadraticForm(balls(definite_P))), joined(reals(3), positive(1))),
+        "perspective of log_det": Case(Perspective(LogDeterminant(2)), joined(definite(2), positive(1))),
         "normNuc": Case(NuclearNorm((3, 2)), reals(6)),
         "log_det": Case(LogDeterminant(3), definite(3)),
         "tr_inv": Case(TraceOfInverse(3), definite(3)),
@@ -208,7 +229,8 @@ def test_directions_are_the_changes_of_slopes(name: str, seed: int) -> None:
     size = max(1e-12, float(np.abs(directions).max(initial=0.0)) * float(np.abs(y).max(initial=0.0)))
     expected = directions @ y[0]
     # At the boundary of a set of slopes, steps that leave it are cut.
-    is_cut = isinstance(case.function, SumNorm | PNorm | MaximumNorm | SumOfLargest | NuclearNorm | HuberLoss | Extreme)
+    inner = case.function.function if isinstance(case.function, Perspective) else case.function
+    is_cut = isinstance(inner, SumNorm | PNorm | MaximumNorm | SumOfLargest | NuclearNorm | HuberLoss | Extreme)
     if not is_cut:
         noise = 1e-9 * float(np.abs(case.function.slopes(tangents)).max())
         assert change == pytest.approx(expected, abs=1e-2 * size + noise)
@@ -248,6 +270,19 @@ def test_balls_of_values_contain_the_values_at_their_points(name: str) -> None:
         for _ in range(4):
             inner = case.function.value(balls(u + radius * rng.uniform(-0.9, 0.9, size=len(u))))
             assert not wide.is_finite() or wide.overlaps(inner)
+
+
+@SEEDS
+def test_tangents_of_xexp_are_below_it_where_it_is_not_convex(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    function = ProductWithExponential()
+    for v in (*rng.normal(size=4), -1.0, -1.5):
+        tangents = function.tangents(np.array([[v]]), np.zeros((1, 1)), 1e-5)
+        for choice in (tangents, tangents.with_parameters(np.array([[v]]))):
+            slopes, offset = function.minorant(choice, 0, [(-math.inf, math.inf)])
+            for u in (-rng.exponential(size=20) * 10).tolist():
+                below = function.value([ball(u)]) - slopes[0] * ball(u) - offset
+                assert not below.is_finite() or not below < 0
 
 
 def test_values_at_the_ends_of_domains() -> None:

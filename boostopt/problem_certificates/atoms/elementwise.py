@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.atoms.base import (
@@ -23,7 +24,7 @@ from boostopt.problem_certificates.atoms.base import (
     magnitude_bounds,
     nonnegative,
 )
-from boostopt.problem_certificates.balls import NOT_A_NUMBER, ZERO, Ball, ball, round_up
+from boostopt.problem_certificates.balls import NOT_A_NUMBER, ZERO, Ball, ball, round_down, round_up
 
 MIN_POSITIVE = 1e-14
 """Smallest tangent point of functions of positive numbers, relative to the largest."""
@@ -125,6 +126,47 @@ class Exponential(SmoothFunction):
         if output[1] <= 0:
             return UNBOUNDED
         return image(lambda t: t.log(), (output[0] if output[0] > 0 else -math.inf, output[1]))
+
+
+class ProductWithExponential(SmoothFunction):
+    """u exp(u); CVXPY's `xexp`, convex for u >= -2.
+
+    Tangents at v >= -1 are below it everywhere: they do not decrease, and the function decreases up to u = -1. So
+    nothing is assumed of the sign of u, which CVXPY requires to be non-negative.
+    """
+
+    sign = 1
+
+    def value(self, u: Sequence[Ball]) -> Ball:
+        return u[0] * u[0].exp()
+
+    def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
+        return Tangents(np.maximum(u, -1.0), np.zeros((len(u), 0)), orientations)
+
+    def float_slope(self, v: Any) -> Any:
+        return (1 + v) * np.exp(v)
+
+    def curvature(self, v: Any) -> Any:
+        return (2 + v) * np.exp(v)
+
+    def point_of_slope(self, slope: Any) -> Any:
+        return np.where(slope >= 0, np.real(scipy.special.lambertw(np.e * np.maximum(slope, 0.0))) - 1, np.nan)
+
+    def tangent(self, v: Ball) -> tuple[Ball, Ball]:
+        if not v >= -1:
+            return NOT_A_NUMBER, NOT_A_NUMBER
+        power = v.exp()
+        return (1 + v) * power, -v * v * power
+
+    def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
+        low, high = bounds[0]
+        lowest = ball(max(low, -1.0))
+        upper = round_up(self.value([ball(high)]).max(ZERO)) if math.isfinite(high) else math.inf
+        return round_down(self.value([lowest])), upper
+
+    def preimage(self, output: Bounds) -> Bounds:
+        # For u >= 0, exp(u) - 1 <= u exp(u).
+        return -math.inf, round_up((1 + ball(max(output[1], 0.0))).log()) if math.isfinite(output[1]) else math.inf
 
 
 class Logarithm(SmoothFunction):

@@ -105,7 +105,7 @@ class SumOfLargest(Function):
         distance = width * np.maximum(MIN_SIZE, np.abs(u).max(axis=1, keepdims=True))
         last = -np.sort(-u, axis=1)[:, [min(math.ceil(self.k), u.shape[1]) - 1]]
         scaled = np.clip((u - last) / distance, -50, 50)
-        delta = self._projection(1 / (1 + np.exp(-scaled)), np.exp(-np.abs(scaled)))
+        delta = self.projection(1 / (1 + np.exp(-scaled)), np.exp(-np.abs(scaled)))
         return Tangents(delta, np.abs(u - last) + distance, orientations)
 
     def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
@@ -119,7 +119,7 @@ class SumOfLargest(Function):
     def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
         changed = tangents.parameters + np.einsum("mkr,mr->mk", self.directions(tangents, weights), steps)
         changed = np.clip(changed, 0, 1)
-        return tangents.with_parameters(self._projection(changed, changed * (1 - changed) + 1e-14))
+        return tangents.with_parameters(self.projection(changed, changed * (1 - changed) + 1e-14))
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         size = tangents.parameters.shape[1]
@@ -132,7 +132,7 @@ class SumOfLargest(Function):
         share = (k - total) / (size - total)
         return [entry + (1 - entry) * share for entry in delta], ZERO
 
-    def _projection(self, delta: Float[Array, "m k"], weights: Float[Array, "m k"]) -> Float[Array, "m k"]:
+    def projection(self, delta: Float[Array, "m k"], weights: Float[Array, "m k"]) -> Float[Array, "m k"]:
         """Return the delta + theta * weights, cut to [0, 1], whose sum is k, by bisection for theta."""
         weights = np.maximum(weights, 1e-12)
         low = np.full((len(delta), 1), -1.0) / weights.min(axis=1, keepdims=True)

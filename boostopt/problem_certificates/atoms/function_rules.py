@@ -14,15 +14,18 @@ from boostopt._utils.array_types import Array, Int
 from boostopt.errors import ProblemError
 from boostopt.problem_certificates.affine_atoms import axis_groups
 from boostopt.problem_certificates.atoms.base import Function
+from boostopt.problem_certificates.atoms.eigenvalues import SumOfLargestEigenvalues, VonNeumannEntropy
 from boostopt.problem_certificates.atoms.elementwise import (
     Entropy,
     Exponential,
     HuberLoss,
     Logarithm,
     LogisticLoss,
+    ProductWithExponential,
     RealPower,
     ShiftedLogarithm,
 )
+from boostopt.problem_certificates.atoms.expansions import weighted_groups
 from boostopt.problem_certificates.atoms.extremes import Extreme, SumOfLargest
 from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
 from boostopt.problem_certificates.atoms.smooth import (
@@ -163,14 +166,49 @@ def huber_function(expression: Any) -> Function:
     return HuberLoss(ball(float(expression.M.value)))
 
 
+def sum_of_largest_eigenvalues_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
+    """Return the sum of the k largest eigenvalues."""
+    return of_symmetric_matrix(lambda n: SumOfLargestEigenvalues(n, expression.k))(expression, arguments)
+
+
+def von_neumann_entropy_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
+    """Return the entropy of eigenvalues.
+
+    Raises
+    ------
+    ProblemError
+        CVXPY is to solve an approximation by quadrature.
+    """
+    if expression.quad_approx:
+        raise ProblemError(
+            "von_neumann_entr must be exact; got an approximation by quad_approx. Leave this argument out."
+        )
+    return of_symmetric_matrix(VonNeumannEntropy)(expression, arguments)
+
+
 def geometric_mean_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
     """Return the geometric mean along an axis, by the weights that were written; entries of weight 0 are left out."""
-    groups = axis_groups(expression)
-    powers = [ball(float(power)) for power in np.ravel(np.asarray(expression.p, dtype=float))]
-    if len(powers) != groups.shape[1]:  # CVXPY stores positive weights only, and which entries have one
-        groups = groups[:, np.asarray(vars(expression)["_keep"], dtype=bool)]
-    total = sum(powers[1:], powers[0])
-    return GroupedFunction(GeometricMean([power / total for power in powers]), groups)
+    groups, weights = weighted_groups(expression)
+    return GroupedFunction(GeometricMean(weights), groups)
+
+
+def cumulative_maximum_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
+    """Return the largest of the first entries along an axis, up to each of them; the first pads the groups.
+
+    Raises
+    ------
+    ProblemError
+        There is no axis, or more than one.
+    """
+    argument = arguments[0]
+    if not isinstance(expression.axis, int) or not argument.shape:
+        raise ProblemError(f"cummax must have one axis; got {expression.axis}. Pass a vector, or axis=0.")
+    axis = expression.axis % len(argument.shape)
+    lines = np.moveaxis(np.arange(len(argument.rows)).reshape(argument.shape), axis, -1)
+    n = lines.shape[-1]
+    indices = np.where(np.tri(n, dtype=bool), np.arange(n), 0)
+    groups = np.moveaxis(lines[..., indices], -2, axis)
+    return GroupedFunction(Extreme(1), groups.reshape(-1, n))
 
 
 def quadratic_form_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
@@ -202,6 +240,7 @@ def matrix_fraction_rule(expression: Any, arguments: Sequence[AffineForm]) -> Gr
 
 FUNCTION_RULES: dict[str, Rule] = {
     "exp": elementwise(lambda expression: Exponential()),
+    "xexp": elementwise(lambda expression: ProductWithExponential()),
     "log": elementwise(lambda expression: Logarithm()),
     "log1p": elementwise(lambda expression: ShiftedLogarithm()),
     "entr": elementwise(lambda expression: Entropy()),
@@ -216,6 +255,7 @@ FUNCTION_RULES: dict[str, Rule] = {
     "minimum": elementwise(lambda expression: Extreme(-1)),
     "max": along_axis(lambda expression: Extreme(1)),
     "min": along_axis(lambda expression: Extreme(-1)),
+    "cummax": cumulative_maximum_rule,
     "sum_largest": along_axis(lambda expression: SumOfLargest(expression.k)),
     "norm1": along_axis(lambda expression: SumNorm()),
     "norm_inf": along_axis(lambda expression: MaximumNorm()),
@@ -228,9 +268,32 @@ FUNCTION_RULES: dict[str, Rule] = {
     "QuadForm": quadratic_form_rule,
     "MatrixFrac": matrix_fraction_rule,
     "lambda_max": of_symmetric_matrix(LargestEigenvalue),
+    "lambda_sum_largest": sum_of_largest_eigenvalues_rule,
+    "von_neumann_entr": von_neumann_entropy_rule,
     "log_det": of_symmetric_matrix(LogDeterminant),
     "tr_inv": of_symmetric_matrix(TraceOfInverse),
     "sigma_max": of_matrix(SpectralNorm),
     "normNuc": of_matrix(NuclearNorm),
 }
 """The rule of each atom that is not affine by the name of its class in CVXPY."""
+
+_LOG_LOG = "It is convex in logarithms only: pass the log form, cvxpy.reductions.dgp2dcp.dgp2dcp.Dgp2Dcp().apply."
+_QUASICONVEX = "It is quasiconvex, not convex: bound it by a constant level, as convex constraints."
+_NOT_CONVEX = "It is neither convex nor concave: no minorant of it is known."
+_BOOLEAN = "It takes boolean values: certify the problem at each of them."
+_BY_CVXPY = "CVXPY makes it while it solves: pass the problem as it was stated."
+
+REFUSALS: dict[str, str] = {
+    **dict.fromkeys(("cumprod", "Prod", "gmatmul", "one_minus_pos", "eye_minus_inv", "pf_eigenvalue"), _LOG_LOG),
+    **dict.fromkeys(("condition_number", "gen_lambda_max", "dist_ratio", "length"), _QUASICONVEX),
+    **dict.fromkeys(("ceil", "floor", "sign"), _QUASICONVEX),
+    **dict.fromkeys(("sin", "cos", "tan", "sinh", "tanh", "asinh", "atanh", "normcdf"), _NOT_CONVEX),
+    **dict.fromkeys(("And", "Not", "Or", "Xor"), _BOOLEAN),
+    "SymbolicQuadForm": _BY_CVXPY,
+    "imag": "It is the imaginary part of complex numbers: write real and imaginary parts as variables of their own.",
+    "quantum_rel_entr": "CVXPY solves an approximation of it by quadrature, whose error is not bounded.",
+    "SuppFuncAtom": "Its value is an optimum of its own: write the support function by norms, max or sum_largest.",
+    "indicator": "Write its constraints as constraints of the problem.",
+    "PartialProblem": "Pass the problem over all variables.",
+}
+"""Why an atom has no rule, and what to write, by the name of its class in CVXPY."""

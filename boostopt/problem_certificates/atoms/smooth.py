@@ -26,6 +26,7 @@ from boostopt.problem_certificates.atoms.base import (
 )
 from boostopt.problem_certificates.atoms.elementwise import MIN_POSITIVE, entropy, positive_power, size_power
 from boostopt.problem_certificates.atoms.extremes import probabilities
+from boostopt.problem_certificates.atoms.norms import MIN_SIZE
 from boostopt.problem_certificates.balls import (
     NOT_A_NUMBER,
     ONE,
@@ -280,7 +281,8 @@ class Mean(Function):
         """Return minus the Hessian of phi in relative changes of v."""
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
-        positive = np.maximum(u, 1e-12 * max(1e-3, float(np.abs(u).max(initial=0.0))))
+        # At the apex of a cone, where all entries are about 0, their ratios are noise.
+        positive = np.maximum(u, 1e-2 * width * max(MIN_SIZE, float(np.abs(u).max(initial=0.0))))
         return Tangents(positive, np.zeros((len(u), 0)), orientations)
 
     def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:

@@ -1,0 +1,59 @@
+"""Cones as inequalities: the expression that is not positive exactly in the cone, and the multiplier of a dual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array
+from boostopt._utils.cvxpy_tools import cp
+
+CONSTRAINT_REASONS = {
+    "RelEntrConeQuad": "It approximates the cone of relative entropy by quadrature: write cp.rel_entr(x, y) <= z.",
+    "OpRelEntrConeQuad": "It approximates the cone of operator relative entropy by quadrature: no exact meaning.",
+    "FiniteSet": "Its variables take finitely many values: certify the problem at each of them.",
+    "SvecPSD": "CVXPY makes it while it solves: pass the problem as it was stated, with X >> 0.",
+}
+"""Why a constraint has no rule, and what to write, by the name of its class in CVXPY."""
+
+
+def power_cone_inequality(constraint: Any) -> tuple[Any, Array | None]:
+    """Return |z| - x^a y^(1 - a) of the cones of a `PowCone3D`, and the multipliers that its dual proposes.
+
+    The geometric mean has the domain x >= 0, y >= 0, as the cone. 1 - a is exact.
+    """
+    x, y, z = (cp.vec(argument, order="C") for argument in constraint.args)
+    exponents = np.broadcast_to(constraint.alpha.value, constraint.args[0].shape or (1,)).ravel().tolist()
+    means = [_mean([x[i], y[i]], [Fraction(a), 1 - Fraction(a)]) for i, a in enumerate(exponents)]
+    return cp.abs(z) - cp.hstack(means), _sizes(constraint.dual_variables[2].value)
+
+
+def long_power_cone_inequality(constraint: Any) -> tuple[Any, Array | None]:
+    """Return |z| - prod W^a of the cones of a `PowConeND`, and the multipliers that its dual proposes.
+
+    The exponents of a cone are divided by their exact sum, which CVXPY lets differ from 1 by rounding.
+    """
+    argument, z = constraint.args
+    exponents = np.asarray(constraint.alpha.value, dtype=float)
+    lines = argument.T if argument.ndim == 2 and constraint.axis == 0 else argument
+    exponents = exponents.T if argument.ndim == 2 and constraint.axis == 0 else np.atleast_2d(exponents)
+    entries = cp.vec(lines, order="C")
+    k = exponents.shape[1]
+    means = [
+        _mean([entries[i * k + j] for j in range(k)], [Fraction(a) for a in row])
+        for i, row in enumerate(exponents.tolist())
+    ]
+    return cp.abs(cp.vec(z, order="C")) - cp.hstack(means), _sizes(constraint.dual_variables[1].value)
+
+
+def _mean(entries: Sequence[Any], weights: Sequence[Fraction]) -> Any:
+    """Return the geometric mean of numbers by exact weights."""
+    return cp.geo_mean(cp.hstack(entries), p=list(weights), approx=False)
+
+
+def _sizes(dual: Any) -> Array | None:
+    """Return the absolute values of a dual; None if there is none."""
+    return None if dual is None else np.abs(np.asarray(dual))

@@ -1,0 +1,138 @@
+"""Perspectives s phi(u / s), s > 0, of functions, and of forms.
+
+If <g, v> + c is a minorant of phi, then <g, u> + c s is one of its perspective, because s > 0. So the perspective of an
+expression of atoms is that of each atom, and a constant in it becomes this constant times s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.atoms.base import UNBOUNDED, Bounds, Function, Tangents, nonnegative
+from boostopt.problem_certificates.atoms.eigenvalues import SumOfLargestEigenvalues
+from boostopt.problem_certificates.atoms.extremes import Extreme, SumOfLargest
+from boostopt.problem_certificates.atoms.norms import Norm
+from boostopt.problem_certificates.atoms.smooth import Mean, QuadraticOverLinear, RelativeEntropy
+from boostopt.problem_certificates.atoms.spectral import LargestEigenvalue, MatrixFraction, NuclearNorm, SpectralNorm
+from boostopt.problem_certificates.balls import NOT_A_NUMBER, ONE, ZERO, Ball, ball, round_down
+from boostopt.problem_certificates.forms import AffineForm, combination
+
+HOMOGENEOUS = (
+    Extreme,
+    LargestEigenvalue,
+    MatrixFraction,
+    Mean,
+    Norm,
+    NuclearNorm,
+    QuadraticOverLinear,
+    RelativeEntropy,
+    SpectralNorm,
+    SumOfLargest,
+    SumOfLargestEigenvalues,
+)
+"""Functions with phi(s u) = s phi(u): they are their own perspectives."""
+
+MIN_SCALE = 1e-9
+"""Smallest s at which tangents are taken."""
+
+STEP_SIZE = 1e-6
+"""Change of slopes, relative to their size, by which changes of offsets are measured."""
+
+
+class Perspective(Function):
+    """s phi(u / s) for s > 0, with s the last entry; CVXPY's `perspective`, for each atom in it.
+
+    At s = 0, where CVXPY asks for another function, there is no value. Minorants hold there in the limit.
+
+    Parameters
+    ----------
+    function
+        phi.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.sign = function.sign
+        self.is_homogeneous = isinstance(function, HOMOGENEOUS)
+
+    def value(self, u: Sequence[Ball]) -> Ball:
+        *entries, s = u
+        return s * self.function.value([entry / s for entry in entries]) if s > 0 else NOT_A_NUMBER
+
+    def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
+        s = np.maximum(u[:, -1:], MIN_SCALE)
+        inner = self.function.tangents(u[:, :-1] / s, orientations[:, :-1], width)
+        return Tangents(inner.parameters, np.hstack([inner.widths, s]), orientations)
+
+    def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
+        inner = self._inner(tangents)
+        offsets = [[float(offset.mid())] for offset in self._offsets(inner)]
+        return np.hstack([self.function.slopes(inner), np.array(offsets).reshape(-1, 1)])
+
+    def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
+        inner, inner_weights = self._inner(tangents), weights * tangents.widths[:, -1]
+        columns = self.function.directions(inner, inner_weights)
+        rows = np.zeros((len(columns), 1, columns.shape[2]))
+        if not self.is_homogeneous:
+            offsets = self._offsets(inner)
+            sizes = np.abs(columns).max(axis=(1, 2), initial=1e-300)
+            for r in range(columns.shape[2]):
+                steps = np.zeros((len(columns), columns.shape[2]))
+                steps[:, r] = STEP_SIZE / sizes
+                next_offsets = self._offsets(self.function.step(inner, inner_weights, steps))
+                for i, (next_offset, offset) in enumerate(zip(next_offsets, offsets, strict=True)):
+                    rows[i, 0, r] = float((next_offset - offset).mid()) / steps[i, r]
+        return np.concatenate([columns, rows], axis=1)
+
+    def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
+        inner = self.function.step(self._inner(tangents), weights * tangents.widths[:, -1], steps)
+        return tangents.with_parameters(inner.parameters)
+
+    def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
+        slopes, offset = self.function.minorant(self._inner(tangents), i, [UNBOUNDED] * (len(bounds) - 1))
+        return [*slopes, offset], ZERO
+
+    def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
+        low, high = self.function.output_bounds([UNBOUNDED] * (len(bounds) - 1))
+        s_low, s_high = nonnegative(bounds[-1])
+        return _product_end(low, s_low if low >= 0 else s_high), -_product_end(-high, s_high if high >= 0 else s_low)
+
+    def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
+        entries = list(bounds[:-1])
+        if self.is_homogeneous:
+            entries = self.function.argument_bounds(output, entries)
+        return [*entries, nonnegative(bounds[-1])]
+
+    def _inner(self, tangents: Tangents) -> Tangents:
+        """Return the tangents of phi."""
+        return Tangents(tangents.parameters, tangents.widths[:, :-1], tangents.orientations[:, :-1])
+
+    def _offsets(self, inner: Tangents) -> list[Ball]:
+        """Return the offsets of the minorants of phi."""
+        bounds = [UNBOUNDED] * inner.orientations.shape[1]
+        count = len(inner.parameters)
+        return (
+            [ZERO] * count
+            if self.is_homogeneous
+            else [self.function.minorant(inner, i, bounds)[1] for i in range(count)]
+        )
+
+
+def perspective_form(form: AffineForm, scale: AffineForm) -> AffineForm:
+    """Return s a(x / s) of affine functions a(x), for one number s: their constant terms become coefficients of s."""
+    entries = [
+        combination([(ONE, row, ZERO), (offset, scale.rows[0], scale.offsets[0])])
+        for row, offset in zip(form.rows, form.offsets, strict=True)
+    ]
+    return AffineForm(form.shape, [row for row, _ in entries], [offset for _, offset in entries])
+
+
+def _product_end(value: float, s: float) -> float:
+    """Return a float that is not above value times s; -inf if there is none."""
+    if value == 0:
+        return 0.0
+    return round_down(ball(value) * ball(s)) if math.isfinite(value) and math.isfinite(s) else -math.inf
