@@ -7,7 +7,7 @@ of the entries. All others have a rule of this module.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
@@ -29,14 +29,18 @@ IDENTITY_ATOMS = frozenset(
 """Classes of CVXPY with the value of their argument, if it is real. What wraps claim of the argument is not used."""
 
 
-def axis_groups(expression: Any) -> Int[Array, "m k"]:
-    """Return the positions, in C order, of the entries of the first argument that each entry of an axis atom reads."""
+def axis_groups(expression: Any, order: Literal["C", "F"] = "C") -> Int[Array, "m k"]:
+    """Return the positions, in C order, of the entries of the first argument that each entry of an axis atom reads.
+
+    With order "F", the first of several axes changes fastest within the entries that one entry reads.
+    """
     # CVXPY 1.9.0 has geometric means of a whole vector only, without an axis.
     argument, axis = expression.args[0], getattr(expression, "axis", None)
     positions = np.arange(argument.size).reshape(argument.shape)
     if axis is None:
-        return positions.reshape(1, -1)
+        return positions.ravel(order=order).reshape(1, -1)
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = axes[::-1] if order == "F" else axes
     return np.moveaxis(positions, axes, range(-len(axes), 0)).reshape(
         -1, int(np.prod([argument.shape[k] for k in axes], dtype=int))
     )
@@ -72,9 +76,10 @@ def sum_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
 
 
 def trace_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
-    """Return the sum of the diagonal."""
-    n = arguments[0].shape[0]
-    return _grouped_sums(arguments[0], np.arange(n)[None, :] * (n + 1), ())
+    """Return the sum of the diagonal of each matrix."""
+    n = arguments[0].shape[-1]
+    positions = np.arange(len(arguments[0].rows)).reshape(-1, n * n)
+    return _grouped_sums(arguments[0], positions[:, :: n + 1], tuple(expression.shape))
 
 
 def cumulative_sum_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
@@ -172,7 +177,15 @@ def kronecker_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineFo
 
 
 def convolution_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
-    """Return the convolution of two vectors, one of them constant."""
+    """Return the convolution of two vectors, one of them constant.
+
+    Raises
+    ------
+    ProblemError
+        An argument is a row.
+    """
+    if any(len(argument.shape) == 2 and argument.shape[1] != 1 for argument in arguments):
+        raise ProblemError("a convolution must be of vectors or columns; got a row. Transpose it.")
     factor, form = _constant_first(expression, arguments)
     n, m = len(factor.rows), len(form.rows)
     entries = [

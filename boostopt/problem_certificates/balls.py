@@ -130,14 +130,19 @@ def shifted(values: Sequence[Ball], n: int, shift: Ball) -> list[Ball]:
 SHIFT_FACTORS = (0.0, 1e-17, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8, 1e-5, 1e-2, 1.0)
 """Multiples of the largest eigenvalue by which a computed eigenvalue is moved until its bound is proved."""
 
+MAX_ENTRY = 1e150
+"""Largest absolute value of an entry of a matrix whose eigenvalues are computed."""
+
 
 def largest_eigenvalue_bound(values: Sequence[Ball], n: int) -> float:
     """Return a float that no eigenvalue of a symmetric matrix in C order exceeds; inf if none is proved.
 
     The bound s is proved by a Cholesky factorization of s I - X. It is chosen by floating-point eigenvalues.
     """
+    if n == 0:
+        return -math.inf
     floats = midpoints(values).reshape(n, n)
-    if not np.isfinite(floats).all():
+    if not (np.abs(floats) <= MAX_ENTRY).all():
         return math.inf
     eigenvalues = np.linalg.eigvalsh((floats + floats.T) / 2)
     size = max(float(np.abs(eigenvalues).max()), 1e-300)
@@ -165,17 +170,24 @@ def solve(coefficients: Sequence[Ball], right_sides: Sequence[Ball]) -> list[Bal
         return None
 
 
-def exact_rank(rows: Sequence[Sequence[Ball]]) -> int:
-    """Return the rank, over the rationals, of a matrix of exact balls."""
-    fractions = [[_fraction(value) for value in row] for row in rows]
-    if not fractions or not fractions[0]:
+def exact_rank(rows: Sequence[Sequence[Any]]) -> int:
+    """Return the rank of a matrix of fractions of python-flint."""
+    if not rows or not rows[0]:
         return 0
-    return flint.fmpq_mat(len(fractions), len(fractions[0]), [value for row in fractions for value in row]).rank()
+    return flint.fmpq_mat(len(rows), len(rows[0]), [value for row in rows for value in row]).rank()
 
 
-def _fraction(value: Ball) -> Any:
-    """Return the midpoint of a ball as a fraction."""
-    mantissa, exponent = value.mid().man_exp()
+def exact_fraction(value: Ball) -> Any:
+    """Return an exact ball as a fraction of python-flint.
+
+    Raises
+    ------
+    ValueError
+        The ball contains more than one number, or none.
+    """
+    if not (value.is_exact() and value.is_finite()):
+        raise ValueError(f"expected an exact ball; got {value}")
+    mantissa, exponent = value.man_exp()
     power = flint.fmpq(2) ** abs(int(exponent))
     return flint.fmpq(int(mantissa)) * (power if int(exponent) >= 0 else 1 / power)
 

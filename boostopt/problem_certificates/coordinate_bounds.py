@@ -20,7 +20,7 @@ from boostopt.problem_certificates.balls import ZERO, Ball, ball, round_up
 from boostopt.problem_certificates.feasible_point import solved_point
 from boostopt.problem_certificates.minorant import WrongSign, affine_minorant
 from boostopt.problem_certificates.propagation import Propagation
-from boostopt.problem_certificates.reading import ReadProblem, dual_vector
+from boostopt.problem_certificates.reading import ReadProblem, dual_matrix, dual_vector
 from boostopt.problem_certificates.steps import float_point, improved_choice, initial_choice
 
 MAX_SOLVES = 200
@@ -145,9 +145,7 @@ class CoordinateBounds:
             return None
         weight = 0.0 if self._level is None else max(float(dual_vector(self._level.dual_value, 1)[0]), 0.0)
         matrices = [
-            replace(
-                item, dual=None if constraint.dual_value is None else np.asarray(constraint.dual_value, dtype=float)
-            )
+            replace(item, dual=dual_matrix(constraint.dual_value, item.n))
             for item, constraint in zip(problem.matrices, self._matrices, strict=True)
         ]
         copied = replace(
@@ -157,12 +155,12 @@ class CoordinateBounds:
             matrices=matrices,
         )
         point = float_point(copied, x)
-        choice = initial_choice(copied, point, 1e-5, weight)
-        choice = replace(choice, linear=-signs, level=self.level if math.isfinite(self.level) else 0.0)
-        choice = improved_choice(copied, choice, point, self.bounds.box, 1e-5, N_STEPS)
         try:
+            choice = initial_choice(copied, point, 1e-5, weight)
+            choice = replace(choice, linear=-signs, level=self.level if math.isfinite(self.level) else 0.0)
+            choice = improved_choice(copied, choice, point, self.bounds.box, 1e-5, N_STEPS)
             minorant = affine_minorant(copied, choice, self.bounds)
-        except WrongSign:
+        except (WrongSign, np.linalg.LinAlgError):  # the latter: eigenvalues did not converge
             return None
         lower, upper = self.bounds.box
         total, rest = minorant.offset - ball(self.right_side_change) * minorant.multiplier_size, ZERO

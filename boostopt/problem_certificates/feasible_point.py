@@ -25,6 +25,7 @@ from boostopt.problem_certificates.balls import (
     Ball,
     ball,
     balls,
+    exact_fraction,
     exact_rank,
     is_positive_semidefinite,
     pivots,
@@ -198,7 +199,7 @@ class ExactPoints:
         self.promotions = promotions
         self.tolerance = tolerance
         self.fixed = dict(promotions.fixed)
-        for j in np.flatnonzero(problem.lower == problem.upper).tolist():
+        for j in np.flatnonzero((problem.lower == problem.upper) & np.isfinite(problem.lower)).tolist():
             self.fixed[j] = float(problem.lower[j])
         equalities, inequalities = problem.equalities.rows, problem.inequalities.rows
         pairs = list(zip(equalities.rows, equalities.offsets, strict=True))
@@ -229,7 +230,7 @@ class ExactPoints:
         return result
 
     def check(self, x: Float[Array, " n"]) -> FeasiblePoint | None:
-        """Return the feasible point near x; None if it is not proved feasible."""
+        """Return the feasible point near x; None if it is not proved feasible with a finite objective."""
         point = self.point_near(x)
         if point is None:
             return None
@@ -258,7 +259,8 @@ class ExactPoints:
                 return None
         if not all(value.is_finite() for value in z):
             return None
-        return FeasiblePoint(point, round_up(problem.objective.value(0, z)), change)
+        upper = round_up(problem.objective.value(0, z))
+        return FeasiblePoint(point, upper, change) if math.isfinite(upper) else None
 
     def approach(self, x: Float[Array, " n"], interior: Float[Array, " n"]) -> FeasiblePoint | None:
         """Return a feasible point as near to x as the search finds on the segment to a point with slack."""
@@ -324,16 +326,19 @@ class ExactPoints:
         _, augmented = self._exact_rows([*self._independent, *self._dependent])
         return exact_rank(augmented) == len(self._independent)
 
-    def _exact_rows(self, selected: Sequence[int]) -> tuple[list[list[Ball]], list[list[Ball]]]:
-        """Return rows over the free columns, without and with the right side that the fixed entries leave."""
+    def _exact_rows(self, selected: Sequence[int]) -> tuple[list[list[Any]], list[list[Any]]]:
+        """Return exact rows over the free columns, without and with the right side that the fixed entries leave.
+
+        The entries are fractions: a sum of exact balls need not be exact.
+        """
         free = [j for j in range(self.problem.n) if j not in self.fixed]
-        coefficients, augmented = list[list[Ball]](), list[list[Ball]]()
+        fixed = {j: exact_fraction(ball(value)) for j, value in self.fixed.items()}
+        coefficients, augmented = list[list[Any]](), list[list[Any]]()
         for i in selected:
             row, offset = self._rows[i]
-            total = offset
-            for j, value in self.fixed.items():
-                total = total + row.get(j, ZERO) * ball(value)
-            coefficients.append([row.get(j, ZERO) for j in free])
+            fractions = {j: exact_fraction(value) for j, value in row.items()}
+            total = exact_fraction(offset) + sum(value * fixed[j] for j, value in fractions.items() if j in fixed)
+            coefficients.append([fractions.get(j, 0) for j in free])
             augmented.append([*coefficients[-1], total])
         return coefficients, augmented
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.errors import ProblemError
 from boostopt.problem_certificates.balls import ONE, ZERO, Ball, balls, matrix, midpoints
 
 Row = dict[int, Ball]
@@ -18,6 +20,9 @@ Row = dict[int, Ball]
 
 MIN_DENSITY = 0.3
 """Fraction of non-zero coefficients from which a product with vectors is computed by a dense matrix."""
+
+MAX_COEFFICIENT = 1e150
+"""Largest absolute value of a coefficient: squares of what is larger are no floats."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ class AffineForm:
         """Return the form, broadcast to a shape as NumPy does."""
         if shape == self.shape:
             return self
+        if len(self.rows) == 1:  # CVXPY reads an array of one entry as a number
+            return self.selected([0] * math.prod(shape), shape)
         positions = np.broadcast_to(np.arange(len(self.rows)).reshape(self.shape), shape)
         return self.selected(positions.ravel().tolist(), shape)
 
@@ -104,6 +111,15 @@ def concatenated(forms: Sequence[AffineForm]) -> AffineForm:
     return AffineForm((len(rows),), rows, [offset for form in forms for offset in form.offsets])
 
 
+def check_coefficients(values: Float[Array, " m"]) -> None:
+    """Raise ProblemError unless all coefficients are at most `MAX_COEFFICIENT`."""
+    size = float(np.abs(values).max(initial=0.0))
+    if not size <= MAX_COEFFICIENT:
+        raise ProblemError(
+            f"coefficients of variables must be at most {MAX_COEFFICIENT:g}; got {size:g}. Scale the data."
+        )
+
+
 class RowBlock:
     """Rows A z + b over a fixed number of unknowns, in balls and in floats.
 
@@ -115,6 +131,11 @@ class RowBlock:
         The midpoints of A as a sparse matrix, shape (m, n_unknowns).
     float_offsets
         The midpoints of b, shape (m,).
+
+    Raises
+    ------
+    ProblemError
+        An entry of A is larger than `MAX_COEFFICIENT`, or one of b than all floats.
     """
 
     rows: Sequence[Row]
@@ -136,6 +157,11 @@ class RowBlock:
             (midpoints(self.coefficients), self.columns, pointers), shape=(len(form.rows), n_unknowns)
         )
         self.float_offsets = midpoints(form.offsets)
+        check_coefficients(self.floats.data)
+        if not np.isfinite(self.float_offsets).all():
+            raise ProblemError(
+                "constant terms must be finite floats; got a larger product of constants. Scale the data."
+            )
         self.support = np.unique(self.columns)
         self._is_dense = len(self.coefficients) > MIN_DENSITY * len(form.rows) * max(len(self.support), 1) > 0
 

@@ -27,8 +27,8 @@ from boostopt.problem_certificates.feasible_point import FeasiblePoint, Feasible
 from boostopt.problem_certificates.minorant import WrongSign, lower_bound
 from boostopt.problem_certificates.propagation import Propagation
 from boostopt.problem_certificates.rays import has_unbounded_ray
-from boostopt.problem_certificates.reading import ReadProblem, read_problem, value_of
-from boostopt.problem_certificates.steps import float_point, improved_choice, initial_choice
+from boostopt.problem_certificates.reading import ReadProblem, dual_matrix, dual_vector, read_problem, value_of
+from boostopt.problem_certificates.steps import float_point, proposed_choices
 
 WIDTHS = (1e-5, 1e-7, 1e-3, 1e-4, 1e-2)
 """Relative distances from kinks that are tried in turn."""
@@ -64,7 +64,8 @@ class ProblemCertificate:
     reasons
         Why the interval is not finite, or what was assumed, in words.
     right_side_change
-        By how much right sides of affine constraints were moved, at most `tolerance`; 0 if they were not.
+        By how much right sides of affine constraints were moved, at most `tolerance`; 0 if they were not. If they were,
+        `upper`, `point` and `box` are of the moved problem; `lower` holds for all right sides within that distance.
     """
 
     lower: float
@@ -183,10 +184,10 @@ def certify_problem(
     solvers = _solvers(solver)
     if relaxation and problem.is_mixed_integer():
         relaxed, originals = relaxed_problem(problem)
-        pairs = {variable.id: pair for variable, pair in (bounds or {}).items()}
+        copies = {variable.id: copy for copy, variable in originals.items()}
         certificate = certify_problem(
             relaxed,
-            {copy: pairs[variable.id] for copy, variable in originals.items() if variable.id in pairs},
+            {copies.get(getattr(variable, "id", None), variable): pair for variable, pair in (bounds or {}).items()},
             goal,
             solver or "auto",
             tolerance,
@@ -206,7 +207,7 @@ def certify_problem(
             'solver="auto".'
         )
     value = None if problem.value is None or not is_real_number(problem.value) else float(problem.value)
-    with working_precision():
+    with working_precision(), np.errstate(all="ignore"):  # floats only propose
         result: ProblemCertificate | None = None
         if problem.status is not None or all(value_of(variable) is not None for variable in problem.variables()):
             result = _certify_values(problem, bounds, goal, tolerance)
@@ -455,10 +456,7 @@ def _bound_below(
     for width in WIDTHS:
         if interval.scaled_gap <= goal:
             break
-        choice = initial_choice(read, point, width)
-        for n_steps in (0, N_STEPS):
-            if n_steps:
-                choice = improved_choice(read, choice, point, box.box, width, n_steps)
+        for choice in proposed_choices(read, point, box.box, width, N_STEPS):
             try:
                 interval.lower = max(interval.lower, lower_bound(read, choice, box, change))
             except WrongSign as sign:
@@ -469,6 +467,8 @@ def _bound_below(
         return
     if failure:
         interval.reasons.append(failure)
+    elif not open_sides:
+        interval.reasons.append('no multipliers were found that bound the objective: pass solver="auto" for others')
     if open_sides:
         lower, upper = box.box
         entries = np.flatnonzero(~(np.isfinite(lower) & np.isfinite(upper))).tolist()
@@ -499,34 +499,26 @@ def _is_proved_infeasible(read: ReadProblem, box: Propagation, tolerance: float)
     x = solved_point(read, auxiliary)
     if x is None:
         return False
-    duals = [_flat(constraint) for constraint in inequalities]
-    equality_duals = [_flat(first) - _flat(second) for first, second in zip(upper_sides, lower_sides, strict=True)]
+    duals = [dual_vector(item.dual_value, item.size) for item in inequalities]
+    equality_duals = [
+        dual_vector(first.dual_value, first.size) - dual_vector(second.dual_value, second.size)
+        for first, second in zip(upper_sides, lower_sides, strict=True)
+    ]
     copied = replace(
         read,
         inequalities=replace(read.inequalities, duals=np.concatenate([np.zeros(0), *duals])),
         equalities=replace(read.equalities, duals=np.concatenate([np.zeros(0), *equality_duals])),
         matrices=[
-            replace(
-                item, dual=None if constraint.dual_value is None else np.asarray(constraint.dual_value, dtype=float)
-            )
+            replace(item, dual=dual_matrix(constraint.dual_value, item.n))
             for item, constraint in zip(read.matrices, matrices, strict=True)
         ],
     )
     point = float_point(copied, x)
     for width in WIDTHS[:3]:
-        choice = initial_choice(copied, point, width, objective_weight=0.0)
-        for n_steps in (0, N_STEPS):
-            if n_steps:
-                choice = improved_choice(copied, choice, point, box.box, width, n_steps)
+        for choice in proposed_choices(copied, point, box.box, width, N_STEPS, objective_weight=0.0):
             try:
                 if lower_bound(copied, choice, box, tolerance) > 0:
                     return True
             except WrongSign:
                 continue
     return False
-
-
-def _flat(constraint: Any) -> Array:
-    """Return the dual of a constraint as a vector, 0 if there is none."""
-    dual = constraint.dual_value
-    return np.zeros(constraint.size) if dual is None else np.nan_to_num(np.asarray(dual, dtype=float)).ravel()

@@ -77,7 +77,8 @@ class Propagation:
         self.lower = np.full(problem.n_values, -np.inf)
         self.upper = np.full(problem.n_values, np.inf)
         self.lower[: problem.n], self.upper[: problem.n] = problem.lower, problem.upper
-        self.is_empty = bool((self.lower > self.upper).any())
+        # No number is as large as an infinite lower bound.
+        self.is_empty = bool(((self.lower > self.upper) | (self.lower == math.inf) | (self.upper == -math.inf)).any())
         self._rows = list(self._constraint_rows(level, right_side_change))
         # A row without unknowns holds everywhere or nowhere.
         self.is_empty |= any(not item.row and self._is_violated(item) for item in self._rows)

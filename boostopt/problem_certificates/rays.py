@@ -8,7 +8,7 @@ import numpy as np
 import scipy.optimize
 
 from boostopt._utils.array_types import Array
-from boostopt.problem_certificates.balls import ZERO, Ball, balls, exact_rank, pivots, solve
+from boostopt.problem_certificates.balls import ZERO, Ball, balls, exact_fraction, exact_rank, pivots, solve
 from boostopt.problem_certificates.forms import Row, RowBlock
 from boostopt.problem_certificates.reading import ReadProblem
 
@@ -33,9 +33,9 @@ def has_unbounded_ray(problem: ReadProblem) -> bool:
     d = _proposed_direction(n, objective, constant, decreasing, problem)
     if d is None:
         return False
-    constant = [row for row in constant if row] + [
-        row for row in decreasing if row and abs(_product(row, d)) <= ZERO_TOL
-    ]
+    is_loose = [abs(_product(row, d)) > ZERO_TOL for row in decreasing]
+    loose = [row for row, flag in zip(decreasing, is_loose, strict=True) if flag]
+    constant += [row for row, flag in zip(decreasing, is_loose, strict=True) if not flag]
     has_bound = np.isfinite(problem.lower) | np.isfinite(problem.upper)
     zeros = {int(j) for j in np.flatnonzero(has_bound & (np.abs(d) <= ZERO_TOL))}
     exact = _exact_direction(n, constant, zeros, d)
@@ -46,7 +46,6 @@ def has_unbounded_ray(problem: ReadProblem) -> bool:
             continue
         if (math.isfinite(problem.lower[j]) and not value >= 0) or (math.isfinite(problem.upper[j]) and not value <= 0):
             return False
-    loose = [row for row in decreasing if row and abs(_product(row, d)) > ZERO_TOL]
     return all(_ball_product(row, exact) <= 0 for row in loose) and bool(_ball_product(objective, exact) < 0)
 
 
@@ -80,15 +79,20 @@ def _exact_direction(n: int, constant: list[Row], zeros: set[int], d: Array) -> 
     """Return balls that contain a direction near d with all rows exactly 0; None if none is proved."""
     free = [j for j in range(n) if j not in zeros]
     result = balls([0.0 if j in zeros else value for j, value in enumerate(d.tolist())])
-    A = _float_matrix(constant, n)[:, free]
-    if not A.any():
+    constant = [row for row in constant if any(not row.get(j, ZERO) == 0 for j in free)]
+    if not constant:
         return result
+    A = _float_matrix(constant, n)[:, free]
+    if not A.any():  # the coefficients are smaller than all floats
+        return None
     sizes, order = pivots(A.T)
     rank = int(np.sum(sizes > 1e-10 * float(sizes[0])))
     rows = [constant[i] for i in order[:rank].tolist()]
     if rank < len(constant):
         entries = [[row.get(j, ZERO) for j in free] for row in constant]
-        if any(not value.is_exact() for row in entries for value in row) or exact_rank(entries) != rank:
+        if any(not value.is_exact() for row in entries for value in row):
+            return None
+        if exact_rank([[exact_fraction(value) for value in row] for row in entries]) != rank:
             return None
     _, columns = pivots(A[order[:rank]] * (np.abs(d[free]) + ZERO_TOL))
     basis = [free[k] for k in columns[:rank].tolist()]

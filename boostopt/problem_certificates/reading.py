@@ -27,7 +27,12 @@ from boostopt.problem_certificates.atoms.cones import (
     power_cone_inequality,
 )
 from boostopt.problem_certificates.atoms.expansions import EXPANSIONS, expansion_of
-from boostopt.problem_certificates.atoms.function_rules import FUNCTION_RULES, REFUSALS, exponent_of
+from boostopt.problem_certificates.atoms.function_rules import (
+    FUNCTION_RULES,
+    REFUSALS,
+    exponent_of,
+    geometric_mean_weights,
+)
 from boostopt.problem_certificates.atoms.perspectives import Perspective, perspective_form
 from boostopt.problem_certificates.balls import ONE, ZERO, Ball
 from boostopt.problem_certificates.forms import (
@@ -37,6 +42,9 @@ from boostopt.problem_certificates.forms import (
     constant_form,
     sum_of_forms,
 )
+
+MAX_VALUE = 1e100
+"""Largest absolute value of an entry of a point: what is larger is no answer of a solver."""
 
 
 @dataclass(frozen=True)
@@ -207,16 +215,18 @@ class ReadProblem:
         raise IndexError(j)
 
     def point_of_values(self) -> Float[Array, " n"] | None:
-        """Return the values of the variables as x; None if one has none, or one that is not finite."""
+        """Return the values of the variables as x; None if one has none, or one that is no usable number."""
         x = np.zeros(self.n)
         for variable in self.variables:
             value = value_of(variable.variable)
             if value is None:
                 return None
-            entries = np.asarray(_dense(value), dtype=float).ravel()
+            entries = _real_entries(value, variable.variable.size)
+            if entries is None:
+                return None
             is_free = variable.positions >= 0
             x[variable.positions[is_free]] = entries[is_free]
-        return x if np.isfinite(x).all() else None
+        return x if (np.abs(x) <= MAX_VALUE).all() else None
 
 
 class Reader:
@@ -254,6 +264,11 @@ class Reader:
                 f"variables must be continuous; got {name}, which is boolean or integer. Pass relaxation=True to "
                 "certify the optimum of the continuous relaxation."
             )
+        if len(variable.shape) > 2 and any(attributes.get(key) for key in ("symmetric", "PSD", "NSD", "diag")):
+            raise ProblemError(
+                f"variables with an attribute of matrices must have two dimensions; got {name} of shape "
+                f"{variable.shape}. Write one variable for each matrix."
+            )
         size, start = variable.size, len(self.lower)
         is_symmetric = any(attributes.get(attribute) for attribute in ("symmetric", "PSD", "NSD"))
         if attributes.get("diag"):
@@ -281,7 +296,7 @@ class Reader:
             for side, bound in enumerate(attributes["bounds"]):
                 if bound is None:
                     continue
-                values = np.broadcast_to(_bound_values(name, bound), variable.shape).ravel()
+                values = _bound_values(name, bound, tuple(variable.shape))
                 low, high = (np.maximum(low, values), high) if side == 0 else (low, np.minimum(high, values))
         if ((positions < 0) & ((low > 0) | (high < 0))).any():
             raise ProblemError(
@@ -368,6 +383,10 @@ class Reader:
                 return arguments[0]
             if exponent == 0:
                 return constant_form(np.ones(expression.shape))
+        if name in ("GeoMean", "GeoMeanApprox"):
+            weights, groups = geometric_mean_weights(expression)
+            if len(weights) == 1:  # CVXPY reads the entry itself, which may be negative
+                return arguments[0].selected(groups.ravel().tolist(), tuple(expression.shape))
         grouped = FUNCTION_RULES[name](expression, arguments)
         return self._apply(name, grouped.function, grouped.members, concatenated(arguments), tuple(expression.shape))
 
@@ -456,7 +475,7 @@ def read_problem(problem: Any, bounds: Mapping[Any, Any] | None = None) -> ReadP
         n = form.shape[0] if form.shape else 1
         transposed = form.selected(np.arange(n * n).reshape(n, n).T.ravel().tolist(), form.shape)
         symmetric = sum_of_forms([form, transposed], form.shape).scaled([ONE / 2] * (n * n))
-        matrices.append(MatrixConstraint(n, reader.block(symmetric), _dual_matrix(dual, n), source, expression))
+        matrices.append(MatrixConstraint(n, reader.block(symmetric), dual_matrix(dual, n), source, expression))
     return ReadProblem(
         sign,
         list(reader.variables.values()),
@@ -501,6 +520,11 @@ def _constraint_parts(constraint: Any) -> tuple[str, Any, Any]:
     if name == "Zero":
         return "equality", constraint.args[0], constraint.dual_value
     if name == "PSD":
+        if len(constraint.args[0].shape) > 2:
+            raise ProblemError(
+                f"semidefinite constraints must be of one matrix; got shape {constraint.args[0].shape}. Write one "
+                "constraint for each matrix."
+            )
         return "matrix", constraint.args[0], constraint.dual_value
     if name == "SOC":
         bound, X = constraint.args
@@ -533,19 +557,26 @@ def _scalar_constraints(reader: Reader, parts: Sequence[tuple[AffineForm, Any, A
 
 def dual_vector(dual: Any, size: int) -> Float[Array, " m"]:
     """Return a dual of the solver, 0 if there is none of this size with finite entries."""
-    values = None if dual is None else np.asarray(_dense(dual))
-    if values is None or values.size != size or not np.isrealobj(values) or not np.isfinite(values).all():
-        return np.zeros(size)
-    return values.astype(float).ravel()
+    values = _real_entries(dual, size)
+    return np.zeros(size) if values is None else values
 
 
-def _dual_matrix(dual: Any, n: int) -> Float[Array, "n n"] | None:
+def dual_matrix(dual: Any, n: int) -> Float[Array, "n n"] | None:
     """Return the symmetric part of a dual of the solver; None if there is none of this size with finite entries."""
-    values = None if dual is None else np.asarray(_dense(dual))
-    if values is None or values.size != n * n or not np.isrealobj(values) or not np.isfinite(values).all():
+    values = _real_entries(dual, n * n)
+    return None if values is None else (values.reshape(n, n) + values.reshape(n, n).T) / 2
+
+
+def _real_entries(value: Any, size: int) -> Float[Array, " k"] | None:
+    """Return a value of the caller as so many finite floats in C order; None if it is no such array."""
+    try:
+        values = np.asarray(_dense(value))
+        if values.size != size or not np.isrealobj(values):
+            return None
+        result = values.astype(float).ravel()
+    except (TypeError, ValueError):  # values and duals are proposals: what is none counts as missing
         return None
-    matrix = values.astype(float).reshape(n, n)
-    return (matrix + matrix.T) / 2
+    return result if np.isfinite(result).all() else None
 
 
 def _constant_values(expression: Any) -> Array:
@@ -573,12 +604,24 @@ def _constant_values(expression: Any) -> Array:
     return values
 
 
-def _bound_values(name: str, bound: Any) -> Array:
-    """Return a bound of a variable as numbers; a bound that is an expression of parameters must have a value."""
+def _bound_values(name: str, bound: Any, shape: tuple[int, ...]) -> Float[Array, " k"]:
+    """Return a bound of each entry of a variable of a shape.
+
+    Raises
+    ------
+    ProblemError
+        The bound is an expression of parameters without a value, or it is no array of real numbers of this shape.
+    """
     value = getattr(bound, "value", bound)
     if value is None:
-        raise ProblemError(f"bounds must have values; got a parameter without one at {name}. Set its value.")
-    values = np.asarray(_dense(value), dtype=float)
+        raise ProblemError(f"bounds must have values; got None or a parameter without one at {name}. Set its value.")
+    try:
+        values = np.broadcast_to(np.asarray(_dense(value), dtype=float), shape).ravel()
+    except (TypeError, ValueError):
+        raise ProblemError(
+            f"bounds must be real numbers of shape {shape} or one number; got {short_repr(value)} at {name}. Correct "
+            "the bound."
+        ) from None
     if np.isnan(values).any():
         raise ProblemError(f"bounds must be numbers; got nan at {name}. Correct the bound.")
     return values
@@ -601,7 +644,7 @@ def _apply_bounds(reader: Reader, bounds: Mapping[Any, Any] | None) -> None:
         name = entry.variable.name()
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ProblemError(f"bounds must be pairs; got {short_repr(pair)} for {name}. Pass {{x: (low, high)}}.")
-        low, high = (np.broadcast_to(_bound_values(name, side), entry.variable.shape).ravel() for side in pair)
+        low, high = (_bound_values(name, side, tuple(entry.variable.shape)) for side in pair)
         for j, first, second in zip(entry.positions.tolist(), low.tolist(), high.tolist(), strict=True):
             if first > second:
                 raise ProblemError(

@@ -17,7 +17,7 @@ freely.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from boostopt.problem_certificates.atoms.base import Tangents
 from boostopt.problem_certificates.atoms.spectral import factor_columns, factor_step, symmetric
 from boostopt.problem_certificates.balls import balls, midpoints
 from boostopt.problem_certificates.minorant import Choice
-from boostopt.problem_certificates.reading import MatrixConstraint, ReadProblem
+from boostopt.problem_certificates.reading import MAX_VALUE, MatrixConstraint, ReadProblem
 
 MIN_MULTIPLIER = 1e-12
 """Size from which a multiplier of an inequality may grow."""
@@ -98,6 +98,23 @@ def initial_choice(problem: ReadProblem, point: FloatPoint, width: float, object
         ]
         choice = replace(choice, factors=factors)
     return choice
+
+
+def proposed_choices(
+    problem: ReadProblem,
+    point: FloatPoint,
+    box: tuple[Array, Array],
+    width: float,
+    n_steps: int,
+    objective_weight: float = 1.0,
+) -> Iterator[Choice]:
+    """Yield the choice by the duals of the solver, then an improved one; fewer if floats do not suffice for them."""
+    try:
+        choice = initial_choice(problem, point, width, objective_weight)
+        yield choice
+        yield improved_choice(problem, choice, point, box, width, n_steps)
+    except np.linalg.LinAlgError:  # eigenvalues did not converge
+        return
 
 
 def improved_choice(
@@ -300,7 +317,8 @@ def _matrix_columns(
 def _tangents(node: Any, point: FloatPoint, width: float) -> Tangents:
     """Return the tangents of an atom at a point."""
     z = np.nan_to_num(point.z, posinf=0.0, neginf=0.0)
-    return node.function.tangents(node.arguments.float_values(z)[node.members], node.orientations, width)
+    u = np.clip(np.nan_to_num(node.arguments.float_values(z)), -MAX_VALUE, MAX_VALUE)
+    return node.function.tangents(u[node.members], node.orientations, width)
 
 
 def _factor(dual: Array | None, n: int) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -334,7 +335,9 @@ class HuberLoss(SmoothFunction):
 class RealPower(SmoothFunction):
     """u^p for p other than 0 and 1; CVXPY's `power`, `square`, `sqrt` and `inv_pos`.
 
-    The domain is R if p is an even integer above 1. Else it is u >= 0 for p > 0, and u > 0 for p < 0.
+    The domain is R if p is a power of 2 above 1. Else it is u >= 0 for p > 0, and u > 0 for p < 0. CVXPY's classes
+    disagree about negative u for other even p, such as 6. So `value` takes the small domain, and all else the large
+    one: what both prove holds for either.
 
     Parameters
     ----------
@@ -344,19 +347,21 @@ class RealPower(SmoothFunction):
 
     exponent: Ball
     is_even: bool
+    is_power_of_two: bool
     is_positive: bool
 
     def __init__(self, exponent: Any) -> None:
-        p = float(exponent)
-        self.p = p
-        self.exponent = ball(exponent)
-        self.is_even = p > 1 and p == int(p) and int(p) % 2 == 0
+        p = Fraction(exponent)
+        self.p = float(p)
+        self.exponent = ball(p)
+        self.is_even = p > 1 and p.denominator == 1 and p.numerator % 2 == 0
+        self.is_power_of_two = self.is_even and p.numerator.bit_count() == 1
         self.is_positive = not self.is_even
         self.sign = 1 if p > 1 or p < 0 else -1
 
     def value(self, u: Sequence[Ball]) -> Ball:
         if self.is_even:
-            return integer_power(u[0], int(self.p))
+            return integer_power(u[0], int(self.p)) if self.is_power_of_two or u[0] >= 0 else NOT_A_NUMBER
         return positive_power(u[0], self.exponent)
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
@@ -429,7 +434,4 @@ def size_power(u: Ball, p: Ball) -> Ball:
 
 def integer_power(u: Ball, n: int) -> Ball:
     """Return u^n for n >= 1."""
-    result = u
-    for _ in range(n - 1):
-        result = result * u
-    return result
+    return u**n

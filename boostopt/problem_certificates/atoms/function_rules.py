@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Int
-from boostopt.errors import ProblemError
+from boostopt.errors import ProblemError, short_repr
 from boostopt.problem_certificates.affine_atoms import axis_groups
 from boostopt.problem_certificates.atoms.base import Function
 from boostopt.problem_certificates.atoms.eigenvalues import SumOfLargestEigenvalues, VonNeumannEntropy
@@ -25,7 +26,6 @@ from boostopt.problem_certificates.atoms.elementwise import (
     RealPower,
     ShiftedLogarithm,
 )
-from boostopt.problem_certificates.atoms.expansions import weighted_groups
 from boostopt.problem_certificates.atoms.extremes import Extreme, SumOfLargest
 from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
 from boostopt.problem_certificates.atoms.smooth import (
@@ -44,8 +44,14 @@ from boostopt.problem_certificates.atoms.spectral import (
     SpectralNorm,
     TraceOfInverse,
 )
-from boostopt.problem_certificates.balls import ball
-from boostopt.problem_certificates.forms import AffineForm
+from boostopt.problem_certificates.balls import ball, midpoints
+from boostopt.problem_certificates.forms import AffineForm, check_coefficients
+
+MAX_EXPONENT = 1e6
+"""Largest absolute value of an exponent."""
+
+SYMMETRY_TOL = 1e-12
+"""Relative difference of a matrix from its transpose that counts as rounding: the symmetric part is taken."""
 
 
 @dataclass(frozen=True)
@@ -114,16 +120,19 @@ def of_symmetric_matrix(make: Callable[[int], Function]) -> Rule:
 
 def check_symmetric(name: str, form: AffineForm) -> None:
     """Raise ProblemError unless a form is a square matrix that is symmetric at every point, up to rounding."""
-    n = form.shape[0]
+    n = form.shape[0] if form.shape else 1
     if form.shape != (n, n):
         raise ProblemError(f"{name} must have a square matrix as its argument; got shape {form.shape}. Reshape it.")
+    constants = midpoints(form.offsets).reshape(n, n)
+    constant_tol = SYMMETRY_TOL * float(np.abs(constants).max(initial=0.0))
     for i in range(n):
         for j in range(i):
             first, second = form.rows[i * n + j], form.rows[j * n + i]
             is_equal = first.keys() == second.keys() and all(
-                abs(float(first[k].mid()) - float(second[k].mid())) <= 1e-12 * abs(float(first[k].mid())) for k in first
+                abs(float(first[k].mid()) - float(second[k].mid())) <= SYMMETRY_TOL * abs(float(first[k].mid()))
+                for k in first
             )
-            if not is_equal:
+            if not is_equal or not abs(constants[i, j] - constants[j, i]) <= constant_tol:
                 raise ProblemError(
                     f"{name} must have a symmetric matrix as its argument; got one that differs from its transpose. "
                     "Declare the variable as symmetric, or pass (X + X.T) / 2."
@@ -135,28 +144,71 @@ def power_function(expression: Any) -> Function:
     return RealPower(exponent_of(expression))
 
 
-def exponent_of(expression: Any) -> Any:
+def exponent_of(expression: Any) -> Fraction:
     """Return the exponent of a power as it was written.
 
     Raises
     ------
     ProblemError
-        It has no value.
+        It has no value, or it is no number of ordinary size.
     """
     exponent = expression.get_data()[0]
-    if isinstance(exponent, int | float | Fraction | np.number):
-        return exponent
-    if getattr(exponent, "value", None) is None:
+    if isinstance(exponent, Rational | float):
+        return exact_exponent(exponent)
+    value = getattr(exponent, "value", exponent)
+    if value is None:
         raise ProblemError(
             "an exponent must have a value; got a parameter without one. Set the value of the parameter."
         )
-    return float(exponent.value)
+    if np.size(value) != 1:
+        raise ProblemError(f"an exponent must be one number; got shape {np.shape(value)}. Write one power for each.")
+    return exact_exponent(np.asarray(value).item())
+
+
+def exact_exponent(exponent: Any) -> Fraction:
+    """Return an exponent as a fraction.
+
+    Raises
+    ------
+    ProblemError
+        It is infinite or nan, or so near to 0 or 1 that floats do not tell it from these.
+    """
+    value = float(exponent) if not isinstance(exponent, Rational) else exponent
+    try:
+        result = Fraction(value)
+        nearest = float(result)
+    except (OverflowError, ValueError):
+        result, nearest = Fraction(0), math.nan
+    if not abs(nearest) <= MAX_EXPONENT or (nearest in (0, 1) and result != nearest):
+        raise ProblemError(
+            f"an exponent must lie within +-{MAX_EXPONENT:g}, and not next to 0 or 1; got {short_repr(exponent)}. "
+            "Round it."
+        )
+    return result
 
 
 def norm_function(expression: Any) -> Function:
     """Return the p-norm of an expression, a mean for p below 1."""
-    p = expression.original_p
-    return SumNorm() if p == 1 else MaximumNorm() if p == math.inf else PNorm(p) if p > 1 else PowerMean(p)
+    if expression.original_p == math.inf:
+        return MaximumNorm()
+    p = exact_exponent(expression.original_p)
+    return SumNorm() if p == 1 else PNorm(p) if p > 1 else PowerMean(p)
+
+
+def sum_of_largest_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
+    """Return sums of the k largest entries along an axis.
+
+    Raises
+    ------
+    ProblemError
+        There are fewer than k entries: CVXPY's solvers then see another function than its values.
+    """
+    groups, count = axis_groups(expression), float(expression.k)
+    if not 0 < count <= groups.shape[1]:
+        raise ProblemError(
+            f"sum_largest must count between 0 and all {groups.shape[1]} entries; got {count:g}. Correct the number."
+        )
+    return GroupedFunction(SumOfLargest(count), groups)
 
 
 def huber_function(expression: Any) -> Function:
@@ -186,10 +238,21 @@ def von_neumann_entropy_rule(expression: Any, arguments: Sequence[AffineForm]) -
     return of_symmetric_matrix(VonNeumannEntropy)(expression, arguments)
 
 
+def geometric_mean_weights(expression: Any) -> tuple[list[Any], Int[Array, "m k"]]:
+    """Return the positive weights of a geometric mean, and the positions that it reads; CVXPY counts columns first."""
+    groups = axis_groups(expression, order="F")
+    numbers = np.ravel(np.asarray(expression.p, dtype=object)).tolist()
+    powers = [ball(number if isinstance(number, Rational) else float(number)) for number in numbers]
+    if len(powers) != groups.shape[1]:  # CVXPY stores positive weights only, and which entries have one
+        groups = groups[:, np.asarray(vars(expression)["_keep"], dtype=bool)]
+    return powers, groups
+
+
 def geometric_mean_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
     """Return the geometric mean along an axis, by the weights that were written; entries of weight 0 are left out."""
-    groups, weights = weighted_groups(expression)
-    return GroupedFunction(GeometricMean(weights), groups)
+    powers, groups = geometric_mean_weights(expression)
+    total = sum(powers[1:], powers[0])
+    return GroupedFunction(GeometricMean([power / total for power in powers]), groups)
 
 
 def cumulative_maximum_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
@@ -218,6 +281,7 @@ def quadratic_form_rule(expression: Any, arguments: Sequence[AffineForm]) -> Gro
         raise ProblemError(
             "the matrix of quad_form must be constant; got one with variables. Use matrix_frac, or fix it."
         )
+    check_coefficients(midpoints(P.offsets))
     return GroupedFunction(QuadraticForm(P.offsets), np.arange(len(x.rows))[None, :])
 
 
@@ -256,7 +320,7 @@ FUNCTION_RULES: dict[str, Rule] = {
     "max": along_axis(lambda expression: Extreme(1)),
     "min": along_axis(lambda expression: Extreme(-1)),
     "cummax": cumulative_maximum_rule,
-    "sum_largest": along_axis(lambda expression: SumOfLargest(expression.k)),
+    "sum_largest": sum_of_largest_rule,
     "norm1": along_axis(lambda expression: SumNorm()),
     "norm_inf": along_axis(lambda expression: MaximumNorm()),
     "Pnorm": along_axis(norm_function),

@@ -81,7 +81,7 @@ class PNorm(Norm):
     def __init__(self, exponent: object) -> None:
         self.p = float(exponent)  # pyright: ignore[reportArgumentType]
         self.exponent = ball(exponent)  # pyright: ignore[reportArgumentType]
-        self.is_euclidean = self.p == 2
+        self.is_euclidean = exponent == 2
 
     def value(self, u: Sequence[Ball]) -> Ball:
         return self._norm(u, self.exponent)

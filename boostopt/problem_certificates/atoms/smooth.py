@@ -366,7 +366,7 @@ class PowerMean(Mean):
     p: float
     exponent: Ball
 
-    def __init__(self, exponent: float) -> None:
+    def __init__(self, exponent: Any) -> None:
         self.p = float(exponent)
         self.exponent = ball(exponent)
 

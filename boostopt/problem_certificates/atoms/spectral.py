@@ -22,6 +22,7 @@ from boostopt.problem_certificates.atoms.base import (
 from boostopt.problem_certificates.atoms.elementwise import size_power
 from boostopt.problem_certificates.atoms.norms import MIN_SIZE
 from boostopt.problem_certificates.balls import (
+    MAX_ENTRY,
     NOT_A_NUMBER,
     ZERO,
     Ball,
@@ -169,6 +170,8 @@ class NuclearNorm(Function):
     def value(self, u: Sequence[Ball]) -> Ball:
         # For X = A Bᵀ + E, the norm is at most (|A|^2 + |B|^2) / 2 + sqrt(rank) |E|, in Frobenius norms.
         m, n = self.shape
+        if not (np.abs(midpoints(u)) <= MAX_ENTRY).all():
+            return NOT_A_NUMBER
         left_vectors, sizes, right_vectors = np.linalg.svd(midpoints(u).reshape(m, n), full_matrices=False)
         A, B = balls(left_vectors * np.sqrt(sizes)), balls(np.sqrt(sizes)[:, None] * right_vectors)
         product = (matrix(A, m) * matrix(B, len(sizes))).entries()

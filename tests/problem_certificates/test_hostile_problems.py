@@ -1,0 +1,270 @@
+"""Problems that once had a false certificate, or none in words; each with the value that is true."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from convex_problems import cp
+from cvxpy.utilities.warn import CvxpyDeprecationWarning
+
+from boostopt import ProblemCertificate, ProblemError, certify_problem
+from boostopt.problem_certificates.balls import ball, exact_fraction, exact_rank
+
+
+def certify_at(problem: Any, *values: Any, **options: Any) -> ProblemCertificate:
+    """Certify a problem with values of its variables, without a solver."""
+    for variable, value in zip(problem.variables(), values, strict=True):
+        variable.save_value(np.asarray(value, dtype=float))
+    return certify_problem(problem, **options)
+
+
+def certify_solved(objective: Any, constraints: list[Any] | None = None, **options: Any) -> ProblemCertificate:
+    problem = cp.Problem(objective, constraints or [])
+    with warnings.catch_warnings(action="ignore"):
+        problem.solve("CLARABEL")
+    return certify_problem(problem, **options)
+
+
+def assert_contains(certificate: ProblemCertificate, optimum: float, tol: float = 1e-9) -> None:
+    assert certificate.status == "bounded"
+    assert certificate.lower <= optimum + tol and certificate.upper >= optimum - tol
+    assert certificate.scaled_gap <= 1e-6
+
+
+def test_sums_of_fixed_entries_are_exact_in_ranks_of_equalities() -> None:
+    """2^60 + 2^-100 has more than 128 bits: as a ball it is no exact number."""
+    y, f = cp.Variable(), cp.Variable(3, bounds=[np.ones(3), np.ones(3)])
+    large, small = 2.0**60, 2.0**-100
+    constraints = [y + large * f[0] + small * f[1] - large * f[2] == 0, y + small * f[1] == 0]
+    certificate = certify_at(cp.Problem(cp.Minimize(y), constraints), 0.0, np.ones(3))
+    assert certificate.status == "bounded"
+    assert certificate.lower <= -small <= certificate.upper
+    constraints = [y + large * f[0] + small * f[1] == 0, y + large * f[0] == 0]
+    certificate = certify_at(cp.Problem(cp.Minimize(y), constraints), 0.0, np.ones(3))
+    assert certificate.status == "infeasible"
+
+
+def test_fractions_are_of_exact_balls_only() -> None:
+    assert exact_fraction(ball(0.375)) * 8 == 3
+    for value in (ball(1.0) / 3, ball(math.inf), ball(math.nan)):
+        with pytest.raises(ValueError, match="expected an exact ball"):
+            exact_fraction(value)
+    half, one = exact_fraction(ball(0.5)), exact_fraction(ball(1.0))
+    assert exact_rank([[half, one], [one, 2 * one]]) == 1
+    assert exact_rank([]) == 0
+
+
+def test_coefficients_below_all_floats_bound_a_ray() -> None:
+    x = cp.Variable(2)
+    row = 1e-200 * (1e-200 * (x[0] - x[1]))
+    certificate = certify_at(cp.Problem(cp.Minimize(x[0] - x[1]), [row >= 0]), np.ones(2))
+    assert certificate.lower <= 0 <= certificate.upper
+    assert certificate.status == "open"
+
+
+def test_products_of_constants_that_are_too_large_are_refused() -> None:
+    x = cp.Variable(2)
+    for constraint in (1e200 * (1e200 * (x[0] - x[1])) >= 0, 1e200 * (1e200 * x[0]) == 0, 1e160 * x[0] <= 1):
+        with pytest.raises(ProblemError, match=r"coefficients of variables must be at most 1e\+150.*Scale"):
+            certify_at(cp.Problem(cp.Minimize(x[0] - x[1]), [constraint]), np.ones(2))
+    with pytest.raises(ProblemError, match="constant terms must be finite floats"):
+        certify_at(cp.Problem(cp.Minimize(x[0]), [x[0] >= cp.Constant(1e200) * cp.Constant(1e200)]), np.ones(2))
+    with pytest.raises(ProblemError, match="coefficients of variables must be at most"):
+        certify_at(cp.Problem(cp.Minimize(cp.quad_form(x, np.diag([1e308, 1.0])))), np.ones(2))
+
+
+def test_even_powers_other_than_powers_of_two_are_read_in_both_ways() -> None:
+    """CVXPY's `power(x, 6)` demands x >= 0, and so says its page; with approx=False it does not."""
+    x = cp.Variable()
+    optimum = 6**-1.2 - 6**-0.2
+    for is_approximate in (True, False):
+        certificate = certify_at(cp.Problem(cp.Minimize(cp.power(x, 6, approx=is_approximate) + x)), -0.5)
+        assert certificate.lower <= optimum < 0 <= certificate.upper
+        limits = [cp.power(x, 6, approx=is_approximate) <= 5, x <= -1]
+        certificate = certify_at(cp.Problem(cp.Minimize(0 * x), limits), -1.0)
+        assert certificate.status == "open" and certificate.point is None
+    assert_contains(certify_solved(cp.Minimize(cp.power(x, 6) - x), [x <= 4]), optimum)
+    assert_contains(certify_solved(cp.Minimize(cp.power(x, 4) + x), [x <= -1]), 0.0)
+
+
+def test_exponents_are_exact() -> None:
+    x = cp.Variable()
+    nearly_two = Fraction(2) + Fraction(1, 10**20)  # its domain is x >= 0
+    certificate = certify_at(cp.Problem(cp.Minimize(cp.power(x, nearly_two)), [x <= -1, x >= -2]), -1.0)
+    assert certificate.status == "infeasible"
+    y = cp.Variable(2)
+    nearly_euclidean = certify_at(cp.Problem(cp.Minimize(cp.pnorm(y, nearly_two)), [y == 1]), np.ones(2))
+    assert nearly_euclidean.lower <= math.sqrt(2) + 1e-15 and nearly_euclidean.scaled_gap <= 1e-12
+    for exponent in (1 + Fraction(1, 10**20), Fraction(1, 10**400), 10**7):
+        with pytest.raises(ProblemError, match="exponent must lie within"):
+            certify_at(cp.Problem(cp.Minimize(cp.power(x, exponent, approx=False)), [x >= 1]), 1.0)
+    large = certify_at(cp.Problem(cp.Minimize(cp.power(x, 2**14, approx=False)), [x >= 1]), 1.0)
+    assert large.lower <= 1 <= large.upper
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_weights_of_geometric_means_of_matrices_count_columns_first(axis: int | None) -> None:
+    X = cp.Variable((2, 2))
+    bounds = np.array([[0.1, 0.2], [0.4, 0.3]])
+    weights = [1, 2, 3, 4] if axis is None else [1, 3]
+    mean = cp.sum(cp.geo_mean(X, weights, axis=axis))
+    if axis is None:
+        optimum = float(np.prod(bounds.ravel(order="F") ** (np.array(weights) / 10)))
+    else:
+        shares = np.array([0.25, 0.75])
+        optimum = float(np.prod(bounds ** (shares[:, None] if axis == 0 else shares), axis=axis).sum())
+    assert_contains(certify_solved(cp.Maximize(mean), [X <= bounds]), optimum, 1e-8)
+
+
+def test_a_geometric_mean_of_one_entry_is_that_entry() -> None:
+    x, y = cp.Variable(2), cp.Variable()
+    assert_contains(certify_solved(cp.Maximize(cp.geo_mean(x, [1, 0])), [x[0] <= -1, x[1] == 0]), -1.0)
+    assert_contains(certify_solved(cp.Maximize(cp.geo_mean(y)), [y <= -2]), -2.0)
+
+
+def test_weights_of_geometric_means_are_the_fractions_that_were_written() -> None:
+    x = cp.Variable(2)
+    thirds = [Fraction(1, 3), Fraction(2, 3)]
+    certificate = certify_solved(cp.Maximize(cp.geo_mean(x, thirds)), [cp.sum(x) <= 1])
+    assert_contains(certificate, math.exp(math.log(1 / 3) / 3 + 2 * math.log(2 / 3) / 3))
+
+
+def test_traces_of_stacks_of_matrices_and_what_has_no_rule_for_stacks() -> None:
+    X = cp.Variable((2, 2, 2))
+    floor = np.arange(8.0).reshape(2, 2, 2)
+    certificate = certify_solved(cp.Minimize(cp.trace(X) @ np.array([1.0, 10.0])), [X >= floor])
+    assert_contains(certificate, 3.0 + 110.0, 1e-6)
+    with pytest.raises(ProblemError, match="semidefinite constraints must be of one matrix"):
+        certify_at(cp.Problem(cp.Minimize(cp.sum(X)), [X >> 0]), np.ones((2, 2, 2)))
+    for attribute in ("symmetric", "PSD"):
+        Y = cp.Variable((2, 2, 2), **{attribute: True})
+        with pytest.raises(ProblemError, match="must have two dimensions"):
+            certify_at(cp.Problem(cp.Minimize(cp.sum(Y)), [Y >= 1]), np.ones((2, 2, 2)))
+
+
+def test_constants_that_are_not_symmetric_are_refused_where_a_matrix_must_be() -> None:
+    S, t = cp.Variable((2, 2), symmetric=True), cp.Variable()
+    skew = np.array([[1.0, 1.0], [-1.0, 1.0]])
+    for expression in (cp.lambda_max(S + skew), cp.log_det(skew) + t, cp.tr_inv(S + skew)):
+        problem = cp.Problem(cp.Minimize(t), [t >= expression, S == 0])
+        with pytest.raises(ProblemError, match="must have a symmetric matrix"):
+            for variable in problem.variables():
+                variable.save_value(np.zeros(variable.shape))
+            certify_problem(problem)
+    root = np.random.default_rng(0).normal(size=(2, 5))
+    product = root @ np.diag(np.arange(1.0, 6)) @ root.T  # symmetric up to rounding
+    assert certify_solved(cp.Minimize(cp.lambda_max(S + product)), [S == 0]).status == "bounded"
+
+
+def test_infinite_bounds_have_no_point() -> None:
+    x = cp.Variable()
+    problem = cp.Problem(cp.Minimize(x), [x >= 0])
+    for bounds in ((math.inf, math.inf), (-math.inf, -math.inf)):
+        assert certify_at(problem, 1.0, bounds={x: bounds}).status == "infeasible"
+    assert certify_at(problem, 1.0, bounds={x: (-math.inf, math.inf)}).lower == 0
+
+
+@pytest.mark.parametrize("bound", [np.zeros(3), None, "a", 1j, cp.Parameter()])
+def test_bounds_that_are_no_numbers_of_the_shape_are_refused(bound: Any) -> None:
+    x = cp.Variable(2)
+    with pytest.raises(ProblemError, match="bounds must"):
+        certify_at(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 0]), np.ones(2), bounds={x: (bound, 4)})
+
+
+def test_bounds_of_relaxations_are_of_variables_of_the_problem() -> None:
+    x = cp.Variable(2, boolean=True)
+    problem = cp.Problem(cp.Minimize(cp.sum(x)), [x[0] + x[1] >= 0.5])
+    for key in (3, cp.Variable()):
+        with pytest.raises(ProblemError, match="keys of bounds must be variables"):
+            certify_problem(problem, relaxation=True, bounds={key: (0, 1)})
+    assert certify_problem(problem, relaxation=True, bounds={x: (0.5, 1)}).lower == 1
+
+
+def test_sums_of_more_entries_than_there_are_are_refused() -> None:
+    """The solvers of CVXPY call it unbounded, its values are the sum of all."""
+    x = cp.Variable(2)
+    for count in (3, math.nan):
+        with pytest.raises(ProblemError, match="sum_largest must count"):
+            certify_at(cp.Problem(cp.Minimize(cp.sum_largest(x, count)), [x >= 1]), np.ones(2))
+
+
+def test_rows_are_no_arguments_of_convolutions() -> None:
+    x = cp.Variable((1, 3))
+    with pytest.warns(CvxpyDeprecationWarning):
+        expression = cp.conv(np.ones(2), x)
+    with pytest.raises(ProblemError, match="convolution must be of vectors or columns"):
+        certify_at(cp.Problem(cp.Minimize(cp.sum(expression)), [x >= 1]), np.ones((1, 3)))
+
+
+def test_arrays_of_one_entry_divide_numbers() -> None:
+    x = cp.Variable()
+    assert_contains(certify_solved(cp.Minimize(cp.sum(x / np.array([[4.0]]))), [x >= 1]), 0.25)
+
+
+def test_exponents_that_are_arrays_are_refused() -> None:
+    x = cp.Variable(2)
+    with pytest.raises(ProblemError, match="exponent must be one number"):
+        certify_at(
+            cp.Problem(cp.Minimize(cp.sum(cp.power(x, cp.Parameter(2, value=np.array([2.0, 3.0])))))), np.ones(2)
+        )
+
+
+def matrix_problem() -> Any:
+    X = cp.Variable((2, 2), symmetric=True)
+    total = cp.lambda_max(X) + cp.normNuc(X) + cp.sigma_max(X) - cp.log_det(X) + cp.tr_inv(X) + cp.matrix_frac(X[0], X)
+    return cp.Problem(cp.Minimize(total), [X >> 0, X <= 5, cp.trace(X) == 3])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("value", [1e308, -1e308, 1e200, 0.0, -3.0, 1e-320])
+def test_values_and_duals_of_any_size_prove_nothing_false(value: float) -> None:
+    problem = matrix_problem()
+    optimum = problem.solve("CLARABEL")
+    X, dual = problem.variables()[0], problem.constraints[0].dual_variables[0]
+    answer = np.array(X.value)
+    X.save_value(np.full((2, 2), value))
+    certificate = certify_problem(problem)
+    assert certificate.lower <= optimum + 1e-6 and certificate.upper >= optimum - 1e-6
+    X.save_value(answer)
+    dual.save_value(np.full((2, 2), value))
+    certificate = certify_problem(problem)
+    assert certificate.lower <= optimum + 1e-6 and certificate.upper >= optimum - 1e-6
+    assert certificate.status == "bounded" or certificate.reasons
+
+
+@pytest.mark.parametrize("dual", ["abc", [[1, 2], [3]], np.array([1j, 1]), np.ones(3), np.full(2, np.inf)], ids=repr)
+def test_duals_that_are_no_numbers_of_the_shape_count_as_missing(dual: Any) -> None:
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [x >= 1])
+    problem.solve("CLARABEL")
+    problem.constraints[0].dual_variables[0]._value = dual
+    certificate = certify_problem(problem)
+    assert certificate.lower <= 2 <= certificate.upper + 1e-9
+
+
+def test_values_that_are_no_numbers_count_as_missing() -> None:
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [x >= 1])
+    problem.solve("CLARABEL")
+    x._value = "abc"
+    certificate = certify_problem(problem)
+    assert certificate.lower <= 2 <= certificate.upper
+
+
+def test_a_nuclear_norm_outside_the_domain_of_its_argument_has_no_value() -> None:
+    X = cp.Variable((2, 2))
+    certificate = certify_at(cp.Problem(cp.Minimize(cp.normNuc(cp.log(X))), [X <= 1]), [[-1.0, 1.0], [1.0, 1.0]])
+    assert certificate.lower <= 0 <= certificate.upper
+
+
+def test_a_lack_of_multipliers_is_a_reason() -> None:
+    problem = matrix_problem()
+    problem.solve("CLARABEL")
+    problem.constraints[0].dual_variables[0].save_value(np.full((2, 2), 1e308))
+    certificate = certify_problem(problem)
+    assert certificate.status == "open" and "no multipliers were found" in certificate.reasons[0]
