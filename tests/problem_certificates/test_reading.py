@@ -231,7 +231,6 @@ def test_atoms_are_refused_with_their_reason() -> None:
         (cp.prod(x), [], "pass the log form"),
         (cp.perspective(cp.perspective(cp.square(x[0]), s) + s, t), [], "must contain no other"),
         (cp.dotsort(x, cp.exp(np.ones(2))), [], "weights of dotsort must be numbers"),
-        (cp.geo_mean(X, [1, 2, 3, 4]), [], "in different orders"),
         (cp.cummax(X, axis=None)[0, 0], [], "cummax must have one axis"),
         (x[0], [cp.constraints.exponential.RelEntrConeQuad(x[0], x[1], 1.0, 3, 3)], "write cp.rel_entr"),
         (x[0], [cp.FiniteSet(x[0], [1.0, 2.0])], "finitely many values"),
