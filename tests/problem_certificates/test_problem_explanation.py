@@ -87,6 +87,15 @@ def test_explain_problem_near_a_kink_says_that_the_subgradient_is_of_another_poi
     assert {condition.kind for condition in explain_problem(problem).violated} == {"stationarity"}
 
 
+def test_explain_problem_of_equal_eigenvalues_takes_the_best_subgradient() -> None:
+    X = cp.Variable((2, 2), symmetric=True, name="X")
+    for objective in (cp.lambda_max(X), cp.lambda_sum_largest(X, 1), cp.sigma_max(X)):
+        problem = cp.Problem(cp.Minimize(objective), [cp.trace(X) == 2])
+        X.value = np.eye(2)  # both eigenvalues are 1: I / 2 is a subgradient, and the multiplier is -1/2
+        problem.constraints[0].save_dual_value(np.array(-0.5))
+        assert not explain_problem(problem, tolerance=1e-6).violated
+
+
 def test_explain_problem_of_a_semidefinite_program_gives_residuals_by_hand() -> None:
     X = cp.Variable((2, 2), symmetric=True, name="X")
     problem = cp.Problem(cp.Minimize(cp.trace(np.diag([1.0, 2.0]) @ X)), [cp.trace(X) == 1, X >> 0])

@@ -10,7 +10,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -60,7 +59,7 @@ class Function(ABC):
     """
 
     sign: int
-    has_kinks: ClassVar[bool] = False
+    has_kinks: bool = False
     """Whether points inside the domain have more than one subgradient."""
 
     @abstractmethod

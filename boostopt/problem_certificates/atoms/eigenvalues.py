@@ -61,6 +61,7 @@ class SumOfLargestEigenvalues(SquareMatrixFunction):
         k, an exact number.
     """
 
+    has_kinks = True
     sign = 1
     k: float
 

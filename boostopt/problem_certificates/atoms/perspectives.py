@@ -56,7 +56,7 @@ class Perspective(Function):
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.sign = function.sign
+        self.sign, self.has_kinks = function.sign, function.has_kinks
         self.is_homogeneous = isinstance(function, HOMOGENEOUS)
 
     def value(self, u: Sequence[Ball]) -> Ball:
