@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.certificate_files import taken
-from write_saved_files import BOOSTERS, N, examples, oracles
+from write_saved_files import N, examples, oracles
 
 from boostopt import boost, verify
 from boostopt.boosting.run.run import Run
@@ -92,10 +92,7 @@ def test_checkpoints_are_continued(folder: Path, tmp_path: Path) -> None:
         name, kind = stem.rsplit("_", 1)
         said, copy = expected(folder, "runs")[stem], tmp_path / path.name
         shutil.copy(path, copy)
-        if name in BOOSTERS:
-            run = BOOSTERS[name][0](classes[kind], **said["options"], checkpoint=copy)
-        else:
-            run = boost(name, classes[kind], **said["options"], checkpoint=copy)
+        run = boost(name, classes[kind], **said["options"], checkpoint=copy)
         assert run.rounds >= 3 and abs(run.rounds - said["rounds"]) <= 0.2 * said["rounds"], name
         lower, upper = interval(run)
         assert lower <= said["bounds"][1] + ROUNDING and said["bounds"][0] <= upper + ROUNDING, name

@@ -104,7 +104,7 @@ class FitSettings:
                 f"nu='{AUTO}' needs a formulation with the parameter nu; {self.formulation.name} does not have "
                 "it. Search the parameters of the formulation by GridSearchCV."
             )
-        if self.max_iter is None and self.time_limit is None and self.formulation.update == "projection":
+        if self.max_iter is None and self.time_limit is None and self.formulation.boosting.update is UpdateKind.PROJECTION:
             raise OptionError(
                 f"{self.formulation.name} needs a limit, because its stopping rule may never hold; got "
                 "max_iter=None and time_limit=None. Pass one of them."
@@ -278,7 +278,7 @@ class FitSettings:
             test=None if validation_set is None else validation_set.with_signs(label),
             patience=None if validation_set is None else self.n_iter_no_change,
         )
-        if self.formulation.update == "total" and not (
+        if self.formulation.boosting.update is UpdateKind.TOTAL and not (
             is_default(self.formulation, oracle, self.epsilon, self.backend)
             and histogram_inputs(self.formulation, oracle, self.epsilon, parameters, options)
         ):
