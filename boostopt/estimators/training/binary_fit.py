@@ -104,7 +104,8 @@ class FitSettings:
                 f"nu='{AUTO}' needs a formulation with the parameter nu; {self.formulation.name} does not have "
                 "it. Search the parameters of the formulation by GridSearchCV."
             )
-        if self.max_iter is None and self.time_limit is None and self.formulation.boosting.update is UpdateKind.PROJECTION:
+        has_no_limit = self.max_iter is None and self.time_limit is None
+        if has_no_limit and self.formulation.boosting.update is UpdateKind.PROJECTION:
             raise OptionError(
                 f"{self.formulation.name} needs a limit, because its stopping rule may never hold; got "
                 "max_iter=None and time_limit=None. Pass one of them."
