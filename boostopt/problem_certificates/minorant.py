@@ -9,18 +9,20 @@ positive semidefinite whatever B is.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.atoms.base import Tangents
+from boostopt.problem_certificates.atoms.elementwise import RealPower
+from boostopt.problem_certificates.atoms.smooth import QuadraticForm, QuadraticOverLinear
 from boostopt.problem_certificates.atoms.spectral import gram_matrix
-from boostopt.problem_certificates.balls import ZERO, Ball, ball, balls, pivots, round_down, solve
-from boostopt.problem_certificates.forms import Row
+from boostopt.problem_certificates.balls import ONE, ZERO, Ball, ball, balls, pivots, round_down, solve, weighted_sum
+from boostopt.problem_certificates.forms import Row, combination
 from boostopt.problem_certificates.propagation import Propagation
-from boostopt.problem_certificates.reading import ReadProblem
+from boostopt.problem_certificates.reading import AtomNode, ReadProblem
 
 MAX_ELIMINATED = 400
 """Maximum number of slopes that are made exactly 0 by a linear system in balls."""
@@ -65,6 +67,77 @@ class Choice:
         return replace(self, tangents=tangents)
 
 
+@dataclass(frozen=True)
+class QuadraticTangent:
+    """The tangent point v of a quadratic atom: every other v proves a bound as well (theorem P2).
+
+    Its minorant, times the multiplier, is mu (2 <S v, u> - vᵀ Q v) for the arguments u = A x + b.
+
+    Attributes
+    ----------
+    multiplier
+        mu.
+    rows, offsets
+        A and b.
+    point
+        v.
+    form
+        S in C order; None for the identity.
+    scale
+        Q is this number times S.
+    """
+
+    multiplier: Ball
+    rows: Sequence[Row]
+    offsets: Sequence[Ball]
+    point: Sequence[Ball]
+    form: Sequence[Ball] | None = None
+    scale: Ball = ONE
+
+    def shift(self, i: int) -> tuple[Row, Ball]:
+        """Return the change of slopes and offset by a unit change of v_i, without the part of second order."""
+        column = self._column(i)
+        row, offset = combination((2 * self.multiplier * S, self.rows[j], self.offsets[j]) for j, S in column)
+        product = weighted_sum([S for _, S in column], [self.point[j] for j, _ in column])
+        return row, offset - 2 * self.multiplier * self.scale * product
+
+    def curvature(self, changes: Mapping[int, Ball]) -> Ball:
+        """Return what changes of v lower the offset by, to second order."""
+        total = ZERO
+        for i, change in changes.items():
+            for j, S in self._column(i):
+                total = total + change * S * changes.get(j, ZERO)
+        return self.multiplier * self.scale * total
+
+    def _column(self, i: int) -> list[tuple[int, Ball]]:
+        """Return the positions and entries of column i of S."""
+        n = len(self.point)
+        return [(i, ONE)] if self.form is None else [(j, self.form[j * n + i]) for j in range(n)]
+
+
+@dataclass(frozen=True)
+class FreeNumber:
+    """A number whose change makes slopes 0: a multiplier of an affine constraint, or an entry of a tangent point.
+
+    Attributes
+    ----------
+    row, offset
+        The change of slopes and offset by a unit change.
+    multiplier
+        The multiplier of an inequality, which must stay non-negative; inf for what may have any sign.
+    tangent
+        The tangent with this entry; None for a constraint.
+    position
+        The position of the entry.
+    """
+
+    row: Row
+    offset: Ball
+    multiplier: float = math.inf
+    tangent: QuadraticTangent | None = None
+    position: int = 0
+
+
 @dataclass
 class AffineMinorant:
     """The affine function <slopes, x> + offset below the Lagrangian.
@@ -77,11 +150,14 @@ class AffineMinorant:
         A ball.
     multiplier_size
         A ball that is not below the sum of the absolute values of all multipliers of scalar constraints.
+    tangents
+        The tangents of quadratic atoms with affine arguments.
     """
 
     slopes: list[Ball]
     offset: Ball
     multiplier_size: Ball
+    tangents: Sequence[QuadraticTangent] = ()
 
 
 def affine_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) -> AffineMinorant:
@@ -108,6 +184,7 @@ def affine_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) -
         if np.any(factor):
             Z = [-entry for entry in gram_matrix(balls(factor), constraint.n)]
             offset = offset + constraint.rows.add_pullback(Z, slopes)
+    quadratic_tangents = list[QuadraticTangent]()
     for node, tangents in zip(reversed(problem.nodes), reversed(choice.tangents), strict=True):
         multiplier_sums: list[Ball] = [ZERO] * len(node.arguments)
         for k, group in enumerate(node.members.tolist()):
@@ -124,11 +201,28 @@ def affine_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) -
             )
             gradient, constant = node.function.minorant(tangents, k, ranges)
             offset = offset + mu * constant
+            tangent = quadratic_tangent(node, tangents, k, mu, problem.n)
+            quadratic_tangents += [] if tangent is None else [tangent]
             for i, slope in zip(group, gradient, strict=True):
                 multiplier_sums[i] = multiplier_sums[i] + mu * slope
         offset = offset + node.arguments.add_pullback(multiplier_sums, slopes)
     size = sum((abs(multiplier) for multiplier in (*multipliers, *equality_multipliers)), ZERO)
-    return AffineMinorant(slopes[: problem.n], offset, size)
+    return AffineMinorant(slopes[: problem.n], offset, size, quadratic_tangents)
+
+
+def quadratic_tangent(node: AtomNode, tangents: Tangents, k: int, mu: Ball, n: int) -> QuadraticTangent | None:
+    """Return the tangent of group k of an atom; None if it is not quadratic, or its arguments are not affine in x."""
+    function, group = node.function, node.members[k].tolist()
+    rows, offsets = ([values[i] for i in group] for values in (node.arguments.rows, node.arguments.offsets))
+    if any(row and max(row) >= n for row in rows):
+        return None
+    if isinstance(function, QuadraticOverLinear) and not rows[-1]:
+        return QuadraticTangent(mu, rows[:-1], offsets[:-1], balls(tangents.parameters[k]), None, offsets[-1])
+    if isinstance(function, RealPower) and function.p == 2:
+        return QuadraticTangent(mu, rows, offsets, balls(tangents.parameters[k]))
+    if isinstance(function, QuadraticForm) and function.epsilon == 0:
+        return QuadraticTangent(mu, rows, offsets, balls(tangents.parameters[k]), function.P)
+    return None
 
 
 def needs_bounds(function: object) -> bool:
@@ -181,40 +275,56 @@ def lower_bound(problem: ReadProblem, choice: Choice, bounds: Propagation, right
 
 
 def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, entries: Sequence[int]) -> bool:
-    """Make slopes exactly 0, in place, by changes of multipliers of affine constraints; return whether this is proved.
+    """Make slopes exactly 0, in place, by changes of multipliers and tangents; return whether this is proved.
 
-    The changes are the ball solution of a square linear system. The multipliers that it contains and that make the
-    slopes 0 must be non-negative for inequalities.
+    The changes are the ball solution of a square linear system. The numbers that it contains and that make the slopes 0
+    must be non-negative for inequalities. Every tangent point of a quadratic atom is one.
     """
     n = problem.n
-    candidates = list[tuple[Row, Ball, float]]()  # row, offset, multiplier: inf for an equality
+    candidates = list[FreeNumber]()
     for row, offset in zip(problem.equalities.rows.rows, problem.equalities.rows.offsets, strict=True):
         if row and max(row) < n:
-            candidates.append((row, offset, math.inf))
+            candidates.append(FreeNumber(row, offset))
     for row, offset, multiplier in zip(
         problem.inequalities.rows.rows, problem.inequalities.rows.offsets, choice.inequality.tolist(), strict=True
     ):
         if row and max(row) < n and multiplier > 0:
-            candidates.append((row, offset, multiplier))
+            candidates.append(FreeNumber(row, offset, multiplier))
+    for tangent in minorant.tangents:
+        for i in range(len(tangent.point)):
+            row, offset = tangent.shift(i)
+            if row:
+                candidates.append(FreeNumber(row, offset, tangent=tangent, position=i))
     size = len(entries)
     if len(candidates) < size or size > MAX_ELIMINATED:
         return False
-    scales = np.array([1.0 if math.isinf(multiplier) else multiplier for _, _, multiplier in candidates])
-    coefficients = np.array([[float(row.get(j, ZERO).mid()) for row, _, _ in candidates] for j in entries]) * scales
-    sizes, order = pivots(coefficients)
+    coefficients = np.array([[float(number.row.get(j, ZERO).mid()) for number in candidates] for j in entries])
+    # Columns of inequalities count by their multipliers, those of tangents by their direction alone.
+    column_sizes = np.maximum(np.abs(coefficients).max(axis=0), 1e-300)
+    scales = [
+        (1.0 if math.isinf(number.multiplier) else number.multiplier) if number.tangent is None else 1 / column_size
+        for number, column_size in zip(candidates, column_sizes.tolist(), strict=True)
+    ]
+    sizes, order = pivots(coefficients * np.array(scales))
     if sizes[size - 1] < 1e-13 * max(float(sizes[0]), 1e-300):
         return False
     basis = [candidates[i] for i in order[:size].tolist()]
-    system = [row.get(j, ZERO) for j in entries for row, _, _ in basis]
-    changes = solve(system, [-minorant.slopes[j] for j in entries])
-    if changes is None:
+    system = [number.row.get(j, ZERO) for j in entries for number in basis]
+    solution = solve(system, [-minorant.slopes[j] for j in entries])
+    if solution is None:
         return False
-    for (_, _, multiplier), change in zip(basis, changes, strict=True):
-        if math.isfinite(multiplier) and not ball(multiplier) + change >= 0:
+    for number, change in zip(basis, solution, strict=True):
+        if math.isfinite(number.multiplier) and not ball(number.multiplier) + change >= 0:
             return False
-    for (row, offset, _), change in zip(basis, changes, strict=True):
-        minorant.offset = minorant.offset + change * offset
-        for j, value in row.items():
+    changes_of_points: dict[int, dict[int, Ball]] = {}
+    for number, change in zip(basis, solution, strict=True):
+        minorant.offset = minorant.offset + change * number.offset
+        for j, value in number.row.items():
             minorant.slopes[j] = minorant.slopes[j] + change * value
-        minorant.multiplier_size = minorant.multiplier_size + abs(change)
+        if number.tangent is None:
+            minorant.multiplier_size = minorant.multiplier_size + abs(change)
+        else:
+            changes_of_points.setdefault(id(number.tangent), {})[number.position] = change
+    for tangent in minorant.tangents:
+        minorant.offset = minorant.offset - tangent.curvature(changes_of_points.get(id(tangent), {}))
     return True

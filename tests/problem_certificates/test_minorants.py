@@ -85,3 +85,53 @@ def test_moved_right_sides_lower_the_bound_by_the_multipliers() -> None:
     choice = replace(initial_choice(problem, float_point(problem, values), 1e-5), equality=np.array([-1.0]))
     assert lower_bound(problem, choice, Propagation(problem)) == 1.0
     assert lower_bound(problem, choice, Propagation(problem), right_side_change=0.25) == 0.75
+
+
+@pytest.mark.parametrize("kind", ["sum_squares", "quad_form", "square", "concave"])
+@pytest.mark.parametrize("seed", range(5))
+def test_slopes_of_free_entries_are_eliminated_by_tangents_of_quadratic_atoms(kind: str, seed: int) -> None:
+    """Every tangent point proves a bound: far from the best one it is worse, and never too high."""
+    rng = np.random.default_rng(seed)
+    root, c, b = rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=3)
+    x = cp.Variable(3)
+    objective, optimum = {
+        "sum_squares": (cp.sum_squares(root @ x - b) / 3 + c @ x, None),
+        "quad_form": (cp.quad_form(x - b, root @ root.T) + c @ x, None),
+        "square": (cp.sum(cp.square(x - b)) + c @ x, float(c @ b - c @ c / 4)),
+        "concave": (-cp.quad_form(x, -root @ root.T) + c @ x, None),
+    }[kind]
+    problem = read(cp.Minimize(objective), [])
+    values = problem.point_of_values()
+    assert values is not None
+    if optimum is None:
+        optimum = float(problem.problem.value)
+    choice = initial_choice(problem, float_point(problem, values), 1e-5)
+    for size in (0.0, 1e-3, 1.0, 10.0):
+        tangents = [
+            each.with_parameters(each.parameters + size * rng.normal(size=each.parameters.shape))
+            for each in choice.tangents
+        ]
+        value = lower_bound(problem, choice.with_tangents(tangents), Propagation(problem))
+        assert np.isfinite(value) and value <= optimum + 1e-12 * (1 + abs(optimum))
+        # Three entries of three tangents: the only point without slopes is the minimizer, from wherever the way begins.
+        assert value == pytest.approx(optimum, abs=1e-9 * (1 + abs(optimum)))
+
+
+def test_tangents_lower_the_bound_by_what_they_cost() -> None:
+    """Two squares of one number: only one of them may be needed to make its slope 0, and then the bound is not best."""
+    x = cp.Variable()
+    problem = read(cp.Minimize(cp.square(x - 1) + cp.square(x + 1)), [])
+    choice = initial_choice(problem, float_point(problem, np.zeros(1)), 1e-5)
+    tangents = [each.with_parameters(np.array([[3.0]])) for each in choice.tangents]
+    value = lower_bound(problem, choice.with_tangents(tangents), Propagation(problem))
+    # Tangents at 3 and -3: -9 + 6 (x - 1) and -9 - 6 (x + 1), or the other way around.
+    assert value in (pytest.approx(-30.0), pytest.approx(-6.0))
+
+
+def test_tangents_of_atoms_whose_arguments_are_not_affine_are_not_moved() -> None:
+    x = cp.Variable(2)
+    problem = read(cp.Minimize(cp.square(cp.norm(x) + 1) + cp.sum(x)), [])
+    values = problem.point_of_values()
+    assert values is not None
+    choice = initial_choice(problem, float_point(problem, values + 0.1), 1e-5)
+    assert lower_bound(problem, choice, Propagation(problem)) == -np.inf

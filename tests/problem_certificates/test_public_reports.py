@@ -137,3 +137,140 @@ def test_cvxpy_2362_psd_wrap_of_an_indefinite_matrix() -> None:
     grid = np.stack(np.meshgrid(*[np.linspace(-2, 2, 21)] * 3), axis=-1).reshape(-1, 3)
     feasible = grid[np.einsum("ni,ij,nj->n", grid, M, grid) <= 4]
     assert certificate.lower <= -feasible.sum(axis=1).max()
+
+
+def test_cvxpy_2554_a_quadratic_program_in_large_units_with_two_values() -> None:
+    """OSQP and SCS say that 0.374 is optimal: 30 percent above the optimum."""
+    s, x = np.array([0.4, 0.6, 0.9, 0.1]), cp.Variable(4)
+    limits = [x >= 0, x <= 10_000, cp.sum(x) == 30_000]
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(s + x * 0.25 / np.full(4, 20_000.0) - 0.5)), limits)
+    assert_optimum(problem, 0.286875, "OSQP", "SCS", "CLARABEL")  # at (10000, 10000, 0, 10000)
+
+
+def test_cvxpy_1116_a_quadratic_form_of_small_numbers_called_unbounded() -> None:
+    c, sizes = np.full(4, 0.05), np.array([9.91610173e-07, 2.61384914e-06, 9.31156500e-07, 8.46514100e-07])
+    h = cp.Variable(4)
+    for form in (cp.quad_form(h, np.diag(sizes)), cp.sum_squares(cp.multiply(np.sqrt(sizes), h))):
+        problem = cp.Problem(cp.Minimize(form - c @ h))
+        assert_optimum(problem, -float(np.sum(c**2 / (4 * sizes))), "OSQP", "CLARABEL")
+        assert all(each.lower > -2279 for each in certificates(problem, "OSQP"))  # whatever its status is
+
+
+def test_cvxpy_2437_a_separable_problem_on_which_most_solvers_were_wrong() -> None:
+    rng = np.random.default_rng(42)
+    gains, costs, w = rng.normal(size=8), rng.random(8), cp.Variable(8)
+    risk = 0.02 * cp.sum(cp.multiply(w, np.full(8, 0.6)) ** 2)
+    problem = cp.Problem(cp.Maximize(w @ gains - risk - cp.abs(w) @ costs))
+    optimum = float(np.sum(np.maximum(np.abs(gains) - costs, 0) ** 2) / (4 * 0.02 * 0.36))
+    assert_optimum(problem, optimum, "OSQP", "SCS", "CLARABEL")
+
+
+def test_cvxpy_2433_an_answer_for_the_previous_value_of_a_parameter() -> None:
+    x, p = cp.Variable(), cp.Parameter()
+    problem = cp.Problem(cp.Minimize(cp.quad_over_lin(x, p) + x))
+    for value in (1.0, 1000.0):
+        p.value = value
+        assert_optimum(problem, -value / 4, "CLARABEL", "OSQP")
+    p.value = 1.0
+    certificate = certify_problem(problem)  # with the answer of 1000
+    assert certificate.lower <= -0.25 <= certificate.upper and certificate.violation > 0.9
+
+
+def test_cvxpy_261_a_portfolio_in_large_units() -> None:
+    rng = np.random.default_rng(1)
+    mean, root = 1e3 * np.abs(rng.normal(size=10)), 1e3 * rng.normal(size=(10, 10))
+    covariance, w = root.T @ root, cp.Variable(10)
+    problem = cp.Problem(cp.Maximize(mean @ w - 0.5 * cp.quad_form(w, covariance)))
+    assert_optimum(problem, 0.5 * float(mean @ np.linalg.solve(covariance, mean)), "OSQP", "CLARABEL")
+
+
+def test_cvxpy_782_a_geometric_program_with_a_wrong_sum() -> None:
+    w, h = cp.Variable(2, pos=True), cp.Variable(2, pos=True)
+    problem = cp.Problem(cp.Minimize(cp.sum(h)), [cp.multiply(w, h) >= 10, cp.sum(w) <= 10])
+    logarithmic, _ = Dgp2Dcp(problem).apply(problem)
+    assert_optimum(logarithmic, float(np.log(4)), "SCS", "CLARABEL")  # it was log(5.44)
+
+
+def test_cvxpy_982_a_geometric_program_with_a_wrong_sum_of_squares() -> None:
+    p = cp.Variable(5, pos=True)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(p)), [p >= 0.1])
+    logarithmic, _ = Dgp2Dcp(problem).apply(problem)
+    assert_optimum(logarithmic, float(np.log(0.05)), "SCS", "CLARABEL")  # it was log(1e-10)
+
+
+def test_ecos_59_an_unbounded_linear_program_called_infeasible() -> None:
+    x, y = cp.Variable(), cp.Variable()
+    problem = cp.Problem(cp.Minimize(-x - y), [2 * x + y >= 1, x + 3 * y >= 1, x >= 0, y >= 0])
+    assert all(each.status == "unbounded" for each in certificates(problem, "OSQP", "SCS", "CLARABEL"))
+
+
+def test_ecos_76_a_sum_of_one_variable_called_unbounded() -> None:
+    x = cp.Variable()
+    assert_optimum(cp.Problem(cp.Minimize(sum(x for _ in range(10))), [x >= 0]), 0.0, "OSQP", "SCS", "CLARABEL")
+
+
+def test_ecos_98_a_norm_called_unbounded() -> None:
+    A, X = np.random.default_rng(2).normal(size=(20, 10)), cp.Variable((10, 4))
+    problem = cp.Problem(cp.Minimize(cp.norm(X, "fro")), [A @ X >= 0])
+    assert_optimum(problem, 0.0, "SCS", "CLARABEL")
+
+
+def test_ecos_109_an_infeasible_linear_program_called_unbounded() -> None:
+    x, u, v = cp.Variable(), cp.Variable(), cp.Variable()
+    limits = [x == 3, 8 * u + 9 * v <= 25, u + v == x, u <= 0, v >= 0]  # then 27 - u <= 25
+    assert all(
+        each.status == "infeasible"
+        for each in certificates(cp.Problem(cp.Maximize(x), limits), "OSQP", "SCS", "CLARABEL")
+    )
+
+
+def test_ecos_133_an_infeasible_cone_called_unbounded() -> None:
+    rows, columns = [0, 0, 1, 4, 2, 3, 6, 0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 1, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9, 1]
+    A = np.zeros((8, 10))
+    A[rows, columns] = [1, -3, 1, -2, -1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+    x = cp.Variable(10)
+    cones = [x[3] == 0, x[4] >= 0, cp.SOC(x[5], x[6:8]), x[8] >= 0, x[9] >= 0]
+    for objective in (-x[0], 0):
+        problem = cp.Problem(cp.Minimize(objective), [A @ x == np.array([0.0, 10, 1, 1, 0, 1, 9, 10]), *cones])
+        # The last row says x[1] = 10, the second x[4] = 0; x[5] = 1 + x[2] must not be below |(1 - x[2], 20)|.
+        assert all(each.status == "infeasible" for each in certificates(problem, "SCS", "CLARABEL"))
+
+
+def test_clarabel_120_a_cone_that_is_missed_by_little() -> None:
+    """The product of y[1] <= 6 and y[2] is at least 1, so 72.001953125 y[2] > 12."""
+    y = cp.Variable(3)
+    cone = cp.SOC(y[1] + y[2], cp.hstack([y[1] - y[2], 2]))
+    limits = [y[0] >= 0, y[1] >= 0, y[0] <= 12, y[1] <= 6, 72.001953125 * y[2] <= y[0], cone]
+    problem = cp.Problem(cp.Minimize(0), limits)
+    assert all(each.status == "infeasible" for each in certificates(problem, "SCS", "CLARABEL"))
+
+
+def test_scs_158_logarithms_with_an_answer_at_the_corner() -> None:
+    x = cp.Variable(3)
+    objective = -cp.log(1 + x[0]) - cp.log(x[1]) - cp.log(x[2])
+    problem = cp.Problem(cp.Minimize(objective), [x[0] + x[1] <= 1, x[0] + x[2] <= 1, x >= 0])
+    assert_optimum(problem, 0.0, "SCS", "CLARABEL")  # at (0, 1, 1)
+
+
+def test_cvxr_26_a_hanging_chain_called_unbounded() -> None:
+    n = 12
+    x, y = cp.Variable(n + 1), cp.Variable(n + 1)
+    links = cp.square(cp.diff(x)) + cp.square(cp.diff(y)) <= (2 / n) ** 2
+    problem = cp.Problem(cp.Minimize(cp.sum(y)), [x[0] == 0, x[n] == 1, y[0] == 1, y[n] == 1, links])
+    first, second = certificates(problem, "SCS", "CLARABEL")
+    assert second.scaled_gap <= 1e-6 and first.lower <= second.upper and second.lower <= first.upper
+    # A chain of length 2 over a span of 1 hangs by less than sqrt(3) / 2.
+    assert second.lower > (n + 1) * (1 - np.sqrt(3) / 2) and second.upper < n + 1
+
+
+def test_a_sum_of_two_perspectives_to_which_cvxpy_gives_another_value_than_to_the_perspective_of_the_sum() -> None:
+    """CVXPY 1.9.3 says that 9.37 is optimal for the sum. The closed form is two terms of quad_over_lin."""
+    x, s = cp.Variable(), cp.Variable(nonneg=True)
+    first, second, rest = cp.square(x - 1), cp.square(x - 3), cp.square(s - 2) + x
+    optimum = 1023 / 256  # at s = 1/16, x = 7/64
+    closed_form = cp.quad_over_lin(x - s, s) + cp.quad_over_lin(x - 3 * s, s) + rest
+    for objective in (closed_form, cp.perspective(first + second, s) + rest):
+        assert_optimum(cp.Problem(cp.Minimize(objective), [s <= 4]), optimum, "SCS", "CLARABEL")
+    problem = cp.Problem(cp.Minimize(cp.perspective(first, s) + cp.perspective(second, s) + rest), [s <= 4])
+    for certificate in certificates(problem, "SCS", "CLARABEL"):
+        assert certificate.lower == pytest.approx(optimum) and certificate.upper >= optimum
