@@ -1,4 +1,4 @@
-"""The command line."""
+"""The command line `boostopt`."""
 
 from __future__ import annotations
 

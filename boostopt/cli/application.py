@@ -1,4 +1,4 @@
-"""The application that all commands share, its streams, and its handling of bad input."""
+"""The application to which all commands belong: help, streams, and messages about bad input."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ from boostopt.cli.option_names import with_option_names
 from boostopt.errors import BoostoptError, format_names, reason_of
 
 PIPE_WIDTH = 160
-"""The width of a table if the output is not a terminal and COLUMNS is not set."""
+"""Characters in a line of a table if the output is not a terminal and COLUMNS is not set."""
 
 EXAMPLE_WIDTH = 76
-"""The width of a line of an example, which is indented by two and may end in a continuation sign."""
+"""Characters in a line of an example, which is indented by two and may end in a continuation sign."""
 
 WORD_PATTERN = r"""(?:[^\s'"]|'[^']*'|"[^"]*")+"""
 OPTION_OR_WORD = re.compile(rf"--?[a-z-]+ (?!-){WORD_PATTERN}|{WORD_PATTERN}")
-"""A word of a command, with quoted text as one word, or an option with its value."""
+"""A pattern of a word of a command, with quoted text as one word, or of an option with its value."""
 
 APP_HELP = """Boosting algorithms as convex programs: solve them by any solver, certify every answer.
 
-Results go to the standard output, progress and errors to the standard error. Exit status 0: some interval is as
-narrow as asked, every check passed; 1: none is, some check failed; 2: bad input; 130: interrupted.
+Results go to the standard output, progress and errors to the standard error. Exit status 0: some interval reached the
+target gap, every check passed; 1: no interval did, some check failed; 2: bad input; 130: interrupted.
 
 The help of each command ends with an example: boostopt compare --help.
 """
 
 KEEP_LINE_BREAKS = "\b\n"
-"""The mark at the beginning of a help paragraph whose line breaks are kept."""
+"""The mark at the beginning of a help paragraph in which Click keeps the line breaks."""
 
 
 class CommandGroup(TyperGroup):
-    """The commands: the list shows the whole first sentence of each, and the help of each has an example to copy."""
+    """A group of commands: the list shows the first sentence of each, and the help of each ends with an example."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command by its name."""
+        """Return a command by its name, with its short help and its example."""
         command: Any = super().get_command(ctx, cmd_name)
         if command is not None and command.help:
             command.short_help = " ".join(command.help.partition("\n\n")[0].split())
@@ -59,7 +59,7 @@ class CommandGroup(TyperGroup):
 
 
 def wrap_shell_commands(commands: str) -> str:
-    """Fold commands into lines for a shell: each begins a line, and a long one continues on the next line."""
+    """Wrap commands for a shell: each command begins a line, and a long command continues on the next line."""
     lines = [""]
     for word in OPTION_OR_WORD.findall(commands):
         if lines[-1].endswith(";"):
@@ -82,12 +82,12 @@ app: typer.Typer = typer.Typer(
 )
 
 
-def _print_version(asked: bool) -> bool:
+def _print_version(is_requested: bool) -> bool:
     """Print the version and exit, if requested; the return value becomes the option's value."""
-    if asked:
+    if is_requested:
         typer.echo(f"boostopt {import_module('boostopt').__version__}")
         raise typer.Exit
-    return asked
+    return is_requested
 
 
 @app.callback()
@@ -110,41 +110,42 @@ def report_write_error(failure: OSError) -> None:
 
 
 def warn_about_unread_arrays(source: str, names: Iterable[str]) -> None:
-    """Warn about the arrays of a file that nothing reads, because one of them may be misspelt."""
-    named = format_names(names)
-    if named:
-        print_error(f"warning: {source} holds arrays that are not read: {named}.")
+    """Warn about the arrays of a file that the command does not read, because one of them may be misspelt."""
+    listing = format_names(names)
+    if listing:
+        print_error(f"warning: {source} holds arrays that are not read: {listing}.")
 
 
 def console() -> Console:
-    """The standard output. Unless COLUMNS is set, it is wide if it is no terminal, so that a file gets whole tables."""
-    told = "COLUMNS" in os.environ or (sys.stdout is not None and sys.stdout.isatty())
-    return Console(highlight=False, width=None if told else PIPE_WIDTH)
+    """Return the standard output as a console; an output that is no terminal is wide, so that tables stay whole."""
+    has_width = "COLUMNS" in os.environ or (sys.stdout is not None and sys.stdout.isatty())
+    return Console(highlight=False, width=None if has_width else PIPE_WIDTH)
 
 
 def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
-    """Make a function a command: its return value is the exit status, 0 for None, and bad input gives a message.
+    """Return a decorator that makes a function a command.
 
-    A parameter that is a record becomes one option for each of its fields, with the field's name.
+    The return value of the function is the exit status, 0 for None. Bad input gives a message. A parameter that is a
+    record becomes one option for each field, with the name of the field.
     """
 
     def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
         parameters = inspect.signature(function, eval_str=True).parameters
-        records: dict[str, Any] = {own: p.annotation for own, p in parameters.items() if is_dataclass(p.annotation)}
+        records: dict[str, Any] = {key: p.annotation for key, p in parameters.items() if is_dataclass(p.annotation)}
         options: list[inspect.Parameter] = []
-        for own, parameter in parameters.items():
-            options += _record_options(records[own]) if own in records else [parameter]
+        for key, parameter in parameters.items():
+            options += _record_options(records[key]) if key in records else [parameter]
 
         names = [option.name for option in options]
 
         @functools.wraps(function)
         def run(**values: Any) -> None:
-            for own, record in records.items():
-                values[own] = record(**{field.name: values.pop(field.name) for field in fields(record)})
+            for key, record in records.items():
+                values[key] = record(**{field.name: values.pop(field.name) for field in fields(record)})
             with report_errors(names):
                 raise typer.Exit(function(**values) or 0)
 
-        # typer reads this signature.
+        # Typer reads this signature.
         vars(run)["__signature__"] = inspect.Signature(
             [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
         )
@@ -162,16 +163,16 @@ def _record_options(record: type[Any]) -> list[inspect.Parameter]:
 
 @contextlib.contextmanager
 def _plain_warnings(options: Collection[str]) -> Generator[None]:
-    """Show warnings without their place in the code, in the words of a command with such options."""
+    """Print warnings without their location in the code, with the options of a command in place of arguments."""
 
-    def said(message: Warning | str, *place: Any) -> None:
+    def print_warning(message: Warning | str, *location: Any) -> None:
         print_error(f"warning: {with_option_names(str(message), options)}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
-        warnings.showwarning = said
+        warnings.showwarning = print_warning
         yield
 
 
@@ -193,13 +194,13 @@ def report_errors(options: Collection[str] = ()) -> Generator[None]:
         report_write_error(error)
         raise typer.Exit(2) from None
     except MemoryError as error:
-        reason = reason_of(str(error) or "there is no more")
+        reason = reason_of(str(error) or "no memory is left")
         print_error(f"error: this needs more memory than there is: {reason}. Pass fewer examples, features or columns.")
         raise typer.Exit(2) from None
     except Exception as failure:
-        own = locate_exception_in_user_file(failure)
-        if not own:
+        location = locate_exception_in_user_file(failure)
+        if not location:
             raise
-        words = reason_of(f"{type(failure).__name__}: {failure}".rstrip(": "))
-        print_error(f"error: {own} raised {words}. Correct the file; `boostopt check` on it tells more.")
+        description = reason_of(f"{type(failure).__name__}: {failure}".rstrip(": "))
+        print_error(f"error: {location} raised {description}. Correct the file; `boostopt check` on it tells more.")
         raise typer.Exit(2) from None

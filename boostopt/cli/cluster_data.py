@@ -1,4 +1,4 @@
-"""Rows on a Dask cluster, for the commands that take `--cluster`."""
+"""Rows on a Dask cluster: the examples and the predictions of the commands that have the option `--cluster`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from boostopt.errors import DataError, OptionError, short_repr
 from boostopt.oracles import Oracle
 
 BINNED = "binned"
-"""The class of hypotheses that can be boosted on the workers that hold the rows."""
+"""The hypothesis class that the workers of a cluster support: binned stumps."""
 
 
 @contextmanager
 def cluster_connection(address: str) -> Generator[None]:
-    """Use the workers of a cluster for the rows.
+    """Connect to a cluster, whose workers hold the rows.
 
     Raises
     ------
@@ -87,10 +87,17 @@ class ClusterTable:
         label: str,
         weights: str | None,
         drop: Sequence[str],
-        known: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
+        convert_labels: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
         missing_values: Sequence[str] | None = None,
     ) -> ClusterTable:
-        """Read parquet files on the workers; `known` converts the different labels.
+        """Return the examples of parquet files, which the workers read.
+
+        Parameters
+        ----------
+        source, label, weights, drop, missing_values
+            As in `load_dataset`.
+        convert_labels
+            A function from the different labels of the file, shape (k,), to the labels of the examples, shape (k,).
 
         Raises
         ------
@@ -104,16 +111,16 @@ class ClusterTable:
         _check_numeric(source, table, names if weights is None else [*names, weights])
         warn_about_index_column(source, names)
         labels, missing = clusters.unique_values(table, label)
-        absent = next((each for each in labels.tolist() if is_missing(each, missing_values)), None)
-        if missing or absent is not None:
-            raise DataError(f"{source}: {missing_label(None if missing else absent, label, missing_values)}")
+        spelling = next((value for value in labels.tolist() if is_missing(value, missing_values)), None)
+        if missing or spelling is not None:
+            raise DataError(f"{source}: {missing_label(None if missing else spelling, label, missing_values)}")
         if len(labels) == 0:
             raise DataError(f"{source} has no rows.")
-        become = dict(zip(labels.tolist(), known(labels).tolist(), strict=True))
-        return cls(clusters.numeric_table(table, names, label, become, weights), tuple(names), label, weights)
+        new_labels = dict(zip(labels.tolist(), convert_labels(labels).tolist(), strict=True))
+        return cls(clusters.numeric_table(table, names, label, new_labels, weights), tuple(names), label, weights)
 
     def oracle(self, options: dict[str, Any], reflexive: bool | None) -> Oracle:
-        """Return the oracle of binned stumps, for labels -1 and 1."""
+        """Return the oracle of binned stumps over the examples, whose labels must be -1 and 1."""
         from boostopt.estimators.training.hypothesis_classes import make_oracle
 
         return make_oracle(BINNED, options, reflexive is not False, None, self.table, self.label, self.weights)
@@ -148,8 +155,8 @@ def predict_on_cluster(
     columns = list(names) or [name for name in header if name != label]
     if len(columns) != count:
         raise DataError(
-            f"{source} must have the {count} features of the model; it has {len(columns)}. Leave out what is no "
-            f"feature, or name the column of the classes with label=... (here {label!r})."
+            f"{source} must have the {count} features of the model; it has {len(columns)}. Leave out columns "
+            f"that are no features, or name the column of the classes with label=... (here {label!r})."
         )
     _check_numeric(source, table, columns)
     clusters.write(table, columns, task, os.path.abspath(out))
@@ -164,7 +171,7 @@ def _check_numeric(source: str, table: Any, names: Sequence[str]) -> None:
 
 
 def _worker_paths(source: str) -> str | list[str]:
-    """Return the files of a source by paths that the workers find from any folder."""
+    """Return the files of a source by absolute paths, which the workers find from any folder, or its address."""
     if "://" in source:
         return source
     files = parquet_files(source)

@@ -1,4 +1,4 @@
-"""Options that several commands share, as records: for reading data, parameters, drawn columns, classes and runs."""
+"""Options that several commands share, as records: files, columns, parameters, hypothesis classes and runs."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
 DEFAULT_POSITIVE_LABELS = ("1", "True")
-"""Labels that count as 1 without a word."""
+"""Labels that count as 1 without a message."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
-    """The way in which a data file is read: see `load_dataset`."""
+    """The options by which a data file is read: see `load_dataset`."""
 
     label: Label = "label"
     positive: Positive = None
@@ -72,7 +72,7 @@ class FileOptions:
     missing_values: MissingValues = None
 
     def read_dataset(self, data: str) -> Dataset:
-        """Return the data set of a file."""
+        """Return the data set of a file; warn if an option has no effect."""
         missing = split_names(self.missing_values)
         dataset = load_dataset(data, self.label, self.positive, self.weights, self.drop or (), self.zero_based, missing)
         if self.positive is not None and dataset.U is not None:
@@ -80,7 +80,7 @@ class FileOptions:
         return dataset
 
     def load_dataset(self, data: str) -> Dataset:
-        """Return the data set of a file; say what of it is not read, and which class counts as 1 if nobody chose."""
+        """Return the data set of a file; report unread arrays, and the label that counts as 1 if no option sets it."""
         dataset = self.read_dataset(data)
         warn_about_unread_arrays(data, dataset.unread)
         if self.positive is None and dataset.classes and dataset.classes[1] not in DEFAULT_POSITIVE_LABELS:
@@ -92,22 +92,22 @@ class FileOptions:
         """Return the examples of parquet files on a cluster, with labels -1 and 1."""
         missing = split_names(self.missing_values)
 
-        def known(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        def convert_labels(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
             return to_signs(data, labels, len(labels), self.positive, missing=missing)[0]
 
-        return ClusterTable.read(data, self.label, self.weights, self.drop or (), known, missing)
+        return ClusterTable.read(data, self.label, self.weights, self.drop or (), convert_labels, missing)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StumpOptions:
-    """The choice of hypotheses by the examples."""
+    """The options by which stumps become the columns of a program."""
 
     columns: Columns = DEFAULT_COLUMNS
     hypotheses: Hypotheses = DEFAULT_HYPOTHESES
     random_state: RandomState = 0
 
     def margin_matrix(self, dataset: Dataset) -> Any:
-        """Return the margins of the hypotheses on a data set, or its own U; say if nothing is chosen."""
+        """Return the margins of stumps on a data set, or its U; warn if it has U and an option has no effect."""
         if dataset.U is not None and self != StumpOptions():
             print_error(
                 f"warning: {dataset.name} holds U: --columns, --hypotheses and --random-state choose nothing from it."
@@ -117,7 +117,7 @@ class StumpOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterOptions:
-    """The parameters of a formulation as typed."""
+    """The parameters of a formulation, as the user types them."""
 
     nu: Nu = None
     eta: Eta = None
@@ -126,49 +126,55 @@ class ParameterOptions:
 
     @property
     def named_parameters(self) -> dict[str, Any]:
-        """The parameters with an option of their own."""
+        """The parameters that have an option."""
         return {"nu": self.nu, "eta": self.eta, "epsilon": self.epsilon}
 
-    def read_dataset(self, page: Formulation[Any], total: float, N: int) -> dict[str, Any]:
-        """Return the parameters by name, each given once; `total` is the sum of c over N examples."""
-        pairs = [parse_setting(text, page) for text in self.set or []]
-        further = dict(pairs)
-        if len(further) < len(pairs):
+    def parse_parameters(self, formulation: Formulation[Any], total: float, N: int) -> dict[str, Any]:
+        """Return the parameters by name, None for a missing one; `total` is the sum of c over N examples.
+
+        Raises
+        ------
+        OptionError
+            A parameter is set twice, the formulation does not have it, or its text is no number.
+        """
+        pairs = [parse_setting(text, formulation) for text in self.set or []]
+        settings = dict(pairs)
+        if len(settings) < len(pairs):
             raise OptionError(f"--set names a parameter twice: {', '.join(self.set or [])}.")
-        named = {**self.named_parameters, "nu": None if self.nu is None else parse_nu(self.nu, total, N, page)}
-        for name in further:
+        named = {**self.named_parameters, "nu": None if self.nu is None else parse_nu(self.nu, total, N, formulation)}
+        for name in settings:
             if named.get(name) is not None:
-                raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
-        return named | further
+                raise OptionError(f"{name} is set twice, by --{name} and by --set; choose one.")
+        return named | settings
 
-    def program(self, page: Formulation[Any], dataset: Dataset, draw: StumpOptions) -> Program:
-        """Draw the columns and bind the formulation."""
-        return self.bind(page, dataset, draw.margin_matrix(dataset))
+    def program(self, formulation: Formulation[Any], dataset: Dataset, draw: StumpOptions) -> Program:
+        """Return the program of a formulation over a data set with the columns of `draw`."""
+        return self.bind(formulation, dataset, draw.margin_matrix(dataset))
 
-    def bind(self, page: Formulation[Any], dataset: Dataset, U: Any) -> Program:
-        """Bind the formulation to the columns U, shape (N, t), over the examples of a data set."""
+    def bind(self, formulation: Formulation[Any], dataset: Dataset, U: Any) -> Program:
+        """Return the program of a formulation over the columns U, shape (N, t), of a data set."""
         N = U.shape[0]
-        parameters = self.read_dataset(page, total_multiplicity(dataset, N), N)
-        validate_required_parameters(page, parameters)
-        return page.bind(U, c=dataset.c, d0=dataset.d0, **parameters)
+        parameters = self.parse_parameters(formulation, total_multiplicity(dataset, N), N)
+        validate_required_parameters(formulation, parameters)
+        return formulation.bind(U, c=dataset.c, d0=dataset.d0, **parameters)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoostParameters(ParameterOptions):
-    """The parameters of a boosted formulation: epsilon also determines when boosting stops."""
+    """The parameters of a formulation to boost: epsilon is also the accuracy at which boosting stops."""
 
     epsilon: Accuracy = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExportParameters(ParameterOptions):
-    """The parameters of an exported formulation; without a formulation, the folder of the standard set."""
+    """The parameters of a formulation to export; without a formulation, `--set` is the folder of the standard set."""
 
     set: SetOrFolder = None
 
     @property
     def folder(self) -> str | None:
-        """The folder, if nothing else is given."""
+        """The folder of the standard set; None if other parameters are set too."""
         if self.set is None or len(self.set) != 1 or any(value is not None for value in self.named_parameters.values()):
             return None
         return self.set[0]
@@ -176,7 +182,7 @@ class ExportParameters(ParameterOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class HypothesisClassOptions:
-    """The class of hypotheses that boosting searches."""
+    """The options of the hypothesis class that boosting searches."""
 
     oracle: Oracle = None
     option: OracleOptions = None
@@ -188,7 +194,7 @@ class HypothesisClassOptions:
         return parse_options(self.option, "--option")
 
     def make_oracle(self, dataset: Dataset, random_state: int) -> tuple[ClassOracle, Any]:
-        """Return the oracle over a data set, and the reference distribution of the examples that count."""
+        """Return the oracle over a data set, and the reference distribution of examples with positive multiplicity."""
         return make_oracle(dataset, self.oracle, self.options, self.reflexive, random_state)
 
 
@@ -203,7 +209,7 @@ class RunOptions:
     time_limit: TimeLimit = None
 
     def to_boost_options(self, checkpoint: str | None = None) -> BoostOptions:
-        """Return them as options of `boost`."""
+        """Return the options of `boost`, with progress on the standard error."""
         return BoostOptions(
             columns_per_round=self.columns_per_round,
             max_rounds=self.max_rounds,
@@ -212,17 +218,19 @@ class RunOptions:
             progress=True,
         )
 
-    def problem(self, page: Formulation[Any], oracle: ClassOracle, d0: Any, parameters: dict[str, Any]) -> Problem:
-        """Return the formulation to boost. Errors are raised before any work, in the terms of the command."""
+    def problem(
+        self, formulation: Formulation[Any], oracle: ClassOracle, d0: Any, parameters: dict[str, Any]
+    ) -> Problem:
+        """Return the problem of a run; errors about parameters are raised before any work and name options."""
         values = {name: value for name, value in parameters.items() if value is not None}
         epsilon = values.pop("epsilon", None)
-        # On a cluster two examples represent all others, because only their weights matter here.
-        apart = isinstance(oracle, BinnedOracle) and oracle.aggregates_only
-        c = np.full(2, oracle.total / 2) if apart else oracle.c
+        # Only the sum of c matters here, so two examples represent the rows of a cluster.
+        is_distributed = isinstance(oracle, BinnedOracle) and oracle.aggregates_only
+        c = np.full(2, oracle.total / 2) if is_distributed else oracle.c
         try:
-            return Problem.create(page, c, d0, epsilon, self.update, values)
+            return Problem.create(formulation, c, d0, epsilon, self.update, values)
         except ProblemError:
             validate_required_parameters(
-                page, {**values, "epsilon": DEFAULT_EPSILON}, round_parameters(page, DEFAULT_EPSILON)
+                formulation, {**values, "epsilon": DEFAULT_EPSILON}, round_parameters(formulation, DEFAULT_EPSILON)
             )
             raise

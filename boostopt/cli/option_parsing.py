@@ -1,4 +1,4 @@
-"""The meaning of the words of options: counts, shares, settings, names, gaps."""
+"""Parsers of the texts of options: counts and shares, settings, names, gaps, class weights."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import COUNT, min_fraction_for_count, scaling_advice
 
 FLAG_WORDS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
-"""Words that set a flag."""
+"""Words for the values 1 and 0 of a flag."""
 
 
 def total_multiplicity(dataset: Dataset, N: int) -> float:
-    """Return the sum of c; c is 1 for each of N examples if the data have no c."""
+    """Return the sum of the multiplicities c, which are 1 for each of N examples if the data have no c."""
     return float(N) if dataset.c is None else float(dataset.c.sum(dtype=float))
 
 
@@ -33,23 +33,37 @@ OPTION_EXAMPLES = {
     "eta": "--eta 100",
     "epsilon": "--epsilon 0.01",
 }
-"""Examples of parameters with an option of their own."""
+"""Examples of options for the parameters that have one."""
 
 
 def validate_required_parameters(
-    page: Formulation[Any], given: Mapping[str, Any], set_anew: Container[str] = ()
+    formulation: Formulation[Any], values: Mapping[str, Any], derived_names: Container[str] = ()
 ) -> None:
-    """Raise OptionError for a parameter that a formulation needs, but neither the user nor boosting sets."""
-    for name, known in page.parameters.items():
-        if known.required and given.get(name) is None and name not in set_anew:
-            how = OPTION_EXAMPLES.get(name, f"--set {name}=NUMBER")
+    """Raise OptionError for a parameter that a formulation needs, but neither the user nor boosting sets.
+
+    Parameters
+    ----------
+    formulation
+        The formulation.
+    values
+        The parameters that the user sets; None for a value that is missing.
+    derived_names
+        The parameters that boosting sets.
+    """
+    for name, parameter in formulation.parameters.items():
+        if parameter.required and values.get(name) is None and name not in derived_names:
+            advice = OPTION_EXAMPLES.get(name, f"--set {name}=NUMBER")
             raise OptionError(
-                f"{page.name} needs {name}, {known.meaning}, in {known.domain.text}; got none. "
-                + ("Bind it in Python: no option takes them." if known.domain.kind == "per example" else f"Pass {how}.")
+                f"{formulation.name} needs {name}, {parameter.meaning}, in {parameter.domain.text}; got none. "
+                + (
+                    "Bind it in Python: no option takes one value an example."
+                    if parameter.domain.kind == "per example"
+                    else f"Pass {advice}."
+                )
             )
 
 
-def parse_nu(text: str, total: float, N: int, page: Formulation[Any]) -> float:
+def parse_nu(text: str, total: float, N: int, formulation: Formulation[Any]) -> float:
     """Read nu: with a decimal point it is a fraction in (0, 1] of the examples, otherwise a number of examples.
 
     Parameters
@@ -58,7 +72,7 @@ def parse_nu(text: str, total: float, N: int, page: Formulation[Any]) -> float:
         The number as typed.
     total, N
         The sum of c, and the number of examples.
-    page
+    formulation
         The formulation.
 
     Raises
@@ -77,8 +91,8 @@ def parse_nu(text: str, total: float, N: int, page: Formulation[Any]) -> float:
             f"--nu with a decimal point is a fraction of the examples in (0, 1]; got {text}. "
             "Omit the point to give a number of examples; use --set nu=... for a number that is not whole."
         )
-    known = page.parameters.get("nu")
-    if known is not None and known.domain is COUNT and total > 0 and value * total < 1:
+    parameter = formulation.parameters.get("nu")
+    if parameter is not None and parameter.domain is COUNT and total > 0 and value * total < 1:
         advice = scaling_advice(total, N) or f" The smallest fraction is {min_fraction_for_count(total):.4g}."
         raise OptionError(
             f"--nu with a decimal point is a fraction of the sum of c (one for each example by default), {total:.10g}; "
@@ -87,11 +101,11 @@ def parse_nu(text: str, total: float, N: int, page: Formulation[Any]) -> float:
     return value * total
 
 
-def parse_setting(text: str, page: Formulation[Any]) -> tuple[str, float]:
-    """Read name=value for a parameter of the formulation, but not for c and d0, which come with the data."""
+def parse_setting(text: str, formulation: Formulation[Any]) -> tuple[str, float]:
+    """Return the name and the value of a text name=value; c and d0 are no parameters, because the data contain them."""
     name, _, value = text.partition("=")
-    if name.strip() not in page.parameters:
-        raise unknown_name(f"parameter of {page.name}", name.strip(), page.parameters)
+    if name.strip() not in formulation.parameters:
+        raise unknown_name(f"parameter of {formulation.name}", name.strip(), formulation.parameters)
     try:
         word = value.strip().lower()
         return name.strip(), FLAG_WORDS[word] if word in FLAG_WORDS else float(value)
@@ -99,16 +113,16 @@ def parse_setting(text: str, page: Formulation[Any]) -> tuple[str, float]:
         raise OptionError(f"--set takes name=value with a number, true or false; got {text!r}.") from None
 
 
-def parse_setting_lists(settings: list[str], page: Formulation[Any]) -> dict[str, list[float]]:
-    """Read name=value or name=value,value for parameters of the formulation, each given once."""
-    read = dict[str, list[float]]()
+def parse_setting_lists(settings: list[str], formulation: Formulation[Any]) -> dict[str, list[float]]:
+    """Return the values by name, from texts name=value or name=value,value; each name may occur once."""
+    values_by_name = dict[str, list[float]]()
     for text in settings:
         name, _, values = text.partition("=")
-        if name.strip() in read:
+        if name.strip() in values_by_name:
             raise OptionError(f"--set names a parameter twice: {', '.join(settings)}.")
-        parts = [parse_setting(f"{name}={value}", page)[1] for value in values.split(",")]
-        read[name.strip()] = parts
-    return read
+        parts = [parse_setting(f"{name}={value}", formulation)[1] for value in values.split(",")]
+        values_by_name[name.strip()] = parts
+    return values_by_name
 
 
 def parse_class_weight(text: str | None, labels: npt.NDArray[Any] | None) -> Any:
@@ -139,7 +153,7 @@ def split_names(text: str | None) -> list[str] | None:
 
 
 def get_formulation_option(name: str) -> Formulation[Any]:
-    """Return the page of a formulation.
+    """Return a formulation by its name or the path of its file.
 
     Raises
     ------
@@ -156,7 +170,7 @@ def get_formulation_option(name: str) -> Formulation[Any]:
 
 
 def parse_profiles(profiles: str | None, tol: float | str) -> list[float | str]:
-    """Return the gaps to reach or the names of profiles: the given ones, all four gaps, or the one of --tol."""
+    """Return target gaps or names of profiles: those of `--profiles`, all four gaps, or the value of `--tol`."""
     if profiles is None:
         return [tol]
     if tol != DEFAULT_TOL:
@@ -183,14 +197,14 @@ def parse_solver_options(texts: list[str] | None) -> dict[str, dict[str, Any]]:
 
 
 def _split_at_commas(text: str) -> list[str]:
-    """Split a text at commas; a missing part is "", and a text of commas alone gives nothing."""
+    """Split a text at commas; a missing part is "", and a text of nothing but commas gives no parts."""
     words = [word.strip() for word in text.split(",")]
     return words if any(words) else []
 
 
-def parse_nu_values(text: str, total: float, N: int, page: Formulation[Any]) -> list[float]:
+def parse_nu_values(text: str, total: float, N: int, formulation: Formulation[Any]) -> list[float]:
     """Return several values of nu, each read like a single one."""
-    return [parse_nu(word, total, N, page) for word in _split_at_commas(text)]
+    return [parse_nu(word, total, N, formulation) for word in _split_at_commas(text)]
 
 
 def parse_numbers(text: str, flag: str) -> list[float]:

@@ -1,4 +1,4 @@
-"""The options of the commands: types, names and help."""
+"""The types of the options of the commands: Python types, names, parsers and help texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_REPEATS = 3
 
 
 def parse_float(text: Any) -> float:
-    """Read a number of the command line."""
+    """Return the number that a text of the command line states."""
     try:
         return float(text)
     except ValueError:
@@ -24,7 +24,7 @@ def parse_float(text: Any) -> float:
 
 
 def parse_tolerance(text: Any) -> float | str:
-    """Read a gap, or the name of a profile, of the command line."""
+    """Return a target gap, or the name of a profile, from a text of the command line."""
     word = str(text).strip()
     if word in (*PROFILES, CERTIFIED_MODE):
         return word
@@ -32,11 +32,11 @@ def parse_tolerance(text: Any) -> float | str:
         return float(word)
     except ValueError:
         profiles = ", ".join((*PROFILES, CERTIFIED_MODE))
-        raise typer.BadParameter(f"expected a number, or how solvers are asked: {profiles}; got {text!r}.") from None
+        raise typer.BadParameter(f"expected a number, or the name of a profile: {profiles}; got {text!r}.") from None
 
 
 def parse_int(text: Any) -> int:
-    """Read a whole number of the command line."""
+    """Return the whole number that a text of the command line states."""
     try:
         return int(text)
     except ValueError:
@@ -44,14 +44,14 @@ def parse_int(text: Any) -> int:
 
 
 def parse_positive_int(text: Any) -> int:
-    """Read a number of columns of the command line."""
+    """Return a number of columns, at least 1, from a text of the command line."""
     columns = parse_int(text)
     if columns < 1:
         raise typer.BadParameter(f"expected a whole number of at least 1; got {columns}.")
     return columns
 
 
-# The error of typer itself does not show the invalid value.
+# The errors of Typer do not show the invalid value; these parsers do.
 NUMBER: dict[str, Any] = {"parser": parse_float, "metavar": "<float>"}
 WHOLE_NUMBER: dict[str, Any] = {"parser": parse_int, "metavar": "<int>"}
 AT_LEAST_ONE: dict[str, Any] = {"parser": parse_positive_int, "metavar": "<int>"}
@@ -62,7 +62,7 @@ DATA_HELP = (
 )
 BACKEND_HELP = "The solver of the programs, by name or as the file of a backend; auto chooses."
 
-FormulationName = Annotated[str, typer.Argument(help="Name (see `boostopt list`) or path of a page.")]
+FormulationName = Annotated[str, typer.Argument(help="Name (see `boostopt list`) or path of a formulation file.")]
 Data = Annotated[str, typer.Option(help=DATA_HELP)]
 Label = Annotated[str, typer.Option(help="Column of a CSV or parquet file that holds the class.")]
 Positive = Annotated[str | None, typer.Option(help="Class that counts as 1 against all others.")]
@@ -122,9 +122,7 @@ Hypotheses = Annotated[
     typer.Option(help="boosted: AdaBoost chooses the stumps; random: stumps with their negations, drawn at random."),
 ]
 RandomState = Annotated[int, typer.Option(**WHOLE_NUMBER, help="Seed of the stumps.")]
-Tol = Annotated[float, typer.Option(**NUMBER, help="Gap wanted, over max(1, |lower|, |upper|).")]
-
-
+Tol = Annotated[float, typer.Option(**NUMBER, help="Target gap, over max(1, |lower|, |upper|).")]
 Oracle = Annotated[
     str | None,
     typer.Option(
@@ -146,8 +144,8 @@ Accuracy = Annotated[
 Update = Annotated[
     str | None,
     typer.Option(
-        help="How weights move: total, newton, step, line_search, pairwise, blended_pairwise, program or mlpboost; the "
-        "formulation's own."
+        help="How weights change: total, newton, step, line_search, pairwise, blended_pairwise, program or mlpboost; "
+        "the formulation sets the default."
     ),
 ]
 Solver = Annotated[str, typer.Option("--backend", help=BACKEND_HELP)]

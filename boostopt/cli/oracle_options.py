@@ -1,4 +1,4 @@
-"""The class of hypotheses named on the command line, as an oracle over a data set."""
+"""Hypothesis classes by their names on the command line: oracles over a data set, and the options of each class."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from boostopt.errors import OptionError, reason_of, require_not_none, unknown_na
 from boostopt.oracles import GivenMargins, Oracle
 
 TREE_CLASS = "tree"
-"""The class of decision trees, which scikit-learn fits."""
+"""The name of the class of decision trees, which scikit-learn fits."""
 
 TREE_OPTIONS = ("max_depth", "min_samples_leaf", "max_leaf_nodes", "values")
-"""Its options."""
+"""The options of decision trees; the first three are parameters of scikit-learn's tree."""
 
 DEFAULT_TREE_DEPTH = 3
-"""The defaults of trees."""
+"""The default of `max_depth`."""
 
 
 def make_oracle(
     dataset: Dataset, name: str | None, options: dict[str, Any], reflexive: bool | None, random_state: int
 ) -> tuple[Oracle, Any]:
-    """Return the oracle of a data set, and the reference distribution of the examples that count.
+    """Return the oracle of a data set, and the reference distribution of examples with positive multiplicity.
 
     Raises
     ------
@@ -48,23 +48,23 @@ def make_oracle(
         raise unknown_name("oracle", name, (*HYPOTHESIS_CLASSES, TREE_CLASS))
     validate_oracle_options(name or "stump", options, "--oracle")
     base = _make_tree(options) if name == TREE_CLASS else name or "stump"
-    rest = (
+    oracle_options = (
         {key: value for key, value in options.items() if key not in TREE_OPTIONS[:3]} if name == TREE_CLASS else options
     )
     y = require_not_none(dataset.y, "a data set with classes")
     c = np.ones(len(y)) if dataset.c is None else np.asarray(dataset.c, dtype=np.float64)
-    return make_oracle(base, rest, reflexive is not False, random_state, dataset.X, y, c), d0
+    return make_oracle(base, oracle_options, reflexive is not False, random_state, dataset.X, y, c), d0
 
 
 def _make_tree(options: dict[str, Any]) -> Any:
     """Return an unfitted decision tree."""
     from sklearn.tree import DecisionTreeClassifier
 
-    chosen = {name: options[name] for name in TREE_OPTIONS[:3] if name in options}
-    settings: dict[str, Any] = {"max_depth": DEFAULT_TREE_DEPTH, **chosen}
+    parameters = {name: options[name] for name in TREE_OPTIONS[:3] if name in options}
+    settings: dict[str, Any] = {"max_depth": DEFAULT_TREE_DEPTH, **parameters}
     tree = DecisionTreeClassifier(**settings)
     try:
-        tree.fit([[0.0], [1.0]], [0, 1])  # it does not check its parameters before the fit
+        tree.fit([[0.0], [1.0]], [0, 1])  # scikit-learn checks the parameters of a tree in `fit` only
     except ValueError as failure:
         reason = reason_of(str(failure).splitlines()[0])
         raise OptionError(f"--option of a tree: {reason}. Correct the option, or leave it out.") from None
@@ -75,13 +75,12 @@ def validate_oracle_options(kind: str, options: Iterable[str], flag: str) -> Non
     """Raise OptionError for an option that a class of hypotheses does not have, and name the classes that have it."""
     from boostopt.estimators.training.hypothesis_classes import HYPOTHESIS_CLASSES
 
-    if is_python_file_path(kind):  # the user's own class checks its arguments itself
+    if is_python_file_path(kind):  # the class of the user checks its arguments
         return
-
     for name in options:
         if name not in _option_names(kind):
-            having = [other for other in (*HYPOTHESIS_CLASSES, TREE_CLASS) if name in _option_names(other)]
-            hint = f" It is an option of {' and '.join(having)}: pass {flag} {having[0]}." if having else ""
+            owners = [owner for owner in (*HYPOTHESIS_CLASSES, TREE_CLASS) if name in _option_names(owner)]
+            hint = f" It is an option of {' and '.join(owners)}: pass {flag} {owners[0]}." if owners else ""
             raise OptionError(f"{unknown_name(f'option of {kind}', name, _option_names(kind))}{hint}")
 
 

@@ -1,4 +1,7 @@
-"""Formulations x data sets, by name or all of a folder, and the pairs that give no program, with the reason."""
+"""The programs of several formulations and data sets, and the pairs that give no program, with the reasons.
+
+The data sets have names or paths, or are all files of a folder.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +22,24 @@ from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import MarginMatrix
 
 ALL_FORMULATIONS = "all"
-"""The word for every formulation that needs no parameters other than those with an option of their own."""
-
+"""The name that stands for all formulations that need no parameters other than those that have an option."""
 
 MAX_NAMED_FOLDERS = 6
-"""Number of inner folders that a message names."""
+"""Number of subfolders that a message names."""
 
 
 @dataclass(frozen=True)
 class BindingOptions:
-    """The way in which data become programs.
+    """The options that turn a formulation and data into a program.
 
     Attributes
     ----------
     files
-        How the files are read; `label`, `weights` and `drop` are for CSV files.
+        The options by which files are read; `label`, `weights` and `drop` apply to CSV and parquet files.
     parameters
-        The parameters as typed, each for the formulations that have it.
+        The parameters; each applies to the formulations that have it.
     draw
-        The draw of the hypotheses.
+        The options by which stumps become columns.
     """
 
     files: FileOptions
@@ -48,34 +50,44 @@ class BindingOptions:
 def named_formulations(
     names: str, parameters: ParameterOptions
 ) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
-    """Return formulations by names separated by commas, or all; for all, also those that need more parameters.
+    """Return the formulations that a text names, and the omitted formulations with the reason.
+
+    Parameters
+    ----------
+    names
+        Names separated by commas, or "all". For "all", formulations that need further parameters are omitted.
+    parameters
+        The parameters of all formulations.
 
     Raises
     ------
     OptionError
-        A name is unknown or occurs twice, or no formulation has a given parameter.
+        A name is unknown or occurs twice, or no formulation has one of the parameters.
     """
-    wanted = split_unless_file(names)
-    if wanted == [ALL_FORMULATIONS]:
-        pages, skipped = _all_formulations(parameters)
+    requested = split_unless_file(names)
+    if requested == [ALL_FORMULATIONS]:
+        formulations, skipped = _all_formulations(parameters)
     else:
-        pages, skipped = [get_formulation_option(name) for name in wanted], []
-    if not pages or len(set(wanted)) < len(wanted):
+        formulations, skipped = [get_formulation_option(name) for name in requested], []
+    if not formulations or len(set(requested)) < len(requested):
         raise OptionError(f"expected formulations, each once, separated by commas, or all; got {names!r}.")
-    having = {name for page in pages for name in page.parameters}
+    accepted = {name for formulation in formulations for name in formulation.parameters}
     for name in [
         *(n for n, value in parameters.named_parameters.items() if value is not None),
         *map(_setting_name, parameters.set or ()),
     ]:
-        if name not in having:
-            raise unknown_name("parameter of the formulations", name, having)
-    return pages, skipped
+        if name not in accepted:
+            raise unknown_name("parameter of the formulations", name, accepted)
+    return formulations, skipped
 
 
 def programs_of_folder(
-    folder: Path, pages: list[Formulation[Any]], options: BindingOptions, excluded_paths: Iterable[str | None] = ()
+    folder: Path,
+    formulations: list[Formulation[Any]],
+    options: BindingOptions,
+    excluded_paths: Iterable[str | None] = (),
 ) -> tuple[dict[str, Program], list[tuple[str, str]]]:
-    """Bind every formulation to every file of a folder, except files set apart, which hold results.
+    """Bind every formulation to every file of a folder, except `excluded_paths`, which contain results.
 
     Returns
     -------
@@ -98,7 +110,7 @@ def programs_of_folder(
         except (BoostoptError, MemoryError) as failure:
             skipped.append((path.name, str(failure) or "it does not fit into memory."))
             continue
-        bound, unbound = _bind_all(path.name, dataset, U, pages, options)
+        bound, unbound = _bind_all(path.name, dataset, U, formulations, options)
         programs |= bound
         skipped += unbound
     if not programs:
@@ -115,7 +127,7 @@ def split_unless_file(text: str) -> list[str]:
 
 
 def programs_of_data(
-    data: list[str], pages: list[Formulation[Any]], options: BindingOptions
+    data: list[str], formulations: list[Formulation[Any]], options: BindingOptions
 ) -> tuple[dict[str, Program], list[tuple[str, str]]]:
     """Bind every formulation to every data set by name or path.
 
@@ -135,84 +147,86 @@ def programs_of_data(
     programs: dict[str, Program] = {}
     skipped: list[tuple[str, str]] = []
     for name in data:
-        bound, unbound = _bind_all(name, *_load_with_margins(name, options), pages, options)
+        bound, unbound = _bind_all(name, *_load_with_margins(name, options), formulations, options)
         programs |= bound
         skipped += unbound
     if not programs:
-        raise DataError(f"expected formulations that the data are for; there is no program. {_join_reasons(skipped)}")
+        raise DataError(f"expected formulations that fit the data; there is no program. {_join_reasons(skipped)}")
     return programs, skipped
 
 
 def _bind_all(
-    label: str, dataset: Dataset, U: MarginMatrix, pages: list[Formulation[Any]], options: BindingOptions
+    label: str, dataset: Dataset, U: MarginMatrix, formulations: list[Formulation[Any]], options: BindingOptions
 ) -> tuple[dict[str, Program], list[tuple[str, str]]]:
     """Return the programs of a data set by label, and the omitted formulations with the reason."""
     programs: dict[str, Program] = {}
     skipped: list[tuple[str, str]] = []
-    for page in pages:
+    for formulation in formulations:
         try:
-            program = _matching_parameters(page, options.parameters).bind(page, dataset, U)
+            program = _matching_parameters(formulation, options.parameters).bind(formulation, dataset, U)
         except BoostoptError as failure:
-            skipped.append((f"{page.name} on {label}", str(failure)))
+            skipped.append((f"{formulation.name} on {label}", str(failure)))
         else:
             programs[f"{label}: {program.headline}"] = program
     return programs, skipped
 
 
 def _join_reasons(skipped: Iterable[tuple[str, str]]) -> str:
-    """Return why programs are left out, each in its own sentences."""
-    return " ".join(f"{what}: {reason_of(reason)}." for what, reason in skipped)
+    """Return the reasons for which programs are left out, as sentences."""
+    return " ".join(f"{label}: {reason_of(reason)}." for label, reason in skipped)
 
 
 def _list_folder(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
-    """Return the files of a folder except hidden ones, and its other entries with the reason why they are not read."""
+    """Return the visible files of a folder, and its other visible entries with the reason for omitting them."""
     try:
-        inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-        files, folders = [path for path in inside if path.is_file()], [path for path in inside if path.is_dir()]
+        paths = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+        files, folders = [path for path in paths if path.is_file()], [path for path in paths if path.is_dir()]
     except OSError as failure:
         raise DataError(f"expected a folder of data files; {folder} cannot be listed: {reason_of(failure)}.") from None
-    others: list[tuple[str, str]] = []
+    skipped: list[tuple[str, str]] = []
     if folders:
         more = f" and {len(folders) - MAX_NAMED_FOLDERS} more" if len(folders) > MAX_NAMED_FOLDERS else ""
-        named = ", ".join(path.name for path in folders[:MAX_NAMED_FOLDERS]) + more
-        others.append((named, "Folders in a folder are not read; run the command with --all once for each."))
-    for path in inside:
+        folder_names = ", ".join(path.name for path in folders[:MAX_NAMED_FOLDERS]) + more
+        skipped.append((folder_names, "Folders in a folder are not read; run the command with --all once for each."))
+    for path in paths:
         if path not in files and path not in folders:
             link = path.is_symlink()
-            others.append((path.name, f"It is {'a link to nothing' if link else 'no file, but a pipe or a device'}."))
-    return files, others
+            skipped.append((path.name, f"It is {'a link to nothing' if link else 'no file, but a pipe or a device'}."))
+    return files, skipped
 
 
 def _load_with_margins(data: str, options: BindingOptions) -> tuple[Dataset, MarginMatrix]:
-    """Load a data set with the options that suit its format, and its margin matrix, which all formulations share."""
+    """Return a data set, read with the options that apply to its format, and the margin matrix of all programs."""
     files = options.files if has_columns(data) else replace(options.files, label=DEFAULT_LABEL, weights=None, drop=None)
     dataset = (files if has_indices(data) else replace(files, zero_based=None)).load_dataset(data)
     return dataset, MarginMatrix(options.draw.margin_matrix(dataset))
 
 
-def _matching_parameters(page: Formulation[Any], parameters: ParameterOptions) -> ParameterOptions:
-    """The parameters that a formulation has."""
-    named = {name: value if name in page.parameters else None for name, value in parameters.named_parameters.items()}
+def _matching_parameters(formulation: Formulation[Any], parameters: ParameterOptions) -> ParameterOptions:
+    """Return those of the parameters that a formulation has."""
+    named = {
+        name: value if name in formulation.parameters else None for name, value in parameters.named_parameters.items()
+    }
     return ParameterOptions(
-        **named, set=[text for text in parameters.set or () if _setting_name(text) in page.parameters]
+        **named, set=[text for text in parameters.set or () if _setting_name(text) in formulation.parameters]
     )
 
 
 def _all_formulations(parameters: ParameterOptions) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
-    """Every formulation that needs no further parameters, and the needs of the others."""
-    there = {*parameters.named_parameters, *map(_setting_name, parameters.set or ())}
-    pages: list[Formulation[Any]] = []
+    """Return every formulation that needs no further parameters, and the other ones with the parameters they need."""
+    names = {*parameters.named_parameters, *map(_setting_name, parameters.set or ())}
+    formulations: list[Formulation[Any]] = []
     skipped: list[tuple[str, str]] = []
-    for page in map(get_formulation, list_formulations()):
-        needed = [name for name, known in page.parameters.items() if known.required and name not in there]
-        if needed:
-            passed = " ".join(f"--set {name}=..." for name in needed)
-            skipped.append((page.name, f"It needs {' and '.join(needed)}: pass {passed} for it."))
+    for formulation in map(get_formulation, list_formulations()):
+        missing = [name for name, entry in formulation.parameters.items() if entry.required and name not in names]
+        if missing:
+            settings = " ".join(f"--set {name}=..." for name in missing)
+            skipped.append((formulation.name, f"It needs {' and '.join(missing)}: pass {settings} for it."))
         else:
-            pages.append(page)
-    return pages, skipped
+            formulations.append(formulation)
+    return formulations, skipped
 
 
 def _setting_name(setting: str) -> str:
-    """The name that a setting, name=value, sets."""
+    """Return the name in a text name=value."""
     return setting.partition("=")[0].strip()

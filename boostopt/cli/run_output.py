@@ -1,4 +1,4 @@
-"""Code shared by the commands that boost: the checks before a run, the gap it reached, and its records."""
+"""Output of the commands that boost: checks before a run, success and gap of a run, records and pictures."""
 
 from __future__ import annotations
 
@@ -26,37 +26,54 @@ from boostopt.programs.identity import certificate_fields
 from boostopt.verification.certificate_files import edge_to_json, regularizer_to_json
 
 CERTIFIED_GAP_TOLERANCE = 1e-9
-"""The amount by which a certified gap may exceed the gap that a rule found, because of rounding."""
+"""Rounding allowance: by how much a certified gap may exceed the gap that a stopping rule computed."""
 
 
 def validate_requested_results(
-    name: str, goal: SoftMarginObjective | None, certificate: str | None, picture: str | None = None
+    name: str, objective: SoftMarginObjective | None, certificate: str | None, picture: str | None = None
 ) -> None:
-    """Raise an error, before the run, for a requested result that the run cannot have."""
-    if goal is None:
+    """Raise an error, before the run, for a requested result that the run cannot have.
+
+    Parameters
+    ----------
+    name
+        The name of the formulation.
+    objective
+        The soft margin over the class; None if the formulation has none.
+    certificate, picture
+        The requested files; None for no request.
+
+    Raises
+    ------
+    OptionError
+        There is no soft margin to certify or to draw.
+    ProblemError
+        A certificate file cannot state F or G.
+    """
+    if objective is None:
         if certificate or picture:
             raise OptionError(
                 f"{name} has no soft margin over a class to certify or to draw; got "
                 f"{'--certificate' if certificate else '--picture'}. Leave it out."
             )
     elif certificate:
-        # The writer of the file refuses what it cannot state.
-        regularizer_to_json(goal.F0, goal.examples)
-        edge_to_json(goal.G)
+        # The writers of the file raise an error for functions that they cannot state.
+        regularizer_to_json(objective.F0, objective.examples)
+        edge_to_json(objective.G)
 
 
 def within_epsilon(run: Run) -> bool:
-    """Whether the gap over the class is at most epsilon; False if no bound of the class is known."""
+    """Return whether the gap over the class is at most epsilon; False if there is no bound over the class."""
     return run.problem.has_class_bound and run.class_certificate.gap <= run.problem.epsilon + CERTIFIED_GAP_TOLERANCE
 
 
 def is_successful(run: Run) -> bool:
-    """Whether a run succeeded.
+    """Return whether a run succeeded.
 
-    If the class is bounded, its certificate decides: the gap must be at most epsilon. If it is not, for a heuristic
-    oracle or a program without a soft margin, a stopping rule of the formulation must hold. Algorithms without a
-    stopping rule succeed when they reach their limit or end by themselves. Early stopping succeeds when held-out
-    examples are predicted no better.
+    If there is a bound over the class, the certificate decides: the gap must be at most epsilon. If there is none, for
+    a heuristic oracle or a program without a soft margin, a stopping rule of the formulation must hold. Algorithms
+    without a stopping rule succeed when they reach their limit or end by themselves. Early stopping succeeds when
+    held-out examples are predicted no better.
     """
     problem = run.problem
     if within_epsilon(run):
@@ -64,46 +81,46 @@ def is_successful(run: Run) -> bool:
     reason = run.stop_reason
     if reason is StopReason.NO_SMALLER_TEST_ERROR or (problem.needs_limit and reason in LIMITS):
         return True
-    if run.reason.startswith(problem.formulation.boosting.extra_success_reasons):
+    if run.reason.startswith(problem.formulation.boosting.extra_success_reasons):  # stated by the formulation
         return True
     rule = rule_of(run.reason)
-    by_rule = rule is not None and not rule.caveat(problem)
-    unknown = not problem.has_class_bound or math.isinf(run.class_certificate.gap)
-    return unknown and (by_rule or (problem.objective is None and reason is StopReason.CONVERGED))
+    rule_holds = rule is not None and not rule.caveat(problem)
+    is_unbounded = not problem.has_class_bound or math.isinf(run.class_certificate.gap)
+    return is_unbounded and (rule_holds or (problem.objective is None and reason is StopReason.CONVERGED))
 
 
 def gap_text(run: Run) -> Text:
-    """Return the gap over the class, and whether it is as small as asked."""
+    """Return a text with the gap over the class, and whether the gap is at most epsilon."""
     epsilon = run.problem.epsilon
     if not run.problem.has_class_bound:
-        done = "a stopping rule holds" if is_successful(run) else "NOT reached: no stopping rule holds"
-        return Text(f"no soft margin; {done}", "yellow" if is_successful(run) else "red")
+        outcome = "a stopping rule holds" if is_successful(run) else "NOT reached: no stopping rule holds"
+        return Text(f"no soft margin; {outcome}", "yellow" if is_successful(run) else "red")
     certificate = run.class_certificate
     if not certificate.has_upper_bound:
-        done = "a stopping rule holds" if is_successful(run) else "NOT reached: no stopping rule holds"
-        words = f"not known: the oracle is heuristic, no bound of the class; {done}"
-        return Text(words, "yellow" if is_successful(run) else "red")
+        outcome = "a stopping rule holds" if is_successful(run) else "NOT reached: no stopping rule holds"
+        text = f"not known: the oracle is heuristic, no bound of the class; {outcome}"
+        return Text(text, "yellow" if is_successful(run) else "red")
     if is_successful(run) and not within_epsilon(run):
-        ends = {StopReason.NO_SMALLER_TEST_ERROR: "held-out examples are predicted no better"}
-        ends |= dict.fromkeys(LIMITS, "the rounds asked for are over")
-        over = ends.get(run.stop_reason, "the algorithm has come to its own end")
-        return Text(f"{certificate.gap:.2e}; {over}", "yellow")
-    words = f"{certificate.gap:.2e}, {'within' if is_successful(run) else 'NOT within'} epsilon = {epsilon:g}"
-    return Text(words, "green" if is_successful(run) else "red")
+        reasons = {StopReason.NO_SMALLER_TEST_ERROR: "held-out examples are predicted no better"}
+        reasons |= dict.fromkeys(LIMITS, "the limit on rounds or on time is reached")
+        reason = reasons.get(run.stop_reason, "the algorithm ended by itself")
+        return Text(f"{certificate.gap:.2e}; {reason}", "yellow")
+    text = f"{certificate.gap:.2e}, {'within' if is_successful(run) else 'NOT within'} epsilon = {epsilon:g}"
+    return Text(text, "green" if is_successful(run) else "red")
 
 
 def was_interrupted(run: Run) -> bool:
-    """Whether the user stopped a run."""
+    """Return whether the user stopped a run."""
     return run.stop_reason is StopReason.INTERRUPTED
 
 
 def is_distributed(run: Run) -> bool:
-    """Whether the rows of a run are on a cluster; then no vector of their length is requested."""
+    """Return whether the rows of a run are on a cluster, so that no vector has their length."""
     return isinstance(run, HistogramRun) and run.aggregates_only
 
 
 def parameters_of(run: Run) -> Any:
-    """Return the parameters of a run; those that change during the run have their values of the last round."""
+    """Return the parameters of a run; parameters that change during the run have the values of the last round."""
     if is_distributed(run):
         return run.problem.template.parameters
     record = run.record
@@ -112,17 +129,17 @@ def parameters_of(run: Run) -> Any:
 
 
 def run_headline(run: Run) -> str:
-    """Describe the boosted problem in a line."""
+    """Return a line that describes the problem of a run."""
     numbers = format_parameters(parameters_of(run))
     return f"{run.problem.formulation.name}: N = {run.N}" + (f", {numbers}" if numbers else "")
 
 
 def run_to_json(run: Run) -> dict[str, Any]:
     """Return the results of a run as plain values, without its trace."""
-    problem, over_class, apart = run.problem, None, is_distributed(run)
+    problem, class_record, distributed = run.problem, None, is_distributed(run)
     if problem.has_class_bound:
         certificate = run.class_certificate
-        over_class = {
+        class_record = {
             "lower": certificate.lower,
             "upper": certificate.upper,
             "gap": certificate.gap,
@@ -137,12 +154,12 @@ def run_to_json(run: Run) -> dict[str, Any]:
         "examples": run.N,
         "examples_with_multiplicity": problem.examples.total,
         "oracle": run.oracle,
-        "digest": None if apart else run.record.digest,
+        "digest": None if distributed else run.record.digest,
         "reached": is_successful(run),
         "within_epsilon": within_epsilon(run),
         "reason": run.reason,
-        "class": over_class,
-        "collected": None if apart else certificate_fields(run.certificate),
+        "class": class_record,
+        "collected": None if distributed else certificate_fields(run.certificate),
         "rounds": run.rounds,
         "most_rounds": run.iteration_bound,
         "hypotheses": len(run.w),
@@ -152,7 +169,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
 
 
 def describe_weights(run: Run, names: Sequence[str]) -> list[tuple[float, str]]:
-    """Return the hypotheses with a weight in words, the heaviest first."""
+    """Return the non-zero weights, the largest first, each with the description of its hypothesis."""
     order = np.argsort(-np.abs(run.w), kind="stable").tolist()
     return [(float(run.w[q]), in_words(run.hypotheses[q], names)) for q in order if run.w[q] != 0.0]
 
@@ -163,9 +180,9 @@ def validate_output_paths(source: str | None, *paths: str | None, read: Sequence
     Parameters
     ----------
     source
-        The data.
+        The data; None if there is no data file.
     *paths
-        All files that the command writes.
+        The files that the command writes; None for a file that is not requested.
     read
         The other files that the command reads.
 
@@ -176,30 +193,31 @@ def validate_output_paths(source: str | None, *paths: str | None, read: Sequence
     OptionError
         Two results would be written to one file, or a result to an input file.
     """
-    taken = [path for path in (source, *read) if path is not None]
+    used_paths = [path for path in (source, *read) if path is not None]
     for path in paths:
         if path is None:
             continue
-        if any(is_same_file(path, other) for other in taken):
+        if any(is_same_file(path, used) for used in used_paths):
             raise OptionError(
-                f"each result needs a file of its own, and none that of the data or of another input; got {path!r} "
-                "twice. Name another file."
+                f"each result needs a file of its own, other than the data and the other inputs; got {path!r} twice. "
+                "Name another file."
             )
         remove_partial_files(path)
         remove_partial_files(resolve_target(path))
-        taken.append(path)
+        used_paths.append(path)
 
 
 HTML_FORMAT, JSON_FORMAT, NPZ_FORMAT = ("HTML", ".html", ".htm"), ("JSON", ".json"), ("an npz file", ".npz")
-"""Formats of output files with their endings."""
+"""Formats of output files: the name, and the suffixes."""
 
 
 def validate_suffix(option: str, path: str | None, form: tuple[str, ...]) -> None:
-    """Raise OptionError, before the work, for a file whose ending names another format than the one written."""
-    what, *endings = form
-    if path is not None and Path(path).suffix.lower() not in ("", *endings):
+    """Raise OptionError, before the work, for a file whose suffix names a format other than `form`."""
+    format_name, *suffixes = form
+    if path is not None and Path(path).suffix.lower() not in ("", *suffixes):
+        endings = " or ".join(suffixes)
         raise OptionError(
-            f"{option} writes {what}, so its file ends in {' or '.join(endings)}; got {path!r}. Name such a file."
+            f"{option} writes {format_name}, so its file ends in {endings}; got {path!r}. Name such a file."
         )
 
 
@@ -209,17 +227,15 @@ def validate_picture_path(path: str | None, picture_name: str) -> None:
         return
     from boostopt import pictures
 
-    getattr(pictures, picture_name)  # raises an error with the command that installs matplotlib, if it is missing
+    getattr(pictures, picture_name)  # raises an error if matplotlib is missing, with the command that installs it
     from matplotlib.figure import Figure
 
-    known = Figure().canvas.get_supported_filetypes()
-    suffix = Path(path).suffix[1:].lower()
-    if suffix not in known:
-        raise OptionError(f"--picture takes a file ending in .png, .svg, .pdf or the like; got {path!r}.")
+    if Path(path).suffix[1:].lower() not in Figure().canvas.get_supported_filetypes():
+        raise OptionError(f"--picture takes a file with the suffix .png, .svg, .pdf or the like; got {path!r}.")
 
 
 def save_picture(figure: Any, path: str) -> None:
-    """Write a picture."""
+    """Write a picture into a file; the suffix sets the format."""
     content = io.BytesIO()
     figure.savefig(content, format=Path(path).suffix[1:].lower())
     write_atomically(Path(path), lambda file: file.write(content.getvalue()))

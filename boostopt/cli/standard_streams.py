@@ -1,4 +1,4 @@
-"""The standard streams of the command line: no stream stops the work, except an output that cannot be written."""
+"""The standard streams of the command line: only an output that cannot be written stops the work."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, TextIO, cast
 
 
 def harden_std_streams() -> None:
-    """Make the streams of a process such that nothing stops for them, but that its output cannot be written.
+    """Replace the standard streams of the process by streams that raise no error, except for an unwritable output.
 
-    The standard error loses what it cannot write, as does one that is closed. The standard output has escapes for
-    letters that its encoding has not.
+    Text that the standard error cannot write is lost, also if the standard error is closed. The standard output writes
+    escapes for characters that its encoding lacks.
     """
     try:
         os.fstat(2)
-    except OSError:  # the next file that is opened would be taken for it
+    except OSError:  # the next file to be opened would become the standard error
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 2)
         if null != 2:
@@ -29,7 +29,7 @@ def harden_std_streams() -> None:
 
 
 def discard_unwritable_stdout() -> None:
-    """Leave out what the standard output still holds back and cannot write, which would change the exit status."""
+    """Discard buffered text that the standard output cannot write, because the error would change the exit status."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -38,7 +38,7 @@ def discard_unwritable_stdout() -> None:
 
 
 class _ErrorTolerantStream:
-    """A stream for progress and messages: what it cannot write is lost, and nothing stops for it."""
+    """A stream for progress and messages: text that cannot be written is lost, and no error is raised."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -18,7 +18,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.errors import MarginWarning, ProblemError
 
 CALIBRATION_FOLDS = 5
-"""Number of folds whose held-out parts the sigmoid is fitted to."""
+"""Number of folds; the sigmoid is fitted to the held-out parts of all folds."""
 
 CALIBRATION_OVERRIDES: dict[str, Any] = {
     "probability": False,
@@ -37,7 +37,7 @@ def fit_sigmoids(model: Any, X: Any, y: Any, sample_weight: Any, values: Mapping
     Parameters
     ----------
     model
-        A fitted classifier. Classifiers like it are fitted to four folds each.
+        A fitted classifier. Classifiers with the same parameters are fitted to four folds each.
     X, y, sample_weight
         The examples that the model was fitted to.
     values
@@ -52,8 +52,8 @@ def fit_sigmoids(model: Any, X: Any, y: Any, sample_weight: Any, values: Mapping
     if counts.min() < CALIBRATION_FOLDS:
         raise ProblemError(
             f"probability=True learns from {CALIBRATION_FOLDS} folds, so each class needs at least "
-            f"{CALIBRATION_FOLDS} examples; got "
-            f"{counts.min()} of {labels.tolist()[counts.argmin()]!r}. Add examples, or leave probability out."
+            f"{CALIBRATION_FOLDS} examples; got {counts.min()} of {labels.tolist()[counts.argmin()]!r}. "
+            "Add examples, or leave probability out."
         )
     fold_model: Any = clone(model)
     fold_model.set_params(**CALIBRATION_OVERRIDES, nu=model.nu_)
@@ -68,7 +68,7 @@ def fit_sigmoids(model: Any, X: Any, y: Any, sample_weight: Any, values: Mapping
     }  # scikit-learn's annotations are wrong about the last option
     search: Any = CalibratedClassifierCV(fold_model, **options)
     with warnings.catch_warnings():
-        # The fit itself has issued these warnings.
+        # The fit of the model has already issued these warnings.
         warnings.simplefilter("ignore", MarginWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         search.fit(X, y, sample_weight=sample_weight, **values)

@@ -26,7 +26,7 @@ from boostopt.estimators.calibration import ProbabilityMixin, fit_sigmoids
 from boostopt.estimators.model_files import load, save
 from boostopt.estimators.prediction import BoostedClassifier
 from boostopt.estimators.training.binary_fit import PARAMETER_CHECKS, FitSettings, check_boolean
-from boostopt.estimators.training.convergence_warnings import warn_of_ends
+from boostopt.estimators.training.convergence_warnings import warn_about_convergence
 from boostopt.estimators.training.dask_collections import UNSUPPORTED_PARAMETERS, fit_distributed
 from boostopt.estimators.training.nu_selection import cross_validate_nu
 from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class_index
@@ -38,10 +38,13 @@ from boostopt.programs.catalogue import default_formulation_name
 
 FORMULATION = default_formulation_name()
 
+FITTED_IN_MEMORY = ("margins_", "feature_names_in_", "nus_", "nu_scores_", "validation_score_", "sigmoids_")
+"""Attributes that a fit to distributed rows does not set, or not always."""
+
 
 @dataclass(eq=False, repr=False)
 class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
-    """Boost a class of hypotheses to a large soft margin, and prove how large the soft margin can be.
+    """A classifier by boosting to a large soft margin, with a certificate of the largest soft margin of the class.
 
     The decision function f(x) = sum_q w_q h_q(x) / sum |w| lies in [-1, 1]. With two classes, f is positive for the
     second class. With more than two classes, the classifier learns each class against the rest and predicts the class
@@ -208,19 +211,19 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         KeyboardInterrupt
             The user stopped a run. With a checkpoint, the file holds the run up to this point.
         """
-        plan = self._validated_settings(per_example)
+        settings = self._validated_settings(per_example)
         vars(self).pop("zero_based_", None)  # of an earlier fit
         if is_dask_collection(X):
-            return self._fit_on_cluster(plan, X, y, sample_weight)
+            return self._fit_on_cluster(settings, X, y, sample_weight)
         features: Any
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         features = checked_features(features)
         with limit_blas_threads():
-            examples, validation_set = self._split(plan, features, labels, sample_weight)
-            with rows_left_out(plan.formulation, len(examples.c), len(labels)):
-                plan = self._select_nu(plan, examples)
-                runs = fit_classes(plan, examples, self._warm_start_runs(examples.classes), validation_set)
+            examples, validation_set = self._split(settings, features, labels, sample_weight)
+            with rows_left_out(settings.formulation, len(examples.c), len(labels)):
+                settings = self._select_nu(settings, examples)
+                runs = fit_classes(settings, examples, self._warm_start_runs(examples.classes), validation_set)
             self._set_fitted_attributes(runs, examples.classes)
             f = self._decision_values(features)
         vars(self).pop("validation_score_", None)
@@ -228,81 +231,74 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             scores = [1.0 - run.trace["test_error"] for run in self.runs_]
             self.validation_score_: Any = scores[0] if len(scores) == 1 else scores
         is_class = labels[:, np.newaxis] == self.classes_
-        signs = np.where(
-            is_class.any(axis=1, keepdims=True), np.where(is_class, 1.0, -1.0), np.nan
-        )  # nan: label of no class
+        is_labelled = is_class.any(axis=1, keepdims=True)  # False for a label that only examples of weight 0 have
+        signs = np.where(is_labelled, np.where(is_class, 1.0, -1.0), np.nan)
         self.margins_: Any = (signs[:, -1] if f.ndim == 1 else signs) * f
         vars(self).pop("sigmoids_", None)
-        if plan.probability:
-            self.sigmoids_: Any = fit_sigmoids(self, features, labels, sample_weight, plan.values_of(len(labels)))
-        warn_of_ends(plan, self.runs_, self.classes_.tolist())
+        if settings.probability:
+            self.sigmoids_: Any = fit_sigmoids(self, features, labels, sample_weight, settings.values_of(len(labels)))
+        warn_about_convergence(settings, self.runs_, self.classes_.tolist())
         shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        zeros = np.atleast_1d(np.average(np.abs(f) <= ZERO_TOL, axis=0, weights=weights))
-        plan.warn_about_margins(
+        zero_fractions = np.atleast_1d(np.average(np.abs(f) <= ZERO_TOL, axis=0, weights=weights))
+        settings.warn_about_margins(
             self.runs_,
             self.classes_.tolist(),
             shares.tolist(),
-            zeros.tolist(),
+            zero_fractions.tolist(),
             np.unique(self._predict_labels(f)).tolist(),
         )
         return self
 
-    def _select_nu(self, plan: FitSettings, examples: WeightedExamples) -> FitSettings:
-        """Return the parameters with a nu that is a number."""
+    def _select_nu(self, settings: FitSettings, examples: WeightedExamples) -> FitSettings:
+        """Return the settings with a number as nu, and set the attributes about nu."""
         for name in ("nus_", "nu_scores_"):  # of an earlier fit
             vars(self).pop(name, None)
-        if plan.chooses_nu:
-            tried = cross_validate_nu(plan, examples)
-            self.nus_: Any = tried.nus
-            self.nu_scores_: Any = tried.scores
-            plan = replace(plan, nu=tried.best_nu)
-        self.nu_: Any = plan.nu
-        return plan
+        if settings.chooses_nu:
+            nu_scores = cross_validate_nu(settings, examples)
+            self.nus_: Any = nu_scores.nus
+            self.nu_scores_: Any = nu_scores.scores
+            settings = replace(settings, nu=nu_scores.best_nu)
+        self.nu_: Any = settings.nu
+        return settings
 
-    def _fit_on_cluster(self, plan: FitSettings, X: Any, y: Any, sample_weight: Any) -> MarginBoostClassifier:
-        for name in plan.formulation.example_parameters & plan.parameters.keys():
+    def _fit_on_cluster(self, settings: FitSettings, X: Any, y: Any, sample_weight: Any) -> MarginBoostClassifier:
+        """Fit the classifier to distributed rows."""
+        for name in settings.formulation.example_parameters & settings.parameters.keys():
             raise OptionError(
                 f"{name} has one value an example, which needs rows in memory; got rows on a cluster. Load the rows "
                 "into memory: X.compute(), y.compute()."
             )
-        if plan.chooses_nu:
+        if settings.chooses_nu:
             raise OptionError("nu='auto' needs rows in memory; got rows on a cluster. Set nu to a number.")
-        self.nu_ = plan.nu
+        self.nu_ = settings.nu
         result = fit_distributed(
-            plan, {name: getattr(self, name) for name in UNSUPPORTED_PARAMETERS}, X, y, sample_weight
+            settings, {name: getattr(self, name) for name in UNSUPPORTED_PARAMETERS}, X, y, sample_weight
         )
-        for name in (
-            "margins_",
-            "feature_names_in_",
-            "nus_",
-            "nu_scores_",
-            "validation_score_",
-            "sigmoids_",
-        ):  # of an earlier fit
+        for name in FITTED_IN_MEMORY:  # of an earlier fit
             vars(self).pop(name, None)
         self.n_features_in_: int = result.features
         if result.names is not None:
             self.feature_names_in_: npt.NDArray[Any] = result.names
         self._set_fitted_attributes(result.runs, result.classes)
-        warn_of_ends(plan, self.runs_, self.classes_.tolist())
-        plan.warn_about_margins(self.runs_, self.classes_.tolist(), result.shares)
+        warn_about_convergence(settings, self.runs_, self.classes_.tolist())
+        settings.warn_about_margins(self.runs_, self.classes_.tolist(), result.shares)
         return self
 
     def _split(
-        self, plan: FitSettings, features: Any, labels: Any, sample_weight: Any
+        self, settings: FitSettings, features: Any, labels: Any, sample_weight: Any
     ) -> tuple[WeightedExamples, ValidationSet | None]:
         """Return the training examples with their weights, and the validation set or None."""
-        values, validation_set = plan.values_of(len(labels)), None
-        if plan.early_stopping:
+        values, validation_set = settings.values_of(len(labels)), None
+        if settings.early_stopping:
             rows, validation_set = split_validation_set(
-                features, labels, sample_weight, plan.validation_fraction, plan.seed
+                features, labels, sample_weight, settings.validation_fraction, settings.seed
             )
             features, labels = features[rows], labels[rows]
             sample_weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
             values = {name: value[rows] for name, value in values.items()}
         examples = merge_examples(features, labels, sample_weight, values)
-        return plan.examples(examples).with_class_weight(self.class_weight), validation_set
+        return settings.examples(examples).with_class_weight(self.class_weight), validation_set
 
     def _set_fitted_attributes(self, runs: tuple[Run, ...], classes: npt.NDArray[Any]) -> None:
         """Set the fitted attributes from the runs."""
@@ -335,13 +331,13 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         """
         features: Any
         labels: Any
-        how: Any = {"dtype": np.float64, "accept_sparse": "csr"}
-        features, labels = check_X_y(X, y, **how)
-        plan = self._validated_settings(per_example)
+        options: Any = {"dtype": np.float64, "accept_sparse": "csr"}
+        features, labels = check_X_y(X, y, **options)
+        settings = self._validated_settings(per_example)
         # The oracle is the same for all shares; c is scaled only for a share of less than one example.
-        plan = replace(plan, nu=getattr(self, "nu_", 1.0)) if plan.chooses_nu else plan
-        examples, _ = self._split(plan, checked_features(features), labels, sample_weight)
-        return plan.oracle_and_parameters(examples, positive_class_index(examples.classes, label))[0]
+        settings = replace(settings, nu=getattr(self, "nu_", 1.0)) if settings.chooses_nu else settings
+        examples, _ = self._split(settings, checked_features(features), labels, sample_weight)
+        return settings.oracle_and_parameters(examples, positive_class_index(examples.classes, label))[0]
 
     def save_certificate(
         self,
@@ -411,16 +407,16 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         DataError
             The file does not exist, is not a model file, was written by another version, or is damaged.
         """
-        about = load(path, cls._get_param_names())
-        model = cls(**about.parameters)
-        vars(model).update(about.attributes)
-        model._scorers = about.scorers
+        contents = load(path, cls._get_param_names())
+        model = cls(**contents.parameters)
+        vars(model).update(contents.attributes)
+        model._scorers = contents.scorers
         return model
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()
-        fits = hasattr(self.base, "fit") and not isinstance(self.base, type)
-        tags.input_tags.sparse = get_tags(self.base).input_tags.sparse if fits else True
+        is_estimator = hasattr(self.base, "fit") and not isinstance(self.base, type)
+        tags.input_tags.sparse = get_tags(self.base).input_tags.sparse if is_estimator else True
         return tags
 
     def _validated_settings(self, per_example: Mapping[str, Any]) -> FitSettings:
@@ -428,18 +424,18 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         check_boolean("warm_start", self.warm_start)
         values = {name: getattr(self, name) for name in PARAMETER_CHECKS} | self._parameters_with(per_example)
         formulation, seed = resolve_formulation(self.formulation), _integer_seed(self.random_state)
-        plan = FitSettings.from_parameters(formulation, seed, values)
-        for name in per_example.keys() - plan.formulation.example_parameters:
+        settings = FitSettings.from_parameters(formulation, seed, values)
+        for name in per_example.keys() - settings.formulation.example_parameters:
             raise OptionError(
                 f"fit takes parameters with one value an example; got {name}, which has one value. Pass "
                 f"parameters={{{name!r}: ...}}."
             )
-        return plan
+        return settings
 
     def _parameters_with(self, per_example: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters of the formulation with those that were passed to `fit`."""
         parameters: Any = self.parameters or {}
-        if not per_example or not isinstance(parameters, Mapping):  # other types are refused later
+        if not per_example or not isinstance(parameters, Mapping):  # `FitSettings` refuses other types
             return {}
         stored_parameters: Mapping[str, Any] = parameters
         for name in per_example:
@@ -471,5 +467,5 @@ def _integer_seed(random_state: Any) -> int | None:
     generator = None if random_state is None else check_random_state(random_state)
     if generator is None:
         return None
-    # A whole number is the oracle's own seed, so that a run by `boost` with this seed is reproduced.
+    # The oracle gets a whole number unchanged, so that `boost` with the same seed gives the same run.
     return int(random_state) if isinstance(random_state, Integral) else int(generator.randint(2**31 - 1))

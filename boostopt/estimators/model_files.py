@@ -37,7 +37,7 @@ from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 FILE_KIND, FORMAT = "boostopt classifier", 1
 
 MAX_DESCRIPTION_BYTES = 1 << 26
-"""Maximum bytes of the description in a model file, and of the labels; in memory they may take thirty times as much."""
+"""Maximum bytes of the description in a model file, and of the labels; in memory both may need thirty times as much."""
 
 LABEL_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 """Numeric types of labels; other labels are texts."""
@@ -58,7 +58,7 @@ MACHINE_PARAMETERS: Mapping[str, Any] = {
 """Parameters that depend on the machine of the fit, with their values after loading."""
 
 NOT_SERIALIZABLE = (
-    "a model file holds plain numbers only; {what} cannot be written in this form. Use one of boostopt's own bases, "
+    "a model file holds plain numbers only; {subject} cannot be written in this form. Use one of boostopt's own bases, "
     '"stump", "binned", "feature", "kernel" or "rbf". Or pickle the classifier for your own use, but never load a '
     "pickle from others."
 )
@@ -99,7 +99,7 @@ def save(model: Any, scorers: Sequence[BinaryModel], path: str | PathLike[str]) 
     """
     names = getattr(model, "feature_names_in_", None)
     writer = ArrayExtractor()
-    about = {
+    description = {
         "kind": FILE_KIND,
         "format": FORMAT,
         "versions": {name: version(name) for name in ("boostopt", "numpy", "scikit-learn")},
@@ -117,27 +117,26 @@ def save(model: Any, scorers: Sequence[BinaryModel], path: str | PathLike[str]) 
         },
         "parts": writer.extract([_binary_model_to_json(scorer) for scorer in scorers]),
     }
-    text = _encode_json(about)
+    text = _encode_json(description)
     if len(text) > MAX_DESCRIPTION_BYTES:
         raise OptionError(
             f"expected a model whose description has at most {MAX_DESCRIPTION_BYTES:,} bytes; got "
-            f"{len(text):,}. Fit fewer "
-            "hypotheses, or pickle the classifier for your own use."
+            f"{len(text):,}. Fit fewer hypotheses, or pickle the classifier for your own use."
         )
     writer.arrays[META] = np.frombuffer(text, dtype=np.uint8)
     try:
         _model_from_json(insert_arrays(json.loads(text), writer.arrays), list(model.get_params(deep=False)))
     except MALFORMED_ERRORS as failure:
-        raise OptionError(NOT_SERIALIZABLE.format(what=f"this model ({_describe_error(failure)})")) from failure
+        raise OptionError(NOT_SERIALIZABLE.format(subject=f"this model ({_describe_error(failure)})")) from failure
     write_atomically(check_path("path", path), lambda file: write_npz(file, writer.arrays))
 
 
-def _encode_json(about: Mapping[str, Any]) -> bytes:
+def _encode_json(description: Mapping[str, Any]) -> bytes:
     """Return a description as JSON."""
     try:
-        return json.dumps(about).encode()
+        return json.dumps(description).encode()
     except (TypeError, ValueError, RecursionError) as failure:
-        raise OptionError(NOT_SERIALIZABLE.format(what=f"a hypothesis ({reason_of(failure)})")) from failure
+        raise OptionError(NOT_SERIALIZABLE.format(subject=f"a hypothesis ({reason_of(failure)})")) from failure
 
 
 def load(path: str | PathLike[str], parameters: Sequence[str]) -> ModelFile:
@@ -165,8 +164,8 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> ModelFile:
             text.nbytes <= MAX_DESCRIPTION_BYTES,
             f"its description has {text.nbytes:,} bytes, the limit is {MAX_DESCRIPTION_BYTES:,}",
         )
-        about = json.loads(text.tobytes().decode())
-        kind, form = about["kind"], about["format"]
+        description = json.loads(text.tobytes().decode())
+        kind, form = description["kind"], description["format"]
     except MALFORMED_ERRORS as failure:
         raise DataError(
             f"expected a model file, as `boostopt fit` and MarginBoostClassifier.save write it; {source} has no "
@@ -176,11 +175,11 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> ModelFile:
     if kind != FILE_KIND or form != FORMAT:
         raise DataError(
             f"expected a {FILE_KIND} of format {FORMAT} in {source}; got {str(kind)[:60]!r} of format "
-            f"{str(form)[:20]}. "
-            "Pass a file of `boostopt fit` or MarginBoostClassifier.save, and use the version that wrote it."
+            f"{str(form)[:20]}. Pass a file of `boostopt fit` or MarginBoostClassifier.save, and use the version that "
+            "wrote it."
         )
     try:
-        return _model_from_json(insert_arrays(about, arrays), parameters)
+        return _model_from_json(insert_arrays(description, arrays), parameters)
     except MALFORMED_ERRORS as failure:
         raise DataError(
             f"expected a whole model in {source}; part of it cannot be read ({_describe_error(failure)}). Fit it again."
@@ -222,9 +221,9 @@ def _hypothesis_to_json(hypothesis: Hypothesis) -> dict[str, Any]:
     try:
         if not isinstance(hypothesis, Fitted):  # its state has numbers only, without the estimator that predicts
             return to_state(hypothesis)
-    except (AttributeError, NotImplementedError):  # a user's class without a kind or without a state
+    except (AttributeError, NotImplementedError):  # a class of the user without a kind or without a state
         pass
-    raise OptionError(NOT_SERIALIZABLE.format(what=f"the hypothesis {str(hypothesis)[:80]!r}"))
+    raise OptionError(NOT_SERIALIZABLE.format(subject=f"the hypothesis {str(hypothesis)[:80]!r}"))
 
 
 def _labels_to_json(classes: npt.NDArray[Any]) -> dict[str, Any]:
@@ -236,7 +235,7 @@ def _labels_to_json(classes: npt.NDArray[Any]) -> dict[str, Any]:
             "values": [str(value) for value in values],
         }
     if kind not in LABEL_DTYPES:
-        raise OptionError(NOT_SERIALIZABLE.format(what=f"labels of the type {kind}, {str(values)[:80]},"))
+        raise OptionError(NOT_SERIALIZABLE.format(subject=f"labels of the type {kind}, {str(values)[:80]},"))
     return {"type": kind, "values": values}
 
 
@@ -269,7 +268,7 @@ def _parameter_from_json(name: str, value: Any) -> Any:
         return MACHINE_PARAMETERS[name]
     if isinstance(value, dict):
         _require(set(value) == {"mapping"}, f"{name} is no mapping")
-        value = {key: number for key, number in value["mapping"]}
+        value = {key: inner for key, inner in value["mapping"]}
         _require(
             all(isinstance(inner, bool | int | float | str | None) for pair in value.items() for inner in pair), name
         )
@@ -282,24 +281,32 @@ def _parameter_from_json(name: str, value: Any) -> Any:
     return value
 
 
-def _require(condition: Any, otherwise: str) -> None:
-    """Raise ValueError if a condition is false; assertions can be switched off."""
+def _require(condition: Any, message: str) -> None:
+    """Raise ValueError if a condition is false; an assertion would vanish with python -O."""
     if not condition:
-        raise ValueError(otherwise)
+        raise ValueError(message)
 
 
-def _model_from_json(about: Mapping[str, Any], parameters: Sequence[str]) -> ModelFile:
+def _model_from_json(description: Mapping[str, Any], parameters: Sequence[str]) -> ModelFile:
     """Return the checked contents of a description."""
-    n_labels = len(about["classes"]["values"])
-    _require(len(about["parts"]) == (1 if n_labels == 2 else n_labels), "it does not have one part for each class")
-    classes, features, names = _labels_from_json(about["classes"]), about["features"], about["feature_names"]
+    n_labels = len(description["classes"]["values"])
+    _require(
+        len(description["parts"]) == (1 if n_labels == 2 else n_labels), "it does not have one part for each class"
+    )
+    classes, features, names = (
+        _labels_from_json(description["classes"]),
+        description["features"],
+        description["feature_names"],
+    )
     _require(type(features) is int and features >= 1, "the number of features is missing")
-    _require(type(about["rounds"]) is int and about["rounds"] >= 0, "the number of rounds is missing")
-    saved = about["parameters"]
+    _require(type(description["rounds"]) is int and description["rounds"] >= 0, "the number of rounds is missing")
+    saved = description["parameters"]
     _require(isinstance(saved, dict) and set(saved) <= set(parameters), "it has parameters that are unknown")
-    parts = tuple(_binary_model_from_json(part, features) for part in about["parts"])
-    attributes: dict[str, Any] = {"classes_": classes, "n_features_in_": features, "n_iter_": about["rounds"]}
-    nu, sigmoids, zero_based = map(about.get, ("nu", "sigmoids", "zero_based"))  # earlier versions wrote no such field
+    parts = tuple(_binary_model_from_json(part, features) for part in description["parts"])
+    attributes: dict[str, Any] = {"classes_": classes, "n_features_in_": features, "n_iter_": description["rounds"]}
+    nu, sigmoids, zero_based = map(
+        description.get, ("nu", "sigmoids", "zero_based")
+    )  # earlier versions wrote no such field
     if zero_based is not None:
         _require(type(zero_based) is bool, "the beginning of the indices is neither 0 nor 1")
         attributes["zero_based_"] = zero_based

@@ -38,9 +38,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_dask_collection(X):
             check_is_fitted(self)
-            several = self.classes_ if len(self.classes_) > 2 else None
-            like = np.zeros(1 if several is None else (1, len(several)))
-            return predict_lazily(self, "decision_function", X, several, like)
+            columns = self.classes_ if len(self.classes_) > 2 else None
+            sample_output = np.zeros(1 if columns is None else (1, len(columns)))
+            return predict_lazily(self, "decision_function", X, columns, sample_output)
         return self._decision_values(self._validate_features(X))
 
     def predict(self, X: Any) -> Any:
@@ -63,7 +63,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         OptionError
-            The weights of the rounds were not kept: the formulation is corrective and `max_iter` is above 1000, or the
+            There are no weights of earlier rounds: the formulation is corrective and `max_iter` is above 1000, or the
             classifier was loaded from a file.
         """
         features = self._validate_features(X)
@@ -135,8 +135,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         max_hypotheses = check_optional(check_integer, "max_hypotheses", max_hypotheses, 1)
         attributes: Any = vars(self)
-        unnamed = numbered_features(attributes["n_features_in_"], attributes.get("zero_based_"))
-        names = list(attributes.get("feature_names_in_", unnamed))
+        numbers = numbered_features(attributes["n_features_in_"], attributes.get("zero_based_"))
+        names = list(attributes.get("feature_names_in_", numbers))
         lines = list[str]()
         for label, scorer in zip(self.classes_[-len(self._scorers) :].tolist(), self._scorers, strict=True):
             prefix = f"{label!r}: " if len(self._scorers) > 1 else ""
@@ -170,12 +170,12 @@ def staged_decision_function(runs: Sequence[Run], X: Any) -> Iterator[Float[Arra
     Raises
     ------
     OptionError
-        The weights of the rounds were not kept.
+        A run does not store the weights of its rounds.
     """
-    last: list[Any] = [None] * len(runs)
+    stage: list[Any] = [None] * len(runs)
     for values in zip_longest(*(_run_stages(run, X) for run in runs)):
-        last = [previous if value is None else value for previous, value in zip(last, values, strict=True)]
-        yield stack_columns(last)
+        stage = [previous if value is None else value for previous, value in zip(stage, values, strict=True)]
+        yield stack_columns(stage)
 
 
 def _run_stages(run: Run, X: Any) -> Iterator[Float[Array, " n"]]:
@@ -186,7 +186,7 @@ def _run_stages(run: Run, X: Any) -> Iterator[Float[Array, " n"]]:
     history = run.record.history
     if not history.wanted:
         raise OptionError(
-            "stages need the weights of every round; a corrective run with a max_iter above 1000 does not keep them. "
+            "stages need the weights of every round; a corrective run with a max_iter above 1000 does not store them. "
             "Set max_iter to at most 1000."
         )
     H = np.column_stack(list(evaluate(run.hypotheses, X)))

@@ -20,9 +20,9 @@ from boostopt.oracles.rbf.network import RBFNetwork
 
 @dataclass(eq=False, repr=False)
 class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
-    """Classify by an RBF network whose centres and widths are fitted with its output weights.
+    """A classifier by an RBF network: the fit determines centres, widths and output weights together.
 
-    The fit minimizes the squared error to the targets -1 and 1. With more than two classes, each class has its own
+    The fit minimizes the squared error to the targets -1 and 1. With more than two classes, each class has an
     output, with the target 1 on its examples and -1 on the others. All outputs share the centres. Equal examples are
     merged first.
 
@@ -83,7 +83,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         examples = merge_examples(features, labels, sample_weight).merged()
         self.classes_: npt.NDArray[Any] = examples.classes
         codes = examples.codes
-        # Two classes need one output: the other would be its negation.
+        # Two classes need one output, because the output of the other class would be the negation.
         is_positive = codes == 1 if len(self.classes_) == 2 else codes[:, np.newaxis] == np.arange(len(self.classes_))
         targets = np.where(is_positive, 1.0, -1.0)
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))

@@ -1,4 +1,8 @@
-"""A page's docstring as LaTeX and Markdown: it is the only source of the mathematics in notebooks and documentation."""
+"""Typesetting of the docstrings of formulations, as LaTeX and Markdown.
+
+A docstring states the problems, the KKT system and remarks in a plain notation. The docstring is the only source of the
+mathematics in notebooks and documentation.
+"""
 
 from boostopt.typesetting.docstring_parser import PageText, PrintedProblem, Statements, parse_page
 from boostopt.typesetting.latex_translator import latex

@@ -1,13 +1,13 @@
-r"""The plain notation of the pages, `(1/eta) sum_n d_n ln(d_n / d0_n)`, translated to LaTeX.
+r"""Translation of the plain notation, such as `(1/eta) sum_n d_n ln(d_n / d0_n)`, to LaTeX by recursive descent.
 
-The notation is what a person would type: the papers' symbols spelled out, `_` and `^` for scripts, `/` for fractions,
-products by juxtaposition, `||d||_p`, `|e_q|`, `[x]_+`, `<d, w>`, named functions, words. Recursive descent reads it:
+The notation spells out the symbols of the papers. It has `_` and `^` for scripts, `/` for fractions, juxtaposition for
+products, `||d||_p`, `|e_q|`, `[x]_+`, `<d, w>`, named functions and words. The grammar is:
 
     sequence   (relation | sign | punctuation | words | product)*    up to the closing bracket
     product    factor ("/" factor | factor)*
     factor     (number | symbol | function | bracketed sequence) script* [bracketed sequence]
 
-What comes out needs amsmath, which MathJax and KaTeX know as well.
+The result needs amsmath, which MathJax and KaTeX support as well.
 """
 
 from __future__ import annotations
@@ -31,16 +31,28 @@ from boostopt.typesetting.tokenizer import (
 _LEFT = {"(": "(", "[": "[", "{": r"\{", "<": r"\langle", "|": r"\lvert", "||": r"\lVert"}
 _RIGHT = {")": ")", "]": "]", "}": r"\}", ">": r"\rangle", "|": r"\rvert", "||": r"\rVert"}
 _SPACED_MARKS = frozenset(MARKS) - set(",;:.")
-"""Signs and relations, which make room for themselves."""
+"""Signs and relations, around which LaTeX sets spaces."""
 _AFTER_STAR = frozenset({"(", ",", ";", "_", "^", *BRACKETS.values()})
 _FACTOR_KINDS = frozenset({"simple", "group", "call"})
 _INDICES = frozenset("nqtijkm")
-"""Letters of which an index of two letters is made: `U_nq`."""
+"""Letters of indices with several letters: `U_nq`."""
 
 
 @dataclass(frozen=True)
 class _LatexPart:
-    """LaTeX of a part: its kind decides whether brackets around it fall away, `tall` whether they grow with it."""
+    """The LaTeX of a part of an expression.
+
+    Attributes
+    ----------
+    text
+        The LaTeX.
+    kind
+        The kind of the part, which decides whether brackets around it are superfluous.
+    tall
+        Whether brackets around the part must grow with it.
+    inner
+        The content of a group in round brackets; "" for other parts.
+    """
 
     text: str
     kind: Literal["simple", "sequence", "fraction", "group", "operator", "call"] = "sequence"
@@ -49,7 +61,7 @@ class _LatexPart:
 
 
 def latex(expression: str) -> str:
-    r"""Translate an expression of the pages' notation to LaTeX.
+    r"""Translate an expression in plain notation to LaTeX.
 
     Parameters
     ----------
@@ -63,21 +75,22 @@ def latex(expression: str) -> str:
     Raises
     ------
     OptionError
-        A character is unknown, or a bracket, a script or a fraction is incomplete; the message names the place.
+        A character is unknown, or a bracket, a script or a fraction is incomplete; the message names the position.
     """
     return _LatexTranslator(expression).translate()
 
 
 class _LatexTranslator(TokenReader):
-    """Translates what it reads, each rule of the grammar a method."""
+    """A translator with a method for each rule of the grammar."""
 
     def translate(self) -> str:
+        """Return the LaTeX of the whole expression."""
         if not self.tokens:
             raise OptionError("expected an expression; got an empty one. Leave it out, or write what holds.")
         return self.sequence(flat=False).text
 
     def sequence(self, flat: bool) -> _LatexPart:
-        """Return everything up to the closing bracket, or to the end; flat in a script, where fractions have no bar."""
+        """Return the tokens up to the closing bracket or the end; if `flat`, as in a script, fractions have no bar."""
         pieces: list[_LatexPart] = []
         while (token := self.peek()) is not None and not self.is_closing():
             if pieces and token.blanks_before > 2:
@@ -96,18 +109,20 @@ class _LatexTranslator(TokenReader):
         return _LatexPart(text, kind, any(piece.tall for piece in pieces))
 
     def words(self) -> str:
-        """Return a run of words in text mode, with the blanks that part it from the mathematics."""
+        """Return a run of words in text mode, with blanks before and after next to mathematics."""
         first = self.k
         run = [self.take().text]
         while (token := self.peek()) and token.kind == "word":
             run.append(self.take().text)
         previous = self.tokens[first - 1] if first else None
-        left = "" if previous is None or previous.text in _SPACED_MARKS or previous.text in BRACKETS else " "
-        right = "" if token is None or token.text in _SPACED_MARKS or token.text in ",;." or self.is_closing() else " "
-        return rf"\text{{{left}{' '.join(run)}{right}}}"
+        leading = "" if previous is None or previous.text in _SPACED_MARKS or previous.text in BRACKETS else " "
+        trailing = (
+            "" if token is None or token.text in _SPACED_MARKS or token.text in ",;." or self.is_closing() else " "
+        )
+        return rf"\text{{{leading}{' '.join(run)}{trailing}}}"
 
     def mark(self) -> str:
-        """Return a relation, a sign or a punctuation mark; a dot on its own is a product or a place."""
+        """Return a relation, a sign or a punctuation mark; a dot between blanks is a product or an empty argument."""
         token = self.take()
         if token.text == "." and (
             (token.blanks_before and token.blanks_after) or self.is_at("||", "|")
@@ -116,25 +131,25 @@ class _LatexTranslator(TokenReader):
         return MARKS[token.text] + (r" \quad" if token.text in ",;" and token.blanks_after == 2 else "")
 
     def is_inner_product(self) -> bool:
-        """Whether the `<` here opens `<d, w>`: no blank after it, and none or a bracket before it is no relation."""
+        """Return whether the current `<` opens `<d, w>`: no blank after it, and a blank, a bracket or none before."""
         token = self.tokens[self.k]
-        free = token.blanks_before > 0 or self.k == 0 or self.tokens[self.k - 1].text in BRACKETS
-        return token.text == "<" and free and token.blanks_after == 0
+        can_open = token.blanks_before > 0 or self.k == 0 or self.tokens[self.k - 1].text in BRACKETS
+        return token.text == "<" and can_open and token.blanks_after == 0
 
     def starts_factor(self) -> bool:
-        """Whether a factor stands here."""
+        """Return whether the current token starts a factor."""
         token = self.peek()
         if token is None or token.kind == "word" or self.is_closing():
             return False
         return token.kind != "mark" or self.is_inner_product() or (token.text in BRACKETS and token.text != "<")
 
     def product(self, flat: bool) -> _LatexPart:
-        """Return factors side by side; a numerator is the run of factors before the bar, up to a sum or a fraction."""
+        """Return adjacent factors; a numerator is the run of factors before the bar, after a sum or a fraction."""
         pieces = [self.factor(flat)]
         while True:
             if self.is_at("/"):
                 if pieces[-1].kind == "operator":
-                    raise self.syntax_error("what the operator is applied to")
+                    raise self.syntax_error("the operand of the operator")
                 self.take()
                 if flat:
                     pieces += [_LatexPart("/"), self.factor(flat)]
@@ -155,7 +170,7 @@ class _LatexTranslator(TokenReader):
                 return _LatexPart(" ".join(piece.text for piece in pieces), kind, any(piece.tall for piece in pieces))
 
     def denominator(self) -> str:
-        """Return one factor, or an operator with what it is applied to: `q_n / sum_k q_k`."""
+        """Return one factor, or an operator with its operand: `q_n / sum_k q_k`."""
         if not self.starts_factor():
             raise self.syntax_error("a denominator")
         pieces = [self.factor(flat=False)]
@@ -192,7 +207,7 @@ class _LatexTranslator(TokenReader):
         return _LatexPart(name + self.scripted(argument.text).text, "call", argument.tall)
 
     def accented(self) -> str:
-        """Return what stands under an accent: a symbol, or what is in brackets."""
+        """Return the operand of an accent: a symbol, or the content of brackets."""
         if self.is_at("("):
             return self.enclosed(flat=True)[1].text
         token = self.peek()
@@ -201,35 +216,35 @@ class _LatexTranslator(TokenReader):
         return _with_scripts(*_symbol_parts(self.take().text))
 
     def bracketed(self, flat: bool) -> _LatexPart:
-        """Return a bracket with its scripts; the brackets around a single fraction fall away."""
+        """Return a bracketed group with its scripts; a single fraction without scripts needs no brackets."""
         group = self.group(flat)
         end = self.k
         piece = self.scripted(group.text, tall=True)
         return group if self.k == end else piece
 
     def group(self, flat: bool, call: bool = False) -> _LatexPart:
-        """Return a bracketed sequence between brackets that fit its height, which those of a call never lose."""
+        """Return a bracketed sequence with brackets of its height; the brackets of a call always stay."""
         coefficient = self.k > 0 and self.tokens[self.k - 1].kind == "number"  # 2 (1/2) is not two and a half
         opening, inner, closing = self.enclosed(flat)
         round_brackets = opening == "(" and closing == ")"
         needs_brackets = call or coefficient or self.is_at("^", "_", *SUPERSCRIPTS)
         if inner.kind == "fraction" and round_brackets and not needs_brackets:
             return inner
-        left, right = _LEFT[opening], _RIGHT[closing]
-        blank = " " if left.startswith("\\") else ""
+        opener, closer = _LEFT[opening], _RIGHT[closing]
+        blank = " " if opener.startswith("\\") else ""
         if inner.tall:
-            left, right = rf"\left{left}", rf"\right{right}"
-        text = f"{left}{blank}{inner.text}{blank}{right}"
+            opener, closer = rf"\left{opener}", rf"\right{closer}"
+        text = f"{opener}{blank}{inner.text}{blank}{closer}"
         return _LatexPart(text, "group", True, inner.text if round_brackets else "")
 
     def enclosed(self, flat: bool) -> tuple[str, _LatexPart, str]:
-        """Return the opening bracket that stands here, what it encloses, and the closing bracket."""
+        """Return the current opening bracket, the enclosed sequence, and the closing bracket."""
         opening = self.take()
         self.closers.append((")", "]") if opening.text in "([" else (BRACKETS[opening.text],))
         inner = self.sequence(flat)
         if not inner.text:
             raise self.syntax_error(f"something after the {opening.text!r} at position {opening.position}")
-        interval = "," in inner.text  # [0, 1) closes with another bracket than it opens with
+        interval = "," in inner.text  # the brackets of [0, 1) differ
         if not self.is_closing() or not (interval or self.is_at(BRACKETS[opening.text])):
             raise self.syntax_error(
                 f"{BRACKETS[opening.text]!r} for the {opening.text!r} at position {opening.position}"
@@ -238,7 +253,7 @@ class _LatexTranslator(TokenReader):
         return opening.text, inner, self.take().text
 
     def scripted(self, base: str, subscript: str = "", superscript: str = "", tall: bool = False) -> _LatexPart:
-        """Return a base with the scripts that follow it."""
+        """Return a base with the following scripts."""
         while True:
             if self.is_at("_"):
                 self.take()
@@ -265,14 +280,14 @@ class _LatexTranslator(TokenReader):
                 )
 
     def is_star_superscript(self) -> bool:
-        """Whether the `*` here marks a conjugate, F*(z), or an optimum, w*, and is no product."""
+        """Return whether the current `*` marks a conjugate, F*(z), or an optimum, w*, and is no product."""
         if not self.is_at("*", attached=True):
             return False
-        after = self.tokens[self.k + 1 : self.k + 2]
-        return not after or self.tokens[self.k].blanks_after > 0 or after[0].text in _AFTER_STAR
+        following = self.tokens[self.k + 1 : self.k + 2]
+        return not following or self.tokens[self.k].blanks_after > 0 or following[0].text in _AFTER_STAR
 
     def script(self, power: bool) -> str:
-        """Return what stands in a script, without its braces; a power is without its brackets, too."""
+        """Return the content of a script without braces; a power also without round brackets."""
         if self.is_at("{", "("):
             opening, inner, _ = self.enclosed(flat=True)
             return inner.text if power or opening == "{" else f"({inner.text})"
@@ -298,7 +313,7 @@ class _LatexTranslator(TokenReader):
 
 
 def _symbol_parts(name: str) -> tuple[str, str, str]:
-    """Return a symbol and the digits below it; those of d0, the reference distribution, stand above in the papers."""
+    """Return a symbol, its digits as a subscript, and a superscript: the papers write d0, the reference, as d^0."""
     base = name.rstrip("0123456789")
     digits = name.removeprefix(base)
     letter = SYMBOLS.get(base, base if len(base) == 1 else rf"\text{{{base}}}")  # a word may stand for a number
@@ -306,7 +321,7 @@ def _symbol_parts(name: str) -> tuple[str, str, str]:
 
 
 def _number_parts(text: str) -> tuple[str, str, str]:
-    """Return a number, a power of ten with its exponent above."""
+    """Return a number, an empty subscript, and the exponent of a power of ten as the superscript."""
     mantissa, _, exponent = text.partition("e")
     if not exponent:
         return text, "", ""
@@ -319,5 +334,5 @@ def _with_scripts(base: str, subscript: str, superscript: str) -> str:
 
 
 def _without_parentheses(piece: _LatexPart) -> str:
-    """Return a piece without the round brackets that a fraction bar makes superfluous."""
+    """Return the LaTeX of a part without round brackets, which a fraction bar makes superfluous."""
     return piece.inner if piece.kind == "group" and piece.inner else piece.text

@@ -1,4 +1,4 @@
-"""A page as display mathematics and as Markdown."""
+"""Rendering of a parsed formulation docstring: display mathematics for notebooks, and a documentation page."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from boostopt.typesetting.symbols import symbol_table
 
 SUBJECT_TO = r"\text{s.t.}"
 MAX_ROW_LENGTH = 100
-"""Characters as typed, of the widest row of either problem, that fit a page of documentation beside each other."""
+"""Sum of the lengths of the longest expressions of two problems, as typed, up to which they stand side by side."""
 
 
 def latex_side_by_side(page: PageText) -> str:
-    """Return the primal and the dual of a page side by side, for display math in LaTeX, MathJax and KaTeX.
+    """Return the primal and the dual of a formulation side by side, for display math in LaTeX, MathJax and KaTeX.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def latex_side_by_side(page: PageText) -> str:
 
 
 def latex_kkt(page: PageText) -> str:
-    """Return the KKT system of a page, one statement in a row, for display math in LaTeX, MathJax and KaTeX.
+    """Return the KKT system of a formulation, one statement in a row, for display math in LaTeX, MathJax and KaTeX.
 
     Raises
     ------
@@ -39,14 +39,14 @@ def latex_kkt(page: PageText) -> str:
 
 
 def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
-    """Return a page as Markdown with display math between double dollars.
+    """Return the documentation page of a formulation as Markdown, with display math between double dollars.
 
     Parameters
     ----------
     page
-        What the docstring says.
+        The parsed docstring.
     meanings
-        Meanings of symbols, as `symbol_table` takes them.
+        Meanings of symbols, as in `symbol_table`.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
     rows = [f"| ${latex(symbol)}$ | {typeset_prose(meaning)} |" for symbol, meaning in symbol_table(page, meanings)]
     parts += ["## Symbols", "\n".join(["| symbol | meaning |", "|---|---|", *rows])]
     if page.prose:
-        # An indented paragraph is a display; where it cannot be translated Markdown shows it as it was typed.
+        # An indented paragraph is a display. If it cannot be translated, Markdown shows it as typed.
         parts += [
             "## Remarks",
             *(
@@ -85,7 +85,7 @@ def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
 
 
 def _primal_and_dual(page: PageText) -> list[str]:
-    """Return the two problems beside each other if they fit a page, else below each other, as Markdown."""
+    """Return the two problems as Markdown, side by side if they are narrow enough, else below each other."""
     problems = (page.primal, page.dual)
     if sum(max(map(len, problem.expressions)) for problem in problems) <= MAX_ROW_LENGTH:
         return [_display_math(latex_side_by_side(page))]
@@ -93,8 +93,8 @@ def _primal_and_dual(page: PageText) -> list[str]:
 
 
 def _problems_array(*problems: PrintedProblem) -> str:
-    """Return problems side by side under their names, a single one without, two columns each, a constraint in a row."""
-    # A name is set without width, lest it push the second column away.
+    """Return problems side by side in two columns each, a constraint a row; several problems have names above them."""
+    # A name has no width, so that it does not widen the first column.
     names = [rf"\rlap{{\textbf{{{problem.name}}}}} & " for problem in problems] if len(problems) > 1 else [""]
     sides = [[*filter(None, [name]), *_problem_rows(problem)] for name, problem in zip(names, problems, strict=True)]
     rows = [" & ".join(cells) for cells in zip_longest(*sides, fillvalue=" & ")]
@@ -105,17 +105,17 @@ def _problems_array(*problems: PrintedProblem) -> str:
 
 def _problem_rows(problem: PrintedProblem) -> list[str]:
     """Return a problem as rows of two cells."""
-    over = rf"_{{{', '.join(map(latex, problem.variables))}}}"
-    rows = [rf"\displaystyle\{problem.sense}{over} & {_expression_cell(problem.objective, None)}"]
+    variables = rf"_{{{', '.join(map(latex, problem.variables))}}}"
+    rows = [rf"\displaystyle\{problem.sense}{variables} & {_expression_cell(problem.objective, None)}"]
     for k, (constraint, multiplier) in enumerate(problem.constraints):
         rows.append(f"{SUBJECT_TO if k == 0 else ''} & {_expression_cell(constraint, multiplier)}")
     return rows
 
 
 def _expression_cell(expression: str, multiplier: str | None) -> str:
-    """Return an expression, with its multiplier after a colon, and the distance to the next column."""
-    named = rf" \;:\; {latex(multiplier)}" if multiplier is not None else ""
-    return rf"\displaystyle {latex(expression)}{named} \qquad"
+    """Return an expression, with its multiplier after a colon, and a space before the next column."""
+    suffix = rf" \;:\; {latex(multiplier)}" if multiplier is not None else ""
+    return rf"\displaystyle {latex(expression)}{suffix} \qquad"
 
 
 def _aligned_rows(block: Statements) -> str:
@@ -130,7 +130,7 @@ def _display_math(text: str) -> str:
 
 
 def _escape_markdown_text(text: str) -> str:
-    """Return plain text for Markdown: nothing in it is markup but what stands between backticks."""
+    """Return text for Markdown, with all characters of markup escaped except in code between backticks."""
     pieces = re.split(r"(`+[^`]+`+)", text)
     return "".join(piece if k % 2 else escape_markdown(piece) for k, piece in enumerate(pieces))
 
@@ -141,7 +141,7 @@ def latex_of_formulas(F: str | None, G: str | None) -> str | None:
     Parameters
     ----------
     F, G
-        The term of each example and of each edge as LaTeX, None for what is no such sum.
+        The term of each example and of each edge as LaTeX; None for a function that is no such sum.
     """
     if F is None and G is None:
         return None
@@ -160,9 +160,9 @@ def latex_display(docstring: str, meanings: Mapping[str, str]) -> str | None:
     Parameters
     ----------
     docstring
-        What a page says; where it states no `Primal` there is nothing to display.
+        The docstring of a formulation; the result is None if it states no `Primal`.
     meanings
-        What the page's parameters mean, by name.
+        The meanings of the formulation's parameters, by name.
     """
     if "\nPrimal" not in docstring:
         return None
@@ -175,7 +175,7 @@ def latex_display(docstring: str, meanings: Mapping[str, str]) -> str | None:
 
 
 def _prose_to_latex(prose: str) -> str:
-    """Return prose for math mode: words and code as text, formulas as they are."""
+    """Return prose for math mode, with words and code as text."""
     parts = split_prose(prose)
     return "".join(
         part.text if part.kind == "formula" else rf"\text{{{_escape_latex_text(part.text)}}}" for part in parts
@@ -183,5 +183,5 @@ def _prose_to_latex(prose: str) -> str:
 
 
 def _escape_latex_text(words: str) -> str:
-    """Return plain words for LaTeX's text mode."""
+    """Return plain words for the text mode of LaTeX, without backticks and with special characters escaped."""
     return re.sub(r"([&%$#_{}])", r"\\\1", words.replace("`", "")).replace("^", r"\^{}")

@@ -1,4 +1,4 @@
-"""The symbols of a page and what they mean; the standard ones are those of `docs/conventions.md`."""
+"""The symbols of a formulation docstring and their meanings; the standard symbols are in `docs/conventions.md`."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ STANDARD: Mapping[str, str] = {
     "r_q": "edge of hypothesis q when it came",
     "||.||_q": "dual norm, 1/p + 1/q = 1",
 }
-"""Meaning of a symbol where neither the parameters nor the page say otherwise."""
+"""Meanings of symbols that neither the parameters nor the docstring of a formulation explain."""
 
 ELSEWHERE = "see the remarks"
-"""The meaning of a symbol that only the prose of the page explains."""
+"""The meaning of a symbol that only the prose of a docstring explains."""
 
 
-def symbols(expression: str, known: Collection[str] = STANDARD) -> list[str]:
-    """Return the symbols of an expression as they are typed, in order and once each.
+def symbols(expression: str, further_names: Collection[str] = STANDARD) -> list[str]:
+    """Return the different symbols of an expression as typed, in order.
 
     Parameters
     ----------
     expression
         Plain text.
-    known
-        Names that count although they look otherwise: a symbol with its index, `C_nu`, `||.||_q`, where else the
-        index is a symbol of its own; and words. A power of e is the exponential and no edge.
+    further_names
+        Further names that are symbols: words, and symbols with an index, such as `C_nu` and `||.||_q`. Other indices
+        are separate symbols. A power of e is the exponential function and no edge.
 
     Raises
     ------
@@ -72,13 +72,13 @@ def symbols(expression: str, known: Collection[str] = STANDARD) -> list[str]:
     names: list[str] = []
     tokens = tokenize(expression)
     for k, token in enumerate(tokens):
-        if token.kind in ("word", "function") and token.text in known:
+        if token.kind in ("word", "function") and token.text in further_names:
             names.append(token.text)
         if token.kind != "symbol" or SYMBOLS.get(token.text) == SYMBOLS["infinity"]:
             continue
         base = _token_text(tokens, k - 2) if _token_text(tokens, k - 1) == "_" else ""
         indexed = f"{'||.||' if base == '||' else base}_{token.text}"
-        if base and indexed in known:
+        if base and indexed in further_names:
             names[-1:] = [indexed] if names[-1:] == [base] else [*names[-1:], indexed]
         elif not (token.text == "e" and _token_text(tokens, k + 1) == "^"):
             names.append(token.text)
@@ -86,27 +86,27 @@ def symbols(expression: str, known: Collection[str] = STANDARD) -> list[str]:
 
 
 def _token_text(tokens: list[Token], k: int) -> str:
-    """Return the text of a token, empty beyond the ends."""
+    """Return the text of a token, "" for an index out of range."""
     return tokens[k].text if 0 <= k < len(tokens) else ""
 
 
 def symbol_table(page: PageText, meanings: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the symbols that occur in the blocks of a page, in order, each with its meaning.
+    """Return the symbols in the blocks of a docstring, in order, each with its meaning.
 
     Parameters
     ----------
     page
-        What the docstring says.
+        The parsed docstring.
     meanings
-        Meanings by symbol, those of the formulation's parameters above all. They go before what the page's block
-        `Symbols` says, and that before the standard meanings.
+        Meanings by symbol, such as those of the formulation's parameters. They take precedence over the block
+        `Symbols`, which takes precedence over the standard meanings.
 
     Returns
     -------
-    Pairs of a symbol as it is typed and its meaning; `ELSEWHERE` for one that is in none of the three.
+    Pairs of a symbol as typed and its meaning; `ELSEWHERE` for a symbol without a meaning.
     """
-    own = {**dict(page.symbols), **meanings}
-    standard = {name: text for name, text in STANDARD.items() if name.rpartition("_")[0] not in own}
-    all_meanings = {**standard, **own}
-    occurring = dict.fromkeys(symbol for expression in page.expressions for symbol in symbols(expression, all_meanings))
-    return [(symbol, all_meanings.get(symbol, ELSEWHERE)) for symbol in occurring]
+    specific = {**dict(page.symbols), **meanings}
+    standard = {name: text for name, text in STANDARD.items() if name.rpartition("_")[0] not in specific}
+    all_meanings = {**standard, **specific}
+    names = dict.fromkeys(symbol for expression in page.expressions for symbol in symbols(expression, all_meanings))
+    return [(symbol, all_meanings.get(symbol, ELSEWHERE)) for symbol in names]

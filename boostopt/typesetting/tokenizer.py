@@ -1,4 +1,4 @@
-"""The words of the pages' notation and how an expression falls apart into them."""
+"""The tokenizer of the plain notation: symbols, functions, marks and words of an expression."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _ASCII_FORMS = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛ�
     **{"∞": "infinity", "∑": "sum", "‖": "||", "\N{MINUS SIGN}": "-", "≤": "<=", "≥": ">=", "≠": "!=", "…": "..."},
     **{"⇒": "=>", "⇔": "<=>", "→": "->", "·": "*"},
 }
-"""ASCII for a character."""
+"""ASCII forms of characters."""
 
 SYMBOLS = {name: f"\\{name}" for name in (*_LOWERCASE_GREEK, *_UPPERCASE_GREEK, *_VARIANTS)} | {
     "infinity": r"\infty",
     "inf": r"\infty",
 }
-"""Symbols with a name; a single letter is a symbol too."""
+"""LaTeX of symbols with a name; single letters are symbols too."""
 
 FUNCTIONS = {
     **{name: f"\\{name}" for name in ("ln", "log", "exp", "max", "min", "sup", "inf", "tanh", "sinh", "cosh", "arg")},
     **{"argmin": r"\arg\min", "argmax": r"\arg\max"},
     **{name: rf"\operatorname{{{name}}}" for name in ("sigmoid", "logit", "artanh", "arctanh", "erf", "sgn", "AvgMin")},
 }
-"""Functions that may stand without brackets; before a bracket or an index any name is one."""
+"""LaTeX of functions that need no brackets; any name before a bracket or an index is a function."""
 
 SUMS = {"sum": r"\sum", "prod": r"\prod"}
 ACCENTS = {"hat": r"\hat", "tilde": r"\tilde", "bar": r"\bar"}
@@ -41,7 +41,7 @@ MARKS = {
     **{"=>": r"\Rightarrow", "<=>": r"\Leftrightarrow", "->": r"\to", "∈": r"\in", "∝": r"\propto", "≈": r"\approx"},
     **{"+": "+", "-": "-", "±": r"\pm", "*": r"\cdot", ",": ",", ";": ";", ":": ":", ".": ".", "...": r"\dots"},
 }
-"""Relations, signs and punctuation."""
+"""LaTeX of relations, signs and punctuation."""
 
 SUPERSCRIPTS = {"ᵀ": r"\top", "²": "2", "³": "3", "'": r"\prime"}
 BRACKETS = {"(": ")", "[": "]", "{": "}", "<": ">", "|": "|", "||": "||"}
@@ -54,24 +54,24 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _MATRIX_PRODUCT = re.compile("U[a-z]")
-"""Uw, Ud: a matrix times a vector."""
+"""A pattern of a matrix times a vector: Uw, Ud."""
 
 Kind = Literal["number", "symbol", "function", "sum", "accent", "word", "mark"]
 
 
 @dataclass(frozen=True)
 class Token:
-    """A word of an expression.
+    """A token of an expression.
 
     Attributes
     ----------
     kind
-        What it is.
+        The kind of the token.
     text
-        As it was typed, a Greek letter by its name.
+        The text as typed, with Greek letters by name.
     position
-        Index of its first character.
-    before, after
+        Index of the first character.
+    blanks_before, blanks_after
         The number of blanks on either side.
     """
 
@@ -88,35 +88,45 @@ def tokenize(expression: str) -> list[Token]:
     Raises
     ------
     OptionError
-        A character is unknown; the message names it and its place.
+        A character is unknown; the message names the character and its position.
     """
     tokens: list[Token] = []
-    place = 0
+    position = 0
     while True:
-        blanks = len(expression[place:]) - len(expression[place:].lstrip())
-        place += blanks
-        matched = _TOKEN.match(expression, place)
-        if matched is None:  # the end: the last alternative takes any character
+        blanks = len(expression[position:]) - len(expression[position:].lstrip())
+        position += blanks
+        match = _TOKEN.match(expression, position)
+        if match is None:  # the end, because the last alternative matches any character
             return _resolve_kinds(tokens)
-        text = matched[0]
+        text = match[0]
         if _MATRIX_PRODUCT.fullmatch(text):
             text = "U"
-        elif matched.lastgroup == "hyphenated" and all(_is_mathematics(part) for part in text.split("-")):
+        elif match.lastgroup == "hyphenated" and all(_is_mathematics(part) for part in text.split("-")):
             text = text.split("-")[0]  # a difference, eta-gamma, and no word
-        end = place + len(text)
+        end = position + len(text)
         kind = _token_kind(_ASCII_FORMS.get(text, text), expression[end : end + 1])
         if kind is None:
             raise OptionError(
-                f"expected the plain notation of the pages; got {text!r} (U+{ord(text):04X}) at position {place} of "
-                f"{expression!r}. Spell it out in letters, or say it in words."
+                f"expected the plain notation of formulations; got {text!r} (U+{ord(text):04X}) at position {position} "
+                f"of {expression!r}. Spell it out in letters, or say it in words."
             )
-        after = len(expression[end:]) - len(expression[end:].lstrip())
-        tokens.append(Token(kind, _ASCII_FORMS.get(text, text), place, blanks, after))
-        place = end
+        blanks_after = len(expression[end:]) - len(expression[end:].lstrip())
+        tokens.append(Token(kind, _ASCII_FORMS.get(text, text), position, blanks, blanks_after))
+        position = end
 
 
 class TokenReader:
-    """Walks over the tokens of an expression; `closers` holds what closes each open bracket, the outermost first."""
+    """A reader of the tokens of an expression.
+
+    Attributes
+    ----------
+    expression, tokens
+        The text and its tokens.
+    k
+        The index of the current token.
+    closers
+        The closing marks of each open bracket, the outermost first.
+    """
 
     def __init__(self, expression: str) -> None:
         self.expression = expression
@@ -125,17 +135,17 @@ class TokenReader:
         self.closers: list[tuple[str, ...]] = [()]
 
     def syntax_error(self, expected: str) -> OptionError:
-        """Return the error for what stands at the present place."""
+        """Return the error for an unexpected current token."""
         token = self.peek()
         got = f"{token.text!r} at position {token.position}" if token else "the end"
         return OptionError(f"expected {expected}; got {got} of {self.expression!r}. Correct the expression there.")
 
     def peek(self) -> Token | None:
-        """Return the present token, None at the end."""
+        """Return the current token, None at the end."""
         return self.tokens[self.k] if self.k < len(self.tokens) else None
 
     def take(self, expected: str = "a symbol, a number or a bracket") -> Token:
-        """Return the present token and go on to the next."""
+        """Return the current token and advance to the next one."""
         token = self.peek()
         if token is None:
             raise self.syntax_error(expected)
@@ -143,7 +153,7 @@ class TokenReader:
         return token
 
     def is_at(self, *texts: str, attached: bool = False) -> bool:
-        """Whether the present token is one of these marks, without a blank before it if attached."""
+        """Return whether the current token is one of some marks, without a blank before it if `attached`."""
         token = self.peek()
         return (
             token is not None
@@ -153,41 +163,41 @@ class TokenReader:
         )
 
     def is_closing(self) -> bool:
-        """Whether the present token closes the innermost open bracket."""
+        """Return whether the current token closes the innermost open bracket."""
         return self.is_at(*self.closers[-1])
 
 
 def _resolve_kinds(tokens: list[Token]) -> list[Token]:
     """Return the tokens with the kinds that depend on the neighbours.
 
-    The `a` of `is a maximum` is a word; the `in` of `d in C_nu` is a relation, that of `w in the simplex` is not; a
-    word beside a fraction bar or under a power is a symbol.
+    The `a` of `is a maximum` is a word. The `in` of `d in C_nu` is a relation, and the `in` of `w in the simplex` is
+    not. A word next to a fraction bar or with a power is a symbol.
     """
-    read = list(tokens)
+    resolved = list(tokens)
     for k, token in enumerate(tokens):
-        before, after = read[k - 1] if k else None, tokens[k + 1] if k + 1 < len(tokens) else None
-        if token.text == "a" and before and after and before.kind == after.kind == "word":
-            read[k] = replace(token, kind="word")
-        elif token.kind == "word" and "/" in (before and before.text, after and after.text):
-            read[k] = replace(token, kind="symbol")
-        elif token.kind == "word" and after and after.text == "^":
-            read[k] = replace(token, kind="symbol")
-    for k, token in enumerate(read):
-        follows_word = k > 0 and read[k - 1].kind == "word"
-        if token.text == "in" and token.kind == "word" and not follows_word and k + 1 < len(read):
-            if read[k + 1].kind in ("symbol", "number") or read[k + 1].text in BRACKETS:
-                read[k] = replace(token, kind="mark", text="∈")
-    return read
+        previous, following = resolved[k - 1] if k else None, tokens[k + 1] if k + 1 < len(tokens) else None
+        if token.text == "a" and previous and following and previous.kind == following.kind == "word":
+            resolved[k] = replace(token, kind="word")
+        elif token.kind == "word" and "/" in (previous and previous.text, following and following.text):
+            resolved[k] = replace(token, kind="symbol")
+        elif token.kind == "word" and following and following.text == "^":
+            resolved[k] = replace(token, kind="symbol")
+    for k, token in enumerate(resolved):
+        follows_word = k > 0 and resolved[k - 1].kind == "word"
+        if token.text == "in" and token.kind == "word" and not follows_word and k + 1 < len(resolved):
+            if resolved[k + 1].kind in ("symbol", "number") or resolved[k + 1].text in BRACKETS:
+                resolved[k] = replace(token, kind="mark", text="∈")
+    return resolved
 
 
 def _is_mathematics(text: str) -> bool:
-    """Whether a name is a symbol, a product or a function and not a word."""
+    """Return whether a name is a symbol, a product or a function and not a word."""
     return _MATRIX_PRODUCT.fullmatch(text) is not None or _token_kind(text, "") != "word"
 
 
 def _token_kind(text: str, following: str) -> Kind | None:
-    """Return the kind of a token by the character that follows it, None for an unknown character."""
-    if text == "inf" and following == "_":  # elsewhere it is infinity
+    """Return the kind of a token before a character; None for an unknown character."""
+    if text == "inf" and following == "_":  # the infimum; otherwise infinity
         return "function"
     kinds: tuple[tuple[bool, Kind], ...] = (
         (text in SYMBOLS or text.rstrip("0123456789") in SYMBOLS, "symbol"),

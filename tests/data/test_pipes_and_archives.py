@@ -35,7 +35,7 @@ READERS: dict[str, Callable[[str], object]] = {
         files=FileOptions(),
         draw=StumpOptions(),
         hypotheses=HypothesisClassOptions(),
-        page=None,
+        formulation_file=None,
         classifier=False,
     ),
 }

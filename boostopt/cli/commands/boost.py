@@ -1,4 +1,4 @@
-"""`boostopt boost`: one run of column generation."""
+"""`boostopt boost`: run column generation once, and print, save and draw the run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def boost_command(
     parameters: BoostParameters,
     hypotheses: HypothesisClassOptions,
     random_state: Seed = 0,
-    how: RunOptions,
+    run_options: RunOptions,
     cluster: Cluster = None,
     checkpoint: Annotated[
         str | None,
@@ -71,9 +71,9 @@ def boost_command(
 ) -> int:
     """Boost: grow a program hypothesis by hypothesis until its soft margin is near the best of the whole class.
 
-    Exit status 0: the gap over the class is at most epsilon. If no bound of the class is known, a stopping rule holds;
-    algorithms without a stopping rule made all their rounds. 1: the run ended before. 130: one Ctrl-C; the command
-    finished the round, and printed and saved the run.
+    Exit status 0: the gap over the class is at most epsilon. If there is no bound over the class, a stopping rule
+    holds; algorithms without a stopping rule made all their rounds. 1: the run stopped before. 130: one Ctrl-C; the
+    command finished the round, and printed and saved the run.
 
     Example: boostopt boost erlpboost --data breast_cancer --nu 0.1 --epsilon 0.1
     """
@@ -82,31 +82,38 @@ def boost_command(
         validate_suffix("--out", out, NPZ_FORMAT)
         validate_suffix("--certificate", certificate, JSON_FORMAT)
         validate_picture_path(picture, "bounds")
-        page = resolve_formulation(formulation)
+        program_formulation = resolve_formulation(formulation)
         if cluster is not None:
             validate_binned(hypotheses.oracle, hypotheses.options, "--oracle")
             reject_distributed(picture=picture, zero_based=files.zero_based)
-    with ExitStack() as open_until_saved:
+    with ExitStack() as resources:  # a cluster stays connected until the run is saved
         with stdout_to_stderr():
-            its = _load_examples(files, hypotheses, data, random_state, cluster)
-            examples = open_until_saved.enter_context(its)
+            examples = resources.enter_context(_load_examples(files, hypotheses, data, random_state, cluster))
             oracle, d0 = examples.oracle, examples.d0
-            values = parameters.read_dataset(page, examples.total, oracle.N)
-            goal = how.problem(page, oracle, d0, values).objective
-            validate_requested_results(page.name, goal, certificate, picture)
-            options = how.to_boost_options(checkpoint)
+            values = parameters.parse_parameters(program_formulation, examples.total, oracle.N)
+            objective = run_options.problem(program_formulation, oracle, d0, values).objective
+            validate_requested_results(program_formulation.name, objective, certificate, picture)
+            options = run_options.to_boost_options(checkpoint)
             try:
-                run = boost(page, oracle, d0=d0, backend=how.backend, update=how.update, options=options, **values)
+                run = boost(
+                    program_formulation,
+                    oracle,
+                    d0=d0,
+                    backend=run_options.backend,
+                    update=run_options.update,
+                    options=options,
+                    **values,
+                )
             except KeyboardInterrupt:
                 if checkpoint is not None and Path(checkpoint).exists():
-                    typer.echo(f"{checkpoint} has the run as it was stored last: the same command goes on.", err=True)
+                    typer.echo(f"{checkpoint} has the run as it was stored last: the same command continues.", err=True)
                 raise
         try:
-            saved = _save_outputs(run, examples, out, certificate, picture)
+            paths = _save_outputs(run, examples, out, certificate, picture)
         finally:
-            # A file that cannot be written is an error, but the results must not be lost.
+            # If a file cannot be written, the command fails, but it prints the results first.
             _print_run(run, examples.features, json)
-    for path in saved:
+    for path in paths:
         typer.echo(f"saved: {path}", err=True)
     if was_interrupted(run):
         typer.echo(f"interrupted{_resume_hint(out, checkpoint)}", err=True)
@@ -116,7 +123,19 @@ def boost_command(
 
 @dataclass(frozen=True, eq=False)
 class _RunInput:
-    """The data of a run: the oracle, the reference distribution, the sum of c, and the names of the features."""
+    """The data of a run.
+
+    Attributes
+    ----------
+    oracle
+        The examples and the hypothesis class.
+    d0
+        The reference distribution; None for the default.
+    total
+        The sum of the multiplicities c.
+    features
+        The names of the features; () if the data have none.
+    """
 
     oracle: Oracle
     d0: Any
@@ -128,7 +147,7 @@ class _RunInput:
 def _load_examples(
     files: FileOptions, hypotheses: HypothesisClassOptions, data: str, random_state: int, cluster: str | None
 ) -> Generator[_RunInput]:
-    """Read the examples, into memory or on the workers of a cluster."""
+    """Load the examples into memory, or into the workers of a cluster that stays connected in the context."""
     if cluster is None:
         dataset = files.load_dataset(data)
         oracle, d0 = hypotheses.make_oracle(dataset, random_state)
@@ -156,9 +175,9 @@ def _save_outputs(
 
 
 def _resume_hint(out: str | None, checkpoint: str | None) -> str:
-    """Say where an interrupted run is stored."""
+    """Return the end of a sentence that names the file of an interrupted run."""
     if checkpoint is not None:
-        return f": {checkpoint} has the run, the same command goes on"
+        return f": {checkpoint} has the run, the same command continues"
     return f": {out} has the run" if out is not None else ""
 
 
@@ -167,8 +186,8 @@ def _print_run(run: Run, names: tuple[str, ...], json: bool) -> None:
     if not json:
         console().print(_run_table(run, names))
         return
-    heaviest = [{"weight": weight, "hypothesis": words} for weight, words in describe_weights(run, names)]
-    typer.echo(to_json_text({**run_to_json(run), "weights": heaviest, "trace": run.trace.to_dict()}))
+    weights = [{"weight": weight, "hypothesis": text} for weight, text in describe_weights(run, names)]
+    typer.echo(to_json_text({**run_to_json(run), "weights": weights, "trace": run.trace.to_dict()}))
 
 
 def _run_table(run: Run, names: tuple[str, ...]) -> RenderableType:
@@ -180,19 +199,19 @@ def _run_table(run: Run, names: tuple[str, ...]) -> RenderableType:
     table.add_row("hypotheses", Text(record["oracle"]))
     table.add_row("stopped", Text(record["reason"]))
     if run.problem.has_class_bound:
-        own = run.class_certificate
-        table.add_row(f"best {own.quantity} of the class", Text(format_interval(own.lower, own.upper)))
+        bounds = run.class_certificate
+        table.add_row(f"best {bounds.quantity} of the class", Text(format_interval(bounds.lower, bounds.upper)))
     table.add_row("gap", gap_text(run))
     if not is_distributed(run):
         certificate = run.certificate
-        words = "infeasible" if certificate.infeasible else format_interval(certificate.lower, certificate.upper)
-        table.add_row("optimum over them", Text(words))
-    most = record["most_rounds"]
-    table.add_row("rounds", f"{record['rounds']}" + (f" (theory allows {most:,.0f})" if most < float("inf") else ""))
+        interval = format_interval(certificate.lower, certificate.upper)
+        table.add_row("optimum over them", Text("infeasible" if certificate.infeasible else interval))
+    bound = record["most_rounds"]
+    table.add_row("rounds", f"{record['rounds']}" + (f" (theory allows {bound:,.0f})" if bound < float("inf") else ""))
     table.add_row("collected", f"{record['hypotheses']}, {record['active']} with a weight")
     table.add_row("seconds", f"{record['seconds']:.2f}")
-    heaviest = describe_weights(run, names)
-    total = sum(abs(weight) for weight, _ in heaviest) or 1.0
-    lines = [f"{weight / total:+.3f}  {escape_unprintable(words)}" for weight, words in heaviest[:MAX_SHOWN_WEIGHTS]]
+    weights = describe_weights(run, names)
+    total = sum(abs(weight) for weight, _ in weights) or 1.0
+    lines = [f"{weight / total:+.3f}  {escape_unprintable(text)}" for weight, text in weights[:MAX_SHOWN_WEIGHTS]]
     table.add_row("largest weights", Text("\n".join(lines)))
     return table

@@ -1,4 +1,4 @@
-"""`boostopt certify`: an answer that was computed elsewhere."""
+"""`boostopt certify`: certify an answer of another tool."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def certify_command(
     save: Annotated[str | None, typer.Option(help="File for the certificate, for `boostopt verify`.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
-    """Certify an answer that was computed elsewhere.
+    """Certify an answer of another tool: print the interval that the answer proves.
 
     Example: boostopt certify lpboost answer.npz --data instance.npz --nu 0.1 --save certificate.json
     """
     check_tolerance("tol", tol)
     validate_output_paths(data, save, read=[answer])
     validate_suffix("--save", save, JSON_FORMAT)
-    page, dataset = get_formulation_option(formulation), files.read_dataset(data)
+    program_formulation, dataset = get_formulation_option(formulation), files.read_dataset(data)
     point = load_answer(answer)
-    both = os.path.exists(data) and os.path.samefile(data, answer)
-    # One file may hold the data and the answer: then an array is unread if neither reads it.
-    warn_about_unread_arrays(data, [name for name in dataset.unread if not both or name in point.unread])
-    warn_about_unread_arrays(answer, [] if both else point.unread)
-    program = parameters.program(page, dataset, draw)
+    is_one_file = os.path.exists(data) and os.path.samefile(data, answer)
+    # If one file contains the data and the answer, an array is unread if neither reads it.
+    warn_about_unread_arrays(data, [name for name in dataset.unread if not is_one_file or name in point.unread])
+    warn_about_unread_arrays(answer, [] if is_one_file else point.unread)
+    program = parameters.program(program_formulation, dataset, draw)
     point = point.fill(*program.margins.shape)
     certificate = program.certify(point.d, point.w)
     if save is not None:

@@ -1,4 +1,4 @@
-"""`boostopt certify-problem`: the optimum of a CVXPY problem of the user's own."""
+"""`boostopt certify-problem`: certify the optimum of a CVXPY problem of the user."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def certify_problem_command(
         str | None,
         typer.Option(help='Solver of CVXPY for a problem without values, or to narrow the interval; or "auto".'),
     ] = None,
-    tolerance: Annotated[float, typer.Option(help="By how much right sides may be moved.")] = 0.0,
+    tolerance: Annotated[float, typer.Option(help="By how much right sides may change.")] = 0.0,
     relaxation: Annotated[
         bool, typer.Option("--relaxation", help="Read integer variables as continuous ones.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
-    """Certify the optimum of a CVXPY problem, and compare the value that it reports.
+    """Certify the optimum of a CVXPY problem, and compare the reported value with the interval.
 
     Example: boostopt certify-problem model.py:problem --solver auto
     """
@@ -56,7 +56,7 @@ def certify_problem_command(
 
 
 def load_problem(place: str) -> Any:
-    """Return the object that a name in a Python file stands for, or what it returns if it is a function.
+    """Return the object with a name in a Python file; for a function, the result of a call.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def load_problem(place: str) -> Any:
 
 
 def problem_table(title: str, certificate: ProblemCertificate, is_refuted: bool, tol: float) -> Table:
-    """Return the interval, the reported value, and what keeps an end infinite."""
+    """Return the interval, the reported value, and the reasons for infinite bounds as a table."""
     table = Table(title=Text(title, "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")

@@ -1,4 +1,4 @@
-"""`boostopt check`: check a page, or an oracle or a backend in a file, for consistency."""
+"""`boostopt check`: check a formulation, or an oracle or a backend in a file, on small random instances."""
 
 from __future__ import annotations
 
@@ -22,20 +22,23 @@ from boostopt.programs.catalogue import defines_formulation
 @command("check")
 def check_command(
     formulation: Annotated[
-        str, typer.Argument(help="Name (see `boostopt list`) or path of a page, or the file of an oracle or a backend.")
+        str,
+        typer.Argument(
+            help="Name (see `boostopt list`) or path of a formulation file, or the file of an oracle or a backend."
+        ),
     ],
     set: Set = None,
     random_state: Annotated[int, typer.Option(help="Seed of the instances.")] = 0,
-    tol: Annotated[float, typer.Option(**NUMBER, help="Certified gap that a backend is held to.")] = DEFAULT_TOL,
+    tol: Annotated[float, typer.Option(**NUMBER, help="Certified gap that a backend must reach.")] = DEFAULT_TOL,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print every check, not only those that failed.")] = False,
 ) -> int:
-    """Check a page on small random instances: F, G and the problems of its code. An error is named by its line.
+    """Check a formulation on small random instances: F, G, and its primal and dual problem; errors name their line.
 
-    The formulas in the text of a page are typeset, not checked.
+    The command does not check the formulas in the docstring of a formulation.
 
-    An oracle is compared with its class, and a backend with the certificates of its answers.
+    It compares an oracle with its class, and a backend with the certificates of its answers.
 
-    Example: boostopt check my_page.py --set eta=10
+    Example: boostopt check my_formulation.py --set eta=10
     """
     with stdout_to_stderr():
         reports = list(_check_reports(formulation, set or [], random_state, tol))
@@ -45,13 +48,14 @@ def check_command(
 
 
 def _check_reports(target: str, settings: list[str], random_state: int, tol: float) -> Iterator[CheckReport]:
-    """Yield a report for each kind of piece that a file defines, or the report of a named page."""
+    """Yield a report for each kind of component that a file defines, or the report of a named formulation."""
     module = load_user_module(target, "a formulation") if is_python_file_path(target) else None
     oracles = [] if module is None else classes_in(module, Oracle)
     backends = [] if module is None else classes_in(module, Backend)
     if module is None or defines_formulation(module) or not (oracles or backends):
-        page = get_formulation_option(target)
-        yield check_formulation(page, random_state, **dict(parse_setting(text, page) for text in settings))
+        formulation = get_formulation_option(target)
+        parameters = dict(parse_setting(text, formulation) for text in settings)
+        yield check_formulation(formulation, random_state, **parameters)
     if oracles:
         yield check_oracle(target, random_state)
     if backends:

@@ -1,4 +1,4 @@
-"""`boostopt compare`: several solvers on one program."""
+"""`boostopt compare`: solve programs by several solvers, and compare the certified answers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ from boostopt.reporting import report as write_report
 def compare_command(
     formulation: Annotated[
         str,
-        typer.Argument(help="Name (see `boostopt list`) or path of a page; several separated by commas, or all."),
+        typer.Argument(
+            help="Name (see `boostopt list`) or path of a formulation file; several separated by commas, or all."
+        ),
     ],
     *,
     data: Annotated[str | None, typer.Option(help=f"{DATA_HELP} Several separated by commas.")] = None,
@@ -65,7 +67,7 @@ def compare_command(
         typer.Option(
             parser=parse_tolerance,
             metavar="<str>",
-            help="Gap wanted, over max(1, |lower|, |upper|); or how each solver is asked for one solve: default, low "
+            help="Target gap, over max(1, |lower|, |upper|); or a profile, for one solve by each solver: default, low "
             "(1e-3), mid (1e-6), high (1e-9).",
         ),
     ] = DEFAULT_TOL,
@@ -76,10 +78,12 @@ def compare_command(
     forms: Annotated[
         str | None, typer.Option(help="Forms to pin CVXPY's solvers to, separated by commas: primal, dual, ladder, ...")
     ] = None,
-    isolate: Annotated[bool, typer.Option("--isolate", help="Run solvers in a child process that may die.")] = False,
+    isolate: Annotated[
+        bool, typer.Option("--isolate", help="Run solvers in a worker process, which may crash.")
+    ] = False,
     threads: Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Threads that each solve may have.")] = None,
     repeats: Annotated[
-        int | None, typer.Option(**WHOLE_NUMBER, help="Measured solves of each; prints medians and quartiles.")
+        int | None, typer.Option(**WHOLE_NUMBER, help="Measured solves by each solver; prints medians and quartiles.")
     ] = None,
     profiles: Annotated[
         str | None,
@@ -87,8 +91,10 @@ def compare_command(
             help="Gaps to reach, each in a solve of its own, separated by commas, or all; or profiles: default,high."
         ),
     ] = None,
-    resume: Annotated[str | None, typer.Option(help="File that keeps finished solves; go on from it.")] = None,
-    budget: Annotated[float | None, typer.Option(**NUMBER, help="Seconds after which no solve is begun.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(help="File that stores finished solves, and from which the command continues.")
+    ] = None,
+    budget: Annotated[float | None, typer.Option(**NUMBER, help="Seconds after which no solve starts.")] = None,
     report: Annotated[str | None, typer.Option(help="Write a report, one page of HTML, to this file too.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
@@ -116,17 +122,21 @@ def compare_command(
         check_tools()
         check_place(report)
     with stdout_to_stderr():
-        folder = BindingOptions(files, parameters, draw)
-        programs, origin = (
-            _programs_of_data(formulation, data, names_of_data, folder)
+        binding = BindingOptions(files, parameters, draw)
+        programs, provenance = (
+            _programs_of_data(formulation, data, names_of_data, binding)
             if data is not None
-            else _programs_of_folder(formulation, str(all_of), folder, [resume, report])
+            else _programs_of_folder(formulation, str(all_of), binding, [resume, report])
         )
-        names, pinned = split_names(backends), split_names(forms)
-        solvers = parse_solver_options(option)
-        how: dict[str, Any] = {"forms": pinned, "isolate": isolate, "threads": threads, "origin": origin}
+        names, solver_options = split_names(backends), parse_solver_options(option)
+        settings: dict[str, Any] = {
+            "forms": split_names(forms),
+            "isolate": isolate,
+            "threads": threads,
+            "origin": provenance,
+        }
         if isinstance(programs, Program) and (repeats, profiles, resume, budget) == (None, None, None, None):
-            result = compare(programs, names, tol, time_limit, True, solvers, **how)
+            result = compare(programs, names, tol, time_limit, True, solver_options, **settings)
         else:
             with _report_kept_results(resume):
                 result = benchmark(
@@ -139,12 +149,12 @@ def compare_command(
                     budget=budget,
                     random_state=draw.random_state,
                     progress=True,
-                    solver_options=solvers,
-                    **how,
+                    solver_options=solver_options,
+                    **settings,
                 )
     try:
         _print_result(result, json, csv)
-    finally:  # finished solves are kept, even if nobody reads the output to its end
+    finally:  # also if the reader of the output closes it early
         if report is not None:
             write_report(result, report)
             typer.echo(f"report: {report}", err=True)
@@ -153,7 +163,7 @@ def compare_command(
 
 @contextmanager
 def _report_kept_results(resume: str | None) -> Generator[None]:
-    """Say where the finished solves are if the user stops."""
+    """Print the file of the finished solves if the user stops the command."""
     try:
         yield
     except KeyboardInterrupt:
@@ -163,35 +173,36 @@ def _report_kept_results(resume: str | None) -> Generator[None]:
 
 
 def _programs_of_data(
-    formulations: str, data: str, each: list[str], how: BindingOptions
+    formulation_names: str, data: str, names_of_data: list[str], binding: BindingOptions
 ) -> tuple[Program | dict[str, Program], Provenance]:
-    """Return the program of one data set, or those of several formulations and data sets."""
-    if len(each) == len(split_unless_file(formulations)) == 1 and formulations.strip() != ALL_FORMULATIONS:
-        page, dataset = get_formulation_option(split_unless_file(formulations)[0]), how.files.load_dataset(each[0])
-        return how.parameters.program(page, dataset, how.draw), _provenance(data, [])
-    pages, needing = named_formulations(formulations, how.parameters)
-    programs, skipped = programs_of_data(each, pages, how)
-    return programs, _provenance(data, _report_skipped([*needing, *skipped]))
+    """Return the program of one data set, or the programs of several formulations and data sets by label."""
+    names = split_unless_file(formulation_names)
+    if len(names_of_data) == len(names) == 1 and formulation_names.strip() != ALL_FORMULATIONS:
+        formulation, dataset = get_formulation_option(names[0]), binding.files.load_dataset(names_of_data[0])
+        return binding.parameters.program(formulation, dataset, binding.draw), _provenance(data, [])
+    formulations, omitted = named_formulations(formulation_names, binding.parameters)
+    programs, skipped = programs_of_data(names_of_data, formulations, binding)
+    return programs, _provenance(data, _report_skipped([*omitted, *skipped]))
 
 
 def _programs_of_folder(
-    formulations: str, folder: str, how: BindingOptions, apart: list[str | None]
+    formulation_names: str, folder: str, binding: BindingOptions, excluded_paths: list[str | None]
 ) -> tuple[dict[str, Program], Provenance]:
-    """Return the programs of a folder, and report the rest."""
-    pages, needing = named_formulations(formulations, how.parameters)
-    programs, skipped = programs_of_folder(Path(folder), pages, how, apart)
-    return programs, _provenance(folder, _report_skipped([*needing, *skipped]))
+    """Return the programs of the files of a folder by label, except `excluded_paths`; report the omitted files."""
+    formulations, omitted = named_formulations(formulation_names, binding.parameters)
+    programs, skipped = programs_of_folder(Path(folder), formulations, binding, excluded_paths)
+    return programs, _provenance(folder, _report_skipped([*omitted, *skipped]))
 
 
 def _report_skipped(skipped: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Report what is left out, and return it."""
-    for what, why in skipped:
-        print_error(f"left out: {what}. {with_option_names(why)}")
+    """Print the omitted programs with the reasons, and return them."""
+    for label, reason in skipped:
+        print_error(f"left out: {label}. {with_option_names(reason)}")
     return skipped
 
 
 def _provenance(data: str, skipped: list[tuple[str, str]]) -> Provenance:
-    """Return the origin of this comparison."""
+    """Return the provenance of the comparison: command, time, data, environment, and omitted programs."""
     command, now = shlex.join(["boostopt", *sys.argv[1:]]), datetime.now(UTC).isoformat(timespec="seconds")
     return Provenance.of_this_process(command, now, data, tuple(skipped))
 
@@ -203,8 +214,5 @@ def _print_result(result: Comparison | Benchmark, json: bool, csv: bool) -> None
     elif csv:
         typer.echo(result.to_csv(), nl=False)
     else:
-        console().print(_table(result))
-
-
-def _table(result: Comparison | Benchmark) -> RenderableType:
-    return result.table()
+        table: RenderableType = result.table()
+        console().print(table)

@@ -1,4 +1,4 @@
-"""`boostopt export`: a program, its instance, or the standard set of programs, in files for other tools."""
+"""`boostopt export`: write a program, its instance, or the standard set of programs into files for other tools."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ from boostopt.instances.standard import standard_programs
 from boostopt.programs.identity import program_digest, program_facts
 
 DEFAULT_SIDE = "primal"
-"""The side that is written by default."""
+"""The side that the command writes by default."""
 
 
 @command("export")
 def export_command(
-    formulation: Annotated[str | None, typer.Argument(help="Name (see `boostopt list`) or path of a page.")] = None,
+    formulation: Annotated[
+        str | None, typer.Argument(help="Name (see `boostopt list`) or path of a formulation file.")
+    ] = None,
     data: Annotated[str | None, typer.Option(help=DATA_HELP)] = None,
     out: Annotated[
         str | None, typer.Option(help="File to write: .mps (linear, quadratic), .cbf (cones), .npz (instance).")
@@ -47,17 +49,16 @@ def export_command(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Write a bound program, or its instance, for other solvers; print how to certify an answer.
+    """Write a bound program, or its instance, for other solvers; print the command that certifies an answer.
 
     With --set DIR and no formulation, the command writes the standard set: every program as CBF, linear and quadratic
     ones also as MPS, and their certified intervals. The same command continues an interrupted set.
 
     Example: boostopt export lpboost --data breast_cancer --nu 0.1 --out model.mps
     """
-    alone = {"--ida": ida, "--time-limit": time_limit}
     if formulation is None:
-        others = {"--data": data, "--out": out, "--side": side}
-        _reject_options(others, "a formulation", "Name one, or leave it out for --set DIR.")
+        program_options = {"--data": data, "--out": out, "--side": side}
+        _reject_options(program_options, "a formulation", "Name one, or leave it out for --set DIR.")
         folder = parameters.folder
         if folder is None or (files, draw) != (FileOptions(), StumpOptions()):
             raise OptionError(
@@ -66,7 +67,8 @@ def export_command(
             )
         _write_set(folder, ida, DEFAULT_TIME_LIMIT if time_limit is None else time_limit, json)
         return
-    _reject_options(alone, "--set DIR without a formulation", "Leave it out.")
+    set_options = {"--ida": ida, "--time-limit": time_limit}
+    _reject_options(set_options, "--set DIR without a formulation", "Leave it out.")
     if data is None or out is None:
         missing = "--data" if data is None else "--out"
         raise OptionError(
@@ -76,8 +78,8 @@ def export_command(
     with stdout_to_stderr():
         validate_output_paths(data, out)
         format_suffix(Path(out))
-        page, dataset = get_formulation_option(formulation), files.load_dataset(data)
-        program = parameters.program(page, dataset, draw)
+        program_formulation, dataset = get_formulation_option(formulation), files.load_dataset(data)
+        program = parameters.program(program_formulation, dataset, draw)
         export(program, out, DEFAULT_SIDE if side is None else side)
     command = certify_command_line(program, formulation, *([out] if Path(out).suffix.lower() == ".npz" else []))
     if json:
@@ -88,15 +90,15 @@ def export_command(
         typer.echo(f"to certify an answer:\n{wrap_shell_commands(command or 'program.certify(d, w)')}")
 
 
-def _reject_options(given: Mapping[str, object], needs: str, advice: str) -> None:
-    """Raise OptionError for an option that has no meaning here."""
-    for flag, value in given.items():
+def _reject_options(options: Mapping[str, object], requirement: str, advice: str) -> None:
+    """Raise OptionError for an option with a value, because the requirement of the options is not met."""
+    for flag, value in options.items():
         if value is not None:
-            raise OptionError(f"{flag} needs {needs}; got {value!r}. {advice}")
+            raise OptionError(f"{flag} needs {requirement}; got {value!r}. {advice}")
 
 
 def _write_set(folder: str, ida: str | None, time_limit: float, json: bool) -> None:
-    """Write the standard set, and report wide intervals."""
+    """Write the standard set into a folder, and report the programs whose interval is too wide."""
     with stdout_to_stderr():
         index = export_set(standard_programs(ida), folder, time_limit=time_limit, progress=True)
     if json:

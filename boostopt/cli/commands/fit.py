@@ -171,7 +171,7 @@ class ClassifierOptions:
 
     def _further_parameters(self, formulation: Formulation[Any], epsilon: float) -> dict[str, Any]:
         """Return the parameters of the formulation that `--set` sets."""
-        settings = ParameterOptions(set=self.set).read_dataset(formulation, 1.0, 1)
+        settings = ParameterOptions(set=self.set).parse_parameters(formulation, 1.0, 1)
         parameters = {name: value for name, value in settings.items() if value is not None}
         for name in ("nu", "eta", "epsilon"):
             if name in parameters:

@@ -1,4 +1,4 @@
-"""`boostopt list`: formulations and backends."""
+"""`boostopt list`: list formulations, backends, and boosters that state no program."""
 
 from __future__ import annotations
 
@@ -38,62 +38,62 @@ def list_command(
     """
     if json and markdown:
         raise OptionError("--json and --markdown exclude each other; choose one.")
-    pages = [get_formulation(name) for name in list_formulations()]
-    named = [get_backend(name) for name in split_names(backends) or list_backends()]
-    programs = {page.name: page.example_program() for page in pages}
-    support = {name: {b.name: b.takes(program) for b in named} for name, program in programs.items()}
+    formulations = [get_formulation(name) for name in list_formulations()]
+    shown_backends = [get_backend(name) for name in split_names(backends) or list_backends()]
+    programs = {formulation.name: formulation.example_program() for formulation in formulations}
+    support = {name: {b.name: b.takes(program) for b in shown_backends} for name, program in programs.items()}
     if json:
-        typer.echo(to_json_text(_list_to_json(pages, support, named)))
+        typer.echo(to_json_text(_list_to_json(formulations, support, shown_backends)))
     elif markdown:
-        typer.echo(_markdown_table(support, named))
+        typer.echo(_markdown_table(support, shown_backends))
     else:
         out = console()
-        for line in _list_lines(pages, support, named, out.width):
+        for line in _list_lines(formulations, support, shown_backends, out.width):
             out.print(line, soft_wrap=True)
 
 
 def _list_to_json(
-    pages: list[Formulation[Any]], support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]
+    formulations: list[Formulation[Any]], support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]
 ) -> dict[str, Any]:
-    """Return formulations with their parameters, and for each backend "yes" or the reason why not."""
+    """Return formulations with their parameters, and for each backend whether it supports them, or the reason."""
     return {
         "backends": {b.name: b.version for b in backends},
-        "boosters": {name: _formulation_to_json(page) for name, page in PAGES.items()},
+        "boosters": {name: _formulation_to_json(formulation) for name, formulation in PAGES.items()},
         "formulations": {
-            page.name: {
-                **_formulation_to_json(page),
+            formulation.name: {
+                **_formulation_to_json(formulation),
                 "backends": {
-                    name: {"takes": bool(able), "reason": able.reason or None}
-                    for name, able in support[page.name].items()
+                    name: {"takes": bool(capability), "reason": capability.reason or None}
+                    for name, capability in support[formulation.name].items()
                 },
             }
-            for page in pages
+            for formulation in formulations
         },
     }
 
 
-def _formulation_to_json(page: Formulation[Any]) -> dict[str, Any]:
-    """Return the title and the parameters of a page."""
+def _formulation_to_json(formulation: Formulation[Any]) -> dict[str, Any]:
+    """Return the title and the parameters of a formulation as plain values."""
     return {
-        "title": page.title,
+        "title": formulation.title,
         "parameters": {
             name: {"meaning": p.meaning, "required": p.required, "domain": p.domain.text}
-            for name, p in page.parameters.items()
+            for name, p in formulation.parameters.items()
         },
     }
 
 
 def _list_lines(
-    pages: list[Formulation[Any]],
+    formulations: list[Formulation[Any]],
     support: Mapping[str, Mapping[str, Capability]],
     backends: list[Backend],
     width: int,
 ) -> Iterator[Text]:
-    """Yield the lines of the list for people, in so many columns, without breaking words."""
+    """Yield the lines of the list for people, wrapped to a width without breaking words."""
 
-    def filled(words: str, indent: str = "") -> Text:
+    def wrap(text: str, indent: str = "") -> Text:
         lines = textwrap.wrap(
-            words,
+            text,
             width,
             initial_indent=indent,
             subsequent_indent=indent,
@@ -102,55 +102,56 @@ def _list_lines(
         )
         return Text("\n".join(lines))
 
-    def stated(name: str, page: Formulation[Any]) -> Iterator[Text]:
-        title = filled(f"{name}  {parameter_signature(page)}")
+    def describe(name: str, formulation: Formulation[Any]) -> Iterator[Text]:
+        title = wrap(f"{name}  {parameter_signature(formulation)}")
         title.stylize("bold", 0, len(name))
         yield title
-        yield filled(first_sentence(page), INDENT)
+        yield wrap(first_sentence(formulation), INDENT)
 
-    yield filled(f"Formulations with their parameters. {OPTIONAL_PARAMETER_NOTE}")
+    yield wrap(f"Formulations with their parameters. {OPTIONAL_PARAMETER_NOTE}")
     yield Text()
-    for page in pages:
-        yield from stated(page.name, page)
+    for formulation in formulations:
+        yield from describe(formulation.name, formulation)
     yield Text()
-    yield filled(
+    yield wrap(
         f"A loss and a penalty with {SEPARATOR} between, such as hinge{SEPARATOR}l1 or "
         f"logistic{SEPARATOR}signed_elastic_net:"
     )
-    yield filled(f"losses: {', '.join(LOSSES)}", INDENT)
-    yield filled(f"penalties: {', '.join(PENALTIES)}; {SIGNED_PREFIX}... for weights free in sign", INDENT)
+    yield wrap(f"losses: {', '.join(LOSSES)}", INDENT)
+    yield wrap(f"penalties: {', '.join(PENALTIES)}; {SIGNED_PREFIX}... for weights free in sign", INDENT)
     yield Text()
-    yield filled("Boosters that state no program, for `boostopt boost` and `boostopt fit`:")
+    yield wrap("Boosters that state no program, for `boostopt boost` and `boostopt fit`:")
     yield Text()
-    for name, page in PAGES.items():
-        yield from stated(name, page)
+    for name, formulation in PAGES.items():
+        yield from describe(name, formulation)
     yield Text()
-    yield filled(f"Backends: {', '.join(f'{b.name} {b.version}' for b in backends)}.")
-    # Formulations with the same backends, and the same reasons against the others, are listed together.
-    alike: dict[tuple[Capability, ...], list[str]] = {}
-    for name, able in support.items():
-        alike.setdefault(tuple(able[b.name] for b in backends), []).append(name)
-    for row, names in alike.items():
-        able = [b.name for b, capability in zip(backends, row, strict=True) if capability]
+    yield wrap(f"Backends: {', '.join(f'{b.name} {b.version}' for b in backends)}.")
+    # One entry lists all formulations with the same backends and the same reasons of the other backends.
+    names_by_support: dict[tuple[Capability, ...], list[str]] = {}
+    for name, capabilities in support.items():
+        names_by_support.setdefault(tuple(capabilities[b.name] for b in backends), []).append(name)
+    for row, names in names_by_support.items():
+        solvers = [b.name for b, capability in zip(backends, row, strict=True) if capability]
         yield Text()
-        yield filled(", ".join(names))
-        yield filled(f"solved by {', '.join(able) or 'none of them'}", INDENT)
+        yield wrap(", ".join(names))
+        yield wrap(f"solved by {', '.join(solvers) or 'none of them'}", INDENT)
         for reason in dict.fromkeys(capability.reason for capability in row if not capability):
-            yield filled(f"{reason}.", INDENT)
+            yield wrap(f"{reason}.", INDENT)
 
 
-def first_sentence(page: Formulation[Any]) -> str:
-    """Return a page in a sentence: the first sentence of its file, after the title."""
-    about = (inspect.getdoc(inspect.getmodule(type(page))) or "").partition("\n")[0]
-    words = about.partition(": ")[2] or about
-    return words[:1].upper() + words[1:]
+def first_sentence(formulation: Formulation[Any]) -> str:
+    """Return the first sentence of the docstring of a formulation file, without the name before the colon."""
+    line = (inspect.getdoc(inspect.getmodule(type(formulation))) or "").partition("\n")[0]
+    sentence = line.partition(": ")[2] or line
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _markdown_table(support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]) -> str:
     """Return formulations against backends as a table in Markdown; formulations with the same row share it."""
     rows: dict[tuple[str, ...], list[str]] = {}
-    for name, able in support.items():
-        rows.setdefault(tuple("yes" if able[b.name] else "-" for b in backends), []).append(f"`{name}`")
+    for name, capabilities in support.items():
+        row = tuple("yes" if capabilities[b.name] else "-" for b in backends)
+        rows.setdefault(row, []).append(f"`{name}`")
     header = ["formulation", *(f"`{b.name}`" for b in backends)]
     lines = [header, ["---"] + [":-:"] * len(backends), *([", ".join(names), *row] for row, names in rows.items())]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

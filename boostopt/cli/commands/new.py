@@ -1,4 +1,4 @@
-"""`boostopt new`: a starting file, which runs, passes its own test, and is yours to edit."""
+"""`boostopt new`: write a file to start from, which runs and passes its own test."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from boostopt.oracles.hypothesis_state import hypothesis_kinds
 from boostopt.programs.catalogue import list_formulations
 
 NAME_PLACEHOLDER, CLASS_PLACEHOLDER = "new_name", "NewName"
-"""The placeholders for the name in a template, as it is and as the name of a class."""
+"""The placeholders in a template for the name and for the name of the class."""
 
 REGULARIZER_FORMS = {
     "formula": "a sum over the examples from a text",
     "cvxpy": "an expression that CVXPY can state",
     "class": "closed forms: values, slopes, maximizers",
 }
-"""Ways to state a regularizer."""
+"""The ways to state a regularizer, with a description."""
 
 EXAMPLE_COMMANDS = {
     "regularizer": "boostopt boost {file} --data breast_cancer --nu 0.1 --eta 100 --epsilon 0.1",
@@ -38,16 +38,16 @@ EXAMPLE_COMMANDS = {
     "oracle": "boostopt boost lpboost --oracle {file} --data breast_cancer --nu 0.3 --epsilon 0.1",
     "backend": "boostopt compare lpboost --backends {file},interior --data breast_cancer --nu 0.1",
 }
-"""A command that runs with the unedited new file."""
+"""A command for each kind of file, which runs with the unedited file."""
 
-Name = Annotated[str, typer.Argument(help="What it is called: a name in Python, my_entropy.")]
+Name = Annotated[str, typer.Argument(help="Its name: a name in Python, such as my_entropy.")]
 Folder = Annotated[str, typer.Option("--to", help="Folder that the file is written into.")]
 
 new: typer.Typer = typer.Typer(
     cls=CommandGroup,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Write a file to begin with: it runs, passes its own test, and is yours to edit.",
+    help="Write a file to start from: it runs, passes its own test, and is yours to edit.",
 )
 app.add_typer(new, name="new")
 
@@ -55,7 +55,9 @@ app.add_typer(new, name="new")
 @command("regularizer", new)
 def new_regularizer(
     name: Name,
-    form: Annotated[str, typer.Option("--as", help=f"How it is stated: {', '.join(REGULARIZER_FORMS)}.")] = "formula",
+    form: Annotated[
+        str, typer.Option("--as", help=f"The way to state it: {', '.join(REGULARIZER_FORMS)}.")
+    ] = "formula",
     folder: Folder = ".",
 ) -> None:
     """Write NAME.py, a function F of the example weights, as a formulation that every command takes.
@@ -80,7 +82,7 @@ def new_loss(name: Name, folder: Folder = ".") -> None:
 
 @command("formulation", new)
 def new_formulation(name: Name, folder: Folder = ".") -> None:
-    """Write NAME.py, a formulation with its parameters, its F and G, and its problems as printed.
+    """Write NAME.py, a formulation with its parameters, F and G, and its primal and dual problem.
 
     Example: boostopt new formulation my_boost
     """
@@ -89,7 +91,7 @@ def new_formulation(name: Name, folder: Folder = ".") -> None:
 
 @command("oracle", new)
 def new_oracle(name: Name, folder: Folder = ".") -> None:
-    """Write NAME.py, a class of hypotheses with the search for the one that has the largest edge.
+    """Write NAME.py, a class of hypotheses with the search for the hypothesis with the largest edge.
 
     Example: boostopt new oracle my_stumps
     """
@@ -98,7 +100,7 @@ def new_oracle(name: Name, folder: Folder = ".") -> None:
 
 @command("backend", new)
 def new_backend(name: Name, folder: Folder = ".") -> None:
-    """Write NAME.py, a solver with the programs that it takes.
+    """Write NAME.py, a solver with the programs that it supports.
 
     Example: boostopt new backend my_solver
     """
@@ -129,12 +131,12 @@ def _write_template(kind: str, template: str, name: str, folder: str) -> None:
 def _check_name(name: str, class_name: str, text: str) -> None:
     """Raise OptionError for a name that is not valid in Python, or that boostopt or the file itself already uses."""
     if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name) or keyword.issoftkeyword(name):
-        what = "a word of Python" if name.isidentifier() else "none"
+        fault = "a keyword of Python" if name.isidentifier() else "none"
         raise OptionError(
-            f"expected a name in Python, of letters, digits and _; got {name!r}, which is {what}. Choose another, such "
-            "as my_entropy."
+            f"expected a name in Python, of letters, digits and _; got {name!r}, which is {fault}. Choose another, "
+            "such as my_entropy."
         )
-    shipped = {
+    reserved_names = {
         *list_formulations(),
         *PAGES,
         *list_backends(),
@@ -143,14 +145,14 @@ def _check_name(name: str, class_name: str, text: str) -> None:
         TREE_CLASS,
         *hypothesis_kinds(),
     }
-    if name.casefold() in shipped:
+    if name.casefold() in reserved_names:
         raise OptionError(f"expected a name of your own; boostopt itself has {name.casefold()!r}. Choose another.")
     if {name, class_name} & _used_names(text):
         raise OptionError(f"expected a name that the file has no other use for; got {name!r}. Choose another.")
 
 
 def _used_names(text: str) -> set[str]:
-    """Return the names that a template defines, imports or uses, except the inserted one."""
+    """Return the names that a template defines, imports or uses, except the placeholders."""
     nodes = list(ast.walk(ast.parse(text)))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     names |= {node.name for node in nodes if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.alias)}
@@ -167,8 +169,8 @@ def _validate_target(path: Path) -> None:
 
 def _validate_no_module(name: str) -> None:
     """Raise OptionError for the name of a module, because a file of that name would hide it."""
-    found = find_spec(name)
-    if found is not None and found.origin is not None:
+    spec = find_spec(name)
+    if spec is not None and spec.origin is not None:
         raise OptionError(
             f"expected a name that no module has; {name}.py would hide the module {name} of Python. Choose another."
         )

@@ -1,4 +1,4 @@
-"""`boostopt path`: boosting at many values of a parameter."""
+"""`boostopt path`: boost at many values of a parameter."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from boostopt.data.csv_tables import table_to_csv
 from boostopt.errors import OptionError
 
 CERTIFICATE_FIELDS = ("lower", "upper", "gap")
-"""The columns of the certificate of a value, over the class or over the collected hypotheses."""
+"""Columns of the certificate of a value, over the class or over the collected hypotheses."""
 
 CSV_COLUMNS = ("reached", "rounds", "hypotheses", "active", "seconds", "reason")
-"""The other columns of CSV."""
+"""The other columns of the CSV output."""
 
 
 @command("path")
@@ -60,15 +60,15 @@ def path_command(
     set: SetValues = None,
     hypotheses: HypothesisClassOptions,
     random_state: Seed = 0,
-    how: RunOptions,
+    run_options: RunOptions,
     picture: Picture = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> int:
-    """Boost at many values of a parameter; each run starts from its neighbour's result and has its own certificate.
+    """Boost at many values of a parameter; each run starts from the result of its neighbour and has a certificate.
 
     Limits apply to each run. Exit status 0: every run reached epsilon, as in `boostopt boost`; 1: some run did not;
-    130: one Ctrl-C; the command printed the values that were reached.
+    130: one Ctrl-C; the command printed the results so far.
 
     Example: boostopt path erlpboost --data breast_cancer --nu 0.1,0.2,0.4 --epsilon 0.1
     """
@@ -77,32 +77,33 @@ def path_command(
     with stdout_to_stderr():
         validate_output_paths(data, picture)
         validate_picture_path(picture, "path_of_runs")
-        page, dataset = resolve_formulation(formulation), files.load_dataset(data)
+        program_formulation, dataset = resolve_formulation(formulation), files.load_dataset(data)
         oracle, d0 = hypotheses.make_oracle(dataset, random_state)
         total = total_multiplicity(dataset, oracle.N)
-        counts = None if nu is None else parse_nu_values(nu, total, oracle.N, page)
+        counts = None if nu is None else parse_nu_values(nu, total, oracle.N, program_formulation)
         etas = None if eta is None else parse_numbers(eta, "--eta")
         values = _path_parameters(
             {"nu": counts, "eta": etas, "epsilon": None if epsilon is None else [epsilon]},
-            parse_setting_lists(set or [], page),
+            parse_setting_lists(set or [], program_formulation),
         )
-        along = next(name for name, value in values.items() if isinstance(value, list))
-        asked = len(values[along])
-        first = {name: value[0] if isinstance(value, list) else value for name, value in values.items()}
-        problem = how.problem(page, oracle, d0, first)
-        with status_line(page.name) as show:
-            line = None if show is None else _PathProgress(along, asked, problem, show)
+        path_name = next(name for name, value in values.items() if isinstance(value, list))
+        n_values = len(values[path_name])
+        first_values = {name: value[0] if isinstance(value, list) else value for name, value in values.items()}
+        problem = run_options.problem(program_formulation, oracle, d0, first_values)
+        with status_line(program_formulation.name) as show:
+            line = None if show is None else _PathProgress(path_name, n_values, problem, show)
+            boost_options = run_options.to_boost_options()
             result = path(
-                page,
+                program_formulation,
                 oracle,
                 **values,
-                on_run=partial(_print_progress, along) if line is None else line.finish_value,
+                on_run=partial(_print_progress, path_name) if line is None else line.finish_value,
                 d0=d0,
-                backend=how.backend,
-                update=how.update,
-                options=how.to_boost_options() if line is None else replace(how.to_boost_options(), progress=line),
+                backend=run_options.backend,
+                update=run_options.update,
+                options=boost_options if line is None else replace(boost_options, progress=line),
             )
-    stopped = len(result) < asked or any(map(was_interrupted, result.runs))
+    is_interrupted = len(result) < n_values or any(map(was_interrupted, result.runs))
     try:
         if picture is not None:
             from boostopt.pictures import path_of_runs
@@ -111,21 +112,32 @@ def path_command(
             typer.echo(f"saved: {picture}", err=True)
     finally:
         _print_path(result, total, json, csv)
-    if stopped:
-        typer.echo(f"interrupted: {len(result)} of {asked} values", err=True)
+    if is_interrupted:
+        typer.echo(f"interrupted: {len(result)} of {n_values} values", err=True)
         return 130
     return 0 if all(map(is_successful, result.runs)) else 1
 
 
 def _path_parameters(options: dict[str, list[float] | None], further: dict[str, list[float]]) -> dict[str, Any]:
-    """Return the parameters: a list for the one that the path goes along, and a number for each other one."""
-    own = {name: values for name, values in options.items() if values is not None}
-    for name, values in own.items():
+    """Return the parameters: a list of values for the parameter of the path, and a number for each other one.
+
+    Parameters
+    ----------
+    options, further
+        The values of the parameters with an option, None if the option is missing; and of those that `--set` sets.
+
+    Raises
+    ------
+    OptionError
+        A parameter is set twice or has no value, or not exactly one parameter can be that of the path.
+    """
+    named = {name: values for name, values in options.items() if values is not None}
+    for name, values in named.items():
         if name in further:
-            raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
+            raise OptionError(f"{name} is set twice, by --{name} and by --set; choose one.")
         if not values:
             raise OptionError(f"--{name} takes values separated by commas; got none.")
-    lists = {**own, **further}
+    lists = {**named, **further}
     if not lists.keys() - {"epsilon"}:
         raise OptionError(
             "a path goes along values of a parameter; got none. Pass --nu 0.1,0.2 or --eta 10,100 or --set C=1,2,4."
@@ -133,16 +145,30 @@ def _path_parameters(options: dict[str, list[float] | None], further: dict[str, 
     several = [name for name, values in lists.items() if len(values) > 1]
     if len(several) > 1:
         raise OptionError(
-            f"a path goes along one parameter; got several values of {' and of '.join(several)}. Give one of them "
-            "alone several values."
+            f"a path goes along one parameter; got several values of {' and of '.join(several)}. Give several "
+            "values to one of them only."
         )
-    along = several[0] if several else next(name for name in lists if name != "epsilon")
-    return {name: values if name == along else values[0] for name, values in lists.items()}
+    path_name = several[0] if several else next(name for name in lists if name != "epsilon")
+    return {name: values if name == path_name else values[0] for name, values in lists.items()}
 
 
 @dataclass
 class _PathProgress:
-    """Progress of a path in one line of a terminal: the current value, and the progress of its run."""
+    """The progress of a path in one line of a terminal: the number of the value, and the progress of the run.
+
+    Attributes
+    ----------
+    parameter
+        The name of the parameter.
+    total
+        The number of values.
+    problem
+        The problem of the first run.
+    show
+        Shows a line.
+    done
+        The number of finished runs.
+    """
 
     parameter: str
     total: int
@@ -152,20 +178,19 @@ class _PathProgress:
 
     def __call__(self, row: TraceRow) -> None:
         title = f"{self.parameter} {self.done + 1} of {self.total}"
-        of_program, measure = self.problem.objective is None, self.problem.measure
-        self.show(lambda width: progress_text(title, row, width, of_program, measure))
+        shows_program, value_name = self.problem.objective is None, self.problem.measure
+        self.show(lambda width: progress_text(title, row, width, shows_program, value_name))
 
     def finish_value(self, value: float, run: Run) -> None:
-        """Go on to the next value; the table holds the result of this one."""
+        """Count a finished run; the table will contain its result."""
         self.done += 1
 
 
 def _print_progress(name: str, value: float, run: Run) -> None:
-    """Report the result of a value."""
-    rounds, weighted = format_count(run.rounds, "round"), int(np.count_nonzero(run.w))
-    typer.echo(
-        f"{name} = {value:g}: {rounds}, {format_count(weighted, 'hypothesis', 'hypotheses')}, {run.reason}", err=True
-    )
+    """Print a line about the run at a value."""
+    rounds, n_weights = format_count(run.rounds, "round"), int(np.count_nonzero(run.w))
+    hypotheses = format_count(n_weights, "hypothesis", "hypotheses")
+    typer.echo(f"{name} = {value:g}: {rounds}, {hypotheses}, {run.reason}", err=True)
 
 
 def _print_path(result: RegularizationPath, total: float, json: bool, csv: bool) -> None:
@@ -177,8 +202,8 @@ def _print_path(result: RegularizationPath, total: float, json: bool, csv: bool)
         typer.echo(_path_csv(result), nl=False)
     else:
         out = console()
-        # The least important parts are left out first.
-        layouts = [_path_table(result, total, dropped) for dropped in range(4)] + [
+        # The last columns are the least important ones.
+        layouts = [_path_table(result, total, n_dropped) for n_dropped in range(4)] + [
             _path_table(result, total, 3, two_line_intervals=True)
         ]
         out.print(widest_fitting(out, out.options, layouts))
@@ -191,7 +216,7 @@ def _certificate_fields(run: Run) -> dict[str, Any]:
 
 
 def _path_csv(result: RegularizationPath) -> str:
-    """Return a header and a line for each value."""
+    """Return the path as CSV, with a line for each value."""
     names = [result.parameter, *CERTIFICATE_FIELDS, *CSV_COLUMNS]
     records = [
         {result.parameter: value, **_certificate_fields(run), "seconds": seconds}
@@ -203,32 +228,33 @@ def _path_csv(result: RegularizationPath) -> str:
 def _path_table(
     result: RegularizationPath, total: float, n_dropped_columns: int, two_line_intervals: bool = False
 ) -> Table:
-    """Return the path as a table for people, without so many last columns, and with intervals on one or two lines."""
-    goal, nu = result.runs[0].record.problem.objective is not None, result.parameter == "nu"
+    """Return the path as a table for people, without the last `n_dropped_columns`, intervals on one or two lines."""
+    has_objective, is_nu = result.runs[0].record.problem.objective is not None, result.parameter == "nu"
     measures = sorted({run.record.problem.measure for run in result.runs})
-    over = (f"best {' or '.join(measures)}", "of the class") if goal else ("optimum over the", "hypotheses found")
+    class_heading = (f"best {' or '.join(measures)}", "of the class")
+    heading = class_heading if has_objective else ("optimum over the", "hypotheses found")
     title = f"{run_headline(result.runs[0]).partition(',')[0]}, {result.runs[0].record.oracle}"
     table = Table(title=Text(title, "bold"), title_justify="default")
-    for name in [result.parameter, *(["share"] if nu else [])]:
+    for name in [result.parameter, *(["share"] if is_nu else [])]:
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column(("\n" if two_line_intervals else " ").join(over), no_wrap=True)
+    table.add_column(("\n" if two_line_intervals else " ").join(heading), no_wrap=True)
     table.add_column("gap", justify="right", no_wrap=True)
     table.add_column("reached", justify="center", no_wrap=True)
-    last = ("rounds", "hypotheses", "seconds")
-    for name in last[: len(last) - n_dropped_columns]:
+    last_columns = ("rounds", "hypotheses", "seconds")[: 3 - n_dropped_columns]
+    for name in last_columns:
         table.add_column(name, justify="right", no_wrap=True)
     for (value, run), seconds in zip(result, result.seconds.tolist(), strict=True):
-        proved = _certificate_fields(run)
-        done = Text("yes", "green") if proved["reached"] else Text("no", "red")
-        shares = [f"{value / total:.4g}"] if nu else []
-        words = format_interval(proved["lower"], proved["upper"])
-        rest = (str(proved["rounds"]), str(proved["active"]), f"{seconds:.2f}")[: len(last) - n_dropped_columns]
+        record = _certificate_fields(run)
+        verdict = Text("yes", "green") if record["reached"] else Text("no", "red")
+        shares = [f"{value / total:.4g}"] if is_nu else []
+        interval = format_interval(record["lower"], record["upper"])
+        last_cells = (str(record["rounds"]), str(record["active"]), f"{seconds:.2f}")[: len(last_columns)]
         table.add_row(
             f"{value:g}",
             *shares,
-            Text(two_line_interval(words) if two_line_intervals else words),
-            f"{proved['gap']:.1e}",
-            done,
-            *rest,
+            Text(two_line_interval(interval) if two_line_intervals else interval),
+            f"{record['gap']:.1e}",
+            verdict,
+            *last_cells,
         )
     return table

@@ -1,4 +1,4 @@
-"""`boostopt predict`: labels of new examples from a model file."""
+"""`boostopt predict`: predict the labels of new examples by a model file."""
 
 from __future__ import annotations
 
@@ -56,11 +56,10 @@ def predict_command(
 
     The command finds columns in any order by the names that the model was fitted to; others are left out with a
     warning. The indices of svmlight text begin as those of the data that the model was fitted to. A label that a
-    spreadsheet would run as a formula gets an apostrophe before it. If the data contain the
-    classes, the accuracy is printed on the standard error. --scores adds a column score_CLASS for each class, or for
-    the second one of two classes: f(x) in [-1, 1], positive for that class.
-    --probabilities adds a column probability_CLASS for each class. With --cluster, --out is a folder of parquet files
-    with these columns.
+    spreadsheet would run as a formula gets an apostrophe before it. If the data contain the classes, the command prints
+    the accuracy on the standard error. --scores adds a column score_CLASS for each class, or for the second one of two
+    classes: f(x) in [-1, 1], positive for that class. --probabilities adds a column probability_CLASS for each class.
+    With --cluster, --out is a folder of parquet files with these columns.
 
     Example: boostopt fit --data iris --out model.npz --epsilon 0.1; boostopt predict model.npz --data iris --scores
     """
@@ -74,7 +73,7 @@ def predict_command(
                 f"expected a model file, as `boostopt fit` writes it; {model!r} is none, or it is truncated. "
                 "Pass that file, or fit the model anew."
             )
-        if base is not None:  # loading the file makes its hypotheses known
+        if base is not None:  # loading the file registers its hypotheses
             load_single_class(base, Oracle, "an oracle")
         from boostopt.estimators import MarginBoostClassifier
 
@@ -98,7 +97,7 @@ def predict_command(
         table = load_features(data, names, count, label, indices)
         _warn_about_unused_columns(data, table.unread)
         with warnings.catch_warnings():
-            # The columns were found by their names, but the array has no names.
+            # The columns were selected by name, but the array has no names.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             columns = build_columns(fitted, table.X)
     text = table_to_csv(list(columns), zip(*(column.tolist() for column in columns.values()), strict=True))
@@ -110,14 +109,14 @@ def predict_command(
     _report_accuracy(table, fitted.classes_.tolist(), columns["prediction"].tolist())
 
 
-def _check_indices(path: str, of_model: bool | None, zero_based: bool | None) -> None:
-    """Raise OptionError if the data and the training examples start their indices at different numbers."""
-    if None not in (of_model, zero_based) and of_model != zero_based:
-        model_option, data_option = ("--zero-based", "--one-based") if of_model else ("--one-based", "--zero-based")
+def _check_indices(path: str, model_zero_based: bool | None, zero_based: bool | None) -> None:
+    """Raise OptionError if the first index of the data and of the training examples differ; None if it is unknown."""
+    if None not in (model_zero_based, zero_based) and model_zero_based != zero_based:
+        flags = ("--zero-based", "--one-based")
+        model_option, data_option = flags if model_zero_based else flags[::-1]
         raise OptionError(
-            f"expected {model_option}, as in the data that {path} was fitted to; "
-            f"got {data_option}. Leave it out, write the indices "
-            f"anew, or fit the model with {data_option}."
+            f"expected {model_option}, as in the data that {path} was fitted to; got {data_option}. Leave it out, "
+            f"write the indices anew, or fit the model with {data_option}."
         )
 
 
@@ -137,7 +136,7 @@ def _predict_on_cluster(
     if out is None:
         raise OptionError("on a cluster predictions go into a folder of parquet files; got none. Pass --out FOLDER.")
     light = without_runs(model)
-    vars(light).pop("feature_names_in_", None)  # the columns are already found by their names
+    vars(light).pop("feature_names_in_", None)  # the columns are already selected by name
     with cluster_connection(cluster):
         unread = predict_on_cluster(data, names, count, label, partial(_predict_finite, predict_columns, light), out)
     _warn_about_unused_columns(data, unread)
@@ -147,7 +146,7 @@ def _predict_on_cluster(
 def _predict_finite(
     predict_columns: Callable[[Any, Any], dict[str, npt.NDArray[Any]]], model: Any, X: Any
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return the requested predictions for rows that no reader has checked."""
+    """Return the requested predictions for rows whose numbers are not checked yet."""
     if not np.isfinite(X).all():
         j = int(np.argwhere(~np.isfinite(X))[0, 1])
         raise DataError(f"every feature must be finite; feature {j} is not. Impute it, or leave the rows out.")
@@ -160,7 +159,7 @@ def _prediction_columns(model: Any, X: Any, scores: bool, probabilities: bool) -
     columns_by_name = {"prediction": model.predict(X)}
     if scores:
         f = model.decision_function(X)
-        columns = f.reshape(len(f), -1).T  # with two classes, only for the second one
+        columns = f.reshape(len(f), -1).T  # with two classes, one column for the second class
         columns_by_name |= {
             f"score_{label}": column for label, column in zip(classes[-len(columns) :], columns, strict=True)
         }
@@ -171,29 +170,29 @@ def _prediction_columns(model: Any, X: Any, scores: bool, probabilities: bool) -
 
 
 def _warn_about_unused_columns(source: str, unread: tuple[str, ...]) -> None:
-    """Warn about the columns that are left out."""
+    """Warn about the columns that the model does not use."""
     if unread:
         more = f" and {len(unread) - MAX_NAMED_COLUMNS} more" if len(unread) > MAX_NAMED_COLUMNS else ""
-        named = format_names(unread[:MAX_NAMED_COLUMNS]) + more
-        print_error(f"warning: {source} has columns that the model was not fitted to, left out: {named}.")
+        listing = format_names(unread[:MAX_NAMED_COLUMNS]) + more
+        print_error(f"warning: {source} has columns that the model was not fitted to, left out: {listing}.")
 
 
 def _report_accuracy(table: LabelledTable, classes: list[Any], predictions: list[Any]) -> None:
-    """Report how many predictions are right, if the data hold labels; they are read as the classes of the model are."""
+    """Print the share of correct predictions if the data contain labels, which may be spelt as those of the model."""
     if table.labels is None:
         return
     labels = match_classes(table.name, table.labels, classes)
     labelled = [(label, prediction) for label, prediction in zip(labels, predictions, strict=True) if label is not None]
     if not labelled:
         return
-    strange = sorted({str(label) for label, _ in labelled if label not in classes})
-    if strange:
+    unknown = sorted({str(label) for label, _ in labelled if label not in classes})
+    if unknown:
         print_error(
-            f"warning: the model knows no class {', '.join(strange[:MAX_NAMED_COLUMNS])}: these rows count as wrong."
+            f"warning: the model has no class {', '.join(unknown[:MAX_NAMED_COLUMNS])}: these rows count as wrong."
         )
     if missing := len(labels) - len(labelled):
         print_error(
             f"warning: {table.name} has {missing} of {len(labels)} rows without a label: these rows do not count."
         )
-    right = sum(label == prediction for label, prediction in labelled)
-    typer.echo(f"accuracy {right / len(labelled):.4f}: {right} of {len(labelled)} rows are right", err=True)
+    n_correct = sum(label == prediction for label, prediction in labelled)
+    typer.echo(f"accuracy {n_correct / len(labelled):.4f}: {n_correct} of {len(labelled)} rows are right", err=True)

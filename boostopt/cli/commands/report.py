@@ -1,4 +1,4 @@
-"""`boostopt report`: the page of an earlier comparison."""
+"""`boostopt report`: write the report of an earlier comparison as HTML."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from boostopt.reporting import report as write_report
 
 @command("report")
 def report_command(
-    file: Annotated[str, typer.Argument(help="What `compare --json` wrote, or the file of --resume.")],
+    file: Annotated[str, typer.Argument(help="File of the output of `compare --json`, or the file of --resume.")],
     out: Annotated[
-        str | None, typer.Option("--output", "-o", help="File of the page; the standard output if left out.")
+        str | None, typer.Option("--output", "-o", help="File of the report; the standard output if left out.")
     ] = None,
 ) -> None:
-    """Make the report of an earlier comparison, one page of HTML; nothing is solved.
+    """Write the report of an earlier comparison, one page of HTML, without solving anything.
 
     Example: boostopt report comparison.json -o comparison.html
     """
@@ -29,8 +29,8 @@ def report_command(
     check_tools()
     if out is not None:
         check_place(out, [file])
-    read = load_results(Path(file))
+    results = load_results(Path(file))
     if out is None:
-        typer.echo(to_html(read), nl=False)
+        typer.echo(to_html(results), nl=False)
     else:
-        write_report(read, out)
+        write_report(results, out)

@@ -1,4 +1,4 @@
-"""`boostopt verify`: a certificate file against the data."""
+"""`boostopt verify`: verify a certificate file with the data."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from boostopt.programs.parameters import typical_value
 from boostopt.verification import Verification
 from boostopt.verification.verify import CertificateFile
 
-FEW = 1e-12
-"""A share nu that is less than one example: a fit scales weights below 1 then."""
+TINY_NU = 1e-12
+"""A share nu of less than one example, with which a fit scales weights below 1."""
 
 VERIFICATION = Keys(
     Verification,
@@ -64,11 +64,14 @@ def verify_command(
         bool,
         typer.Option(
             "--classifier",
-            help="It is the proof of a fit: equal examples are one where the page allows it, constants belong to it.",
+            help="The file is the proof of a fit: equal examples are merged if the formulation allows it, and the "
+            "class contains the constants.",
         ),
     ] = False,
     class_weight: ClassWeight = None,
-    page: Annotated[str | None, typer.Option(help="Page of a formulation that is not boostopt's.")] = None,
+    formulation_file: Annotated[
+        str | None, typer.Option("--page", help="File of a formulation that is not boostopt's.")
+    ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Prove it in exact arithmetic (extra `exact`).")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
@@ -90,31 +93,35 @@ def verify_command(
             )
         if class_weight is not None and not classifier:
             raise OptionError("--class-weight is for the proof of a fit: pass --classifier too, or leave it out.")
-        own = None if page is None else get_formulation(page)
+        program_formulation = None if formulation_file is None else get_formulation(formulation_file)
         file = CertificateFile.load(certificate)
         dataset = files.load_dataset(data).with_features(file.features)
         weights = _class_weight(class_weight, dataset)
         if file.subject == "class":
-            arguments = dataset, hypotheses, draw.random_state, weights, own
+            arguments = dataset, hypotheses, draw.random_state, weights, program_formulation
             oracle = _oracle_of_certificate(classifier, *arguments)
             total = oracle.total
-            verification = file.verify(oracle, formulation=own, exact=exact)
+            verification = file.verify(oracle, formulation=program_formulation, exact=exact)
             if not verification and classifier:
-                scaled = _oracle_of_fit(dataset, hypotheses, weights, own, FEW)
+                scaled = _oracle_of_fit(dataset, hypotheses, weights, program_formulation, TINY_NU)
                 if scaled.digest != oracle.digest:
-                    verification = file.verify(scaled, formulation=own, exact=exact) or verification
+                    verification = file.verify(scaled, formulation=program_formulation, exact=exact) or verification
             if not verification and dataset.X is not None and hypotheses.oracle != TREE_CLASS:
-                other = file.verify(_oracle_of_certificate(not classifier, *arguments), formulation=own)
-                verification = replace(verification, reason=verification.reason + _classifier_hint(other, classifier))
+                other_oracle = _oracle_of_certificate(not classifier, *arguments)
+                retry = file.verify(other_oracle, formulation=program_formulation)
+                verification = replace(verification, reason=verification.reason + _classifier_hint(retry, classifier))
         else:
             U = draw.margin_matrix(dataset)
             c = np.ones(U.shape[0]) if dataset.c is None else dataset.c
             total, d0 = float(c.sum()), c / c.sum() if dataset.d0 is None else dataset.d0
-            verification = file.verify(U, c=c, d0=d0, formulation=own, exact=exact)
+            verification = file.verify(U, c=c, d0=d0, formulation=program_formulation, exact=exact)
             if not verification and dataset.X is not None and draw.hypotheses == DEFAULT_HYPOTHESES:
-                # Proofs of older versions are of random stumps, which their commands drew without being asked.
-                drawn = replace(draw, hypotheses="random").margin_matrix(dataset)
-                verification = file.verify(drawn, c=c, d0=d0, formulation=own, exact=exact) or verification
+                # Older versions drew random stumps by default.
+                random_columns = replace(draw, hypotheses="random").margin_matrix(dataset)
+                verification = (
+                    file.verify(random_columns, c=c, d0=d0, formulation=program_formulation, exact=exact)
+                    or verification
+                )
         if not verification:
             verification = replace(
                 verification, reason=verification.reason + _missing_features_hint(file.features, dataset)
@@ -127,7 +134,7 @@ def verify_command(
 
 
 def _class_weight(text: str | None, dataset: Dataset) -> Any:
-    """Return class weights by the labels -1 and 1, which stand for the classes of the file."""
+    """Return the class weights with the labels -1 and 1 in place of the classes of the file."""
     weights = parse_class_weight(text, np.array(dataset.classes))
     if not isinstance(weights, dict):
         return weights
@@ -140,32 +147,31 @@ def _oracle_of_certificate(
     hypotheses: HypothesisClassOptions,
     random_state: int,
     class_weight: Any,
-    page: Formulation[Any] | None,
+    formulation: Formulation[Any] | None,
 ) -> Oracle:
-    """Return the class of hypotheses of `boostopt fit` or `boostopt boost`."""
+    """Return the oracle of `boostopt fit` or of `boostopt boost` over a data set."""
     if classifier:
-        return _oracle_of_fit(dataset, hypotheses, class_weight, page)
+        return _oracle_of_fit(dataset, hypotheses, class_weight, formulation)
     return hypotheses.make_oracle(dataset, random_state)[0]
 
 
-def _classifier_hint(other: Verification, classifier: bool) -> str:
-    """Return the advice if the certificate is accepted for the other class that the same options name."""
-    if not other:
+def _classifier_hint(retry: Verification, classifier: bool) -> str:
+    """Return advice if the certificate was accepted with the opposite value of `--classifier`; "" otherwise."""
+    if not retry:
         return ""
     return f". It is the proof of {'a run: leave out' if classifier else 'a fit: pass'} --classifier"
 
 
 def _missing_features_hint(names: tuple[str, ...], dataset: Dataset) -> str:
-    """Return the names of features by which the columns of a table could not be found, and the advice."""
+    """Return the features of the certificate that the data lack, and advice; "" if none is missing."""
     missing = [name for name in names if name not in dataset.features]
     if not missing or not dataset.features:
         return ""
-    others = [name for name in dataset.features if name not in names]
-    has = f", and has {format_names_truncated(others)}" if others else ""
+    extra = [name for name in dataset.features if name not in names]
+    extra_text = f", and has {format_names_truncated(extra)}" if extra else ""
     return (
-        f". Of the {len(names)} features of the certificate, {dataset.name} "
-        f"lacks {format_names_truncated(missing)}{has}. "
-        "Pass a table with the columns of the certificate, in any order"
+        f". Of the {len(names)} features of the certificate, {dataset.name} lacks {format_names_truncated(missing)}"
+        f"{extra_text}. Pass a table with the columns of the certificate, in any order"
     )
 
 
@@ -173,29 +179,29 @@ def _oracle_of_fit(
     dataset: Dataset,
     hypotheses: HypothesisClassOptions,
     class_weight: Any,
-    page: Formulation[Any] | None,
+    formulation: Formulation[Any] | None,
     nu: float = 1.0,
 ) -> Oracle:
-    """Return the class of hypotheses of `boostopt fit`; of its parameters, only a tiny nu changes the multiplicities.
+    """Return the oracle of `boostopt fit`; among the parameters, only a tiny nu changes the multiplicities.
 
     Raises
     ------
     OptionError
-        The data are margins instead of examples, or there is no such class or option.
+        The data are a margin matrix and not examples, or there is no such class or option.
     """
     from boostopt.estimators import MarginBoostClassifier
     from boostopt.estimators.training.binary_fit import CLASSIFIER_PARAMETERS
 
     if dataset.X is None:
         raise OptionError(f"a classifier is fitted to X and y; {dataset.name} holds U. Leave out --classifier.")
-    N, required = int(dataset.X.shape[0]), {} if page is None else page.parameters
+    N, parameters = int(dataset.X.shape[0]), {} if formulation is None else formulation.parameters
     model = MarginBoostClassifier(
-        default_formulation_name() if page is None else page,
+        default_formulation_name() if formulation is None else formulation,
         nu=nu,
         parameters={
-            name: typical_value(its.domain, N)
-            for name, its in required.items()
-            if its.required and name not in CLASSIFIER_PARAMETERS
+            name: typical_value(parameter.domain, N)
+            for name, parameter in parameters.items()
+            if parameter.required and name not in CLASSIFIER_PARAMETERS
         },
         base=hypotheses.oracle or "stump",
         base_options=hypotheses.options or None,
@@ -206,7 +212,7 @@ def _oracle_of_fit(
 
 
 def _verification_table(path: str, verification: Verification, total: float) -> Table:
-    """Return the verdict, the claims of the file and the parts that were proved; `total` is the weight of all data."""
+    """Return the verdict, the bounds in the file and the recomputed bounds as a table; `total` is the sum of c."""
     v = verification
     table = Table(title=Text(path, "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)

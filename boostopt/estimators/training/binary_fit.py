@@ -1,4 +1,4 @@
-"""The fit of one binary problem: checked settings of a classifier, and the run that they determine."""
+"""The fit of one binary problem: the checked settings of a classifier, and the run with these settings."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ LIMIT_WARNINGS = (
     (StopReason.ROUND_LIMIT, "max_iter", "the limit of max_iter = {} rounds was reached"),
     (StopReason.TIME_LIMIT, "time_limit", "the limit of time_limit = {:g} seconds was reached"),
 )
-"""The limits at which runs end: the reason, the parameter that sets the limit, and the text of the warning."""
+"""The limits of runs: the stop reason, the parameter that sets the limit, and the text of the warning."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,9 @@ class FitSettings:
         ProblemError
             A parameter is not an array of N valid numbers.
         """
-        advice = "Pass those of these rows; in cross-validation pass them to fit as {0}=..., to be split with the rows."
+        advice = (
+            "Pass the values of these rows; in cross-validation pass them to fit as {0}=..., which splits them too."
+        )
         named_values = {
             name: value for name, value in self.parameters.items() if name in self.formulation.example_parameters
         }
@@ -204,7 +206,7 @@ class FitSettings:
         """
         codes = (examples.codes == k).astype(np.int64)
         examples = examples.merged(codes) if self.formulation.is_symmetric else replace(examples, codes=codes)
-        c, parameters = self.bound(examples.c)
+        c, parameters = self.scale_weights(examples.c)
         signs = np.where(examples.codes == 1, 1, -1).astype(np.int8)
         oracle = make_oracle(self.base, self.base_options, self.reflexive, self.seed, examples.X, signs, c)
         if is_stored:
@@ -249,16 +251,15 @@ class FitSettings:
         ----------
         X, y, c
             Features, labels 0 and 1, and multiplicities or None, as `BinnedStumps` takes them.
-        file, label
+        checkpoint_path, label
             As in `fit_binary`.
         """
         oracle = make_oracle(self.base, self.base_options, self.reflexive, self.seed, X, y, c)
         if self.intercept:
             oracle = OracleWithConstants(oracle, int(X.shape[1]), self.epsilon)
-        share = (oracle.total + oracle.balance) / (2.0 * oracle.total)
-        return self._boost(
-            oracle, self._formulation_parameters(oracle.total, oracle.N), None, checkpoint_path, label
-        ), share
+        parameters = self._formulation_parameters(oracle.total, oracle.N)
+        positive_fraction = (oracle.total + oracle.balance) / (2.0 * oracle.total)
+        return self._boost(oracle, parameters, None, checkpoint_path, label), positive_fraction
 
     def _boost(
         self,
@@ -269,6 +270,7 @@ class FitSettings:
         label: Any,
         validation_set: ValidationSet | None = None,
     ) -> Run:
+        """Boost an oracle with the parameters of the formulation, and return the run."""
         options = BoostOptions(
             max_rounds=self.max_iter,
             time_limit=self.time_limit,
@@ -295,11 +297,11 @@ class FitSettings:
         """Raise OptionError for a parameter that a booster without a program does not support."""
         if warm_start_run is not None:
             raise OptionError(
-                f"{self.formulation.name} sets its distribution from all of its own rounds, so it cannot "
+                f"{self.formulation.name} sets its distribution from all of its rounds, so it cannot "
                 "continue another fit; got warm_start=True. Set warm_start=False, or pass a checkpoint."
             )
-        endless = Problem.create(self.formulation, oracle.c, None, self.epsilon, None, parameters).needs_limit
-        if endless and self.max_iter is None and self.time_limit is None:
+        problem = Problem.create(self.formulation, oracle.c, None, self.epsilon, None, parameters)
+        if problem.needs_limit and self.max_iter is None and self.time_limit is None:
             raise OptionError(
                 f"{self.formulation.name} needs a limit, because it may never stop; got max_iter=None and "
                 "time_limit=None. Pass one of them."
@@ -310,8 +312,8 @@ class FitSettings:
         runs: Sequence[Run],
         classes: Sequence[Any],
         shares: Sequence[float],
-        zeros: Sequence[float] | None = None,
-        predicted: Sequence[Any] = (),
+        zero_fractions: Sequence[float] | None = None,
+        predicted_labels: Sequence[Any] = (),
     ) -> None:
         """Warn if a soft margin is not proved to exceed the baseline, or if a nu lets the model give up a class.
 
@@ -321,25 +323,31 @@ class FitSettings:
             The run of two classes, or one run for each class against the rest.
         classes, shares
             The labels, and the weight fraction of each class.
-        zero_fraction
+        zero_fractions
             The share of the examples with f(x) = 0 in each run; None if it is unknown.
-        predicted
+        predicted_labels
             The different labels that are predicted for the examples; () if they are unknown.
         """
-        several = len(runs) > 1
-        labelled_fractions = [(classes[k], shares[k]) for k in (range(len(classes)) if several else [1])]
-        judged = [
+        is_multiclass = len(runs) > 1
+        indices = range(len(classes)) if is_multiclass else [1]
+        zero_fractions = zero_fractions or [math.nan] * len(runs)
+        summaries = [
             self._margin_summary(
-                run, repr(label), share, f"not {label!r}" if several else repr(classes[0]), several, zero
+                run,
+                repr(classes[k]),
+                shares[k],
+                f"not {classes[k]!r}" if is_multiclass else repr(classes[0]),
+                is_multiclass,
+                zero_fraction,
             )
-            for run, (label, share), zero in zip(runs, labelled_fractions, zeros or [math.nan] * len(runs), strict=True)
+            for run, k, zero_fraction in zip(runs, indices, zero_fractions, strict=True)
         ]
         total = runs[0].problem.examples.total
-        count = isinstance(self.nu, int)
-        advice = Recommendations(
+        is_count = isinstance(self.nu, int)
+        recommendations = Recommendations(
             format_nu=lambda nu: f"nu = {self.nu}",
             format_nu_limit=lambda nu: (
-                str(max(math.floor(nu * total), 1)) if count else f"{math.floor(1000.0 * nu) / 1000.0:g}"
+                str(max(math.floor(nu * total), 1)) if is_count else f"{math.floor(1000.0 * nu) / 1000.0:g}"
             ),
             narrow_interval=self._interval_advice(runs),
             better_hypotheses="use another base with better hypotheses"
@@ -347,44 +355,70 @@ class FitSettings:
             else f"set other parameters of {self.formulation.name}, or use another base with better hypotheses",
             balance_classes='give both classes the same weight with class_weight="balanced"',
         )
-        always = repr(predicted[0]) if len(predicted) == 1 else ""
-        warn_about_margins(judged, runs[0].oracle, always, advice, stacklevel=3)
+        constant_prediction = repr(predicted_labels[0]) if len(predicted_labels) == 1 else ""
+        warn_about_margins(summaries, runs[0].oracle, constant_prediction, recommendations, stacklevel=3)
 
     def _interval_advice(self, runs: Sequence[Run]) -> str:
-        """Return the advice that narrows the interval: raise the limits that ended the runs first."""
-        for end, option in (
-            *((end, option) for end, option, _ in LIMIT_WARNINGS),
+        """Return advice that narrows the interval: first to raise a limit that stopped a run, else to lower epsilon."""
+        for reason, option in (
+            *((reason, option) for reason, option, _ in LIMIT_WARNINGS),
             (StopReason.NO_SMALLER_TEST_ERROR, "n_iter_no_change"),
         ):
-            if any(run.stop_reason is end for run in runs):
+            if any(run.stop_reason is reason for run in runs):
                 return f"raise {option}, which narrows the interval"
         return f"lower epsilon = {self.epsilon:g}, which narrows the interval"
 
     def _margin_summary(
-        self, run: Run, label: str, share: float, rest: str, several: bool, zeros: float
+        self, run: Run, label: str, share: float, rest: str, is_multiclass: bool, zero_fraction: float
     ) -> MarginSummary:
-        """Return the summary of a run for the margin warnings."""
+        """Return the summary of a run for the margin warnings.
+
+        Parameters
+        ----------
+        run
+            The run.
+        label, share
+            The positive label in words, and its weight fraction.
+        rest
+            The other classes in words.
+        is_multiclass
+            Whether the run is one of several one-vs-rest problems.
+        zero_fraction
+            The share of the examples with f(x) = 0; nan if it is unknown.
+        """
         problem = run.problem
-        goal = (
-            None if problem.is_additive else problem.objective
-        )  # boosters that add fixed steps continue to epsilon and max_iter, whatever the soft margin
-        nu = goal.nu if goal is not None and "nu" in self.formulation.parameters else None
+        # Boosters that add fixed steps continue to epsilon and max_iter, whatever the soft margin.
+        objective = None if problem.is_additive else problem.objective
+        nu = objective.nu if objective is not None and "nu" in self.formulation.parameters else None
+        bounds = None if objective is None else (run.class_certificate.lower, run.class_certificate.upper)
         return MarginSummary(
-            label=label if several else "",
+            label=label if is_multiclass else "",
             majority_name=rest if share <= 0.5 else label,
             minority_fraction=min(share, 1.0 - share),
             nu=None if nu is None else nu / problem.examples.total,
-            soft_margin_bounds=None if goal is None else (run.class_certificate.lower, run.class_certificate.upper),
-            baseline=0.0 if goal is None else goal.min_regularizer,
-            zero_fraction=zeros,
+            soft_margin_bounds=bounds,
+            baseline=0.0 if objective is None else objective.min_regularizer,
+            zero_fraction=zero_fraction,
             tolerance=min(self.epsilon, SMALL_SOFT_MARGIN),
             measure=problem.measure,
         )
 
     def _formulation_parameters(self, total: float, N: int, rounding_error: float = 0.0) -> dict[str, Any]:
-        """Return the parameters of the formulation, with nu as a count of N weights; the sum of the weights is rounded.
+        """Return the parameters of the formulation, with nu as a count.
 
         Parameters with one value for each example belong to the examples and are left out.
+
+        Parameters
+        ----------
+        total, N
+            The sum of the weights, and their number.
+        rounding_error
+            The relative rounding error of the sum, up to which a count may exceed it.
+
+        Raises
+        ------
+        OptionError
+            The nu is a count above the sum of the weights.
         """
         values = {
             name: value for name, value in self.parameters.items() if name not in self.formulation.example_parameters
@@ -400,30 +434,33 @@ class FitSettings:
             )
         return {**values, "nu": float(self.nu) if isinstance(self.nu, int) else max(float(self.nu) * total, 1.0)}
 
-    def bound(self, c: Float[Array, " N"]) -> tuple[Float[Array, " N"], dict[str, Any]]:
-        """Return the multiplicities and the parameters of the formulation, with nu as a count."""
+    def scale_weights(self, c: Float[Array, " N"]) -> tuple[Float[Array, " N"], dict[str, Any]]:
+        """Return the multiplicities, scaled if nu is a share of less than one example, and the parameters.
+
+        The parameters are those of the formulation without per-example values, with nu as a count.
+        """
         total = float(c.sum())
         # The error of a sum of N numbers is at most N units in the last place of the sum.
         values = self._formulation_parameters(total, len(c), max(CAP_SUM_TOL, len(c) * MACHINE_EPSILON))
         if "nu" not in values or (isinstance(self.nu, int) and self.nu < total):
             return c, values
         share = 1.0 if isinstance(self.nu, int) else float(self.nu)
-        # The caps c / nu of a share do not change if c is scaled. With c >= 1, a share of less than one example gives
-        # caps of at least 1, as void as those of one example. A power of 2 scales exactly. Other terms of F may change.
+        # If nu is a share, scaling c does not change the caps c / nu. With c >= 1, a share of less than one example
+        # gives caps of at least 1, which never bind, like the caps of one example. Scaling by a power of 2 is exact.
+        # Other terms of F may change.
         if (smallest := float(c.min())) < 1.0 and share * total < 1.0:
             c = np.ldexp(c, 1 - math.frexp(smallest)[1])
         return c, {**values, "nu": max(share * float(c.sum()), 1.0)}
 
 
 def _require_same_problem(warm_start_run: Run, oracle: Oracle) -> Run:
-    """Return an earlier run if it belongs to the examples and the hypothesis class of an oracle, else None."""
+    """Return an earlier run; raise OptionError unless it has the examples and the hypothesis class of an oracle."""
     if warm_start_run.record.digest != oracle.digest:
         raise OptionError(
             "warm_start continues the last fit, so it needs the same examples, weights, base, reflexive and intercept; "
-            f"the last fit had {warm_start_run.record.pool.N} different examples and "
-            f"{warm_start_run.record.oracle}, and this fit "
-            f"has {oracle.N} and {oracle}. If these agree, labels, weights or class_weight differ. Fit a clone, or set "
-            "warm_start=False."
+            f"the last fit had {warm_start_run.record.pool.N} different examples and {warm_start_run.record.oracle}, "
+            f"and this fit has {oracle.N} and {oracle}. If these agree, labels, weights or class_weight differ. Fit a "
+            "clone, or set warm_start=False."
         )
     return warm_start_run
 

@@ -50,13 +50,17 @@ class DistributedFit:
     names: npt.NDArray[Any] | None
 
 
-def fit_distributed(plan: FitSettings, unsupported_values: dict[str, Any], X: Any, y: Any, c: Any) -> DistributedFit:
+def fit_distributed(
+    settings: FitSettings, unsupported_values: dict[str, Any], X: Any, y: Any, c: Any
+) -> DistributedFit:
     """Boost rows on a cluster.
 
     Parameters
     ----------
-    plan, given
-        The checked settings; and the values of the parameters in `UNSUPPORTED_PARAMETERS`.
+    settings
+        The checked settings of the fit.
+    unsupported_values
+        The values of the parameters in `UNSUPPORTED_PARAMETERS` by name.
     X, y, c
         Features, labels and multiplicities: as `BinnedStumps` takes them, but labels of any type.
 
@@ -75,9 +79,9 @@ def fit_distributed(plan: FitSettings, unsupported_values: dict[str, Any], X: An
                 f"{name} must keep its default for rows on a cluster; got "
                 f"{short_repr(unsupported_values[name])}. Leave it out."
             )
-    if not (isinstance(plan.base, str) and plan.base == "binned"):
+    if not (isinstance(settings.base, str) and settings.base == "binned"):
         raise OptionError(
-            f'on a cluster, base must be "binned" (stumps at few thresholds); got {short_repr(plan.base)}. Set '
+            f'on a cluster, base must be "binned" (stumps at few thresholds); got {short_repr(settings.base)}. Set '
             'base="binned".'
         )
     features, y, c, names = split_label_columns(X, y, c)
@@ -89,8 +93,10 @@ def fit_distributed(plan: FitSettings, unsupported_values: dict[str, Any], X: An
         )
     positive_labels = classes[1:] if len(classes) == 2 else classes
     results: Sequence[tuple[Run, float]] = [
-        plan.fit_binary_distributed(features, indicator(y, label), c, file, label)
-        for label, file in zip(positive_labels, checkpoint_paths(plan.checkpoint, len(positive_labels)), strict=True)
+        settings.fit_binary_distributed(features, indicator(y, label), c, file, label)
+        for label, file in zip(
+            positive_labels, checkpoint_paths(settings.checkpoint, len(positive_labels)), strict=True
+        )
     ]
     shares = tuple(share for _, share in results)
     shares = (1.0 - shares[0], *shares) if len(shares) == 1 else shares
@@ -127,7 +133,7 @@ def predict_lazily(
 
 def without_runs(model: Any) -> Any:
     """Return a copy of a classifier that predicts alike, without the attributes of its runs."""
-    light = copy(model)
-    vars(light).pop("runs_", None)
-    light._scorers = tuple(replace(scorer, certificate=None) for scorer in model._scorers)
-    return light
+    light_model = copy(model)
+    vars(light_model).pop("runs_", None)
+    light_model._scorers = tuple(replace(scorer, certificate=None) for scorer in model._scorers)
+    return light_model

@@ -196,17 +196,17 @@ def _unproved_messages(
     if not unproved:
         return []
     worst, (lower, upper) = min(unproved, key=lambda pair: pair[1][1])
-    impossible, positive = upper <= worst.baseline + ZERO_TOL, lower > worst.baseline + ZERO_TOL
+    is_impossible, is_positive = upper <= worst.baseline + ZERO_TOL, lower > worst.baseline + ZERO_TOL
     at_nu = "" if worst.nu is None else f"at {recommendations.format_nu(worst.nu)} "
-    subject = "no weights have" if impossible else "the weights are not proved to have"
-    by_tolerance = f", by more than {worst.tolerance:g}" if positive else ""
+    subject = "no weights have" if is_impossible else "the weights are not proved to have"
+    by_tolerance = f", by more than {worst.tolerance:g}" if is_positive else ""
     of_class = f" of class {worst.label}" if worst.label else ""
     classes = _affected_classes(summaries, [summary for summary, _ in unproved])
     steps = [
         f"raise nu, to {recommendations.format_nu_limit(worst.nu_limit)} at most"
         if worst.nu is not None and worst.nu < worst.nu_limit
         else "",
-        "" if impossible else recommendations.narrow_interval,
+        "" if is_impossible else recommendations.narrow_interval,
         recommendations.better_hypotheses,
     ]
     return [
@@ -246,10 +246,10 @@ def _nu_messages(summaries: Sequence[MarginSummary], recommendations: Recommenda
     ]
     return [
         f"{recommendations.format_nu(nu)} is {nu / smallest.minority_fraction:.2g} times the share "
-        f"{smallest.minority_fraction:.3g} of the smaller class in the "
-        f"weights{_affected_classes(summaries, affected)}, "
-        f"so the model may give up the whole class: the constant prediction {smallest.majority_name} has the soft "
-        f"margin {smallest.constant_prediction_margin:.3g}{soft_margin}. {_alternatives(steps)}."
+        f"{smallest.minority_fraction:.3g} of the smaller class in the weights"
+        f"{_affected_classes(summaries, affected)}, so the model may give up the whole class: the constant prediction "
+        f"{smallest.majority_name} has the soft margin {smallest.constant_prediction_margin:.3g}{soft_margin}. "
+        f"{_alternatives(steps)}."
     ]
 
 

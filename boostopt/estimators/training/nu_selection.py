@@ -48,7 +48,7 @@ class NuScores:
         return float(self.nus[np.flatnonzero(self.scores == self.scores.max())[-1]])
 
 
-def cross_validate_nu(plan: FitSettings, examples: WeightedExamples) -> NuScores:
+def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuScores:
     """Return the cross-validation scores of values of nu.
 
     Equal examples are in the same fold, and each example counts with its weight, so that an example of weight k counts
@@ -56,7 +56,7 @@ def cross_validate_nu(plan: FitSettings, examples: WeightedExamples) -> NuScores
 
     Parameters
     ----------
-    plan
+    settings
         The settings of the fit, except nu.
     examples
         The examples with their weights.
@@ -74,54 +74,53 @@ def cross_validate_nu(plan: FitSettings, examples: WeightedExamples) -> NuScores
             "class with one. Set nu to a number."
         )
     shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
-    several = len(shares) > 2
-    largest = (NU_LIMIT_MULTICLASS if several else NU_LIMIT_BINARY) * float(shares.min())
-    nus = np.array(NU_FRACTIONS) * min(largest, 1.0)
-    fold_plan = replace(plan, checkpoint=None, verbose=False)
-    folds = StratifiedKFold(min(MAX_FOLDS, smallest), shuffle=True, random_state=plan.seed or 0)
-    parts = folds.split(np.zeros(len(codes)), codes)
+    nu_limit = (NU_LIMIT_MULTICLASS if len(shares) > 2 else NU_LIMIT_BINARY) * float(shares.min())
+    nus = np.array(NU_FRACTIONS) * min(nu_limit, 1.0)
+    fold_settings = replace(settings, checkpoint=None, verbose=False)
+    folds = StratifiedKFold(min(MAX_FOLDS, smallest), shuffle=True, random_state=settings.seed or 0)
+    splits = folds.split(np.zeros(len(codes)), codes)
     tasks = [
         delayed(_correct_weight)(
-            fold_plan, *(examples.take(np.flatnonzero(np.isin(groups, part))) for part in both), nus
+            fold_settings, *(examples.take(np.flatnonzero(np.isin(groups, part))) for part in split), nus
         )
-        for both in parts
+        for split in splits
     ]
-    right: Any = Parallel(n_jobs=plan.n_jobs)(tasks)
-    return NuScores(nus, np.sum(right, axis=0) / examples.c.sum())
+    correct_weights: Any = Parallel(n_jobs=settings.n_jobs)(tasks)
+    return NuScores(nus, np.sum(correct_weights, axis=0) / examples.c.sum())
 
 
 def _correct_weight(
-    plan: FitSettings,
+    settings: FitSettings,
     training_examples: WeightedExamples,
     validation_examples: WeightedExamples,
     nus: Float[Array, " k"],
 ) -> Float[Array, " k"]:
     """Return the weight of the held-out examples that is predicted correctly at each nu."""
-    several = len(training_examples.classes) > 2
-    positive_codes = range(len(training_examples.classes)) if several else (1,)
-    # For each class: the values of the runs along the path, in columns by nu.
-    paths = [_runs_along_path(plan, training_examples, k, nus) for k in positive_codes]
-    right = np.zeros(len(nus))
+    is_multiclass = len(training_examples.classes) > 2
+    positive_codes = range(len(training_examples.classes)) if is_multiclass else (1,)
+    # For each class, the runs along the path of nu.
+    paths = [_runs_along_path(settings, training_examples, k, nus) for k in positive_codes]
+    correct_weight = np.zeros(len(nus))
     for j in range(len(nus)):
         f = stack_columns(runs[j].decision_function(validation_examples.X) for runs in paths)
-        predicted = f.argmax(axis=1) if several else predicted_classes(f, "majority", paths[0][j].majority) > 0
-        right[j] = validation_examples.c[predicted == validation_examples.codes].sum()
-    return right
+        predicted = f.argmax(axis=1) if is_multiclass else predicted_classes(f, "majority", paths[0][j].majority) > 0
+        correct_weight[j] = validation_examples.c[predicted == validation_examples.codes].sum()
+    return correct_weight
 
 
-def _runs_along_path(plan: FitSettings, examples: WeightedExamples, k: int, nus: Float[Array, " k"]) -> list[Run]:
-    """Return the runs of class k at ascending nus; each begins at the end of the next larger nu's run, as in `path`.
+def _runs_along_path(settings: FitSettings, examples: WeightedExamples, k: int, nus: Float[Array, " k"]) -> list[Run]:
+    """Return the runs of class k at ascending nus; each run starts from the run of the next larger nu, as in `path`.
 
-    Histogram Newton from its own start is faster than steps from another run's end. If the formulation supports
-    histogram Newton, each run therefore starts by itself.
+    Histogram Newton without a start is faster than other updates from an earlier run. If the formulation supports
+    histogram Newton, each run therefore begins without a start.
     """
     runs = list[Run]()
     previous_run, total = None, 0.0
     for nu in reversed(nus.tolist()):
-        settings = replace(plan, nu=nu)
-        earlier, total = total, float(settings.bound(examples.c)[0].sum())
+        nu_settings = replace(settings, nu=nu)
+        previous_total, total = total, float(nu_settings.scale_weights(examples.c)[0].sum())
         # If a share of the weights is less than one example, the weights are scaled, and the examples differ.
-        run = settings.fit_binary(examples, k, previous_run if total == earlier else None, None)
+        run = nu_settings.fit_binary(examples, k, previous_run if total == previous_total else None, None)
         runs.append(run)
         previous_run = None if isinstance(run, HistogramRun) or run.problem.update is UpdateKind.REWEIGHTING else run
     return runs[::-1]

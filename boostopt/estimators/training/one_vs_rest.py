@@ -20,25 +20,25 @@ from boostopt.estimators.training.validation_set import ValidationSet
 
 
 def fit_classes(
-    plan: FitSettings,
+    settings: FitSettings,
     examples: WeightedExamples,
     previous_runs: Sequence[Run | None],
     validation_set: ValidationSet | None = None,
 ) -> tuple[Run, ...]:
     """Return the run of two classes, or a run for each class against the rest; each continues an earlier run."""
     classes = examples.classes
-    files = checkpoint_paths(plan.checkpoint, len(previous_runs))
+    files = checkpoint_paths(settings.checkpoint, len(previous_runs))
     if len(previous_runs) == 1:
-        return (plan.fit_binary(examples, 1, previous_runs[0], files[0], classes[1], validation_set),)
-    if plan.time_limit is not None:
-        n_jobs: Any = plan.n_jobs  # for None, the context of joblib sets the number
+        return (settings.fit_binary(examples, 1, previous_runs[0], files[0], classes[1], validation_set),)
+    if settings.time_limit is not None:
+        n_jobs: Any = settings.n_jobs  # for None, the context of joblib sets the number
         n_processes: Any = effective_n_jobs(n_jobs)
-        plan = replace(plan, time_limit=plan.time_limit / math.ceil(len(previous_runs) / n_processes))
+        settings = replace(settings, time_limit=settings.time_limit / math.ceil(len(previous_runs) / n_processes))
     tasks = (
-        delayed(plan.fit_binary)(examples, k, previous_runs[k], files[k], classes[k], validation_set)
+        delayed(settings.fit_binary)(examples, k, previous_runs[k], files[k], classes[k], validation_set)
         for k in range(len(previous_runs))
     )
-    runs: Any = Parallel(n_jobs=plan.n_jobs)(tasks)
+    runs: Any = Parallel(n_jobs=settings.n_jobs)(tasks)
     return tuple(runs)
 
 

@@ -25,7 +25,6 @@ MAX_WEIGHT_RATIO = 1e99
 BALANCED = "balanced"
 """The class weights that give each class the same total."""
 
-
 Values = Mapping[str, Array]
 """Parameters of a formulation with one value for each example, by name, each of shape (N,)."""
 
@@ -225,8 +224,7 @@ def class_weight_factors(
     if not (isinstance(class_weight, str) and class_weight == BALANCED):
         raise OptionError(
             f'class_weight must be None, "{BALANCED}" or a mapping from labels to weights; got '
-            f"{short_repr(class_weight)}. "
-            "Pass one of them."
+            f"{short_repr(class_weight)}. Pass one of them."
         )
     factors: Any = compute_class_weight(class_weight, classes=classes, y=classes[codes], sample_weight=weights)
     return np.asarray(factors, dtype=np.float64)
@@ -238,19 +236,17 @@ def _factors_from_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any])
     for label, value in factors.items():
         number = float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else math.nan
         if not SMALLEST <= number <= LARGEST:
-            got = repr(value) if math.isnan(number) else f"{number:.6g}"
+            text = repr(value) if math.isnan(number) else f"{number:.6g}"
             raise ProblemError(
-                f"class_weight must give each class a positive number in [{SMALLEST:g}, {LARGEST:g}]; got {got} for "
+                f"class_weight must give each class a positive number in [{SMALLEST:g}, {LARGEST:g}]; got {text} for "
                 f"{short_repr(label)}. To leave out a class, remove its examples from X and y."
             )
-    left_out, strange = (
-        [label for label in labels if label not in factors],
-        [key for key in factors if key not in labels],
-    )
-    if left_out and strange:
+    missing = [label for label in labels if label not in factors]
+    unknown = [key for key in factors if key not in labels]
+    if missing and unknown:
         raise ProblemError(
             f"class_weight must have the labels in y as keys, {', '.join(map(repr, labels))}; got the key "
-            f"{short_repr(strange[0])}, and no key {short_repr(left_out[0])}. Write the labels as in y."
+            f"{short_repr(unknown[0])}, and no key {short_repr(missing[0])}. Write the labels as in y."
         )
     return np.array([float(factors.get(label, 1.0)) for label in labels])
 
