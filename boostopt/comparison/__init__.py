@@ -1,4 +1,4 @@
-"""Programs and backends: which backend is right, how fast it reaches which accuracy, and why it fails."""
+"""Comparisons and benchmarks of backends: certified intervals, seconds to each certified gap, reasons of failures."""
 
 from boostopt.comparison.benchmark import GAPS, benchmark
 from boostopt.comparison.benchmark_options import BenchmarkOptions

@@ -1,4 +1,4 @@
-"""Backends opened by name and run on a program: each gives a row, whatever it does."""
+"""Backends by name, run on programs: each solve gives a record, whatever the backend does."""
 
 from __future__ import annotations
 
@@ -24,12 +24,26 @@ from boostopt.solving.request import check_solver_options, rejected_options_erro
 from boostopt.solving.solve import needs_own_process, solve
 
 DEFAULT_FORM = "ladder"
-"""The name, among the forms, of the backend's own ladder, which is not pinned to a form."""
+"""The name, among the forms, of the backend itself, which is not pinned to a form."""
 
 
 @dataclass(frozen=True)
 class BackendHandle:
-    """A backend by its requested name: "auto", an available backend, or the reason why it is not available."""
+    """A backend under its requested name.
+
+    Attributes
+    ----------
+    name
+        The requested name.
+    backend
+        The backend; None for "auto", and if the backend is not available.
+    unavailable_reason
+        The reason why the backend is not available, "" for none.
+    profile
+        The requested profile; None for attempts until the certified gap is small enough.
+    options, threads
+        Solver options; threads of each solve, None if the caller did not set them.
+    """
 
     name: str
     backend: Backend | None = None
@@ -39,12 +53,12 @@ class BackendHandle:
     threads: int | None = None
 
     def with_profile(self, profile: Profile | None) -> BackendHandle:
-        """Return the backend for a profile; None means attempts until the certified gap is small enough.
+        """Return the handle for a profile; None means attempts until the certified gap is small enough.
 
         Raises
         ------
         OptionError
-            The backend does not have the given options, or it is "auto" and was given a profile or options.
+            The backend does not have the options, or the backend is "auto" and there is a profile or an option.
         """
         if not self.unavailable_reason:
             check_solver_options(self.backend, self.options, profile)
@@ -52,7 +66,7 @@ class BackendHandle:
         return replace(self, profile=profile)
 
     def _validate_options_by_solving(self) -> None:
-        """Try options that only the solver itself knows on a small program, so that no work is lost to a wrong name."""
+        """Try options that only the solver can check on a small program, so that no work is lost to a wrong name."""
         if self.backend is None or not self.options or self.backend.option_names is not None:
             return
         small = get_formulation(soft_margin_formulation_name()).bind(np.array([[1.0, -1.0], [-1.0, 1.0]]), nu=1)
@@ -73,16 +87,16 @@ class BackendHandle:
         return self.backend.version if self.backend else ""
 
     def unsupported_reason(self, program: Program) -> str:
-        """Return why the backend cannot be run, as far as this is known without starting a process, or ""."""
+        """Return why the backend cannot run, as far as no process is needed to tell; "" if there is no reason."""
         if self.backend is None:
             return self.unavailable_reason
-        able = self.backend.takes(program)
-        if able and self.profile is not None:
-            able = self.backend.supports_profile(self.profile)
-        return "" if able else able.reason
+        capability = self.backend.takes(program)
+        if capability and self.profile is not None:
+            capability = self.backend.supports_profile(self.profile)
+        return "" if capability else capability.reason
 
     def effective_backend(self, program: Program, time_limit: float | None) -> Backend | None:
-        """Return the backend as `solve` runs it: in a process of its own if nothing else enforces the limit."""
+        """Return the backend that `solve` runs: in a worker process if nothing else enforces the limit."""
         backend = self.backend
         if (
             backend is None
@@ -93,40 +107,42 @@ class BackendHandle:
         return isolate_backend(backend, fall_back=True)
 
     def prepare_process(self, program: Program, time_limit: float | None) -> str:
-        """Prepare for a program before any clock runs; return why the backend cannot be run, or ""."""
-        why = self.unsupported_reason(program)
-        way = None if why else self.effective_backend(program, time_limit)
-        if not isinstance(way, IsolatedBackend):
-            return why
-        able = way.prepare(program)
-        return "" if able else able.reason
+        """Start a worker process, if one is needed, before any clock runs; return why the backend cannot run, or ""."""
+        reason = self.unsupported_reason(program)
+        backend = None if reason else self.effective_backend(program, time_limit)
+        if not isinstance(backend, IsolatedBackend):
+            return reason
+        capability = backend.prepare(program)
+        return "" if capability else capability.reason
 
     def run(self, program: Program, tol: float, time_limit: float | None) -> SolveRecord:
-        """Solve if possible; return a row whatever the backend does."""
-        why = self.prepare_process(program, time_limit)
-        if why:
-            return self.skipped_record(program, tol, why, isinstance(self.backend, IsolatedBackend))
+        """Solve if possible; return a record whatever the backend does."""
+        reason = self.prepare_process(program, time_limit)
+        if reason:
+            return self.skipped_record(program, tol, reason, isinstance(self.backend, IsolatedBackend))
         try:
-            how = tol if self.profile is None else self.profile.name
+            request = tol if self.profile is None else self.profile.name
             with thread_limit(self.threads):
-                solution = solve(program, self.backend or AUTO, how, time_limit, options=self.options or None)
+                solution = solve(program, self.backend or AUTO, request, time_limit, options=self.options or None)
         except (SolverNotFound, OptionError) as refusal:
-            # "auto" if no installed backend supports the program, or an option that the solver itself refuses.
+            # No installed backend supports the program ("auto"), or the solver refuses an option.
             return self.skipped_record(program, tol, str(refusal))
-        apart = isinstance(self.effective_backend(program, time_limit), IsolatedBackend)
-        apart = apart and not any("isolated" in attempt.statistics for attempt in solution.attempts)
-        return record_of_solution(self.name, program.headline, tol, solution, apart, self.profile_name, self.threads)
+        is_isolated = isinstance(self.effective_backend(program, time_limit), IsolatedBackend)
+        is_isolated = is_isolated and not any("isolated" in attempt.statistics for attempt in solution.attempts)
+        return record_of_solution(
+            self.name, program.headline, tol, solution, is_isolated, self.profile_name, self.threads
+        )
 
-    def skipped_record(self, program: Program, tol: float, why: str, apart: bool = False) -> SolveRecord:
-        """Return the row of a backend that was not run."""
+    def skipped_record(self, program: Program, tol: float, reason: str, is_isolated: bool = False) -> SolveRecord:
+        """Return the record of a backend that was not run."""
         return SolveRecord(
             program=program.headline,
             backend=self.name,
             version=self.version,
             tol=tol,
             result=Result.NOT_RUN.value,
-            reason=why,
-            isolated=apart,
+            reason=reason,
+            isolated=is_isolated,
             profile=self.profile_name,
             threads=self.threads,
             solver_version=self.version,
@@ -147,17 +163,17 @@ def open_backends(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     threads: int | None = None,
 ) -> list[BackendHandle]:
-    """Return the backends by name, each once; a backend that is not installed comes with the reason.
+    """Return the handles of backends, each once; the handle of a missing backend has the reason.
 
     Parameters
     ----------
     backends
         Names or backends; by default all that `list_backends()` returns.
     forms
-        Every backend that has forms (the solvers behind CVXPY) is run once for each of these, as "cvxpy:scs:dual";
-        "ladder" is the backend as it is. None for the ladder alone.
+        Every backend that has forms (the solvers behind CVXPY) is run once for each of these forms, as
+        "cvxpy:scs:dual"; "ladder" is the unpinned backend. None for the unpinned backend alone.
     isolate
-        Run each backend in a process of its own ("auto" decides for itself).
+        Run each backend in a worker process; "auto" chooses by its own rule.
     options
         Solver options for each backend by its name.
     threads
@@ -166,54 +182,56 @@ def open_backends(
     Raises
     ------
     OptionError
-        The name of a backend or form is unknown, there is no backend or one is named twice, or options are given for
-        a backend that is not among them.
+        The name of a backend or form is unknown, there is no backend, a backend is named twice, or there are options
+        of a backend that is not named.
     """
     several: Any = [backends] if isinstance(backends, str | Backend) else backends
     requested = list_backends() if several is None else check_list("backends", several, "backends or names of backends")
     forms = None if forms is None else names_of("forms", forms)
-    opened = [row for which in requested for row in _expand_forms(_make_handle(which), forms)]
-    names = [row.name for row in opened]
+    handles = [handle for backend in requested for handle in _expand_forms(_make_handle(backend), forms)]
+    names = [handle.name for handle in handles]
     if not names or len(set(names)) < len(names):
         raise OptionError(
             f"expected one or more different backends; got {', '.join(names) or 'none'}. Name each of them once."
         )
     for name in options or {}:
-        if not any(row.name == name or row.name.startswith(f"{name}:") for row in opened):
+        if not any(handle.name == name or handle.name.startswith(f"{name}:") for handle in handles):
             raise unknown_name("backend with options", name, names)
     return [
-        replace(_wrap_backend(row, isolate), options=_backend_options(row, options), threads=threads) for row in opened
+        replace(_wrap_backend(handle, isolate), options=_backend_options(handle, options), threads=threads)
+        for handle in handles
     ]
 
 
-def _backend_options(row: BackendHandle, options: Mapping[str, Mapping[str, Any]] | None) -> Mapping[str, Any]:
-    """Return the options of a backend: those under its name, or under the name of its solver if it is a form."""
-    of_backend = options or {}
-    solver = ":".join(row.name.split(":")[:2])
-    return of_backend.get(row.name, of_backend.get(solver, {}))
+def _backend_options(handle: BackendHandle, options: Mapping[str, Mapping[str, Any]] | None) -> Mapping[str, Any]:
+    """Return the options under the name of a backend, or for a form under the name of its solver."""
+    options_by_name = options or {}
+    solver = ":".join(handle.name.split(":")[:2])
+    return options_by_name.get(handle.name, options_by_name.get(solver, {}))
 
 
-def _make_handle(which: object) -> BackendHandle:
-    if isinstance(which, str) and which == AUTO:
+def _make_handle(name: object) -> BackendHandle:
+    """Return the handle of a name or a backend."""
+    if isinstance(name, str) and name == AUTO:
         return BackendHandle(AUTO)
     try:
-        backend = get_backend(which)
+        backend = get_backend(name)
     except SolverNotFound as missing:
-        return BackendHandle(str(which), unavailable_reason=str(missing))
-    return BackendHandle(which if isinstance(which, str) else backend.name, backend)
+        return BackendHandle(str(name), unavailable_reason=str(missing))
+    return BackendHandle(name if isinstance(name, str) else backend.name, backend)
 
 
-def _expand_forms(row: BackendHandle, forms: Sequence[str] | None) -> list[BackendHandle]:
-    """Return a backend once for each form, if it has forms and its name does not pin it to one."""
-    if forms is None or not isinstance(row.backend, PinnableBackend) or row.name.count(":") > 1:
-        return [row]
-    pinned = [row.backend if form == DEFAULT_FORM else row.backend.with_form(form) for form in forms]
+def _expand_forms(handle: BackendHandle, forms: Sequence[str] | None) -> list[BackendHandle]:
+    """Return a backend once for each form, if the backend has forms and its name does not pin it to one."""
+    if forms is None or not isinstance(handle.backend, PinnableBackend) or handle.name.count(":") > 1:
+        return [handle]
+    pinned = [handle.backend if form == DEFAULT_FORM else handle.backend.with_form(form) for form in forms]
     return [BackendHandle(backend.name, backend) for backend in pinned]
 
 
-def _wrap_backend(row: BackendHandle, isolate: bool) -> BackendHandle:
-    """Catch whatever the backend raises, so that the comparison continues."""
-    backend = row.backend
+def _wrap_backend(handle: BackendHandle, isolate: bool) -> BackendHandle:
+    """Return a handle whose backend raises no exception, so that the comparison continues."""
+    backend = handle.backend
     if backend is None or isinstance(backend, IsolatedBackend):
-        return row
-    return replace(row, backend=isolate_backend(backend) if isolate else GuardedBackend(backend))
+        return handle
+    return replace(handle, backend=isolate_backend(backend) if isolate else GuardedBackend(backend))

@@ -1,4 +1,4 @@
-"""Programs x backends x forms x tolerances x repeats: each cell is a certified solve of its own."""
+"""`benchmark`: one certified solve for each program, backend, form, tolerance and repeat, in shuffled order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from boostopt.solving.request import resolve_profile, resolve_tolerance
 from boostopt.solving.solve import check_program
 
 GAPS = (1e-3, 1e-6, 1e-9)
-"""The default scaled gaps: rough, usual, and close to the accuracy of float64."""
+"""Default scaled gaps: rough, usual, and close to the accuracy of float64."""
 
 
 def benchmark(
@@ -48,7 +48,7 @@ def benchmark(
 
     Each tolerance is a solve of its own. The solves are repeated, and run in shuffled order. The first solve of a
     program by a backend is not counted. A solve succeeds if its certified gap is small enough. A wrong answer has no
-    time, however fast it came.
+    time, however fast the solver was.
 
     Parameters
     ----------
@@ -56,15 +56,15 @@ def benchmark(
         One program, several, or several by label.
     backends
         As in `compare`.
-    target_gaps
+    profiles
         One or several scaled gaps to reach, in (0, 1): the backend makes attempts until the certified gap is small
-        enough. Or names of profiles: each solver is then asked for one solve, which it ends by itself; see `solve`.
+        enough. Or names of profiles: a profile is one solve, which the solver ends by its own estimate; see `solve`.
         One benchmark has gaps or names, never both.
     repeats
         Measured solves of each cell, at least 1.
     options
-        Limits, the file to resume from, progress. You can also pass each field by its name, which then overrides this
-        record: `benchmark(..., time_limit=10)`.
+        Limits, the results log, progress. You can also pass each field by its name, which then overrides the record:
+        `benchmark(..., time_limit=10)`.
     **keywords
         Fields of `BenchmarkOptions`.
 
@@ -73,66 +73,66 @@ def benchmark(
     OptionError
         An option is unknown or out of range, there is no program, or `compare` would refuse the backends.
     DataError
-        The file belongs to another comparison, or is no file of finished runs.
+        The file of `resume` belongs to another benchmark, or is no results log.
     """
     options = benchmark_options(options, keywords)
     labelled = _label_programs(programs)
-    how_often = check_integer("repeats", repeats, 1, advice="Pass how often each cell is solved.")
-    asked = _parse_profiles(profiles)
-    gaps = tuple(gap for _, gap in asked)
-    named = tuple(profile.name for profile, _ in asked if profile is not None)
+    n_repeats = check_integer("repeats", repeats, 1, advice="Pass how often each cell is solved.")
+    requests = _parse_profiles(profiles)
+    gaps = tuple(gap for _, gap in requests)
+    profile_names = tuple(profile.name for profile, _ in requests if profile is not None)
     settings = BenchmarkSettings(
-        gaps, how_often, options.time_limit, options.isolate, options.random_state, named, options.threads
+        gaps, n_repeats, options.time_limit, options.isolate, options.random_state, profile_names, options.threads
     )
-    origin = options.origin or Provenance.of_this_process()
+    provenance = options.origin or Provenance.of_this_process()
     solver_options = options.solver_options or {}
-    opened = open_backends(backends, options.forms, options.isolate, solver_options, options.threads)
-    wanted = [(row.with_profile(profile), gap) for row in opened for profile, gap in asked]
+    handles = open_backends(backends, options.forms, options.isolate, solver_options, options.threads)
+    backend_requests = [(handle.with_profile(profile), gap) for handle in handles for profile, gap in requests]
     digests = {label: program_digest(program) for label, program in labelled.items()}
-    about: dict[str, Any] = {
+    header: dict[str, Any] = {
         "programs": digests,
         "time_limit": settings.time_limit,
         "isolate": settings.isolate,
         "machine": environment_info(),
     }
-    if named:
-        about["asked_by"] = "profiles"  # a file has gaps or profiles, never both
+    if profile_names:
+        header["asked_by"] = "profiles"  # a file has gaps or profiles, never both
     if options.threads is not None:
-        about["threads"] = options.threads
+        header["threads"] = options.threads
     if options.warm_up != WARM_UP_MODES[0]:
-        about["warm_up"] = options.warm_up
+        header["warm_up"] = options.warm_up
     if solver_options:
-        about["options"] = plain(solver_options)
-    described = {
+        header["options"] = plain(solver_options)
+    facts = {
         label: plain({**program_facts(program), "program_digest": digests[label], "about": describe_program(program)})
         for label, program in labelled.items()
     }
-    aside = {"described": described, "origin": origin.to_json()}
-    ledger = ResultsLog(options.resume, about, source_version(), aside, options.any_version)
-    bench = _BenchmarkRunner(labelled, digests, settings, ledger, options.warm_up)
+    header_extras = {"described": facts, "origin": provenance.to_json()}
+    results_log = ResultsLog(options.resume, header, source_version(), header_extras, options.any_version)
+    runner = _BenchmarkRunner(labelled, digests, settings, results_log, options.warm_up)
     cells = [
         _ScheduledSolve(label, backend, tol, repeat)
         for label in labelled
-        for backend, tol in wanted
+        for backend, tol in backend_requests
         for repeat in range(settings.repeats)
     ]
-    until = math.inf if options.budget is None else time.perf_counter() + options.budget
+    end_time = math.inf if options.budget is None else time.perf_counter() + options.budget
     runs: dict[int, SolveRecord] = {}
     try:
         with benchmark_progress(options.progress, tuple(labelled), len(cells), options.budget) as progress:
             for k in np.random.default_rng(settings.seed).permutation(len(cells)):
-                runs[int(k)] = bench.run(cells[int(k)], time.perf_counter() >= until, progress)
+                runs[int(k)] = runner.run(cells[int(k)], time.perf_counter() >= end_time, progress)
                 progress.finish_solve(runs[int(k)])
     finally:
         if settings.isolate or settings.time_limit is not None:
             close_idle_processes()
-    in_order = tuple(runs[k] for k in range(len(cells)))
-    return Benchmark(described, settings, environment_info(), source_version(), in_order, origin)
+    ordered_runs = tuple(runs[k] for k in range(len(cells)))
+    return Benchmark(facts, settings, environment_info(), source_version(), ordered_runs, provenance)
 
 
 @dataclass(frozen=True)
 class _ScheduledSolve:
-    """One requested solve."""
+    """A requested solve: a program, a backend, a tolerance and the number of the repeat."""
 
     program: str
     backend: BackendHandle
@@ -141,67 +141,71 @@ class _ScheduledSolve:
 
 
 class _BenchmarkRunner:
-    """Runs the cells; before them it solves each program once by each backend without counting."""
+    """The runner of scheduled solves.
+
+    Before the first scheduled solve of a program by a backend, the runner solves once without counting.
+    """
 
     def __init__(
         self,
         programs: Mapping[str, Program],
         digests: Mapping[str, str],
         settings: BenchmarkSettings,
-        ledger: ResultsLog,
+        results_log: ResultsLog,
         warm_up: str,
     ) -> None:
-        self._programs, self._digests, self._settings, self._ledger = programs, digests, settings, ledger
+        self._programs, self._digests, self._settings, self._results_log = programs, digests, settings, results_log
         self._warm_up_mode = warm_up
         self._warmed_up: set[tuple[str, str, int | None]] = set()
 
-    def run(self, cell: _ScheduledSolve, too_late: bool, progress: BenchmarkProgress) -> SolveRecord:
-        """Return the finished run of a cell from the file, or make it."""
+    def run(self, cell: _ScheduledSolve, is_too_late: bool, progress: BenchmarkProgress) -> SolveRecord:
+        """Return the record of a scheduled solve: from the results log, or by solving unless it is too late."""
         backend, digest = cell.backend, self._digests[cell.program]
-        key = self._ledger.key(
+        key = self._results_log.key(
             cell.program, digest, backend.name, backend.version, cell.tol, cell.repeat, backend.profile_name
         )
-        if key in self._ledger.finished_records:
-            return replace(self._ledger.finished_records[key], program=cell.program)
+        if key in self._results_log.finished_records:
+            return replace(self._results_log.finished_records[key], program=cell.program)
         program = self._programs[cell.program]
         limit = self._settings.time_limit
-        why = backend.unsupported_reason(program) or (
-            "no time left" if too_late else backend.prepare_process(program, limit)
+        reason = backend.unsupported_reason(program) or (
+            "no time left" if is_too_late else backend.prepare_process(program, limit)
         )
-        if why:
-            return self._complete_record(cell, backend.skipped_record(program, cell.tol, why))
+        if reason:
+            return self._complete_record(cell, backend.skipped_record(program, cell.tol, reason))
         progress.start_solve(cell.program, backend.name, request_text(backend.profile_name, cell.tol))
         self._warm_up(cell, program)
         run = self._complete_record(cell, backend.run(program, cell.tol, limit))
         if run.ran:
-            self._ledger.append(run)
+            self._results_log.append(run)
         return run
 
     def _warm_up(self, cell: _ScheduledSolve, program: Program) -> None:
-        """Solve once without counting, unless this process (or the waiting child) has already done so."""
+        """Solve once without counting, unless this process or the idle worker process has already done so."""
         if self._warm_up_mode == "none" or self._process_key(cell, program) in self._warmed_up:
             return
         limit = self._settings.time_limit
-        page = program.formulation
-        first = (
-            page.example_program() if self._warm_up_mode == "smallest" and isinstance(page, Formulation) else program
-        )
-        cell.backend.run(first, max(self._settings.target_gaps), limit)
-        cell.backend.prepare_process(program, limit)  # a child that died of the solve is replaced before the clock runs
+        formulation, warm_up_program = program.formulation, program
+        if self._warm_up_mode == "smallest" and isinstance(formulation, Formulation):
+            warm_up_program = formulation.example_program()
+        cell.backend.run(warm_up_program, max(self._settings.target_gaps), limit)
+        # If the solve ended the worker process, a new one starts before the clock runs.
+        cell.backend.prepare_process(program, limit)
         self._warmed_up.add(self._process_key(cell, program))
 
     def _process_key(self, cell: _ScheduledSolve, program: Program) -> tuple[str, str, int | None]:
-        """Return the program and the backend, with the number of the child process if there is one."""
-        apart = isinstance(cell.backend.effective_backend(program, self._settings.time_limit), IsolatedBackend)
-        solved = cell.program if self._warm_up_mode == "program" else program.formulation.name
-        return solved, cell.backend.name, idle_process_id() if apart else None
+        """Return the program (or the formulation) and the backend, with the number of the worker process, if any."""
+        is_isolated = isinstance(cell.backend.effective_backend(program, self._settings.time_limit), IsolatedBackend)
+        label = cell.program if self._warm_up_mode == "program" else program.formulation.name
+        return label, cell.backend.name, idle_process_id() if is_isolated else None
 
     def _complete_record(self, cell: _ScheduledSolve, row: SolveRecord) -> SolveRecord:
+        """Return a record with the label, the digest and the repeat of its scheduled solve, without the solution."""
         return replace(
             row,
             program=cell.program,
             digest=self._digests[cell.program],
-            # "auto" has no version of its own: the version of the solver is in `solver_version`.
+            # The backend "auto" has no version; `solver_version` is the version of the solver.
             version=cell.backend.version,
             repeat=cell.repeat,
             reason=_failure_reason(row),
@@ -210,21 +214,21 @@ class _BenchmarkRunner:
 
 
 def _failure_reason(row: SolveRecord) -> str:
-    """Why a row is not "reached"."""
+    """Return why the result of a solve is not "reached"."""
     if row.result != Result.FAILED:
         return row.reason
-    fault = f"; {row.error}" if row.error else ""
-    return f'certified gap {row.scaled_gap:.1e}; it says "{row.solver_status}"{fault}'
+    error = f"; {row.error}" if row.error else ""
+    return f'certified gap {row.scaled_gap:.1e}; it says "{row.solver_status}"{error}'
 
 
 def _label_programs(programs: Program | Sequence[Program] | Mapping[str, Program]) -> dict[str, Program]:
-    """Return the programs by label: the label is the headline, with a number if two are equal."""
+    """Return the programs by label; the default label is the headline, with a number if two headlines are equal."""
     if isinstance(programs, Mapping):
         labelled = {str(label): program for label, program in programs.items()}
     else:
         labelled = dict[str, Program]()
-        words = "one or more programs", "Make one with formulation.bind(U, ...)."
-        for program in [programs] if isinstance(programs, Program) else check_list("programs", programs, *words):
+        texts = "one or more programs", "Make one with formulation.bind(U, ...)."
+        for program in [programs] if isinstance(programs, Program) else check_list("programs", programs, *texts):
             check_program(program)
             label, number = program.headline, 2
             while label in labelled:
@@ -238,19 +242,21 @@ def _label_programs(programs: Program | Sequence[Program] | Mapping[str, Program
 
 
 def _parse_profiles(profiles: object) -> Sequence[tuple[Profile | None, float]]:
-    """Return pairs of a profile and the gap that judges its answers; the profile is None for a gap to be reached."""
+    """Return pairs of a profile and the gap that its answers must reach; the profile is None if only a gap is named."""
     expected = "one or more different gaps in (0, 1)"
     advice = "Pass gaps such as 1e-3 and 1e-6, or names of profiles such as 'default' and 'high'."
-    each: Any = [profiles] if isinstance(profiles, str) else profiles
-    if isinstance(each, list | tuple) and any(isinstance(name, str) for name in cast(Sequence[Any], each)):
-        if not all(isinstance(name, str) for name in cast(Sequence[Any], each)):
+    several: Any = [profiles] if isinstance(profiles, str) else profiles
+    if isinstance(several, list | tuple) and any(isinstance(name, str) for name in cast(Sequence[Any], several)):
+        if not all(isinstance(name, str) for name in cast(Sequence[Any], several)):
             raise invalid_value_error("profiles", expected, profiles, f"A benchmark does not mix them. {advice}")
-        asked = [
-            (profile := resolve_profile(name), resolve_tolerance(name, profile)) for name in cast(Sequence[Any], each)
+        requests = [
+            (profile := resolve_profile(name), resolve_tolerance(name, profile))
+            for name in cast(Sequence[Any], several)
         ]
     else:
         gaps = check_numbers("profiles", profiles, expected, lambda tol: 0.0 < tol < 1.0, advice)
-        asked = [(None, gap) for gap in gaps]
-    if not asked or len({gap for _, gap in asked}) < len(asked) or len({profile is None for profile, _ in asked}) > 1:
+        requests = [(None, gap) for gap in gaps]
+    has_equal_gaps = len({gap for _, gap in requests}) < len(requests)
+    if not requests or has_equal_gaps or len({profile is None for profile, _ in requests}) > 1:
         raise invalid_value_error("profiles", expected, profiles, advice)
-    return asked
+    return requests

@@ -1,4 +1,4 @@
-"""The options of a comparison and of a benchmark other than programs, backends and accuracies."""
+"""Options of comparisons and benchmarks other than programs, backends and accuracies."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from boostopt.comparison.solve_record import SolveRecord
 from boostopt.errors import unknown_name
 
 WARM_UP_MODES = ("program", "smallest", "none")
-"""The choices of solves that are not counted; the first is the default."""
+"""Choices of solves that are not counted; the first is the default."""
 
 THREADS_ADVICE = "Pass how many threads each solve may have, or None."
+"""Advice in the message about an invalid number of threads."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions:
-    """The keywords of `compare`, which explains them."""
+    """The keyword options of `compare`, which documents them."""
 
     forms: Sequence[str] | None = None
     isolate: bool = False
@@ -39,11 +40,12 @@ class CompareOptions:
     origin: Provenance | None = None
 
     def __post_init__(self) -> None:
-        """Convert each option to its type, or refuse it."""
+        """Convert each option to its type; raise OptionError for an invalid one."""
         for name, value in self._validated_fields().items():
             object.__setattr__(self, name, value)
 
     def _validated_fields(self) -> dict[str, Any]:
+        """Return the converted options by name."""
         return {
             "forms": check_optional(check_names, "forms", self.forms),
             "isolate": check_flag("isolate", self.isolate),
@@ -55,14 +57,14 @@ class CompareOptions:
 
 
 def compare_options(keywords: Mapping[str, Any]) -> CompareOptions:
-    """Return the options of a comparison given by name."""
+    """Return the options of a comparison from keywords."""
     _validate_keywords("compare", keywords, CompareOptions)
     return CompareOptions(**keywords)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkOptions(CompareOptions):
-    """The options of a benchmark. `benchmark` takes the whole record as `options`, or single fields by name.
+    """The options of a benchmark. Pass the whole record to `benchmark` as `options`, or single fields by name.
 
     Attributes
     ----------
@@ -71,24 +73,24 @@ class BenchmarkOptions(CompareOptions):
     forms, isolate, threads
         As in `compare`.
     resume
-        A file of JSON lines to which every finished run is appended. If the file already holds a run of the same
-        program, options and versions, that run is not repeated.
+        The results log: a file of JSON lines to which every finished run is appended. If the file already contains a
+        run of the same program, options and versions, the run is not repeated.
     budget
         Seconds after which no further run starts. The remaining runs are "not run: no time left", and a later call can
         resume them.
     any_version
         Whether finished runs of other versions of boostopt count as well; each run names its version.
     warm_up
-        The solve that each backend makes first in each process, and that is not counted: of each "program"; of the
-        "smallest" program of its formulation, which costs almost nothing and loads the same libraries; or "none".
+        The first solve of each backend in each process, which is not counted: of each "program"; of the "smallest"
+        program of its formulation, which costs almost nothing and loads the same libraries; or "none".
     random_state
         Seed of the order of the solves.
     progress
         Whether stderr shows the progress: one line with the estimated remaining time on a terminal, at most one line a
-        second in a file. Or a function, which is called after each run with the number of finished runs, the number of
-        all runs, and the run.
+        second in a file. Or a function: it is called after each run with the number of finished runs, the number of
+        all runs, and the record of the run.
     origin
-        The origin to record: command, date, data. By default only the installed versions are recorded.
+        The provenance to record: command, date, data. By default only the installed versions are recorded.
     solver_options
         Solver options for each backend by its name, as `options` of `compare`.
 
@@ -121,15 +123,15 @@ class BenchmarkOptions(CompareOptions):
 
 
 def benchmark_options(options: object, keywords: Mapping[str, Any]) -> BenchmarkOptions:
-    """Return the record of options, with the fields that were given by name in place of its own."""
+    """Return the record of options, with its fields replaced by the keywords."""
     _validate_keywords("benchmark", keywords, BenchmarkOptions)
-    whole = BenchmarkOptions() if options is None else options
+    record = BenchmarkOptions() if options is None else options
     advice = "Make one with boostopt.comparison.BenchmarkOptions(...), or leave it out."
-    return replace(check_instance("options", whole, BenchmarkOptions, "a BenchmarkOptions", advice), **keywords)
+    return replace(check_instance("options", record, BenchmarkOptions, "a BenchmarkOptions", advice), **keywords)
 
 
 def _validate_keywords(function: str, keywords: Mapping[str, Any], record: type[Any]) -> None:
     """Raise OptionError for a keyword that is no field of a record."""
-    known = tuple(field.name for field in fields(record))
-    for name in keywords.keys() - known:
-        raise unknown_name(f"option of {function}", name, known)
+    names = tuple(field.name for field in fields(record))
+    for name in keywords.keys() - names:
+        raise unknown_name(f"option of {function}", name, names)

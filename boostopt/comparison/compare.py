@@ -1,4 +1,4 @@
-"""Solve one program by several backends and compare the certified intervals."""
+"""`compare`: solve one program by several backends, and compare the certified intervals."""
 
 from __future__ import annotations
 
@@ -186,31 +186,31 @@ def compare(
     program
         The program to solve.
     backends
-        Names or backends, each once; by default all that `list_backends()` returns. A backend that does not support
-        the program, or is not installed, gets a row with the reason.
+        Names or backends, each once; by default all names that `list_backends()` returns. A backend that is not
+        installed, or does not support the program, gets a row with the reason.
     tol
-        The scaled gap that each backend is to reach, in (0, 1), or the profile by which each is asked: as in `solve`.
+        The scaled gap that each backend must reach, in (0, 1), or the profile of each solve: as in `solve`.
     time_limit
         Seconds for each backend; None for no limit. Solvers that may exceed the limit are run as with `isolate`.
     progress
-        Whether lines on stderr show which backend is running and its result. Or a function, which is called with a
-        backend's name and None before it starts, and with its name and its row after it has ended.
+        Whether lines on stderr show the running backend and its result. Or a function: it is called with the name of a
+        backend and None before the solve, and with the name and the row after it.
     options
         Solver options for each backend by its name, in the solver's own names: {"cvxpy:scs": {"max_iters": 500}}.
     **keywords
         `forms`, `isolate`, `threads` and `origin`, as follows.
     forms
         Run every solver behind CVXPY once for each of these forms, pinned to the form: "primal", "density", "rated",
-        "density-rated", "dual", "dual-rated", or "ladder" for the solver as it is, which is the default.
+        "density-rated", "dual", "dual-rated", or "ladder" for the unpinned solver, which is the default.
     isolate
-        Run each backend in a child process, which is killed once the time limit is exceeded by a twentieth. A crash or
-        a hang then gives a row too, and the row keeps the printed output.
+        Run each backend in a worker process, which is killed once the time limit is exceeded by a twentieth. A crash or
+        a hang then gives a row too, and the row contains the printed output.
     threads
         Threads that each solve may use, for BLAS and for the solvers that take a number. Two comparisons, with 1 and
         with the number of cores, show how much a solver gains. By default BLAS uses one thread, and a solver uses its
         own default.
     origin
-        The origin to record: command, date, data. By default only the installed versions are recorded.
+        The provenance to record: command, date, data. By default only the installed versions are recorded.
 
     Raises
     ------
@@ -219,21 +219,26 @@ def compare(
         tolerance or time limit is out of range.
     """
     check_program(program)
-    # Before any work, even if no backend supports the program.
+    # Arguments are checked before any work, even if no backend supports the program.
     profile = resolve_profile(tol)
     gap, time_limit = resolve_tolerance(tol, profile), check_seconds("time_limit", time_limit)
-    how = compare_options(keywords)
-    tell, made = progress_callback(progress, print_backend_progress), how.origin or Provenance.of_this_process()
-    named = open_backends(backends, how.forms, how.isolate, options, how.threads)
-    opened = [row.with_profile(profile) for row in named]
+    keyword_options = compare_options(keywords)
+    provenance = keyword_options.origin or Provenance.of_this_process()
+    callback = progress_callback(progress, print_backend_progress)
+    handles = [
+        handle.with_profile(profile)
+        for handle in open_backends(
+            backends, keyword_options.forms, keyword_options.isolate, options, keyword_options.threads
+        )
+    ]
     rows = list[SolveRecord]()
     try:
-        with comparison_progress(tell, len(opened)) as say:
-            for backend in opened:
-                say(backend.name, None)
-                rows.append(backend.run(program, gap, time_limit))
-                say(backend.name, rows[-1])
+        with comparison_progress(callback, len(handles)) as report:
+            for handle in handles:
+                report(handle.name, None)
+                rows.append(handle.run(program, gap, time_limit))
+                report(handle.name, rows[-1])
     finally:
-        if how.isolate or time_limit is not None:
+        if keyword_options.isolate or time_limit is not None:
             close_idle_processes()
-    return Comparison.from_solves(program, gap, rows, made)
+    return Comparison.from_solves(program, gap, rows, provenance)

@@ -234,8 +234,9 @@ def _parse_program(value: Any) -> dict[str, Any]:
         for name, reader in readers.items():
             if name in content:
                 reader(content[name], name)
-    present = {name: facts[name] for name in (*FACT_READERS, "program_digest") if name in facts}
-    return {"formulation": "", "parameters": {}, "digest": "", **present, "about": description}
+    defaults: dict[str, Any] = {"formulation": "", "parameters": {}, "digest": ""}
+    names = [name for name in FACT_READERS if name in facts or name in defaults]
+    return {name: facts.get(name, defaults.get(name)) for name in names} | {"about": description}
 
 
 def _parse_parameters(value: Any, label: str) -> dict[str, Any]:
@@ -262,14 +263,15 @@ def _parse_bounds(value: Any, label: str) -> list[float | None]:
 
 
 FACT_READERS: Mapping[str, fields.Reader] = {
-    "formulation": fields.parse_text,
-    "parameters": _parse_parameters,
-    "digest": fields.parse_text,
     "examples": fields.parse_count_or_null,
     "examples_with_multiplicity": fields.parse_finite_or_null,
     "hypotheses": fields.parse_count_or_null,
+    "program_digest": fields.parse_text,
+    "formulation": fields.parse_text,
+    "parameters": _parse_parameters,
+    "digest": fields.parse_text,
 }
-"""Readers of the facts about a program, by key."""
+"""Readers of the facts about a program, by key, in the order of files."""
 
 DESCRIPTION_READERS: Mapping[str, fields.Reader] = {
     **dict.fromkeys(("headline", "title", "page", "storage", "reference"), fields.parse_text),

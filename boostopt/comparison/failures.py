@@ -16,10 +16,10 @@ FAILURE_TEXTS: dict[str, str] = {
     FailureKind.KILLED: "had to be stopped at the time limit",
     FailureKind.CRASHED: "ended the process",
 }
-"""The kinds of failures, in words for some of several solves."""
+"""Kinds of failures, in words that follow the number of solves."""
 
 MAX_TEXT_LENGTH = 60
-"""Length of a solver's words in a line, in letters."""
+"""Number of letters of a quoted message of a solver."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Failure:
 
     @property
     def example_text(self) -> str:
-        """The example: the exception if there is one, else the status."""
-        said = " ".join((self.error or self.status).split())
-        return said if len(said) <= MAX_TEXT_LENGTH else f"{said[: MAX_TEXT_LENGTH - 3]}..."
+        """The exception of the first failure, or else its status, shortened."""
+        text = " ".join((self.error or self.status).split())
+        return text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 3]}..."
 
 
 FAILURE = Keys(
@@ -65,37 +65,39 @@ FAILURE = Keys(
         FailureKind.ERROR: "error",
     },
 )
-"""Keys of the failures of a kind."""
+"""Keys of the failures of one kind."""
 
 
 def failures_by_backend(runs: Iterable[SolveRecord]) -> tuple[Failure, ...]:
     """Return the failures: backends in the order of their first runs, and kinds in the order of `FAILURE_KINDS`."""
-    of_backend: dict[str, list[SolveRecord]] = {}
+    runs_by_backend: dict[str, list[SolveRecord]] = {}
     for run in runs:
         if run.ran:
-            of_backend.setdefault(run.backend, []).append(run)
+            runs_by_backend.setdefault(run.backend, []).append(run)
     return tuple(
         _failure_group(backend, kind, failed, len(ran))
-        for backend, ran in of_backend.items()
+        for backend, ran in runs_by_backend.items()
         for kind in FAILURE_KINDS
         if (failed := [run for run in ran if run.failure == kind])
     )
 
 
-def failure_texts(of: Sequence[Failure]) -> list[tuple[str, str]]:
-    """Return a line for each backend: how many solves failed, how, and the solver's words."""
-    lines: list[tuple[str, str]] = []
-    for backend in dict.fromkeys(one.backend for one in of):
-        kinds = [one for one in of if one.backend == backend]
-        how = ", ".join(
-            f"{one.count} {FAILURE_TEXTS[one.kind]}" + (f' ("{one.example_text}")' if one.example_text else "")
-            for one in kinds
+def failure_texts(failures: Sequence[Failure]) -> list[tuple[str, str]]:
+    """Return each backend with a sentence: the number of failed solves, the kinds of failures, and quoted messages."""
+    sentences: list[tuple[str, str]] = []
+    for backend in dict.fromkeys(failure.backend for failure in failures):
+        kinds = [failure for failure in failures if failure.backend == backend]
+        counts = ", ".join(
+            f"{kind.count} {FAILURE_TEXTS[kind.kind]}" + (f' ("{kind.example_text}")' if kind.example_text else "")
+            for kind in kinds
         )
-        lines.append((backend, f"{sum(one.count for one in kinds)} of {kinds[0].solves} solves failed: {how}."))
-    return lines
+        total = sum(kind.count for kind in kinds)
+        sentences.append((backend, f"{total} of {kinds[0].solves} solves failed: {counts}."))
+    return sentences
 
 
 def _failure_group(backend: str, kind: str, failed: Sequence[SolveRecord], solves: int) -> Failure:
+    """Return the failures of one kind; the first gives the status and the error."""
     first = failed[0]
     programs = tuple(dict.fromkeys(run.program for run in failed))
     return Failure(backend, kind, len(failed), solves, programs, first.solver_status or "", first.error or "")

@@ -1,4 +1,4 @@
-"""The origin of a comparison: command, date, data, versions, and omitted programs."""
+"""The provenance of results: command, date, data, versions, and omitted programs."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from boostopt._utils.validation import check_instance
 from boostopt.comparison.json_schema import Text, TextsByName, parse_skipped_pairs
 
 RECORDED_PACKAGES = ("numpy", "scipy", "cvxpy")
-"""Packages whose versions are recorded in addition to the solvers' versions, which every run holds."""
+"""Packages whose versions are recorded; every run records the version of its solver."""
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """The circumstances of a comparison, as far as the caller states them.
+    """The provenance of results, as far as the caller states it.
 
     Attributes
     ----------
     command
         The command line, "" for none.
     date
-        The date of its start, "" if unknown.
+        The date of the start, "" if unknown.
     data
         Name or path of the data set, or of the folder of data sets.
     versions
         Versions by package.
     skipped
-        Requested items that are no programs, each with the reason.
+        Requested items that gave no program, each with the reason.
     """
 
     command: Text = ""
@@ -43,11 +43,11 @@ class Provenance:
     def of_this_process(
         cls, command: str = "", date: str = "", data: str = "", skipped: tuple[tuple[str, str], ...] = ()
     ) -> Provenance:
-        """Return the origin of results made in this process, with the installed versions."""
+        """Return the provenance of results of this process, with the installed versions."""
         return cls(command, date, data, {"boostopt": source_version(), **_installed_versions()}, skipped)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the origin as plain values."""
+        """Return the provenance as plain values."""
         return {**ORIGIN.to_file(self), "skipped": [list(pair) for pair in self.skipped]}
 
 
@@ -61,18 +61,18 @@ ORIGIN = Keys(
         "skipped": "skipped",
     },
 )
-"""Keys of an origin."""
+"""Keys of the provenance."""
 
 
 def validate_provenance(origin: object) -> Provenance:
-    """Return an origin, or raise OptionError for any other type."""
+    """Return a provenance; raise OptionError for any other type."""
     return check_instance(
-        "origin", origin, Provenance, "an Origin, or None", "Leave it out for the versions that are installed."
+        "origin", origin, Provenance, "a Provenance, or None", "Leave it out for the versions that are installed."
     )
 
 
 def _installed_versions() -> dict[str, str]:
-    """The versions of the installed packages."""
+    """Return the installed versions of `RECORDED_PACKAGES`."""
     versions: dict[str, str] = {}
     for package in RECORDED_PACKAGES:
         try:

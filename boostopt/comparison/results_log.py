@@ -1,4 +1,8 @@
-"""Finished runs in a file of JSON lines: no run in it is repeated, and a power cut loses at most one line."""
+"""Results logs: files of JSON lines from which a benchmark resumes.
+
+The first line describes the benchmark, and each further line is a finished run. A run in the file is not repeated, and
+a power failure loses at most one line.
+"""
 
 from __future__ import annotations
 
@@ -17,42 +21,51 @@ from boostopt.comparison.solve_record import FINISHED_RESULTS, SolveRecord, pars
 from boostopt.errors import DataError, reason_of, require_not_none
 
 FILE_KIND = "boostopt benchmark"
+"""Value of "kind" in the first line."""
+
 FORMAT = 1
+"""Version of the file format."""
 
 PROGRAMS, DESCRIBED = "programs", "described"
-"""Fields of the first line that are keyed by label: the digests and the descriptions of the programs."""
+"""Fields of the first line with an entry for each label: the digests and the descriptions of the programs."""
 
 OPTIONAL_HEADER_FIELDS = ("options", "threads", "warm_up")
 """Fields that the first line has only if they differ from their defaults."""
 
 RecordKey = tuple[str, str, str, str, float, int, str, str]
+"""Program, digest, backend, version of the solver, gap, repeat, profile, version of boostopt."""
 
 
 class ResultsLog:
-    """A file of runs, or none.
+    """A results log, or none.
 
-    The first line describes the comparison, including its programs by label. Programs may be added, or be missing this
-    time: the finished runs of the others stay. An incomplete last line was being written when the process ended, and is
-    dropped. A refused file is left unchanged.
+    The first line describes the benchmark, including the programs by label. A later benchmark may add programs or leave
+    programs out; the finished runs of all programs stay in the file. An incomplete last line was being written when the
+    process ended, and is dropped. A refused file is left unchanged.
 
     Parameters
     ----------
     path
-        The file, created if it does not exist; None keeps nothing.
+        The file, created if it does not exist; None for no file.
     header
-        The facts that make runs comparable: programs, time limit, isolation, machine.
+        The facts that make runs comparable: programs, time limit, isolation, environment.
     boostopt
-        The version of the package: runs of another version are run again.
+        The version of the package. Runs of another version are run again.
+    header_extras
+        Further content of the first line, for readers; it may differ from the file. Fields with an entry for each label
+        grow with the programs.
     any_version
         Whether runs of other versions count as well.
-    header_extras
-        Further content of the first line, for readers; nothing is compared with it. Its fields that are keyed by label
-        grow with the programs.
+
+    Attributes
+    ----------
+    finished_records
+        The finished runs by key.
 
     Raises
     ------
     DataError
-        The file belongs to another comparison, is no file of finished runs, or cannot be read or written.
+        The file belongs to another benchmark, is no results log, or cannot be read or written.
     """
 
     def __init__(
@@ -68,15 +81,15 @@ class ResultsLog:
         self.finished_records: dict[RecordKey, SolveRecord] = {}
         if self._path is None:
             return
-        head = {"kind": FILE_KIND, "format": FORMAT, **plain(header)}
+        expected_header = {"kind": FILE_KIND, "format": FORMAT, **plain(header)}
         try:
             resolve_target(self._path)
             with _open_locked(self._path) as file:
                 content = file.read()
                 if content:
-                    self._load(content, head, plain(header_extras or {}))
+                    self._load(content, expected_header, plain(header_extras or {}))
                 else:
-                    _append_line(file, {**(header_extras or {}), **head})
+                    _append_line(file, {**(header_extras or {}), **expected_header})
         except OSError as failure:
             raise DataError(f"{path} cannot be read and written: {reason_of(failure)}. Name another file.") from failure
 
@@ -88,19 +101,19 @@ class ResultsLog:
         version: str,
         tol: float,
         repeat: int,
-        asked: str = CERTIFIED_MODE,
+        profile: str = CERTIFIED_MODE,
     ) -> RecordKey:
         """Return the key that identifies a run; equal programs under two labels have different keys."""
-        return program, digest, backend, version, tol, repeat, asked, self._boostopt
+        return program, digest, backend, version, tol, repeat, profile, self._boostopt
 
     @staticmethod
     def key_of_record(row: SolveRecord, boostopt: str) -> RecordKey:
-        """Return the key of a run made by a version of boostopt."""
-        asked = row.profile or CERTIFIED_MODE
-        return row.program, row.digest, row.backend, row.version, row.tol, row.repeat, asked, boostopt
+        """Return the key of a run of a version of boostopt."""
+        profile = row.profile or CERTIFIED_MODE
+        return row.program, row.digest, row.backend, row.version, row.tol, row.repeat, profile, boostopt
 
     def append(self, row: SolveRecord) -> None:
-        """Append a run. It is on the disk when the method returns.
+        """Append a run. The run is on the disk when the method returns.
 
         Raises
         ------
@@ -117,60 +130,60 @@ class ResultsLog:
                 f"{self._path} cannot be written: {reason_of(failure)}. Free the disk and resume."
             ) from failure
 
-    def _load(self, content: bytes, head: Mapping[str, Any], header_extras: Mapping[str, Any]) -> None:
-        """Remember the runs of a file. If the whole file is valid, repair its end and update its first line."""
-        path = require_not_none(self._path, "the file of a ledger that goes on")
-        whole = content[: content.rfind(b"\n") + 1]
-        lines = whole.decode(errors="replace").splitlines()
+    def _load(self, content: bytes, header: Mapping[str, Any], header_extras: Mapping[str, Any]) -> None:
+        """Read the runs of a file. If the file is valid, drop an incomplete last line and update the first line."""
+        path = require_not_none(self._path, "the file of a results log")
+        complete = content[: content.rfind(b"\n") + 1]
+        lines = complete.decode(errors="replace").splitlines()
         if not lines:
-            raise DataError(
-                f"expected a file of finished runs; {self._path} has no line that is whole. Name another file."
-            )
-        there = self._validate_header(lines[0], head)
+            raise DataError(f"expected a file of finished runs; {self._path} has no whole line. Name another file.")
+        file_header = self._validate_header(lines[0], header)
         for number, line in enumerate(lines[1:], 2):
             self._add_record(number, line)
-        if set(head.get(PROGRAMS, ())) - set(there.get(PROGRAMS, ())):
-            first, rest = _json_line(_merge_headers(there, {**header_extras, **head})), whole.partition(b"\n")[2]
-            write_atomically(path, lambda file: file.write(first + rest))
-        elif len(whole) < len(content):
-            os.truncate(path, len(whole))
+        if set(header.get(PROGRAMS, ())) - set(file_header.get(PROGRAMS, ())):
+            first_line = _json_line(_merge_headers(file_header, {**header_extras, **header}))
+            other_lines = complete.partition(b"\n")[2]
+            write_atomically(path, lambda file: file.write(first_line + other_lines))
+        elif len(complete) < len(content):
+            os.truncate(path, len(complete))
 
-    def _validate_header(self, line: str, head: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the content of the first line, if it belongs to this comparison."""
-        there = parse_json_object(line)
-        if there is None or there.get("kind") != FILE_KIND:
+    def _validate_header(self, line: str, header: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the content of the first line; raise DataError if the line belongs to another benchmark."""
+        file_header = parse_json_object(line)
+        if file_header is None or file_header.get("kind") != FILE_KIND:
             raise DataError(f"expected a file of finished runs; {self._path} is another file. Name a new one.")
-        for name in [*head, *(name for name in OPTIONAL_HEADER_FIELDS if name in there and name not in head)]:
-            before, value = there.get(name), head.get(name)
-            if before == value:
+        optional = [name for name in OPTIONAL_HEADER_FIELDS if name in file_header and name not in header]
+        for name in [*header, *optional]:
+            file_value, value = file_header.get(name), header.get(name)
+            if file_value == value:
                 continue
-            if not isinstance(before, dict) or not isinstance(value, dict):
-                raise self._mismatch_error(name, before, value)
-            there_too, here_too = _mapping_or_empty(before), _mapping_or_empty(value)
-            # Programs may come and go; every other field must agree.
-            both = there_too.keys() & here_too.keys() if name == PROGRAMS else there_too.keys() | here_too.keys()
-            if not both:
-                raise self._mismatch_error(name, sorted(there_too), sorted(here_too))
-            for key in sorted(both):
-                if there_too.get(key) != here_too.get(key):
-                    raise self._mismatch_error(f"{name}, {key!r},", there_too.get(key), here_too.get(key))
-        return there
+            if not isinstance(file_value, dict) or not isinstance(value, dict):
+                raise self._mismatch_error(name, file_value, value)
+            file_entries, entries = _mapping_or_empty(file_value), _mapping_or_empty(value)
+            # Programs may be added or missing; every other field must agree.
+            keys = file_entries.keys() & entries.keys() if name == PROGRAMS else file_entries.keys() | entries.keys()
+            if not keys:
+                raise self._mismatch_error(name, sorted(file_entries), sorted(entries))
+            for key in sorted(keys):
+                if file_entries.get(key) != entries.get(key):
+                    raise self._mismatch_error(f"{name}, {key!r},", file_entries.get(key), entries.get(key))
+        return file_header
 
-    def _mismatch_error(self, name: str, there: Any, here: Any) -> DataError:
-        """Return the error for a file that belongs to another comparison."""
+    def _mismatch_error(self, name: str, file_value: Any, value: Any) -> DataError:
+        """Return the error for a file that belongs to another benchmark."""
         return DataError(
             f"expected a file of this comparison; {self._path} is of another one: "
-            f"its {name} is {_shorten_json(there)}, here it is {_shorten_json(here)}. Name another file."
+            f"its {name} is {_shorten_json(file_value)}, here it is {_shorten_json(value)}. Name another file."
         )
 
     def _add_record(self, number: int, line: str) -> None:
-        """Remember a finished run."""
+        """Add the finished run in a line."""
         version, row = parse_record_line(self._path, number, line)
         self.finished_records[self.key_of_record(row, self._boostopt if self._any_version else version)] = row
 
 
 def parse_record_line(path: Path | None, number: int, line: str) -> tuple[str, SolveRecord]:
-    """Return the finished run in a line, and the version of boostopt that made it.
+    """Return the finished run in a line, and the version of boostopt that wrote it.
 
     Raises
     ------
@@ -203,14 +216,14 @@ def parse_json_object(line: str) -> dict[str, Any] | None:
 
 @contextmanager
 def _open_locked(path: Path) -> Generator[IO[bytes]]:
-    """Open a file, created if it does not exist, so that no other ledger reads or writes it meanwhile.
+    """Open a file, created if it does not exist, so that no other results log reads or writes it meanwhile.
 
-    Two ledgers that start at the same time would both find the file empty, and write two first lines.
+    Two results logs that start at the same time would both find the file empty, and write two first lines.
     """
     while True:
         with path.open("a+b") as file:
             _lock(file)
-            # The previous holder of the lock may have put another file in its place.
+            # The previous holder of the lock may have replaced the file.
             if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 file.seek(0)
                 yield file
@@ -231,7 +244,7 @@ def _lock(file: IO[bytes]) -> None:
 
 
 def _append_line(file: IO[bytes], document: Mapping[str, Any]) -> None:
-    """Write an object as the last line. It is on the disk when the function returns."""
+    """Write an object as the last line. The line is on the disk when the function returns."""
     file.write(_json_line(document))
     file.flush()
     os.fsync(file.fileno())
@@ -242,13 +255,13 @@ def _json_line(document: Mapping[str, Any]) -> bytes:
     return json.dumps(plain(document), allow_nan=False).encode() + b"\n"
 
 
-def _merge_headers(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a first line with the programs of both; `here` takes precedence over `there`."""
+def _merge_headers(file_header: Mapping[str, Any], header: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a header with the programs of the file and of a benchmark; other fields come from the benchmark."""
     by_label = {
-        name: {**_mapping_or_empty(there.get(name)), **_mapping_or_empty(here.get(name))}
+        name: {**_mapping_or_empty(file_header.get(name)), **_mapping_or_empty(header.get(name))}
         for name in (PROGRAMS, DESCRIBED)
     }
-    return {**there, **here, **by_label}
+    return {**file_header, **header, **by_label}
 
 
 def _mapping_or_empty(value: Any) -> dict[str, Any]:
@@ -257,5 +270,6 @@ def _mapping_or_empty(value: Any) -> dict[str, Any]:
 
 
 def _shorten_json(value: Any) -> str:
+    """Return a value as JSON of at most 120 letters."""
     text = json.dumps(value)
     return text if len(text) <= 120 else f"{text[:117]}..."

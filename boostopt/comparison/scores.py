@@ -1,4 +1,7 @@
-"""Honest scores: an unreached tolerance has no time, and one failure in several repeats counts as a failure."""
+"""Scores and means of solves by backend and tolerance.
+
+A tolerance that is not reached has no time, and one failure in several repeats counts as a failure.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from boostopt._utils.files import Keys
 from boostopt.comparison.solve_record import Result, SolveRecord
 
 SHIFT_SECONDS = 0.01
-"""Added to every time under the geometric mean and subtracted again: shorter times are overhead, not solving."""
+"""Seconds added to every time before the geometric mean and subtracted after it: shorter times are overhead."""
 
 
 @dataclass(frozen=True)
@@ -22,13 +25,13 @@ class ProgramScore:
     Attributes
     ----------
     result, reason
-        "reached" if every run reached the tolerance, "failed" if one did not, "not run" if there is none.
-    reached, runs, wanted
+        "reached" if every run reached the tolerance, "failed" if one did not, "not run" if there is no run.
+    n_reached, n_runs, n_requested
         The number of runs that reached the tolerance, of all runs, and of requested runs.
     median, quartiles
-        Seconds if all runs reached the tolerance; nan otherwise: a failure has no time.
+        Seconds if all runs reached the tolerance; nan otherwise.
     ratio
-        The median over the smallest one of this program and tolerance; nan if there is no median.
+        The median over the smallest median of this program and tolerance; nan if there is no median.
     gap
         The widest certified gap.
     """
@@ -73,15 +76,15 @@ class MeanScore:
 
     Attributes
     ----------
-    reached, failed, not_run
-        Numbers of programs. A program without any run of this backend, as in a file of `resume`, counts as not run.
+    n_reached, failed, not_run
+        Numbers of programs. A program without any run of this backend, as in a results log, counts as not run.
     seconds
         Shifted geometric mean of the medians. A failure counts as the time limit. The mean is nan if there is a failure
         and no time limit, or if a program was not run: means over different programs cannot be compared.
     at_least
         Whether the mean includes failures, so that it is only a lower bound.
     ratio
-        The mean over the smallest one at this tolerance that includes no failure.
+        The mean over the smallest mean without failures at this tolerance.
     """
 
     backend: str
@@ -115,12 +118,12 @@ def score_programs(runs: Iterable[SolveRecord]) -> tuple[ProgramScore, ...]:
     groups: dict[tuple[str, str, float], list[SolveRecord]] = {}
     for run in runs:
         groups.setdefault((run.program, run.backend, run.tol), []).append(run)
-    bare = [_score_group(*key, group) for key, group in groups.items()]
-    best: dict[tuple[str, float], float] = {}
-    for one in bare:
-        key = one.program, one.tol
-        best[key] = min(best.get(key, math.inf), one.median if one.result == Result.REACHED else math.inf)
-    return tuple(replace(one, ratio=one.median / best[one.program, one.tol]) for one in bare)
+    scores = [_score_group(*key, group) for key, group in groups.items()]
+    smallest: dict[tuple[str, float], float] = {}
+    for score in scores:
+        key = score.program, score.tol
+        smallest[key] = min(smallest.get(key, math.inf), score.median if score.result == Result.REACHED else math.inf)
+    return tuple(replace(score, ratio=score.median / smallest[score.program, score.tol]) for score in scores)
 
 
 def average_scores(scores: Sequence[ProgramScore], time_limit: float | None) -> tuple[MeanScore, ...]:
@@ -131,15 +134,15 @@ def average_scores(scores: Sequence[ProgramScore], time_limit: float | None) -> 
     programs: dict[float, set[str]] = {}
     for score in scores:
         programs.setdefault(score.tol, set()).add(score.program)
-    bare = [
+    means = [
         _average_group(backend, tol, group, len(programs[tol]) - len(group), time_limit)
         for (backend, tol), group in groups.items()
     ]
-    best: dict[float, float] = {}
-    for one in bare:
-        if not one.at_least and math.isfinite(one.seconds):
-            best[one.tol] = min(best.get(one.tol, math.inf), one.seconds)
-    return tuple(replace(one, ratio=one.seconds / best.get(one.tol, math.nan)) for one in bare)
+    smallest: dict[float, float] = {}
+    for mean in means:
+        if not mean.at_least and math.isfinite(mean.seconds):
+            smallest[mean.tol] = min(smallest.get(mean.tol, math.inf), mean.seconds)
+    return tuple(replace(mean, ratio=mean.seconds / smallest.get(mean.tol, math.nan)) for mean in means)
 
 
 def shifted_geometric_mean(seconds: Sequence[float], shift: float = SHIFT_SECONDS) -> float:
@@ -147,18 +150,19 @@ def shifted_geometric_mean(seconds: Sequence[float], shift: float = SHIFT_SECOND
 
     References
     ----------
-    Achterberg 2007, section A.3: the shift keeps the smallest times from dominating.
+    Achterberg 2007, section A.3: without the shift, the smallest times dominate.
     """
     return math.exp(math.fsum(math.log(s + shift) for s in seconds) / len(seconds)) - shift
 
 
 def _score_group(program: str, backend: str, tol: float, runs: list[SolveRecord]) -> ProgramScore:
+    """Return the score of all repeats, without the ratio."""
     ran = [run for run in runs if run.ran]
-    reached = [run for run in ran if run.reached]
+    n_reached = sum(run.reached for run in ran)
     if not ran:
         result = Result.NOT_RUN.value
     else:
-        result = (Result.REACHED if len(reached) == len(ran) else Result.FAILED).value
+        result = (Result.REACHED if n_reached == len(ran) else Result.FAILED).value
     reason = next((run.reason for run in (ran or runs) if not run.reached), "")
     low, median, high = (
         [float(q) for q in np.quantile([run.seconds for run in ran], [0.25, 0.5, 0.75])]
@@ -166,25 +170,26 @@ def _score_group(program: str, backend: str, tol: float, runs: list[SolveRecord]
         else [math.nan] * 3
     )
     gap = max((run.scaled_gap for run in ran), default=math.inf)
-    counts = len(reached), len(ran), len(runs)
+    counts = n_reached, len(ran), len(runs)
     return ProgramScore(program, backend, tol, result, reason, *counts, median, (low, high), math.nan, gap)
 
 
 def _average_group(
     backend: str, tol: float, scores: list[ProgramScore], n_missing: int, time_limit: float | None
 ) -> MeanScore:
+    """Return the mean over the scores of all programs, without the ratio."""
     count = {result: sum(score.result == result for score in scores) for result in Result}
     count[Result.NOT_RUN] += n_missing
     limit = math.nan if time_limit is None else time_limit
     times = [score.median if score.result == Result.REACHED else limit for score in scores]
-    comparable = not count[Result.NOT_RUN] and not any(math.isnan(seconds) for seconds in times)
+    is_comparable = not count[Result.NOT_RUN] and not any(math.isnan(seconds) for seconds in times)
     return MeanScore(
         backend,
         tol,
         count[Result.REACHED],
         count[Result.FAILED],
         count[Result.NOT_RUN],
-        shifted_geometric_mean(times) if comparable else math.nan,
+        shifted_geometric_mean(times) if is_comparable else math.nan,
         count[Result.FAILED] > 0,
         math.nan,
     )

@@ -212,14 +212,14 @@ class SolveResults(ABC):
 
 
 def intersect_intervals(runs: Iterable[SolveRecord]) -> tuple[float, float]:
-    """Return the intersection of all certified intervals; if it is empty, its ends are out of order."""
+    """Return the intersection of all certified intervals; if it is empty, the lower bound is above the upper bound."""
     ran = [run for run in runs if run.ran]
     return max((run.lower for run in ran), default=-math.inf), min((run.upper for run in ran), default=math.inf)
 
 
 def conflicting_backends(run: SolveRecord, runs: Iterable[SolveRecord]) -> list[str]:
-    """Return the backends whose interval does not overlap with that of a run."""
+    """Return the backends whose interval does not overlap with the interval of a run."""
     if not run.ran:
         return []
-    others = [other for other in runs if other is not run and other.ran]
-    return list(dict.fromkeys(other.backend for other in others if run.lower > other.upper or other.lower > run.upper))
+    rivals = [rival for rival in runs if rival is not run and rival.ran]
+    return list(dict.fromkeys(rival.backend for rival in rivals if run.lower > rival.upper or rival.lower > run.upper))

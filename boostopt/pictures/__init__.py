@@ -34,7 +34,6 @@ Names are loaded on first use, so that importing this module does not load matpl
 from typing import Any
 
 from boostopt._utils.lazy_names import attach
-from boostopt.pictures.requirements import MatplotlibNotFound
 
 _load_attribute, __dir__, __all__ = attach(__name__)
 
@@ -46,6 +45,8 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] != "matplotlib":
             raise
+        from boostopt.pictures.sources import MatplotlibNotFound
+
         raise MatplotlibNotFound(
             f"boostopt.pictures.{name} expected an installed matplotlib; there is none. Install it: "
             'pip install "boostopt[report]".'

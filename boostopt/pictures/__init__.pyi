@@ -4,13 +4,13 @@ from .comparisons import intervals as intervals
 from .comparisons import profiles as profiles
 from .decision_regions import decision_regions as decision_regions
 from .example_weights import example_weights as example_weights
+from .example_weights import weights_by_margin as weights_by_margin
 from .heat_maps import heat_map as heat_map
 from .margin_distributions import margin_distributions as margin_distributions
 from .path_of_runs import path_of_runs as path_of_runs
-from .requirements import MatplotlibNotFound as MatplotlibNotFound
+from .sources import MatplotlibNotFound as MatplotlibNotFound
 from .trajectories import cycles as cycles
 from .trajectories import triangle as triangle
-from .weights_by_margin import weights_by_margin as weights_by_margin
 from .weights_on_triangle import weights_on_triangle as weights_on_triangle
 
 __all__: list[str]

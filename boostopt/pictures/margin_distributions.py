@@ -18,13 +18,14 @@ from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.pictures.sources import (
     algorithm_name,
     effective_multiplicities,
+    label_items,
     real_array,
     run_of_classifier,
     soft_margin_nu,
     validate_multiplicities,
     validate_nu,
 )
-from boostopt.pictures.style import GREY, AxesArgument, CurveStyle, curve_style, label_items, make_panels
+from boostopt.pictures.style import GREY, AxesArgument, CurveStyle, curve_style, make_panels
 
 
 def margin_distributions(classifiers: Any, nu: float | None = None, c: Any = None, axes: AxesArgument = None) -> Figure:

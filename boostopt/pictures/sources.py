@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -10,10 +11,35 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_array, check_optional, check_positive
 from boostopt.boosting.run.run import Run
 from boostopt.comparison.benchmark_result import Benchmark
-from boostopt.errors import OptionError, ProblemError
+from boostopt.errors import BoostoptError, OptionError, ProblemError
 from boostopt.objectives.soft_margin import SoftMarginObjective
-from boostopt.pictures.style import label_items
 from boostopt.programs.program import Examples
+
+T = TypeVar("T")
+
+
+class MatplotlibNotFound(BoostoptError, ImportError):
+    """Pictures need matplotlib, and it is not installed."""
+
+
+def label_items(things: T | Mapping[str, T], description: str, label: str) -> dict[str, T]:
+    """Return things by label; a single one gets its own label.
+
+    Raises
+    ------
+    OptionError
+        There is none, or a label is not a text that a legend can show.
+    """
+    if not isinstance(things, Mapping):
+        return {label: things}
+    named: dict[Any, T] = dict(things)
+    strange = [name for name in named if not isinstance(name, str) or not name.strip() or name.startswith("_")]
+    if not named or strange:
+        raise OptionError(
+            f"expected {description}, or several by their labels, texts that do not begin with '_'; got "
+            f"{f'the label {strange[0]!r}' if strange else 'none'}. Pass one thing at least, by a name to be shown."
+        )
+    return named
 
 
 def algorithm_name(run: Run) -> str:

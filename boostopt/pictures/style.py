@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import fill
 from typing import Any, TypeVar
@@ -174,23 +174,3 @@ def make_panels(
     if figure is None:
         raise OptionError("axes must stand in a figure; got some that were removed from theirs. Make new ones.")
     return Panels(figure.figure if isinstance(figure, SubFigure) else figure, callers, False)
-
-
-def label_items(things: T | Mapping[str, T], description: str, label: str) -> dict[str, T]:
-    """Return things by label; a single one gets its own label.
-
-    Raises
-    ------
-    OptionError
-        There is none, or a label is not a text that a legend can show.
-    """
-    if not isinstance(things, Mapping):
-        return {label: things}
-    named: dict[Any, T] = dict(things)
-    strange = [name for name in named if not isinstance(name, str) or not name.strip() or name.startswith("_")]
-    if not named or strange:
-        raise OptionError(
-            f"expected {description}, or several by their labels, texts that do not begin with '_'; got "
-            f"{f'the label {strange[0]!r}' if strange else 'none'}. Pass one thing at least, by a name to be shown."
-        )
-    return named

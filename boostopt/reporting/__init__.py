@@ -1,11 +1,11 @@
-"""Comparisons as one page of HTML: formulation, data, certified intervals, tables, profiles, logs, provenance.
+"""Comparisons as one HTML page: formulation, data, certified intervals, tables, profiles, logs, provenance.
 
 report
     Write the page of a comparison or a benchmark.
 to_html
     Return the page as text.
 
-The page needs no other file, no script and no network. To make it, you need Jinja, latex2mathml and matplotlib:
+The page needs no other file, no script and no network. Reports need Jinja, latex2mathml and matplotlib:
 `pip install "boostopt[report]"`.
 """
 

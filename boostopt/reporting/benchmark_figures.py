@@ -1,4 +1,4 @@
-"""The pictures of a benchmark for wide and for narrow screens, each with a note on how to read it."""
+"""Pictures of a benchmark for wide and for narrow screens, each with a note that explains the picture."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from boostopt.pictures import claimed_against_certified, heat_map, profiles
 from boostopt.reporting.svg import NARROW_WIDTH, figure_to_svg, make_narrow, narrow_profiles
 
 WIDE_WIDTH = 7.2
-"""Inches of a picture for wide screens with letters as large as those of the text."""
+"""Width in inches of a picture for wide screens, at which its letters are as large as the text."""
 
 MIN_PIXELS_PER_INCH = 85.0
-"""The minimum of pixels for an inch of a picture: letters of 10 points are then no smaller than 11 pixels."""
+"""Smallest number of pixels for an inch of a picture: letters of 10 points are then at least 11 pixels high."""
 
 BARS_NOTE = (
     "Below: the number of programs on which it reached the gap, failed, or was not run. On the right: the geometric "
@@ -27,37 +27,37 @@ BARS_NOTE = (
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A picture, drawn for several kinds of screens, with its heading and its note."""
+    """A picture for several kinds of screens, with its heading and its note."""
 
     heading: str
     svg_by_screen: tuple[tuple[str, Markup], ...]
     note: str
 
 
-def program_figures(b: Benchmark) -> tuple[ReportFigure, ...]:
-    """Return the pictures that show all programs at once, if there are two or more."""
+def program_figures(benchmark: Benchmark) -> tuple[ReportFigure, ...]:
+    """Return the pictures of all programs together: profiles and the map of seconds."""
     return (
         ReportFigure(
             "Performance profiles",
-            _profiles(b, "fastest"),
+            _profiles(benchmark, "fastest"),
             "Above: the share of all programs on which a backend reached the gap in at most this multiple of the "
             f"fastest backend's time. {BARS_NOTE}",
         ),
         ReportFigure(
             "Data profiles",
-            _profiles(b, "seconds"),
+            _profiles(benchmark, "seconds"),
             "Above: the share of all programs on which a backend reached the gap within this number of seconds. "
             f"{BARS_NOTE}",
         ),
-        *_heat_map_figures(b),
+        *_heat_map_figures(benchmark),
     )
 
 
-def claim_figures(b: Benchmark) -> tuple[ReportFigure, ...]:
-    """Return the picture of claimed against certified gaps; nothing if no solver reports a gap."""
+def claim_figures(benchmark: Benchmark) -> tuple[ReportFigure, ...]:
+    """Return the picture of claimed against certified gaps; no picture if no solver reports a gap."""
     label = "The gap that the solver claims against the gap that is certified, for each run"
     try:
-        wide, narrow = claimed_against_certified(b), make_narrow(claimed_against_certified(b))
+        wide, narrow = claimed_against_certified(benchmark), make_narrow(claimed_against_certified(benchmark))
     except ProblemError:
         return ()
     note = (
@@ -74,28 +74,33 @@ def claim_figures(b: Benchmark) -> tuple[ReportFigure, ...]:
     )
 
 
-def _profiles(b: Benchmark, against: str) -> tuple[tuple[str, Markup], ...]:
-    """Return the profiles; narrow screens get one picture for each gap."""
+def _profiles(benchmark: Benchmark, against: str) -> tuple[tuple[str, Markup], ...]:
+    """Return the profiles by screen; narrow screens get one picture for each gap."""
     label, name = {
         "fastest": ("Performance profiles of the backends", "profiles"),
         "seconds": ("Data profiles of the backends", "data"),
     }[against]
-    narrow = [figure_to_svg(figure, f"{name}n{k}", label) for k, figure in enumerate(narrow_profiles(b, against))]
-    return _svg_by_screen(figure_to_svg(profiles(b, against), f"{name}w", label), *narrow)
+    narrow = [
+        figure_to_svg(figure, f"{name}n{k}", label) for k, figure in enumerate(narrow_profiles(benchmark, against))
+    ]
+    return _svg_by_screen(figure_to_svg(profiles(benchmark, against), f"{name}w", label), *narrow)
 
 
-def _heat_map_figures(b: Benchmark) -> Iterator[ReportFigure]:
-    """Yield the map of seconds; nothing if there are too many programs or backends for a picture."""
+def _heat_map_figures(benchmark: Benchmark) -> Iterator[ReportFigure]:
+    """Yield the map of seconds; no picture if there are too many programs or backends."""
     label = "Seconds of each backend on each program"
     try:
-        wide, narrow = heat_map(b), heat_map(b, brief=True)
+        wide, narrow = heat_map(benchmark), heat_map(benchmark, brief=True)
     except ProblemError:
         return
     pictures = [
         figure_to_svg(
-            figure, prefix, label, MIN_PIXELS_PER_INCH * inches if (inches := figure.get_figwidth()) > most else 0.0
+            figure,
+            prefix,
+            label,
+            MIN_PIXELS_PER_INCH * inches if (inches := figure.get_figwidth()) > max_width else 0.0,
         )
-        for figure, prefix, most in ((wide, "heatw", WIDE_WIDTH), (narrow, "heatn", NARROW_WIDTH))
+        for figure, prefix, max_width in ((wide, "heatw", WIDE_WIDTH), (narrow, "heatn", NARROW_WIDTH))
     ]
     yield ReportFigure(
         "Seconds of each backend on each program",
@@ -106,5 +111,5 @@ def _heat_map_figures(b: Benchmark) -> Iterator[ReportFigure]:
 
 
 def _svg_by_screen(wide: Markup, *narrow: Markup) -> tuple[tuple[str, Markup], ...]:
-    """Return pictures for wide and for narrow screens."""
-    return ("wide-screen", wide), *(("narrow-screen", one) for one in narrow)
+    """Return pictures with the kind of screen for which they are drawn."""
+    return ("wide-screen", wide), *(("narrow-screen", picture) for picture in narrow)

@@ -1,4 +1,4 @@
-"""Facts, name by name: parameters, data, origin of the comparison, versions and machine."""
+"""Facts by name: parameters, data, provenance, versions and environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def provenance_facts(results: SolveResults) -> tuple[tuple[str, str], ...]:
 
 
 def parameter_facts(program: Mapping[str, Any]) -> tuple[tuple[Markup, str, Markup], ...]:
-    """Symbol, value and meaning of each parameter."""
+    """Return symbol, value and meaning of each parameter."""
     meanings = program.get("about", {}).get("meanings", {})
     values = program.get("parameters", {})
     return tuple(
@@ -30,7 +30,7 @@ def parameter_facts(program: Mapping[str, Any]) -> tuple[tuple[Markup, str, Mark
 
 
 def _format_parameter(value: Any) -> str:
-    """Write a parameter: numbers with six digits, flags in words, arrays by their size."""
+    """Format a parameter: numbers with six digits, flags in words, arrays by their size."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
@@ -41,7 +41,7 @@ def _format_parameter(value: Any) -> str:
 
 
 def data_facts(program: Mapping[str, Any], source: str) -> tuple[tuple[str, str], ...]:
-    """Return a description of the data."""
+    """Return the facts about the data of a program."""
     about, N, t = program.get("about", {}), program.get("examples"), program.get("hypotheses")
     total, nonzeros = program.get("examples_with_multiplicity"), about.get("nonzeros")
     smallest, largest = about.get("smallest"), about.get("largest")
@@ -63,29 +63,29 @@ def data_facts(program: Mapping[str, Any], source: str) -> tuple[tuple[str, str]
     )
 
 
-def _multiplicities_text(ends: Sequence[float], total: float | None) -> str:
-    """Describe the multiplicities of the examples."""
-    if not ends:
+def _multiplicities_text(extremes: Sequence[float], total: float | None) -> str:
+    """Describe the multiplicities of the examples by the smallest, the largest and the sum."""
+    if not extremes:
         return ""
-    least, most = ends
-    together = "" if total is None else f", sum {total:.10g}"
-    return "1 each" if least == most == 1.0 else f"from {least:.6g} to {most:.6g}{together}"
+    smallest, largest = extremes
+    sum_text = "" if total is None else f", sum {total:.10g}"
+    return "1 each" if smallest == largest == 1.0 else f"from {smallest:.6g} to {largest:.6g}{sum_text}"
 
 
-def _format_fraction(share: float) -> str:
-    """Write a share, as 100 % only if it is exactly 1."""
-    return "all" if share == 1.0 else f"{min(100.0 * share, 99.9):.3g} %"
+def _format_fraction(fraction: float) -> str:
+    """Format a fraction in percent; "all" stands for exactly 1, and rounding never gives 100 %."""
+    return "all" if fraction == 1.0 else f"{min(100.0 * fraction, 99.9):.3g} %"
 
 
 def environment_facts(results: SolveResults) -> tuple[tuple[str, str], ...]:
     """Return the versions, the environment and the settings of some results."""
-    settings, machine = results.settings, results.environment
+    settings, environment = results.settings, results.environment
     solvers = {run.backend: run.version for run in results.runs if run.version}
-    limited = settings.time_limit is not None
-    shared = "one for all backends that keep the time limit, one each for the others" if limited else "one for all"
+    has_limit = settings.time_limit is not None
+    processes = "one for all backends that keep the time limit, one each for the others" if has_limit else "one for all"
     limit = "none" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
-    threads = ", ".join(f"{name}={value}" for name, value in machine.get("threads", {}).items())
-    measured = {
+    threads = ", ".join(f"{name}={value}" for name, value in environment.get("threads", {}).items())
+    benchmark_facts = {
         "Repeats": f"{settings.repeats}, in shuffled order (seed {settings.seed}), after one that is not counted",
         "Time limit": limit,
     }
@@ -93,20 +93,20 @@ def environment_facts(results: SolveResults) -> tuple[tuple[str, str], ...]:
         {
             "boostopt": results.boostopt,
             **{name: text for name, text in results.provenance.versions.items() if name != "boostopt"},
-            "NumPy's BLAS": machine.get("blas", ""),
-            "Python": machine.get("python", ""),
+            "NumPy's BLAS": environment.get("blas", ""),
+            "Python": environment.get("python", ""),
             **{f"Backend {name}": version for name, version in solvers.items()},
-            "Processor": machine.get("cpu", ""),
-            "Cores": machine.get("cores", ""),
+            "Processor": environment.get("cpu", ""),
+            "Cores": environment.get("cores", ""),
             "Threads": threads or "not limited by the environment",
-            "System": machine.get("system", ""),
-            **(measured if isinstance(results, Benchmark) else {}),
-            "Processes": "each backend in one of its own" if settings.isolate else shared,
+            "System": environment.get("system", ""),
+            **(benchmark_facts if isinstance(results, Benchmark) else {}),
+            "Processes": "each backend in one of its own" if settings.isolate else processes,
             "Gaps asked for": ", ".join(f"{tol:g}" for tol in settings.target_gaps),
         }
     )
 
 
 def known_facts(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the known facts as text."""
+    """Return the facts as text, without facts that are unknown: None or ""."""
     return tuple((name, str(value)) for name, value in facts.items() if value not in ("", None))

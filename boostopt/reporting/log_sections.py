@@ -1,4 +1,4 @@
-"""The log of a backend in words: its runs and their attempts."""
+"""Logs of backends in words: runs and their attempts."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ def group_by_backend(runs: Iterable[SolveRecord]) -> dict[str, list[SolveRecord]
 
 
 def log_heading(runs: list[SolveRecord]) -> str:
-    """Return the heading of the unfoldable log of a backend on a program."""
+    """Return the heading of the log of a backend on a program."""
     ran = [run for run in runs if run.ran]
     if not ran:
         return "not run"
     if len(runs) == 1:
         return f'it says "{runs[0].solver_status or ""}"'
-    reached = sum(run.reached for run in ran)
-    return f"{len(ran)} run{'s' if len(ran) > 1 else ''}, {reached} of them as narrow as asked"
+    n_reached = sum(run.reached for run in ran)
+    return f"{len(ran)} run{'s' if len(ran) > 1 else ''}, {n_reached} of them as narrow as asked"
 
 
 def record_heading(run: SolveRecord) -> str:
-    """Return the heading of one of several runs: its gap, its repeat and its result."""
+    """Return the heading of one of several runs: the gap, the repeat and the result."""
     result = f"{run.result} in {format_seconds(run)} s" if run.ran else run.result
     return f"gap {run.tol:g}, repeat {run.repeat + 1}: {result}"
 
 
 def record_facts(run: SolveRecord) -> tuple[tuple[str, str], ...]:
-    """Return the results of a run, name by name."""
+    """Return the results of a run by name."""
     if not run.ran:
         return (("Why", run.reason),)
     return known_facts(
@@ -68,13 +68,13 @@ def record_facts(run: SolveRecord) -> tuple[tuple[str, str], ...]:
 
 
 def attempt_facts(attempt: AttemptRecord) -> tuple[tuple[str, str], ...]:
-    """Return the facts about an attempt other than its form and the solver's words, name by name."""
-    spent = {phase: seconds for phase, seconds in (attempt.seconds or {}).items() if seconds is not None}
+    """Return the facts about an attempt by name, without the form and the status."""
+    phase_seconds = {phase: seconds for phase, seconds in (attempt.seconds or {}).items() if seconds is not None}
     return known_facts(
         {
             "Claims an optimum": "" if attempt.claims is None else "yes" if attempt.claims else "no",
             "Iterations": attempt.iterations,
-            "Seconds": ", ".join(f"{phase} {seconds:.3f}" for phase, seconds in spent.items()),
+            "Seconds": ", ".join(f"{phase} {seconds:.3f}" for phase, seconds in phase_seconds.items()),
             "Options": _format_pairs(attempt.options or {}),
             "Statistics": _format_pairs(attempt.statistics or {}),
             "Error": attempt.error,
@@ -83,11 +83,12 @@ def attempt_facts(attempt: AttemptRecord) -> tuple[tuple[str, str], ...]:
 
 
 def _format_pairs(values: Mapping[str, Any]) -> str:
-    """Write names with their values."""
+    """Format names with their values."""
     return ", ".join(f"{name} = {_format_value(value)}" for name, value in values.items())
 
 
 def _format_value(value: Any) -> str:
+    """Format a value: numbers with six digits, lists and mappings as JSON."""
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "none"}[value]
     if isinstance(value, float):

@@ -1,7 +1,7 @@
-"""The problems of a page as MathML: plain notation becomes LaTeX, and LaTeX becomes MathML, statement by statement.
+"""Problems of formulations as MathML: plain notation becomes LaTeX, and LaTeX becomes MathML, by statement.
 
-Each statement is a formula of its own, and HTML does the layout. So a narrow screen can put statements below each
-other, which a single formula cannot do.
+Each statement is a separate formula, and HTML does the layout. A narrow screen can therefore put statements below each
+other, which is impossible in a single formula.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from boostopt.typesetting import STANDARD, PageText, PrintedProblem, Statements,
 from boostopt.typesetting.prose_math import ProsePart, split_prose
 
 MAX_PROSE_LENGTH = 10_000
-"""The most characters of a paragraph that is searched for formulas."""
+"""Largest number of characters of a paragraph that is searched for formulas."""
 
 
 @dataclass(frozen=True)
 class ProblemMarkup:
-    """An optimization problem: its opening words, its objective, and its constraints with their multipliers or None."""
+    """An optimization problem: sense with variables, objective, and constraints with their multipliers or None."""
 
     name: Markup
     opening: Markup
@@ -44,16 +44,16 @@ class StatementsMarkup:
 
 @dataclass(frozen=True)
 class FormulationMarkup:
-    """The text of a formulation's page, with formulas as MathML.
+    """The text of a formulation, with formulas as MathML.
 
     Attributes
     ----------
     summary, sources
-        The purpose of the program, and its references.
+        The purpose of the program, and the references.
     problems
-        Primal and dual, and further problems that the page states.
+        The primal, the dual and further problems.
     statements
-        The optimality conditions and further blocks.
+        The optimality conditions and further statements.
     symbols
         Symbols with their meanings.
     """
@@ -65,34 +65,33 @@ class FormulationMarkup:
     symbols: tuple[tuple[Markup, Markup], ...]
 
 
-def formulation_markup(page: str, meanings: Mapping[str, str]) -> FormulationMarkup | None:
-    """Return the content of a page; None if it states no problems, or not in the notation of the pages.
+def formulation_markup(text: str, meanings: Mapping[str, str]) -> FormulationMarkup | None:
+    """Return the text of a formulation as markup; None if the text states no problems in the notation of formulations.
 
     Parameters
     ----------
-    page
-        The docstring of the page.
+    text
+        The docstring of the formulation.
     meanings
-        Meanings of its parameters by name.
+        Meanings of the parameters by name.
     """
-    if "\nPrimal" not in page:
+    if "\nPrimal" not in text:
         return None
     try:
-        text = parse_page(page)
-        return _formulation_markup(text, meanings)
-    except (OptionError, RecursionError):  # the user's own page or an edited file: its words are shown instead
+        return _formulation_markup(parse_page(text), meanings)
+    except (OptionError, RecursionError):  # a user's formulation or an edited file: the report shows the plain text
         return None
 
 
 def symbol_markup(name: str) -> Markup:
-    """Return a symbol by its typed name; the name itself if it is no symbol of the papers."""
+    """Return the symbol with a typed name; the name itself if it is no standard symbol."""
     return latex_to_mathml(latex(name)) if name in STANDARD else Markup.escape(name)
 
 
 def prose_markup(text: str) -> Markup:
-    """Return a paragraph in the notation of the pages as HTML, with formulas as MathML and with marked code.
+    """Return a paragraph in the notation of formulations as HTML, with formulas as MathML and with marked code.
 
-    A paragraph of a file can be anything. If it is very long or nested very deeply, it is shown as it was typed.
+    A paragraph of a file can have any content. A very long or very deeply nested paragraph stays as typed.
     """
     try:
         parts = list(split_prose(text)) if len(text) <= MAX_PROSE_LENGTH else [ProsePart(text, "words")]
@@ -111,18 +110,18 @@ def prose_markup(text: str) -> Markup:
 def latex_to_mathml(formula: str, display: Literal["block", "inline"] = "block") -> Markup:
     r"""Translate LaTeX for math mode to MathML.
 
-    latex2mathml takes the bars `\lvert` and `\rvert` for relations unless they are `\left` and `\right`. It also leaves
-    no space before a function, nor around a colon.
+    latex2mathml reads the bars `\lvert` and `\rvert` as relations unless they are `\left` and `\right`. It also leaves
+    no space before a function and around a colon.
     """
     fenced = re.sub(r"(?<!\\left)\\l([vV])ert(?![a-zA-Z])", r"\\left\\l\1ert", formula)
     fenced = re.sub(r"(?<!\\right)\\r([vV])ert(?![a-zA-Z])", r"\\right\\r\1ert", fenced)
     fenced = re.sub(r"(?<=[\w})\]]) (?=\\(?:ln|exp|max|min|operatorname)\b)", r" \\, ", fenced)
     fenced = fenced.replace(" : ", r" \; : \; ")
-    # In a block, limits stand below max and sum.
+    # In a block, limits are below max and sum.
     root = convert_to_element(fenced, display=display)
     root.attrib.pop("xmlns", None)  # HTML needs no namespace for MathML
     for element in root.iter():
-        # latex2mathml writes characters as entities. They are resolved here, but escaped text must stay text.
+        # latex2mathml writes characters as entities, which are resolved here; escaped text must stay text.
         element.text = unescape(element.text) if element.text else element.text
     for element in root.iter():
         _fix_signs(element)
@@ -131,17 +130,18 @@ def latex_to_mathml(formula: str, display: Literal["block", "inline"] = "block")
 
 def _fix_signs(row: ElementTree.Element) -> None:
     """Make infinity a symbol, and make a sign after another sign a prefix, which has no space on both sides."""
-    before = None
+    previous = None
     for element in row:
         if element.tag == "mo" and element.text == "\N{INFINITY}":
             element.tag = "mi"
-        alone = before is None or (before.tag == "mo" and before.text not in (")", "]", "}", "|"))
-        if alone and element.tag == "mo" and element.text in ("+", "-", "\N{MINUS SIGN}"):
+        is_prefix = previous is None or (previous.tag == "mo" and previous.text not in (")", "]", "}", "|"))
+        if is_prefix and element.tag == "mo" and element.text in ("+", "-", "\N{MINUS SIGN}"):
             element.set("form", "prefix")
-        before = element
+        previous = element
 
 
 def _formulation_markup(text: PageText, meanings: Mapping[str, str]) -> FormulationMarkup:
+    """Return the parsed text of a formulation as markup."""
     further = [block for block in text.further if isinstance(block, PrintedProblem)]
     statements = [block for block in (text.kkt, *text.further) if isinstance(block, Statements)]
     return FormulationMarkup(
@@ -157,10 +157,11 @@ def _formulation_markup(text: PageText, meanings: Mapping[str, str]) -> Formulat
 
 
 def _problem_markup(problem: PrintedProblem) -> ProblemMarkup:
-    over = ", ".join(map(latex, problem.variables))
+    """Return an optimization problem as markup."""
+    variables = ", ".join(map(latex, problem.variables))
     return ProblemMarkup(
         prose_markup(problem.name),
-        latex_to_mathml(rf"\underset{{{over}}}{{\{problem.sense}}}"),
+        latex_to_mathml(rf"\underset{{{variables}}}{{\{problem.sense}}}"),
         _formula_markup(problem.objective),
         tuple(
             (_formula_markup(constraint), None if multiplier is None else _formula_markup(multiplier))
@@ -170,4 +171,5 @@ def _problem_markup(problem: PrintedProblem) -> ProblemMarkup:
 
 
 def _formula_markup(expression: str) -> Markup:
+    """Return a formula in plain notation as MathML."""
     return latex_to_mathml(latex(expression))

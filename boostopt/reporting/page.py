@@ -1,4 +1,4 @@
-"""The page: the template filled with escaped contents, written whole or not at all."""
+"""HTML page of a report: the template with escaped contents, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from boostopt.errors import OptionError
 from boostopt.reporting.requirements import check_place, check_tools
 
 TEMPLATE_FOLDER = Path(__file__).parent
+"""Folder of the template and of its style."""
 
 UNPRINTABLE_PATTERN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""Characters that no page may hold: control characters and surrogates."""
+"""Characters that an HTML page must not contain: control characters and surrogates."""
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+"""Character in place of an unprintable one."""
 
 
 def to_html(result: Comparison | Benchmark) -> str:
@@ -55,7 +57,7 @@ def report(result: Comparison | Benchmark, path: str | os.PathLike[str]) -> None
     result
         As in `to_html`.
     path
-        The file; an existing file is replaced, whole or not at all.
+        The file. An existing file is replaced completely or not at all.
 
     Raises
     ------
@@ -72,7 +74,7 @@ def report(result: Comparison | Benchmark, path: str | os.PathLike[str]) -> None
 
 @cache
 def _load_template() -> Any:
-    """The template, which escapes all its contents."""
+    """Return the template, which escapes all its contents."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -95,5 +97,5 @@ def _load_template() -> Any:
 
 
 def _remove_unprintable(value: Any) -> Any:
-    """Return text without characters that no page may hold; escaped text stays escaped."""
+    """Return text without characters that an HTML page must not contain; escaped text stays escaped."""
     return type(value)(UNPRINTABLE_PATTERN.sub(REPLACEMENT, value)) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""The contents of a report for the template: words, formulas and pictures, with nothing left to compute."""
+"""Contents of a report for the template: texts, formulas and pictures, all computed."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from boostopt.reporting.mathml import FormulationMarkup, formulation_markup
 from boostopt.reporting.svg import figure_to_svg, narrow_intervals, wide_intervals
 
 MAX_UNFOLDED = 3
-"""Up to this many formulations, and programs, are unfolded."""
+"""Largest number of formulations, and of programs, that the page shows unfolded."""
 
 
 @dataclass(frozen=True)
 class FormulationSection:
-    """A formulation: its page, its formulas if the page states them in the pages' notation, and its sources."""
+    """A formulation: the typeset problems (None if the text has another notation), or else the plain text; sources."""
 
     name: str
     title: str
@@ -50,7 +50,7 @@ class FormulationSection:
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Backends, one for each row, against gaps, with the accuracies that solvers were sent, and remarks below."""
+    """A table of backends against gaps, with the accuracies among the solvers' options, and remarks below."""
 
     gaps: tuple[str, ...]
     rows: tuple[tuple[str, tuple[tuple[BenchmarkCell, str], ...]], ...]
@@ -143,7 +143,7 @@ def _verdicts(results: SolveResults, programs: Sequence[ProgramSection]) -> tupl
 
 
 def _formulation_sections(results: SolveResults) -> tuple[FormulationSection, ...]:
-    """Return each formulation once."""
+    """Return the sections of the formulations, each formulation once."""
     formulations: dict[tuple[str, str], FormulationSection] = {}
     for program in results.programs.values():
         about, name = program.get("about", {}), str(program.get("formulation", ""))
@@ -178,20 +178,20 @@ def _program_section(results: SolveResults, k: int, label: str) -> ProgramSectio
 
 
 def _best_record_per_backend(runs: Iterable[SolveRecord]) -> list[SolveRecord]:
-    """Return the best run of each backend, whose interval represents the backend."""
+    """Return the best run of each backend: its interval represents the backend."""
     best: dict[str, SolveRecord] = {}
     for run in runs:
-        before = best.get(run.backend)
-        if before is None or (run.ran, -run.scaled_gap) > (before.ran, -before.scaled_gap):
+        incumbent = best.get(run.backend)
+        if incumbent is None or (run.ran, -run.scaled_gap) > (incumbent.ran, -incumbent.scaled_gap):
             best[run.backend] = run
     return list(best.values())
 
 
 def _interval_pictures(runs: Sequence[SolveRecord], prefix: str) -> tuple[tuple[str, Markup], ...]:
-    """Return the intervals for wide and for narrow screens, by these words; nothing if there is none to draw."""
+    """Return the pictures of intervals for wide and for narrow screens; no picture without a finite interval."""
     try:
         wide, narrow = wide_intervals(runs), narrow_intervals(runs)
-    except ProblemError:  # infeasible, or no finite interval: there are no distances to draw, and the words say so
+    except ProblemError:  # infeasible, or no finite interval: the conclusions state the reason
         return ()
     label = "Certified intervals of the backends against each other"
     return ("wide-screen", figure_to_svg(wide, f"{prefix}w", label)), (
@@ -200,38 +200,43 @@ def _interval_pictures(runs: Sequence[SolveRecord], prefix: str) -> tuple[tuple[
     )
 
 
-def _program_score_table(b: Benchmark, label: str) -> ScoreTable:
-    """Times of a program."""
-    runs = b.runs_of(label)
-    of_program = [score for score in b.scores if score.program == label]
+def _program_score_table(benchmark: Benchmark, label: str) -> ScoreTable:
+    """Return the table of times of a program."""
+    runs = benchmark.runs_of(label)
+    scores = [score for score in benchmark.scores if score.program == label]
     return _score_table(
-        b,
-        score_cells(of_program),
+        benchmark,
+        score_cells(scores),
         sent_accuracies(runs),
-        [f"{backends}: {why}" for backends, why in failure_reasons(of_program)],
+        [f"{backends}: {why}" for backends, why in failure_reasons(scores)],
     )
 
 
-def _mean_score_table(b: Benchmark) -> ScoreTable:
-    """Times over all programs."""
+def _mean_score_table(benchmark: Benchmark) -> ScoreTable:
+    """Return the table of times over all programs."""
     remarks = (
-        [] if b.contradictory_programs else [fastest_backends_text(b.means, tol) for tol in b.settings.target_gaps]
+        []
+        if benchmark.contradictory_programs
+        else [fastest_backends_text(benchmark.means, tol) for tol in benchmark.settings.target_gaps]
     )
-    return _score_table(b, mean_cells(b.means), sent_accuracies(b.runs), remarks)
+    return _score_table(benchmark, mean_cells(benchmark.means), sent_accuracies(benchmark.runs), remarks)
 
 
 def _score_table(
-    b: Benchmark,
+    benchmark: Benchmark,
     cells: Mapping[tuple[str, float], BenchmarkCell],
     accuracy: Mapping[tuple[str, float], str],
     remarks: Iterable[str],
 ) -> ScoreTable:
-    """Put cells in rows, with the accuracy that the solver was sent on a line of its own."""
+    """Return a table of cells; the accuracy among the solver's options has a line of its own."""
     backends = dict.fromkeys(backend for backend, _ in cells)
     tols = sorted({tol for _, tol in cells}, reverse=True)
     rows = tuple(
-        (backend, tuple((cells.get(at, EMPTY_CELL), accuracy.get(at, "")) for at in ((backend, tol) for tol in tols)))
+        (
+            backend,
+            tuple((cells.get(key, EMPTY_CELL), accuracy.get(key, "")) for key in ((backend, tol) for tol in tols)),
+        )
         for backend in backends
     )
-    sent = ("Accuracy: the finest tolerance that the solver was sent.",) if accuracy else ()
-    return ScoreTable(tuple(gap_request_text(b.runs, tol) for tol in tols), rows, (*remarks, *sent))
+    note = ("Accuracy: the finest tolerance that the solver was sent.",) if accuracy else ()
+    return ScoreTable(tuple(gap_request_text(benchmark.runs, tol) for tol in tols), rows, (*remarks, *note))

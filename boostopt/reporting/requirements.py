@@ -1,4 +1,4 @@
-"""Checks before any work: whether a report can be made, and whether it can be written to its path."""
+"""Checks before any work: the packages that reports need, and the path of the report."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from boostopt._utils.validation import check_list, check_path
 from boostopt.errors import BoostoptError, DataError, reason_of
 
 REQUIRED_PACKAGES = ("jinja2", "latex2mathml", "matplotlib")
+"""Packages that reports need."""
 
 
 class ReportToolsNotFound(BoostoptError, ImportError):
@@ -50,17 +51,17 @@ def check_place(path: str | os.PathLike[str], input_paths: Iterable[str | os.Pat
         The report cannot be written, or it would replace an input file.
     """
     path = check_path("path", path, DataError)
-    several = (
+    inputs = (
         [input_paths]
         if isinstance(input_paths, str | os.PathLike)
         else check_list("read", input_paths, "paths of files")
     )
-    for other in several:
-        if other is not None and is_same_file(path, check_path("read", other, DataError)):
+    for input_path in inputs:
+        if input_path is not None and is_same_file(path, check_path("read", input_path, DataError)):
             raise DataError(f"expected a file of its own for the report; {path} is read. Choose another name.")
     target = resolve_target(path)
     try:
-        # A file is created and removed, because permissions alone do not show whether a disk can be written to.
+        # A file is created and removed, because permissions alone do not prove that the disk can be written.
         with NamedTemporaryFile(prefix=f".{target.name}.", suffix=".partial", dir=target.parent):
             pass
     except (OSError, ValueError) as failure:

@@ -1,4 +1,4 @@
-"""Pictures as SVG inside a page: with text as text, without a date, and with unique names."""
+"""Pictures as SVG inside an HTML page: with text as text, without a date, and with unique names."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from boostopt.pictures import intervals, profiles
 from boostopt.pictures.style import Panels
 
 SVG_SETTINGS: dict[Any, str] = {"svg.fonttype": "none", "svg.hashsalt": "boostopt"}
-"""Settings for text that the browser draws and the reader can search, and for names that are equal in all runs."""
+"""Settings of matplotlib: the browser draws the text, readers can search it, and names are equal in all runs."""
 
 NARROW_WIDTH = 4.2
-"""Inches of a picture for narrow screens: at a width of 360 pixels its letters are still as large as text."""
+"""Width in inches of a picture for narrow screens: at 360 pixels its letters are still as large as the text."""
 
 
 def figure_to_svg(figure: Figure, prefix: str, label: str, min_width: float = 0.0) -> Markup:
@@ -32,13 +32,13 @@ def figure_to_svg(figure: Figure, prefix: str, label: str, min_width: float = 0.
     Parameters
     ----------
     figure
-        The result of a function of `boostopt.pictures`.
+        The figure, a result of a function of `boostopt.pictures`.
     prefix
-        The prefix of every name in the picture: names must be unique in a page.
+        The prefix of every name in the picture; names must be unique in an HTML page.
     label
-        A description of the picture, for readers who do not see it.
+        A description of the picture for readers who do not see the picture.
     min_width
-        The minimum width in pixels; on a narrower screen the reader scrolls. 0 fits the picture to the page.
+        The minimum width in pixels, on a narrower screen the reader scrolls; 0 fits the picture to the screen.
     """
     file = io.StringIO()
     with mpl.rc_context(SVG_SETTINGS), warnings.catch_warnings():
@@ -58,18 +58,18 @@ def figure_to_svg(figure: Figure, prefix: str, label: str, min_width: float = 0.
 
 
 def wide_intervals(runs: Sequence[SolveRecord]) -> Figure:
-    """Draw certified intervals with gaps and seconds, but without reasons, which the table beside it gives in full."""
+    """Draw certified intervals with gaps and seconds; the table beside the picture gives the reasons."""
     return intervals([run if run.ran else replace(run, reason="") for run in runs])
 
 
 def narrow_profiles(benchmark: Benchmark, against: str = "fastest") -> tuple[Figure, ...]:
     """Draw the profiles for a narrow screen: one picture for each gap, with a legend no wider than the picture."""
     settings = [replace(benchmark.settings, target_gaps=(gap,)) for gap in sorted(benchmark.settings.target_gaps)[::-1]]
-    return tuple(make_narrow(profiles(replace(benchmark, settings=one), against)) for one in settings)
+    return tuple(make_narrow(profiles(replace(benchmark, settings=setting), against)) for setting in settings)
 
 
 def make_narrow(figure: Figure) -> Figure:
-    """Make a picture narrow, and rearrange its legend in as many columns as fit."""
+    """Return a figure made narrow, with a legend of as many columns as fit."""
     title = ""
     for legend in list(figure.legends):
         title = " ".join(legend.get_title().get_text().split())
@@ -88,15 +88,15 @@ def narrow_intervals(runs: Sequence[SolveRecord]) -> Figure:
     axis.spines[["top", "right"]].set_visible(False)
     intervals(runs, axis, brief=True)
     handles, labels = axis.get_legend_handles_labels()
-    handle_of = dict(zip(labels, handles, strict=True))
+    handle_by_label = dict(zip(labels, handles, strict=True))
     legend = figure.legend(
-        list(handle_of.values()), list(handle_of), loc="outside lower center", frameon=False, handlelength=3
+        list(handle_by_label.values()), list(handle_by_label), loc="outside lower center", frameon=False, handlelength=3
     )
     figure.set_figheight(figure.get_figheight() + legend.get_window_extent().height / figure.dpi)
     return figure
 
 
 def _prefix_ids(tag: str, prefix: str) -> str:
-    """Return a tag whose names, and the references to them, begin with a prefix."""
+    """Return a tag in which names and references to names begin with a prefix."""
     tag = re.sub(r'\bid="', f'id="{prefix}-', tag)
     return re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}-", tag)

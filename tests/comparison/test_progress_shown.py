@@ -48,7 +48,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 def solves(monkeypatch: pytest.MonkeyPatch, done: int, spent: float, **others: Any) -> BenchmarkProgress:
     """Progress after so many of 40 solves, in so many seconds."""
     monkeypatch.setattr(progress, "time", Clock(spent))
-    return BenchmarkProgress(("p", "q", "r"), 40, done=done, since=0.0, **others)
+    return BenchmarkProgress(("p", "q", "r"), 40, done=done, start_time=0.0, **others)
 
 
 # The words

@@ -1,1 +1,1 @@
-"""Comparisons and benchmarks as text: tables on the console and in papers, phrases, progress."""
+"""Text of comparisons and benchmarks: tables on the console and in papers, sentences, progress."""

@@ -1,4 +1,4 @@
-"""Tables of a benchmark for people: backends against tolerances, for each program and over all programs."""
+"""Tables of a benchmark on the console: backends against tolerances, for each program and over all programs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from boostopt.comparison.scores import SHIFT_SECONDS
 from boostopt.comparison.solve_results import SolveResults
 
 RESULT_STYLES = {"reached": "green", "failed": "red", "not run": "dim"}
-
+"""Styles of rich, by result."""
 
 Cells = Mapping[tuple[str, float], BenchmarkCell]
-"""The result of each backend at each tolerance."""
+"""Cells by backend and tolerance."""
 
 
 @dataclass(frozen=True)
@@ -89,32 +89,34 @@ def _widest_table(console: Console, options: ConsoleOptions, cells: Cells, reque
     return widest_fitting(console, options, layouts)
 
 
-def _wide_table(cells: Cells, asked: Mapping[float, str], folding: bool = False) -> Table:
-    """A column for each tolerance: time and ratio, and the remark below them."""
+def _wide_table(cells: Cells, requests: Mapping[float, str], folding: bool = False) -> Table:
+    """Return a table with a column for each tolerance: time and ratio, and the remark below them."""
     tolerances = list(dict.fromkeys(tol for _, tol in cells))
     table = Table()
     table.add_column("backend", no_wrap=True)
     for tol in tolerances:
-        table.add_column(asked[tol], no_wrap=True)
+        table.add_column(requests[tol], no_wrap=True)
     for backend in dict.fromkeys(backend for backend, _ in cells):
-        in_words = [_cell_text(cells.get((backend, tol), EMPTY_CELL)) for tol in tolerances]
-        table.add_row(fold_backend_name(backend) if folding else Text(backend), *in_words)
+        texts = [_cell_text(cells.get((backend, tol), EMPTY_CELL)) for tol in tolerances]
+        table.add_row(fold_backend_name(backend) if folding else Text(backend), *texts)
     return table
 
 
-def _narrow_table(cells: Cells, asked: Mapping[float, str]) -> Table:
-    """A line for each backend and tolerance."""
+def _narrow_table(cells: Cells, requests: Mapping[float, str]) -> Table:
+    """Return a table with a line for each backend and tolerance."""
     table = Table()
     table.add_column("backend", no_wrap=True)
     table.add_column("asked for", no_wrap=True)
     table.add_column("seconds", overflow="fold")
-    before = ""
+    previous_backend = ""
     for (backend, tol), cell in cells.items():
-        table.add_row(fold_backend_name(backend) if backend != before else "", asked[tol], _cell_text(cell))
-        before = backend
+        name = fold_backend_name(backend) if backend != previous_backend else ""
+        table.add_row(name, requests[tol], _cell_text(cell))
+        previous_backend = backend
     return table
 
 
 def _cell_text(cell: BenchmarkCell) -> Text:
+    """Return the time and the ratio, in the style of the result, and the remark below them."""
     first = f"{cell.time} {cell.ratio}".strip()
     return Text.assemble((first, RESULT_STYLES[cell.result]), *([(f"\n{cell.remark}", "dim")] if cell.remark else []))

@@ -1,4 +1,4 @@
-"""Tables for people: a comparison, a certificate."""
+"""Tables of a comparison and of a certificate on the console."""
 
 from __future__ import annotations
 
@@ -35,23 +35,29 @@ from boostopt.programs.program import Program
 from boostopt.solving.explanation import D_SOURCE_DESCRIPTIONS
 
 VERDICT_STYLES = {"bounded": "green", "checked": "cyan", "claimed": "yellow", "none": "red", "not run": "dim"}
+"""Styles of rich, by verdict."""
+
 CONCLUSION_STYLES = {"known": "bold", "good": "", "warning": "yellow", "wrong": "bold red"}
+"""Styles of rich, by kind of conclusion."""
+
 MAX_GAP_TERMS = 5
+"""Number of examples, and of hypotheses, that a certificate names as causes of its gap."""
 
 OPTIONAL_PARAMETER_NOTE = "[ ]: a parameter that may be left out."
-"""The explanation of the brackets around names of parameters."""
+"""Explanation of the brackets around names of parameters."""
 
 
-def parameter_signature(page: Formulation[Any]) -> str:
-    """Return the parameters of a page in a line, optional ones in brackets."""
-    return ", ".join(name if parameter.required else f"[{name}]" for name, parameter in page.parameters.items())
+def parameter_signature(formulation: Formulation[Any]) -> str:
+    """Return the parameters of a formulation in a line, optional parameters in brackets."""
+    return ", ".join(name if parameter.required else f"[{name}]" for name, parameter in formulation.parameters.items())
 
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """The rows with verdicts and intervals; below them each solver's own words, and the conclusion from all rows.
+    """The table of a comparison for consoles of rich: verdicts and intervals, one row for each backend.
 
-    A narrow terminal gets fewer columns; the content of the others stands below the table.
+    Below the table are the status and the details of each solver, and the conclusions from all rows. A narrow terminal
+    gets fewer columns; the content of the missing columns is below the table.
     """
 
     headline: str
@@ -70,13 +76,13 @@ class ComparisonTable:
             yield wrap_footnote(conclusion.words, CONCLUSION_STYLES[conclusion.kind], options)
 
     def _table(self, columns: int, halves: bool = False, interval: bool = True) -> Table:
-        """The first, most important columns; `halves` puts the ends of an interval below each other."""
+        """Return the table of the most important columns; `halves` puts the bounds of an interval on two lines."""
         table = Table()
         table.add_column("backend", no_wrap=True)
         table.add_column("verdict", no_wrap=True)
         if interval:
-            over = ("certified", "interval of", "the optimum")
-            table.add_column(("\n" if halves else " ").join(over), no_wrap=True)
+            heading = ("certified", "interval of", "the optimum")
+            table.add_column(("\n" if halves else " ").join(heading), no_wrap=True)
         table.add_column("gap", justify="right", no_wrap=True)
         table.add_column("seconds", justify="right", no_wrap=True)
         if columns > 5:
@@ -93,12 +99,12 @@ class ComparisonTable:
 
 
 def widest_fitting(console: Console, options: ConsoleOptions, layouts: Sequence[Table]) -> Table:
-    """Return the first layout in which nothing is cut off, or else the last one."""
+    """Return the first layout that shows all its text, or else the last layout."""
 
     def fits(table: Table) -> bool:
         lines = list(Segment.split_lines(console.render(table, options)))
-        cut = any("\N{HORIZONTAL ELLIPSIS}" in segment.text for line in lines for segment in line)
-        return not cut and max(map(Segment.get_line_length, lines)) <= options.max_width
+        is_cut = any("\N{HORIZONTAL ELLIPSIS}" in segment.text for line in lines for segment in line)
+        return not is_cut and max(map(Segment.get_line_length, lines)) <= options.max_width
 
     return next((table for table in layouts[:-1] if fits(table)), layouts[-1])
 
@@ -109,27 +115,27 @@ def fold_backend_name(name: str) -> Text:
 
 
 def two_line_interval(interval: str) -> str:
-    """Return an interval with its ends below each other."""
+    """Return an interval with its bounds on two lines."""
     return interval.replace(", ", ",\n")
 
 
 def wrap_footnote(words: str, style: str, options: ConsoleOptions) -> Text:
-    """Break words below a table into lines, but never between a number and its unit."""
-    held = re.sub("(?<=[0-9]) (?=[a-z])", "\N{NO-BREAK SPACE}", words)  # rich would break a line at a plain space
-    lines = textwrap.wrap(held, options.max_width, break_long_words=False, break_on_hyphens=False)
+    """Break a text below a table into lines, but never between a number and its unit."""
+    text = re.sub("(?<=[0-9]) (?=[a-z])", "\N{NO-BREAK SPACE}", words)  # rich would break a line at a plain space
+    lines = textwrap.wrap(text, options.max_width, break_long_words=False, break_on_hyphens=False)
     return Text("\n".join(lines).replace("\N{NO-BREAK SPACE}", " "), style)
 
 
 def certificate_table(program: Program, certificate: Certificate, tol: float) -> RenderableType:
-    """Return the interval, the residuals of the answer as it came, and the terms that cause the gap."""
+    """Return the interval, the residuals of the unchanged answer, and the largest terms of the gap."""
     table = Table(title=Text(program.headline, "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    narrow = certificate.scaled_gap <= tol
+    is_narrow = certificate.scaled_gap <= tol
     table.add_row("optimum certified in", Text(certificate.words))
-    share = f"relative {certificate.relative_gap:.2e}, " if np.isfinite(certificate.relative_gap) else ""
-    table.add_row("gap", f"{certificate.gap:.2e}  ({share}slack included)")
-    table.add_row(f"as narrow as {tol:g}", Text("yes" if narrow else "no", style="green" if narrow else "red"))
+    relative_gap = f"relative {certificate.relative_gap:.2e}, " if np.isfinite(certificate.relative_gap) else ""
+    table.add_row("gap", f"{certificate.gap:.2e}  ({relative_gap}slack included)")
+    table.add_row(f"as narrow as {tol:g}", Text("yes" if is_narrow else "no", style="green" if is_narrow else "red"))
     if not certificate.infeasible:
         table.add_row(
             "upper end proved by",
@@ -144,20 +150,20 @@ def certificate_table(program: Program, certificate: Certificate, tol: float) ->
 
 
 def _record_cells(rows: Sequence[SolveRecord], row: SolveRecord, halves: bool) -> list[RenderableType]:
-    """The cells of a row; words of solvers are `Text`, because rich reads brackets in a string as markup."""
+    """Return the cells of a row; texts of solvers are `Text`, because rich reads brackets in a string as markup."""
     if not row.ran:
         return [Text(row.backend), Text("not run", VERDICT_STYLES["not run"]), "", "", "", "", "", "", ""]
-    verdict, clashing = row.verdict or "", conflicting_backends(row, rows)
-    by = f"\n-> {row.answered_by}" if row.backend == AUTO else ""
+    verdict, conflicts = row.verdict or "", conflicting_backends(row, rows)
+    answering_backend = f"\n-> {row.answered_by}" if row.backend == AUTO else ""
     return [
-        Text(row.backend + by),
+        Text(row.backend + answering_backend),
         Text(verdict, VERDICT_STYLES[verdict]),
         Text(two_line_interval(proved_interval_text(row)) if halves else proved_interval_text(row)),
         gap_text(row),
         format_seconds(row),
         relative_width(row),
-        Text(f"NO: {', '.join(clashing)}", "bold red")
-        if clashing
+        Text(f"NO: {', '.join(conflicts)}", "bold red")
+        if conflicts
         else Text("yes", "green")
         if row.answered
         else Text("-"),
@@ -167,34 +173,34 @@ def _record_cells(rows: Sequence[SolveRecord], row: SolveRecord, halves: bool) -
 
 
 def request_text(row: SolveRecord) -> str:
-    """Return the requested accuracy, or the certified gap that ended the solve, and the profile."""
+    """Return the accuracy among the solver's options, or else the requested gap; after the profile, if there is one."""
     if not is_named_profile(row.profile):
         return f"{row.tol if row.asked is None else row.asked:.0e}"
     return f"{row.profile}" if row.asked is None else f"{row.profile}, {row.asked:.0e}"
 
 
 def _record_details(rows: Sequence[SolveRecord], row: SolveRecord, with_interval: bool = False) -> str:
-    """Return the solver's words, the form of its best answer, its errors, and its seconds by phase, in a line."""
+    """Return the status, the form of the best answer, the errors and the seconds by phase, in a line."""
     if not row.ran:
         return f"{row.backend}: not run. {row.reason.removesuffix('.')}."
-    clashing = conflicting_backends(row, rows)
-    printed = (row.printed or "").strip().splitlines()
-    together = f" in {row.attempts} attempts" if row.attempts > 1 else ""
+    conflicts = conflicting_backends(row, rows)
+    output = (row.printed or "").strip().splitlines()
+    attempts = f" in {row.attempts} attempts" if row.attempts > 1 else ""
     parts = [
         f'{row.backend} says "{row.solver_status}"',
         *([f"certified: {proved_interval_text(row)}"] if with_interval else []),
         *filter(None, [answering_backend_text(row)]),
         best_form_text(row),
         *filter(None, [row.error]),
-        *([f'{format_count(len(printed), "line")} printed, the last "{printed[-1].strip()}"'] if printed else []),
-        *([] if row.iterations is None else [f"{format_count(row.iterations, 'iteration')}{together}"]),
+        *([f'{format_count(len(output), "line")} printed, the last "{output[-1].strip()}"'] if output else []),
+        *([] if row.iterations is None else [f"{format_count(row.iterations, 'iteration')}{attempts}"]),
         phase_seconds_text(row),
-        *([f"contradicts {', '.join(clashing)}"] if clashing else []),
+        *([f"contradicts {', '.join(conflicts)}"] if conflicts else []),
     ]
     return "; ".join(parts)
 
 
 def _largest_gap_terms(gaps: Any) -> str:
-    """The largest terms of a gap with their index."""
-    worst = np.argsort(-gaps)[:MAX_GAP_TERMS]
-    return ", ".join(f"{int(k)}: {gaps[k]:.1e}" for k in worst if gaps[k] > 0) or "none"
+    """Return the largest terms of a gap with their indices."""
+    largest = np.argsort(-gaps)[:MAX_GAP_TERMS]
+    return ", ".join(f"{int(k)}: {gaps[k]:.1e}" for k in largest if gaps[k] > 0) or "none"

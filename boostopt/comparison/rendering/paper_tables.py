@@ -1,4 +1,4 @@
-"""Tables for papers: a comparison or a benchmark in LaTeX, with booktabs, and in Markdown."""
+"""Tables for papers: comparisons and benchmarks in LaTeX, with booktabs, and in Markdown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from boostopt.comparison.solve_record import Result, SolveRecord
 from boostopt.comparison.solve_results import SolveResults, conflicting_backends
 
 MISSING_CELL = "-"
-"""The cell of a missing mean: a program was not run, or failed without a time limit."""
+"""Cell of a missing mean: a program was not run, or failed without a time limit."""
 
 TEX_ESCAPES = str.maketrans(
     {
@@ -50,29 +50,30 @@ NUMBER_PATTERN = re.compile(r"(?<![\w.-])(-?)(\d+(?:\.\d+)?)(?:e([+-]\d+))?(?!\w
 """A number that is not part of a word."""
 
 MAX_DECIMALS = 4
+"""Largest number of decimals of seconds."""
 
 MIN_DECIMAL_NOTATION = Decimal("1e-4")
-"""Numbers below this one are written with a power of ten."""
+"""Bound of absolute values below which numbers have a power of ten."""
 
 MAX_DIGITS = 10
-"""The most digits for the ends of an interval; the width of the interval determines how many are printed."""
+"""Largest number of digits of the bounds of an interval; the width of the interval determines the number."""
 
 MAX_COLUMN_GROUPS = 3
-"""Groups of columns side by side in LaTeX: more do not fit the width of a page."""
+"""Number of groups of columns side by side in LaTeX that fit the width of a page."""
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table, in plain words.
+    """A table as plain text.
 
     Attributes
     ----------
     headers
-        For each column its group, "" for none, and its name.
+        For each column the group, "" for none, and the name.
     rows
         The cells; the first cell of a row is its name.
     left_aligned
-        The columns that hold no numbers.
+        The columns without numbers.
     bold_cells
         The cells to print in bold.
     caption
@@ -89,19 +90,19 @@ class PaperTable:
     notes: tuple[str, ...]
 
     def to_latex(self, label: str, caption: str | None = None) -> str:
-        """Return the table as a float of TeX, with a label and perhaps another caption."""
+        """Return the table as a float of TeX, with a label and an optional caption in place of the default."""
         comments = [f"% {' '.join(remark.split())}" for remark in (*self.notes, r"It needs \usepackage{booktabs}.")]
-        begin = [r"\begin{table}[t]", r"\centering", r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"]
-        named = (
+        header = [r"\begin{table}[t]", r"\centering", r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"]
+        caption_lines = (
             rf"\caption{{{escape_tex(self.caption) if caption is None else caption}}}",
             rf"\label{{{label}}}",
             r"\smallskip",
         )
         panels = "\n\\par\\medskip\n".join(self._panel(columns) for columns in self._panels())
-        return "\n".join([*comments, *begin, *named, panels, r"\end{table}"]) + "\n"
+        return "\n".join([*comments, *header, *caption_lines, panels, r"\end{table}"]) + "\n"
 
     def _panels(self) -> list[list[int]]:
-        """Split the columns into tables below each other, each with as many groups as fit the page."""
+        """Split the columns into tables below each other, each with at most `MAX_COLUMN_GROUPS` groups."""
         spans = self._spans()
         if not spans:
             return [list(range(len(self.headers)))]
@@ -111,22 +112,22 @@ class PaperTable:
 
     def _panel(self, columns: Sequence[int]) -> str:
         """Return a table of some of the columns."""
-        grouped = bool(self._spans())
-        heads = [self.headers[j] if grouped else self.headers[j][1:] for j in columns]
+        has_groups = bool(self._spans())
+        heads = [self.headers[j] if has_groups else self.headers[j][1:] for j in columns]
         rows = [[row[j] for j in columns] for row in self.rows]
         bold = {(i, columns.index(j)) for i, j in self.bold_cells if j in columns}
         form = "".join("l" if j in self.left_aligned else "r" for j in columns)
         lines = latex_table(heads, rows, bold, escape_tex, f"@{{}}{form}@{{}}").splitlines()
-        if grouped:
-            ends = _group_spans([head[0] for head in heads])
-            rules = " ".join(rf"\cmidrule(lr){{{first + 1}-{last + 1}}}" for first, last in ends)
+        if has_groups:
+            spans = _group_spans([head[0] for head in heads])
+            rules = " ".join(rf"\cmidrule(lr){{{first + 1}-{last + 1}}}" for first, last in spans)
             lines.insert(lines.index(r"\toprule") + 2, rules)
         return "\n".join(lines)
 
     def to_markdown(self) -> str:
         """Return the caption, the table and the remarks."""
-        begun = {first for first, _ in self._spans()}
-        names = [f"{group}: {name}" if j in begun else name for j, (group, name) in enumerate(self.headers)]
+        group_starts = {first for first, _ in self._spans()}
+        names = [f"{group}: {name}" if j in group_starts else name for j, (group, name) in enumerate(self.headers)]
         bold = [
             [
                 f"**{cell}**" if (i, j) in self.bold_cells else escape_markdown(cell) if j == 0 else cell
@@ -138,15 +139,16 @@ class PaperTable:
         rule = [f":{'-' * (n - 1)}" if j in self.left_aligned else f"{'-' * (n - 1)}:" for j, n in enumerate(widths)]
         lines = [
             "| "
-            + " | ".join(self._aligned(j, cell, n) for j, (cell, n) in enumerate(zip(row, widths, strict=True)))
+            + " | ".join(self._align(j, cell, n) for j, (cell, n) in enumerate(zip(row, widths, strict=True)))
             + " |"
             for row in (names, rule, *bold)
         ]
         return "\n".join(
-            [escape_markdown(self.caption), "", *lines, "", *(f"{escape_markdown(each)}\n" for each in self.notes)]
+            [escape_markdown(self.caption), "", *lines, "", *(f"{escape_markdown(note)}\n" for note in self.notes)]
         )
 
-    def _aligned(self, column: int, cell: str, size: int) -> str:
+    def _align(self, column: int, cell: str, size: int) -> str:
+        """Return a cell with blanks, on the left for numbers."""
         return cell.ljust(size) if column in self.left_aligned else cell.rjust(size)
 
     def _spans(self) -> list[tuple[int, int]]:
@@ -156,21 +158,21 @@ class PaperTable:
 
 def _group_spans(groups: Sequence[str]) -> list[tuple[int, int]]:
     """Return the first and the last column of each group."""
-    named = dict.fromkeys(group for group in groups if group)
-    return [(groups.index(group), groups.index(group) + groups.count(group) - 1) for group in named]
+    names = dict.fromkeys(group for group in groups if group)
+    return [(groups.index(name), groups.index(name) + groups.count(name) - 1) for name in names]
 
 
 def escape_tex(text: str) -> str:
-    """Escape text for TeX; typeset its numbers, and print >= as a sign."""
+    """Return text escaped for TeX, with typeset numbers, and with a sign for >=."""
     if text == MISSING_CELL:
         return "--"
     escaped = " ".join(text.split()).translate(TEX_ESCAPES).replace(r"\textgreater{}= ", r"$\geq$")
     return NUMBER_PATTERN.sub(_format_tex_number, escaped)
 
 
-def _format_tex_number(found: re.Match[str]) -> str:
-    """Typeset a number: with a minus sign instead of a hyphen, and with powers of ten."""
-    sign, digits, exponent = found.groups()
+def _format_tex_number(match: re.Match[str]) -> str:
+    """Return a number in TeX: with a minus sign instead of a hyphen, and with powers of ten."""
+    sign, digits, exponent = match.groups()
     if exponent is None:
         return f"${sign}{digits}$" if sign else digits
     power = f"10^{{{int(exponent)}}}"
@@ -178,13 +180,13 @@ def _format_tex_number(found: re.Match[str]) -> str:
 
 
 def format_power_of_ten(gap: float) -> str:
-    """Write a gap as a power of ten, if it is one."""
-    short = f"{gap:.0e}"
-    return short if float(short) == gap else f"{gap:g}"
+    """Format a gap as a digit and a power of ten, if that is exact."""
+    text = f"{gap:.0e}"
+    return text if float(text) == gap else f"{gap:g}"
 
 
 def escape_markdown(text: str) -> str:
-    """Escape text for Markdown."""
+    """Return text escaped for Markdown."""
     return MARKDOWN_SPECIALS.sub(r"\\\1", " ".join(text.split()))
 
 
@@ -201,9 +203,9 @@ def format_interval(row: SolveRecord) -> str:
     return f"[{_round_directed(lower, place, ROUND_FLOOR)}, {_round_directed(upper, place, ROUND_CEILING)}]"
 
 
-def _round_directed(value: float, place: int, way: str) -> str:
-    """Write a number with its digits down to a power of ten, rounded up or down."""
-    digits = Decimal(value).quantize(Decimal(1).scaleb(place), rounding=way)
+def _round_directed(value: float, place: int, rounding: str) -> str:
+    """Format a number with its digits down to a power of ten, rounded up or down."""
+    digits = Decimal(value).quantize(Decimal(1).scaleb(place), rounding=rounding)
     return f"{digits:f}" if digits == 0 or abs(digits) >= MIN_DECIMAL_NOTATION else f"{digits:e}"
 
 

@@ -1,4 +1,4 @@
-"""Results of runs in words and rounded numbers: the same on the terminal and in the report."""
+"""Sentences and rounded numbers about results of runs, shared by the terminal and the report."""
 
 from __future__ import annotations
 
@@ -18,22 +18,24 @@ CONTRADICTION_ADVICE = (
     "Whatever the solvers did, F or G contradicts its conjugate. If the formulation is your own, run `boostopt check` "
     "on it. If it is one of boostopt's, that is a bug in boostopt: please report it with the data."
 )
-"""The words on intervals that have no point in common."""
+"""Advice on intervals that have no point in common."""
 
 NO_ANSWER = "no answer"
-"""The words in place of an interval if no attempt left an answer."""
+"""Text in place of an interval if no attempt left an answer."""
 
 NO_ANSWER_SENTENCE = "No backend left an answer."
+"""Conclusion if no backend left an answer."""
 
-MAX_SHARE = 0.01
-"""Gap asked for, over the size of the optimum, above which the optimum is called small."""
+MAX_GAP_FRACTION = 0.01
+"""Requested gap over the size of the optimum, above which the optimum is called small."""
 
 Kind = Literal["known", "good", "warning", "wrong"]
+"""Kind of a conclusion: a true finding ("known", "good", "warning"), or a bug of boostopt ("wrong")."""
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """A sentence and its kind: "known", "good" and "warning" for true findings, "wrong" for what must not happen."""
+    """A sentence about results, and its kind."""
 
     words: str
     kind: Kind
@@ -48,7 +50,7 @@ def no_answer_reason(run: SolveRecord) -> str:
 
 
 def summarize_program(runs: Sequence[SolveRecord]) -> Conclusion:
-    """Say in a sentence what is known about the optimum, who proved it, and whether the intervals agree."""
+    """Return the proved bounds of the optimum, the backends that proved them, and whether all intervals agree."""
     ran, (lower, upper) = [run for run in runs if run.ran], intersect_intervals(runs)
     if not ran:
         return Conclusion("No backend named can take this program.", "wrong")
@@ -59,23 +61,23 @@ def summarize_program(runs: Sequence[SolveRecord]) -> Conclusion:
         return Conclusion(f"The program is infeasible, proved by {join_names(provers)}.", "good")
     if not any(run.answered for run in ran):
         return Conclusion(NO_ANSWER_SENTENCE, "warning")
-    where = f"The optimum lies in {format_interval(lower, upper)}"
-    agree = "all intervals agree" if len({run.backend for run in ran}) > 1 else "no other backend was run"
-    reached = [run for run in ran if run.reached]
-    if not reached:
-        return Conclusion(f"{where}: nobody certified it to {min(run.tol for run in ran):g}; {agree}.", "warning")
-    finest = min(run.tol for run in reached)
-    provers = dict.fromkeys(run.backend for run in reached if run.tol == finest)
+    bounds = f"The optimum lies in {format_interval(lower, upper)}"
+    agreement = "all intervals agree" if len({run.backend for run in ran}) > 1 else "no other backend was run"
+    successes = [run for run in ran if run.reached]
+    if not successes:
+        return Conclusion(f"{bounds}: nobody certified it to {min(run.tol for run in ran):g}; {agreement}.", "warning")
+    finest = min(run.tol for run in successes)
+    provers = dict.fromkeys(run.backend for run in successes if run.tol == finest)
     kind: Kind = "good" if finest == min(run.tol for run in ran) else "warning"
-    return Conclusion(f"{where}: certified to {finest:g} by {join_names(provers)}; {agree}.", kind)
+    return Conclusion(f"{bounds}: certified to {finest:g} by {join_names(provers)}; {agreement}.", kind)
 
 
 def summarize_comparison(runs: Sequence[SolveRecord], equal_weights: Sequence[float | None] = ()) -> list[Conclusion]:
-    """Say what follows from the runs of one program by several backends, each run once.
+    """Return the conclusions from the runs of one program by several backends, each run once.
 
     Parameters
     ----------
-    n_runs
+    runs
         The runs.
     equal_weights
         The bounds that equal weights prove, as in `trivial_bounds`.
@@ -89,12 +91,11 @@ def summarize_comparison(runs: Sequence[SolveRecord], equal_weights: Sequence[fl
         "the program is infeasible" if lower == math.inf else f"the optimum lies in {format_interval(lower, upper)}"
     )
     sentences = [Conclusion(f"All together: {optimum}.", "known")]
-    reached = [run for run in ran if run.reached]
-    if reached:
-        sentences.append(
-            Conclusion(f"Certified to {_target_gap_text(ran[0])}: {', '.join(run.backend for run in reached)}.", "good")
-        )
-        fastest = min(reached, key=lambda run: run.seconds)
+    successes = [run for run in ran if run.reached]
+    if successes:
+        names = ", ".join(run.backend for run in successes)
+        sentences.append(Conclusion(f"Certified to {_target_gap_text(ran[0])}: {names}.", "good"))
+        fastest = min(successes, key=lambda run: run.seconds)
         sentences.append(Conclusion(f"Fastest of them in this one run: {fastest.backend}.", "good"))
     if lower < upper == math.inf:
         sentences.append(
@@ -102,22 +103,22 @@ def summarize_comparison(runs: Sequence[SolveRecord], equal_weights: Sequence[fl
                 "No d near the answers keeps the edges within their limits: the program is borderline.", "warning"
             )
         )
-    short = [run.backend for run in ran if not run.reached]
-    if short:
-        sentences.append(Conclusion(f"Not as narrow as {_target_gap_text(ran[0])}: {', '.join(short)}.", "warning"))
+    wider = [run.backend for run in ran if not run.reached]
+    if wider:
+        sentences.append(Conclusion(f"Not as narrow as {_target_gap_text(ran[0])}: {', '.join(wider)}.", "warning"))
     return [*sentences, *trivial_bounds(runs, equal_weights)]
 
 
 def trivial_bounds(runs: Iterable[SolveRecord], equal_weights: Sequence[float | None]) -> list[Conclusion]:
-    """Say where a program compares little: its optimum is as small as the gap asked for, or known without a solver.
+    """Return warnings that a program compares little: its optimum is small, or equal weights prove a bound.
 
     Parameters
     ----------
-    n_runs
+    runs
         The runs of the program.
     equal_weights
         The lower bound that equal weights of the hypotheses prove, and the upper bound that equal weights of the
-        examples prove; None for an infinite bound, and empty if they are not known.
+        examples prove; None for an infinite bound; empty if the bounds are unknown.
     """
     ran = [run for run in runs if run.ran]
     lower, upper = intersect_intervals(ran)
@@ -131,24 +132,24 @@ def trivial_bounds(runs: Iterable[SolveRecord], equal_weights: Sequence[float | 
                 f"The optimum is 0 up to the gap {tol:g}: below this gap solvers are compared on noise.", "warning"
             )
         )
-    elif tol > MAX_SHARE * size:
+    elif tol > MAX_GAP_FRACTION * size:
         sentences.append(
             Conclusion(f"The optimum is small: a gap of {tol:g} is {tol / size:.2g} times its size.", "warning")
         )
-    for weighted, end, bound, optimum in zip(
+    for items, side, bound, optimum in zip(
         ("hypotheses", "examples"), ("lower", "upper"), equal_weights, (upper, lower), strict=False
     ):
         if bound is not None and abs(optimum - bound) <= tol * max(1.0, size):
             sentences.append(
-                Conclusion(f"Equal weights of the {weighted} prove the {end} bound without a solver.", "warning")
+                Conclusion(f"Equal weights of the {items} prove the {side} bound without a solver.", "warning")
             )
     return sentences
 
 
 def _target_gap_text(run: SolveRecord) -> str:
-    """Return the gap asked for, which is relative to max(1, |optimum|): with the words which of both it is."""
-    large = run.gap > 1.0001 * run.scaled_gap
-    return f"{run.tol:g} times the optimum" if large else f"an absolute gap of {run.tol:g}"
+    """Return the requested gap, relative to max(1, |optimum|): as a multiple of the optimum, or as an absolute gap."""
+    is_relative = run.gap > 1.0001 * run.scaled_gap
+    return f"{run.tol:g} times the optimum" if is_relative else f"an absolute gap of {run.tol:g}"
 
 
 def proved_interval_text(run: SolveRecord) -> str:
@@ -159,12 +160,12 @@ def proved_interval_text(run: SolveRecord) -> str:
 
 
 def gap_text(run: SolveRecord) -> str:
-    """Return the certified gap of an answer, not scaled; a program that is proved infeasible has none."""
+    """Return the certified gap of an answer, not scaled; "-" for no answer and for an infeasible program."""
     return f"{run.gap:.1e}" if run.answered and not run.infeasible else "-"
 
 
 def relative_width(run: SolveRecord) -> str:
-    """Return the certified gap over the size of the optimum, the larger of the two ends; "-" for none."""
+    """Return the certified gap over the larger absolute bound of the optimum; "-" for none."""
     return f"{run.relative_gap:.1e}" if run.answered and not run.infeasible else "-"
 
 
@@ -174,29 +175,29 @@ def format_seconds(run: SolveRecord) -> str:
 
 
 def iterations_text(run: SolveRecord) -> str:
-    """Return the number of iterations that the solvers counted, over all attempts."""
+    """Return the number of iterations over all attempts; "-" if the solver does not count them."""
     return "-" if run.iterations is None else str(run.iterations)
 
 
 def accuracy_request_text(run: SolveRecord) -> str:
-    """Return the profile of a solve, and the finest accuracy that the solver was sent; "" if neither is known."""
+    """Return the profile of a solve and the finest accuracy among the solver's options; "" if both are unknown."""
     return ", ".join(filter(None, (run.profile, "" if run.asked is None else f"{run.asked:g}")))
 
 
 def sent_accuracies(runs: Iterable[SolveRecord]) -> dict[tuple[str, float], str]:
-    """Return the accuracies that each backend was sent at each gap; backends without one are left out."""
-    sent: dict[tuple[str, float], set[float]] = {}
+    """Return the accuracies among the options of each backend at each gap; backends without one are left out."""
+    accuracies: dict[tuple[str, float], set[float]] = {}
     for run in runs:
         if run.ran and run.asked is not None:
-            sent.setdefault((run.backend, run.tol), set()).add(run.asked)
+            accuracies.setdefault((run.backend, run.tol), set()).add(run.asked)
     return {
-        at: f"accuracy {' to '.join(f'{end:g}' for end in sorted({max(its), min(its)})[::-1])}"
-        for at, its in sent.items()
+        key: f"accuracy {' to '.join(f'{extreme:g}' for extreme in sorted({max(values), min(values)})[::-1])}"
+        for key, values in accuracies.items()
     }
 
 
 def best_form_text(run: SolveRecord) -> str:
-    """Return the number of attempts, and the form of the best one."""
+    """Return the number of attempts, and the form of the best attempt."""
     return f"best of {run.attempts}: {run.form}" if run.form else NO_ANSWER
 
 
@@ -206,9 +207,9 @@ def phase_seconds_text(run: SolveRecord) -> str:
 
 
 def answering_backend_text(run: SolveRecord) -> str:
-    """Return which backend answered for the automatic choice; "" for any other backend."""
-    by = run.answered_by
-    return f"answered by {by}, tried {', '.join(run.path or ())}" if run.backend == AUTO and by else ""
+    """Return the backend that answered for the automatic choice; "" for any other backend."""
+    name = run.answered_by
+    return f"answered by {name}, tried {', '.join(run.path or ())}" if run.backend == AUTO and name else ""
 
 
 def join_names(names: Iterable[str]) -> str:
@@ -248,28 +249,28 @@ def conditions_text(results: SolveResults) -> str:
 
 
 def gap_request_text(runs: Iterable[SolveRecord], tol: float) -> str:
-    """Say what was asked for at a gap: the name of the profile, if there is one, and the gap."""
-    by = {run.profile for run in runs if run.tol == tol and is_named_profile(run.profile)}
-    return f"{f'{by.pop()}, ' if len(by) == 1 else ''}gap {tol:g}"
+    """Return the request at a gap: the name of the profile, if there is one, and the gap."""
+    profiles = {run.profile for run in runs if run.tol == tol and is_named_profile(run.profile)}
+    return f"{f'{profiles.pop()}, ' if len(profiles) == 1 else ''}gap {tol:g}"
 
 
 def format_median_seconds(value: float) -> str:
-    """Write seconds with two digits: repeats do not agree in more."""
+    """Format seconds with two digits: repeats do not agree in more digits."""
     return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
 
 
 def format_ratio(value: float) -> str:
-    """Write a ratio to the fastest; "" for none."""
+    """Format a ratio to the fastest; "" for none."""
     return f"x{format_median_seconds(value)}" if math.isfinite(value) else ""
 
 
 def score_time_text(score: ProgramScore) -> str:
-    """Return the median, or why there is none."""
+    """Return the median, or the result if there is no median."""
     return format_median_seconds(score.median) if score.result == Result.REACHED else score.result
 
 
 def quartiles_text(score: ProgramScore) -> str:
-    """Return the quartiles, or how many runs succeeded."""
+    """Return the quartiles, or the numbers of successes and of runs."""
     missing = f"{score.n_runs} of {score.n_requested} runs" if 0 < score.n_runs < score.n_requested else ""
     if score.result == Result.FAILED:
         return f"{score.n_reached} of {score.n_runs}, gap {score.gap:.1e}"
@@ -280,19 +281,19 @@ def quartiles_text(score: ProgramScore) -> str:
 
 
 def mean_time_text(mean: MeanScore) -> str:
-    """Return the mean of a backend over all programs, or why there is none."""
+    """Return the mean of a backend over all programs, or the reason why there is no mean."""
     if math.isfinite(mean.seconds):
         return f"{'>= ' if mean.at_least else ''}{format_median_seconds(mean.seconds)}"
     return "no mean" if mean.n_reached and not mean.failed else overall_result(mean)
 
 
 def overall_result(mean: MeanScore) -> str:
-    """Return the widest certified gap over all programs."""
+    """Return the result over all programs: "failed" if one failed, else "not run" if one was not run."""
     return "failed" if mean.failed else "not run" if mean.not_run else "reached"
 
 
 def failure_counts_text(mean: MeanScore) -> str:
-    """Return on how many programs the backend failed or was not run."""
+    """Return the numbers of programs on which the backend failed or was not run."""
     count = mean.n_reached + mean.failed + mean.not_run
     parts = [f"failed on {mean.failed}"] if mean.failed else []
     parts += [f"not run on {mean.not_run}"] if mean.not_run else []
@@ -301,7 +302,7 @@ def failure_counts_text(mean: MeanScore) -> str:
 
 @dataclass(frozen=True)
 class BenchmarkCell:
-    """A backend at a tolerance: its time with the ratio to the fastest, a remark, and the result."""
+    """The cell of a backend at a tolerance: the time with the ratio to the fastest, a remark, and the result."""
 
     time: str
     ratio: str
@@ -310,48 +311,51 @@ class BenchmarkCell:
 
 
 EMPTY_CELL = BenchmarkCell("", "", "", "not run")
-"""The cell without a run, as in the file of an unfinished benchmark."""
+"""Cell without a run, as in the results log of an unfinished benchmark."""
 
 
 def score_cells(scores: Iterable[ProgramScore]) -> dict[tuple[str, float], BenchmarkCell]:
     """Return the cell of each backend and tolerance on one program."""
     return {
-        (s.backend, s.tol): BenchmarkCell(score_time_text(s), format_ratio(s.ratio), quartiles_text(s), s.result)
-        for s in scores
+        (score.backend, score.tol): BenchmarkCell(
+            score_time_text(score), format_ratio(score.ratio), quartiles_text(score), score.result
+        )
+        for score in scores
     }
 
 
 def mean_cells(means: Iterable[MeanScore]) -> dict[tuple[str, float], BenchmarkCell]:
     """Return the cell of each backend and tolerance over all programs."""
     return {
-        (m.backend, m.tol): BenchmarkCell(
-            mean_time_text(m), format_ratio(m.ratio), failure_counts_text(m), overall_result(m)
+        (mean.backend, mean.tol): BenchmarkCell(
+            mean_time_text(mean), format_ratio(mean.ratio), failure_counts_text(mean), overall_result(mean)
         )
-        for m in means
+        for mean in means
     }
 
 
 def fastest_backends_text(means: Iterable[MeanScore], tol: float) -> str:
-    """Say which backend is fastest among those that reach a gap on all programs."""
-    first = [m.backend for m in means if m.tol == tol and m.ratio == 1.0 and not m.at_least]
-    if not first:
+    """Return the fastest of the backends that reach a gap on all programs, in a sentence."""
+    fastest = [mean.backend for mean in means if mean.tol == tol and mean.ratio == 1.0 and not mean.at_least]
+    if not fastest:
         return f"No backend reaches a certified gap of {tol:g} on all programs."
-    return f"Fastest of the backends that reach a certified gap of {tol:g} on all programs: {', '.join(first)}."
+    return f"Fastest of the backends that reach a certified gap of {tol:g} on all programs: {', '.join(fastest)}."
 
 
-def failure_reasons(of_program: Iterable[ProgramScore]) -> list[tuple[str, str]]:
-    """Say why backends were not run, or failed at the first gap that they missed; a shared reason is said once.
+def failure_reasons(scores: Iterable[ProgramScore]) -> list[tuple[str, str]]:
+    """Return why backends were not run, or failed at the first gap that they missed, on one program.
 
     Returns
     -------
-    Pairs of the backends, with commas between, and the reason.
+    Each reason once, after the backends to which it applies, with commas between.
     """
-    why: dict[tuple[str, str], str] = {}
-    for score in of_program:
+    reasons: dict[tuple[str, str], str] = {}
+    for score in scores:
         if score.result != Result.REACHED:
-            at = "" if score.result == Result.NOT_RUN else f" at {score.tol:g}"
-            why.setdefault((score.backend, score.result), f"{score.result}{at}. {score.reason.removesuffix('.')}.")
+            gap = "" if score.result == Result.NOT_RUN else f" at {score.tol:g}"
+            reason = f"{score.result}{gap}. {score.reason.removesuffix('.')}."
+            reasons.setdefault((score.backend, score.result), reason)
     return [
-        (", ".join(backend for (backend, _), its in why.items() if its == words), words)
-        for words in dict.fromkeys(why.values())
+        (", ".join(backend for (backend, _), text in reasons.items() if text == reason), reason)
+        for reason in dict.fromkeys(reasons.values())
     ]

@@ -1,4 +1,4 @@
-"""Progress of a comparison and of a benchmark, on the standard error."""
+"""Progress of comparisons and benchmarks on the standard error."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from boostopt.comparison.rendering.phrases import gap_text
 from boostopt.comparison.solve_record import SolveRecord
 
 
-def progress_callback(progress: object, otherwise: Callable[..., None]) -> Callable[..., Any]:
-    """Return the function to call: the user's own, one that writes to the standard error, or one that does nothing."""
-    read = check_flag_or_function("progress", progress)
-    if isinstance(read, bool):
-        return otherwise if read else _do_nothing
-    return read
+def progress_callback(progress: object, default: Callable[..., None]) -> Callable[..., Any]:
+    """Return the function to call: the user's function, the default for True, or no operation for False."""
+    callback = check_flag_or_function("progress", progress)
+    if isinstance(callback, bool):
+        return default if callback else _do_nothing
+    return callback
 
 
 def print_backend_progress(backend: str, row: SolveRecord | None) -> None:
-    """Write which backend is running, and its result; the reasons are in the returned comparison."""
+    """Write the running backend, and its result; the reasons are in the returned comparison."""
     write_stderr_line(f"{backend} ..." if row is None else result_text(backend, row))
 
 
@@ -38,7 +38,17 @@ def result_text(backend: str, row: SolveRecord) -> str:
 
 @dataclass
 class ComparisonProgress:
-    """Progress of a comparison in one line of a terminal: the running solver, and the result of the previous one."""
+    """Progress of a comparison in one line of a terminal: the running solver, and the previous result.
+
+    Attributes
+    ----------
+    total, done
+        The number of solvers, and of the solvers that have ended.
+    show
+        The function that shows a line on the terminal.
+    last
+        The previous result in words.
+    """
 
     total: int
     show: Callable[[LineRenderer], None]
@@ -46,6 +56,7 @@ class ComparisonProgress:
     last: str = ""
 
     def __call__(self, backend: str, row: SolveRecord | None) -> None:
+        """Show the running backend, or keep its result for the next line."""
         if row is None:
             self.show(lambda width: self.line(backend, width))
         else:
@@ -65,7 +76,7 @@ def comparison_progress(callback: Callable[..., Any], total: int) -> Generator[C
     if callback is not print_backend_progress:
         yield callback
         return
-    # Without a thread of its own: nothing may run beside a solve whose time is taken.
+    # No thread refreshes the line: no other work may run during a measured solve.
     with status_line(format_count(total, "solver"), no_refresh_thread=True) as show:
         yield print_backend_progress if show is None else ComparisonProgress(total, show)
 
@@ -83,35 +94,40 @@ class BenchmarkProgress:
     budget
         Seconds after which no further solve starts; None for no limit.
     callback
-        The user's own function, which replaces the lines written here.
+        The user's function, which replaces all lines.
     show
         The function that shows a line on a terminal; None if there is no terminal.
+    done
+        The number of solves that have ended.
+    start_time
+        The start of the benchmark, in seconds of the monotonic clock.
+    lines
+        The writer of lines into a file.
     """
 
     labels: Sequence[str]
     total: int
     budget: float | None = None
-    tell: Callable[[int, int, SolveRecord], object] | None = None
+    callback: Callable[[int, int, SolveRecord], object] | None = None
     show: Callable[[LineRenderer], None] | None = None
     done: int = 0
-    since: float = field(default_factory=time.monotonic)
-    paced: ThrottledLines = field(default_factory=ThrottledLines)
+    start_time: float = field(default_factory=time.monotonic)
+    lines: ThrottledLines = field(default_factory=ThrottledLines)
 
-    def start_solve(self, program: str, backend: str, what: str) -> None:
+    def start_solve(self, program: str, backend: str, request: str) -> None:
         """Show the next solve."""
         if self.show is not None:
-            self.show(lambda width: self.line(program, f"{backend} {what}", width))
+            self.show(lambda width: self.line(program, f"{backend} {request}", width))
 
     def finish_solve(self, run: SolveRecord) -> None:
-        """Report how many solves are finished, and the result of the last one."""
+        """Report the number of finished solves, and the result of the last solve."""
         self.done += 1
-        if self.tell is not None:
-            self.tell(self.done, self.total, run)
+        if self.callback is not None:
+            self.callback(self.done, self.total, run)
         elif self.show is None:
-            came = f"reached in {run.seconds:.2f} s" if run.reached else run.result
-            what = request_text(run.profile, run.tol)
-            line = f"[{self.done}/{self.total}] {run.backend} {what}: {came}"
-            self.paced.write(lambda: line, force=self.done == self.total)
+            result = f"reached in {run.seconds:.2f} s" if run.reached else run.result
+            line = f"[{self.done}/{self.total}] {run.backend} {request_text(run.profile, run.tol)}: {result}"
+            self.lines.write(lambda: line, force=self.done == self.total)
 
     def line(self, program: str, solver: str, width: int | None = None) -> str:
         """Return the current solve as a line; a narrow terminal loses the least important parts."""
@@ -121,40 +137,40 @@ class BenchmarkProgress:
             "solver": solver,
         }
         if self.done:
-            parts["left"] = f"about {format_duration(self.remaining_seconds())} left"
-        return fit_line(parts, ("program", "solver", "left"), width)
+            parts["remaining"] = f"about {format_duration(self.remaining_seconds())} left"
+        return fit_line(parts, ("program", "solver", "remaining"), width)
 
     def remaining_seconds(self) -> float:
-        """Estimate the seconds of the remaining solves: in shuffled order they resemble the finished ones."""
-        spent = time.monotonic() - self.since
-        left = spent / max(self.done, 1) * (self.total - self.done)
-        return left if self.budget is None else min(left, max(self.budget - spent, 0.0))
+        """Estimate the seconds of the remaining solves, which in shuffled order resemble the finished solves."""
+        elapsed = time.monotonic() - self.start_time
+        remaining = elapsed / max(self.done, 1) * (self.total - self.done)
+        return remaining if self.budget is None else min(remaining, max(self.budget - elapsed, 0.0))
 
 
 @contextmanager
 def benchmark_progress(
     progress: bool | Callable[[int, int, SolveRecord], object], labels: Sequence[str], total: int, budget: float | None
 ) -> Generator[BenchmarkProgress]:
-    """Yield the progress of a benchmark: to a function of the user, on the standard error, or nowhere."""
+    """Yield the progress of a benchmark: to a function of the user, to the standard error, or without output."""
     if progress is not True:
         yield BenchmarkProgress(labels, total, budget, _do_nothing if progress is False else progress)
         return
-    # Without a thread of its own: nothing may run beside a solve whose time is taken.
+    # No thread refreshes the line: no other work may run during a measured solve.
     with status_line(f"{total} solves", no_refresh_thread=True) as show:
         yield BenchmarkProgress(labels, total, budget, show=show)
 
 
 def request_text(profile: str | None, gap: float) -> str:
-    """Say what a solver is asked for: a gap, or a profile by name."""
+    """Return the request to a solver: a gap, or a profile by name."""
     return f"asked by {profile}" if is_named_profile(profile) else f"to {gap:g}"
 
 
 def format_duration(seconds: float) -> str:
-    """Write a duration roughly."""
+    """Format a duration roughly."""
     if seconds < 90:
         return f"{max(round(seconds), 1)} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def _do_nothing(*arguments: object) -> None:
-    """Say nothing."""
+    """Ignore the progress."""
