@@ -176,7 +176,7 @@ def test_any_junk_is_repaired(seed: int) -> None:
 def test_what_does_not_add_up_is_refused() -> None:
     with pytest.raises(ProblemError, match=r"\bregularizers\b.*\[2, 3\]\."):
         SeparableSum((Squares(np.ones(2), 1.0), Squares(np.ones(3), 1.0)))
-    with pytest.raises(ProblemError, match="no piece"):
+    with pytest.raises(ProblemError, match="no term"):
         SeparableSum(())
     at_its_cap = BinaryEntropy(np.full(3, 0.4), 1.0, np.array([0.4, 0.3, 0.3]))
     with pytest.raises(ProblemError, match=r"\blower end\b.* 0\."):
