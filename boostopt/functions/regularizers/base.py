@@ -98,10 +98,10 @@ class Pointwise:
 
     def inverse_curvatures_inside_box(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return 1 / f_n''(d_n) for the weights inside the box, and 0 for the weights at its ends."""
-        inside = (d > self.lower + BOX_BOUND_TOL * self.upper) & (d < self.upper * (1.0 - BOX_BOUND_TOL))
-        if not inside.any():
+        is_inside = (d > self.lower + BOX_BOUND_TOL * self.upper) & (d < self.upper * (1.0 - BOX_BOUND_TOL))
+        if not is_inside.any():
             return np.zeros(len(d))
-        return np.where(inside, 1.0 / self.curvatures(np.where(inside, d, 0.5 * (self.lower + self.upper))), 0.0)
+        return np.where(is_inside, 1.0 / self.curvatures(np.where(is_inside, d, 0.5 * (self.lower + self.upper))), 0.0)
 
     def find_derivative_jump(self) -> tuple[int, float, float] | None:
         """Return the example, the weight and the size of a jump of some f_n'; None if the search finds no jump.

@@ -55,19 +55,19 @@ MAX_BISECTIONS = 64
 class Separable(Regularizer):
     """A sum of convex functions f_n of one weight each, on [lower, upper] and, if `on_simplex`, the simplex."""
 
-    def __add__(self, other: Separable) -> Separable:
+    def __add__(self, term: Separable) -> Separable:
         """Return the sum, on the intersection of the domains.
 
         Raises
         ------
         ProblemError
-            The other regularizer is not Separable.
+            The second term is not Separable.
         """
         expected = "a sum over the examples in closed form (Separable)"
         check_instance(
-            "the second term", other, Separable, expected, "Write both as one CVXPY expression.", ProblemError
+            "the second term", term, Separable, expected, "Write both as one CVXPY expression.", ProblemError
         )
-        return SeparableSum((self, other))
+        return SeparableSum((self, term))
 
     @property
     def lower(self) -> Float[Array, " N"]:
@@ -212,8 +212,8 @@ class Separable(Regularizer):
 
     def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
         lower, upper = self.lower, self.upper
-        inside = np.clip(d, lower + min_relative_weight * (upper - lower), upper)
-        return StationarityConditions(self.derivatives(inside), lower, upper, np.zeros((self.N, 0)))
+        clipped = np.clip(d, lower + min_relative_weight * (upper - lower), upper)
+        return StationarityConditions(self.derivatives(clipped), lower, upper, np.zeros((self.N, 0)))
 
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
         finite = bool(np.isfinite(d).all())

@@ -343,8 +343,8 @@ class CvxpyRegularizer(Regularizer):
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         best = self._refine_bound(self._tightest_bound_at(self.maximizer(z) if near is None else near, z), z)
         # A tangent at the boundary of the domain may be too steep for a useful bound; the tangent at `inside` is not.
-        inside = self._bound_from_minorant(self.inside, best.choices, z)
-        return min(best, inside, key=lambda bound: bound.value)
+        inside_bound = self._bound_from_minorant(self.inside, best.choices, z)
+        return min(best, inside_bound, key=lambda bound: bound.value)
 
     def _tightest_bound_at(
         self, d: Float[Array, " N"], z: Float[Array, " N"], tangent_bound: _ConjugateBound | None = None
