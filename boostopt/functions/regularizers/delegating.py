@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_instance
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.regularizers.base import Regularizer
 
 
@@ -35,6 +36,10 @@ class DelegatingRegularizer(Regularizer):
     @property
     def N(self) -> int:
         return self.base.N
+
+    @computed_attribute
+    def signed(self) -> bool:
+        return self.base.signed
 
     @property
     def strong_convexity(self) -> float:
