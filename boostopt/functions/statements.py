@@ -1,4 +1,4 @@
-"""Functions by kind and numbers: the form in which a certificate file states the F of its program."""
+"""Statements of functions: the form, by kind and numbers, in which a certificate file contains the F of its program."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Statement:
 
 
 def defines_own_kind(part: object) -> bool:
-    """Return whether the class of an F or a G names a kind: one that it inherits names another function."""
+    """Return whether the class of an F or a G itself defines a kind: an inherited kind names another function."""
     return bool(vars(type(part)).get("kind"))
 
 
 @runtime_checkable
 class States(Protocol):
-    """A regularizer that states itself."""
+    """A regularizer with the method `statement`."""
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...]) -> Statement | None: ...
 
@@ -41,7 +41,7 @@ class States(Protocol):
 def statement_of(
     F: States, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()
 ) -> Statement | None:
-    """Return F as a certificate file states it; None where its class names no kind, or a file cannot say what it is."""
+    """Return the statement of F; None if its class defines no kind, or if a certificate file cannot contain F."""
     return F.statement(c, d0, nus) if defines_own_kind(F) else None
 
 
@@ -50,13 +50,16 @@ def statement_with_caps(
     caps: Float[Array, " N"],
     c: Float[Array, " N"],
     nus: tuple[float, ...],
-    live: Bool[Array, " N"] | None = None,
+    in_support: Bool[Array, " N"] | None = None,
 ) -> Statement:
-    """Return a statement with its caps: by a nu if one gives them where `live`, everywhere by default."""
-    live = np.ones(len(c), dtype=bool) if live is None else live
+    """Return a statement with caps: by a nu if c / nu or 1 / nu gives the caps in support, otherwise as an array.
+
+    By default, all examples are in support.
+    """
+    in_support = np.ones(len(c), dtype=bool) if in_support is None else in_support
     for nu in nus:
         for name, counts in (("c / nu", c), ("1 / nu", np.ones(len(c)))):
             with np.errstate(all="ignore"):
-                if np.array_equal((counts / nu)[live], caps[live]):
+                if np.array_equal((counts / nu)[in_support], caps[in_support]):
                     return Statement({**numbers, "caps": name, "nu": nu})
     return Statement({**numbers, "caps": "given"}, {"caps": caps})

@@ -1,11 +1,12 @@
-"""Regularizers that are linear on their domain: the cap, which is 0 on the capped simplex, and the shortfall, on a box.
+"""Regularizers that are linear on their domain: the indicator of the capped simplex, and the shortfall on a box.
 
     cap          F(d) = 0  on C_nu,  F*(-m) = -AvgMin_nu(m), minus the average over the nu examples of smallest margin
     shortfall    F(d) = -theta sum_n (d_n - C c_n)  on  C c_n <= d_n <= (1 + C) c_n,
                  F*(-m) = -sum_n c_n (C m_n + min(0, m_n - theta))
 
-The cap is the regularizer of soft-margin LPBoost, and minus its conjugate is the soft margin [Glocer 2009, (2.2);
-Shalev-Shwartz and Singer 2008, section 3]. For the shortfall, see Akkerman, Ferry, Artigues, Hebrard, Vidal 2025.
+The indicator ("cap" in certificate files) is the regularizer of soft-margin LPBoost. Minus its conjugate is the soft
+margin [Glocer 2009, (2.2); Shalev-Shwartz and Singer 2008, section 3]. For the shortfall, see Akkerman, Ferry,
+Artigues, Hebrard, Vidal 2025.
 """
 
 from __future__ import annotations
@@ -26,7 +27,13 @@ from boostopt.functions.statements import Statement, statement_with_caps
 
 @dataclass(frozen=True)
 class CappedSimplexIndicator(Separable):
-    """The indicator of C_nu; f_n = 0 on [0, c_n / nu]."""
+    """The indicator of the capped simplex C_nu: f_n = 0 on [0, c_n / nu].
+
+    Parameters
+    ----------
+    domain
+        The capped simplex.
+    """
 
     domain: CappedSimplex
 
@@ -92,7 +99,7 @@ class CappedSimplexIndicator(Separable):
 
 @dataclass(frozen=True)
 class Shortfall(Separable):
-    """The function -theta sum (d_n - C c_n) on C c_n <= d_n <= (1 + C) c_n, without the simplex.
+    """The function -theta sum_n (d_n - C c_n) on C c_n <= d_n <= (1 + C) c_n, without the simplex.
 
     Parameters
     ----------

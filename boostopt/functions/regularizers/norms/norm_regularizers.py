@@ -80,18 +80,18 @@ class NormBall(NormRegularizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        smallest = self.norm(self.min_norm_point)
+        min_norm = self.norm(self.min_norm_point)
         if self.relative_radius_excess < -self.norm_rounding_error:
             raise ProblemError(
-                f"r must be at least {smallest:.10g}, the {self.p:g}-norm of the uniform distribution, so that the "
+                f"r must be at least {min_norm:.10g}, the {self.p:g}-norm of the uniform distribution, so that the "
                 f"ball meets the simplex; got {self.r:.10g}. Raise r."
             )
         # If the radius exceeds the smallest norm by a relative x, the domain has a diameter of about sqrt(x). Between
         # the rounding error and this limit, it is too small for computations, but more than a single point.
         if self.norm_rounding_error < self.relative_radius_excess < MIN_RELATIVE_RADIUS_EXCESS:
             raise ProblemError(
-                f"r must be {smallest:.17g}, where the ball touches the simplex in one point, or at least "
-                f"{smallest * (1 + MIN_RELATIVE_RADIUS_EXCESS):.17g}; got {self.r:.17g}. Choose one of them."
+                f"r must be {min_norm:.17g}, where the ball touches the simplex in one point, or at least "
+                f"{min_norm * (1 + MIN_RELATIVE_RADIUS_EXCESS):.17g}; got {self.r:.17g}. Choose one of them."
             )
 
     @property
@@ -139,12 +139,12 @@ class NormBall(NormRegularizer):
         if d is None:
             return self.conjugate_at(np.zeros(self.N)).d
         d = self.base.project(d)
-        norm, smallest = self.norm(d), self.norm(self.min_norm_point)
+        norm, min_norm = self.norm(d), self.norm(self.min_norm_point)
         # The radius minus the rounding error of a norm: a point outside in exact arithmetic proves nothing.
         safe_radius = self.r * (1.0 - self.norm_rounding_error)
         if norm <= safe_radius:
             return d
-        fraction = (norm - safe_radius) / (norm - smallest) if norm > smallest else 1.0
+        fraction = (norm - safe_radius) / (norm - min_norm) if norm > min_norm else 1.0
         fraction = min(fraction + BALL_SHRINKAGE, 1.0)
         return (1.0 - fraction) * d + fraction * self.min_norm_point
 
