@@ -1,7 +1,7 @@
 """A program in the form of the interior point method: functions of single weights, rows over the edges, and U.
 
     min over (d, x)   sum_n f_n(d_n) + <slope, U'd> + <g, x> + (1/2) <x, Q x>
-    subject to        A U'd + B x + s = b : v,   sum d = 1 : beta,   d - lower = below : zeta,   upper - d = above : psi
+    subject to        A U'd + B x + s = b : v,   sum d = 1 : beta,   d - lower >= 0 : zeta,   upper - d >= 0 : psi
 
 with s >= 0, v >= 0 at inequalities and s = 0 at equations. Weights whose box is a point are constants.
 """
@@ -124,8 +124,8 @@ class InteriorProblem:
         return ~self.rows.equality
 
     @cached_property
-    def above(self) -> Bool[Array, "k j"]:
-        """The rows that a variable bounds from above."""
+    def epigraph_rows(self) -> Bool[Array, "k j"]:
+        """The rows that a variable bounds from above, as a mask for each variable."""
         return self.rows.B < 0
 
     @cached_property
@@ -136,7 +136,7 @@ class InteriorProblem:
     @cached_property
     def may_be_infeasible(self) -> bool:
         """Whether a row bounds the edges without a variable that can relax it."""
-        return bool((~self.above.any(axis=1)).any())
+        return bool((~self.epigraph_rows.any(axis=1)).any())
 
     @cached_property
     def B_Q_inverse(self) -> Float[Array, "k j"]:
