@@ -1,4 +1,4 @@
-"""Functions by kind and numbers: the form in which a certificate file states the F of its program."""
+"""Statements: functions by kind and numbers, as certificate files contain them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from boostopt._utils.array_types import Array, Bool, Float
 
 @dataclass(frozen=True)
 class Statement:
-    """A function in the form of a certificate file: its kind and its numbers.
+    """A function in the form of a certificate file.
 
     Attributes
     ----------
     numbers
-        The kind of the function and its numbers, for the text of a file.
+        The kind and the numbers of the function, for the text of the file.
     arrays
-        The further arrays that the function needs, besides the multiplicities and the reference distribution.
+        Further arrays of the function, besides the multiplicities and the reference distribution.
     """
 
     numbers: dict[str, Any]
@@ -27,13 +27,13 @@ class Statement:
 
 
 def defines_own_kind(part: object) -> bool:
-    """Return whether the class of an F or a G names a kind: one that it inherits names another function."""
+    """Return whether the class of F or G defines a kind itself. An inherited kind names another function."""
     return bool(vars(type(part)).get("kind"))
 
 
 @runtime_checkable
 class States(Protocol):
-    """A regularizer that states itself."""
+    """A regularizer with a statement."""
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...]) -> Statement | None: ...
 
@@ -41,7 +41,7 @@ class States(Protocol):
 def statement_of(
     F: States, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()
 ) -> Statement | None:
-    """Return F as a certificate file states it; None where its class names no kind, or a file cannot say what it is."""
+    """Return the statement of F for a certificate file; None if the class defines no kind or files cannot contain F."""
     return F.statement(c, d0, nus) if defines_own_kind(F) else None
 
 
@@ -50,13 +50,16 @@ def statement_with_caps(
     caps: Float[Array, " N"],
     c: Float[Array, " N"],
     nus: tuple[float, ...],
-    live: Bool[Array, " N"] | None = None,
+    in_support: Bool[Array, " N"] | None = None,
 ) -> Statement:
-    """Return a statement with its caps: by a nu if one gives them where `live`, everywhere by default."""
-    live = np.ones(len(c), dtype=bool) if live is None else live
+    """Return a statement with the caps: as c / nu or 1 / nu if a nu gives these caps on the support, else as an array.
+
+    `in_support` is a mask of the examples on which the caps matter, all by default.
+    """
+    in_support = np.ones(len(c), dtype=bool) if in_support is None else in_support
     for nu in nus:
         for name, counts in (("c / nu", c), ("1 / nu", np.ones(len(c)))):
             with np.errstate(all="ignore"):
-                if np.array_equal((counts / nu)[live], caps[live]):
+                if np.array_equal((counts / nu)[in_support], caps[in_support]):
                     return Statement({**numbers, "caps": name, "nu": nu})
     return Statement({**numbers, "caps": "given"}, {"caps": caps})
