@@ -1,4 +1,4 @@
-"""The narrowest interval that the iterates of a method prove."""
+"""The incumbent of a method: the narrowest interval that its iterates prove."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.backends.base import Task
 
 GOAL_REDUCTION = 0.1
-"""The goal of a second attempt, as a share of the target gap, if the first attempt has reached the target."""
+"""The goal of a second attempt, as a fraction of the target gap, if the first attempt has reached the target."""
 
 
 class Incumbent:
@@ -17,11 +17,11 @@ class Incumbent:
     Attributes
     ----------
     d, w
-        The weights that prove it, shapes (N,) and (t,), possibly from different iterates. None before the first.
+        The weights that prove the interval, shapes (N,) and (t,), possibly from different iterates. None at first.
     gap
-        The scaled gap of this pair, as the task measures it.
+        The scaled gap of this pair, as the task computes it.
     goal
-        The target gap, at first the tolerance of the task.
+        The gap to reach, at first the tolerance of the task.
     """
 
     gap: float
@@ -41,7 +41,7 @@ class Incumbent:
         return self.gap <= self.goal
 
     def tighten_goal(self) -> bool:
-        """If the last goal was reached, set a closer one, once; return whether another attempt is worthwhile.
+        """Reduce a goal that was reached, once; return whether another attempt is worthwhile.
 
         A caller that asks for another attempt has measured a larger gap, for example on a program with more examples.
         """
@@ -51,7 +51,7 @@ class Incumbent:
         return not self.goal_reached
 
     def add(self, d: Float[Array, " N"] | None, w: Float[Array, " t"]) -> None:
-        """Keep the weights of an iterate that improve an end of the interval."""
+        """Store the weights of an iterate that improve a bound."""
         certificate = self._task.certify(d, w)
         lower, upper = self._ends
         if self._lower is None or certificate.lower > lower or certificate.infeasible:
@@ -64,7 +64,7 @@ class Incumbent:
             self._update(self._upper, self._lower)
 
     def _update(self, d: Float[Array, " N"] | None, w: Float[Array, " t"] | None) -> None:
-        """Take a pair if it is better. Two good sides may make a bad pair: the upper end may come from another d(w)."""
+        """Store a pair with a smaller gap. Good d and w may be a bad pair if the upper bound is that of a d(w)."""
         gap = self._task.gap(d, w)
         if gap < self.gap or not np.isfinite(self.gap):
             self.d, self.w, self.gap = d, w, gap
