@@ -213,10 +213,10 @@ class _Restoration:
             included |= violated
             if included.sum() > MAX_CONSTRAINTS:
                 included = _largest_entries(np.abs(violations), MAX_CONSTRAINTS)
-            moved = self._least_squares_step(d, violations, included)
-            if moved is None:
+            next_d = self._least_squares_step(d, violations, included)
+            if next_d is None:
                 break
-            d = moved
+            d = next_d
         return d, np.inf
 
     def _least_squares_step(
@@ -323,11 +323,11 @@ class _Restoration:
         """
         room = self.F.room(d)
         candidates = self._independent_equations((d != 0.0) | (room > 0.0))
-        kept = [k for k in candidates if self._restricts_domain(d, int(k))]
-        if not kept:
+        equations = [k for k in candidates if self._restricts_domain(d, int(k))]
+        if not equations:
             return 0.0
-        columns = self.equation_columns[:, kept]
-        residuals = (np.abs(self._violations(d)) + self._tolerances(d))[self.is_equation][kept]
+        columns = self.equation_columns[:, equations]
+        residuals = (np.abs(self._violations(d)) + self._tolerances(d))[self.is_equation][equations]
         if self.F.on_simplex:
             columns = np.column_stack([columns, np.ones(self.F.N)])
             residuals = np.append(residuals, 4.0 * edge_rounding_error(self.U, self.F.mass))

@@ -38,7 +38,7 @@ Method = Literal["nnls", "least_squares"]
 METHODS: tuple[Method, ...] = ("nnls", "least_squares")
 
 ACTIVE_TOLERANCES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-"""The tolerances of "active" in a sweep."""
+"""The tolerances for "active" in a sweep."""
 
 SUM_EQUATION_WEIGHT = 1e3
 """The weight of equations for sums, such as sum w = 1, relative to other equations."""
@@ -56,7 +56,7 @@ class Recovery(ImmutableArrays):
 
     Attributes
     ----------
-    method, within
+    method, active_tol
         The method, and the tolerance for "active". A weight is active if its distance to 0 or to its cap, relative to
         the cap, is at most the tolerance. An edge is active if its distance to the largest edge is at most the
         tolerance.
@@ -72,7 +72,7 @@ class Recovery(ImmutableArrays):
         The examples at their cap and at 0, as masks of shape (N,).
     active_edges
         The hypotheses with an active edge, as a mask of shape (t,).
-    doubtful_examples, doubtful_hypotheses
+    ambiguous_examples, doubtful_hypotheses
         The indices of the examples and hypotheses that a tolerance 30 times larger or smaller would decide differently.
     rank, unknowns
         The rank of the equations, and the number of multipliers that they must determine.
@@ -174,7 +174,7 @@ def recover(
 def recover_over_tolerances(certifier: Certifier) -> Recovery:
     """Return the recovery with the smallest certified gap over the tolerances of a sweep."""
     program, certifier_of_d = (certifier.U, certifier.F, certifier.G, certifier.feasible_d), certifier.for_feasible_d
-    systems = [_KKTSystem(*program, "nnls", within) for within in ACTIVE_TOLERANCES]
+    systems = [_KKTSystem(*program, "nnls", active_tol) for active_tol in ACTIVE_TOLERANCES]
     best = min(systems, key=lambda system: certifier_of_d.certify(system.w).gap)
     return best.recovery(certifier_of_d.certify(best.w))
 
@@ -183,23 +183,23 @@ class _KKTSystem:
     """The equations and inequalities in x (w = offset + directions @ x), beta and the multipliers of the normals."""
 
     def __init__(
-        self, U: MarginMatrix, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"], method: Method, within: float
+        self, U: MarginMatrix, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"], method: Method, active_tol: float
     ) -> None:
-        self.U, self.G, self.d, self.within = U, G, d, within
+        self.U, self.G, self.d, self.active_tol = U, G, d, active_tol
         self.method: Method = method
         # The method of the papers uses slopes down to the smallest weights; a norm is active within the tolerance.
-        norm_conditions = F.stationarity(d, within)
+        norm_conditions = F.stationarity(d, active_tol)
         slope_conditions = norm_conditions if method == "nnls" else F.stationarity(d, 1e-300)
         self.conditions = conditions = replace(slope_conditions, normals=norm_conditions.normals)
         self.edges = U.edges(d)
-        self.active, self.on_simplex, self.normals = G.active(self.edges, within), F.on_simplex, conditions.normals
+        self.active, self.on_simplex, self.normals = G.active(self.edges, active_tol), F.on_simplex, conditions.normals
         # At 0 the slope of an entropy is -inf: there is no constraint d >= 0 that could have a multiplier.
         self.has_infinite_slope = ~np.isfinite(F.stationarity(conditions.lower, 0.0).gradient)
         upper, lower = conditions.upper, conditions.lower
         # A fixed weight has multipliers of both signs, so its condition always holds.
         self.movable = (upper > lower) & np.isfinite(conditions.gradient)
-        self.at_cap = (upper - d <= within * upper) & self.movable
-        self.at_zero = (d - lower <= within * upper) & self.movable & ~self.at_cap
+        self.at_cap = (upper - d <= active_tol * upper) & self.movable
+        self.at_zero = (d - lower <= active_tol * upper) & self.movable & ~self.at_cap
         self.strictly_inside = self.movable & ~self.at_cap & ~self.at_zero
         active = self.active
         columns = [U.margins(direction) for direction in active.directions.T]
@@ -212,33 +212,33 @@ class _KKTSystem:
         self.sum_equations = list[tuple[Float[Array, " k"], float]]()
         if conditions.required_inner_product is not None:
             # <d, z - slopes - beta> = total with z = -Uw: one more equation in the unknowns.
-            rest = np.where(d > 0, self.rhs, 0.0)
-            self.sum_equations.append((d @ self.matrix, float(d @ rest) - conditions.required_inner_product))
+            inside_rhs = np.where(d > 0, self.rhs, 0.0)
+            self.sum_equations.append((d @ self.matrix, float(d @ inside_rhs) - conditions.required_inner_product))
         if active.total is not None and not active.total_is_upper_bound:
             self.sum_equations.append(
                 (np.where(np.arange(self.matrix.shape[1]) < self.num_directions, 1.0, 0.0), active.total)
             )
-        self.w, self.beta, self.of_normals = self._by_nnls() if method == "nnls" else self._by_least_squares()
+        self.w, self.beta, self.normal_terms = self._by_nnls() if method == "nnls" else self._by_least_squares()
 
     def recovery(self, certificate: Certificate) -> Recovery:
         """Return the multipliers with their residual, rank and undecided indices, and a certificate of the weights."""
-        rest = -(self.U.margins(self.w) + self.beta + self.of_normals + self.conditions.gradient)
-        psi = np.where(self.at_cap, np.maximum(rest, 0.0), 0.0)
-        zeta = np.where(self.at_zero, np.maximum(-rest, 0.0), 0.0)
+        slack = -(self.U.margins(self.w) + self.beta + self.normal_terms + self.conditions.gradient)
+        psi = np.where(self.at_cap, np.maximum(slack, 0.0), 0.0)
+        zeta = np.where(self.at_zero, np.maximum(-slack, 0.0), 0.0)
         rank, unknowns = self._rank()
-        small_tol, large_tol = self.within / AMBIGUITY_FACTOR, self.within * AMBIGUITY_FACTOR
+        small_tol, large_tol = self.active_tol / AMBIGUITY_FACTOR, self.active_tol * AMBIGUITY_FACTOR
         surely_active, possibly_active = self.G.active(self.edges, small_tol), self.G.active(self.edges, large_tol)
         near_bound, very_near_bound = (
-            _near_box_bound(self.d, self.conditions, within) for within in (large_tol, small_tol)
+            _near_box_bound(self.d, self.conditions, active_tol) for active_tol in (large_tol, small_tol)
         )
         return Recovery(
             method=self.method,
-            active_tol=self.within,
+            active_tol=self.active_tol,
             w=self.w,
             beta=self.beta,
             psi=psi,
             zeta=zeta,
-            residual=float(np.abs(rest - psi + zeta)[self.movable].max(initial=0.0)),
+            residual=float(np.abs(slack - psi + zeta)[self.movable].max(initial=0.0)),
             at_cap=self.at_cap,
             at_zero=self.at_zero,
             active_edges=_may_have_weight(self.active),
@@ -290,6 +290,7 @@ class _KKTSystem:
         return (int(np.linalg.matrix_rank(matrix)) if matrix.size else 0), self.matrix.shape[1] - n_duplicates
 
     def _solve(self, rows: Bool[Array, " N"], lower: Float[Array, " k"]) -> Float[Array, " k"]:
+        """Return the least-squares solution of these rows and the equations for sums, with lower bounds."""
         from scipy.optimize import lsq_linear
 
         if self.matrix.shape[1] == 0:
@@ -315,9 +316,9 @@ class _KKTSystem:
         return w, beta, self.normals @ x[self.num_directions + self.on_simplex :]
 
 
-def _near_box_bound(d: Float[Array, " N"], conditions: StationarityConditions, within: float) -> Bool[Array, " N"]:
+def _near_box_bound(d: Float[Array, " N"], conditions: StationarityConditions, active_tol: float) -> Bool[Array, " N"]:
     """Return the mask of the weights near a bound of their box."""
-    return np.minimum(d - conditions.lower, conditions.upper - d) <= within * conditions.upper
+    return np.minimum(d - conditions.lower, conditions.upper - d) <= active_tol * conditions.upper
 
 
 def _may_have_weight(active: Active) -> Bool[Array, " t"]:

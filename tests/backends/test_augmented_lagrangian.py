@@ -113,7 +113,7 @@ def test_lagrangian_is_the_papers_with_its_signs_corrected() -> None:
     theta = -np.log(total) / REFERENCE_ETA - psi.sum() / REFERENCE_NU
     c, multiplier = w.sum() - 1, -L.estimate[0]
     assert L(z)[0] == pytest.approx(-theta - multiplier * c + c**2 / (2 * 0.05), abs=1e-13)
-    assert L.updated(w)[0] == pytest.approx(-(multiplier - c / 0.05), abs=1e-13)
+    assert L.first_order_estimate(w)[0] == pytest.approx(-(multiplier - c / 0.05), abs=1e-13)
     assert L.violation(w) == pytest.approx(abs(c), abs=1e-14)
 
 
@@ -183,7 +183,7 @@ def test_first_order_estimates_converge_to_the_multipliers(form: str) -> None:
     z, errors = np.concatenate([np.full(3, 1 / 3), now.dual.initial_y]), list[float]()
     for _ in range(10):
         z = minimized(now, z)
-        now = replace(now, estimate=now.updated(now.split(z)[0]))
+        now = replace(now, estimate=now.first_order_estimate(now.split(z)[0]))
         errors.append(abs(float(now.estimate[0]) - gamma))
     assert errors[0] > 1e-4
     assert errors[-1] < 1e-6  # the interval of 1e-10 pins gamma down no better

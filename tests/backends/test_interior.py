@@ -36,13 +36,13 @@ def start_of(program: Program) -> tuple[InteriorProblem, Iterate]:
 
 def dense_step(problem: InteriorProblem, point: Iterate, wanted: ComplementarityPairs) -> np.ndarray | None:
     """The Newton step (d, v, beta, x) with nothing eliminated, by a general solver; None where it is not unique."""
-    d = problem.weights_inside_box(point.below)
+    d = problem.weights_inside_box(point.lower_distance)
     residuals = Residuals.from_point(problem, point, d)
     n, k, j = len(d), len(point.v), len(point.x)
     A = np.eye(problem.U.t) if problem.rows.A is None else problem.rows.A
     images = A @ problem.U.to_array()[problem.movable].T
     one = np.ones((n, 1)) * problem.f.on_simplex
-    H = np.diag(problem.curvatures(d) + point.zeta / point.below + point.psi / point.above)
+    H = np.diag(problem.curvatures(d) + point.zeta / point.lower_distance + point.psi / point.upper_distance)
     slack = np.zeros(k)
     slack[problem.inequality] = point.s[problem.inequality] / point.v[problem.inequality]
     from_rows = np.zeros(k)
@@ -58,7 +58,7 @@ def dense_step(problem: InteriorProblem, point: Iterate, wanted: Complementarity
     )
     right = np.concatenate(
         [
-            wanted.below / point.below - wanted.above / point.above - residuals.stationarity,
+            wanted.lower / point.lower_distance - wanted.upper / point.upper_distance - residuals.stationarity,
             -residuals.rows - from_rows,
             [-residuals.weight_sum],
             -residuals.x,
@@ -76,18 +76,22 @@ def test_a_step_is_the_one_of_the_whole_system(name: str) -> None:
         if not opened(program).movable.any():
             continue
         problem, point = start_of(program)
-        residuals = Residuals.from_point(problem, point, problem.weights_inside_box(point.below))
+        residuals = Residuals.from_point(problem, point, problem.weights_inside_box(point.lower_distance))
         wanted = ComplementarityPairs(
-            *(0.3 - part for part in (point.products.below, point.products.above, point.products.rows))
+            *(0.3 - part for part in (point.products.lower, point.products.upper, point.products.rows))
         )
-        step = NewtonSystem(problem, point, problem.weights_inside_box(point.below), residuals).step(wanted)
+        step = NewtonSystem(problem, point, problem.weights_inside_box(point.lower_distance), residuals).step(wanted)
         twin = dense_step(problem, point, wanted)
         if twin is None:
             continue
-        mine = np.concatenate([step.below, step.v, [step.beta], step.x])
+        mine = np.concatenate([step.lower_distance, step.v, [step.beta], step.x])
         np.testing.assert_allclose(mine, twin, rtol=1e-5, atol=1e-7 * np.abs(twin).max())
-        np.testing.assert_allclose(step.zeta * point.below + point.zeta * step.below, wanted.below, rtol=1e-9)
-        np.testing.assert_allclose(step.psi * point.above + point.psi * step.above, wanted.above, rtol=1e-9)
+        np.testing.assert_allclose(
+            step.zeta * point.lower_distance + point.zeta * step.lower_distance, wanted.lower, rtol=1e-9
+        )
+        np.testing.assert_allclose(
+            step.psi * point.upper_distance + point.psi * step.upper_distance, wanted.upper, rtol=1e-9
+        )
         checked += 1
 
 
@@ -98,13 +102,13 @@ def test_the_start_is_centred_and_stationary(name: str) -> None:
     if not problem.movable.any():
         return
     point = cold_start_point(problem, program.regularizer.project(None), 0.1)
-    residuals = Residuals.from_point(problem, point, problem.weights_inside_box(point.below))
+    residuals = Residuals.from_point(problem, point, problem.weights_inside_box(point.lower_distance))
     scale = np.abs(point.zeta) + np.abs(point.psi) + 1
     assert np.all(np.abs(residuals.stationarity) <= 1e-9 * scale)
-    both = point.products.below * point.products.above
+    both = point.products.lower * point.products.upper
     np.testing.assert_allclose(both, 0.01, rtol=1e-6)
-    assert (point.below > 0).all()
-    assert (point.above > 0).all()
+    assert (point.lower_distance > 0).all()
+    assert (point.upper_distance > 0).all()
     assert (point.s[problem.inequality] > 0).all()
 
 

@@ -107,7 +107,7 @@ def test_a_step_from_the_optimum_stays_there_and_finds_the_multipliers() -> None
     best = program.solve("cvxpy:clarabel", tol=1e-10)
     of_step = model(program, program.example_weights(best.w))
     answer = SOLVERS["clarabel"].solve(of_step.program, 1e-10, None)
-    d, w = of_step.read(answer)
+    d, w = of_step.weights_from(answer)
     np.testing.assert_allclose(d, best.d, atol=1e-5)
     np.testing.assert_allclose(w, best.w, atol=1e-5)
     assert answer.x[-1] == pytest.approx(float(program.margins.edges(best.d).max()), abs=1e-5)  # gamma

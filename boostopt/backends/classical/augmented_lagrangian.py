@@ -1,4 +1,4 @@
-"""The augmented Lagrangian of the dual, the dissertation's method for its programs.
+"""The augmented Lagrangian method for the dual [Glocer 2009].
 
 The method keeps the bounds of the dual as constraints and moves its equations into the objective [Glocer 2009, section
 4.1; LANCELOT: Conn, Gould, Toint 1991]. For the maximum edge, with c(w) = sum w - 1 and the dual Theta, an inner step
@@ -6,7 +6,7 @@ minimizes
 
     L(w, psi; lambda, mu) = -Theta(w, psi) - lambda c(w) + c(w)^2 / (2 mu)      subject to w >= 0, psi >= 0
 
-by L-BFGS-B. Then either lambda becomes lambda - c / mu, if c is small, or mu shrinks. (In the paper, Theta and lambda
+by L-BFGS-B. If c is small, lambda becomes lambda - c / mu; otherwise mu decreases. (In the paper, Theta and lambda
 have the opposite sign.) The gradients are those of the paper, corrected: with d the weights at (w, psi) or (w, beta),
 they are -Uᵀd in w, 1/nu - d in psi and 1 - sum d in beta. For other edge functions, lambda is minus the further
 variables of G.
@@ -39,32 +39,33 @@ from boostopt.programs.program import Program
 NAME = "augmented_lagrangian"
 
 FIRST_MU = 0.1
-"""The first mu, and the factor by which it shrinks; LANCELOT's own choice, as are the exponents below."""
+"""The first mu, and the factor by which mu decreases. Both are LANCELOT's, as are the exponents below."""
 
 ETA_EXPONENT_AFTER_FAILURE, ETA_EXPONENT_AFTER_SUCCESS = 0.1, 0.9
-"""Exponents of mu in the bound on c: in a new bound after mu has shrunk, and in its factor after lambda has changed."""
+"""Exponents of mu in the bound of c: of a new bound after mu has decreased, and of its factor after a new lambda."""
 
 MIN_VIOLATION_TOL, MIN_GRADIENT_TOL = 1e-13, 1e-11
-"""Floor of the tolerances of c and of the inner steps: the rounding of sums of margins."""
+"""Smallest tolerances of c and of the inner steps: the rounding of sums of margins."""
 
 MEMORY = 30
-"""Number of corrections that L-BFGS-B keeps."""
+"""Number of corrections that L-BFGS-B stores."""
 
 MAX_EVALUATIONS = 500
-"""Limits on evaluations of the Lagrangian in one inner step, and in the whole first form."""
+"""Maximum number of evaluations of the Lagrangian in one inner step, and in the first form as a whole."""
 
 MAX_OUTER_ITERATIONS = 100
-"""Number of inner steps after which a form is given up."""
+"""Maximum number of inner steps in one form."""
 
 MAX_STALLED_ITERATIONS = 12
-"""A form is given up after this many inner steps in a row that narrow the interval by less than `PROGRESS` of it."""
+"""Maximum number of inner steps in a row without progress (see `PROGRESS`)."""
 
 PROGRESS = 0.01
+"""Fraction of the gap by which an inner step must narrow the interval to count as progress."""
 
 
 @dataclass(frozen=True)
 class AugmentedLagrangian(Backend):
-    """LANCELOT's scheme over the dual variables, with scipy's L-BFGS-B for the steps within bounds."""
+    """The method of LANCELOT in the dual variables, with SciPy's L-BFGS-B for the steps within bounds."""
 
     @property
     def name(self) -> str:
@@ -78,10 +79,10 @@ class AugmentedLagrangian(Backend):
         F = program.regularizer.pointwise()
         if F is None or not program.regularizer.has_closed_form_conjugate:
             return Capability(False, f"{NAME} {NEEDS_SEPARABLE_REASON}")
-        middle, has_interior = 0.5 * (F.lower + F.upper), F.upper > F.lower
+        centre, has_interior = 0.5 * (F.lower + F.upper), F.upper > F.lower
         with np.errstate(divide="ignore", invalid="ignore"):
-            curved = F.curvatures(middle) > 0
-        if not curved[has_interior].all():
+            has_curvature = F.curvatures(centre) > 0
+        if not has_curvature[has_interior].all():
             return Capability(False, f"{NAME} needs a strictly convex regularizer: the dual of this one has kinks")
         if program.edge_function.epigraph(program.margins.t) is None:
             return Capability(False, f"{NAME} needs an edge function made of linear rows and a quadratic")
@@ -93,9 +94,9 @@ class AugmentedLagrangian(Backend):
     def attempts(self, task: Task) -> Iterator[Attempt]:
         w, best = corrective_start(task), Incumbent(task)
         for dual in dual_forms(task.program.regularizer):
-            run, is_begun = _OuterIteration(task, dual, best, w), False
+            run, is_continuation = _OuterIteration(task, dual, best, w), False
             while not task.deadline.passed:
-                began = time.perf_counter()
+                start_time = time.perf_counter()
                 status = run.run()
                 yield Attempt(
                     form=dual.form,
@@ -106,10 +107,10 @@ class AugmentedLagrangian(Backend):
                     w=best.w,
                     iterations=run.evaluations,
                     statistics={"outer steps": run.outer, "violation": run.violation},
-                    times={"solve": time.perf_counter() - began},
-                    is_continuation=is_begun,
+                    times={"solve": time.perf_counter() - start_time},
+                    is_continuation=is_continuation,
                 )
-                is_begun = True
+                is_continuation = True
                 if not best.goal_reached:
                     break
                 if not best.tighten_goal():
@@ -118,12 +119,12 @@ class AugmentedLagrangian(Backend):
 
 
 def open_augmented_lagrangian(name: str) -> Backend:
-    """Return the backend; it has no variants.
+    """Return the backend, which has no variants.
 
     Raises
     ------
     OptionError
-        A variant is asked for.
+        The name contains a variant.
     """
     if name != NAME:
         raise unknown_name("backend", name, installed_names())
@@ -131,7 +132,7 @@ def open_augmented_lagrangian(name: str) -> Backend:
 
 
 def installed_names() -> list[str]:
-    """Return the name of the backend: scipy is always installed."""
+    """Return the name of the backend. SciPy is always installed."""
     return [NAME]
 
 
@@ -145,45 +146,45 @@ class _OuterIteration:
         self.task, self.dual, self.best = task, dual, best
         self.evaluations, self.outer, self.violation = 0, 0, np.inf
         self._lagrangian = Lagrangian(task.program.margins, G, dual, np.zeros(len(G.g)), FIRST_MU)
-        lowest = np.concatenate([np.where(G.equality, -np.inf, 0.0), dual.lower_y])
+        lower_bounds = np.concatenate([np.where(G.equality, -np.inf, 0.0), dual.lower_y])
         # Duals of infeasible programs are unbounded.
-        self._bounds = [(max(low, -MAX_HYPOTHESIS_WEIGHT), MAX_HYPOTHESIS_WEIGHT) for low in lowest.tolist()]
+        self._bounds = [(max(low, -MAX_HYPOTHESIS_WEIGHT), MAX_HYPOTHESIS_WEIGHT) for low in lower_bounds.tolist()]
         self._z = np.concatenate([row_multipliers(G, w), dual.initial_y])
-        self._tolerance, self._allowed = FIRST_MU, FIRST_MU**ETA_EXPONENT_AFTER_FAILURE
+        self._gradient_tol, self._violation_tol = FIRST_MU, FIRST_MU**ETA_EXPONENT_AFTER_FAILURE
 
     def run(self) -> str:
         """Minimize and update until the interval is narrow enough or progress stops; return the reason for the end."""
-        stalled, staged = 0, isinstance(self.dual, ReducedDual)
+        stalled, has_stages = 0, isinstance(self.dual, ReducedDual)
         while not self.best.goal_reached:
             if self.task.deadline.passed:
                 return f"time limit, violation {self.violation:.1e}"
             if self.outer == MAX_OUTER_ITERATIONS or stalled == MAX_STALLED_ITERATIONS:
                 reason = "step limit" if stalled < MAX_STALLED_ITERATIONS else "no progress"
                 return f"{reason}, violation {self.violation:.1e}"
-            if not staged and self.evaluations >= MAX_EVALUATIONS:
+            if not has_stages and self.evaluations >= MAX_EVALUATIONS:
                 return f"evaluation limit, violation {self.violation:.1e}"
             previous_gap, lagrangian = self.best.gap, self._lagrangian
-            self._minimize(max(self._tolerance, MIN_GRADIENT_TOL))
+            self._minimize(max(self._gradient_tol, MIN_GRADIENT_TOL))
             v, y = lagrangian.split(self._z)
             w, self.violation = lagrangian.weights(v), lagrangian.violation(v)
             m = lagrangian.U.margins(w)
             self.best.add(self.dual.evaluate(m, y).d, w)
             stalled = 0 if self.best.gap < (1.0 - PROGRESS) * previous_gap else stalled + 1
-            if self.violation <= max(self._allowed, MIN_VIOLATION_TOL):
-                self._lagrangian = replace(lagrangian, estimate=lagrangian.updated(v))
-                self._allowed *= lagrangian.mu**ETA_EXPONENT_AFTER_SUCCESS
-                self._tolerance *= lagrangian.mu
+            if self.violation <= max(self._violation_tol, MIN_VIOLATION_TOL):
+                self._lagrangian = replace(lagrangian, estimate=lagrangian.first_order_estimate(v))
+                self._violation_tol *= lagrangian.mu**ETA_EXPONENT_AFTER_SUCCESS
+                self._gradient_tol *= lagrangian.mu
                 if isinstance(self.dual, ReducedDual):
                     stalled = 0 if self.dual.steps > 1.0 else stalled
                     self.dual.start_next_stage(m)
             else:
                 mu = lagrangian.mu * FIRST_MU
                 self._lagrangian = replace(lagrangian, mu=mu)
-                self._allowed, self._tolerance = mu**ETA_EXPONENT_AFTER_FAILURE, mu
+                self._violation_tol, self._gradient_tol = mu**ETA_EXPONENT_AFTER_FAILURE, mu
         return f"gap reached, violation {self.violation:.1e}"
 
     def _minimize(self, tolerance: float) -> None:
-        """Move z to a minimizer of the Lagrangian within the bounds, up to a projected gradient of `tolerance`."""
+        """Minimize the Lagrangian over z within the bounds, up to a projected gradient of `tolerance`."""
         self.outer += 1
         if not len(self._z):
             return
@@ -210,17 +211,20 @@ class _OuterIteration:
 def corrective_start(task: Task) -> Float[Array, " t"]:
     """Return the weights of the start, or the first hypothesis alone, after one corrective step.
 
-    The step goes towards the best answer to d(w): w becomes (1 - alpha) w + alpha w' [Glocer 2009, section 4.1, its
-    last weight alpha and all earlier ones rescaled].
+    The step goes towards a subgradient w' of G at the edges of d(w): w becomes (1 - alpha) w + alpha w' [Glocer 2009,
+    section 4.1; the last weight there is alpha, and the earlier ones are rescaled].
     """
     program, start = task.program, task.start
     U, F, G = program.margins, program.regularizer, program.edge_function
-    raw = None if start is None else start.weights(U.t)
-    w = G.project(np.eye(1, U.t)[0] if raw is None else raw)
+    start_w = None if start is None else start.weights(U.t)
+    w = G.project(np.eye(1, U.t)[0] if start_w is None else start_w)
     w = G.subgradient(U.edges(F.project(None))) if w is None else w
     d = F.conjugate_at(-U.margins(w)).d
     target = G.subgradient(U.edges(d))
-    x = U.margins(target - w)
-    slope, norm = float(x @ d) - G.conjugate(target) + G.conjugate(w), float(np.abs(x).max())
+    direction_margins = U.margins(target - w)
+    slope, norm = (
+        float(direction_margins @ d) - G.conjugate(target) + G.conjugate(w),
+        float(np.abs(direction_margins).max()),
+    )
     alpha = min(max(slope / (F.objective_scale * norm**2), 0.0), 1.0) if norm > 0 else 0.0
     return (1.0 - alpha) * w + alpha * target

@@ -1,7 +1,7 @@
 """Forms of the dual, and the augmented Lagrangian of each.
 
-The variables are the multipliers v of the rows A e + B x <= b of the edge function G, and the further variables y of
-F's side: psi, beta or none. The hypothesis weights are w = A'v + slope, and each further variable x of G gives one
+The variables are the multipliers v of the rows A e + B x <= b of the edge function G, and the variables y of the
+conjugate of F: psi, beta or none. The hypothesis weights are w = A'v + slope. Each further variable x of G gives one
 equation. For the maximum edge, v is w, the equation is sum w = 1 and x is gamma [Glocer 2009, section 4.1].
 """
 
@@ -24,15 +24,25 @@ from boostopt.functions.regularizers.separable import Separable
 from boostopt.rows.margin_matrix import MarginMatrix
 
 MAX_UNSTAGED_SCALE = 100.0
-"""The largest objective_scale without stages for L-BFGS-B (measured: it takes 100 evaluations, a scale of 1000 170)."""
+"""Largest `objective_scale` without stages (measured: L-BFGS-B takes 100 evaluations; 170 for a scale of 1000)."""
 
 STAGE_FACTOR = 2.0
-"""Factor by which the scale grows from stage to stage."""
+"""Factor of the scale from stage to stage."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The term of F in minus the dual at (w, y), with further variables y: value, weights d, and slope in y."""
+    """The term of F in minus the dual at (w, y).
+
+    Attributes
+    ----------
+    value
+        The value.
+    d
+        The example weights.
+    slope
+        The gradient in y.
+    """
 
     value: float
     d: Float[Array, " N"]
@@ -40,7 +50,15 @@ class Evaluation:
 
 
 class DualForm(ABC):
-    """The term of F in minus the dual as a convex function of (w, y); the slope in w is -Uᵀd."""
+    """The term of F in minus the dual as a convex function of (w, y). Its gradient in w is -Uᵀd.
+
+    Attributes
+    ----------
+    form
+        The name of the form.
+    initial_y, lower_y, y_scale
+        The start, the lower bounds and the scales of y, shape (k,).
+    """
 
     form: str
     initial_y: Float[Array, " k"]
@@ -111,14 +129,15 @@ class ReducedDual(DualForm):
         self.center: Float[Array, " N"] = np.zeros(F.N)
 
     def evaluate(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
-        conjugate = self._F.conjugate_at(self._point(m))
+        conjugate = self._F.conjugate_at(self._stage_argument(m))
         return Evaluation(self.steps * conjugate.value, conjugate.d, y)
 
     def start_next_stage(self, m: Float[Array, " N"]) -> None:
-        """Begin the next stage at the weights of these margins."""
-        self.center, self.steps = self._point(m), max(self.steps / STAGE_FACTOR, 1.0)
+        """Start the next stage at the weights d of these margins."""
+        self.center, self.steps = self._stage_argument(m), max(self.steps / STAGE_FACTOR, 1.0)
 
-    def _point(self, m: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _stage_argument(self, m: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the argument of F* in the conjugate of the stage."""
         return ((self.steps - 1.0) * self.center - m) / self.steps
 
 
@@ -136,9 +155,9 @@ class Lagrangian:
     G
         The rows of the edge function.
     dual
-        F's part.
+        The term of F.
     estimate
-        Estimate of x, -lambda, shape (j,).
+        The estimate of x, which is -lambda, shape (j,).
     mu
         The divisor of the violation of the equations, positive.
     """
@@ -153,12 +172,10 @@ class Lagrangian:
         """Return the value and the gradient at z = (v, y / y_scale)."""
         v, y = self.split(z)
         m = self.U.margins(self.weights(v))
-        f_value, x, r = self.dual.evaluate(m, y), self.updated(v), self.residual(v)
+        term, x, r = self.dual.evaluate(m, y), self.first_order_estimate(v), self.residual(v)
         penalty = r @ x - 0.5 * (x @ self.G.Q @ x) - 0.5 * self.mu * ((x - self.estimate) @ (x - self.estimate))
-        v_gradient = self.G.b - self.G.rows(self.U.edges(f_value.d)) - self.G.B @ x
-        return f_value.value + float(self.G.b @ v + penalty), np.concatenate(
-            [v_gradient, f_value.slope * self.dual.y_scale]
-        )
+        v_gradient = self.G.b - self.G.rows(self.U.edges(term.d)) - self.G.B @ x
+        return term.value + float(self.G.b @ v + penalty), np.concatenate([v_gradient, term.slope * self.dual.y_scale])
 
     def split(self, z: Float[Array, " n"]) -> tuple[Float[Array, " k"], Float[Array, " y"]]:
         """Return v and y."""
@@ -170,19 +187,20 @@ class Lagrangian:
         return self.G.weights(v) + self.G.slope
 
     def residual(self, v: Float[Array, " k"]) -> Float[Array, " j"]:
-        """Return r; without Q it is c, sum w - 1 for the maximum edge."""
+        """Return r. For Q = 0, r is c, which is sum w - 1 for the maximum edge."""
         return -(self.G.B.T @ v + self.G.g)
 
-    def updated(self, v: Float[Array, " k"]) -> Float[Array, " j"]:
-        """Return the first-order estimate of x at v: without Q, estimate + c / mu."""
+    def first_order_estimate(self, v: Float[Array, " k"]) -> Float[Array, " j"]:
+        """Return the first-order estimate of x at v; for Q = 0, estimate + c / mu."""
         return self._inverse @ (self.residual(v) + self.mu * self.estimate)
 
     def violation(self, v: Float[Array, " k"]) -> float:
-        """Return the violation of the equations r = Q x at the updated estimate."""
-        return float(np.abs(self.residual(v) - self.G.Q @ self.updated(v)).max(initial=0.0))
+        """Return the violation of the equations r = Q x at the first-order estimate."""
+        return float(np.abs(self.residual(v) - self.G.Q @ self.first_order_estimate(v)).max(initial=0.0))
 
     @cached_property
     def _inverse(self) -> Float[Array, "j j"]:
+        """The inverse of Q + mu I."""
         return np.linalg.inv(self.G.Q + self.mu * np.eye(len(self.G.g)))
 
 
@@ -197,6 +215,6 @@ def dual_forms(F: Regularizer) -> Iterator[DualForm]:
 
 def row_multipliers(G: Epigraph, w: Float[Array, " t"]) -> Float[Array, " k"]:
     """Return multipliers of the rows that give these weights, if the rows are orthogonal or opposite."""
-    rest = w - G.slope
-    v = G.rows(rest) if G.A is None else G.rows(rest) / np.maximum((G.A**2).sum(axis=1), 1e-300)
+    target = w - G.slope
+    v = G.rows(target) if G.A is None else G.rows(target) / np.maximum((G.A**2).sum(axis=1), 1e-300)
     return np.where(G.equality, v, np.maximum(v, 0.0))

@@ -1,4 +1,4 @@
-"""Quadratic programs and their solvers, each called directly."""
+"""Quadratic programs, and direct calls of their solvers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float
 
 DEFAULT = "clarabel"
-"""The default solver, the most reliable one."""
+"""The default solver: the most reliable one."""
 
 MIN_TOLERANCE = 1e-8
-"""The tightest tolerance for HiGHS, which ends with errors if it cannot reach its tolerance."""
+"""Smallest tolerance for HiGHS, which fails if it cannot reach its tolerance."""
 
 ITERATIONS_PER_ROW, EXTRA_ROWS = 100, 10
-"""Iterations of HiGHS allowed for each variable and row, and how many extra ones of these are counted.
+"""HiGHS stops after `ITERATIONS_PER_ROW` (n + k + `EXTRA_ROWS`) iterations, for n variables and k rows.
 
-3 iterations are usual. If the numbers of a program differ by nine orders of magnitude, the active sets have been seen
-to cycle without end.
+3 iterations for each are usual. If the numbers of a program differ by nine orders of magnitude, active sets may cycle.
 """
 
 
@@ -42,19 +41,27 @@ class QuadraticProgram:
     upper: Float[Array, " n"]
 
     def with_bounds_as_rows(self) -> tuple[Any, Float[Array, " rows"], Float[Array, " rows"]]:
-        """Return A, low and high with the bounds of x as further rows, for solvers that take bounds on rows only."""
-        bounded = np.isfinite(self.lower) | np.isfinite(self.upper)
+        """Return A, low and high with the bounds of x as further rows, for solvers that support bounds of rows only."""
+        has_bounds = np.isfinite(self.lower) | np.isfinite(self.upper)
         identity: Any = scipy.sparse.eye_array(len(self.q), format="csr")
-        A = scipy.sparse.vstack([self.A, identity[bounded]], format="csr")
-        low, high = [self.low, self.lower[bounded]], [self.high, self.upper[bounded]]
+        A = scipy.sparse.vstack([self.A, identity[has_bounds]], format="csr")
+        low, high = [self.low, self.lower[has_bounds]], [self.high, self.upper[has_bounds]]
         return A, np.concatenate(low), np.concatenate(high)
 
 
 @dataclass(frozen=True)
 class QuadraticAnswer:
-    """The answer of a solver: x, and the multipliers y of the rows, y >= 0 at `high`; not finite if it left none.
+    """The answer of a solver.
 
-    If the solver reports that no x is feasible, y may be a ray that proves this.
+    Attributes
+    ----------
+    x
+        The solution, shape (n,); nan if there is none.
+    y
+        The multipliers of the rows, shape (k,), at least 0 at `high`; nan if there are none. If the solver reports that
+        no x is feasible, y may be a ray that proves this.
+    status
+        The status of the solver.
     """
 
     x: Float[Array, " n"]
@@ -62,13 +69,13 @@ class QuadraticAnswer:
     status: str
 
     @classmethod
-    def failed(cls, program: QuadraticProgram, status: str) -> QuadraticAnswer:
+    def from_failure(cls, program: QuadraticProgram, status: str) -> QuadraticAnswer:
         """Return the answer of a solver that failed."""
         return cls(_array_or_nan(None, len(program.q)), _array_or_nan(None, len(program.low)), status)
 
 
 Solver = Callable[[QuadraticProgram, float, float | None], QuadraticAnswer]
-"""Solves a quadratic program with an accuracy and a limit in seconds."""
+"""A function that solves a quadratic program to an accuracy, with a limit in seconds or None."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +85,11 @@ class QuadraticSolver:
     Attributes
     ----------
     package, module
-        The distribution that has its version, and the name of its module.
+        The distribution, for the version, and the name of the module.
     solve
-        The function that calls it.
+        The function that calls the solver.
     may_kill_process
-        Whether it has been seen to kill its process; it then gets a process of its own.
+        Whether the solver has killed its process in tests. Such a solver runs in a separate process.
     """
 
     package: str
@@ -92,7 +99,7 @@ class QuadraticSolver:
 
 
 def _clarabel(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
-    """Clarabel: an interior point; min (1/2) x'Px + q'x subject to Ax + s = b with s in a cone."""
+    """Solve by Clarabel, an interior point method: min (1/2) x'Px + q'x subject to Ax + s = b with s in a cone."""
     clarabel: Any = import_module("clarabel")
     A, low, high = program.with_bounds_as_rows()
     fixed = low == high
@@ -115,12 +122,12 @@ def _clarabel(program: QuadraticProgram, accuracy: float, seconds: float | None)
 
 
 def _osqp(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
-    """OSQP: a first-order method with a polished answer."""
+    """Solve by OSQP, a first-order method, and polish the answer."""
     osqp: Any = import_module("osqp")
     A, low, high = program.with_bounds_as_rows()
     solver = osqp.OSQP()
     solver.setup(
-        scipy.sparse.csc_matrix(scipy.sparse.triu(program.P)),  # it expects matrices, not arrays, and warns otherwise
+        scipy.sparse.csc_matrix(scipy.sparse.triu(program.P)),  # OSQP warns about sparse arrays
         program.q,
         scipy.sparse.csc_matrix(A),
         low,
@@ -142,7 +149,7 @@ def _osqp(program: QuadraticProgram, accuracy: float, seconds: float | None) -> 
 
 
 def _highs(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
-    """HiGHS: an active-set method, or the simplex method if there is no quadratic."""
+    """Solve by HiGHS: by an active-set method, or by the simplex method if P is 0."""
     highspy: Any = import_module("highspy")
     highs, model, k, n = highspy.Highs(), highspy.HighsModel(), len(program.low), len(program.q)
     highs.silent()
@@ -171,7 +178,7 @@ def _highs(program: QuadraticProgram, accuracy: float, seconds: float | None) ->
 
 
 def _array_or_nan(values: Any, length: int) -> Float[Array, " n"]:
-    """Return the answer of a solver as an array, NaN if it left none."""
+    """Return the answer of a solver as an array, nan if there is none."""
     array = np.asarray([] if values is None else values, dtype=np.float64)
     return array if array.shape == (length,) else np.full(length, np.nan)
 
@@ -179,7 +186,7 @@ def _array_or_nan(values: Any, length: int) -> Float[Array, " n"]:
 SOLVERS = {
     DEFAULT: QuadraticSolver("clarabel", "clarabel", _clarabel),
     "osqp": QuadraticSolver("osqp", "osqp", _osqp),
-    # Its quadratic solver has been seen to abort the process.
+    # The quadratic solver of HiGHS has aborted the process in tests.
     "highs": QuadraticSolver("highspy", "highspy", _highs, may_kill_process=True),
 }
-"""The solvers of quadratic programs, by the name that follows "sqp:"."""
+"""The solvers of quadratic programs, by the name after "sqp:"."""

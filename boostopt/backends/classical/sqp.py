@@ -35,7 +35,7 @@ from boostopt.backends.base import (
 )
 from boostopt.backends.classical.quadratic_programs import DEFAULT, SOLVERS, QuadraticAnswer, QuadraticProgram, Solver
 from boostopt.backends.incumbent import Incumbent
-from boostopt.backends.isolation import worker as child
+from boostopt.backends.isolation import worker as worker_module
 from boostopt.backends.isolation.external_calls import ExternalError, call_external, raise_caught_interrupt
 from boostopt.backends.isolation.isolated import isolate_backend
 from boostopt.errors import SolverNotFound, require_not_none, unknown_name
@@ -46,35 +46,35 @@ from boostopt.programs.program import Program
 NAME = "sqp"
 
 BOX_BOUND_DISTANCE = 1e-8
-"""Distance of a weight from its box bounds, as a share of its interval, for slopes and curvatures.
+"""Distance of a weight to its box bounds for slopes and curvatures, as a fraction of the box.
 
-The slopes and curvatures of an entropy are infinite at 0. Smaller floors make the quadratic programs harder, larger
+The slopes and curvatures of an entropy are infinite at 0. Smaller distances make the quadratic programs harder; larger
 ones save a step or two.
 """
 
 MAX_STEPS = 100
-"""Number of steps after which the method gives up; runs that succeeded have taken up to 20."""
+"""Maximum number of steps; successful runs took up to 20."""
 
 PATIENCE = 8
-"""Number of steps in a row without progress after which the method gives up."""
+"""Maximum number of steps in a row without progress (see `PROGRESS`)."""
 
 PROGRESS = 1e-2
-"""Share of the gap by which a step must narrow the interval to count as progress."""
+"""Fraction of the gap by which a step must narrow the interval to count as progress."""
 
 MAX_HALVINGS = 30
-"""Number of points that the line search tries."""
+"""Maximum number of points of the line search."""
 
 ACCURACY_FRACTION = 1e-2
-"""Tolerance of the quadratic programs, as a share of the target gap."""
+"""Tolerance of the quadratic programs, as a fraction of the target gap."""
 
 MAX_SECONDS_WITHOUT_LIMIT = 600.0
-"""Seconds, without a time limit, for a solver that can kill its process; such solvers have hung."""
+"""Time limit, if the task has none, for a solver that can kill its process, because such solvers have hung."""
 
 PERTURBATION_FRACTION = 0.1
-"""Share of the way to the minimum of F for the next point if a solver leaves no step."""
+"""Length of a step towards the minimum of F after an answer without a step, as a fraction of the distance."""
 
 MIN_TOLERANCE = 1e-10
-"""The tightest tolerance for a quadratic program."""
+"""Smallest tolerance of a quadratic program."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,12 @@ class QuadraticModel:
     """The quadratic program of one step from d, in (d' - d) / scale and the variables of the epigraph of G.
 
     The scale 1 / sqrt(f'') makes the quadratic of an entropy the identity. Without it, the curvatures differ by the
-    eight orders of magnitude of the floor, and solvers of quadratic programs fail.
+    eight orders of magnitude of `BOX_BOUND_DISTANCE`, and solvers of quadratic programs fail.
 
     Attributes
     ----------
     F, G
-        The two sides of the primal.
+        The terms of the primal.
     A
         Edges of the rows of G, shape (k, N), sparse.
     tilt
@@ -116,7 +116,7 @@ class QuadraticModel:
 
     @cached_property
     def scale(self) -> Float[Array, " N"]:
-        """The natural size of each variable, shape (N,)."""
+        """The scale of each variable, shape (N,)."""
         return 1.0 / np.sqrt(np.where(self.curvatures > 0, self.curvatures, 1.0))
 
     @cached_property
@@ -124,21 +124,21 @@ class QuadraticModel:
         """The quadratic program: rows of G, then sum d = 1."""
         F, G, s = self.F, self.G, self.scale
         row_values = self.A @ self.d
-        missing = np.full(int(F.on_simplex), 1.0 - float(self.d.sum()))
-        d_columns = scipy.sparse.vstack([self.A @ scipy.sparse.diags_array(s), np.tile(s, (len(missing), 1))])
-        x_columns = scipy.sparse.vstack([G.B, scipy.sparse.csr_array((len(missing), len(G.g)))])
-        free = np.full(len(G.g), np.inf)
+        sum_change = np.full(int(F.on_simplex), 1.0 - float(self.d.sum()))
+        d_columns = scipy.sparse.vstack([self.A @ scipy.sparse.diags_array(s), np.tile(s, (len(sum_change), 1))])
+        x_columns = scipy.sparse.vstack([G.B, scipy.sparse.csr_array((len(sum_change), len(G.g)))])
+        no_bound = np.full(len(G.g), np.inf)
         return QuadraticProgram(
             P=scipy.sparse.block_diag([scipy.sparse.diags_array(self.curvatures * s**2), G.Q], format="csc"),
             q=np.concatenate([s * (self.slopes + self.tilt), G.g]),
             A=scipy.sparse.hstack([d_columns, x_columns], format="csc"),
-            low=np.concatenate([np.where(G.equality, G.b, -np.inf) - row_values, missing]),
-            high=np.concatenate([G.b - row_values, missing]),
-            lower=np.concatenate([(F.lower - self.d) / s, -free]),
-            upper=np.concatenate([(F.upper - self.d) / s, free]),
+            low=np.concatenate([np.where(G.equality, G.b, -np.inf) - row_values, sum_change]),
+            high=np.concatenate([G.b - row_values, sum_change]),
+            lower=np.concatenate([(F.lower - self.d) / s, -no_bound]),
+            upper=np.concatenate([(F.upper - self.d) / s, no_bound]),
         )
 
-    def read(self, answer: QuadraticAnswer) -> tuple[Float[Array, " N"], Float[Array, " t"]]:
+    def weights_from(self, answer: QuadraticAnswer) -> tuple[Float[Array, " N"], Float[Array, " t"]]:
         """Return the weights d and w of an answer, without corrections."""
         w = self.G.weights(answer.y[: len(self.G.b)]) + self.G.slope
         return self.d + self.scale * answer.x[: len(self.d)], w
@@ -151,9 +151,9 @@ class SequentialQuadratic(Backend):
     Parameters
     ----------
     solver
-        The solver of the quadratic programs, one of `quadratic.SOLVERS`.
+        The solver of the quadratic programs, one of `quadratic_programs.SOLVERS`.
     in_this_process
-        Whether a solver that can kill its process runs in this process nevertheless.
+        Whether a solver that can kill its process runs in this process all the same.
     """
 
     solver: str = DEFAULT
@@ -177,21 +177,23 @@ class SequentialQuadratic(Backend):
 
     @property
     def _needs_child_process(self) -> bool:
-        """Whether the solver runs in a child process, killed at the limit; an isolated process needs no child."""
-        return SOLVERS[self.solver].may_kill_process and not self.in_this_process and not child.is_worker_process
+        """Whether the solver runs in a worker process, which ends at the limit; a worker process needs no other one."""
+        return (
+            SOLVERS[self.solver].may_kill_process and not self.in_this_process and not worker_module.is_worker_process
+        )
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         if self._needs_child_process:
-            limited = (
+            limited_task = (
                 task
                 if task.deadline.at is not None
                 else replace(task, deadline=Deadline.after(MAX_SECONDS_WITHOUT_LIMIT))
             )
-            yield from isolate_backend(replace(self, in_this_process=True)).attempts(limited)
+            yield from isolate_backend(replace(self, in_this_process=True)).attempts(limited_task)
             return
         run = _SqpRun(task, SOLVERS[self.solver].solve)
         while True:
-            began = time.perf_counter()
+            start_time = time.perf_counter()
             status = run.run()
             yield Attempt(
                 form="primal",
@@ -201,7 +203,7 @@ class SequentialQuadratic(Backend):
                 d=run.best.d,
                 w=run.best.w,
                 iterations=run.steps,
-                times={"solve": time.perf_counter() - began},
+                times={"solve": time.perf_counter() - start_time},
                 is_continuation=True,
             )
             if not run.best.tighten_goal():
@@ -237,7 +239,7 @@ class _SqpRun:
             self.steps += 1
             model, previous_gap = self._model(d), self.best.gap
             answer = self._solve_quadratic(model.program)
-            solution, w = model.read(answer)
+            solution, w = model.weights_from(answer)
             status, has_solution = answer.status, bool(np.isfinite(solution).all())
             if not has_solution and not np.isfinite(w).all():
                 return f"a step failed: {status}"
@@ -252,16 +254,16 @@ class _SqpRun:
         return f"gap reached; last step: {status}"
 
     def _solve_quadratic(self, program: QuadraticProgram) -> QuadraticAnswer:
-        """Return the solver's answer; an exception becomes the status of a failed answer."""
+        """Return the answer of the solver. An exception becomes the status of an answer without numbers."""
         try:
             answer = call_external(lambda: self.solve(program, self.accuracy, self.task.deadline.left))
         except ExternalError as failure:
-            return QuadraticAnswer.failed(program, str(failure))
+            return QuadraticAnswer.from_failure(program, str(failure))
         raise_caught_interrupt(answer.status)
         return answer
 
     def _initial_point(self) -> Float[Array, " N"]:
-        """Return the first point: the better of d and d(w) of the warm start, without a start the minimizer of F."""
+        """Return the first point: the better of d and d(w) of the warm start; without a start, the minimizer of F."""
         F, start = self.program.regularizer, self.task.start
         if start is None:
             return F.project(None)
@@ -269,42 +271,46 @@ class _SqpRun:
         starts = [None if start.d is None else F.project(start.d), None if w is None else self._best_response(w)]
         return min((d for d in starts if d is not None), key=self._merit, default=F.project(None))
 
-    def _line_search(self, d: Float[Array, " N"], raw: Float[Array, " N"], w: Float[Array, " t"]) -> Float[Array, " N"]:
-        """Return the best point of a line search from d to the solution of the step, or d(w) if that is better."""
+    def _line_search(
+        self, d: Float[Array, " N"], solution: Float[Array, " N"], w: Float[Array, " t"]
+    ) -> Float[Array, " N"]:
+        """Return the best point of a line search from d to the solution of the step, or d(w) if d(w) is better."""
         self._penalty = max(self._penalty, 2.0 * float(np.abs(w).max()))
-        target, answer = self.program.regularizer.project(raw), self._best_response(w)
+        target, best_response = self.program.regularizer.project(solution), self._best_response(w)
         best, value = d, self._merit(d)
         for halving in range(MAX_HALVINGS):
             point = d + 0.5**halving * (target - d)
             point_value = self._merit(point)
-            if point_value >= value and best is not d:  # convex along the line: all further points are worse
+            if (
+                point_value >= value and best is not d
+            ):  # The merit is convex along the line, so that all further points are worse.
                 break
             best, value = (point, point_value) if point_value < value else (best, value)
-        return answer if answer is not None and self._merit(answer) < value else best
+        return best_response if best_response is not None and self._merit(best_response) < value else best
 
     def _perturbed_point(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return a point near d: a solver that leaves no step at one point may find one at another."""
+        """Return a point near d, at which a solver may find a step although it found none at d."""
         F = self.program.regularizer
         return F.project(d + PERTURBATION_FRACTION * (F.project(None) - d))
 
     def _best_response(self, w: Float[Array, " t"]) -> Float[Array, " N"] | None:
-        """Return d(w), None for an invalid w."""
+        """Return d(w); None for an invalid w."""
         feasible = self.program.edge_function.project(w)
         margins = self.program.margins
         return None if feasible is None else self.program.regularizer.conjugate_at(-margins.margins(feasible)).d
 
     def _merit(self, d: Float[Array, " N"]) -> float:
-        """Return the primal value, with a penalty for edges outside the domain of G (exact: above the multipliers)."""
+        """Return the primal value, with an exact penalty for edges outside the domain of G: above the multipliers."""
         e, G = self.program.margins.edges(d), self.program.edge_function
-        value, allowed = self.program.regularizer.value(d) + G.value(e), G.domain(len(e))
-        if allowed is None:
+        value, domain = self.program.regularizer.value(d) + G.value(e), G.domain(len(e))
+        if domain is None:
             return value
-        image = allowed.image(e)
-        return value + self._penalty * float(np.maximum(np.maximum(image - allowed.high, allowed.low - image), 0).sum())
+        image = domain.image(e)
+        return value + self._penalty * float(np.maximum(np.maximum(image - domain.high, domain.low - image), 0).sum())
 
 
 def installed_names() -> list[str]:
-    """Return the names of the backends whose solver of quadratic programs is installed, without loading any."""
+    """Return the names of the backends with an installed solver of quadratic programs, without loading the solvers."""
     return [SequentialQuadratic(name).name for name, solver in SOLVERS.items() if find_spec(solver.module)]
 
 
@@ -314,9 +320,9 @@ def open_sqp(name: str) -> Backend:
     Raises
     ------
     OptionError
-        No such solver is known.
+        There is no such solver.
     SolverNotFound
-        The solver is known, but not installed.
+        The solver is not installed.
     """
     solver = name.removeprefix(NAME).removeprefix(":") or DEFAULT
     if solver not in SOLVERS or name not in (NAME, f"{NAME}:{solver}"):

@@ -1,7 +1,7 @@
 """A program in the form of the interior point method: functions of single weights, rows over the edges, and U.
 
     min over (d, x)   sum_n f_n(d_n) + <slope, U'd> + <g, x> + (1/2) <x, Q x>
-    subject to        A U'd + B x + s = b : v,   sum d = 1 : beta,   d - lower = below : zeta,   upper - d = above : psi
+    subject to        A U'd + B x + s = b : v,   sum d = 1 : beta,   d - lower >= 0 : zeta,   upper - d >= 0 : psi
 
 with s >= 0, v >= 0 at inequalities and s = 0 at equations. Weights whose box is a point are constants.
 """
@@ -56,7 +56,7 @@ class InteriorProblem:
 
     @cached_property
     def movable(self) -> Bool[Array, " N"]:
-        """The weights that can move: none if the caps only just allow the weights to sum to 1."""
+        """The weights that can move, as a mask: none if all weights must be at their caps or lower bounds."""
         lower, upper = self.f.lower, self.f.upper
         if self.f.on_simplex and (float(upper.sum()) <= 1.0 + CAP_SUM_TOL or float(lower.sum()) >= 1.0 - CAP_SUM_TOL):
             return np.zeros(len(lower), dtype=bool)
@@ -69,6 +69,7 @@ class InteriorProblem:
 
     @cached_property
     def lower(self) -> Float[Array, " n"]:
+        """Lower bounds of the weights that can move."""
         return self.restrict(self.f.lower)
 
     @cached_property
@@ -78,14 +79,14 @@ class InteriorProblem:
 
     @cached_property
     def centre(self) -> Float[Array, " n"]:
-        """A point well inside the box, as distances from the lower bounds: the same share of each interval."""
-        room = float(self.width.sum())
-        share = (self.total - float(self.lower.sum())) / room if self.f.on_simplex and room > 0 else 0.5
-        return share * self.width
+        """A point inside the box, as distances to the lower bounds: the same fraction of each interval."""
+        width_sum = float(self.width.sum())
+        fraction = (self.total - float(self.lower.sum())) / width_sum if self.f.on_simplex and width_sum > 0 else 0.5
+        return fraction * self.width
 
     @cached_property
     def is_linear(self) -> bool:
-        """Whether the objective is linear: stationarity then does not contain d."""
+        """Whether the objective is linear, so that stationarity does not contain d."""
         return not (self.has_quadratic or self.curvatures(self.lower + self.centre).any())
 
     def size(self, d: Float[Array, " n"], slopes: Float[Array, " n"], x: Float[Array, " j"]) -> float:
@@ -99,8 +100,8 @@ class InteriorProblem:
     @cached_property
     def fixed(self) -> Float[Array, " N"]:
         """The weights that cannot move, 0 for the others."""
-        only = self.f.upper if float(self.f.lower.sum()) < 1.0 - CAP_SUM_TOL else self.f.lower
-        return np.where(self.movable, 0.0, only)
+        box_point = self.f.upper if float(self.f.lower.sum()) < 1.0 - CAP_SUM_TOL else self.f.lower
+        return np.where(self.movable, 0.0, box_point)
 
     @cached_property
     def fixed_edges(self) -> Float[Array, " t"]:
@@ -124,8 +125,8 @@ class InteriorProblem:
         return ~self.rows.equality
 
     @cached_property
-    def above(self) -> Bool[Array, "k j"]:
-        """The rows that a variable bounds from above."""
+    def epigraph_rows(self) -> Bool[Array, "k j"]:
+        """The rows that a variable bounds from above, as a mask for each variable."""
         return self.rows.B < 0
 
     @cached_property
@@ -136,7 +137,7 @@ class InteriorProblem:
     @cached_property
     def may_be_infeasible(self) -> bool:
         """Whether a row bounds the edges without a variable that can relax it."""
-        return bool((~self.above.any(axis=1)).any())
+        return bool((~self.epigraph_rows.any(axis=1)).any())
 
     @cached_property
     def B_Q_inverse(self) -> Float[Array, "k j"]:
@@ -197,9 +198,11 @@ class InteriorProblem:
 
     @cached_property
     def _innermost(self) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+        """The smallest and the largest floats inside the boxes."""
         upper = self.restrict(self.f.upper)
         return np.nextafter(self.lower, upper), np.nextafter(upper, self.lower)
 
     def _inside(self, d: Float[Array, " n"]) -> Float[Array, " N"]:
+        """Return all weights as points at which slopes and curvatures exist."""
         # The slope of a fixed weight does not matter, so any point of its empty interior will do.
         return d if self.all_free else np.where(self.movable, self.expand(d), self.fixed)

@@ -1,4 +1,4 @@
-"""Equal and opposite hypotheses, stored as one column."""
+"""Margin matrices with equal and opposite columns merged into one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from boostopt._utils.array_types import Array, Float, Int
 from boostopt.rows.margin_matrix import MAX_FLOAT_COPY_ENTRIES, MarginMatrix
 
 MAX_REMAINING_FRACTION = 0.8
-"""Folding pays if at most this share of the columns is left."""
+"""Largest fraction of remaining columns at which merging pays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class SignedColumnMatrix:
     V
         The columns that differ by more than their sign.
     column, sign
-        Shape (t,).
+        The column of V and the sign of each hypothesis, shape (t,).
     """
 
     V: MarginMatrix
@@ -56,7 +56,7 @@ class SignedColumnMatrix:
 
     @cached_property
     def _pairs(self) -> tuple[Any, Float[Array, "t t"]]:
-        """Return the place of each pair of columns in the Gram matrix of V, and the sign of its entry."""
+        """The index of each pair of columns in the Gram matrix of V, and the sign of the entry."""
         return np.ix_(self.column, self.column), np.outer(self.sign, self.sign)
 
     def to_array(self) -> Float[Array, "N t"]:
@@ -65,7 +65,7 @@ class SignedColumnMatrix:
 
 
 def merge_signed_columns(U: MarginMatrix) -> SignedColumnMatrix | MarginMatrix:
-    """Return U with equal and opposite columns stored once, U itself if these are few or a copy is too large.
+    """Return U with equal and opposite columns merged; U itself if these are few or a copy is too large.
 
     Two products with random whole numbers distinguish columns. If different columns were merged by accident, the answer
     would be bad, and its certificate would show this.
@@ -80,5 +80,5 @@ def merge_signed_columns(U: MarginMatrix) -> SignedColumnMatrix | MarginMatrix:
     )
     if len(first) > MAX_REMAINING_FRACTION * U.t:
         return U
-    # Signs are relative to the column that is kept.
+    # Signs are relative to the first column of each group.
     return SignedColumnMatrix(U.take_columns(first), column, sign * sign[first][column])

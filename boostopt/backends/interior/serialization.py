@@ -15,8 +15,8 @@ from boostopt.backends.interior.start import ORDERS, CentralPath
 ITERATE_FIELDS = Keys(
     Iterate,
     {
-        "below": "below",
-        "above": "above",
+        "below": "lower_distance",
+        "above": "upper_distance",
         "zeta": "zeta",
         "psi": "psi",
         "s": "s",
@@ -26,23 +26,23 @@ ITERATE_FIELDS = Keys(
         "m": "m",
     },
 )
-"""Keys of the parts of an iterate."""
+"""Attributes of an iterate by the keys of the stored arrays."""
 
 SIZE, GAP = "size", "gap"
-"""Names under which the scale of the objective and an iterate's estimated gap are stored."""
+"""Keys of the scale of the objective, and of the estimated gap of an iterate."""
 
 
-def serialize_path(track: CentralPath) -> dict[str, Array]:
-    """Return a track as arrays; the name of each array contains the iterate's order of magnitude."""
-    arrays = {SIZE: np.array(track.size)}
-    for order, (gap, point) in track.iterates.items():
+def serialize_path(path: CentralPath) -> dict[str, Array]:
+    """Return a path as arrays; the name of each array contains the order of magnitude of the gap of the iterate."""
+    arrays = {SIZE: np.array(path.size)}
+    for order, (gap, point) in path.iterates.items():
         arrays[f"{GAP}{order}"] = np.array(gap)
         arrays |= {f"{key}{order}": np.asarray(part) for key, part in ITERATE_FIELDS.to_file(point).items()}
     return arrays
 
 
 def deserialize_path(arrays: Mapping[str, Any]) -> CentralPath | None:
-    """Return the track that `serialize_path` has stored, None if it is missing or its parts do not fit together."""
+    """Return the path that `serialize_path` has stored; None if arrays are missing or do not fit together."""
     iterates: dict[int, tuple[float, Iterate]] = {}
     for order in ORDERS:
         parts = {

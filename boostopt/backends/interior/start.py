@@ -1,8 +1,8 @@
-"""The start of the interior point method: a centred point with equal complementary products.
+"""Starting points of the interior point method: central points with equal complementary products.
 
-The method stalls from points whose products differ by orders of magnitude. Therefore it does not start at a known
-answer, whose small products have different sizes. If a column has been added, these products are small for the wrong
-weights, too. The method keeps central iterates of its own runs, and mixes foreign answers with the centre.
+The method stalls from points whose products differ by orders of magnitude. Therefore it does not start at an earlier
+answer, whose small products have different sizes. After a new column, these products are small for the wrong weights,
+too. The method stores central iterates of its runs, and mixes the answers of other solvers with the centre.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from boostopt.backends.interior.newton import Iterate
 from boostopt.functions.numerics.root_finding import find_root
 
 CENTRE_FRACTION = 0.1
-"""Share of the centre of the box that is mixed into the weights of a start."""
+"""Fraction of the centre of the box in the weights of a start."""
 
 MIN_CENTRE_FRACTION, MAX_CENTRE_FRACTION = 1e-4, 1e-1
-"""Bounds on the share of the centre that is mixed into a foreign answer: the root of its gap (measured on SCS's)."""
+"""Bounds of the fraction of the centre in a start from another solver's answer: the root of the gap (measured: SCS)."""
 
 PRODUCT_FRACTION = 0.1
-"""Size of the products at a foreign answer, as a share of its gap over their number."""
+"""Size of the products at another solver's answer, as a fraction of its gap divided by the number of products."""
 
 GAP_PER_SQUARED_VIOLATION = 3.0
 """The start is the last iterate whose estimated gap is at least this multiple of the squared violation of a new column.
@@ -34,7 +34,7 @@ iterate for small violations, and too late an iterate for large ones, from which
 """
 
 MAX_STATIONARITY_FACTOR = 10.0
-"""The multipliers of an iterate are kept if stationarity adds no more than this to the products."""
+"""Residual of stationarity, relative to the products, up to which a start uses the multipliers of an iterate."""
 
 
 def cold_start_point(problem: InteriorProblem, d: Float[Array, " N"], mu: float) -> Iterate:
@@ -47,7 +47,7 @@ def cold_start_point(problem: InteriorProblem, d: Float[Array, " N"], mu: float)
 
 
 ORDERS = range(-6, 1)
-"""Orders of magnitude of the estimated gap for which an iterate is kept."""
+"""Orders of magnitude of the estimated gap for which a path stores an iterate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +66,13 @@ class CentralPath:
     size: float
 
     @classmethod
-    def continuing(cls, earlier: CentralPath | None, first: float) -> CentralPath:
-        """Return the path of a new run; the part before its first estimate comes from an earlier run."""
-        older = earlier.iterates.items() if earlier else ()
-        return cls({order: (gap, point) for order, (gap, point) in older if gap > first}, 1.0)
+    def continuing(cls, earlier: CentralPath | None, first_estimate: float) -> CentralPath:
+        """Return the path of a new run: the iterates of an earlier run with larger gaps than the first estimate."""
+        earlier_iterates = earlier.iterates.items() if earlier else ()
+        return cls({order: (gap, point) for order, (gap, point) in earlier_iterates if gap > first_estimate}, 1.0)
 
     def with_iterate(self, estimate: float, size: float, point: Iterate) -> CentralPath:
-        """Return the path with an iterate added; the last one of each order is kept, because it is more central."""
+        """Return the path with an iterate added. It replaces one of the same order, because later ones are central."""
         order = int(np.floor(np.log10(max(estimate, 1e-300))))
         iterates = {**self.iterates, order: (estimate, point)} if order in ORDERS else self.iterates
         return CentralPath(iterates, size)
@@ -85,9 +85,9 @@ class CentralPath:
     def is_compatible(self, problem: InteriorProblem) -> bool:
         """Return whether the path fits a problem with the same examples and at least as many rows."""
         if not self.points or not problem.f.on_simplex:
-            return False  # without the simplex a new column moves all weights: the centre is as near as any iterate
+            return False  # Without the simplex, a new column changes all weights: no iterate is nearer than the centre.
         last = self.points[-1][1]
-        equal_sizes = len(last.below) == len(problem.lower) and len(last.x) == len(problem.rows.g)
+        equal_sizes = len(last.lower_distance) == len(problem.lower) and len(last.x) == len(problem.rows.g)
         return equal_sizes and len(last.v) <= len(problem.rows.b)
 
     def iterate_with_gap(self, estimate: float) -> Iterate:
@@ -96,34 +96,36 @@ class CentralPath:
         return larger[-1] if larger else self.points[0][1]
 
 
-def warm_start_point_from_path(problem: InteriorProblem, track: CentralPath) -> Iterate:
+def warm_start_point_from_path(problem: InteriorProblem, path: CentralPath) -> Iterate:
     """Return a starting point from a compatible path."""
-    last = track.points[-1][1]
+    last = path.points[-1][1]
     rows = problem.rows
-    images = problem.row_values_with_fixed(problem.weights_inside_box(np.minimum(last.below, problem.width)))
+    images = problem.row_values_with_fixed(problem.weights_inside_box(np.minimum(last.lower_distance, problem.width)))
     excess = float(np.maximum(images + rows.B @ last.x - rows.b, 0.0)[len(last.v) :].max(initial=0.0))
-    point = track.iterate_with_gap(GAP_PER_SQUARED_VIOLATION * (excess / track.size) ** 2)
-    lower_distances = np.where(point.below < problem.width, point.below, 0.5 * problem.width)
+    point = path.iterate_with_gap(GAP_PER_SQUARED_VIOLATION * (excess / path.size) ** 2)
+    lower_distances = np.where(point.lower_distance < problem.width, point.lower_distance, 0.5 * problem.width)
     return _add_rows(problem, point, lower_distances)
 
 
 def _add_rows(problem: InteriorProblem, point: Iterate, lower_distances: Float[Array, " n"]) -> Iterate:
     """Return the point with slacks and multipliers for the rows that have been added."""
-    d, k, old = problem.weights_inside_box(lower_distances), len(problem.rows.b), len(point.v)
-    mu = point.products.total / (2 * len(lower_distances) + old)
+    d, k, n_old_rows = problem.weights_inside_box(lower_distances), len(problem.rows.b), len(point.v)
+    mu = point.products.total / (2 * len(lower_distances) + n_old_rows)
     rows = problem.rows
-    slack = (rows.b - problem.row_values_with_fixed(d) - rows.B @ point.x)[old:]
-    min_slack = float(point.s[problem.inequality[:old]].min(initial=np.inf))
-    fresh = np.where(slack > min_slack, slack, float(np.median(point.s)) if old else 1.0)
-    s = np.append(point.s, np.where(problem.inequality[old:], fresh, 0.0))
-    v = np.append(point.v, np.divide(mu, fresh, out=np.zeros(k - old), where=problem.inequality[old:]))
+    slack = (rows.b - problem.row_values_with_fixed(d) - rows.B @ point.x)[n_old_rows:]
+    min_slack = float(point.s[problem.inequality[:n_old_rows]].min(initial=np.inf))
+    new_slacks = np.where(slack > min_slack, slack, float(np.median(point.s)) if n_old_rows else 1.0)
+    s = np.append(point.s, np.where(problem.inequality[n_old_rows:], new_slacks, 0.0))
+    v = np.append(
+        point.v, np.divide(mu, new_slacks, out=np.zeros(k - n_old_rows), where=problem.inequality[n_old_rows:])
+    )
     m = problem.margins(v)
-    rest = problem.slopes(d) + problem.edge_slope_margins + m
+    slopes = problem.slopes(d) + problem.edge_slope_margins + m
     upper_distances = problem.width - lower_distances
-    missing = float(np.abs(rest + point.beta - point.zeta + point.psi) @ lower_distances)
+    residual = float(np.abs(slopes + point.beta - point.zeta + point.psi) @ lower_distances)
     if (
-        missing <= MAX_STATIONARITY_FACTOR * mu * len(lower_distances)
-        and np.array_equal(lower_distances, point.below)
+        residual <= MAX_STATIONARITY_FACTOR * mu * len(lower_distances)
+        and np.array_equal(lower_distances, point.lower_distance)
         and (upper_distances > 0).all()
     ):
         return Iterate(lower_distances, upper_distances, point.zeta, point.psi, s, v, point.x, point.beta, m)
@@ -133,25 +135,25 @@ def _add_rows(problem: InteriorProblem, point: Iterate, lower_distances: Float[A
 def warm_start_point_from_answer(
     problem: InteriorProblem, d: Float[Array, " N"], w: Float[Array, " t"], gap: float
 ) -> Iterate:
-    """Return a point near a foreign answer with a known certified scaled gap."""
-    share = float(np.clip(np.sqrt(gap), MIN_CENTRE_FRACTION, MAX_CENTRE_FRACTION))
-    lower_distances = (1.0 - share) * problem.distances_to_lower(d) + share * problem.centre
+    """Return a starting point near the answer of another solver, which has this certified scaled gap."""
+    centre_fraction = float(np.clip(np.sqrt(gap), MIN_CENTRE_FRACTION, MAX_CENTRE_FRACTION))
+    lower_distances = (1.0 - centre_fraction) * problem.distances_to_lower(d) + centre_fraction * problem.centre
     mu = PRODUCT_FRACTION * gap * problem.mass / len(lower_distances)
     rows = problem.rows
     images = problem.row_values_with_fixed(problem.weights_inside_box(lower_distances))
     v = _multipliers(problem, w)
-    if rows.g.any():  # the multipliers of a variable's rows sum to g; they share the rest that the weights leave
-        missing = np.maximum(rows.g + rows.B.T @ v, 0.0)
-        v = v - rows.B @ (missing / problem.above.sum(axis=0))
+    if rows.g.any():  # The multipliers of the rows of a variable sum to g. They share the difference equally.
+        shortage = np.maximum(rows.g + rows.B.T @ v, 0.0)
+        v = v - rows.B @ (shortage / problem.epigraph_rows.sum(axis=0))
     x = np.linalg.solve(rows.Q, -rows.B.T @ v) if problem.has_quadratic else np.zeros(len(rows.g))
     if len(x) and not problem.has_quadratic:
-        x = np.where(problem.above, (images - rows.b)[:, np.newaxis], -np.inf).max(axis=0) + mu * len(v)
-    free = rows.b - images - rows.B @ x
-    # A weight of 0 gets a share, but at most the one that makes a central product with the slack.
-    min_slacks = share * max(float(np.abs(v).sum()), 1.0) / max(len(v), 1)
-    min_slacks = np.minimum(min_slacks, np.divide(mu, free, out=np.full(len(v), np.inf), where=free > 0))
-    v = np.where(problem.inequality, np.maximum((1.0 - share) * v, min_slacks), v)
-    s = np.where(problem.inequality, np.maximum(free, np.divide(mu, v, out=np.zeros(len(v)), where=v > 0)), 0.0)
+        x = np.where(problem.epigraph_rows, (images - rows.b)[:, np.newaxis], -np.inf).max(axis=0) + mu * len(v)
+    slacks = rows.b - images - rows.B @ x
+    # A weight of 0 gets a positive multiplier, at most the one whose product with the slack is central.
+    min_slacks = centre_fraction * max(float(np.abs(v).sum()), 1.0) / max(len(v), 1)
+    min_slacks = np.minimum(min_slacks, np.divide(mu, slacks, out=np.full(len(v), np.inf), where=slacks > 0))
+    v = np.where(problem.inequality, np.maximum((1.0 - centre_fraction) * v, min_slacks), v)
+    s = np.where(problem.inequality, np.maximum(slacks, np.divide(mu, v, out=np.zeros(len(v)), where=v > 0)), 0.0)
     return _stationary_point(problem, lower_distances, s, v, x, problem.margins(v), mu)
 
 
@@ -161,7 +163,7 @@ def _multipliers(problem: InteriorProblem, w: Float[Array, " t"]) -> Float[Array
     if rows.A is None:
         v = target
     elif problem.inequality.all():
-        v = rows.A @ target  # plus and minus: the positive part of each
+        v = rows.A @ target  # Rows e and -e: the positive parts.
     else:
         v = np.linalg.lstsq(rows.A.T, target)[0]
     return np.where(problem.inequality, np.maximum(v, 0.0), v)
@@ -178,12 +180,12 @@ def _stationary_point(
 ) -> Iterate:
     """Return the stationary point in d, zeta - psi = rest + beta, with products of geometric mean mu."""
     upper_distances = problem.width - lower_distances
-    rest = problem.slopes(problem.weights_inside_box(lower_distances)) + problem.edge_slope_margins + m
+    slopes = problem.slopes(problem.weights_inside_box(lower_distances)) + problem.edge_slope_margins + m
     beta = 0.0
     if problem.f.on_simplex:
         inner = np.minimum(lower_distances, upper_distances) > CENTRE_FRACTION * problem.centre
-        beta = -float(np.median(rest[inner] if inner.any() else rest))
-    zeta, psi = _pair_with_difference(rest + beta, mu**2 / (lower_distances * upper_distances))
+        beta = -float(np.median(slopes[inner] if inner.any() else slopes))
+    zeta, psi = _pair_with_difference(slopes + beta, mu**2 / (lower_distances * upper_distances))
     return Iterate(lower_distances, upper_distances, zeta, psi, s, v, x, beta, m)
 
 
@@ -223,34 +225,34 @@ def _edge_scaling(problem: InteriorProblem, lower_distances: Float[Array, " n"])
 def _slacks(problem: InteriorProblem, images: Float[Array, " k"], mu: float) -> tuple[Array, Array]:
     """Return (x, s) with s > 0 at inequalities and the products with v = mu / s in balance with x."""
     rows, j = problem.rows, len(problem.rows.g)
-    free = rows.b - images
+    slacks = rows.b - images
     # Multipliers of the size of slopes, slacks of the size of weights.
     min_slacks = np.sqrt(mu if problem.f.on_simplex else mu * problem.mass / len(problem.lower))
     if rows.g.any():  # a variable above its rows, as the largest edge is: sum mu / (x + free) = g
         x = np.array(
             [
-                _solve_epigraph_variable(free[variables], mu, g)
-                for variables, g in zip(problem.above.T, rows.g, strict=True)
+                _solve_epigraph_variable(slacks[variables], mu, g)
+                for variables, g in zip(problem.epigraph_rows.T, rows.g, strict=True)
             ]
         )
-        return x, np.where(problem.inequality, free - rows.B @ x, 0.0)
+        return x, np.where(problem.inequality, slacks - rows.B @ x, 0.0)
     if j:  # squares: v = Q x, its margins of the size of slopes, and s v = mu
-        bend, free = np.diag(rows.Q), problem.above.T @ free
-        spread = np.hypot(free, np.sqrt(4.0 * mu / bend))
-        x = np.where(free > 0, 2.0 * mu / bend / (np.maximum(free, 0.0) + spread), 0.5 * (spread - free))
-        x /= max(1.0, float(np.abs(problem.margins(problem.above @ (bend * x))).max()))
+        curvature, slacks = np.diag(rows.Q), problem.epigraph_rows.T @ slacks
+        root = np.hypot(slacks, np.sqrt(4.0 * mu / curvature))
+        x = np.where(slacks > 0, 2.0 * mu / curvature / (np.maximum(slacks, 0.0) + root), 0.5 * (root - slacks))
+        x /= max(1.0, float(np.abs(problem.margins(problem.epigraph_rows @ (curvature * x))).max()))
         # Very small multipliers would have slacks larger than all weights.
-        x = np.maximum(x, mu / bend / (np.maximum(free, 0.0) + np.sqrt(mu / bend) + min_slacks))
-        v = problem.above @ (bend * x)
+        x = np.maximum(x, mu / curvature / (np.maximum(slacks, 0.0) + np.sqrt(mu / curvature) + min_slacks))
+        v = problem.epigraph_rows @ (curvature * x)
         return x, np.divide(mu, v, out=np.zeros(len(v)), where=problem.inequality & (v > 0))
-    return np.zeros(0), np.where(problem.inequality, np.maximum(free, min_slacks), 0.0)
+    return np.zeros(0), np.where(problem.inequality, np.maximum(slacks, min_slacks), 0.0)
 
 
-def _solve_epigraph_variable(free: Float[Array, " k"], mu: float, g: float) -> float:
+def _solve_epigraph_variable(slacks: Float[Array, " k"], mu: float, g: float) -> float:
     """Return the x > -free for which sum mu / (x + free) = g."""
-    largest = float((-free).max())
+    largest = float((-slacks).max())
 
     def shortage(x: float) -> float:
-        return g - float((mu / (x + free)).sum())
+        return g - float((mu / (x + slacks)).sum())
 
-    return find_root(shortage, largest + 0.5 * mu / g, largest + 2.0 * len(free) * mu / g)
+    return find_root(shortage, largest + 0.5 * mu / g, largest + 2.0 * len(slacks) * mu / g)

@@ -209,7 +209,7 @@ class EdgeFunction(ConvexFunction):
         return self.value(np.array([edge])) - self.value(np.zeros(1))
 
     def increase_bound(self, e: Float[Array, " t"], edge_changes: Float[Array, " t"]) -> float:
-        """Return a bound on G(e') - G(e) over the e' of the domain with |e'_q - e_q| <= moves_q.
+        """Return a bound on G(e') - G(e) over the e' of the domain with |e'_q - e_q| <= edge_changes_q.
 
         The default is correct if G is linear on its domain.
         """
@@ -238,7 +238,7 @@ class EdgeFunction(ConvexFunction):
         return 0.0
 
     def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
-        """Return what must be added to G(e), so that it is not below G at the exact edges.
+        """Return an addend that makes the computed G(e) an upper bound of G at the exact edges.
 
         Parameters
         ----------

@@ -93,7 +93,7 @@ class CvxpyEdges(EdgeFunction):
         self._model(t)
 
     def value(self, e: Float[Array, " t"]) -> float:
-        """Return a number that G does not exceed at e."""
+        """Return an upper bound of G(e) that includes the rounding."""
         return self._upper_bound(e, 0.0)
 
     def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:

@@ -73,9 +73,9 @@ class FormulaEdges(EdgeFunction):
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", check_number_parameters(self.parameters))
         try:
-            read = parse_formula(read_text(self.text), self.parameters, (), ("e",), "e")
+            expression = parse_formula(read_text(self.text), self.parameters, (), ("e",), "e")
             formula = prove_convex(
-                read, BoxFamily("e", *EDGE_BOX, {}, (constant_expression(-1), constant_expression(1)))
+                expression, BoxFamily("e", *EDGE_BOX, {}, (constant_expression(-1), constant_expression(1)))
             )
         except FormulaError as fault:
             raise ProblemError(f"the formula {self.text!r} of an edge is not allowed: {reason_of(fault)}.") from fault
@@ -83,12 +83,14 @@ class FormulaEdges(EdgeFunction):
 
     @cached_property
     def _functions(self) -> tuple[ArrayFunction, ArrayFunction, ArrayFunction]:
+        """The functions g, g' and g''."""
         compiler = Compiler("e", {})
         parts = self._formula.value, self._formula.slope, self._formula.curvature
         g, slope, curvature = (compiler.function(part) for part in parts)
         return g, slope, curvature
 
     def _slope(self, t: int) -> MonotoneDerivative:
+        """Return the derivative of g for t edges."""
         return MonotoneDerivative.on_box(self._functions[1], self._functions[2], np.full(t, -1.0), np.full(t, 1.0))
 
     @computed_attribute
@@ -114,6 +116,7 @@ class FormulaEdges(EdgeFunction):
         return self._tangents(len(w)).conjugates(exact_interval(w))
 
     def _tangents(self, t: int) -> Tangents:
+        """Return the tangents of g for t edges."""
         low, high = (exact_interval(np.full(t, end[0])) for end in EDGE_BOX)
         return Tangents(self._formula, "e", {}, low, high, self._slope(t))
 
@@ -141,8 +144,8 @@ class FormulaEdges(EdgeFunction):
         return np.where(np.isnan(terms), np.inf, np.maximum(terms, 0.0))
 
     def increase_bound(self, e: Float[Array, " t"], edge_changes: Float[Array, " t"]) -> float:
-        rises = self._enclose_values(e, edge_changes) + -self._enclose_values(e, 0.0)
-        return max(rises.total().upper, 0.0)
+        increases = self._enclose_values(e, edge_changes) + -self._enclose_values(e, 0.0)
+        return max(increases.total().upper, 0.0)
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         """Return the size of the terms as a scale. The bounds of a formula do not depend on it."""
@@ -160,11 +163,11 @@ class FormulaEdges(EdgeFunction):
 
     def epigraph(self, t: int) -> Epigraph | None:
         """Return rows e - p = 0 with a multiple of the squares of p; None if g is not a convex quadratic function."""
-        bend = self._formula.curvature.constant_value
-        if bend is None or bend <= 0:
+        curvature = self._formula.curvature.constant_value
+        if curvature is None or curvature <= 0:
             return None
-        none, slope = np.zeros(t), self._functions[1](np.zeros(t))
-        return Epigraph(None, -np.eye(t), none, np.full(t, True), none, float(bend) * np.eye(t), slope)
+        zeros, slope = np.zeros(t), self._functions[1](np.zeros(t))
+        return Epigraph(None, -np.eye(t), zeros, np.full(t, True), zeros, float(curvature) * np.eye(t), slope)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         value = to_cvxpy(self._formula.value, e, "e", {})

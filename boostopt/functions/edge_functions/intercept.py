@@ -68,17 +68,17 @@ class InterceptEdges(EdgeFunction):
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         w = clip_to_finite(w)
-        rest = self.base.project(w[1:]) if len(w) > 1 else w[1:]
-        return None if rest is None else self._prepend(float(w[0]), rest)
+        base_weights = self.base.project(w[1:]) if len(w) > 1 else w[1:]
+        return None if base_weights is None else self._prepend(float(w[0]), base_weights)
 
     def project_for_edges(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
         w = clip_to_finite(w)
-        rest = self.base.project_for_edges(w[1:], e[1:]) if len(w) > 1 else w[1:]
-        return None if rest is None else self._prepend(float(w[0]), rest)
+        base_weights = self.base.project_for_edges(w[1:], e[1:]) if len(w) > 1 else w[1:]
+        return None if base_weights is None else self._prepend(float(w[0]), base_weights)
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
-        of_rest = self.base.residuals(w[1:]) if len(w) > 1 else {}
-        return {**nonnegative_residuals(w, {"w finite": 0.0}), **of_rest}
+        base_residuals = self.base.residuals(w[1:]) if len(w) > 1 else {}
+        return {**nonnegative_residuals(w, {"w finite": 0.0}), **base_residuals}
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return self._prepend(0.0, self.base.gaps(e[1:], w[1:]) if len(e) > 1 else e[1:])

@@ -95,10 +95,10 @@ class AbsolutePenalty(EdgeFunction):
         return [] if self.signed else [w >= 0]
 
     def _active_directions(self, e: Float[Array, " t"], level: float) -> Float[Array, "t k"]:
-        """Return the unit vectors, e_q or -e_q, of the hypotheses with edges of at least a level."""
+        """Return the unit vectors, e_q or -e_q, of the hypotheses whose edges are at least `level`."""
         eye = np.eye(len(e))
-        ends = [eye[:, e >= level], *([-eye[:, -e >= level]] if self.signed else [])]
-        return np.concatenate(ends, 1)
+        directions = [eye[:, e >= level], *([-eye[:, -e >= level]] if self.signed else [])]
+        return np.concatenate(directions, 1)
 
     def rows(self, t: int) -> Float[Array, "k t"] | None:
         """Return the matrix with the rows e_q and -e_q of each edge in turn; None for the identity."""
@@ -186,10 +186,10 @@ class BallEdges(AbsolutePenalty):
             return u * (largest - a) + max(self.r - float(u.sum()), 0.0) * largest / len(a)
         # r ||a|| - <u, a> = ||a|| (r - ||u||) + ||a|| ||u - ||u|| a/||a|| ||^2 / (2 ||u||)
         size, length = _norm(a, 2.0), _norm(u, 2.0)
-        short = max(self.r - length, 0.0) * size / len(a)
+        slack = max(self.r - length, 0.0) * size / len(a)
         if size == 0.0 or length == 0.0:
-            return np.full(len(a), short)
-        return short + (0.5 * size * length) * (u / length - a / size) ** 2
+            return np.full(len(a), slack)
+        return slack + (0.5 * size * length) * (u / length - a / size) ** 2
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         # The value, and the norm of t rounding errors of at most `mass` each.
@@ -232,6 +232,7 @@ class BallEdges(AbsolutePenalty):
 
     @property
     def _q(self) -> float:
+        """The exponent of the dual norm."""
         return {1.0: math.inf, 2.0: 2.0}.get(self.p, 1.0)
 
     def _scale_into_ball(self, w: Float[Array, " t"]) -> Float[Array, " t"]:
@@ -240,8 +241,8 @@ class BallEdges(AbsolutePenalty):
         if math.isinf(self.p):
             return w.clip(-self.r, self.r)
         length = _norm(np.abs(w), self.p)
-        room = 1.0 - (len(w) + 4) * EPS
-        return w if length <= self.r * room else w * (room * self.r / length)
+        relative_radius = 1.0 - (len(w) + 4) * EPS
+        return w if length <= self.r * relative_radius else w * (relative_radius * self.r / length)
 
 
 @dataclass(frozen=True)
@@ -266,7 +267,7 @@ class ElasticEdges(AbsolutePenalty):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        read_fields(self, l1=_price, l2=positive_parameter)
+        read_fields(self, l1=_nonnegative_number, l2=positive_parameter)
 
     def statement(self) -> dict[str, Any]:
         return {**super().statement(), "l1": self.l1, "l2": self.l2}
@@ -285,8 +286,8 @@ class ElasticEdges(AbsolutePenalty):
         return np.maximum(a - self.l1, 0.0) / self.l2
 
     def size_gap_terms(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
-        short = np.maximum(self.l1 - a, 0.0)
-        return (np.maximum(a - self.l1, 0.0) - self.l2 * u) ** 2 / (2.0 * self.l2) + u * short
+        distance = np.maximum(self.l1 - a, 0.0)
+        return (np.maximum(a - self.l1, 0.0) - self.l2 * u) ** 2 / (2.0 * self.l2) + u * distance
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         slopes = self._excess_over_l1(e) / self.l2
@@ -319,6 +320,7 @@ class ElasticEdges(AbsolutePenalty):
         return value, self.cvxpy_weight_constraints(w)
 
     def _excess_over_l1(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        """Return max(0, a_q - l1)."""
         return np.maximum(self.edge_sizes(e) - self.l1, 0.0)
 
 
@@ -402,7 +404,7 @@ def _exponent(name: str, value: object) -> float:
     return check_number(name, value, "1, 2 or inf", lambda p: p in (1.0, 2.0, np.inf), error=ProblemError)
 
 
-def _price(name: str, value: object) -> float:
+def _nonnegative_number(name: str, value: object) -> float:
     """Return a finite number of at least 0."""
     return check_number(name, value, "a number of at least 0", lambda x: 0.0 <= x < np.inf, error=ProblemError)
 

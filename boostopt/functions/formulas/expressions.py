@@ -143,20 +143,20 @@ class Expression:
         """Return whether a name occurs."""
         return any(term.depends_on(name) for term in self.terms)
 
-    def __add__(self, other: Expression) -> Expression:
-        return collect_terms((*self.terms, *other.terms))
+    def __add__(self, addend: Expression) -> Expression:
+        return collect_terms((*self.terms, *addend.terms))
 
     def __neg__(self) -> Expression:
         return self.scaled(-ONE)
 
-    def __sub__(self, other: Expression) -> Expression:
-        return self + -other
+    def __sub__(self, subtrahend: Expression) -> Expression:
+        return self + -subtrahend
 
-    def __mul__(self, other: Expression) -> Expression:
-        for a, b in ((self, other), (other, self)):
+    def __mul__(self, factor: Expression) -> Expression:
+        for a, b in ((self, factor), (factor, self)):
             if a.constant_value is not None:
                 return b.scaled(a.constant_value)
-        return collect_terms([multiply_terms(_as_term(self), _as_term(other))])
+        return collect_terms([multiply_terms(_as_term(self), _as_term(factor))])
 
     def scaled(self, number: Fraction) -> Expression:
         """Return the product with a rational number."""

@@ -80,32 +80,32 @@ class Interval:
         # fmax and fmin ignore nan, an end without a bound.
         return cls(np.fmax(low, min_value), np.fmin(high, max_value))
 
-    def __add__(self, other: Interval) -> Interval:
+    def __add__(self, addend: Interval) -> Interval:
         with np.errstate(all="ignore"):
-            low, high = self.lower + other.lower, self.upper + other.upper
+            low, high = self.lower + addend.lower, self.upper + addend.upper
         if _may_vanish(low, high):
-            positive, negative = (self.lower >= 0) & (other.lower >= 0), (self.upper <= 0) & (other.upper <= 0)
+            positive, negative = (self.lower >= 0) & (addend.lower >= 0), (self.upper <= 0) & (addend.upper <= 0)
             return Interval.round_outward(low, high, np.where(positive, 0.0, -np.inf), np.where(negative, 0.0, np.inf))
         return Interval.round_outward(low, high)
 
     def __neg__(self) -> Interval:
         return Interval(-self.upper, -self.lower)
 
-    def __mul__(self, other: Interval) -> Interval:
-        if np.min(self.lower) >= 0.0 and np.min(other.lower) >= 0.0:
+    def __mul__(self, factor: Interval) -> Interval:
+        if np.min(self.lower) >= 0.0 and np.min(factor.lower) >= 0.0:
             with np.errstate(all="ignore"):
-                low, high = self.lower * other.lower, self.upper * other.upper
+                low, high = self.lower * factor.lower, self.upper * factor.upper
             return Interval.round_outward(low, np.where(np.isnan(high), 0.0, high), 0.0)
         with np.errstate(all="ignore"):
-            ends = [x * y for x in self._ends for y in other._ends]
+            ends = [x * y for x in self._ends for y in factor._ends]
             low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
             if np.isnan(low).any():  # 0 times an infinite end is 0
                 ends = [np.where(np.isnan(end), 0.0, end) for end in ends]
                 low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
         if not _may_vanish(low, high):
             return Interval.round_outward(low, high)
-        same_sign = ((self.lower >= 0) & (other.lower >= 0)) | ((self.upper <= 0) & (other.upper <= 0))
-        opposite = ((self.lower >= 0) & (other.upper <= 0)) | ((self.upper <= 0) & (other.lower >= 0))
+        same_sign = ((self.lower >= 0) & (factor.lower >= 0)) | ((self.upper <= 0) & (factor.upper <= 0))
+        opposite = ((self.lower >= 0) & (factor.upper <= 0)) | ((self.upper <= 0) & (factor.lower >= 0))
         return Interval.round_outward(low, high, np.where(same_sign, 0.0, -np.inf), np.where(opposite, 0.0, np.inf))
 
     @property
@@ -180,9 +180,9 @@ class Interval:
         low, high = low - 745.0 * SUBNORMAL, np.maximum(*ends) + 745.0 * SUBNORMAL
         return Interval.round_outward(low, high, relative_error=2.0 * ELEMENTARY_ERROR + _power_error(exponent))
 
-    def intersection(self, other: Interval) -> Interval:
+    def intersection(self, enclosure: Interval) -> Interval:
         """Return the intersection with another interval that contains the same numbers."""
-        return Interval(np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper))
+        return Interval(np.maximum(self.lower, enclosure.lower), np.minimum(self.upper, enclosure.upper))
 
     @property
     def middle(self) -> Any:

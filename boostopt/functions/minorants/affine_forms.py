@@ -1,7 +1,7 @@
-"""Affine CVXPY expressions as matrices of what they are made of, with bounds of the rounding of their coefficients.
+"""Affine CVXPY expressions as matrices that act on the variable and on other atoms, with bounds of their rounding.
 
-What an expression does to its variable and to its atoms that are not affine is multiplied out once. So
-1e13 (sum d - 1) has one row, and the coefficients of this row do not depend on d.
+The matrices of nested affine atoms are multiplied out once. So 1e13 (sum d - 1) has one row, and the coefficients of
+this row do not depend on d.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ AFFINE = STRUCTURAL | {
     "AddExpression", "NegExpression", "multiply", "DivExpression", "MulExpression", "Sum", "Trace", "kron", "conv",
     "convolve",
 }  # fmt: skip
-"""Atoms that are multiplied out."""
+"""Affine atoms whose matrices are multiplied out."""
 
 
 @dataclass(frozen=True, eq=False)
 class AffineForm:
-    """The map sum_k A_k x_k + b of the entries x_k of nodes, arrays in the order of Fortran.
+    """The map sum_k A_k x_k + b of nodes x_k, which are arrays flattened in Fortran order.
 
     Attributes
     ----------
     terms
-        The matrices A_k by the number of the node.
+        The matrices A_k by the numbers of the nodes.
     offset
         b, shape (m,).
     """
@@ -51,37 +51,37 @@ class AffineForm:
 
     @property
     def m(self) -> int:
-        """The number of entries."""
+        """The number of entries of the form."""
         return len(self.offset.lower)
 
     @property
     def is_constant(self) -> bool:
-        """Whether it has no nodes."""
+        """Whether the form depends on no node."""
         return not self.terms
 
     def values(self, nodes: Mapping[int, Interval]) -> Interval:
-        """Return the values for given values of the nodes."""
+        """Return intervals of the form for intervals of the nodes."""
         values = self.offset
         for node, matrix in self.terms.items():
             values = add_intervals(values, matrix @ nodes[node])
         return values
 
     def left_multiply(self, matrix: Coefficients) -> AffineForm:
-        """Return a matrix times this form."""
+        """Return the product of a matrix and this form."""
         terms = {node: matrix.product(A) for node, A in self.terms.items()}
         return AffineForm(terms, matrix @ self.offset)
 
     def reduce_coefficients(self, node: int) -> AffineForm:
-        """Return the form with smaller coefficients, equal where the entries of a node sum to 1.
+        """Return a form with smaller coefficients that is equal if the entries of the node sum to 1.
 
-        A row of coefficients that are nearly equal is their first one plus small ones: the difference of floats within
-        a factor of 2 is exact [Sterbenz 1974].
+        If the coefficients of a row lie within a factor of 2, the smallest one moves to the offset. The differences to
+        it are exact [Sterbenz 1974].
         """
         A = self.terms.get(node)
         if A is None:
             return self
         dense = np.flatnonzero(A.lengths == A.shape[1])
-        moved, offset, data = list[int](), self.offset, A.values.data.copy()
+        shifted_rows, offset, data = list[int](), self.offset, A.values.data.copy()
         shift = np.zeros(self.m)
         for row in dense:
             entries = data[A.values.indptr[row] : A.values.indptr[row + 1]]
@@ -90,11 +90,11 @@ class AffineForm:
                 if sizes.max() <= 2.0 * sizes.min():
                     shift[row] = entries[np.argmin(sizes)]
                     entries -= shift[row]
-                    moved.append(int(row))
-        if not moved:
+                    shifted_rows.append(int(row))
+        if not shifted_rows:
             return self
         offset = add_intervals(offset, exact_interval(shift))
-        # A copy: zeros are taken out in place, also of indices that are shared.
+        # `eliminate_zeros` works in place, and other matrices may share the indices.
         values = scipy.sparse.csr_array((data, A.values.indices, A.values.indptr), shape=A.shape, copy=True)
         if A.is_exact:
             values.eliminate_zeros()
@@ -105,7 +105,7 @@ class AffineForm:
 
 
 def add_intervals(x: Interval, y: Interval) -> Interval:
-    """Return x + y, unrounded where one of them is 0."""
+    """Return x + y; without rounding if one of them is 0."""
     if not (x.lower.any() or x.upper.any()):
         return y
     if not (y.lower.any() or y.upper.any()):
@@ -114,7 +114,7 @@ def add_intervals(x: Interval, y: Interval) -> Interval:
 
 
 def constant_form(values: Any) -> AffineForm:
-    """Return numbers as a form."""
+    """Return a form without nodes."""
     array = values.toarray() if scipy.sparse.issparse(values) else np.asarray(values)
     flat = np.ravel(array, order="F")
     low = flat.astype(np.float64)
@@ -124,7 +124,7 @@ def constant_form(values: Any) -> AffineForm:
 
 
 def apply_affine_atom(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
-    """Return an affine atom of forms."""
+    """Return the form of an affine atom from the forms of its arguments."""
     name = type(expression).__name__
     if name in STRUCTURAL:
         return arrange_entries(expression, arguments)
@@ -154,43 +154,43 @@ def apply_affine_atom(expression: Any, arguments: Sequence[AffineForm]) -> Affin
 
 
 def arrange_entries(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
-    """Return an atom that only arranges entries; entries that are none of its arguments' are 0."""
-    start, labels = 1, list[Array]()
+    """Return the form of an atom that only arranges entries. Entries that are no argument's are 0."""
+    next_label, labels = 1, list[Array]()
     for argument in expression.args:
-        labels.append(np.arange(start, start + argument.size, dtype=float).reshape(argument.shape, order="F"))
-        start += argument.size
-    made = expression.numeric(labels)
-    flat = np.ravel(made.toarray() if scipy.sparse.issparse(made) else np.asarray(made), order="F")
-    places, first, parts = np.rint(flat).astype(int), 1, list[AffineForm]()
+        labels.append(np.arange(next_label, next_label + argument.size, dtype=float).reshape(argument.shape, order="F"))
+        next_label += argument.size
+    arranged = expression.numeric(labels)
+    flat = np.ravel(arranged.toarray() if scipy.sparse.issparse(arranged) else np.asarray(arranged), order="F")
+    places, start_label, parts = np.rint(flat).astype(int), 1, list[AffineForm]()
     for form in arguments:
-        rows = np.flatnonzero((places >= first) & (places < first + form.m))
+        rows = np.flatnonzero((places >= start_label) & (places < start_label + form.m))
         if len(rows):
-            parts.append(form.left_multiply(_indicator_matrix(places[rows] - first, rows, len(places), form.m)))
-        first += form.m
+            parts.append(form.left_multiply(_indicator_matrix(places[rows] - start_label, rows, len(places), form.m)))
+        start_label += form.m
     return add_forms(parts) if parts else constant_form(np.zeros(len(places)))
 
 
-def broadcast_form(form: AffineForm, shape: tuple[int, ...], to: tuple[int, ...]) -> AffineForm:
-    """Return a form of one shape as broadcast to another."""
-    if shape == to:
+def broadcast_form(form: AffineForm, shape: tuple[int, ...], target_shape: tuple[int, ...]) -> AffineForm:
+    """Return a form, broadcast from one shape to another."""
+    if shape == target_shape:
         return form
-    entries = np.broadcast_to(np.arange(form.m).reshape(shape, order="F"), to).ravel(order="F")
+    entries = np.broadcast_to(np.arange(form.m).reshape(shape, order="F"), target_shape).ravel(order="F")
     return form.left_multiply(Coefficients.selection(entries, form.m))
 
 
 def column_entries(atom: Any) -> Array:
-    """Return which entries of its argument an atom along an axis takes together: shape (k, m), a column each."""
+    """Return the entries of the argument of an atom along an axis, shape (k, m): a column for each result."""
     (shape, axis) = atom.args[0].shape, atom.axis
     entries = np.arange(atom.args[0].size).reshape(shape, order="F")
     if axis is None:
         return entries.reshape((-1, 1), order="F")
     axes = np.atleast_1d(axis)
-    moved = np.moveaxis(entries, axes, range(len(axes)))
-    return moved.reshape((int(np.prod([shape[a] for a in axes])), -1), order="F")
+    reordered = np.moveaxis(entries, axes, range(len(axes)))
+    return reordered.reshape((int(np.prod([shape[a] for a in axes])), -1), order="F")
 
 
 def _indicator_matrix(columns: Array, rows: Array, m: int, k: int) -> Coefficients:
-    """Return the matrix of zeros and ones with ones at the given places."""
+    """Return the matrix of shape (m, k) with ones at these rows and columns and zeros elsewhere."""
     values = scipy.sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(m, k))
     values.sort_indices()
     return Coefficients(values)
@@ -208,6 +208,7 @@ def add_forms(forms: Sequence[AffineForm]) -> AffineForm:
 
 
 def _add_matrices(parts: Sequence[Coefficients]) -> Coefficients:
+    """Return the sum of matrices of the same shape."""
     m = parts[0].shape[0]
     stacked = scipy.sparse.csr_array(scipy.sparse.vstack([part.values for part in parts]))
     radius = None
@@ -218,20 +219,24 @@ def _add_matrices(parts: Sequence[Coefficients]) -> Coefficients:
 
 
 def _elementwise_product(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
-    """Return an elementwise product, or a quotient, of which one factor is constant."""
+    """Return an elementwise product or quotient with one constant factor."""
     first, second = (
         broadcast_form(form, argument.shape, expression.shape)
         for form, argument in zip(arguments, expression.args, strict=True)
     )
     if type(expression).__name__ == "DivExpression":
         if first.is_constant and second.is_constant:
-            exact = (second.offset.lower == second.offset.upper) & (second.offset.lower != 0.0)
+            is_exact_divisor = (second.offset.lower == second.offset.upper) & (second.offset.lower != 0.0)
             with np.errstate(all="ignore"):
                 ends = [a / b for a in _ends(first.offset) for b in _ends(second.offset)]
-            made = Interval.round_outward(np.min(ends, axis=0), np.max(ends, axis=0))
-            other = first.offset * reciprocal(second.offset)
+            quotient = Interval.round_outward(np.min(ends, axis=0), np.max(ends, axis=0))
+            product = first.offset * reciprocal(second.offset)
             return AffineForm(
-                {}, Interval(np.where(exact, made.lower, other.lower), np.where(exact, made.upper, other.upper))
+                {},
+                Interval(
+                    np.where(is_exact_divisor, quotient.lower, product.lower),
+                    np.where(is_exact_divisor, quotient.upper, product.upper),
+                ),
             )
         second = AffineForm({}, _exact_reciprocal(second.offset))
     if first.is_constant and second.is_constant:
@@ -241,24 +246,25 @@ def _elementwise_product(expression: Any, arguments: Sequence[AffineForm]) -> Af
 
 
 def _ends(x: Interval) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
+    """Return both ends of intervals."""
     return x.lower, x.upper
 
 
 def _exact_reciprocal(x: Interval) -> Interval:
-    """Return 1 / x, without rounding for powers of two."""
-    made = reciprocal(x)
+    """Return 1 / x; without rounding for powers of two."""
+    rounded = reciprocal(x)
     with np.errstate(all="ignore"):
-        exact = (x.lower == x.upper) & (np.frexp(np.abs(x.lower))[0] == 0.5) & (np.abs(x.lower) > 1e-300)
+        is_exact = (x.lower == x.upper) & (np.frexp(np.abs(x.lower))[0] == 0.5) & (np.abs(x.lower) > 1e-300)
         inverse = 1.0 / x.lower
-    return Interval(np.where(exact, inverse, made.lower), np.where(exact, inverse, made.upper))
+    return Interval(np.where(is_exact, inverse, rounded.lower), np.where(is_exact, inverse, rounded.upper))
 
 
 def constant_matrix(expression: Any, form: AffineForm) -> Coefficients:
-    """Return a constant matrix, of one row if it is a vector."""
+    """Return the matrix of a constant expression. A vector becomes a matrix of one row."""
     shape = expression.shape if expression.ndim == 2 else (1, expression.size)
     if isinstance(expression, cp.Constant) and scipy.sparse.issparse(expression.value):
-        copied = scipy.sparse.csr_array(expression.value, dtype=np.float64, copy=True)
-        values = scipy.sparse.csr_array(copied.reshape(shape))
+        copy = scipy.sparse.csr_array(expression.value, dtype=np.float64, copy=True)
+        values = scipy.sparse.csr_array(copy.reshape(shape))
         values.sum_duplicates()
         values.eliminate_zeros()
         return Coefficients(values)
@@ -267,12 +273,15 @@ def constant_matrix(expression: Any, form: AffineForm) -> Coefficients:
 
 
 def _matrix_product(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
-    """Return a product of a constant matrix with a form: in the order of Fortran I x B for B X, and B' x I for X B."""
+    """Return the product of a constant matrix and a form.
+
+    In Fortran order, the matrix of B X is the Kronecker product of I and B, and that of X B is the one of B' and I.
+    """
     left, right = expression.args
     if arguments[0].is_constant:
         count = 1 if right.ndim == 1 else right.shape[1]
         return arguments[1].left_multiply(_kronecker(constant_matrix(left, arguments[0]), count, unit_first=True))
-    matrix = constant_matrix(right, arguments[1])  # of a vector a row
+    matrix = constant_matrix(right, arguments[1])  # a row, if it is a vector
     matrix = matrix if right.ndim == 1 else matrix.transposed
     return arguments[0].left_multiply(_kronecker(matrix, 1 if left.ndim == 1 else left.shape[0], unit_first=False))
 
@@ -285,9 +294,9 @@ def _kronecker(matrix: Coefficients, count: int, unit_first: bool) -> Coefficien
 
     def product(values: Any) -> Any:
         factors = (unit, values) if unit_first else (values, unit)
-        made = scipy.sparse.csr_array(scipy.sparse.kron(*factors, format="csr"))
-        made.sort_indices()
-        return made
+        kronecker = scipy.sparse.csr_array(scipy.sparse.kron(*factors, format="csr"))
+        kronecker.sort_indices()
+        return kronecker
 
     if matrix.radius is None:
         return Coefficients(product(matrix.values))
@@ -296,21 +305,21 @@ def _kronecker(matrix: Coefficients, count: int, unit_first: bool) -> Coefficien
 
 
 def _kronecker_or_convolution(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
-    """Return a Kronecker product or a convolution, of which one factor is constant."""
-    which = 0 if arguments[0].is_constant else 1
-    fixed, form = arguments[which], arguments[1 - which]
+    """Return a Kronecker product or a convolution with one constant factor."""
+    constant_index = 0 if arguments[0].is_constant else 1
+    factor, form = arguments[constant_index], arguments[1 - constant_index]
     if type(expression).__name__ == "kron":
         labels = [np.arange(float(a.size)).reshape(a.shape, order="F") for a in expression.args]
         ones = [np.ones(a.shape) for a in expression.args]
-        of_both = np.kron(labels[0], ones[1]), np.kron(ones[0], labels[1])
-        places = [np.rint(np.ravel(part, order="F")).astype(int) for part in of_both]
-        rows = np.arange(len(places[0]))
-        of_fixed, columns = places[which], places[1 - which]
+        index_pairs = np.kron(labels[0], ones[1]), np.kron(ones[0], labels[1])
+        entry_indices = [np.rint(np.ravel(part, order="F")).astype(int) for part in index_pairs]
+        rows = np.arange(len(entry_indices[0]))
+        factor_entries, columns = entry_indices[constant_index], entry_indices[1 - constant_index]
     else:
-        i, j = np.meshgrid(np.arange(fixed.m), np.arange(form.m), indexing="ij")
-        rows, of_fixed, columns = (i + j).ravel(), i.ravel(), j.ravel()
-    # Each place once: the products are entries of the constant factor.
-    entries = Interval(fixed.offset.lower[of_fixed], fixed.offset.upper[of_fixed])
+        factor_rows, form_rows = np.meshgrid(np.arange(factor.m), np.arange(form.m), indexing="ij")
+        rows, factor_entries, columns = (factor_rows + form_rows).ravel(), factor_rows.ravel(), form_rows.ravel()
+    # Every pair of entries occurs once, so that the coefficients are entries of the constant factor.
+    entries = Interval(factor.offset.lower[factor_entries], factor.offset.upper[factor_entries])
     order = np.lexsort((columns, rows))
     m = expression.size
     diagonal = Coefficients.from_diagonal(Interval(entries.lower[order], entries.upper[order]))

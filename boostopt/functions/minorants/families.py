@@ -30,7 +30,7 @@ class Multipliers:
     deltas
         Arrays of shape (k, m) for each atom with kinks, by the identity of the atom; summed if an atom occurs twice.
     weights
-        The multipliers of each inequality, one array each.
+        The multipliers of the entries of each inequality.
     """
 
     deltas: Mapping[int, Float[Array, "_ _"]]
@@ -63,8 +63,8 @@ class MinorantFamily:
         weights: list[Any] = [cp.Variable(k, nonneg=True) for _, k in self.h]
         g, alpha = self.f.pullback(np.ones(1), choose)
         for (h, _), weight in zip(self.h, weights, strict=True):
-            g_of_h, alpha_of_h = h.pullback(weight, choose)
-            g, alpha = g + g_of_h, alpha + alpha_of_h
+            h_gradient, h_offset = h.pullback(weight, choose)
+            g, alpha = g + h_gradient, alpha + h_offset
         objective, bound_constraints = bound(g, alpha)
         problem = cp.Problem(cp.Minimize(objective), [*constraints, *bound_constraints])
         variables = [*(delta for _, delta in deltas), *weights]

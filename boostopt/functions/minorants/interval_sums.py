@@ -1,7 +1,7 @@
-"""Sums, products with matrices and roots of intervals, rounded outward [Higham 2002, chapters 3 and 4; Rump 2010].
+"""Sums of intervals and products with matrices, rounded outward [Higham 2002, chapters 3 and 4; Rump 2010].
 
-Each operation computes in floats and bounds the error of the numbers that were in fact computed. An error that is not
-finite makes the end infinite, never nan.
+Each operation computes in floats and bounds the error of the computed numbers. If an error is not finite, the end
+of the interval is infinite, never nan.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from boostopt.functions.numerics.error_free import (
 )
 
 UNIT = 2.0**-53
-"""The unit roundoff: the relative error of one operation."""
+"""The unit roundoff: the largest relative error of one operation."""
 
 INFLATION = 1.0 + 2.0**-20
-"""Factor of a computed error bound: more than the rounding error of the bound itself."""
+"""Factor of a computed error bound that covers the rounding of the bound itself."""
 
 FEW_ROWS, LONG_ROW = 4, 64
-"""A matrix with so few rows, some of them so long, is summed without an error that grows with their length."""
+"""Number of rows and length of a row from which sums are rounded once, so that no error grows with the length."""
 
 
 def gamma(length: Any) -> Any:
-    """Return the relative error of a sum of so many rounded products, in any order."""
+    """Bound the relative error of a sum of `length` rounded products, in any order of summation."""
     return np.minimum(length, 1e15) * UNIT / (1.0 - np.minimum(length * UNIT, 0.5))
 
 
 def interval(low: Any, high: Any, error: Any = 0.0) -> Interval:
-    """Return the interval from low - error to high + error, for ends and errors that were rounded."""
+    """Return the interval from low - error to high + error, rounded outward; the error may have rounding itself."""
     with np.errstate(all="ignore"):
         error = np.asarray(error) * INFLATION
         return Interval.round_outward(np.asarray(low) - error, np.asarray(high) + error)
 
 
 def middle(x: Interval) -> Float[Array, ...]:
-    """Return a float within each interval, nan where both ends are infinite."""
+    """Return a float within each interval; nan if both ends are infinite."""
     with np.errstate(all="ignore"):
         mid = x.lower + 0.5 * (x.upper - x.lower)
         mid = np.where(np.isfinite(mid), mid, 0.5 * x.lower + 0.5 * x.upper)
@@ -60,12 +60,16 @@ def size(x: Interval) -> Float[Array, ...]:
 
 
 def reciprocal(x: Interval) -> Interval:
-    """Return 1 / x; everything is possible where x may have both signs."""
+    """Return 1 / x; all numbers if x may have both signs."""
     with np.errstate(all="ignore"):
-        made = Interval.round_outward(1.0 / x.upper, 1.0 / x.lower)
+        rounded = Interval.round_outward(1.0 / x.upper, 1.0 / x.lower)
     positive, negative = (x.lower >= 0.0) & (x.upper > 0.0), (x.upper <= 0.0) & (x.lower < 0.0)
-    low = np.where(positive, np.maximum(made.lower, 0.0), np.where(negative & (x.upper < 0.0), made.lower, -np.inf))
-    high = np.where(negative, np.minimum(made.upper, 0.0), np.where(positive & (x.lower > 0.0), made.upper, np.inf))
+    low = np.where(
+        positive, np.maximum(rounded.lower, 0.0), np.where(negative & (x.upper < 0.0), rounded.lower, -np.inf)
+    )
+    high = np.where(
+        negative, np.minimum(rounded.upper, 0.0), np.where(positive & (x.lower > 0.0), rounded.upper, np.inf)
+    )
     return Interval(low, high)
 
 
@@ -79,13 +83,13 @@ def column_sums(x: Interval) -> Interval:
     k, m = x.lower.shape
     if m <= FEW_ROWS and k >= LONG_ROW:
         sums = [total(Interval(x.lower[:, j], x.upper[:, j])) for j in range(m)]
-        return Interval(np.array([float(one.lower) for one in sums]), np.array([float(one.upper) for one in sums]))
+        return Interval(np.array([float(part.lower) for part in sums]), np.array([float(part.upper) for part in sums]))
     with np.errstate(all="ignore"):
-        lost = gamma(k) * np.abs(x.lower).sum(axis=0), gamma(k) * np.abs(x.upper).sum(axis=0)
+        errors = gamma(k) * np.abs(x.lower).sum(axis=0), gamma(k) * np.abs(x.upper).sum(axis=0)
         low, high = x.lower.sum(axis=0), x.upper.sum(axis=0)
-    low, high = interval(low, low, lost[0]).lower, interval(high, high, lost[1]).upper
+    low, high = interval(low, low, errors[0]).lower, interval(high, high, errors[1]).upper
     low = np.where((x.lower >= 0.0).all(axis=0), np.maximum(low, 0.0), low)
-    # One infinite term decides, unless another one has the other sign.
+    # One infinite term makes the sum infinite, unless another term has the other sign.
     low = np.where((x.lower == np.inf).any(axis=0) & ~np.isneginf(x.lower).any(axis=0), np.inf, low)
     return Interval(low, np.where(np.isneginf(x.upper).any(axis=0) & ~np.isposinf(x.upper).any(axis=0), -np.inf, high))
 
@@ -94,37 +98,37 @@ def running_sums(x: Interval) -> Interval:
     """Return the sums of the first 1, 2, ... rows of a matrix."""
     count = np.arange(1.0, len(x.lower) + 1.0)[:, None]
     with np.errstate(all="ignore"):
-        lost = [gamma(count) * np.cumsum(np.abs(end), axis=0) for end in (x.lower, x.upper)]
+        errors = [gamma(count) * np.cumsum(np.abs(end), axis=0) for end in (x.lower, x.upper)]
         low, high = np.cumsum(x.lower, axis=0), np.cumsum(x.upper, axis=0)
-    low, high = interval(low, low, lost[0]).lower, interval(high, high, lost[1]).upper
-    # Sums of numbers of one sign have this sign, whatever rounding does.
+    low, high = interval(low, low, errors[0]).lower, interval(high, high, errors[1]).upper
+    # Sums of numbers with the same sign have this sign, in spite of rounding.
     low = np.where(np.logical_and.accumulate(x.lower >= 0.0), np.maximum(low, 0.0), low)
     return Interval(low, np.where(np.logical_and.accumulate(x.upper <= 0.0), np.minimum(high, 0.0), high))
 
 
-def _round_sum_once(ends: Float[Array, ...], unknown: float) -> Float[Array, ""]:
-    """Return the sum, rounded towards `unknown`, which is returned where the sum has no finite bound."""
+def _round_sum_once(ends: Float[Array, ...], direction: float) -> Float[Array, ""]:
+    """Return the sum, rounded towards `direction`, inf or -inf; `direction` itself if the sum has no finite bound."""
     ends = np.ravel(ends)
-    if np.isnan(ends).any() or (ends == unknown).any():
-        return np.array(unknown)
+    if np.isnan(ends).any() or (ends == direction).any():
+        return np.array(direction)
     if not np.isfinite(ends).all():
-        return np.array(-unknown)
+        return np.array(-direction)
     try:
-        rounded = math.fsum(ends.tolist())
+        rounded_sum = math.fsum(ends.tolist())
     except OverflowError:
-        return np.array(unknown)
-    if len(ends) == 1 or rounded == 0.0:  # a sum of floats is a multiple of the smallest one: 0 is exact
-        return np.array(rounded)
-    return np.array(math.nextafter(rounded, unknown))
+        return np.array(direction)
+    if len(ends) == 1 or rounded_sum == 0.0:  # a sum of floats is a multiple of the smallest one: 0 is exact
+        return np.array(rounded_sum)
+    return np.array(math.nextafter(rounded_sum, direction))
 
 
 def is_power_of_two(x: Float[Array, ...]) -> Bool[Array, ...]:
-    """Return where a factor only moves the exponent."""
+    """Return whether factors change exponents only."""
     return np.frexp(np.abs(x))[0] == 0.5
 
 
 def is_exact_product(x: Float[Array, ...], y: Float[Array, ...], product: Float[Array, ...]) -> Any:
-    """Return where a product of floats was not rounded, as far as splitting the factors can tell."""
+    """Return whether products of floats are exact; False for sizes at which the errors of products are not exact."""
     with np.errstate(all="ignore"):
         error = product_error(x, y, product)
         factor = np.maximum(np.abs(x), np.abs(y))
@@ -133,27 +137,27 @@ def is_exact_product(x: Float[Array, ...], y: Float[Array, ...], product: Float[
 
 
 def exact_sum(x: Interval, y: Interval) -> Interval:
-    """Return x + y, with ends that are moved outward only where they were rounded [Knuth 1969, two sums]."""
-    made = x + y
+    """Return x + y, rounded outward only where a sum of ends is not exact [Knuth 1969, two sums]."""
+    outward = x + y
     ends = list[Float[Array, "..."]]()
-    for a, b, moved in ((x.lower, y.lower, made.lower), (x.upper, y.upper, made.upper)):
+    for a, b, outward_end in ((x.lower, y.lower, outward.lower), (x.upper, y.upper, outward.upper)):
         with np.errstate(all="ignore"):
-            rounded = a + b
-            error = sum_error(a, b, rounded)
-        ends.append(np.where((error == 0.0) & np.isfinite(rounded), rounded, moved))
+            rounded_sum = a + b
+            error = sum_error(a, b, rounded_sum)
+        ends.append(np.where((error == 0.0) & np.isfinite(rounded_sum), rounded_sum, outward_end))
     return Interval(ends[0], ends[1])
 
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """A matrix in compressed rows whose entries are known up to a radius.
+    """A matrix in compressed rows with entries in intervals.
 
     Attributes
     ----------
     values
-        The centers, a sparse array with sorted indices.
+        The centers of the intervals, a sparse array with sorted indices.
     radius
-        The radii of its stored entries, in the same order; None where all are 0.
+        The radii of the stored entries, in the same order; None if all are 0.
     """
 
     values: Any
@@ -161,22 +165,22 @@ class Coefficients:
 
     @classmethod
     def selection(cls, entries: Array, k: int) -> Coefficients:
-        """Return the matrix that picks entries of a vector of length k."""
+        """Return the matrix that selects entries of a vector of length k."""
         m = len(entries)
         return cls(scipy.sparse.csr_array((np.ones(m), np.asarray(entries), np.arange(m + 1)), shape=(m, k)))
 
     @classmethod
     def from_interval(cls, x: Interval) -> Coefficients:
-        """Return a dense matrix of intervals."""
-        exact = bool((x.lower == x.upper).all())
-        center = x.lower if exact else middle(x)
+        """Return the matrix of a dense array of intervals."""
+        is_exact = bool((x.lower == x.upper).all())
+        center = x.lower if is_exact else middle(x)
         if not np.isfinite(center).all():
             center = np.nan_to_num(center)
-        if exact:
+        if is_exact:
             return cls(scipy.sparse.csr_array(center))
         m, k = center.shape
-        places = np.tile(np.arange(k), m), np.arange(m + 1) * k
-        values = scipy.sparse.csr_array((center.ravel(), *places), shape=(m, k))
+        structure = np.tile(np.arange(k), m), np.arange(m + 1) * k
+        values = scipy.sparse.csr_array((center.ravel(), *structure), shape=(m, k))
         with np.errstate(all="ignore"):
             radius = np.maximum(x.upper - center, center - x.lower).ravel()
         return cls(values, np.where(np.isnan(radius), np.inf, radius) * INFLATION)
@@ -213,7 +217,7 @@ class Coefficients:
 
     @cached_property
     def is_identity(self) -> bool:
-        """Whether it is the unit matrix."""
+        """Whether the matrix is the unit matrix."""
         m, k = self.shape
         return (
             m == k
@@ -254,36 +258,36 @@ class Coefficients:
                 positive @ np.abs(x.lower) + negative @ np.abs(x.upper),
                 positive @ np.abs(x.upper) + negative @ np.abs(x.lower),
             )
-            lost = gamma(self.lengths + 3.0), self.lengths * SMALLEST
+            relative_error, underflow = gamma(self.lengths + 3.0), self.lengths * SMALLEST
             spread = 0.0 if self.radius is None else self._radii @ size(x)
-            errors = [relative + lost[1] + spread for relative in (lost[0] * sizes[0], lost[0] * sizes[1])]
-        made = Interval(interval(low, low, errors[0]).lower, interval(high, high, errors[1]).upper)
+            errors = [relative_error * end_sizes + underflow + spread for end_sizes in sizes]
+        result = Interval(interval(low, low, errors[0]).lower, interval(high, high, errors[1]).upper)
         if self.is_exact and not negative.nnz and (x.lower >= 0.0).all():
-            return Interval(np.maximum(made.lower, 0.0), made.upper)
-        return made
+            return Interval(np.maximum(result.lower, 0.0), result.upper)
+        return result
 
-    def product(self, other: Coefficients) -> Coefficients:
+    def product(self, factor: Coefficients) -> Coefficients:
         """Return the product with another matrix."""
         if self.is_identity:
-            return other
-        if other.is_identity:
+            return factor
+        if factor.is_identity:
             return self
-        if self.is_zero or other.is_zero:
-            return Coefficients(scipy.sparse.csr_array((self.shape[0], other.shape[1])))
-        A, B = _replace_entries(self, abs(self.values.data)), _replace_entries(other, abs(other.values.data))
-        counts = (_replace_entries(self, 1.0) @ _replace_entries(other, 1.0)).tocsr()
+        if self.is_zero or factor.is_zero:
+            return Coefficients(scipy.sparse.csr_array((self.shape[0], factor.shape[1])))
+        A, B = _replace_entries(self, abs(self.values.data)), _replace_entries(factor, abs(factor.values.data))
+        counts = (_replace_entries(self, 1.0) @ _replace_entries(factor, 1.0)).tocsr()
         counts.sort_indices()
-        # SciPy leaves out what is 0: every product is laid out as that of ones is.
-        values = _align_entries(self.values @ other.values, counts)
-        if self.is_exact and other.is_exact and counts.data.max(initial=0.0) <= 1.0:
-            if self.is_binary or other.is_binary:
+        # SciPy omits zeros. So every product gets the structure of the product of ones.
+        values = _align_entries(self.values @ factor.values, counts)
+        if self.is_exact and factor.is_exact and counts.data.max(initial=0.0) <= 1.0:
+            if self.is_binary or factor.is_binary:
                 return Coefficients(_matrix_with_structure(counts, values))
         radius = gamma(counts.data + 1.0) * _align_entries(A @ B, counts) + counts.data * SMALLEST
-        mine = None if self.radius is None else _replace_entries(self, self.radius)
-        theirs = None if other.radius is None else _replace_entries(other, other.radius)
-        for left, right in ((A, theirs), (mine, B), (mine, theirs)):
-            if left is not None and right is not None:
-                radius = radius + _align_entries(left @ right, counts)
+        self_radii = None if self.radius is None else _replace_entries(self, self.radius)
+        factor_radii = None if factor.radius is None else _replace_entries(factor, factor.radius)
+        for first, second in ((A, factor_radii), (self_radii, B), (self_radii, factor_radii)):
+            if first is not None and second is not None:
+                radius = radius + _align_entries(first @ second, counts)
         return Coefficients(
             _matrix_with_structure(counts, values), np.where(np.isnan(radius), np.inf, radius) * INFLATION
         )
@@ -293,18 +297,18 @@ class Coefficients:
         """Return a diagonal matrix."""
         m = len(x.lower)
         center = np.where(x.lower == x.upper, x.lower, middle(x))
-        bad = ~np.isfinite(center)
-        center = np.where(bad, 1.0, center)
+        is_unbounded = ~np.isfinite(center)
+        center = np.where(is_unbounded, 1.0, center)
         values = scipy.sparse.csr_array((center, np.arange(m), np.arange(m + 1)), shape=(m, m))
-        if (x.lower == x.upper).all() and not bad.any():
+        if (x.lower == x.upper).all() and not is_unbounded.any():
             return cls(values)
         with np.errstate(all="ignore"):
-            radius = np.where(bad, np.inf, np.maximum(x.upper - center, center - x.lower))
+            radius = np.where(is_unbounded, np.inf, np.maximum(x.upper - center, center - x.lower))
         return cls(values, radius * INFLATION)
 
     @cached_property
     def _parts(self) -> tuple[Any, Any]:
-        """The positive entries, and minus the negative ones."""
+        """The positive entries, and the absolute values of the negative ones."""
         positive, negative = self.values.copy(), self.values.copy()
         positive.data, negative.data = np.maximum(positive.data, 0.0), np.maximum(-negative.data, 0.0)
         positive.eliminate_zeros()
@@ -313,6 +317,7 @@ class Coefficients:
 
     @cached_property
     def _radii(self) -> Any:
+        """The radii as a sparse matrix."""
         radii = _replace_entries(self, self.radius).copy()
         radii.eliminate_zeros()
         return radii
@@ -323,21 +328,24 @@ class Coefficients:
         return exact_interval(data) if self.radius is None else interval(data, data, self.radius)
 
     def _entry_products(self, x: Interval) -> Interval:
-        """Return each stored entry times its entry of the vector."""
-        of_x = Interval(x.lower[self.values.indices], x.upper[self.values.indices])
-        made = self._entries() * of_x
+        """Return the products of stored entries and entries of the vector."""
+        x_entries = Interval(x.lower[self.values.indices], x.upper[self.values.indices])
+        rounded = self._entries() * x_entries
         if self.radius is not None:
-            return made
+            return rounded
         a = self.values.data
-        low, high = np.where(a > 0.0, a * of_x.lower, a * of_x.upper), np.where(a > 0.0, a * of_x.upper, a * of_x.lower)
-        exact = is_exact_product(a, np.where(a > 0.0, of_x.lower, of_x.upper), low)
-        exact &= is_exact_product(a, np.where(a > 0.0, of_x.upper, of_x.lower), high)
-        exact &= np.isfinite(low) & np.isfinite(high)
-        low, high, exact = np.where(a == 0.0, 0.0, low), np.where(a == 0.0, 0.0, high), exact | (a == 0.0)
-        return Interval(np.where(exact, low, made.lower), np.where(exact, high, made.upper))
+        low, high = (
+            np.where(a > 0.0, a * x_entries.lower, a * x_entries.upper),
+            np.where(a > 0.0, a * x_entries.upper, a * x_entries.lower),
+        )
+        is_exact = is_exact_product(a, np.where(a > 0.0, x_entries.lower, x_entries.upper), low)
+        is_exact &= is_exact_product(a, np.where(a > 0.0, x_entries.upper, x_entries.lower), high)
+        is_exact &= np.isfinite(low) & np.isfinite(high)
+        low, high, is_exact = np.where(a == 0.0, 0.0, low), np.where(a == 0.0, 0.0, high), is_exact | (a == 0.0)
+        return Interval(np.where(is_exact, low, rounded.lower), np.where(is_exact, high, rounded.upper))
 
     def _row_products(self, x: Interval) -> Interval:
-        """Return the product where no row has a second entry."""
+        """Return the product for a matrix whose rows have at most one entry."""
         with np.errstate(all="ignore"):
             products = self._entry_products(x)
         low, high = np.zeros(self.shape[0]), np.zeros(self.shape[0])
@@ -345,36 +353,36 @@ class Coefficients:
         return Interval(low, high)
 
     def _exact_row_sums(self, x: Interval) -> Interval:
-        """Return the product by exact sums of rounded products."""
+        """Return the product with sums of rounded products that are rounded once."""
         products = self._entry_products(x)
         ends = self.values.indptr
         sums = [total(Interval(products.lower[a:b], products.upper[a:b])) for a, b in itertools.pairwise(ends)]
-        return Interval(np.array([one.lower for one in sums]), np.array([one.upper for one in sums]))
+        return Interval(np.array([row_sum.lower for row_sum in sums]), np.array([row_sum.upper for row_sum in sums]))
 
 
 def _align_entries(matrix: Any, structure: Any) -> Float[Array, " nnz"]:
-    """Return the entries of a sparse matrix at the places of another one, which has them all, in its order."""
+    """Return the entries of a sparse matrix in the order of a structure that contains all of them."""
     matrix = matrix.tocsr()
     matrix.sort_indices()
     if matrix.nnz == structure.nnz:
         return matrix.data
     width = structure.shape[1]
-    places = [
-        np.repeat(np.arange(one.shape[0], dtype=np.int64), np.diff(one.indptr)) * width + one.indices
-        for one in (structure, matrix)
+    positions = [
+        np.repeat(np.arange(pattern.shape[0], dtype=np.int64), np.diff(pattern.indptr)) * width + pattern.indices
+        for pattern in (structure, matrix)
     ]
     data = np.zeros(structure.nnz)
-    data[np.searchsorted(*places)] = matrix.data
+    data[np.searchsorted(*positions)] = matrix.data
     return data
 
 
 def _matrix_with_structure(structure: Any, data: Float[Array, " nnz"]) -> Any:
-    """Return a sparse matrix with entries at the places of another one."""
+    """Return a sparse matrix with these entries and the structure of another one."""
     return scipy.sparse.csr_array((data, structure.indices, structure.indptr), shape=structure.shape)
 
 
 def _replace_entries(matrix: Coefficients, data: Any) -> Any:
-    """Return a sparse matrix with the same places and other entries."""
+    """Return a sparse matrix with the same structure and other entries."""
     values = matrix.values
     entries = np.broadcast_to(np.asarray(data, dtype=np.float64), values.data.shape).copy()
     return scipy.sparse.csr_array((entries, values.indices, values.indptr), shape=values.shape)

@@ -19,7 +19,7 @@ SMALLEST_EXACT_PRODUCT = 1e-250
 
 
 def split_doubles(x: Float[Array, ...]) -> tuple[Float[Array, ...], Float[Array, ...]]:
-    """Return two numbers of 26 bits that sum to x, so that products of such halves are exact."""
+    """Return two numbers of 26 bits that sum to x. Products of such halves are exact."""
     scaled = DEKKER_FACTOR * x
     high = scaled - (scaled - x)
     return high, x - high

@@ -1,4 +1,4 @@
-"""The interface of an atom: what certificates need of it, whatever its arguments are."""
+"""The interface of atom rules: values and minorants of an atom, as intervals that include all rounding."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from boostopt.functions.minorants.interval_sums import total
 
 
 class AtomRule(ABC):
-    """An atom phi of m entries, of arguments that are given as vectors in the order of Fortran."""
+    """The rule of an atom phi with m entries. Its arguments are vectors, flattened in Fortran order."""
 
     sign: int
-    """1 where phi is convex, -1 where it is concave, 0 where it is linear."""
+    """1 if phi is convex, -1 if it is concave, 0 if it is linear."""
 
     shift: float = 0.0
-    """A number s >= 0 for which sign phi(u) + s |u|^2 is proved to be convex."""
+    """A number s >= 0 such that sign phi(u) + s |u|^2 is proved to be convex."""
 
     @abstractmethod
     def values(self, arguments: Sequence[Interval]) -> Interval:
-        """Return intervals of phi, shape (m,), over all arguments that lie in theirs.
+        """Return intervals of phi, shape (m,), over all arguments in their intervals.
 
-        An upper end is inf where an argument may leave the domain of a convex phi, a lower end -inf where it may leave
-        that of a concave one.
+        If an argument may lie outside the domain, the upper end of a convex phi is inf, and the lower end of a concave
+        phi is -inf.
         """
 
     @abstractmethod
     def pullback(
         self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
-        """Return multipliers of the arguments and an offset, for multipliers mu of the entries.
+        """Return multipliers of the arguments and an offset: a minorant of <mu, phi(u)>.
 
-        Some numbers within the multipliers' intervals, with an offset that is at least the one returned, are a minorant
-        of <mu, phi(u)>, for every number mu within its interval. mu has the sign of phi.
+        For every mu in its interval, the intervals of the result contain multipliers of a minorant whose offset is at
+        least the offset of the result. mu has the sign of phi.
 
         Parameters
         ----------
         points
-            The arguments at the tangent point, any floats; nan where none is known.
+            The arguments at the tangent point, any floats; nan if unknown.
         mu
             Intervals of the multipliers, shape (m,).
         raw
-            Multipliers proposed by a solver, for atoms with kinks; None for those that are attained at the point.
+            Multipliers from a solver, shape (k, m), for atoms with kinks. None stands for a subgradient at the point.
 
         Returns
         -------
-        The multipliers of each argument, and the offset; None where phi has no slope at the point.
+        The multipliers of each argument, and the offset; None if phi has no slope at the point.
         """
 
 
@@ -74,7 +74,7 @@ class Entrywise(AtomRule):
     """A smooth function of one number, applied to each entry."""
 
     domain_low: ClassVar[float] = -np.inf
-    """Slopes exist right of this end of the domain."""
+    """Lower end of the domain; slopes exist above it."""
 
     @abstractmethod
     def slopes(self, points: Float[Array, " m"]) -> Interval:
@@ -88,7 +88,7 @@ class Entrywise(AtomRule):
             return None
         slopes, values = self.slopes(v), self.values([exact_interval(v)])
         ends = (slopes.lower, slopes.upper, values.lower, values.upper)
-        # What has multiplier 0 may be as steep as it likes.
+        # Entries with multiplier 0 may have any slope.
         if not all((np.isfinite(end) | ((mu.lower == 0.0) & (mu.upper == 0.0))).all() for end in ends):
             return None
         return [mu * slopes], lower_bound(mu, self.intercepts(v, values, slopes))
@@ -99,5 +99,5 @@ class Entrywise(AtomRule):
 
 
 def lower_bound(mu: Interval, x: Interval) -> float:
-    """Return a number that <mu, x> does not fall below."""
+    """Return a lower bound of <mu, x>."""
     return float(total(mu * x).lower)

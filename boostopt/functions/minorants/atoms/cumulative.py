@@ -1,4 +1,4 @@
-"""Cumulative sums and maxima: of each column, from its first entry on."""
+"""Cumulative sums and maxima of columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from boostopt.functions.minorants.interval_sums import Coefficients, running_sum
 
 
 class CumulativeSum(Columnwise):
-    """Linear; as a matrix it would have half of n^2 entries."""
+    """Cumulative sums, which are linear. Their matrix would have n^2 / 2 entries."""
 
     sign = 0
 
@@ -49,7 +49,7 @@ class CumulativeMaximum(Columnwise):
         u = points[0].reshape((self.k, -1), order="F")
         if not np.isfinite(u).all():
             return None
-        # Where an entry is the largest so far, it is that of all entries up to the next such one.
-        first = np.where(u >= np.maximum.accumulate(u), np.arange(self.k)[:, None], 0)
-        sources = (np.maximum.accumulate(first) + self.k * np.arange(u.shape[1])).ravel(order="F")
+        # A new maximum is the cumulative maximum of all entries up to the next new maximum.
+        maximum_rows = np.where(u >= np.maximum.accumulate(u), np.arange(self.k)[:, None], 0)
+        sources = (np.maximum.accumulate(maximum_rows) + self.k * np.arange(u.shape[1])).ravel(order="F")
         return [Coefficients.selection(sources, u.size).transposed @ mu], 0.0

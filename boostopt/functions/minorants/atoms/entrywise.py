@@ -69,7 +69,7 @@ class Entropy(Entrywise):
         ends = [_entropy(end) for end in (x.lower, x.upper)]
         peak = (x.lower <= 0.3679) & (x.upper >= 0.3678)
         high = np.maximum(ends[0].upper, ends[1].upper)
-        # A little more than 1/e, the largest value.
+        # The largest value is 1/e, rounded up.
         return Interval(
             np.minimum(ends[0].lower, ends[1].lower), np.where(peak, np.maximum(high, 0.36787944117145), high)
         )
@@ -82,11 +82,12 @@ class Entropy(Entrywise):
 
 
 def _entropy(x: Float[Array, " m"]) -> Interval:
+    """Return intervals of -x ln x at floats; -inf to inf for negative x."""
     with np.errstate(all="ignore"):
-        made = np.where(x == 0.0, 0.0, -x * np.log(x))
-    lost = (ELEMENTARY_ERROR + 2.0 * UNIT) * np.abs(made)
-    found = interval(made, made, lost)
-    return Interval(np.where(x < 0.0, -np.inf, found.lower), np.where(x < 0.0, np.inf, found.upper))
+        value = np.where(x == 0.0, 0.0, -x * np.log(x))
+    error = (ELEMENTARY_ERROR + 2.0 * UNIT) * np.abs(value)
+    enclosure = interval(value, value, error)
+    return Interval(np.where(x < 0.0, -np.inf, enclosure.lower), np.where(x < 0.0, np.inf, enclosure.upper))
 
 
 class Logistic(Entrywise):
@@ -104,7 +105,7 @@ class Logistic(Entrywise):
 
 
 class Huber(Entrywise):
-    """x^2 for |x| <= M, 2 M |x| - M^2 beyond."""
+    """x^2 for |x| <= M, else 2 M |x| - M^2."""
 
     sign = 1
 
@@ -117,11 +118,14 @@ class Huber(Entrywise):
         return Interval(ends[0].lower, ends[1].upper)
 
     def _value(self, x: Float[Array, " m"]) -> Interval:
-        inner = exact_interval(x) * exact_interval(x)
-        beyond = exact_interval(np.full(len(x), self.M)) * (
+        square = exact_interval(x) * exact_interval(x)
+        linear_part = exact_interval(np.full(len(x), self.M)) * (
             exact_interval(2.0 * x) + exact_interval(np.full(len(x), -self.M))
         )
-        low, high = np.where(x <= self.M, inner.lower, beyond.lower), np.where(x <= self.M, inner.upper, beyond.upper)
+        low, high = (
+            np.where(x <= self.M, square.lower, linear_part.lower),
+            np.where(x <= self.M, square.upper, linear_part.upper),
+        )
         return Interval(np.maximum(low, 0.0), high)
 
     def slopes(self, points: Float[Array, " m"]) -> Interval:
@@ -143,21 +147,25 @@ class Power(Entrywise):
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         (x,) = arguments
-        made = x.power(self.exponent)
+        powers = x.power(self.exponent)
         if self.even:
-            return made
+            return powers
         outside = x.lower < 0.0 if self.p > 0.0 else x.lower <= 0.0
-        inside = Interval(np.maximum(x.lower, 0.0), np.maximum(x.upper, 0.0)).power(self.exponent)
+        clipped_powers = Interval(np.maximum(x.lower, 0.0), np.maximum(x.upper, 0.0)).power(self.exponent)
         if self.sign < 0:
-            return Interval(np.where(outside, -np.inf, inside.lower), np.where(x.upper < 0.0, np.inf, inside.upper))
-        return Interval(np.where(x.upper < 0.0, -np.inf, inside.lower), np.where(outside, np.inf, inside.upper))
+            return Interval(
+                np.where(outside, -np.inf, clipped_powers.lower), np.where(x.upper < 0.0, np.inf, clipped_powers.upper)
+            )
+        return Interval(
+            np.where(x.upper < 0.0, -np.inf, clipped_powers.lower), np.where(outside, np.inf, clipped_powers.upper)
+        )
 
     def pullback(
         self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
-        # A rounding left of 0 the slope at 0 is as good.
-        snapped = points if self.even or self.p < 1.0 else [np.where(points[0] < 0.0, 0.0, points[0])]
-        return super().pullback(snapped, mu, proposal)
+        # A point below 0 by rounding uses the slope at 0.
+        clipped_points = points if self.even or self.p < 1.0 else [np.where(points[0] < 0.0, 0.0, points[0])]
+        return super().pullback(clipped_points, mu, proposal)
 
     def slopes(self, points: Float[Array, " m"]) -> Interval:
         p = exact_interval(np.full(len(points), self.p))

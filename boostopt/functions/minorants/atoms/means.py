@@ -32,13 +32,13 @@ class LogSumExp(Columnwise):
 
     @staticmethod
     def _shares(x: Float[Array, "k m"]) -> tuple[Float[Array, " m"], Interval]:
-        """Return the largest entries, and the exponentials of the entries minus these."""
+        """Return the largest entry of each column, and the exponentials of the differences to it."""
         largest = x.max(axis=0)
         with np.errstate(all="ignore"):
-            exact = x == largest
+            is_largest = x == largest
             shares = (exact_interval(x) + Interval(-largest[None, :], -largest[None, :])).exp()
         return largest, Interval(
-            np.where(exact, 1.0, shares.lower), np.where(exact, 1.0, np.minimum(shares.upper, 1.0))
+            np.where(is_largest, 1.0, shares.lower), np.where(is_largest, 1.0, np.minimum(shares.upper, 1.0))
         )
 
     def pullback(
@@ -52,51 +52,51 @@ class LogSumExp(Columnwise):
         sums = Interval(np.maximum(sums.lower, 1.0 - 1e-12), sums.upper)
         slopes = shares * reciprocal(sums)
         # The slopes sum to 1: <slopes, v> = largest + <slopes, v - largest>, and the largest cancels.
-        below = exact_interval(v) + Interval(-largest[None, :], -largest[None, :])
-        below = Interval(below.lower, np.minimum(below.upper, 0.0))
-        offsets = sums.log() + -column_sums(slopes * below)
+        differences = exact_interval(v) + Interval(-largest[None, :], -largest[None, :])
+        differences = Interval(differences.lower, np.minimum(differences.upper, 0.0))
+        offsets = sums.log() + -column_sums(slopes * differences)
         return [self.flatten(slopes * Interval(mu.lower[None, :], mu.upper[None, :]))], lower_bound(mu, offsets)
 
 
 class GeometricMean(Columnwise):
-    """The product of x_i^(w_i) over each column, the weights divided by their sum; concave on x >= 0, homogeneous."""
+    """The product of x_i^(w_i) over each column, w divided by its sum. Concave on x >= 0 and homogeneous."""
 
     sign = -1
 
     def __init__(self, k: int, weights: Sequence[Fraction]) -> None:
         self.k = k
-        self.kept: Int[Array, " n"] = np.array([n for n, w in enumerate(weights) if w != 0])
-        each = [enclose_rational(w / sum(weights)) for w in weights if w != 0]
+        self.positive_entries: Int[Array, " n"] = np.array([n for n, w in enumerate(weights) if w != 0])
+        enclosures = [enclose_rational(w / sum(weights)) for w in weights if w != 0]
         self.weights: Interval = Interval(
-            np.array([float(w.lower) for w in each]), np.array([float(w.upper) for w in each])
+            np.array([float(w.lower) for w in enclosures]), np.array([float(w.upper) for w in enclosures])
         )
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = self.columns(arguments[0])
-        kept = Interval(x.lower[self.kept], x.upper[self.kept])
-        outside = (kept.lower < 0.0).any(axis=0)
-        logs = Interval(np.maximum(kept.lower, 0.0), np.maximum(kept.upper, 0.0)).log()
+        x = Interval(x.lower[self.positive_entries], x.upper[self.positive_entries])
+        outside = (x.lower < 0.0).any(axis=0)
+        logs = Interval(np.maximum(x.lower, 0.0), np.maximum(x.upper, 0.0)).log()
         exponents = column_sums(logs * Interval(self.weights.lower[:, None], self.weights.upper[:, None]))
-        made = exponents.exp()
-        return Interval(np.where(outside, -np.inf, made.lower), made.upper)
+        means = exponents.exp()
+        return Interval(np.where(outside, -np.inf, means.lower), means.upper)
 
     def pullback(
         self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
-        v = points[0].reshape((self.k, -1), order="F")[self.kept]
+        v = points[0].reshape((self.k, -1), order="F")[self.positive_entries]
         if not ((v > 0.0) & np.isfinite(v)).all():
             return None
         value = self.values([exact_interval(points[0])])
-        of_mean = mu * value
+        scaled_mean = mu * value
         w = Interval(self.weights.lower[:, None], self.weights.upper[:, None])
-        slopes = Interval(of_mean.lower[None, :], of_mean.upper[None, :]) * (w * reciprocal(exact_interval(v)))
+        slopes = Interval(scaled_mean.lower[None, :], scaled_mean.upper[None, :]) * (w * reciprocal(exact_interval(v)))
         low, high = (np.zeros((self.k, v.shape[1])) for _ in range(2))
-        low[self.kept], high[self.kept] = slopes.lower, slopes.upper
+        low[self.positive_entries], high[self.positive_entries] = slopes.lower, slopes.upper
         return [self.flatten(Interval(low, high))], 0.0
 
 
 class SmallNorm(Columnwise):
-    """The sum of x^p to the power 1 / p over each column, p < 1 and not 0: concave on x >= 0 and homogeneous."""
+    """(sum x^p)^(1/p) over each column, for p < 1 except 0. Concave on x >= 0 and homogeneous."""
 
     sign = -1
 
@@ -107,16 +107,16 @@ class SmallNorm(Columnwise):
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = self.columns(arguments[0])
         outside = (x.lower < 0.0).any(axis=0)
-        made = self._value(Interval(np.maximum(x.lower, 0.0), np.maximum(x.upper, 0.0)))
-        return Interval(np.where(outside, -np.inf, made.lower), made.upper)
+        norms = self._value(Interval(np.maximum(x.lower, 0.0), np.maximum(x.upper, 0.0)))
+        return Interval(np.where(outside, -np.inf, norms.lower), norms.upper)
 
     def _value(self, x: Interval) -> Interval:
         with np.errstate(all="ignore"):
             sums = column_sums(x.power(self.p))
-            made = sums.power(1 / self.p)
+            roots = sums.power(1 / self.p)
         return Interval(
-            np.where(np.isnan(made.lower), 0.0, np.maximum(made.lower, 0.0)),
-            np.where(np.isnan(made.upper), np.inf, made.upper),
+            np.where(np.isnan(roots.lower), 0.0, np.maximum(roots.lower, 0.0)),
+            np.where(np.isnan(roots.upper), np.inf, roots.upper),
         )
 
     def pullback(
@@ -141,10 +141,10 @@ def norm(x: Float[Array, "k m"], p: float) -> Interval:
     largest = sizes.max(axis=0, initial=0.0)
     with np.errstate(all="ignore"):
         shares = np.divide(sizes, largest, out=np.zeros_like(sizes), where=(largest > 0.0) & np.isfinite(largest))
-        # A quotient is off by one unit, or underflows to less than any other share counts.
-        lost = 4.0 * ELEMENTARY_ERROR + 4.0 * abs(p) * 2.0**-53 + gamma(len(x) + 2.0)
+        # A quotient has a relative error of one unit, or underflows to a negligible share.
+        error = 4.0 * ELEMENTARY_ERROR + 4.0 * abs(p) * 2.0**-53 + gamma(len(x) + 2.0)
         sums = (shares**p).sum(axis=0)
         roots = largest * sums ** (1.0 / p)
-        lost = (lost + ELEMENTARY_ERROR * (4.0 + 2.0 * np.log(len(x) + 1.0))) * roots + len(x) * 2.0**-1070
-    made = interval(roots, roots, lost)
-    return Interval(np.maximum(made.lower, largest), made.upper)
+        error = (error + ELEMENTARY_ERROR * (4.0 + 2.0 * np.log(len(x) + 1.0))) * roots + len(x) * 2.0**-1070
+    enclosure = interval(roots, roots, error)
+    return Interval(np.maximum(enclosure.lower, largest), enclosure.upper)

@@ -1,7 +1,7 @@
-"""Atoms with kinks: support functions of sets whose points are the multipliers of their arguments.
+"""Atoms with kinks: support functions of sets D of multipliers.
 
-phi(u) = max over delta in D of <delta, u>, so that any delta in mu D gives a minorant of mu phi(u). What a solver or a
-subgradient proposes is moved into mu D, and the rounding of that is counted.
+phi(u) = max over delta in D of <delta, u>, so that any delta in mu D gives a minorant of mu phi(u). The rules project
+the multipliers of a solver, or a subgradient, into mu D and count the rounding of the projection.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ class Norm(Columnwise):
     def pullback(
         self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
-        u, least = points[0].reshape((self.k, -1), order="F"), np.maximum(mu.lower, 0.0)
-        if not np.isfinite(least).all() or (proposal is None and not np.isfinite(u).all()):
+        u, min_mu = points[0].reshape((self.k, -1), order="F"), np.maximum(mu.lower, 0.0)
+        if not np.isfinite(min_mu).all() or (proposal is None and not np.isfinite(u).all()):
             return None
         with np.errstate(all="ignore"):
             delta = (
-                self.multiplier_set.maximizer(u, least)
+                self.multiplier_set.maximizer(u, min_mu)
                 if proposal is None
-                else self.multiplier_set.project(proposal, least)
+                else self.multiplier_set.project(proposal, min_mu)
             )
         if self.multiplier_set.sign:
             delta = self.multiplier_set.sign * np.maximum(self.multiplier_set.sign * delta, 0.0)
         delta = np.where(np.isfinite(delta), delta, 0.0)
         if self.multiplier_set.q == np.inf:
-            return [self.flatten(exact_interval(np.clip(delta, -least, least)))], 0.0
-        # 0 lies in D, so a multiplier that is a little too long is shortened.
+            return [self.flatten(exact_interval(np.clip(delta, -min_mu, min_mu)))], 0.0
+        # 0 lies in D, so that shortening moves a multiplier into D.
         sizes = norm(delta, self.multiplier_set.q).upper
-        if self.multiplier_set.q not in (1.0, 2.0):  # the dual exponent is rounded: a norm changes by less than this
+        if self.multiplier_set.q not in (1.0, 2.0):  # The dual exponent is rounded. The norm changes by less.
             sizes = sizes * (1.0 + 1e-11)
         with np.errstate(all="ignore"):
-            factor = np.where(sizes > least, least / sizes * (1.0 - 1e-15), 1.0)
+            factor = np.where(sizes > min_mu, min_mu / sizes * (1.0 - 1e-15), 1.0)
         delta = np.where(np.isfinite(factor), delta * factor, 0.0)
         return [self.flatten(exact_interval(delta))], 0.0
 
 
 class LargestSum(Columnwise):
-    """The sum of the `count` largest of each column, or with sign -1 minus that of minus them: the smallest."""
+    """The sum of the `count` largest entries of each column; with sign -1, of the `count` smallest ones."""
 
     def __init__(self, k: int, count: float, sign: int = 1) -> None:
         self.k: int = k
@@ -72,69 +72,69 @@ class LargestSum(Columnwise):
         x = self.columns(arguments[0])
         if self.sign < 0:
             x = -x
-        made = Interval(self._value(x.lower).lower, self._value(x.upper).upper)
-        return made if self.sign > 0 else -made
+        sums = Interval(self._value(x.lower).lower, self._value(x.upper).upper)
+        return sums if self.sign > 0 else -sums
 
     def _value(self, x: Float[Array, "k m"]) -> Interval:
         if self.count == 1.0:
             return exact_interval(x.max(axis=0))
-        ordered, whole = -np.sort(-x, axis=0), min(int(self.count), self.k)
-        made = column_sums(exact_interval(ordered[:whole])) if whole else exact_interval(np.zeros(x.shape[1]))
-        if self.count > whole and whole < self.k:
-            rest = np.full(x.shape[1], self.count - whole)  # exact
-            made = made + exact_interval(rest) * exact_interval(ordered[whole])
-        return made
+        sorted_x, n_whole = -np.sort(-x, axis=0), min(int(self.count), self.k)
+        sums = column_sums(exact_interval(sorted_x[:n_whole])) if n_whole else exact_interval(np.zeros(x.shape[1]))
+        if self.count > n_whole and n_whole < self.k:
+            remaining_count = np.full(x.shape[1], self.count - n_whole)  # exact
+            sums = sums + exact_interval(remaining_count) * exact_interval(sorted_x[n_whole])
+        return sums
 
     def pullback(
         self, points: Sequence[Float[Array, " _"]], mu: Interval, proposal: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         mu = mu if self.sign > 0 else -mu
-        least = np.maximum(mu.lower, 0.0)
+        min_mu = np.maximum(mu.lower, 0.0)
         u = self.sign * points[0].reshape((self.k, -1), order="F")
         if not np.isfinite(mu.upper).all() or (proposal is None and not np.isfinite(u).all()):
             return None
         if self.k <= self.count:
-            made = Interval(*(np.broadcast_to(end, u.shape) for end in (mu.lower, mu.upper)))
-            return [self.flatten(made if self.sign > 0 else -made)], 0.0
+            multipliers = Interval(*(np.broadcast_to(end, u.shape) for end in (mu.lower, mu.upper)))
+            return [self.flatten(multipliers if self.sign > 0 else -multipliers)], 0.0
         with np.errstate(all="ignore"):
             delta = (
-                self.multiplier_set.maximizer(u, least)
+                self.multiplier_set.maximizer(u, min_mu)
                 if proposal is None
-                else self.multiplier_set.project(proposal, least)
+                else self.multiplier_set.project(proposal, min_mu)
             )
-        delta = np.clip(np.where(np.isfinite(delta), delta, 0.0), 0.0, least)
-        made = self._project_on_sum(delta, mu, least)
-        return [self.flatten(made if self.sign > 0 else -made)], 0.0
+        delta = np.clip(np.where(np.isfinite(delta), delta, 0.0), 0.0, min_mu)
+        multipliers = self._project_on_sum(delta, mu, min_mu)
+        return [self.flatten(multipliers if self.sign > 0 else -multipliers)], 0.0
 
-    def _project_on_sum(self, delta: Float[Array, "k m"], mu: Interval, least: Float[Array, " m"]) -> Interval:
-        """Return intervals of a point of mu D near delta, 0 <= delta <= mu: shrunk, or moved towards mu.
+    def _project_on_sum(self, delta: Float[Array, "k m"], mu: Interval, min_mu: Float[Array, " m"]) -> Interval:
+        """Return intervals of a point of mu D near delta, for 0 <= delta <= mu.
 
-        With mu within its interval and T = count mu, the point is delta T / sum for a sum above T, and otherwise
+        Let T = count mu. If the sum of delta exceeds T, the point is delta T / sum. Otherwise, it is
         delta + theta (mu - delta) with theta = (T - sum) / (k mu - sum).
         """
         sums = column_sums(exact_interval(delta))
         sums = Interval(np.maximum(sums.lower, 0.0), sums.upper)
-        wanted = Interval(least, mu.upper) * exact_interval(np.full(len(least), self.count))
+        target_sums = Interval(min_mu, mu.upper) * exact_interval(np.full(len(min_mu), self.count))
         with np.errstate(all="ignore"):
-            shrinking = np.where(sums.upper > wanted.lower, wanted.lower / sums.upper * (1.0 - 1e-15), 1.0)
-            missing = np.maximum((wanted + -sums).upper, 0.0)
-            room = (Interval(least, least) * exact_interval(np.full(len(least), float(self.k))) + -sums).lower
+            shrinkage = np.where(sums.upper > target_sums.lower, target_sums.lower / sums.upper * (1.0 - 1e-15), 1.0)
+            missing = np.maximum((target_sums + -sums).upper, 0.0)
+            room = (Interval(min_mu, min_mu) * exact_interval(np.full(len(min_mu), float(self.k))) + -sums).lower
             theta = np.where(missing > 0.0, missing / room * (1.0 + 1e-15), 0.0)
             theta = np.where((room > 0.0) & (theta < 1.0), theta, 1.0)
-            low = interval(*[delta * np.clip(shrinking, 0.0, 1.0)] * 2).lower
-            room_up = (Interval(*[np.broadcast_to(mu.upper, delta.shape)] * 2) + -exact_interval(delta)).upper
+            low = interval(*[delta * np.clip(shrinkage, 0.0, 1.0)] * 2).lower
+            max_room = (Interval(*[np.broadcast_to(mu.upper, delta.shape)] * 2) + -exact_interval(delta)).upper
             high = (
                 exact_interval(delta)
-                + exact_interval(theta * np.ones_like(delta)) * exact_interval(np.maximum(room_up, 0.0))
+                + exact_interval(theta * np.ones_like(delta)) * exact_interval(np.maximum(max_room, 0.0))
             ).upper
-        exact = (theta == 0.0) & (shrinking >= 1.0)
-        low = np.where(shrinking >= 1.0, delta, np.maximum(low, 0.0))
+        is_unchanged = (theta == 0.0) & (shrinkage >= 1.0)
+        low = np.where(shrinkage >= 1.0, delta, np.maximum(low, 0.0))
         high = np.where(theta == 0.0, delta, high)
-        return Interval(np.where(exact, delta, low), np.minimum(np.where(exact, delta, high), mu.upper))
+        return Interval(np.where(is_unchanged, delta, low), np.minimum(np.where(is_unchanged, delta, high), mu.upper))
 
 
 class SortedProduct(Columnwise):
-    """The largest of <x, w> over all orders of constants w: `dotsort`."""
+    """The maximum of <x, w> over all orders of constant weights w: `dotsort`."""
 
     sign = 1
 
@@ -144,16 +144,16 @@ class SortedProduct(Columnwise):
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = arguments[0]
-        # The largest of sums that each lie between sums of lower and of upper ends.
+        # For w >= 0, each sum lies between the sums of lower and of upper ends.
         ends = [self._value(x.lower), self._value(x.upper)]
         if (self.weights >= 0.0).all():
             return Interval(ends[0].lower, ends[1].upper)
         with np.errstate(all="ignore"):
             m = 0.5 * x.lower + 0.5 * x.upper
-            moved = column_sums(exact_interval(np.abs(self.weights)[:, None]))
-            spread = float(moved.upper[0]) * float(np.maximum(x.upper - m, m - x.lower).max())
-        made = self._value(m)
-        return interval(made.lower, made.upper, spread)
+            weight_sum = column_sums(exact_interval(np.abs(self.weights)[:, None]))
+            spread = float(weight_sum.upper[0]) * float(np.maximum(x.upper - m, m - x.lower).max())
+        value = self._value(m)
+        return interval(value.lower, value.upper, spread)
 
     def _value(self, x: Float[Array, " k"]) -> Interval:
         products = exact_interval(np.sort(x)) * exact_interval(self.weights)

@@ -1,4 +1,4 @@
-"""The table of the CVXPY atoms with bounded rounding: their rules, and the layout of their arguments."""
+"""The table of CVXPY atoms with bounded rounding: their rules, and the layout of their arguments."""
 
 from __future__ import annotations
 
@@ -37,23 +37,35 @@ ENTRYWISE: dict[str, Any] = {
     "entr": Entropy,
     "logistic": Logistic,
 }
+"""Rules of smooth atoms without parameters, by the name of the atom."""
+
 POWERS = ("Power", "PowerApprox", "power")
+"""Names of powers in versions of CVXPY."""
+
 MEANS = ("GeoMean", "GeoMeanApprox", "geo_mean")
+"""Names of geometric means in versions of CVXPY."""
+
 NORMS = {"abs": 1.0, "norm1": 1.0, "norm_inf": np.inf}
+"""Exponents of norms, by the name of the atom."""
+
 P_NORMS = ("Pnorm", "PnormApprox", "pnorm")
+"""Names of p-norms in versions of CVXPY."""
+
 ALL_ATOMS = (
     "exp, log, log1p, entr, logistic, huber, powers, kl_div, rel_entr, log_sum_exp, geo_mean, quad_over_lin, "
     "sum_squares, quad_form, norms of vectors, abs, max, min, sum_largest, dotsort, cumsum, cummax"
 )
+"""Names of all atoms with a rule, for messages."""
 
 
 def atom_rule(atom: Any, arguments: Sequence[AffineForm]) -> tuple[AtomRule, list[AffineForm]]:
-    """Return the rule of an atom that is not affine, and its arguments as the rule takes them.
+    """Return the rule of an atom that is not affine, and the arguments in the layout of the rule.
 
     Raises
     ------
     ProblemError
-        No bound of the rounding of this atom is known, or a constant that it needs is none, or has no sign.
+        The atom has no rule, or an argument that must be constant is not, or the matrix of a quadratic form is not
+        semidefinite.
     """
     name = type(atom).__name__ if type(atom).__module__.startswith("cvxpy.") else ""
     if name in ENTRYWISE:
@@ -64,8 +76,8 @@ def atom_rule(atom: Any, arguments: Sequence[AffineForm]) -> tuple[AtomRule, lis
         return Huber(float(np.squeeze(atom.M.value))), list(arguments)
     if name in ("kl_div", "rel_entr"):
         shapes = [argument.shape for argument in atom.args]
-        both = [broadcast_form(form, shape, atom.shape) for form, shape in zip(arguments, shapes, strict=True)]
-        return RelativeEntropyAtom(name == "kl_div"), both
+        operands = [broadcast_form(form, shape, atom.shape) for form, shape in zip(arguments, shapes, strict=True)]
+        return RelativeEntropyAtom(name == "kl_div"), operands
     if name in ("max", "min"):
         return _columnwise_rule(atom, arguments[0], lambda k: LargestSum(k, 1.0, 1 if name == "max" else -1))
     if name in ("maximum", "minimum"):
@@ -84,8 +96,8 @@ def atom_rule(atom: Any, arguments: Sequence[AffineForm]) -> tuple[AtomRule, lis
         rule, (x,) = _columnwise_rule(atom, arguments[0], SquaresOverNumber)
         count = column_entries(atom).shape[1]
         y = arguments[1]
-        same = y if y.m == count else y.left_multiply(Coefficients.selection(np.zeros(count, int), y.m))
-        return rule, [x, same]
+        broadcast_y = y if y.m == count else y.left_multiply(Coefficients.selection(np.zeros(count, int), y.m))
+        return rule, [x, broadcast_y]
     if name == "QuadForm":
         return _quadratic_form_rule(atom, arguments)
     if name in ("cumsum", "cummax"):
@@ -101,27 +113,30 @@ def atom_rule(atom: Any, arguments: Sequence[AffineForm]) -> tuple[AtomRule, lis
 
 
 def _columnwise_rule(atom: Any, form: AffineForm, make: Any) -> tuple[AtomRule, list[AffineForm]]:
-    """Return a rule for the columns along the axis of an atom, and its argument in this order."""
-    places = column_entries(atom)
-    return make(len(places)), [form.left_multiply(Coefficients.selection(places.ravel(order="F"), form.m))]
+    """Return a rule for the columns along the axis of an atom, and the argument in the order of these columns."""
+    entries = column_entries(atom)
+    return make(len(entries)), [form.left_multiply(Coefficients.selection(entries.ravel(order="F"), form.m))]
 
 
 def _elementwise_extremum(atom: Any, arguments: Sequence[AffineForm], sign: int) -> tuple[AtomRule, list[AffineForm]]:
+    """Return the rule of the elementwise maximum (sign 1) or minimum (sign -1) of several arguments."""
     forms = [broadcast_form(form, a.shape, atom.shape) for form, a in zip(arguments, atom.args, strict=True)]
     k, m = len(forms), atom.size
-    placed = [
+    columns = [
         form.left_multiply(Coefficients.selection(i + k * np.arange(m), k * m).transposed)
         for i, form in enumerate(forms)
     ]
-    return LargestSum(k, 1.0, sign), [add_forms(placed)]
+    return LargestSum(k, 1.0, sign), [add_forms(columns)]
 
 
 def _dual_ball(atom: Any, q: float) -> DualNormBall:
+    """Return the unit ball of the dual norm, with the sign that the curvature of the argument requires."""
     (argument,) = atom.args
     return DualNormBall(q, 0 if argument.is_affine() else 1 if argument.is_convex() else -1)
 
 
 def _norm_rule(atom: Any, form: AffineForm, p: float) -> tuple[AtomRule, list[AffineForm]]:
+    """Return the rule of a p-norm along an axis."""
     if p < 1.0:
         return _columnwise_rule(atom, form, lambda k: SmallNorm(k, p))
     q = np.inf if p == 1.0 else 1.0 if p == np.inf else p / (p - 1.0)
@@ -129,14 +144,16 @@ def _norm_rule(atom: Any, form: AffineForm, p: float) -> tuple[AtomRule, list[Af
 
 
 def _mean_weights(atom: Any, k: int) -> list[Fraction]:
-    kept = np.arange(k)[atom._keep] if hasattr(atom, "_keep") else np.arange(k)
+    """Return the weights of a geometric mean of k entries, 0 for those that CVXPY leaves out."""
+    indices = np.arange(k)[atom._keep] if hasattr(atom, "_keep") else np.arange(k)
     weights = [Fraction(0)] * k
-    for place, w in zip(kept, atom.w, strict=True):
-        weights[int(place)] = Fraction(w)
+    for index, w in zip(indices, atom.w, strict=True):
+        weights[int(index)] = Fraction(w)
     return weights
 
 
 def _quadratic_form_rule(atom: Any, arguments: Sequence[AffineForm]) -> tuple[AtomRule, list[AffineForm]]:
+    """Return the rule of a quadratic form with a constant matrix."""
     if not arguments[1].is_constant:
         raise ProblemError("the matrix of a quadratic form must be constant; got a variable one. Write it otherwise.")
     P = arguments[1].offset
@@ -151,16 +168,17 @@ def _quadratic_form_rule(atom: Any, arguments: Sequence[AffineForm]) -> tuple[At
 
 
 def cumulative_order(atom: Any) -> Array | None:
-    """Return at which place of the rule's answer each entry of a cumulative atom stands; None where in order."""
+    """Return the position in the result of the rule for each entry of a cumulative atom; None if the order is equal."""
     if type(atom).__name__ not in ("cumsum", "cummax") or len(atom.args[0].shape) < 2:
         return None
-    places = column_entries(atom).ravel(order="F")
-    order = np.empty(len(places), int)
-    order[places] = np.arange(len(places))
+    entries = column_entries(atom).ravel(order="F")
+    order = np.empty(len(entries), int)
+    order[entries] = np.arange(len(entries))
     return order
 
 
 def _cumulative_rule(atom: Any, form: AffineForm, kind: Any) -> tuple[AtomRule, list[AffineForm]]:
+    """Return the rule of a cumulative sum or maximum along an axis."""
     if len(atom.args[0].shape) == 1:
         return kind(form.m), [form]
     if atom.axis is None:
