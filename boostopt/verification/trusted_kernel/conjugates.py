@@ -244,8 +244,8 @@ def binary_entropy_term(
 ) -> SeparableTerm:
     """Return F = (1/eta) [d ln(d / d0) + (u - d) ln((u - d) / (u - d0))] on [0, u].
 
-    f*(y) = (u/eta) ln((u - d0 + d0 exp(eta y)) / u); `complement` is u - d0. A weight whose reference is 0 or its cap is
-    fixed there: f* = d0 y.
+    f*(y) = (u/eta) ln((u - d0 + d0 exp(eta y)) / u); `complement` is u - d0. A weight is fixed if its reference is 0 or
+    its cap: f* = d0 y.
     """
     N, rate = len(d0), A.to_number(eta)
     ones, zero = A.to_vector(np.ones(N)), A.to_vector(np.zeros(N))
