@@ -108,36 +108,18 @@ def verify_histogram_certificate(
     content = parse_object_with_keys(
         top, {"kind", "format", "subject", "formulation", "nu", "data", "w", "d", "claim", "made", "arrays"}, "the file"
     )
-    if (content["kind"], content["format"], content["arrays"]) != (FILE_KIND, FORMAT, {}) or type(
-        content["format"]
-    ) is not int:
+    header = content["kind"], content["format"], content["arrays"]
+    if header != (FILE_KIND, FORMAT, {}) or type(content["format"]) is not int:
         reject(f"it must be a {FILE_KIND} of format {FORMAT}; it says {content['kind']!r}, {content['format']!r}"[:200])
     if not isinstance(oracle, Oracle):
         reject(ORACLE_REQUIRED)
     name, parameters, functions = parse_formulation(content["formulation"], {}, True)
     parse_object(content["made"], "made")
     nu = None if content["nu"] is None else parse_number(content["nu"], "nu", MAX_NU)
-    digest_keys = {"digest"} & set(parse_object(content["data"], "data"))
-    data = parse_object_with_keys(content["data"], {"N", "examples", "oracle", "hypotheses"} | digest_keys)
-    sizes = parse_count(data["N"], "N"), parse_count(data["examples"], "examples")
-    if sizes != (oracle.N, int(oracle.total)) or data["oracle"] != class_description(oracle):
-        reject(
-            f"it has another class or other examples: it is about {sizes[0]} examples of total weight {sizes[1]} and "
-            f"{parse_text(data['oracle'], 'oracle')}; the data give {oracle.N} of {oracle.total:g} and {oracle}"[:500]
-        )
-    rows = oracle.binned_rows if isinstance(oracle, BinnedOracle) else None
-    if rows is None or not isinstance(oracle, BinnedOracle):
-        reject(ORACLE_REQUIRED)
-    if digest_keys and parse_text(data["digest"], "digest") != (rows_digest := rows.digest()):
-        reject(
-            f"it has other examples: the digest of its rows is {data['digest']}; that of the data is {rows_digest}. "
-            "Check the features, the labels, the weights, and the rows and columns left out"[:500]
-        )
-    for vector, values in expected.items():
-        if values is not None and not np.array_equal(values, oracle.c / (1.0 if vector == "c" else oracle.c.sum())):
-            reject(f"the certificate has other {'multiplicities c' if vector == 'c' else 'reference weights d0'}")
+    binned_oracle, rows, has_digest = _check_data(content["data"], oracle)
+    _check_vectors(expected, oracle)
     trusted = trusted_formulation(name, formulation)
-    eta, measure = _objective(trusted, parameters, functions, oracle, nu)
+    eta, measure = _objective(trusted, parameters, functions, binned_oracle, nu)
     quantity_keys = {"what"} & set(parse_object(content["claim"], "claim"))
     claim = parse_object_with_keys(content["claim"], {"lower", "upper"} | quantity_keys, "claim")
     check_measure(parse_text(claim["what"], "the name of the value") if quantity_keys else None, measure)
@@ -145,7 +127,7 @@ def verify_histogram_certificate(
         parse_claimed_bound(claim["lower"], "lower", 1),
         parse_claimed_bound(claim["upper"], "upper", -1),
     )
-    lower, upper = _bounds(content, oracle, rows, nu, eta)
+    lower, upper = _bounds(content, binned_oracle, rows, nu, eta)
     rounded_lower, rounded_upper = Rationals().lower(lower), Rationals().upper(upper)
     mismatch = "it has other examples, or claims too much"
     if claimed_lower > lower:  # Python compares a float with a fraction exactly
@@ -159,7 +141,7 @@ def verify_histogram_certificate(
     return Verification(
         accepted=True,
         reason=f"both ends of the best {measure} {method} over {oracle}"
-        f"{'' if functions else FUNCTIONS_NOT_STATED}{'' if digest_keys else DIGEST_MISSING}",
+        f"{'' if functions else FUNCTIONS_NOT_STATED}{'' if has_digest else DIGEST_MISSING}",
         formulation=name,
         parameters=parameters,
         outcome="solved",
@@ -170,6 +152,34 @@ def verify_histogram_certificate(
         verdict="proved" if is_exact else "bounded",
         quantity=measure,
     )
+
+
+def _check_data(content: Any, oracle: Oracle) -> tuple[BinnedOracle, BinnedRows, bool]:
+    """Return the oracle, its rows, and whether the file has a digest of them; reject a file about other examples."""
+    digest_keys = {"digest"} & set(parse_object(content, "data"))
+    data = parse_object_with_keys(content, {"N", "examples", "oracle", "hypotheses"} | digest_keys)
+    N, total = parse_count(data["N"], "N"), parse_count(data["examples"], "examples")
+    if (N, total) != (oracle.N, int(oracle.total)) or data["oracle"] != class_description(oracle):
+        reject(
+            f"it has another class or other examples: it is about {N} examples of total weight {total} and "
+            f"{parse_text(data['oracle'], 'oracle')}; the data give {oracle.N} of {oracle.total:g} and {oracle}"[:500]
+        )
+    rows = oracle.binned_rows if isinstance(oracle, BinnedOracle) else None
+    if rows is None or not isinstance(oracle, BinnedOracle):
+        reject(ORACLE_REQUIRED)
+    if digest_keys and parse_text(data["digest"], "digest") != (digest := rows.digest()):
+        reject(
+            f"it has other examples: the digest of its rows is {data['digest']}; that of the data is {digest}. Check "
+            "the features, the labels, the weights, and the rows and columns left out"[:500]
+        )
+    return oracle, rows, bool(digest_keys)
+
+
+def _check_vectors(expected: Mapping[str, Array | None], oracle: Oracle) -> None:
+    """Reject a file whose multiplicities or reference distribution differ from the verifier's."""
+    for name, values in expected.items():
+        if values is not None and not np.array_equal(values, oracle.c / (1.0 if name == "c" else oracle.c.sum())):
+            reject(f"the certificate has other {'multiplicities c' if name == 'c' else 'reference weights d0'}")
 
 
 def _bounds(
