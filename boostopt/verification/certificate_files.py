@@ -344,8 +344,8 @@ def parse_written(document: dict[str, Any], arrays: dict[str, Array]) -> Certifi
 
 def _round_outward(bound: float, error: float, direction: int) -> float:
     """Return a bound moved outward by a multiple of its rounding error; the infinite one if the sum is nan."""
-    rounded = math.nextafter(bound + direction * ROUNDING_SAFETY * error, direction * math.inf)
-    return direction * math.inf if math.isnan(rounded) else rounded
+    weaker_bound = math.nextafter(bound + direction * ROUNDING_SAFETY * error, direction * math.inf)
+    return direction * math.inf if math.isnan(weaker_bound) else weaker_bound
 
 
 def _metadata(certified: Any, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
