@@ -45,8 +45,8 @@ class BackendProbe:
     @cached_property
     def programs(self) -> list[Program]:
         """One small program of each formulation."""
-        pages = [get_formulation(name) for name in list_formulations()]
-        return [draw_instances(page, self._seed, 1, {})[0].program for page in pages]
+        formulations = [get_formulation(name) for name in list_formulations()]
+        return [draw_instances(formulation, self._seed, 1, {})[0].program for formulation in formulations]
 
     @cached_property
     def capabilities(self) -> list[tuple[Program, Capability]]:
@@ -60,14 +60,14 @@ class BackendProbe:
         """The supported programs, with their attempts. As in `solve`, the attempts end once the gap is reached."""
         return [
             (program, call_component(self._attempts, program, TIME_LIMIT))
-            for program, able in self.capabilities
-            if able
+            for program, capability in self.capabilities
+            if capability
         ]
 
     @cached_property
     def hurried(self) -> list[tuple[Program, list[Attempt]]]:
         """The first supported program, with the attempts when no time remains."""
-        accepted = [program for program, able in self.capabilities if able][:1]
+        accepted = [program for program, capability in self.capabilities if capability][:1]
         return [(program, call_component(self._attempts, program, 0.0)) for program in accepted]
 
     def _attempts(self, program: Program, seconds: float) -> list[Attempt]:
@@ -117,10 +117,10 @@ def _check_name(probe: BackendProbe) -> Findings:
 
 def _check_takes(probe: BackendProbe) -> Findings:
     """Check that `takes` accepts at least one program, and gives a reason for each program that it refuses."""
-    for program, able in probe.capabilities:
-        has_reason = bool(able) or bool(able.reason.strip())
+    for program, capability in probe.capabilities:
+        has_reason = bool(capability) or bool(capability.reason.strip())
         yield assertion(has_reason, f"takes must give the reason why it does not take {program.formulation.name}")
-    yield assertion(any(able for _, able in probe.capabilities), "no program of any formulation is taken")
+    yield assertion(any(capability for _, capability in probe.capabilities), "no program of any formulation is taken")
 
 
 def _check_answers(probe: BackendProbe) -> Findings:

@@ -11,7 +11,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.formatting import format_count
 from boostopt._utils.validation import check_seed
-from boostopt.checks import problem_checks as printed
+from boostopt.checks import problem_checks
 from boostopt.checks.check_report import Check, CheckReport
 from boostopt.checks.edge_checks import EDGE_CHECKS
 from boostopt.checks.problem_checks import FormulationProbe
@@ -65,23 +65,23 @@ def check_formulation(which: object, random_state: int = 0, **parameters: Any) -
     ProblemError
         A value is not a number, or not a flag.
     """
-    page = get_formulation(which)
+    formulation = get_formulation(which)
     for name in parameters:
-        if name not in page.parameters:
-            raise unknown_name(f"parameter of {page.name}", name, page.parameters)
+        if name not in formulation.parameters:
+            raise unknown_name(f"parameter of {formulation.name}", name, formulation.parameters)
     for name, value in parameters.items():
         # The report tells whether a value is out of range: this depends on the instance.
-        if page.parameters[name].domain.kind != "per example" and value is not None:
-            check_value(page.parameters[name], value, 1)
-    return CheckReport(page.name, _run_checks(page, check_seed("random_state", random_state), parameters))
+        if formulation.parameters[name].domain.kind != "per example" and value is not None:
+            check_value(formulation.parameters[name], value, 1)
+    return CheckReport(formulation.name, _run_checks(formulation, check_seed("random_state", random_state), parameters))
 
 
-def _run_checks(page: Formulation[Any], random_state: int, parameters: dict[str, Any]) -> tuple[Check, ...]:
+def _run_checks(formulation: Formulation[Any], random_state: int, parameters: dict[str, Any]) -> tuple[Check, ...]:
     try:
-        instances = draw_instances(page, random_state, N_INSTANCES, parameters)
+        instances = draw_instances(formulation, random_state, N_INSTANCES, parameters)
     except ComponentError as failure:
         return (Check("binds", False, np.inf, 0.0, str(failure)),)
-    probes = [FormulationProbe(page, instance, random_state + k) for k, instance in enumerate(instances)]
+    probes = [FormulationProbe(formulation, instance, random_state + k) for k, instance in enumerate(instances)]
     refusals = [words for instance in instances for words in instance.rejected_draws]
     refused = f"; {format_count(len(refusals), 'draw')} refused, the last: {refusals[-1]}" if refusals else ""
     checks = [Check("binds", True, 0.0, 0.0, f"{len(instances)} instances{refused}"[:300])]
@@ -111,9 +111,9 @@ def check_copies(probe: FormulationProbe) -> Findings:
     repeated = {name: np.repeat(value, k) if name in probe.per_example else value for name, value in values.items()}
     d0 = instance.d0
     try:
-        merged = bind_formulation(probe.page, probe.U, k.astype(np.float64), d0, values).regularizer
+        merged = bind_formulation(probe.formulation, probe.U, k.astype(np.float64), d0, values).regularizer
         parts = None if d0 is None else np.repeat(d0 / k, k)
-        copied = bind_formulation(probe.page, np.repeat(probe.U, k, axis=0), None, parts, repeated).regularizer
+        copied = bind_formulation(probe.formulation, np.repeat(probe.U, k, axis=0), None, parts, repeated).regularizer
     except ProblemError as refusal:
         yield NotApplicable(f"one instance cannot be bound with other multiplicities ({reason_of(refusal)})"[:200])
         return
@@ -132,7 +132,7 @@ def check_permutation(probe: FormulationProbe) -> Findings:
     values = {name: value[order] if name in probe.per_example else value for name, value in instance.values.items()}
     c, d0 = (None if values is None else values[order] for values in (instance.c, instance.d0))
     F = probe.program.regularizer
-    permuted = call_component(lambda: bind_formulation(probe.page, probe.U[order], c, d0, values)).regularizer
+    permuted = call_component(lambda: bind_formulation(probe.formulation, probe.U[order], c, d0, values)).regularizer
     yield from _compare_conjugates(
         F, permuted, z, z[order], lambda d: d[np.argsort(order)], PERMUTATION_MESSAGE, {"order": order}
     )
@@ -152,7 +152,9 @@ def _compare_conjugates(
     if not F.has_closed_form_conjugate:
         # An upper bound may be loose in different places, so the suprema themselves are compared.
         values = [RegularizerProbe(f, 0, 0).supremum.value(x) for f, x in ((F, z), (other_function, others_z))]
-        yield from printed.compare_optima(f"{demand}; F* of the examples and of the others", values[0], values[1])
+        yield from problem_checks.compare_optima(
+            f"{demand}; F* of the examples and of the others", values[0], values[1]
+        )
         return
     one, many = RegularizerProbe(F, 0, 0).conjugate_at(z), RegularizerProbe(other_function, 0, 0).conjugate_at(others_z)
     tolerance = CLOSED_FORM_TOLERANCE * relative_scale(one.value, float(np.abs(z).max()))
@@ -164,16 +166,16 @@ def _compare_conjugates(
 
 
 FORMULATION_CHECKS: dict[str, Callable[[FormulationProbe], Findings]] = {
-    "labels": printed.check_labels,
-    "senses": printed.check_senses,
-    "strong-duality": printed.check_strong_duality,
-    "literal-primal": printed.check_stated_primal,
-    "literal-dual": printed.check_stated_dual,
-    "certificate": printed.check_certificate,
-    "printed-dual-at-w": printed.check_dual_at_w,
-    "closed-dual-at-w": printed.check_closed_form_dual,
-    "multiplier-w": printed.check_multiplier_w,
-    "multiplier-d": printed.check_multiplier_d,
+    "labels": problem_checks.check_labels,
+    "senses": problem_checks.check_senses,
+    "strong-duality": problem_checks.check_strong_duality,
+    "literal-primal": problem_checks.check_stated_primal,
+    "literal-dual": problem_checks.check_stated_dual,
+    "certificate": problem_checks.check_certificate,
+    "printed-dual-at-w": problem_checks.check_dual_at_w,
+    "closed-dual-at-w": problem_checks.check_closed_form_dual,
+    "multiplier-w": problem_checks.check_multiplier_w,
+    "multiplier-d": problem_checks.check_multiplier_d,
     "copies": check_copies,
     "permutation": check_permutation,
 }

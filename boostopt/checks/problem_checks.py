@@ -7,7 +7,7 @@ with the closed form -F*(-Uw) - G*(w) that every certificate uses.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -52,22 +52,36 @@ MULTIPLIER_TOLERANCE = 1e-5
 MAX_UNDECIDED_GAP = 1e-4
 """Scaled gap up to which a bound of F* or G* that is not tight is no mistake of the formulation."""
 
-DERIVED_MESSAGE = "the page prints no {}: the derived one is used instead"
+DERIVED_MESSAGE = "the formulation prints no {}: the derived one is used instead"
+"""The reason why a check of a printed problem does not apply; the side is filled in."""
+
 NO_DUAL_MESSAGE = "no dual is printed, and none can be derived"
+"""The reason why a check of the dual does not apply."""
 
 
 class FormulationProbe:
-    """A formulation with one of its instances: the problems are built and solved once."""
+    """A formulation with one of its instances, whose problems are constructed and solved once.
 
-    page: Formulation[Any]
+    Attributes
+    ----------
+    formulation
+        The formulation.
+    instance
+        The instance.
+    seed
+        The seed of the random arguments.
+    """
+
+    formulation: Formulation[Any]
     instance: RandomInstance
     seed: int
 
-    def __init__(self, page: Formulation[Any], instance: RandomInstance, seed: int) -> None:
-        self.page, self.instance, self.seed = page, instance, seed
+    def __init__(self, formulation: Formulation[Any], instance: RandomInstance, seed: int) -> None:
+        self.formulation, self.instance, self.seed = formulation, instance, seed
 
     @property
     def program(self) -> Program:
+        """The program of the instance."""
         return self.instance.program
 
     @cached_property
@@ -87,12 +101,15 @@ class FormulationProbe:
 
     @cached_property
     def U(self) -> Float[Array, "N t"]:
+        """The margin matrix."""
         return self.program.margins.to_array()
 
     @property
     def per_example(self) -> set[str]:
         """The parameters of the formulation that hold one number for each example."""
-        return {name for name, parameter in self.page.parameters.items() if parameter.domain.kind == "per example"}
+        return {
+            name for name, parameter in self.formulation.parameters.items() if parameter.domain.kind == "per example"
+        }
 
     @cached_property
     def primal(self) -> Any | None:
@@ -107,19 +124,22 @@ class FormulationProbe:
         return self._stated_problem("dual") if self.prints("dual") or derivable else None
 
     def _stated_problem(self, side: str) -> Any:
+        """Return the primal or the dual as the formulation prints it; ComponentError if it is no problem."""
         import cvxpy as cp
 
         # The formulation itself is called, so that a failure is reported with the line in its file.
-        problem = call_component(getattr(self.page, side), self.U, self.program.parameters, self.program.examples)
+        problem = call_component(
+            getattr(self.formulation, side), self.U, self.program.parameters, self.program.examples
+        )
         if not isinstance(problem, cp.Problem):
             raise ComponentError(
-                f"{type(self.page).__name__}.{side} must return a cvxpy.Problem; got {problem!r}"[:300]
+                f"{type(self.formulation).__name__}.{side} must return a cvxpy.Problem; got {problem!r}"[:300]
             )
         return problem_with_exact_exponents(problem)
 
     def prints(self, side: str) -> bool:
         """Return whether the formulation states a problem of its own."""
-        return getattr(type(self.page), side) is not getattr(Formulation, side)
+        return getattr(type(self.formulation), side) is not getattr(Formulation, side)
 
     @cached_property
     def solved_primal(self) -> tuple[float | None, dict[str, Any]]:
@@ -128,7 +148,7 @@ class FormulationProbe:
 
     @cached_property
     def solved_dual(self) -> tuple[float | None, dict[str, Any]]:
-        """The same for the dual; the value is None if there is no dual."""
+        """The optimal value of the dual, None for no dual, and its multipliers by label."""
         return _solve_with_multipliers(self.dual)
 
     @cached_property
@@ -283,42 +303,52 @@ def check_dual_at_w(probe: FormulationProbe) -> Findings:
         names = ", ".join(sorted(variable.name() for variable in probe.dual.variables()))
         raise ComponentError(f'the printed dual must have a variable "w" of size t = {t}; its variables are {names}')
     w_parameter = cp.Parameter(t)
-    fixed = cp.Problem(probe.dual.objective, [*probe.dual.constraints, cp.vec(variables[0], order="F") == w_parameter])
-    for w, mechanical in zip(probe.weights, probe.dual_function_values, strict=True):
+    problem = cp.Problem(
+        probe.dual.objective, [*probe.dual.constraints, cp.vec(variables[0], order="F") == w_parameter]
+    )
+
+    def printed_dual(w: Float[Array, " t"]) -> float | None:
         w_parameter.value = w
-        printed_value = optimal_value(fixed)
-        if printed_value is None or mechanical is None:
-            yield Note("no solver found a value at one w")
-            continue
-        description = (
-            f"at w the printed dual is {printed_value:.9g} and the dual function of the printed primal {mechanical:.9g}"
-        )
-        yield Measurement(
-            absolute_difference(printed_value, mechanical),
-            probe.tolerance(printed_value, mechanical),
-            f"{description}; apart",
-            {"w": w},
-        )
+        return optimal_value(problem)
+
+    yield from _compare_with_dual_function(probe, "the printed dual", printed_dual)
 
 
 def check_closed_form_dual(probe: FormulationProbe) -> Findings:
-    """The closed form -F*(-Uw) - G*(w), -inf outside the domain of G*, is the dual function of the printed primal."""
+    """Check that -F*(-Uw) - G*(w), or -inf outside the domain of G*, is the dual function of the printed primal."""
     if not probe.exact:
         yield from _check_upper_bounds(probe)
         return
-    for w, mechanical in zip(probe.weights, probe.dual_function_values, strict=True):
-        if mechanical is None:
+
+    def closed_form_dual(w: Float[Array, " t"]) -> float:
+        return probe.closed_form_dual(w) if probe.G.domain_violation(w) < INFEASIBLE_RESIDUAL else -np.inf
+
+    yield from _compare_with_dual_function(probe, "-F*(-Uw) - G*(w)", closed_form_dual)
+
+
+def _compare_with_dual_function(
+    probe: FormulationProbe, name: str, dual: Callable[[Float[Array, " t"]], float | None]
+) -> Findings:
+    """Compare a dual with the dual function of the printed primal, at the weights w of a probe.
+
+    Parameters
+    ----------
+    probe
+        The probe.
+    name
+        The name of the dual, for messages.
+    dual
+        The value of the dual at w; None if no solver finds it.
+    """
+    for w, expected in zip(probe.weights, probe.dual_function_values, strict=True):
+        value = None if expected is None else dual(w)
+        if value is None or expected is None:
             yield Note("no solver found a value at one w")
             continue
-        inside = probe.G.domain_violation(w) < INFEASIBLE_RESIDUAL
-        closed = probe.closed_form_dual(w) if inside else -np.inf
-        description = (
-            f"at w -F*(-Uw) - G*(w) is {closed:.9g} and the dual function of the printed primal {mechanical:.9g}"
-        )
         yield Measurement(
-            absolute_difference(closed, mechanical),
-            probe.tolerance(closed, mechanical),
-            f"{description}; apart",
+            absolute_difference(value, expected),
+            probe.tolerance(value, expected),
+            f"at w {name} is {value:.9g} and the dual function of the printed primal {expected:.9g}; apart",
             {"w": w},
         )
 
@@ -341,7 +371,7 @@ def _check_upper_bounds(probe: FormulationProbe) -> Findings:
 
 
 def check_multiplier_w(probe: FormulationProbe) -> Findings:
-    """The multiplier of the constraint labelled "w" has the sign of the conventions and proves the optimum."""
+    """Check that the multiplier of the constraint "w" has the sign of the conventions and proves the optimum."""
     value, multipliers = probe.solved_primal
     parts = [sign * multipliers[label] for label, sign in MULTIPLIER_SIGNS.items() if label in multipliers]
     if not parts or value is None:
@@ -356,13 +386,13 @@ def check_multiplier_w(probe: FormulationProbe) -> Findings:
     )
     lower = probe.proved_lower_bound(w)
     description = f"the multiplier proves {lower:.9g} of the optimum {value:.9g}, short by"
-    # Where no bound is tight, not even the best answer proves the optimum.
+    # If no bound is tight, not even the best answer proves the optimum.
     gap = 0.0 if probe.exact else probe.certificate.gap
     yield Measurement(value - lower, MULTIPLIER_TOLERANCE * relative_scale(value) + gap, description, {"w": w})
 
 
 def check_multiplier_d(probe: FormulationProbe) -> Findings:
-    """The multipliers of the constraint labelled "d" are example weights that prove the optimum."""
+    """Check that the multipliers of the constraint labelled "d" are example weights that prove the optimum."""
     value, multipliers = probe.solved_dual
     if "d" not in multipliers or value is None:
         yield NotApplicable("no constraint is labelled d in a dual that was solved")

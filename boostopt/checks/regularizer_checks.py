@@ -46,8 +46,12 @@ from boostopt.checks.references.measurements import (
     run_check,
 )
 from boostopt.checks.references.probes import LARGE_ARGUMENT, N_SOLVES, RegularizerProbe
-from boostopt.checks.separable_checks import check_curvatures as bent
-from boostopt.checks.separable_checks import check_derivatives, check_maximizers, check_strong_convexity
+from boostopt.checks.separable_checks import (
+    check_curvatures,
+    check_derivatives,
+    check_maximizers,
+    check_strong_convexity,
+)
 from boostopt.errors import OptionError, short_repr
 from boostopt.functions.regularizers.base import Regularizer, StationarityConditions
 
@@ -330,7 +334,7 @@ REGULARIZER_CHECKS: dict[str, Callable[[RegularizerProbe], Findings]] = {
     "gaps": _check_gaps,
     "slope": check_derivatives,
     "argmax": check_maximizers,
-    "curvature": bent,
+    "curvature": check_curvatures,
     "strong_convexity": check_strong_convexity,
     "cvxpy-value": _check_cvxpy_value,
     "cvxpy-conjugate": _check_cvxpy_conjugate,

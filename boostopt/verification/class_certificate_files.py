@@ -1,9 +1,8 @@
-"""Certificates of runs: how far a soft margin, or other value, is from the best one over the whole class of an oracle.
+"""Certificates of runs over the whole class of an oracle, for a soft margin or another objective.
 
-The lower end is the value of the weights, over the hypotheses that have weight; the upper end is proved by a
-distribution and by what the oracle says of it, which is asked once. The file names the value, a soft margin or another
-one, and the class: by its words and by the digest of its examples. It holds the hypotheses as plain numbers where they
-are of boostopt's own kinds.
+The lower bound is the objective of the weights, over the hypotheses with weight. A distribution d and the oracle's edge
+bound for d prove the upper bound; the oracle gets one query. The file names the objective and the class, in words and
+by the digest of its examples. It contains the hypotheses as plain numbers if they are of boostopt's own kinds.
 """
 
 from __future__ import annotations
@@ -66,6 +65,7 @@ from boostopt.verification.verification_result import (
 )
 
 MARGINS_REQUIRED = "the file does not determine the margins of its hypotheses: pass them as U="
+"""The reason for rejecting a file whose hypotheses give no margins."""
 
 HYPOTHESES_NOT_WRITTEN = (
     "hypotheses that are more than numbers and texts are not written: to verify the file, pass their margins in "
@@ -73,21 +73,21 @@ HYPOTHESES_NOT_WRITTEN = (
 )
 
 MEMBERSHIP_NOT_CHECKED = "; whether the hypotheses with weight belong to the class was not checked"
-"""Of margins that were passed, and of heuristic oracles, nobody can tell."""
+"""The addition to the reason of a verdict if the margins were passed, or the oracle is heuristic."""
 
 MALFORMED_ERRORS = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""Errors of a hypothesis that was stated wrongly."""
+"""Exceptions that a malformed hypothesis can raise."""
 
 
 def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mapping[str, Any] | None = None) -> None:
-    """Save the certificate of a run over its whole class. Others can verify it with their own oracle.
+    """Save the certificate of a run over its whole class, so that others can verify it with their own oracle.
 
     Parameters
     ----------
     run
         The run.
     oracle
-        The oracle of the run. It gets one query, which proves the upper end before the file is written.
+        The oracle of the run. It gets one query, which proves the upper bound before the file is written.
     path
         The file; long vectors go into a second file, as in `save`.
     made
@@ -111,23 +111,23 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
     if isinstance(run, HistogramRun) and isinstance(oracle, BinnedOracle) and oracle.binned_rows is not None:
         save_histogram_certificate(run, oracle, path, made or {})
         return
-    certificate, goal = run.verify_class(oracle), run.record.problem.objective
-    if goal is None or not run.w.any():
+    certificate, objective = run.verify_class(oracle), run.record.problem.objective
+    if objective is None or not run.w.any():
         raise OptionError("expected a run with a soft margin; got a run without one. Use run.certificate.")
     used = np.flatnonzero(run.w)
     hypotheses = _json_states([run.hypotheses[q] for q in used.tolist()])
     if not hypotheses:
         warnings.warn(HYPOTHESES_NOT_WRITTEN, stacklevel=2)
     U, w = run.record.pool.margins.take_columns(used), run.w[used]
-    soft = goal.program(U)
-    w = w / np.abs(w).sum() if goal.nonnegative_weights else w
-    over = soft.certify(certificate.d, w)
-    page, parameters = run.record.problem.formulation, run.record.problem.template.parameters
-    program = Program(page, parameters, goal.examples, U, goal.F0, goal.G)
-    statement, arrays = statement_and_arrays(program, over.w)
+    soft_margin_program = objective.program(U)
+    w = w / np.abs(w).sum() if objective.nonnegative_weights else w
+    program_certificate = soft_margin_program.certify(certificate.d, w)
+    formulation, parameters = run.record.problem.formulation, run.record.problem.template.parameters
+    program = Program(formulation, parameters, objective.examples, U, objective.F0, objective.G)
+    statement, arrays = statement_and_arrays(program, program_certificate.w)
     statement |= {
         "subject": "class",
-        "formulation": {**statement["formulation"], **functions_as_json(page, parameters, goal.examples)},
+        "formulation": {**statement["formulation"], **functions_as_json(formulation, parameters, objective.examples)},
         "data": {
             **statement["data"],
             "oracle": class_description(oracle),
@@ -135,17 +135,19 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
             "hypotheses": hypotheses,
         },
     }
-    # The lower end is proved as for any program; the upper one by the oracle.
-    document, arrays = add_claim(statement, arrays, program, dataclasses.replace(over, upper=math.inf), made or {})
-    document["claim"]["what"] = goal.measure
+    # The lower bound is proved as for any program, the upper bound by the oracle.
+    document, arrays = add_claim(
+        statement, arrays, program, dataclasses.replace(program_certificate, upper=math.inf), made or {}
+    )
+    document["claim"]["what"] = objective.measure
     if certificate.d is not None and math.isfinite(certificate.upper):
         arrays["d"] = certificate.d
         claim = document["claim"]
         claim["upper"] = certificate.upper
-        # Where d is moved into its ball the upper end moves as well.
-        again = _recomputed_upper_bound(document, arrays, certificate.upper - goal.F0.value(certificate.d))
-        if math.isfinite(again):
-            upper = max(certificate.upper, again)
+        # If d is replaced by a point of its ball, the upper bound increases.
+        recomputed = _recomputed_upper_bound(document, arrays, certificate.upper - objective.F0.value(certificate.d))
+        if math.isfinite(recomputed):
+            upper = max(certificate.upper, recomputed)
             claim["upper"] = upper + 1e-12 * max(1.0, abs(upper))
         else:
             del arrays["d"]
@@ -154,46 +156,64 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
 
 
 def verify_class_certificate(document: CertificateDocument, oracle: Any, U: Any, formulation: Any) -> Verification:
-    """Return the verdict on the certificate of a class."""
+    """Return the verdict on the certificate of a class.
+
+    Parameters
+    ----------
+    document
+        The document of the file.
+    oracle
+        The oracle over the verifier's examples.
+    U
+        The margins of the hypotheses with weight, None to compute them.
+    formulation
+        The verifier's own formulation; None for a formulation of boostopt.
+
+    Raises
+    ------
+    Rejected
+        The certificate proves nothing, or less than it claims.
+    """
     if not isinstance(oracle, Oracle):
         reject("it is the certificate of a class of hypotheses: pass an oracle over the same examples")
     if oracle.digest != document.oracle_digest:
-        same = document.oracle == class_description(oracle)
-        given = "the data have other numbers, labels, weights or another order" if same else f"got {oracle}"
+        has_same_class = document.oracle == class_description(oracle)
+        difference = (
+            "the data have other numbers, labels, weights or another order" if has_same_class else f"got {oracle}"
+        )
         reject(
-            f"it has another class or other examples: it is about {document.oracle}; {given}. Check the data, the rows "
-            "and columns left out, and the options of the oracle"[:500]
+            f"it has another class or other examples: it is about {document.oracle}; {difference}. Check the data, the "
+            "rows and columns left out, and the options of the oracle"[:500]
         )
     if oracle.N != document.N or not np.array_equal(oracle.c, document.c):
         reject("the certificate has other multiplicities than the oracle")
-    goal = require_not_none(check_formulation_consistency(document, formulation), "a value over a class")
-    check_measure(document.quantity, goal.measure)
-    if not goal.nonnegative_weights and not oracle.reflexive:
+    objective = require_not_none(check_formulation_consistency(document, formulation), "a value over a class")
+    check_measure(document.quantity, objective.measure)
+    if not objective.nonnegative_weights and not oracle.reflexive:
         reject("edges count without their sign, but the class does not contain the negations of its hypotheses")
     d, A = document.arrays.get("d"), FloatBalls()
     F = build_regularizer(document, A)
     point = None if d is None else _feasible_point(A, F, d)
     answer = _query_oracle(oracle, document.c / document.c.sum() if d is None else _query_weights(F, d))
     margins = as_margin_matrix(_hypothesis_margins(document, oracle, answer)) if U is None else as_margin_matrix(U)
-    alone = {name: array for name, array in document.arrays.items() if name != "d"}
-    bounds = recompute_bounds(dataclasses.replace(document, arrays=alone), margins, A)
+    arrays = {name: array for name, array in document.arrays.items() if name != "d"}
+    bounds = recompute_bounds(dataclasses.replace(document, arrays=arrays), margins, A)
     if d is not None:
         if answer.edge_bound is None:
             reject("the oracle gives no bound on the edges of its class; the certificate claims one")
         bounds = ProvedBounds(bounds.lower, _upper_bound(A, F, point, d, answer.edge_bound))
     check_claims(document, bounds)
-    ends = claimed_bounds_text(document)
-    checked = answer.edge_bound is not None and U is None
-    reason = (
-        f"recomputed over {oracle}: {ends} of the best {goal.measure}{'' if ends == BOTH_BOUNDS else NO_FURTHER_CLAIM}"
-    )
-    reason += "" if checked else MEMBERSHIP_NOT_CHECKED
+    claimed_ends = claimed_bounds_text(document)
+    is_membership_checked = answer.edge_bound is not None and U is None
+    suffix = "" if claimed_ends == BOTH_BOUNDS else NO_FURTHER_CLAIM
+    reason = f"recomputed over {oracle}: {claimed_ends} of the best {objective.measure}{suffix}"
+    reason += "" if is_membership_checked else MEMBERSHIP_NOT_CHECKED
     reason += "" if document.formulation_functions else FUNCTIONS_NOT_STATED
-    return dataclasses.replace(make_verification(document, True, reason, bounds, False), quantity=goal.measure)
+    return dataclasses.replace(make_verification(document, True, reason, bounds, False), quantity=objective.measure)
 
 
 def _feasible_point(A: FloatBalls, F: RegularizerTerms, d: Float[Array, " N"]) -> Vector:
-    """Return a point of the domain of F near d; Rejected where there is none."""
+    """Return a point of the domain of F near d; Rejected if there is none, or this is undecided."""
     point = feasible_weights_with_norm(A, F.box, F.norm, d)
     if F.norm is not None and F.norm.ball:
         point = project_into_ball(A, F.norm, point, F.box)
@@ -201,46 +221,49 @@ def _feasible_point(A: FloatBalls, F: RegularizerTerms, d: Float[Array, " N"]) -
 
 
 def _query_weights(F: RegularizerTerms, d: Float[Array, " N"]) -> Float[Array, " N"]:
-    """Return the weights that the oracle is asked with: none is negative unless F allows any sign."""
+    """Return the weights of the query to the oracle, which are non-negative unless F allows any sign."""
     return d if F.box.is_unbounded else np.maximum(d, 0.0)
 
 
-def _upper_bound(A: FloatBalls, F: RegularizerTerms, point: Vector, d: Float[Array, " N"], largest: float) -> float:
-    """Return what no weights over a class can exceed, whose largest edge is known under d, near a feasible point."""
-    moved = point - A.to_vector(_query_weights(F, d))
-    value = F.value(A, point) + A.total(A.absolute(moved))
-    return math.nextafter(float(A.upper(value)) + largest, math.inf)
+def _upper_bound(A: FloatBalls, F: RegularizerTerms, point: Vector, d: Float[Array, " N"], edge_bound: float) -> float:
+    """Return an upper bound of the objective over a class, from an edge bound for d and a feasible point near d.
+
+    Margins lie in [-1, 1], so an edge changes by at most the 1-norm of the difference of the point and d.
+    """
+    difference = point - A.to_vector(_query_weights(F, d))
+    value = F.value(A, point) + A.total(A.absolute(difference))
+    return math.nextafter(float(A.upper(value)) + edge_bound, math.inf)
 
 
-def _recomputed_upper_bound(document: dict[str, Any], arrays: dict[str, Array], largest: float) -> float:
-    """Return the upper end as a reader will recompute it."""
+def _recomputed_upper_bound(document: dict[str, Any], arrays: dict[str, Array], edge_bound: float) -> float:
+    """Return the upper bound as a verifier will recompute it; ProblemError if d proves none."""
     A, d = FloatBalls(), arrays["d"]
     try:
         with np.errstate(all="ignore"):
             F = build_regularizer(parse_written(document, arrays), A)
-            return _upper_bound(A, F, _feasible_point(A, F, d), d, largest)
+            return _upper_bound(A, F, _feasible_point(A, F, d), d, edge_bound)
     except SizeLimit as limit:
         raise too_large(limit) from limit
     except Rejected as rejected:
         raise ProblemError(
-            f"expected weights d that prove an upper end; {rejected}. Boost with a smaller tolerance. If that does not "
-            "help, please report this bug."
+            f"expected weights d that prove an upper bound; {rejected}. Boost with a smaller tolerance. If that does "
+            "not help, please report this bug."
         ) from rejected
 
 
 def _query_oracle(oracle: Oracle, d: Float[Array, " N"]) -> Answer:
-    """Return the oracle's answer; it is left as it was."""
-    before = oracle.state()
+    """Return the oracle's answer to d, and restore the state of the oracle; Rejected if it raises an error."""
+    state = oracle.state()
     try:
         return oracle.best(Query(d, 1, lambda u: 0.0))
     except BoostoptError as failure:
         reject(f"the oracle has no answer under the weights of the file: {reason_of(failure)}"[:400])
     finally:
-        oracle.restore(before)
+        oracle.restore(state)
 
 
 def _json_states(hypotheses: list[Any]) -> list[Any]:
-    """Return the states of hypotheses as JSON knows them, none where one of them is more than numbers and texts."""
+    """Return the states of hypotheses as JSON values; [] if one of them is more than numbers and texts."""
     states = [to_json_value(to_state(hypothesis)) for hypothesis in hypotheses]
     try:
         json.dumps(states, allow_nan=False)
@@ -250,7 +273,7 @@ def _json_states(hypotheses: list[Any]) -> list[Any]:
 
 
 def _hypothesis_margins(document: CertificateDocument, oracle: Oracle, answer: Answer) -> MarginMatrix:
-    """Return the margins of the hypotheses in the file on the examples of the oracle."""
+    """Return the margins of the hypotheses of a file on the examples of the oracle; Rejected if they have none."""
     if len(document.hypotheses) != document.t:
         reject(MARGINS_REQUIRED)
     if document.N * document.t > MAX_ARRAY_BYTES // 8:

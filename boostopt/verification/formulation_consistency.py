@@ -1,8 +1,8 @@
-"""Whether the pair (F, G) that a file states is the one that its formulation and parameters mean.
+"""Comparison of the F and G that a certificate file states with those of its formulation and parameters.
 
-The bounds are of the pair. That the pair is that of the formulation named is asked of the formulation's own page, which
-makes F and G of the parameters; only pages that are part of boostopt or that the caller passes are asked, for a name in
-a file may be the path of a program.
+The bounds of a file are about its F and G. The formulation that the file names computes F and G from the parameters,
+and both pairs must be equal. Only formulations of boostopt and those that the caller passes are used, because a name in
+a file may be the path of a Python file.
 """
 
 from __future__ import annotations
@@ -34,60 +34,68 @@ Functions = tuple[Regularizer, EdgeFunction]
 def check_formulation_consistency(
     document: CertificateDocument, formulation: Any, program: Program | None = None
 ) -> SoftMarginObjective | None:
-    """Return the soft margin, or other value, that a formulation is after, if any.
+    """Return the objective of the formulation of a document, such as the soft margin; None if it has none.
 
-    Reject a document whose pair is not that of its formulation, or not that of the caller's program if there is one.
+    Parameters
+    ----------
+    document
+        The document.
+    formulation
+        The caller's formulation; None for a formulation of boostopt.
+    program
+        The caller's program; None if there is none.
+
+    Raises
+    ------
+    Rejected
+        The document states another F or G than the formulation with these parameters, or than the program.
     """
     page = trusted_formulation(
         document.formulation_name, program.formulation if formulation is None and program is not None else formulation
     )
     if document.subject == "program" and page.columns not in (None, document.t):
-        reject(f"{page.name} takes {page.columns} columns; the certificate is of {document.t}")
+        reject(f"{page.name} takes {page.columns} columns; the certificate has {document.t}")
     if not page.uses_reference and "d0" in document.arrays:
         reject(f"{page.name} has no reference distribution; the certificate states one")
     examples = Examples(document.c, document.d0)
     record = parameter_record(page, document.parameters, examples)
-    pair, goal = functions_of_parameters(page, record, examples)
+    functions, objective = functions_of_parameters(page, record, examples)
     if document.subject == "class":
         if document.formulation_functions is not None:
-            check_functions_agree(page, pair, document.formulation_functions, examples, document.parameters)
-        if goal is None:
+            check_functions_agree(page, functions, document.formulation_functions, examples, document.parameters)
+        if objective is None:
             reject(f"{page.name} has no soft margin, so it has no certificate of a class")
-        pair = goal.F0, goal.G
-    of_file = document.F, document.G
-    check_functions_agree(page, pair, of_file, examples, document.parameters, document.arrays)
+        functions = objective.F0, objective.G
+    statements = document.F, document.G
+    check_functions_agree(page, functions, statements, examples, document.parameters, document.arrays)
     if program is not None:
-        pair = program.regularizer, program.edge_function
-        check_functions_agree(program, pair, of_file, program.examples, document.parameters, document.arrays)
-    return goal
+        functions = program.regularizer, program.edge_function
+        check_functions_agree(program, functions, statements, program.examples, document.parameters, document.arrays)
+    return objective
 
 
 def functions_of_parameters(
     page: Formulation[Any], record: Any, examples: Examples
 ) -> tuple[Functions, SoftMarginObjective | None]:
-    """Return F and G that a page makes of its parameters, and the soft margin, or other value, that they are after."""
+    """Return F and G of a formulation with its parameters, and their objective; None for no objective."""
     try:
-        pair = page.regularizer(record, examples), page.edge_function(record)
-        return pair, SoftMarginObjective.from_pair(*pair, examples)
+        functions = page.regularizer(record, examples), page.edge_function(record)
+        return functions, SoftMarginObjective.from_pair(*functions, examples)
     except (BoostoptError, ArithmeticError, ValueError) as failure:
-        reject(f"{page.name} with these parameters does not make a program: {reason_of(failure)}"[:400])
+        reject(f"{page.name} with these parameters states no program: {reason_of(failure)}"[:400])
 
 
-def check_measure(stated: str | None, measure: str) -> None:
-    """Reject a file that says it bounds another value than F and G of its formulation make of the margins.
-
-    Older files do not name the value.
-    """
-    if stated is not None and stated != measure:
+def check_measure(quantity: str | None, measure: str) -> None:
+    """Reject a file that names another bounded quantity than the measure of its formulation; older files name none."""
+    if quantity is not None and quantity != measure:
         reject(
-            f"it says that it bounds the best {stated}; its formulation with these parameters means the best {measure}"[
-                :400
-            ]
+            f"it says that it bounds the best {quantity}; its formulation with these parameters means the best "
+            f"{measure}"[:400]
         )
 
 
 def functions_as_json(page: Formulation[Any], record: Any, examples: Examples) -> dict[str, Any]:
-    """Return F and G of a formulation as a certificate of a class states them; nothing if no file can state them."""
+    """Return F and G of a formulation as the certificate of a class states them; {} if no file can state them."""
     try:
         F = regularizer_to_json(page.regularizer(record, examples), examples, candidate_nus(vars(record)))
         return {"F": F.numbers, "G": edge_to_json(page.edge_function(record))}
@@ -96,27 +104,39 @@ def functions_as_json(page: Formulation[Any], record: Any, examples: Examples) -
 
 
 def check_functions_agree(
-    of: Formulation[Any] | Program,
-    pair: Functions,
-    of_file: FunctionsAsJSON,
+    source: Formulation[Any] | Program,
+    functions: Functions,
+    statements: FunctionsAsJSON,
     examples: Examples,
     parameters: Mapping[str, Any],
     arrays: Mapping[str, Any] | None = None,
 ) -> None:
-    """Reject a file that states another pair than that of a formulation with its parameters, or of a program.
+    """Reject a file that states other functions F and G than a formulation or a program.
 
-    Arrays of F are compared where the file holds them.
+    Parameters
+    ----------
+    source
+        The formulation or the program.
+    functions
+        F and G of the formulation, or of the program.
+    statements
+        F and G as the file states them.
+    examples, parameters
+        The examples, and the parameters in the file.
+    arrays
+        The arrays of the file, which are compared with those of F; None if the file has no arrays of F.
     """
-    name = f"{of.name} with the parameters of the file means" if isinstance(of, Formulation) else "the program has"
+    is_formulation = isinstance(source, Formulation)
+    name = f"{source.name} with the parameters of the file means" if is_formulation else "the program has"
     try:
-        F, G = regularizer_to_json(pair[0], examples, candidate_nus(parameters)), edge_to_json(pair[1])
+        F, G = regularizer_to_json(functions[0], examples, candidate_nus(parameters)), edge_to_json(functions[1])
     except (BoostoptError, ArithmeticError, ValueError) as failure:
-        reject(f"{name} another pair than the file: {reason_of(failure)}"[:400])
-    if (F.numbers, G) != of_file:
-        other = "" if isinstance(of, Formulation) else "it is the certificate of another program: "
+        reject(f"{name} other functions F and G than the file: {reason_of(failure)}"[:400])
+    if (F.numbers, G) != statements:
+        prefix = "" if is_formulation else "it is the certificate of another program: "
         reject(
-            f"{other}{name} F = {F.numbers}, G = {G}; the file states F = {dict(of_file[0])}, G = {dict(of_file[1])}. "
-            "Check the name and the parameters, or ask for the file as it was saved"[:600]
+            f"{prefix}{name} F = {F.numbers}, G = {G}; the file states F = {dict(statements[0])}, "
+            f"G = {dict(statements[1])}. Check the name and the parameters, or ask for the file as it was saved"[:600]
         )
     for array, values in F.arrays.items():
         if arrays is not None and not np.array_equal(values, arrays[array]):
@@ -124,8 +144,8 @@ def check_functions_agree(
 
 
 def trusted_formulation(name: str, formulation: Any) -> Formulation[Any]:
-    """Return the page of a name, only if it is one of boostopt's or the caller's."""
-    # In a file a booster is called as the literature writes it, which no formulation is.
+    """Return the formulation of a name; Rejected if it is neither one of boostopt nor the caller's."""
+    # A file names a booster as the literature does, and no formulation has such a name.
     boosters = {page.name: page for page in PAGES.values()}
     if formulation is None:
         if name == SoftMarginFormulation.name:
@@ -134,24 +154,24 @@ def trusted_formulation(name: str, formulation: Any) -> Formulation[Any]:
             reject(f"the formulation {name!r} is unknown; pass its page, formulation= or --page FILE.py")
         return boosters[name] if name in boosters else get_formulation(name)
     page = boosters[name] if formulation == name and name in boosters else get_formulation(formulation)
-    return page if page.name == name else reject(f"the certificate is of {name!r}, not of {page.name!r}")
+    return page if page.name == name else reject(f"the certificate is about {name!r}, not about {page.name!r}")
 
 
-def parameter_record(page: Formulation[Any], stated: Mapping[str, Any], examples: Examples) -> Any:
-    """Return the record of parameters."""
+def parameter_record(page: Formulation[Any], values_by_name: Mapping[str, Any], examples: Examples) -> Any:
+    """Return the record of the parameters in a file; Rejected if they are not those of the formulation."""
     parameters = page.parameters
-    # A file that was written before the page had a parameter means its default: the pair that it states is compared.
-    stated = {**{name: parameters[name].default for name in page.optional_in_files}, **stated}
-    if set(parameters) != set(stated):
+    # A file from before the formulation had a parameter means the default; its F and G are compared.
+    values_by_name = {**{name: parameters[name].default for name in page.optional_in_files}, **values_by_name}
+    if set(parameters) != set(values_by_name):
         reject(
             f"{page.name} has the parameters {', '.join(sorted(parameters))}; the file states "
-            f"{', '.join(sorted(stated))}"
+            f"{', '.join(sorted(values_by_name))}"
         )
-    for name, value in stated.items():
+    for name, value in values_by_name.items():
         if isinstance(value, bool) != (parameters[name].domain.kind == "flag"):
             reject(f"the parameter {name} of {page.name} must be a {parameters[name].domain.kind}")
     try:
-        values = {name: check_value(parameters[name], value, examples.N) for name, value in stated.items()}
+        values = {name: check_value(parameters[name], value, examples.N) for name, value in values_by_name.items()}
         check_values(parameters, values, examples)
         return page.Parameters(**values)
     except BoostoptError as failure:
@@ -159,5 +179,5 @@ def parameter_record(page: Formulation[Any], stated: Mapping[str, Any], examples
 
 
 def candidate_nus(parameters: Mapping[str, Any]) -> tuple[float, ...]:
-    """Return the numbers by which the caps may be stated, as they were when the file was written."""
+    """Return the numbers that may be the nu of stated caps, as when the file was written."""
     return (*(v for v in parameters.values() if isinstance(v, float) and v > 0 and math.isfinite(v)), 1.0)

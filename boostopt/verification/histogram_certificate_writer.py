@@ -1,4 +1,4 @@
-"""Writing certificates of runs of looks: what the run has found, proved by the checker before it is written."""
+"""The writer of certificates of histogram runs, which verifies each file before it is written."""
 
 from __future__ import annotations
 
@@ -26,32 +26,40 @@ from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_js
 def save_histogram_certificate(
     run: HistogramRun, oracle: BinnedOracle, path: str | PathLike[str], metadata: Mapping[str, Any]
 ) -> None:
-    """Save the certificate of a run of looks; the checker proves both ends before.
+    """Save the certificate of a histogram run, after verifying both bounds.
+
+    Parameters
+    ----------
+    run, oracle
+        The run, and the oracle over its examples.
+    path
+        The file.
+    metadata
+        Information for readers of the file, which is not verified.
 
     Raises
     ------
     OptionError
         The oracle has other examples or another class.
     ProblemError
-        The weights do not prove the ends of the run.
+        The weights do not prove the bounds of the run.
     DataError
         The file cannot be written.
     """
     target = check_path("path", path)
-    certificate, stored, rows = run.verify_class(oracle), run.stored, require_not_none(oracle.binned_rows, "rows")
-    page = stored.problem.formulation
-    reached, aim = (
-        stored.reached,
-        require_not_none(exact_objective_of_problem(stored.problem, oracle.total), "an aim of looks"),
+    certificate, data, rows = run.verify_class(oracle), run.stored, require_not_none(oracle.binned_rows, "rows")
+    page = data.problem.formulation
+    state, objective = (
+        data.reached,
+        require_not_none(exact_objective_of_problem(data.problem, oracle.total), "an exact objective"),
     )
-    proof, W = (
-        require_not_none(reached.bounds.upper_witness, "an upper end"),
-        require_not_none(reached.bounds.integer_weights, "weights"),
+    proof, integer_weights = (
+        require_not_none(state.bounds.upper_witness, "an upper bound"),
+        require_not_none(state.bounds.integer_weights, "weights"),
     )
-    room = float(2 * aim.unit * aim.platform_tolerance)  # another processor may compute a loss by so much differently
-    parameters = {
-        name: value for name, value in vars(stored.problem.template.parameters).items() if np.ndim(value) == 0
-    }
+    # Another processor may compute a loss that differs by at most this tolerance.
+    tolerance = float(2 * objective.unit * objective.platform_tolerance)
+    parameters = {name: value for name, value in vars(data.problem.template.parameters).items() if np.ndim(value) == 0}
     document = {
         "kind": FILE_KIND,
         "format": FORMAT,
@@ -59,9 +67,9 @@ def save_histogram_certificate(
         "formulation": {
             "name": page.name,
             "parameters": parameters,
-            **functions_as_json(page, stored.problem.template.parameters, stored.problem.examples),
+            **functions_as_json(page, data.problem.template.parameters, data.problem.examples),
         },
-        "nu": float(aim.nu) if isinstance(aim, ExactSoftMargin) else None,
+        "nu": float(objective.nu) if isinstance(objective, ExactSoftMargin) else None,
         "data": {
             "N": oracle.N,
             "examples": int(oracle.total),
@@ -69,20 +77,20 @@ def save_histogram_certificate(
             "digest": rows.digest(),
             "hypotheses": [
                 {"split": list(split), "is": to_state(hypothesis)}
-                for split, hypothesis in zip(reached.pool, stored.hypotheses, strict=True)
+                for split, hypothesis in zip(state.pool, data.hypotheses, strict=True)
             ],
         },
-        "w": W.tolist(),
+        "w": integer_weights.tolist(),
         "d": {
             "w": proof.hypothesis_weights.tolist(),
             "origin": proof.grid.origin,
             "shift": proof.grid.log2_bin_width,
             "table": proof.integer_weights.tolist(),
         },
-        # Outward by a bit: the letters of a float may lie on either side of it.
+        # One float outward: the decimal digits of a float may lie on either side of it.
         "claim": {
-            "lower": math.nextafter(certificate.lower - room, -math.inf),
-            "upper": math.nextafter(certificate.upper + room, math.inf),
+            "lower": math.nextafter(certificate.lower - tolerance, -math.inf),
+            "upper": math.nextafter(certificate.upper + tolerance, math.inf),
             "what": certificate.quantity,
         },
         "made": dict(metadata),
@@ -91,6 +99,6 @@ def save_histogram_certificate(
         verify_histogram_certificate(parse_json(document_text({**document, "arrays": {}})), oracle, {}, page)
     except Rejected as rejected:
         raise ProblemError(
-            f"expected a run whose weights prove its ends; {rejected}. Please report this bug."
+            f"expected a run whose weights prove its bounds; {rejected}. Please report this bug."
         ) from rejected
     write_certificate_file(target, document, {})

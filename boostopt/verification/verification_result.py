@@ -17,17 +17,16 @@ from boostopt.verification.trusted_kernel.checker import ProvedBounds, RationalB
 from boostopt.verification.trusted_kernel.json_parsing import reject
 
 BOTH_BOUNDS = "both ends"
-"""The words where both ends are claimed."""
+"""The description of claims of both bounds."""
 
 MAX_EXACT_INTEGER = 2**53
-"""Whole numbers up to it are float64 numbers."""
+"""Limit below which all integers are float64 numbers."""
 
 NO_FURTHER_CLAIM = "; the certificate claims no more"
-"""The words that are added where they are not."""
-
+"""The addition to the reason of a verdict if the file does not claim both bounds."""
 
 FUNCTIONS_NOT_STATED = "; the file does not state the F and G that its formulation means: only this value was checked"
-"""The words where the certificate of a class is older, or F and G have no closed forms."""
+"""The addition to the reason if the certificate of a class is older, or F and G have no closed forms."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ class Verification:
 
 
 def claimed_bounds_text(document: CertificateDocument) -> str:
-    """Return in words which ends of an interval a file claims."""
+    """Return the bounds that a file claims, in words."""
     lower, upper = math.isfinite(document.lower), math.isfinite(document.upper)
     if lower and upper:
         return BOTH_BOUNDS
@@ -89,7 +88,7 @@ def claimed_bounds_text(document: CertificateDocument) -> str:
 
 
 def check_claims(document: CertificateDocument, bounds: ProvedBounds) -> None:
-    """Reject a claim of more than is proved."""
+    """Reject a document that claims more than the proved bounds."""
     if document.outcome == "infeasible":
         if not bounds.excess > 0.0:
             reject(f"it claims that the program is infeasible; the proof misses this by {-bounds.excess:.3g}")
@@ -105,21 +104,27 @@ def check_claims(document: CertificateDocument, bounds: ProvedBounds) -> None:
 
 
 def as_margin_matrix(data: Any) -> Any:
-    """Return the caller's data as a matrix that the checker takes: an array, or sparse rows."""
+    """Return the caller's margin matrix as an array or as sparse rows.
+
+    Raises
+    ------
+    ProblemError
+        The data are not a matrix of finite real numbers, or have integers that float64 cannot represent.
+    """
     rows: Any = data.to_cvxpy_constant() if hasattr(data, "to_cvxpy_constant") else data
-    sparse = scipy.sparse.issparse(rows)
-    rows = rows if sparse else check_array("the data", rows)
+    is_sparse = scipy.sparse.issparse(rows)
+    rows = rows if is_sparse else check_array("the data", rows)
     if rows.ndim != 2 or rows.dtype.kind not in "iuf" or rows.dtype.itemsize > 8:
         raise ProblemError(
             "the data must be a margin matrix of real numbers of at most 64 bits, shape (N, t); got shape "
             f"{rows.shape} of {rows.dtype}. Pass U, the margins y_n h_q(x_n)."
         )
-    whole = rows.dtype.kind in "iu"
-    rows = check_csr("U", rows) if sparse else rows
-    entries: Any = rows.data if sparse else rows
+    is_integer = rows.dtype.kind in "iu"
+    rows = check_csr("U", rows) if is_sparse else rows
+    entries: Any = rows.data if is_sparse else rows
     if not np.isfinite(entries).all():
         raise ProblemError("the data must be finite; got nan or inf. Pass U, the margins y_n h_q(x_n).")
-    if whole and entries.size and max(int(entries.max()), -int(entries.min())) >= MAX_EXACT_INTEGER:
+    if is_integer and entries.size and max(int(entries.max()), -int(entries.min())) >= MAX_EXACT_INTEGER:
         raise ProblemError(
             f"whole numbers in the data must be below 2^53, because float64 does not hold all larger ones; got "
             f"{entries.min()} to {entries.max()}. Pass U, the margins y_n h_q(x_n)."
@@ -130,7 +135,7 @@ def as_margin_matrix(data: Any) -> Any:
 def make_verification(
     document: CertificateDocument, accepted: bool, reason: str, bounds: ProvedBounds | None, exact: bool
 ) -> Verification:
-    """Return the verdict in full."""
+    """Return the verdict on a document; `bounds` are the proved bounds, None if none were computed."""
     return Verification(
         accepted=accepted,
         reason=reason,

@@ -1,4 +1,4 @@
-"""`verify` accepts or rejects a certificate file and gives the reason."""
+"""`verify`: recompute the bounds of a certificate file from the data, and accept or reject its claims."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from boostopt._utils.validation import check_array, check_flag, check_path
 from boostopt.certificates.file_metadata import feature_names
 from boostopt.errors import OptionError, ProblemError, reason_of
 from boostopt.programs.formulation import normalize_reference
-from boostopt.verification import histogram_certificate_files as looks
 from boostopt.verification.class_certificate_files import verify_class_certificate
-from boostopt.verification.histogram_certificate_files import SUBJECT as LOOKS
+from boostopt.verification.histogram_certificate_files import SUBJECT as HISTOGRAM_SUBJECT
+from boostopt.verification.histogram_certificate_files import verify_histogram_certificate
 from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument, read_document, read_json_object
 from boostopt.verification.trusted_kernel.checker import ProvedBounds, check_shape, recompute_bounds
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, reject
@@ -48,10 +48,9 @@ def verify(
     `verify` does not trust the file and executes nothing in it. The bounds of a program are computed by
     `boostopt.verification.trusted_kernel.checker`, with the other modules of the same package and `parsing`,
     `expressions`, `differentiation`, `convexity`, `intervals`, `compilation` and `maximizers` of
-    `boostopt.functions.formulas`; those of a run of looks by `boostopt.verification.trusted_kernel.data_passes`. These
-    modules import NumPy, and nothing of a solver or of a run. What else you trust is the page of the formulation, which
-    says what F and G are;
-    and for a class its oracle.
+    `boostopt.functions.formulas`. The bounds of a histogram run are computed by
+    `boostopt.verification.trusted_kernel.data_passes`. These modules import NumPy, and nothing of a solver or of a run.
+    You also trust the formulation, which defines F and G, and for a class its oracle.
 
     Parameters
     ----------
@@ -60,15 +59,15 @@ def verify(
     data
         The margin matrix, shape (N, t): an array, a scipy sparse matrix or a `MarginMatrix`; or a program over it, with
         the same F, G, multiplicities and reference distribution as the file. For the certificate of a class, pass its
-        oracle, which gets one query. For a run by histograms, pass an oracle with rows; such a file is always proved
-        in whole numbers.
+        oracle, which gets one query. For a histogram run, pass an oracle with binned rows; the file of a soft
+        margin is always proved in whole numbers.
     c, d0
         The multiplicities and the reference distribution, shape (N,), that the file must state. By default those of
         the program or of the oracle; for a margin matrix 1 for each example, and d0 proportional to c.
     U
         The margins of the hypotheses with weight, for the certificate of a class, if the oracle cannot compute them.
     formulation
-        The page of your own formulation. The formulations of boostopt are known by their names.
+        Your own formulation, or the path of its file. The formulations of boostopt are found by their names.
     exact
         Whether to compute in exact rationals (linear and quadratic programs) or in ball arithmetic (entropies, norms,
         formulas), which needs python-flint. The interval is then proved.
@@ -91,7 +90,7 @@ def verify(
 
 @dataclass(frozen=True)
 class CertificateFile:
-    """A certificate file whose text has been read: once, whatever is asked of it.
+    """A certificate file whose text is read once.
 
     Attributes
     ----------
@@ -100,7 +99,7 @@ class CertificateFile:
     top
         The object that the text states; empty if it states none.
     fault
-        The reason in words if it states none, or "".
+        The reason in words if the text states no object, otherwise "".
     """
 
     path: Path
@@ -123,8 +122,8 @@ class CertificateFile:
         if self.fault:
             return Verification(False, self.fault)
         try:
-            if self.top.get("subject") == LOOKS:
-                return looks.verify_histogram_certificate(self.top, data, _expected_vectors(c, d0), formulation)
+            if self.top.get("subject") == HISTOGRAM_SUBJECT:
+                return verify_histogram_certificate(self.top, data, _expected_vectors(c, d0), formulation)
             document = read_document(self.path, self.top)
         except Rejected as rejected:
             return Verification(False, str(rejected))
@@ -134,13 +133,15 @@ class CertificateFile:
         except Rejected as rejected:
             return make_verification(document, False, str(rejected), None, exact)
         except MemoryError:
-            return make_verification(document, False, "to verify it needs more memory than there is", None, exact)
+            return make_verification(document, False, "verification needs more memory than there is", None, exact)
 
     @property
     def subject(self) -> str:
         """The subject of the file, "program" or "class"; "" if it cannot be read."""
         try:
-            return "class" if self.top.get("subject") == LOOKS else read_document(self.path, self.top).subject
+            return (
+                "class" if self.top.get("subject") == HISTOGRAM_SUBJECT else read_document(self.path, self.top).subject
+            )
         except Rejected:
             return ""
 
@@ -161,46 +162,46 @@ def subject(path: str | PathLike[str]) -> str:
 def _verify_document(
     document: CertificateDocument, data: Any, c: Any, d0: Any, U: Any, formulation: Any, exact: bool
 ) -> Verification:
-    """Return the verdict on a file that could be read."""
+    """Return the verdict on the document of a file."""
     from boostopt.verification.formulation_consistency import check_formulation_consistency
 
     expected = _expected_vectors(c, d0)
     if document.subject == "class":
         if exact:
             raise OptionError(
-                "exact proofs need the certificate of a program; the upper end of a class comes from its oracle, in "
-                "floating point. Leave out exact=True."
+                "exact proofs need the certificate of a program; the upper bound over a class comes from its oracle, "
+                "in floating point. Leave out exact=True."
             )
         _require_vectors(document, expected)
         return verify_class_certificate(document, data, U, formulation)
     program = data if hasattr(data, "examples") and hasattr(data, "margins") else None
-    rows = as_margin_matrix(data if program is None else program.margins)
-    check_shape(document, rows)
-    plain = np.ones(document.N) if program is None else program.examples.c
-    c = plain if expected["c"] is None else expected["c"]
+    margins = as_margin_matrix(data if program is None else program.margins)
+    check_shape(document, margins)
+    default_c = np.ones(document.N) if program is None else program.examples.c
+    c = default_c if expected["c"] is None else expected["c"]
     d0 = (c / c.sum() if program is None else program.examples.d0) if expected["d0"] is None else expected["d0"]
     _require_vectors(document, {"c": c, "d0": d0})
     check_formulation_consistency(document, formulation, program)
-    bounds = _proved(document, rows) if exact else recompute_bounds(document, rows, FloatBalls())
+    bounds = _prove_bounds(document, margins) if exact else recompute_bounds(document, margins, FloatBalls())
     check_claims(document, bounds)
-    what = f"proved in exact arithmetic{_computed_numbers_text(document)}" if exact else "recomputed from the data"
+    method = f"proved in exact arithmetic{_computed_numbers_text(document)}" if exact else "recomputed from the data"
     if document.outcome == "infeasible":
-        return make_verification(document, True, f"the proof of infeasibility was {what}", bounds, exact)
-    ends = claimed_bounds_text(document)
-    were = "were" if ends == BOTH_BOUNDS else "was"
-    more = "" if ends == BOTH_BOUNDS else NO_FURTHER_CLAIM
-    return make_verification(document, True, f"{ends} of the interval {were} {what}{more}", bounds, exact)
+        return make_verification(document, True, f"the proof of infeasibility was {method}", bounds, exact)
+    claimed_ends = claimed_bounds_text(document)
+    verb = "were" if claimed_ends == BOTH_BOUNDS else "was"
+    suffix = "" if claimed_ends == BOTH_BOUNDS else NO_FURTHER_CLAIM
+    return make_verification(document, True, f"{claimed_ends} of the interval {verb} {method}{suffix}", bounds, exact)
 
 
-def _proved(document: CertificateDocument, rows: Any) -> ProvedBounds:
+def _prove_bounds(document: CertificateDocument, rows: Any) -> ProvedBounds:
     """Return the bounds in exact arithmetic.
 
     Raises
     ------
     Rejected
-        The proof is bad.
+        The bounded recomputation does not prove the claims.
     OptionError
-        The proof is good by the bounded recomputation, but exact arithmetic does not decide it, or needs a package.
+        The bounded recomputation proves the claims, but exact arithmetic does not decide them or needs a package.
     """
     from boostopt.verification.trusted_kernel.exact_numbers import prove
 
@@ -208,18 +209,18 @@ def _proved(document: CertificateDocument, rows: Any) -> ProvedBounds:
         bounds = prove(document, rows)
         if _is_decided(document, bounds):
             return bounds
-        why = "an end is not finite there"
+        reason = "a bound is not finite there"
     except Rejected as undecided:
-        why = reason_of(undecided)
+        reason = reason_of(undecided)
     check_claims(document, recompute_bounds(document, rows, FloatBalls()))
     raise OptionError(
-        f"exact=True needs a proof that exact arithmetic decides; it does not decide this one: {why}. The proof holds "
-        "by the bounded recomputation: leave out exact=True."
+        f"exact=True needs a proof that exact arithmetic decides; it does not decide this one: {reason}. The proof "
+        "holds by the bounded recomputation: leave out exact=True."
     )
 
 
 def _is_decided(document: CertificateDocument, bounds: ProvedBounds) -> bool:
-    """Whether every end that a document claims is finite where it was proved."""
+    """Return whether every finite bound that a document claims has a finite proved bound."""
     ends = ((document.lower, bounds.lower), (document.upper, bounds.upper))
     return document.outcome == "infeasible" or not any(
         math.isfinite(claimed) and not math.isfinite(proved) for claimed, proved in ends
@@ -227,7 +228,7 @@ def _is_decided(document: CertificateDocument, bounds: ProvedBounds) -> bool:
 
 
 def _expected_vectors(c: Any, d0: Any) -> dict[str, np.ndarray | None]:
-    """Return the caller's own multiplicities and reference distribution, None where there are none."""
+    """Return the multiplicities and the reference distribution of the caller; None for a vector that is not checked."""
     return {
         "c": None if c is None else _as_vector("c", c),
         "d0": None if d0 is None else normalize_reference(_as_vector("d0", d0)),
@@ -235,23 +236,23 @@ def _expected_vectors(c: Any, d0: Any) -> dict[str, np.ndarray | None]:
 
 
 def _computed_numbers_text(document: CertificateDocument) -> str:
-    """Return in words which numbers of the pair are none of the parameters: a page has computed them, in floats."""
-    stated = {0.0, 1.0, 2.0, *(value for value in document.parameters.values() if isinstance(value, float))}
-    parts: list[Mapping[str, Any]] = [
+    """Return the numbers of F and G that are no parameters, in words: the formulation computes them in floats."""
+    parameter_values = {0.0, 1.0, 2.0, *(value for value in document.parameters.values() if isinstance(value, float))}
+    statements: list[Mapping[str, Any]] = [
         document.F,
         document.F.get("base", {}),
         document.F.get("parameters", {}),
         document.G,
         document.G.get("parameters", {}),
     ]
-    numbers = {name: value for part in parts for name, value in part.items() if isinstance(value, float)}
-    computed = [f"{name} = {value!r}" for name, value in numbers.items() if value not in stated]
+    numbers = {name: value for statement in statements for name, value in statement.items() if isinstance(value, float)}
+    computed = [f"{name} = {value!r}" for name, value in numbers.items() if value not in parameter_values]
     computed += [f"the {name} of each example" for name in ("caps", "tilt") if name in document.arrays]
     return f", for {' and '.join(computed)}, computed from the parameters in floats" if computed else ""
 
 
 def _as_vector(name: str, values: Any) -> np.ndarray:
-    """Return the caller's own multiplicities or reference weights as floats."""
+    """Return multiplicities or reference weights of the caller as floats; ProblemError if they are no vector."""
     vector = check_array(name, values)
     if vector.ndim != 1 or vector.dtype.kind not in "biuf":
         raise ProblemError(
@@ -262,11 +263,11 @@ def _as_vector(name: str, values: Any) -> np.ndarray:
 
 
 def _require_vectors(document: CertificateDocument, expected: Mapping[str, np.ndarray | None]) -> None:
-    """Reject a file that states other multiplicities or reference weights than the caller's."""
+    """Reject a file with other multiplicities or reference weights than those of the caller."""
     for name, values in expected.items():
-        # The sizes first: the file may state more examples than memory has room for.
+        # The sizes are compared first, because the file may state more examples than memory can hold.
         if values is None:
             continue
         if len(values) != document.N or not np.array_equal(document.c if name == "c" else document.d0, values):
-            what = "multiplicities c" if name == "c" else "reference weights d0"
-            reject(f"the certificate has other {what} than the data; if the data have weights, pass them as {name}=")
+            vector = "multiplicities c" if name == "c" else "reference weights d0"
+            reject(f"the certificate has other {vector} than the data; if the data have weights, pass them as {name}=")

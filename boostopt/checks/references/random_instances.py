@@ -79,7 +79,7 @@ class RandomInstance:
 
 
 def draw_instances(
-    page: Formulation[Any], random_state: int, number: int, parameters: Mapping[str, Any]
+    formulation: Formulation[Any], random_state: int, number: int, parameters: Mapping[str, Any]
 ) -> list[RandomInstance]:
     """Return instances of a formulation, at most one of them infeasible if others can be found.
 
@@ -96,7 +96,7 @@ def draw_instances(
         for attempt in range(MAX_DRAWS):
             rng = np.random.default_rng([random_state, k, attempt])
             try:
-                instance = _draw_instance(page, rng, k, parameters, zeros=attempt < MAX_DRAWS // 2)
+                instance = _draw_instance(formulation, rng, k, parameters, zeros=attempt < MAX_DRAWS // 2)
             except ProblemError as refusal:
                 refused.append(refusal)
                 continue
@@ -144,33 +144,33 @@ def _has_interior_point(program: Program) -> bool:
 
 
 def _draw_instance(
-    page: Formulation[Any], rng: np.random.Generator, k: int, parameters: Mapping[str, Any], zeros: bool
+    formulation: Formulation[Any], rng: np.random.Generator, k: int, parameters: Mapping[str, Any], zeros: bool
 ) -> RandomInstance:
     """Draw the k-th instance: real entries or signs; even c and d0, then uneven ones, then a zero in d0 as well."""
     N = int(rng.integers(8, 11))
-    t = page.columns or N_COLUMNS[k % len(N_COLUMNS)]
+    t = formulation.columns or N_COLUMNS[k % len(N_COLUMNS)]
     U = _draw_margins(rng, N, t, signs=k % 2 == 1)
     c = rng.uniform(0.4, 2.5, N) if k % 3 else None
     d0 = None
-    if page.uses_reference and k % 3:
+    if formulation.uses_reference and k % 3:
         d0 = rng.dirichlet(np.full(N, 8.0))
         d0[0] = 0.0 if k % 3 == 2 and zeros else d0[0]
         d0 /= d0.sum()
     examples = Examples(np.ones(N) if c is None else c, np.full(N, 1.0 / N) if d0 is None else d0)
     values = dict(parameters)
     flags = 0
-    for name, parameter in page.parameters.items():
+    for name, parameter in formulation.parameters.items():
         flag = parameter.domain.kind == "flag"
         if name not in values:
             canonical = isinstance(parameter.default, float) and math.isnan(parameter.default)
             if not (canonical and rng.random() < 0.5):
                 values[name] = bool((k >> flags) & 1) if flag else _draw_parameter(parameter.domain, examples, rng)
         flags += flag
-    return RandomInstance(bind_formulation(page, U, c, d0, values), values, c, d0)
+    return RandomInstance(bind_formulation(formulation, U, c, d0, values), values, c, d0)
 
 
 def bind_formulation(
-    page: Formulation[Any],
+    formulation: Formulation[Any],
     U: Float[Array, "N t"],
     c: Float[Array, " N"] | None,
     d0: Float[Array, " N"] | None,
@@ -178,7 +178,7 @@ def bind_formulation(
 ) -> Program:
     """Bind a formulation. A ProblemError is returned as the result; any other exception is a failed check."""
     try:
-        return page.bind(U, c=c, d0=d0, **values)
+        return formulation.bind(U, c=c, d0=d0, **values)
     except ProblemError:
         raise
     except Exception as failure:

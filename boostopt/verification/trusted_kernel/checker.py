@@ -228,10 +228,10 @@ def _build_separable_term(
     if F["kind"] == "cap":
         # Weights that sum to 1 never reach 2: a huge cap says no more, and would multiply the rounding beside it.
         return cap_term(
-            A, A.where((caps > MAX_EXACT_CAP) & (not is_sum_of_counts), A.to_vector(np.full(len(c), 2.0)), u)
+            A, A.select((caps > MAX_EXACT_CAP) & (not is_sum_of_counts), A.to_vector(np.full(len(c), 2.0)), u)
         )
     if expected_digest is not None:
-        return expected_digest.separable_term(A, A.where(has_reference, u, A.to_vector(np.zeros(len(c)))), c, d0)
+        return expected_digest.separable_term(A, A.select(has_reference, u, A.to_vector(np.zeros(len(c)))), c, d0)
     if F["kind"] == "power divergence":
         if F["q"] != 2.0:
             reject(f"a power divergence is known for the order 2 alone; q of F is {F['q']!r}")
@@ -306,7 +306,7 @@ def _infeasibility_excess(
     y = -A.margins(U, weights) - beta
     lower, upper = F.box.lower, F.box.upper
     if F.box.on_simplex:
-        upper = A.where(A.lower(upper) >= 1.0, A.to_vector(np.ones(document.N)), upper)
+        upper = A.select(A.lower(upper) >= 1.0, A.to_vector(np.ones(document.N)), upper)
     support = A.total(lower * y) + A.total((upper - lower) * A.positive(y)) + beta
     return -support - G.conjugate(weights)
 
@@ -335,8 +335,8 @@ def _feasible_hypothesis_weights(A: NumberType, G: EdgeTerms, raw_w: np.ndarray)
     if G.weight_constraint == "ball":
         return w * A.to_number(shrink_factor(A, A.total(A.absolute(w))))
     if G.weight_constraint == "tied":
-        second_weight = A.where(np.array([False, True]), w, A.to_vector(np.zeros(2)))
-        return A.where(np.array([False, True]), w, A.to_vector(np.ones(2)) - A.total(second_weight))
+        second_weight = A.select(np.array([False, True]), w, A.to_vector(np.zeros(2)))
+        return A.select(np.array([False, True]), w, A.to_vector(np.ones(2)) - A.total(second_weight))
     return A.to_vector(np.full(len(raw_w), G.fixed_weight)) if G.weight_constraint == "given" else w
 
 

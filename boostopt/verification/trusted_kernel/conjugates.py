@@ -125,7 +125,7 @@ def quadratic_hinge_term(A: NumberType, c: np.ndarray, C: float, mu: float, B: f
         x = A.positive(y + one)
         # The line u (B x - mu B^2 / 2); the parabola is nowhere below.
         is_linear = A.lower(x - max_slope * width) >= 0
-        return u * A.where(is_linear, max_slope * (x - max_slope * width * half), x * x / (width + width))
+        return u * A.select(is_linear, max_slope * (x - max_slope * width * half), x * x / (width + width))
 
     return SeparableTerm(
         A.to_vector(np.zeros(len(c))), u * max_slope, False, lambda d: d * (d / u) * width * half - d, conjugates
@@ -174,7 +174,7 @@ def chi_square_term(A: NumberType, u: Vector, eta: float, c: np.ndarray) -> Sepa
     def conjugates(y: Vector) -> Vector:
         r = A.positive(y * rate + one)
         is_linear = A.lower(r - u / share) >= 0
-        return A.where(is_linear, u * y - values(u), share * (r * r - one) * half / rate)
+        return A.select(is_linear, u * y - values(u), share * (r * r - one) * half / rate)
 
     return SeparableTerm(A.to_vector(np.zeros(len(c))), u, True, values, conjugates)
 
@@ -213,8 +213,8 @@ def entropy_term(A: NumberType, u: Vector, eta: float, d0: np.ndarray, unnormali
     """
     has_reference, rate, one = d0 > 0, A.to_number(eta), A.to_number(1.0)
     ones, zero = A.to_vector(np.ones(len(d0))), A.to_vector(np.zeros(len(d0)))
-    reference, constant = A.where(has_reference, A.to_vector(d0), ones), A.to_vector(d0) / rate
-    ends = A.where(has_reference, u, ones)
+    reference, constant = A.select(has_reference, A.to_vector(d0), ones), A.to_vector(d0) / rate
+    ends = A.select(has_reference, u, ones)
 
     def values(d: Vector) -> Vector:
         values_at = x_log_x_over_y(A, d, reference) / rate
@@ -225,18 +225,18 @@ def entropy_term(A: NumberType, u: Vector, eta: float, d0: np.ndarray, unnormali
         exponent = log_d0 + (y * rate if unnormalized else y * rate - one)
         # Without the cap the maximum is larger, so it is also a bound if neither case is certain.
         is_free = has_reference & (A.lower(exponent - log_u) <= 0)
-        exp_term = A.exp(A.where(is_free, exponent, zero)) / rate
+        exp_term = A.exp(A.select(is_free, exponent, zero)) / rate
         mean = (log_u - log_d0) / rate  # f(u) / u
         if unnormalized:
             exp_term, mean = exp_term - constant, mean - one / rate + constant / ends
-        values_at = A.where(is_free, exp_term, A.where(has_reference, u, zero) * (y - mean))
+        values_at = A.select(is_free, exp_term, A.select(has_reference, u, zero) * (y - mean))
         # The bound u [y]_+ + max -f, where no weight exceeds 1, serves exponents whose rounding is too large.
-        rough_bound = A.where(has_reference & (A.upper(u) > 1.0), ones, u) * A.positive(y)
+        rough_bound = A.select(has_reference & (A.upper(u) > 1.0), ones, u) * A.positive(y)
         return minimum_with_bound(
             A, values_at, rough_bound if unnormalized else rough_bound + constant * A.to_number(0.368)
         )
 
-    return SeparableTerm(zero, A.where(has_reference, u, zero), True, values, conjugates)
+    return SeparableTerm(zero, A.select(has_reference, u, zero), True, values, conjugates)
 
 
 def binary_entropy_term(
@@ -244,27 +244,27 @@ def binary_entropy_term(
 ) -> SeparableTerm:
     """Return F = (1/eta) [d ln(d / d0) + (u - d) ln((u - d) / (u - d0))] on [0, u].
 
-    f*(y) = (u/eta) ln((u - d0 + d0 exp(eta y)) / u); `complement` is u - d0. A weight whose reference is 0 or its cap
-    is fixed there: f* = d0 y.
+    f*(y) = (u/eta) ln((u - d0 + d0 exp(eta y)) / u); `complement` is u - d0. A weight is fixed if its reference is 0 or
+    its cap: f* = d0 y.
     """
     N, rate = len(d0), A.to_number(eta)
     ones, zero = A.to_vector(np.ones(N)), A.to_vector(np.zeros(N))
-    fixed = A.where(~is_free & (d0 > 0), u, zero)
+    fixed = A.select(~is_free & (d0 > 0), u, zero)
     u, complement, reference = (
-        A.where(is_free, x, y) for x, y in ((u, fixed), (complement, ones), (A.to_vector(d0), ones))
+        A.select(is_free, x, y) for x, y in ((u, fixed), (complement, ones), (A.to_vector(d0), ones))
     )
 
     def values(d: Vector) -> Vector:
         return (
-            x_log_x_over_y(A, A.where(is_free, d, zero), reference)
-            + x_log_x_over_y(A, A.where(is_free, u - d, zero), complement)
+            x_log_x_over_y(A, A.select(is_free, d, zero), reference)
+            + x_log_x_over_y(A, A.select(is_free, u - d, zero), complement)
         ) / rate
 
     def conjugates(y: Vector) -> Vector:
-        ends = A.where(is_free, u, ones)
+        ends = A.select(is_free, u, ones)
         a = log_quotient(A, complement, ends)
-        x = log_quotient(A, reference, ends) + A.where(is_free, y, zero) * rate
-        return A.where(is_free, u * log_of_sum(A, a, x) / rate, fixed * y)
+        x = log_quotient(A, reference, ends) + A.select(is_free, y, zero) * rate
+        return A.select(is_free, u * log_of_sum(A, a, x) / rate, fixed * y)
 
     return SeparableTerm(fixed, u, simplex, values, conjugates)
 
@@ -273,18 +273,18 @@ def x_log_x_over_y(A: NumberType, x: Vector, y: Vector) -> Vector:
     """Return x ln(x / y) for x >= 0, y > 0; if x may be 0, the range of the function up to the upper bound of x."""
     is_positive, high = A.lower(x) > 0, np.maximum(A.upper(x), 0.0)
     high = np.where(high <= ZERO_THRESHOLD, 0.0, high)
-    safe = A.where(is_positive, x, y)
+    safe = A.select(is_positive, x, y)
     exp_term, upper_y = A.lower(y), A.upper(y)
     positive_high = np.where(high > 0, high, 1.0)
     size = high * np.maximum(np.abs(np.log(positive_high / exp_term)), np.abs(np.log(positive_high / upper_y)))
     range_ = np.where(high > 0, np.maximum(1.001 * size, np.where(high < upper_y / 3, 0.0, upper_y / 2)), 0.0)
-    return A.where(is_positive, x * log_quotient(A, safe, y), A.interval_around_zero(range_))
+    return A.select(is_positive, x * log_quotient(A, safe, y), A.interval_around_zero(range_))
 
 
 def log_quotient(A: NumberType, x: Vector, y: Vector) -> Vector:
     """Return ln(x / y) for x, y > 0, of the quotient if it is moderate: two logarithms of huge numbers would cancel."""
     is_moderate = (A.upper(x) < MAX_QUOTIENT * A.lower(y)) & (MAX_QUOTIENT * A.lower(x) > A.upper(y))
-    return A.where(is_moderate, A.log(A.where(is_moderate, x, y) / y), A.log(x) - A.log(y))
+    return A.select(is_moderate, A.log(A.select(is_moderate, x, y) / y), A.log(x) - A.log(y))
 
 
 def log_of_sum(A: NumberType, x: Vector, y: Vector) -> Vector:
@@ -297,16 +297,16 @@ def log_of_sum(A: NumberType, x: Vector, y: Vector) -> Vector:
 
 def minimum_with_bound(A: NumberType, x: Vector, bound: Vector) -> Vector:
     """Return x, or an upper bound if the bound is smaller than the upper end of x."""
-    return A.where(A.upper(x) <= A.upper(bound), x, bound)
+    return A.select(A.upper(x) <= A.upper(bound), x, bound)
 
 
 def power(A: NumberType, x: Vector, p: Any) -> Vector:
     """Return x^p for x >= 0 and p >= 1; if x may be 0, the range from 0 to the power of the upper bound of x."""
     is_positive, high = A.lower(x) > 0, np.maximum(A.upper(x), 0.0)
     high = np.where(high <= ZERO_THRESHOLD, 0.0, high)
-    safe = A.where(is_positive, x, A.to_vector(np.ones(len(high))))
+    safe = A.select(is_positive, x, A.to_vector(np.ones(len(high))))
     range_ = 1.001 * high ** np.where(high < 1.0, A.lower(p), A.upper(p)) + np.where(high > 0, UNDERFLOW_ERROR, 0.0)
-    return A.where(is_positive, A.exp(A.log(safe) * p), A.interval_around_zero(range_))
+    return A.select(is_positive, A.exp(A.log(safe) * p), A.interval_around_zero(range_))
 
 
 def _weighted_norm(A: NumberType, x: Vector, c: Vector, p: Any) -> Any:
@@ -418,7 +418,7 @@ def _penalty_terms(A: NumberType, G: Mapping[str, Any]) -> EdgeTerms:
     def value(e: Vector) -> Any:
         x = sizes(e) - l1
         # A size that is certainly below l1 contributes 0, without the uncertainty of l1.
-        is_linear = A.where(A.upper(x) > 0, A.positive(x), A.to_vector(np.zeros(len(A.upper(x)))))
+        is_linear = A.select(A.upper(x) > 0, A.positive(x), A.to_vector(np.zeros(len(A.upper(x)))))
         return A.total(is_linear * is_linear) / (l2 + l2)
 
     return EdgeTerms(value, lambda w: A.total(A.absolute(w)) * l1 + A.total(w * w) * l2 * A.to_number(0.5), weights)

@@ -92,7 +92,7 @@ class ExactNumberType(NumberType):
         vector[:] = numbers
         return vector
 
-    def where(self, mask: np.ndarray, x: Any, y: Any) -> Any:
+    def select(self, mask: np.ndarray, x: Any, y: Any) -> Any:
         return np.where(mask, x, y)
 
     def total(self, x: Any) -> Any:

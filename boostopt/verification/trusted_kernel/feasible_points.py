@@ -49,45 +49,45 @@ def feasible_example_weights(A: NumberType, box: SeparableTerm, raw: np.ndarray,
         n = int(np.argmax(violation))
         reject(f"d must lie between 0 and its caps; at example {n} it is {float(raw[n])!r}")
     movable = ends > lower
-    d = A.where(movable, A.to_vector(np.clip(raw, np.maximum(lower, 0.0), np.maximum(ends, 0.0))), box.upper)
+    d = A.select(movable, A.to_vector(np.clip(raw, np.maximum(lower, 0.0), np.maximum(ends, 0.0))), box.upper)
     if not box.on_simplex:
         return d
     total = math.fsum(raw.tolist())
     if not abs(total - 1.0) <= FEASIBILITY_TOLERANCE:
         reject(f"d must sum to 1; it sums to {total!r}")
     zeros, one = A.to_vector(np.zeros(len(raw))), A.to_number(1.0)
-    x = A.where(movable, d, zeros)
+    x = A.select(movable, d, zeros)
     fixed = ~movable & (A.upper(box.upper) > ZERO_THRESHOLD)
-    mass = one - A.total(A.where(fixed, d, zeros)) if fixed.any() else one
+    mass = one - A.total(A.select(fixed, d, zeros)) if fixed.any() else one
     if not movable.any():
-        apart = A.lower(mass) > 0 or A.upper(mass) < 0
-        return reject("no example weight can move, and in exact arithmetic their sum is not 1") if apart else d
+        is_nonzero = A.lower(mass) > 0 or A.upper(mass) < 0
+        return reject("no example weight can move, and in exact arithmetic their sum is not 1") if is_nonzero else d
     if fixed.any() and not A.is_certainly_nonnegative(mass):
         reject("the example weights that cannot move leave nothing for the others")
     theta = A.to_number(shrink_factor(A, A.total(x) / mass))
     x = x * theta
-    deficit, slack = mass - A.total(x), A.where(movable, box.upper - x, zeros)
+    deficit, slack = mass - A.total(x), A.select(movable, box.upper - x, zeros)
     if A.upper(deficit) <= 0:
-        return A.where(movable, x, d)
+        return A.select(movable, x, d)
     if in_proportion:
         scaled = x * (mass / A.total(x))
         # Weights with the sum 1 are below a cap of 1, although they may seem above it by rounding.
         fits = (A.upper(scaled) <= ends) | (A.upper(one - box.upper) <= ZERO_THRESHOLD)
         if fits[movable].all():
-            return A.where(movable, scaled, d)
+            return A.select(movable, scaled, d)
     support = movable & (A.upper(x) > ZERO_THRESHOLD)
-    support_slack = A.where(support, slack, zeros)
+    support_slack = A.select(support, slack, zeros)
     # If the cap of one example with weight is at least the mass, the examples with weight can take the deficit.
-    support_suffices = A.is_certainly_nonnegative(A.largest(A.where(support, box.upper, zeros)) - mass)
+    support_suffices = A.is_certainly_nonnegative(A.largest(A.select(support, box.upper, zeros)) - mass)
     for room in (support_slack, slack):
         if A.is_certainly_nonnegative(A.total(room) - deficit):
-            return A.where(movable, x + room * (deficit / A.total(room)), d)
+            return A.select(movable, x + room * (deficit / A.total(room)), d)
         if support_suffices:
             break
     # All weights equal their caps up to rounding: the deficit is some fraction of the slack.
     half = np.full(len(raw), 0.5)
     fractions = A.to_vector(half) + A.interval_around_zero(half)
-    return A.where(movable, x + (support_slack if support_suffices else slack) * fractions, d)
+    return A.select(movable, x + (support_slack if support_suffices else slack) * fractions, d)
 
 
 def _normalize_signed(A: NumberType, box: SeparableTerm, raw: np.ndarray) -> Vector:
@@ -157,10 +157,10 @@ def project_onto_equations(A: NumberType, box: SeparableTerm, d: Vector, terms: 
         return None
     zeros = A.to_vector(np.zeros(len(A.lower(d))))
     upper_slack, lower_slack = box.upper - d, d - box.lower
-    slack = A.where(A.lower(upper_slack) < A.lower(lower_slack), upper_slack, lower_slack)
+    slack = A.select(A.lower(upper_slack) < A.lower(lower_slack), upper_slack, lower_slack)
     # Half of a slack that is known up to a factor of 2 is available in either direction.
     is_movable = (A.lower(slack) > 0) & (A.upper(slack) <= 2.0 * A.lower(slack))
-    slack = A.where(is_movable, slack, zeros)
+    slack = A.select(is_movable, slack, zeros)
     in_support = A.upper(d) > ZERO_THRESHOLD
     columns, known_columns = list[Vector](), set[bytes]()
     for a, b in terms:
@@ -188,8 +188,8 @@ def project_onto_equations(A: NumberType, box: SeparableTerm, d: Vector, terms: 
     fractions = zeros
     for x, weight in zip(columns, multipliers, strict=True):
         fractions = fractions + x * weight
-    fits = A.is_certainly_nonnegative(A.to_number(0.5) - A.largest(A.where(is_movable, A.absolute(fractions), zeros)))
-    return A.where(is_movable, d - slack * fractions, d) if fits else None
+    fits = A.is_certainly_nonnegative(A.to_number(0.5) - A.largest(A.select(is_movable, A.absolute(fractions), zeros)))
+    return A.select(is_movable, d - slack * fractions, d) if fits else None
 
 
 def _solve_linear_system(A: NumberType, rows: list[Vector]) -> list[Any] | None:

@@ -82,7 +82,7 @@ class ParsedFormula:
             for name, value in values_by_name.items()
             if self.expression.depends_on(name)
         }
-        caps = A.where(in_support, u, A.to_vector(ones))
+        caps = A.select(in_support, u, A.to_vector(ones))
         formula = self._prove_convex(floats, A.lower(caps), A.upper(caps))
         names = {"u": caps, **{name: A.to_vector(value) for name, value in floats.items()}}
         evaluator = FormulaEvaluator(A, names)
@@ -91,9 +91,9 @@ class ParsedFormula:
         derivative = MonotoneDerivative.on_box(slope, curvature, np.zeros(len(c)), A.lower(caps) * MAX_BOX_FRACTION)
 
         def values(d: Vector) -> Vector:
-            return A.where(
+            return A.select(
                 in_support,
-                evaluator.with_value(A.where(in_support, d, A.to_vector(0.5 * A.lower(caps)))).evaluate_sum(
+                evaluator.with_value(A.select(in_support, d, A.to_vector(0.5 * A.lower(caps)))).evaluate_sum(
                     formula.value
                 ),
                 zeros,
@@ -106,7 +106,7 @@ class ParsedFormula:
             tangent = evaluator.with_value(x)
             excess = y - tangent.evaluate_sum(formula.slope)
             distance_cost = A.positive(excess) * (caps - x) + A.positive(-excess) * x
-            return A.where(in_support, y * x - tangent.evaluate_sum(formula.value) + distance_cost, zeros)
+            return A.select(in_support, y * x - tangent.evaluate_sum(formula.value) + distance_cost, zeros)
 
         return SeparableTerm(zeros, u, True, values, conjugates)
 
@@ -202,13 +202,13 @@ class FormulaEvaluator:
     def _evaluate_x_log_x(self, x: Vector, p: Fraction) -> Vector:
         """Return x^p log x for p > 0; if x may be 0, the range of the function up to the upper bound of x."""
         A, sure = self.A, self.A.lower(x) > 0
-        safe = A.where(sure, x, A.to_vector(np.ones(len(sure))))
+        safe = A.select(sure, x, A.to_vector(np.ones(len(sure))))
         high, exponent = np.where(sure, 1.0, np.maximum(A.upper(x), 0.0)), float(p)
         top = np.where(high > math.exp(-1.0 / exponent), 1.0 / (math.e * exponent), 0.0)
         with np.errstate(all="ignore"):
             end = np.where(high > ZERO_THRESHOLD, high**exponent * np.abs(np.log(high)), 0.0)
         range_ = np.where(high > ZERO_THRESHOLD, 1.001 * np.maximum(top, end), 0.0)
-        return A.where(
+        return A.select(
             sure, self._evaluate_power(safe, p) * A.log(safe), A.interval_around_zero(np.where(sure, 0.0, range_))
         )
 

@@ -76,7 +76,7 @@ class NumberType(ABC):
         """Return numbers as a vector."""
 
     @abstractmethod
-    def where(self, mask: np.ndarray, x: Any, y: Any) -> Any:
+    def select(self, mask: np.ndarray, x: Any, y: Any) -> Any:
         """Return the entries of x where the mask is set, and the entries of y elsewhere."""
 
     @abstractmethod
@@ -204,7 +204,7 @@ class FloatBalls(NumberType):
     def interval_around_zero(self, radius: np.ndarray) -> Any:
         return Ball(np.zeros_like(radius), radius)
 
-    def where(self, mask: np.ndarray, x: Any, y: Any) -> Any:
+    def select(self, mask: np.ndarray, x: Any, y: Any) -> Any:
         x, y = _to_ball(x), _to_ball(y)
         return Ball(np.where(mask, x.mid, y.mid), np.where(mask, x.rad, y.rad))
 
