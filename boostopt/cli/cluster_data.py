@@ -16,7 +16,7 @@ from boostopt.data.class_labels import is_missing, missing_label
 from boostopt.data.labelled_tables import feature_names, require_columns, warn_about_index_column
 from boostopt.data.parquet import ParquetFiles, is_numeric, not_numeric_error, parquet_files
 from boostopt.errors import DataError, OptionError, short_repr
-from boostopt.oracles import Oracle
+from boostopt.oracles.binned_oracle import BinnedClass
 
 BINNED = "binned"
 """The class of hypotheses that can be boosted on the workers that hold the rows."""
@@ -112,11 +112,13 @@ class ClusterTable:
         become = dict(zip(labels.tolist(), known(labels).tolist(), strict=True))
         return cls(clusters.numeric_table(table, names, label, become, weights), tuple(names), label, weights)
 
-    def oracle(self, options: dict[str, Any], reflexive: bool | None) -> Oracle:
+    def oracle(self, options: dict[str, Any], reflexive: bool | None) -> BinnedClass:
         """Return the oracle of binned stumps, for labels -1 and 1."""
-        from boostopt.estimators.training.hypothesis_classes import make_oracle
+        from boostopt.estimators.training.hypothesis_classes import make_distributed_class
 
-        return make_oracle(BINNED, options, reflexive is not False, None, self.table, self.label, self.weights)
+        return make_distributed_class(
+            BINNED, options, reflexive is not False, None, self.table, self.label, self.weights
+        )
 
 
 def predict_on_cluster(

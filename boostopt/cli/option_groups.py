@@ -52,7 +52,7 @@ from boostopt.data.class_labels import to_signs
 from boostopt.data.datasets import Dataset, load_dataset
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles import Oracle as ClassOracle
-from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.base import HypothesisClass
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
@@ -212,13 +212,12 @@ class RunOptions:
             progress=True,
         )
 
-    def problem(self, page: Formulation[Any], oracle: ClassOracle, d0: Any, parameters: dict[str, Any]) -> Problem:
+    def problem(self, page: Formulation[Any], oracle: HypothesisClass, d0: Any, parameters: dict[str, Any]) -> Problem:
         """Return the formulation to boost. Errors are raised before any work, in the terms of the command."""
         values = {name: value for name, value in parameters.items() if value is not None}
         epsilon = values.pop("epsilon", None)
         # On a cluster two examples represent all others, because only their weights matter here.
-        apart = isinstance(oracle, BinnedOracle) and oracle.aggregates_only
-        c = np.full(2, oracle.total / 2) if apart else oracle.c
+        c = oracle.c if isinstance(oracle, ClassOracle) else np.full(2, oracle.total / 2)
         try:
             return Problem.create(page, c, d0, epsilon, self.update, values)
         except ProblemError:

@@ -17,8 +17,8 @@ from boostopt._utils.array_types import Array
 from boostopt.boosting.histogram_newton.selection import representative_multiplicities
 from boostopt.errors import BoostoptError, reason_of
 from boostopt.functions.statements import Statement
-from boostopt.oracles.base import Oracle
-from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.base import HypothesisClass, require_oracle
+from boostopt.oracles.binned_oracle import BinnedClass
 from boostopt.oracles.hypothesis_state import hypothesis_from_state
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
@@ -103,7 +103,7 @@ def verify_histogram_certificate(
     )
     if (about["kind"], about["format"], about["arrays"]) != (FILE_KIND, FORMAT, {}) or type(about["format"]) is not int:
         reject(f"it must be a {FILE_KIND} of format {FORMAT}; it says {about['kind']!r}, {about['format']!r}"[:200])
-    if not isinstance(oracle, Oracle):
+    if not isinstance(oracle, HypothesisClass):
         reject(ORACLE_REQUIRED)
     name, parameters, pair = parse_formulation(about["formulation"], {}, True)
     parse_object(about["made"], "made")
@@ -116,8 +116,8 @@ def verify_histogram_certificate(
             f"it has another class or other examples: it is about {sizes[0]} examples of total weight {sizes[1]} and "
             f"{parse_text(data['oracle'], 'oracle')}; the data give {oracle.N} of {oracle.total:g} and {oracle}"[:500]
         )
-    rows = oracle.binned_rows if isinstance(oracle, BinnedOracle) else None
-    if rows is None or not isinstance(oracle, BinnedOracle):
+    rows = oracle.binned_rows if isinstance(oracle, BinnedClass) else None
+    if rows is None or not isinstance(oracle, BinnedClass):
         reject(ORACLE_REQUIRED)
     if digest and parse_text(data["digest"], "digest") != (found := rows.digest()):
         reject(
@@ -125,7 +125,10 @@ def verify_histogram_certificate(
             "the features, the labels, the weights, and the rows and columns left out"[:500]
         )
     for what, values in expected.items():
-        if values is not None and not np.array_equal(values, oracle.c / (1.0 if what == "c" else oracle.c.sum())):
+        if values is None:
+            continue
+        c = require_oracle(oracle, "multiplicities").c
+        if not np.array_equal(values, c / (1.0 if what == "c" else c.sum())):
             reject(f"the certificate has other {'multiplicities c' if what == 'c' else 'reference weights d0'}")
     page = trusted_formulation(name, formulation)
     eta, measure = _meant(page, parameters, pair, oracle, nu)
@@ -158,7 +161,7 @@ def verify_histogram_certificate(
 
 
 def _bounds(
-    about: Mapping[str, Any], oracle: BinnedOracle, rows: BinnedRows, nu: float | None, eta: float
+    about: Mapping[str, Any], oracle: BinnedClass, rows: BinnedRows, nu: float | None, eta: float
 ) -> tuple[Fraction, Fraction]:
     """Return what the weights of the hypotheses reach, and what the weights of the examples prove."""
     d = parse_object_with_keys(about["d"], {"w", "origin", "shift", "table"}, "d")
@@ -180,7 +183,7 @@ def _bounds(
     return soft_margin(rows, terms, Fraction(nu)), upper
 
 
-def _splits(stated: Any, oracle: BinnedOracle, rows: BinnedRows) -> list[tuple[int, int, int]]:
+def _splits(stated: Any, oracle: BinnedClass, rows: BinnedRows) -> list[tuple[int, int, int]]:
     """Return the hypotheses of a file as splits; Rejected where one is not in the class, or is another one there."""
     splits = list[tuple[int, int, int]]()
     try:
@@ -203,7 +206,7 @@ def _meant(
     page: Formulation[Any],
     parameters: Mapping[str, Any],
     pair: FunctionsAsJSON | None,
-    oracle: BinnedOracle,
+    oracle: BinnedClass,
     nu: float | None,
 ) -> tuple[float, str]:
     """Return the eta of the logarithmic loss, or inf for a soft margin, and the name of the value that is meant.

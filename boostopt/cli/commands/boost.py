@@ -41,7 +41,7 @@ from boostopt.cli.run_output import (
     validate_suffix,
     was_interrupted,
 )
-from boostopt.oracles import Oracle
+from boostopt.oracles.base import HypothesisClass
 
 MAX_SHOWN_WEIGHTS = 5
 """Number of hypotheses that the table shows."""
@@ -118,7 +118,7 @@ def boost_command(
 class _RunInput:
     """The data of a run: the oracle, the reference distribution, the sum of c, and the names of the features."""
 
-    oracle: Oracle
+    oracle: HypothesisClass
     d0: Any
     total: float
     features: tuple[str, ...]
