@@ -12,7 +12,8 @@ Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = 
 relates to Binary ERLPBoost as SoftBoost relates to ERLPBoost. With kappa = sum w, its dual value at w is kappa
 (D_kappa(w / kappa) - gamma), where D_eta is Binary ERLPBoost's dual value. The sources do not print it. The binary
 entropy is as strongly convex as the relative entropy, so SoftBoost's bound holds: at most floor(2 C / epsilon^2) + 1
-hypotheses, with C the largest value of the binary entropy. Over decision stumps, boosting uses looks, as for SoftBoost.
+hypotheses, with C the largest value of the binary entropy. Over decision stumps, boosting uses histogram Newton, as for
+SoftBoost.
 
 The reference d0 must lie within the caps. A weight whose reference is 0 or at its cap stays there. If there is no such
 weight, the program is infeasible if and only if LPBoost's soft margin is above gamma. At equality, the optimum may lie

@@ -28,7 +28,7 @@ Each round raises the optimum by epsilon^2 / 2 or more. So boosting ends after a
 hypotheses, where C_Delta <= ln(N / nu) is the range of the entropy on C_nu. (The bound is printed with a ceiling, and
 with no round at all for nu = N: it is one.)
 
-Over decision stumps, boosting uses looks: Newton steps in w >= 0, with gamma in the middle between both ends of the
+Over decision stumps, boosting uses histogram Newton: steps in w >= 0, with gamma in the middle between both ends of the
 certificate. The ends meet within epsilon as soon as no distribution has all edges below the smallest edge less epsilon.
 `update="total"` is the algorithm of the sources.
 

@@ -13,7 +13,7 @@ psi in them is 0 here. Multiplicities enter only through d0, which is c / sum c 
 a cap below 1, but TotalBoost has no such cap. The program is infeasible if and only if the hard margin that the
 hypotheses can reach over the examples with d0_n > 0 is above gamma.
 
-Over decision stumps, boosting uses looks, as for SoftBoost.
+Over decision stumps, boosting uses histogram Newton, as for SoftBoost.
 
 Every round projects d0. Glocer, section 6.4, projects the last distribution, d^(t-1). This gives another d, and is not
 what algorithm 3.1 and the proof of its bound do.

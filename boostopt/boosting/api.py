@@ -27,7 +27,7 @@ from boostopt.boosting.run.run import Run, final_weights_of
 from boostopt.boosting.updates.base import Update
 from boostopt.boosting.updates.factory import make_update
 from boostopt.errors import OptionError, unknown_name
-from boostopt.oracles.base import Oracle, check_oracle
+from boostopt.oracles.base import HypothesisClass, Oracle, check_oracle, require_oracle
 from boostopt.programs.boosting_spec import UpdateKind
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
@@ -38,7 +38,7 @@ RULES_ADVICE = "Pass names in quotes, or rules made with boostopt.boosting.Rule(
 
 def boost(
     formulation: Any,
-    oracle: Oracle,
+    oracle: HypothesisClass,
     *,
     epsilon: float | None = None,
     d0: npt.ArrayLike | None = None,
@@ -122,6 +122,7 @@ def boost(
         run, remaining_options = run_histogram_newton(page, oracle, epsilon, parameters, options)
         if run is not None:
             return run
+    oracle = require_oracle(oracle, "the best hypothesis under given weights")
     with rows_left_out(page, oracle.N, oracle.n_rows):
         problem = Problem.create(page, oracle.c, d0, epsilon, None if remaining_options else update, parameters)
         # With bounded edges, the update after histogram Newton is the one of the formulation.
@@ -143,7 +144,7 @@ def boost(
 
 
 def select_examples(
-    formulation: Formulation[Any], oracle: Oracle, d0: npt.ArrayLike | None, parameters: Mapping[str, Any]
+    formulation: Formulation[Any], oracle: HypothesisClass, d0: npt.ArrayLike | None, parameters: Mapping[str, Any]
 ) -> tuple[npt.ArrayLike | None, dict[str, Any]]:
     """Return the reference distribution and the parameters of a formulation for the examples of an oracle that count.
 

@@ -25,7 +25,7 @@ from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError, format_names
 from boostopt.objectives.class_certificate import ClassCertificate
-from boostopt.oracles.base import Hypothesis, Oracle, check_oracle
+from boostopt.oracles.base import Hypothesis, HypothesisClass, check_oracle, require_oracle
 from boostopt.programs.formulation import Formulation
 
 DECREASING_PARAMETERS = ("nu",)
@@ -163,7 +163,7 @@ class RegularizationPath:
 
 def path(
     formulation: Any,
-    oracle: Oracle,
+    oracle: HypothesisClass,
     *,
     on_run: Callable[[float, Run], None] | None = None,
     **options: Any,
@@ -216,6 +216,7 @@ def path(
             f"a path needs runs that can begin from another run; {page.name} sets its distribution from all of its "
             "own rounds. Boost at each value separately."
         )
+    oracle = require_oracle(oracle, "multiplicities")
     for value in values.tolist():  # before the first run, because a wrong value would lose the earlier runs
         parameters = {**fixed, name: value}
         with rows_left_out(page, oracle.N, oracle.n_rows):

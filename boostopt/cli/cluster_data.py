@@ -16,7 +16,7 @@ from boostopt.data.class_labels import is_missing, missing_label
 from boostopt.data.labelled_tables import feature_names, require_columns, warn_about_index_column
 from boostopt.data.parquet import ParquetFiles, is_numeric, not_numeric_error, parquet_files
 from boostopt.errors import DataError, OptionError, short_repr
-from boostopt.oracles import Oracle
+from boostopt.oracles.binned_oracle import BinnedClass
 
 BINNED = "binned"
 """The hypothesis class that the workers of a cluster support: binned stumps."""
@@ -119,11 +119,13 @@ class ClusterTable:
         new_labels = dict(zip(labels.tolist(), convert_labels(labels).tolist(), strict=True))
         return cls(clusters.numeric_table(table, names, label, new_labels, weights), tuple(names), label, weights)
 
-    def oracle(self, options: dict[str, Any], reflexive: bool | None) -> Oracle:
-        """Return the oracle of binned stumps over the examples, whose labels must be -1 and 1."""
-        from boostopt.estimators.training.hypothesis_classes import make_oracle
+    def oracle(self, options: dict[str, Any], reflexive: bool | None) -> BinnedClass:
+        """Return the class of binned stumps over the examples, whose labels must be -1 and 1."""
+        from boostopt.estimators.training.hypothesis_classes import make_distributed_class
 
-        return make_oracle(BINNED, options, reflexive is not False, None, self.table, self.label, self.weights)
+        return make_distributed_class(
+            BINNED, options, reflexive is not False, None, self.table, self.label, self.weights
+        )
 
 
 def predict_on_cluster(

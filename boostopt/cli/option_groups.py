@@ -52,7 +52,7 @@ from boostopt.data.class_labels import to_signs
 from boostopt.data.datasets import Dataset, load_dataset
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles import Oracle as ClassOracle
-from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.base import HypothesisClass
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
@@ -219,14 +219,13 @@ class RunOptions:
         )
 
     def problem(
-        self, formulation: Formulation[Any], oracle: ClassOracle, d0: Any, parameters: dict[str, Any]
+        self, formulation: Formulation[Any], oracle: HypothesisClass, d0: Any, parameters: dict[str, Any]
     ) -> Problem:
         """Return the problem of a run; errors about parameters are raised before any work and name options."""
         values = {name: value for name, value in parameters.items() if value is not None}
         epsilon = values.pop("epsilon", None)
         # Only the sum of c matters here, so two examples represent the rows of a cluster.
-        is_distributed = isinstance(oracle, BinnedOracle) and oracle.aggregates_only
-        c = np.full(2, oracle.total / 2) if is_distributed else oracle.c
+        c = oracle.c if isinstance(oracle, ClassOracle) else np.full(2, oracle.total / 2)
         try:
             return Problem.create(formulation, c, d0, epsilon, self.update, values)
         except ProblemError:

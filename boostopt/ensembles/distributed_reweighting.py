@@ -22,7 +22,8 @@ from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators.training.margin_warnings import warn_about_member_weights
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.exact import ExactSoftMargin
-from boostopt.oracles.distributed.placement import DistributedEncoder, DistributedOracle, aggregates_only_error
+from boostopt.oracles.base import aggregates_only_error
+from boostopt.oracles.distributed.placement import DistributedClass, DistributedEncoder
 from boostopt.oracles.distributed.sign_columns import sign_rows
 from boostopt.oracles.labelled_examples import check_multiplicities
 from boostopt.oracles.matrix_oracle import MatrixColumn
@@ -97,7 +98,7 @@ class DistributedReweighted(ReweightedBase):
         return self._html_table(f"{self.run.problem.formulation.name}, rows on a cluster", self.nu)
 
 
-class DistributedMemberOracle(DistributedOracle):
+class DistributedMembers(DistributedClass):
     """The votes of an ensemble's members, on a cluster.
 
     Attributes
@@ -169,7 +170,7 @@ def reweight_distributed(
         members = members.with_labels_of(np.unique(np.concatenate(placing.blocks.map_labels(_distinct_labels))))
     placing.count(partial(_label_statistics, members.labels))
     rows = sign_rows(placing, members.t, _member_votes, members)
-    oracle = DistributedMemberOracle(rows, placing.balance, members.t, reflexive)
+    oracle = DistributedMembers(rows, placing.balance, members.t, reflexive)
     options = BoostOptions()
     try:
         inputs = histogram_inputs(page, oracle, epsilon, parameters, options)

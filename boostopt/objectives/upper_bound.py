@@ -17,7 +17,7 @@ from boostopt._utils.array_types import Array, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.objectives.exact import ExactObjective, margin_histogram
 from boostopt.oracles.base import Hypothesis
-from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.binned_oracle import BinnedClass
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MarginGrid
 from boostopt.rows.row_block import Split
@@ -61,7 +61,7 @@ def best_direction(edges: Int[Array, " thresholds"], reflexive: bool) -> Int[Arr
 
 
 def check_hypotheses(
-    oracle: BinnedOracle, rows: BinnedRows, splits: Sequence[Split], hypotheses: Sequence[Hypothesis]
+    oracle: BinnedClass, rows: BinnedRows, splits: Sequence[Split], hypotheses: Sequence[Hypothesis]
 ) -> None:
     """Raise ValueError unless the splits belong to the class of the oracle and are these hypotheses."""
     for split, hypothesis in zip(splits, hypotheses, strict=True):

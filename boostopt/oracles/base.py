@@ -19,7 +19,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import check_integer
-from boostopt.errors import OptionError, reason_of, short_repr
+from boostopt.errors import OptionError, ProblemError, reason_of, short_repr
 
 StateDict = Mapping[str, Any]
 """The state of an object, for saving it without pickle: numbers, strings, lists and arrays by name."""
@@ -147,11 +147,60 @@ class Answer:
             object.__setattr__(self, "edge_bound", float(self.edge_bound))
 
 
-class Oracle(ABC):
-    """A set of examples and a class of hypotheses."""
+class HypothesisClass(ABC):
+    """A class of hypotheses over examples, with numbers about the examples but no array of them.
+
+    An `Oracle` is such a class over examples in memory. Other classes support data passes only, because their rows are
+    on a cluster, or nothing at all, because their rows are gone.
+    """
 
     reflexive: bool = False
     """Whether the class contains the negation of every hypothesis."""
+
+    @property
+    @abstractmethod
+    def N(self) -> int:
+        """Number of examples that count."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows passed to the class: the examples that count, and the rows of multiplicity 0."""
+        return self.N
+
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " selected"]:
+        """Return the values of the examples that count, from one value for each row passed to the class.
+
+        An array of another shape is returned unchanged. So is every array if all rows count.
+        """
+        return values
+
+    @property
+    @abstractmethod
+    def total(self) -> float:
+        """Number of examples, counted with multiplicity."""
+
+    @property
+    @abstractmethod
+    def majority(self) -> int:
+        """The class label with more examples, 1 or -1; 1 if both are equal or there are no labels."""
+
+    def check_features(self, X: Any) -> None:  # noqa: B027 nothing is known about the user's own hypotheses
+        """Raise ProblemError if the class can tell that hypotheses cannot be evaluated on X, or on `Features`."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Return the class in words, e.g. "decision stumps on 30 features, both directions"."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self}; N = {self.N})"
+
+    def unsupported_error(self, request: str) -> ProblemError:
+        """Return the error for a request that needs an oracle, that is, the examples in memory."""
+        return aggregates_only_error(request)
+
+
+class Oracle(HypothesisClass):
+    """A set of examples in memory and a class of hypotheses."""
 
     guarantee: float | None = None
     """An edge that every answer reaches for all weights; None if there is no such guarantee."""
@@ -160,26 +209,9 @@ class Oracle(ABC):
     """Whether the class contains hypotheses of several kinds, and `margins_of` refuses all other kinds."""
 
     @property
-    @abstractmethod
-    def N(self) -> int:
-        """Number of examples that count."""
-
-    @property
     def c(self) -> Float[Array, " N"]:
         """Multiplicities of the examples, positive."""
         return np.ones(self.N)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows passed to the oracle: the examples that count, and the rows of multiplicity 0."""
-        return self.N
-
-    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " selected"]:
-        """Return the values of the examples that count, from one value for each row passed to the oracle.
-
-        An array of another shape is returned unchanged. So is every array if all rows count.
-        """
-        return values
 
     @property
     @abstractmethod
@@ -193,20 +225,16 @@ class Oracle(ABC):
 
     @property
     def balance(self) -> float:
-        """Difference of the sizes of class 1 and class -1, with multiplicity; 0 without labels."""
+        """Difference of the numbers of examples with label 1 and -1, with multiplicity; 0 without labels."""
         return 0.0 if self.y is None else float(self.c @ self.y)
 
     @property
     def majority(self) -> int:
-        """The class with more examples, 1 or -1; 1 if both are equal or there are no labels."""
         return 1 if self.balance >= 0.0 else -1
 
     @abstractmethod
     def best(self, query: Query) -> Answer:
         """Return hypotheses with large edges under the weights of the query."""
-
-    def check_features(self, X: Any) -> None:  # noqa: B027 nothing is known about the user's own hypotheses
-        """Raise ProblemError if the oracle can tell that hypotheses cannot be evaluated on X, or on `Features`."""
 
     def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
         """Return the margins of a hypothesis on the examples, None if the oracle does not know them.
@@ -222,13 +250,6 @@ class Oracle(ABC):
         """Return all hypotheses of a small class, with which checks compare `best`; None for a large class."""
         return None
 
-    @abstractmethod
-    def __str__(self) -> str:
-        """Return the class in words, e.g. "decision stumps on 30 features, both directions"."""
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self}; N = {self.N})"
-
     @property
     @abstractmethod
     def digest(self) -> str:
@@ -238,13 +259,38 @@ class Oracle(ABC):
         """Return the state that changes from call to call, for checkpoints: of a random generator, or a position."""
         return {}
 
-    def restore(self, state: StateDict) -> None:  # noqa: B027 most oracles have nothing to restore
-        """Continue from a state."""
+    def restore(self, state: StateDict) -> None:
+        """Continue from a state. Most oracles have nothing to restore."""
+
+
+def aggregates_only_error(request: str) -> ProblemError:
+    """Return the error for a request that rows on a cluster do not support."""
+    return ProblemError(
+        "rows on a cluster support data passes only, which boost uses for LPBoost, ERLPBoost, SoftBoost and "
+        f"similar programs without options of steps; got a request for {request}. For anything else, load the rows "
+        "into memory: X.compute(), y.compute(); in a command, leave out --cluster."
+    )
+
+
+def require_oracle(hypotheses: HypothesisClass, request: str) -> Oracle:
+    """Return a class with its examples in memory.
+
+    Raises
+    ------
+    OptionError
+        The argument is no class of hypotheses.
+    ProblemError
+        The class does not hold its examples; the message names the request.
+    """
+    check_oracle(hypotheses)
+    if isinstance(hypotheses, Oracle):
+        return hypotheses
+    raise hypotheses.unsupported_error(request)
 
 
 def check_oracle(oracle: object) -> None:
-    """Raise OptionError unless the argument is an oracle."""
-    if not isinstance(oracle, Oracle):
+    """Raise OptionError unless the argument is an oracle, or a class of hypotheses over rows on a cluster."""
+    if not isinstance(oracle, HypothesisClass):
         raise OptionError(f"expected an oracle; got {short_repr(oracle)}. Make one: boostopt.oracles has several.")
 
 

@@ -1,25 +1,31 @@
-"""The contract of an oracle whose hypotheses are splits of encoded rows, to which boosting has access."""
+"""Classes whose hypotheses are splits of encoded rows, over which boosting makes data passes."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 
-from boostopt.oracles.base import Hypothesis, Oracle
+from boostopt.oracles.base import Hypothesis, HypothesisClass, Oracle
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
 
 
-class BinnedOracle(Oracle):
-    """An oracle whose hypotheses are splits of encoded rows."""
+class BinnedClass(HypothesisClass):
+    """A class whose hypotheses are splits of encoded rows. The rows may be on a cluster."""
 
-    aggregates_only: bool = False
-    """Whether the oracle supports data passes only, and raises ProblemError for every other request."""
+    @property
+    @abstractmethod
+    def balance(self) -> float:
+        """Difference of the numbers of examples with label 1 and -1, with multiplicity; 0 without labels."""
 
     @property
     @abstractmethod
     def binned_rows(self) -> BinnedRows | None:
-        """The rows; None if sums of integers do not apply, so that hypotheses come from `best`."""
+        """The rows; None if sums of integers do not apply, so that hypotheses come from `Oracle.best`."""
 
     @abstractmethod
     def hypothesis_of(self, split: Split) -> Hypothesis:
         """Return the hypothesis of a split."""
+
+
+class BinnedOracle(Oracle, BinnedClass):
+    """An oracle whose hypotheses are splits of encoded rows in memory."""

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from boostopt._utils.array_types import Array, Float, Int, Num, is_dask_collection
 from boostopt._utils.validation import check_array, check_flag, check_number, check_optional, check_seed
 from boostopt.errors import OptionError, ProblemError, short_repr, unknown_name
-from boostopt.oracles.base import Answer, Column, Hypothesis, Query, StateDict, compact_margins
-from boostopt.oracles.distributed.placement import DistributedEncoder, DistributedOracle, Placeable, check_distributed
+from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, StateDict, compact_margins
+from boostopt.oracles.distributed.placement import DistributedClass, DistributedEncoder, Placeable, subclass_error
 from boostopt.oracles.distributed.sign_columns import encode_signs, sign_rows
 from boostopt.oracles.features import FeatureHypothesis, FeatureMatrix
 from boostopt.oracles.labelled_examples import check_multiplicities, select_counting
@@ -99,7 +99,7 @@ class MatrixColumn(FeatureHypothesis):
         return cls(index(state["q"]), index(state["sign"]))
 
 
-class GivenMargins(Placeable):
+class GivenMargins(Oracle, Placeable):
     """The columns of a given margin matrix as a class of hypotheses.
 
     Exact: `Answer.largest` bounds the whole class, whichever column is chosen.
@@ -148,31 +148,19 @@ class GivenMargins(Placeable):
         reflexive: bool = False,
         random_state: int = 0,
     ) -> None:
-        if isinstance(choose, str) and choose not in CHOICES:
-            raise unknown_name("choice", choose, CHOICES)
-        guarantee = check_optional(check_number, "guarantee", guarantee, *EDGE_DOMAIN)
-        if guarantee is None and isinstance(choose, str) and choose == "weakest":
-            raise OptionError(
-                'choose="weakest" takes the smallest edge that reaches the guarantee; got no guarantee. '
-                "Pass guarantee=g, an edge that some column reaches whatever the weights."
-            )
+        guarantee = _check_choice(choose, guarantee)
         random_state, reflexive = check_seed("random_state", random_state), check_flag("reflexive", reflexive)
         self.reflexive, self.guarantee = reflexive, guarantee
         self._choice = choose if isinstance(choose, str) else "best"
         self._seed, self._calls = random_state, 0
         if is_dask_collection(U):
-            _check_choice_options(choose, guarantee)
-            check_distributed(self, "GivenMargins")
-        self._set_margins(U, c)
-        self._order = () if isinstance(choose, str) else _check_order(choose, self._t)
-
-    def _set_margins(self, U: Any, c: Any) -> None:
-        """Set the margins of the examples that count."""
+            raise subclass_error(self, GivenMargins)
         margins = MarginMatrix(U)
         rows, self._c = check_multiplicities(c, margins.N)
         self._selection = None if len(rows) == margins.N else (rows, margins.N)
         self._U = margins if len(rows) == margins.N else margins.take_rows(rows)
         self._t = margins.t
+        self._order = () if isinstance(choose, str) else _check_order(choose, self._t)
 
     @property
     def N(self) -> int:
@@ -283,10 +271,9 @@ class GivenMargins(Placeable):
         return Column(hypothesis, compact_margins(self._margins_of(k)), edge)
 
     def __str__(self) -> str:
-        negations = " and their negations" if self.reflexive else ""
         choice = "in a given order, then the best" if self._order else self._choice.replace("_", " ")
         promise = "" if self.guarantee is None else f", edge {self.guarantee:g} guaranteed"
-        return f"{self._t} given columns{negations}, {choice}{promise}"
+        return f"{_describe_columns(self._t, self.reflexive)}, {choice}{promise}"
 
     @property
     def digest(self) -> str:
@@ -306,11 +293,18 @@ class GivenMargins(Placeable):
         self._calls = int(state["calls"])
 
 
-class DistributedMargins(DistributedOracle, GivenMargins):
+class DistributedMargins(DistributedClass, local=GivenMargins):
     """`GivenMargins` of a Dask collection of -1 and 1: codes stay with the workers of the default client.
 
-    The oracle supports data passes only. A run by histogram Newton equals a run over the same rows in memory, to
-    the last bit.
+    The class supports data passes only. A run by histogram Newton equals a run over the same rows in memory, to the
+    last bit.
+
+    Parameters
+    ----------
+    U, c, reflexive
+        As in `GivenMargins`.
+    choose, guarantee, random_state
+        The options of `GivenMargins` about the choice of columns, which must have their defaults.
 
     Raises
     ------
@@ -321,18 +315,47 @@ class DistributedMargins(DistributedOracle, GivenMargins):
         Dask is not installed, or an option concerns the choice of columns.
     """
 
-    def _set_margins(self, U: Any, c: Any) -> None:
+    def __init__(
+        self,
+        U: Any,
+        choose: npt.ArrayLike = "best",
+        guarantee: float | None = None,
+        c: Any = None,
+        reflexive: bool = False,
+        random_state: int = 0,
+    ) -> None:
+        _check_choice(choose, guarantee)
+        check_seed("random_state", random_state)
+        self.reflexive: bool = check_flag("reflexive", reflexive)
+        _check_choice_options(choose, guarantee)
         encoder = DistributedEncoder(U, None, c, name="U", labelled=False)
         encoder.count(classes=False)
         self._t = encoder.blocks.features
         self._set_rows(sign_rows(encoder, self._t, encode_signs, "U"), encoder.balance)
 
-    @property
-    def y(self) -> None:
-        return None
+    def __str__(self) -> str:
+        return f"{_describe_columns(self._t, self.reflexive)}, best"
 
     def hypothesis_of(self, split: Split) -> MatrixColumn:
         return MatrixColumn(split.feature, split.sign)
+
+
+def _describe_columns(t: int, reflexive: bool) -> str:
+    """Describe the class of t columns."""
+    return f"{t} given columns{' and their negations' if reflexive else ''}"
+
+
+def _check_choice(choose: npt.ArrayLike, guarantee: float | None) -> float | None:
+    """Check the choice of columns, and return the checked guarantee."""
+    if isinstance(choose, str) and choose not in CHOICES:
+        raise unknown_name("choice", choose, CHOICES)
+    guarantee = check_optional(check_number, "guarantee", guarantee, *EDGE_DOMAIN)
+    if guarantee is None and isinstance(choose, str) and choose == "weakest":
+        raise OptionError(
+            'choose="weakest" takes the smallest edge that reaches the guarantee; got no guarantee. '
+            "Pass guarantee=g, an edge that some column reaches whatever the weights."
+        )
+    return guarantee
 
 
 def _check_choice_options(choose: npt.ArrayLike, guarantee: float | None) -> None:

@@ -16,7 +16,7 @@ from boostopt._utils.array_types import Array, Float, is_dask_collection
 from boostopt._utils.validation import check_flag
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, StateDict, compact_margins
-from boostopt.oracles.distributed.placement import DistributedEncoder, DistributedOracle, Placeable, check_distributed
+from boostopt.oracles.distributed.placement import DistributedClass, DistributedEncoder, Placeable, subclass_error
 from boostopt.oracles.distributed.sign_columns import encode_signs, sign_rows
 from boostopt.oracles.features import FeatureHypothesis, FeatureMatrix
 from boostopt.oracles.labelled_examples import ExamplesOracle, check_examples
@@ -118,11 +118,7 @@ class RawFeatures(ExamplesOracle, Placeable):
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None, reflexive: bool = True) -> None:
         self.reflexive: bool = check_flag("reflexive", reflexive)
         if is_dask_collection(X):
-            check_distributed(self, "RawFeatures")
-        self._set_examples(X, y, c)
-
-    def _set_examples(self, X: Any, y: Any, c: Any) -> None:
-        """Set the examples that count, and compute the scales."""
+            raise subclass_error(self, RawFeatures)
         self._examples = check_examples(X, y, c)
         features = self._examples.X
         sparse = scipy.sparse.issparse(features)
@@ -137,8 +133,7 @@ class RawFeatures(ExamplesOracle, Placeable):
         self._transposed = scipy.sparse.csr_array(features.T) if sparse else None
 
     def __str__(self) -> str:
-        directions = "both directions" if self.reflexive else "one direction"
-        return f"{self._features} features as they are, {directions}"
+        return _describe_features(self._features, self.reflexive)
 
     def best(self, query: Query) -> Answer:
         """Return the features with the largest edges.
@@ -196,11 +191,16 @@ class RawFeatures(ExamplesOracle, Placeable):
         return values
 
 
-class DistributedFeatures(DistributedOracle, RawFeatures):
+class DistributedFeatures(DistributedClass, local=RawFeatures):
     """`RawFeatures` of a Dask collection of -1 and 1: codes stay with the workers of the default client.
 
-    The oracle supports data passes only. A run by histogram Newton equals a run over the same rows in memory, to
+    The class supports data passes only. A run by histogram Newton equals a run over the same rows in memory, to
     the last bit.
+
+    Parameters
+    ----------
+    X, y, c, reflexive
+        As in `RawFeatures`.
 
     Raises
     ------
@@ -211,11 +211,15 @@ class DistributedFeatures(DistributedOracle, RawFeatures):
         Dask is not installed.
     """
 
-    def _set_examples(self, X: Any, y: Any, c: Any) -> None:
+    def __init__(self, X: Any, y: Any, c: Any = None, reflexive: bool = True) -> None:
+        self.reflexive: bool = check_flag("reflexive", reflexive)
         encoder = DistributedEncoder(X, y, c)
         encoder.count()
         self._features = encoder.blocks.features
         self._set_rows(sign_rows(encoder, self._features, encode_signs, "X"), encoder.balance)
+
+    def __str__(self) -> str:
+        return _describe_features(self._features, self.reflexive)
 
     def hypothesis_of(self, split: Split) -> Feature:
         return Feature(split.feature, 1.0, split.sign, self._features)
@@ -223,3 +227,8 @@ class DistributedFeatures(DistributedOracle, RawFeatures):
     def check_features(self, X: Any) -> None:
         """Raise ProblemError unless X has the same number of features, all finite."""
         (X if isinstance(X, FeatureMatrix) else FeatureMatrix(X)).checked(self._features)
+
+
+def _describe_features(features: int, reflexive: bool) -> str:
+    """Describe the class of the features themselves."""
+    return f"{features} features as they are, {'both directions' if reflexive else 'one direction'}"

@@ -45,7 +45,7 @@ def get_formulation(which: object, extra: Mapping[str, Formulation[Any]] | None 
         penalty, such as "hinge+l1" (see `combine`); the path of a Python file that states a formulation (a path ends in
         ".py"); or a formulation, which is returned unchanged.
     extra
-        Further pages by name, which take precedence over the list; none by default.
+        Further formulations by name, which take precedence over the list; none by default.
 
     Raises
     ------
@@ -57,13 +57,14 @@ def get_formulation(which: object, extra: Mapping[str, Formulation[Any]] | None 
     if not isinstance(which, str | PathLike):
         raise OptionError(
             f"expected the name, the path or an instance of a formulation; got {short_repr(which)}. "
-            "Pass one of list_formulations(), or the path of a page."
+            "Pass one of list_formulations(), or the path of a file."
         )
     if isinstance(which, PathLike) or is_python_file_path(which):
-        page = _single_formulation_in(load_user_module(which, "a formulation"))
-        object.__setattr__(page, "pickle_recipe", (get_formulation, (os.path.abspath(which),)))  # it may be frozen
-        object.__setattr__(page, "source_file", os.path.abspath(which))
-        return page
+        formulation = _single_formulation_in(load_user_module(which, "a formulation"))
+        path = os.path.abspath(which)
+        object.__setattr__(formulation, "pickle_recipe", (get_formulation, (path,)))  # it may be frozen
+        object.__setattr__(formulation, "source_file", path)
+        return formulation
     extra = extra or {}
     if _normalized_name(which) in extra:
         return extra[_normalized_name(which)]
@@ -113,45 +114,45 @@ def defines_formulation(module: ModuleType) -> bool:
 def _formulations_in(module: ModuleType) -> tuple[list[type[Any]], list[Any]]:
     """Return the subclasses of `Formulation` that a module defines; if there is none, the instances."""
     members = list(vars(module).values())
-    pages = [
+    classes = [
         member
         for member in members
         if isinstance(member, type) and issubclass(member, Formulation) and member.__module__ == module.__name__
     ]
-    # A page may use the object of another page, so that objects count only if the module defines no class.
-    return pages, [] if pages else [member for member in members if isinstance(member, Formulation)]
+    # A file may use the object of another formulation, so that objects count only if the module defines no class.
+    return classes, [] if classes else [member for member in members if isinstance(member, Formulation)]
 
 
 def _single_formulation_in(module: ModuleType) -> Formulation[Any]:
     """Return the one formulation that a module defines: a subclass of `Formulation`, or an instance."""
-    pages, objects = _formulations_in(module)
-    finished = [page for page in pages if not page.__abstractmethods__] or pages
+    classes, objects = _formulations_in(module)
+    finished = [cls for cls in classes if not cls.__abstractmethods__] or classes
     if len(finished) + len(objects) != 1:
-        lacking = "".join(_describe_missing_members(page) for page in pages)
-        names = ", ".join([*(page.__name__ for page in pages), *(repr(one) for one in objects)]) or "none"
-        raise OptionError(f"a page must define exactly one formulation; {module.__file__} has {names}.{lacking}")
+        lacking = "".join(_describe_missing_members(cls) for cls in classes)
+        names = ", ".join([*(cls.__name__ for cls in classes), *map(repr, objects)]) or "none"
+        raise OptionError(f"a file must define exactly one formulation; {module.__file__} has {names}.{lacking}")
     if objects:
         return objects[0]
-    (page,) = finished
-    if lacking := _describe_missing_members(page):
-        raise OptionError(f"the page {module.__file__} must define a formulation without abstract methods.{lacking}")
-    return _instantiate(page, str(module.__file__))
+    (formulation,) = finished
+    if lacking := _describe_missing_members(formulation):
+        raise OptionError(f"the file {module.__file__} must define a formulation without abstract methods.{lacking}")
+    return _instantiate(formulation, str(module.__file__))
 
 
-def _describe_missing_members(page: type[Any]) -> str:
+def _describe_missing_members(formulation: type[Any]) -> str:
     """Describe in a sentence the missing members of an unfinished class of formulations, "" for a finished one."""
-    missing = [name for name in ("name", "Parameters") if not hasattr(page, name)]
-    missing += sorted(page.__abstractmethods__)
-    kind = "abstract" if page.__abstractmethods__ else "unfinished"
-    return f" The class {page.__name__} is {kind}: write its {', '.join(missing)}." if missing else ""
+    missing = [name for name in ("name", "Parameters") if not hasattr(formulation, name)]
+    missing += sorted(formulation.__abstractmethods__)
+    kind = "abstract" if formulation.__abstractmethods__ else "unfinished"
+    return f" The class {formulation.__name__} is {kind}: write its {', '.join(missing)}." if missing else ""
 
 
-def _instantiate(page: type[Any], path: str) -> Formulation[Any]:
-    """Return an instance of the class of a page; OptionError if the constructor fails."""
+def _instantiate(formulation: type[Any], path: str) -> Formulation[Any]:
+    """Return an instance of a class of formulations; OptionError if the constructor fails."""
     try:
-        return page()
+        return formulation()
     except Exception as failure:
         raise OptionError(
-            f"the class {page.__name__} in {path} must be constructed without arguments; it raises "
-            f"{type(failure).__name__}: {reason_of(failure)}. Correct the page."
+            f"the class {formulation.__name__} in {path} must be constructed without arguments; it raises "
+            f"{type(failure).__name__}: {reason_of(failure)}. Correct the file."
         ) from failure

@@ -1,7 +1,7 @@
-"""A formulation: the pair (F, G) of one algorithm with its parameters, its sources and the problems as printed.
+"""Formulations: the pair (F, G) of one algorithm with its parameters, its sources and the problems as printed.
 
-A page of `formulations/` defines a subclass of `Formulation`. Binding it to a margin matrix and numbers makes a
-`Program`.
+A file of `formulations/` defines a subclass of `Formulation`. Bound to a margin matrix and to values of its parameters,
+a formulation gives a `Program`.
 """
 
 from __future__ import annotations
@@ -65,10 +65,11 @@ OLD_BOOSTING_MEMBERS = {
 
 
 class Formulation(ABC, Generic[P]):
-    """The base of every page in `formulations/`.
+    """The base of the formulations.
 
-    A page defines its name, the record of its parameters (a frozen dataclass whose fields are made by `parameter`),
-    and the functions F and G. If a paper prints the two problems, the page also defines them as printed.
+    A formulation states the convex program: its name, the record of its parameters (a frozen dataclass whose fields are
+    made by `parameter`), and the functions F and G. If a paper prints the two problems, `primal` and `dual` return them
+    as printed. `boosting` says how boosting runs the formulation.
     """
 
     name: ClassVar[str]
@@ -87,7 +88,7 @@ class Formulation(ABC, Generic[P]):
     this property, and histogram Newton on rows in memory starts faster with it. A subclass that defines F, G,
     parameters or canonical values must set it again."""
     optional_in_files: ClassVar[tuple[str, ...]] = ()
-    """Parameters that older files do not state, because the page had none of them. They then have their defaults."""
+    """Parameters that older files do not state, because the formulation had none of them. They get their defaults."""
     is_symmetric: ClassVar[bool] = False
     """Whether the program is symmetric in the examples: F and G know an example by its c, its d0 and its values of the
     parameters with one value an example, and by nothing else, and an example with c_n = k is k copies. Classifiers sort
@@ -99,16 +100,16 @@ class Formulation(ABC, Generic[P]):
     """The rules by which boosting runs the formulation: update, stopping rules, final weights."""
 
     pickle_recipe: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
-    """Function and arguments by which pickle restores the page; a page from a file is loaded again."""
+    """Function and arguments by which pickle restores the formulation; one from a file is loaded again."""
 
     source_file: str | None = None
-    """The user's file that states the formulation; None for a page of boostopt, of a package or of no file."""
+    """The user's file that states the formulation; None for a formulation of boostopt, of a package or of no file."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         _check_boosting(cls)
         members, spec = vars(cls), cls.boosting
-        base: BoostingSpec = next(vars(page)["boosting"] for page in cls.__mro__[1:] if "boosting" in vars(page))
+        base: BoostingSpec = next(vars(parent)["boosting"] for parent in cls.__mro__[1:] if "boosting" in vars(parent))
         smoothes_anew = spec.smoothed_formulation != base.smoothed_formulation
         if "needs_all_examples" not in members and (smoothes_anew or any(name in members for name in STATING)):
             cls.needs_all_examples = True
@@ -117,7 +118,7 @@ class Formulation(ABC, Generic[P]):
             cls.is_symmetric = False
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Return the function and the arguments by which pickle restores the page."""
+        """Return the function and the arguments by which pickle restores the formulation."""
         return super().__reduce_ex__(protocol) if self.pickle_recipe is None else self.pickle_recipe
 
     def __repr__(self) -> str:
@@ -138,7 +139,7 @@ class Formulation(ABC, Generic[P]):
             if "domain" not in field.metadata:
                 raise ProblemError(
                     f"the parameter {field.name} of {self.name} must be declared by parameter(meaning, domain, "
-                    "default); it is not. Correct the page."
+                    "default); it is not. Correct the formulation."
                 )
         return {
             field.name: Parameter(field.name, field.metadata["meaning"], field.metadata["domain"], field.default)
@@ -168,7 +169,7 @@ class Formulation(ABC, Generic[P]):
         Raises
         ------
         ProblemError
-            The page defines no dual, and a conjugate is not known in closed form.
+            The formulation defines no dual, and a conjugate is not known in closed form.
         """
         return self._derived("dual", U, p, examples)
 
@@ -220,8 +221,8 @@ class Formulation(ABC, Generic[P]):
         Raises
         ------
         ProblemError
-            U, c, d0 or a parameter lies outside its domain or is masked, a required parameter is missing, or the page
-            fails to make its pieces.
+            U, c, d0 or a parameter lies outside its domain or is masked, a required parameter is missing, or the
+            formulation fails to make F or G.
         OptionError
             The formulation does not have a parameter of this name.
         """
@@ -229,7 +230,7 @@ class Formulation(ABC, Generic[P]):
         if self.columns not in (None, margins.t):
             raise ProblemError(
                 f"{self.name} takes {self.columns} column{'s' if self.columns != 1 else ''}; got t = {margins.t}. "
-                "See the page of the formulation for their meaning."
+                "See the docstring of the formulation for their meaning."
             )
         examples = _check_examples(self, margins.N, c, d0)
         for name, value in parameters.items():
@@ -280,19 +281,19 @@ def _is_user_defined(function: Regularizer | EdgeFunction) -> bool:
     )
 
 
-def _check_boosting(page: type[Formulation[Any]]) -> None:
+def _check_boosting(formulation: type[Formulation[Any]]) -> None:
     """Raise ProblemError unless a class states the rules of boosting by a `BoostingSpec`, and by no other member."""
-    old_members = [name for name in OLD_BOOSTING_MEMBERS if name in vars(page)]
+    old_members = [name for name in OLD_BOOSTING_MEMBERS if name in vars(formulation)]
     if old_members:
         fields = ", ".join(OLD_BOOSTING_MEMBERS[name] for name in old_members)
         raise ProblemError(
-            f"the class {page.__name__} must state the rules of boosting in one member, a BoostingSpec; got "
+            f"the class {formulation.__name__} must state the rules of boosting in one member, a BoostingSpec; got "
             f"{', '.join(old_members)}. Write boosting = BoostingSpec({fields}) and import BoostingSpec from "
             "boostopt.authoring."
         )
     check_instance(
-        f"boosting of {page.__name__}",
-        page.boosting,
+        f"boosting of {formulation.__name__}",
+        formulation.boosting,
         BoostingSpec,
         "a BoostingSpec",
         'Write boosting = BoostingSpec(rules=("direct",), ...).',
@@ -301,12 +302,14 @@ def _check_boosting(page: type[Formulation[Any]]) -> None:
 
 
 def _may_change_program(name: str, value: object) -> bool:
-    """Return whether F, G or the parameters may depend on the member `name` of the class of a page."""
+    """Return whether F, G or the parameters may depend on the member `name` of the class of a formulation."""
     hidden = name.startswith("__") and name != "__init__"
     return not hidden and name not in PRINTED and (callable(value) or hasattr(value, "__get__"))
 
 
-def _check_examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.ArrayLike | None) -> Examples:
+def _check_examples(
+    formulation: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.ArrayLike | None
+) -> Examples:
     """Return the checked multiplicities and reference distribution."""
     counts = np.ones(N) if c is None else check_per_example_array("c", c, N)
     if not ((counts >= SMALLEST) & (counts <= LARGEST)).all():
@@ -317,9 +320,9 @@ def _check_examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0:
         )
     if d0 is None:
         return Examples(counts, counts / counts.sum())
-    if not page.uses_reference:
+    if not formulation.uses_reference:
         raise ProblemError(
-            f"{page.name} has no reference distribution d0. To weight examples, pass multiplicities c; "
+            f"{formulation.name} has no reference distribution d0. To weight examples, pass multiplicities c; "
             "to leave examples out, remove their rows."
         )
     reference = check_per_example_array("d0", d0, N)

@@ -45,7 +45,7 @@ def program_facts(program: Program) -> dict[str, Any]:
 
 
 def program_digest(program: Program) -> str:
-    """Return the SHA-256 digest of all that defines a program: U, c, d0, the parameters and the text of the page."""
+    """Return the SHA-256 digest of all that defines a program: U, c, d0, parameters and formulation file."""
     about = json.dumps(plain({**program_facts(program), "digest": None, "parameters": None}), sort_keys=True)
     digest = hashlib.sha256(about.encode())
     for name, value in sorted(asdict(program.parameters).items()):
@@ -53,31 +53,32 @@ def program_digest(program: Program) -> str:
     for array in (program.examples.c, program.examples.d0):
         digest.update(np.ascontiguousarray(array).data)
     digest.update(program.margins.digest().encode())
-    page = program.formulation.source_file or getattr(
+    file = program.formulation.source_file or getattr(
         sys.modules.get(type(program.formulation).__module__), "__file__", None
     )
-    digest.update(Path(page).read_bytes() if page else b"")
+    digest.update(Path(file).read_bytes() if file else b"")
     return digest.hexdigest()
 
 
 def describe_program(program: Program) -> dict[str, Any]:
-    """Return the text of the page and facts about the data, as plain values.
+    """Return the text of the formulation and facts about the data, as plain values.
 
     Returns
     -------
-    `headline`; `title`, `sources`, `page` (the text of the page, with its problems in plain notation) and `meanings`
-    (of the parameters, by name), which are "" or empty if the page does not have them; `nonzeros`, `smallest` and
-    `largest` entry of U and its `storage`; `multiplicities`, the smallest and the largest; and whether the `reference`
-    distribution is that of c; and `equal_weights`, the bounds that equal weights prove (see `bounds_of_equal_weights`).
+    `headline`; `title`, `sources`, `page` (the text of the formulation, with its problems in plain notation) and
+    `meanings` (of the parameters, by name), which are "" or empty if the formulation does not have them; `nonzeros`,
+    `smallest` and `largest` entry of U and its `storage`; `multiplicities`, the smallest and the largest; whether the
+    `reference` distribution is that of c; and `equal_weights`, the bounds that equal weights prove (see
+    `bounds_of_equal_weights`).
     """
-    page, examples = program.formulation, program.examples
-    has_text = isinstance(page, Formulation)
+    formulation, examples = program.formulation, program.examples
+    has_text = isinstance(formulation, Formulation)
     return {
         "headline": program.headline,
-        "title": (page.title or page.name) if has_text else page.name,
-        "sources": list(page.sources) if has_text else [],
-        "page": page.text if has_text else "",
-        "meanings": {name: parameter.meaning for name, parameter in page.parameters.items()} if has_text else {},
+        "title": (formulation.title or formulation.name) if has_text else formulation.name,
+        "sources": list(formulation.sources) if has_text else [],
+        "page": formulation.text if has_text else "",
+        "meanings": {name: parameter.meaning for name, parameter in formulation.parameters.items()} if has_text else {},
         **_entries(program),
         "multiplicities": [float(examples.c.min()), float(examples.c.max())],
         "reference": "proportional to c"

@@ -1,4 +1,4 @@
-"""The problems of a page as printed: an objective, and constraints named after their multipliers."""
+"""The problems of a formulation as printed: an objective, and constraints named after their multipliers."""
 
 from __future__ import annotations
 

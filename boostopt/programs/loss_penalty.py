@@ -167,8 +167,8 @@ class LossPenaltyFormulation(Formulation[Any]):
         self.title = title_of(loss_text, penalty_text, signed, intercept)  # pyright: ignore[reportAttributeAccessIssue]
         self.sources = (loss_text.source, penalty_text.source)  # pyright: ignore[reportAttributeAccessIssue]
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, LossPenaltyFormulation) and other.name == self.name
+    def __eq__(self, value: object) -> bool:
+        return isinstance(value, LossPenaltyFormulation) and value.name == self.name
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -185,7 +185,7 @@ class LossPenaltyFormulation(Formulation[Any]):
 
     @property
     def text(self) -> str:
-        """The page, composed of the texts of the loss and of the penalty."""
+        """The text of the formulation, composed of the texts of the loss and of the penalty."""
         return page_of(self.loss.text, self.penalty.text, self.signed, self.intercept)
 
 

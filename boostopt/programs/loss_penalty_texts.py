@@ -14,7 +14,7 @@ penalty counts it.
 
 @dataclass(frozen=True)
 class ProblemText:
-    """The terms of a loss or a penalty in both problems, in the notation of the pages.
+    """The terms of a loss or a penalty in both problems, in the notation of the formulations.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ def title_of(loss: LossText, penalty: PenaltyText, signed: bool, intercept: bool
 
 
 def page_of(loss: LossText, penalty: PenaltyText, signed: bool, intercept: bool) -> str:
-    """Return the page of a loss with a penalty, composed of the texts of both."""
+    """Return the text of a formulation of a loss and a penalty, composed of the texts of both."""
     loss_problem, penalty_problem = loss.problem, _penalty_problem(penalty, signed)
     primal = _join_terms(loss_problem.primal_term, penalty_problem.primal_term)
     dual = _join_terms(loss_problem.dual_term, penalty_problem.dual_term)
@@ -126,7 +126,7 @@ def _join_terms(*terms: str) -> str:
 
 
 def _join_constraints(*constraints: str) -> str:
-    """Join constraints as a page prints them."""
+    """Join constraints as a formulation prints them."""
     return ",   ".join(constraints)
 
 

@@ -83,7 +83,7 @@ class Program(ImmutableArrays):
     Attributes
     ----------
     formulation
-        The page that states the program.
+        The formulation that states the program.
     parameters
         The frozen record of the parameters, all filled in.
     examples
@@ -111,10 +111,10 @@ class Program(ImmutableArrays):
         return f"Program({self.formulation.name}, {self.margins!r}, {self.parameters!r})"
 
     def _repr_latex_(self) -> str | None:
-        page = self.formulation._repr_latex_()  # pyright: ignore[reportPrivateUsage]
-        if page is None and find_spec("sympy") is not None:
+        text = self.formulation._repr_latex_()  # pyright: ignore[reportPrivateUsage]
+        if text is None and find_spec("sympy") is not None:
             return latex_of_formulas(self.regularizer.latex, self.edge_function.latex)
-        return page
+        return text
 
     @property
     def headline(self) -> str:
@@ -253,7 +253,7 @@ class Program(ImmutableArrays):
         form
             "derived" builds the problem from F and G. Its variables are d and e with the constraint "w" (Uᵀd = e), or w
             and m with the constraint "d" (m = Uw). The multipliers of this constraint are the variables of the other
-            side. "literal" is the problem that the page of the formulation prints, with every constraint labelled by
+            side. "literal" is the problem that the formulation prints, with every constraint labelled by
             its multiplier.
 
         Raises
@@ -261,22 +261,22 @@ class Program(ImmutableArrays):
         OptionError
             The side or the form is unknown.
         ProblemError
-            boostopt cannot derive a dual, or the page fails to make the problem that it prints.
+            boostopt cannot derive a dual, or the formulation fails to make the problem that it prints.
         """
         side = "primal" if check_choice("side", side, ("primal", "dual")) == "primal" else "dual"
         form = check_choice("form", form, ("derived", "literal"))
         if form == "literal":
-            page = self.formulation
-            labelled = page.primal if side == "primal" else page.dual
+            formulation = self.formulation
+            labelled = formulation.primal if side == "primal" else formulation.dual
             U = self.margins.to_array()
             description = f"{side}, a cvxpy.Problem"
             return call_formulation(
-                page.name, description, lambda: labelled(U, self.parameters, self.examples), cp.Problem
+                formulation.name, description, lambda: labelled(U, self.parameters, self.examples), cp.Problem
             )
         if side not in self.available_sides:
             raise ProblemError(
                 f"the derived dual needs the conjugates of F and G in closed form; {self.formulation.name} has none. "
-                'Use the primal, or the dual of its page: form="literal".'
+                'Use the primal, or the dual that it prints: form="literal".'
             )
         return build_cvxpy_model(self.margins, self.regularizer, self.edge_function, ModelForm(side)).problem
 
@@ -307,22 +307,22 @@ def check_certificate_sizes(program: Program, certificate: Certificate) -> Certi
     return certificate
 
 
-def call_formulation(page: str, product: str, make: Callable[[], Any], kind: type[T]) -> T:
-    """Call a function of a page and return its result; ProblemError names the page and the line of a fault."""
+def call_formulation(name: str, product: str, make: Callable[[], Any], kind: type[T]) -> T:
+    """Call a function of a formulation; ProblemError names the formulation and the line of a fault."""
     try:
         result = make()
     except BoostoptError:
         raise
     except Exception as failure:
         frames = traceback.extract_tb(failure.__traceback__)
-        # The last line outside site-packages: the page may have called other code with invalid arguments.
+        # The last line outside site-packages: the formulation may have called other code with invalid arguments.
         frame = ([entry for entry in frames if "site-packages" not in entry.filename] or frames)[-1]
         raise ProblemError(
-            f"{page} must make its {product}; it raises {type(failure).__name__}: {reason_of(failure)} "
-            f"({frame.filename}, line {frame.lineno}). Correct the page."
+            f"{name} must make its {product}; it raises {type(failure).__name__}: {reason_of(failure)} "
+            f"({frame.filename}, line {frame.lineno}). Correct the formulation."
         ) from failure
     if not isinstance(result, kind):
-        raise ProblemError(f"{page} must make its {product}; it made {result!r}"[:300] + ". Correct the page.")
+        raise ProblemError(f"{name} must make its {product}; it made {result!r}"[:300] + ". Correct the formulation.")
     return result
 
 

@@ -26,7 +26,7 @@ def prototype(
     """Return a formulation from functions that return F and G.
 
     You can bind, solve, certify and compare it like any other formulation. Its literal problems are the derived ones.
-    A file with one prototype is a page: every command and function that takes a formulation takes the path of the file.
+    A file with one prototype is a formulation file: every command and function that takes a formulation takes its path.
 
     Parameters
     ----------
@@ -45,17 +45,17 @@ def prototype(
     OptionError
         The name is not a text, or regularizer or edge_function is not a function.
     ProblemError
-        A parameter is not made by `parameter`, or the name is the path of a page.
+        A parameter is not made by `parameter`, or the name is the path of a file.
 
     Notes
     -----
-    Like a function, a prototype is pickled by reference: by its page, or by its name in a module.
+    Like a function, a prototype is pickled by reference: by its file, or by its name in a module.
     """
     check_string("name", name, "the name of the formulation")
     check_callable("regularizer", regularizer, "a function of the parameters and the examples")
     check_callable("edge_function", edge_function, "a function of the parameters")
     if name.endswith(".py"):
-        raise ProblemError(f"name must not be the path of a page; got {name!r}. Leave out .py.")
+        raise ProblemError(f"name must not be the path of a file; got {name!r}. Leave out .py.")
     for key, field in parameters.items():
         if not isinstance(field, dataclasses.Field) or "domain" not in field.metadata:
             raise ProblemError(
@@ -83,9 +83,11 @@ def prototype(
     return Prototype()
 
 
-def _module_references(page: Any) -> Iterator[str]:
-    """Yield the module attributes that hold a page, as "module:name"."""
+def _module_references(formulation: Any) -> Iterator[str]:
+    """Yield the module attributes that hold a formulation, as "module:name"."""
     for module, other_module in list(sys.modules.items()):
         yield from (
-            f"{module}:{name}" for name, value in list(getattr(other_module, "__dict__", {}).items()) if value is page
+            f"{module}:{name}"
+            for name, value in list(getattr(other_module, "__dict__", {}).items())
+            if value is formulation
         )

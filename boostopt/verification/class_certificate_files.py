@@ -22,8 +22,8 @@ from boostopt._utils.validation import check_instance
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.run.run import Run
 from boostopt.errors import BoostoptError, OptionError, ProblemError, reason_of, require_not_none
-from boostopt.oracles.base import Answer, Oracle, Query
-from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.base import Answer, HypothesisClass, Oracle, Query, require_oracle
+from boostopt.oracles.binned_oracle import BinnedClass
 from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import MarginMatrix
@@ -79,7 +79,9 @@ MALFORMED_ERRORS = (BoostoptError, ArithmeticError, AttributeError, LookupError,
 """Exceptions that a malformed hypothesis can raise."""
 
 
-def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mapping[str, Any] | None = None) -> None:
+def save_class(
+    run: Run, oracle: HypothesisClass, path: str | PathLike[str], made: Mapping[str, Any] | None = None
+) -> None:
     """Save the certificate of a run over its whole class, so that others can verify it with their own oracle.
 
     Parameters
@@ -108,9 +110,10 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
         The file cannot be written.
     """
     run = check_instance("run", run, Run, "a run of boost", "Pass the run itself.")
-    if isinstance(run, HistogramRun) and isinstance(oracle, BinnedOracle) and oracle.binned_rows is not None:
+    if isinstance(run, HistogramRun) and isinstance(oracle, BinnedClass) and oracle.binned_rows is not None:
         save_histogram_certificate(run, oracle, path, made or {})
         return
+    oracle = require_oracle(oracle, "the best hypothesis under given weights")
     certificate, objective = run.verify_class(oracle), run.record.problem.objective
     if objective is None or not run.w.any():
         raise OptionError("expected a run with a soft margin; got a run without one. Use run.certificate.")
@@ -174,8 +177,9 @@ def verify_class_certificate(document: CertificateDocument, oracle: Any, U: Any,
     Rejected
         The certificate proves nothing, or less than it claims.
     """
-    if not isinstance(oracle, Oracle):
+    if not isinstance(oracle, HypothesisClass):
         reject("it is the certificate of a class of hypotheses: pass an oracle over the same examples")
+    oracle = require_oracle(oracle, "a digest")
     if oracle.digest != document.oracle_digest:
         has_same_class = document.oracle == class_description(oracle)
         difference = (

@@ -18,8 +18,8 @@ from boostopt._utils.array_types import Array
 from boostopt.boosting.histogram_newton.selection import representative_multiplicities
 from boostopt.errors import BoostoptError, reason_of
 from boostopt.functions.statements import Statement
-from boostopt.oracles.base import Oracle
-from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.base import HypothesisClass, require_oracle
+from boostopt.oracles.binned_oracle import BinnedClass
 from boostopt.oracles.hypothesis_state import hypothesis_from_state
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
@@ -111,7 +111,7 @@ def verify_histogram_certificate(
     header = content["kind"], content["format"], content["arrays"]
     if header != (FILE_KIND, FORMAT, {}) or type(content["format"]) is not int:
         reject(f"it must be a {FILE_KIND} of format {FORMAT}; it says {content['kind']!r}, {content['format']!r}"[:200])
-    if not isinstance(oracle, Oracle):
+    if not isinstance(oracle, HypothesisClass):
         reject(ORACLE_REQUIRED)
     name, parameters, functions = parse_formulation(content["formulation"], {}, True)
     parse_object(content["made"], "made")
@@ -154,7 +154,7 @@ def verify_histogram_certificate(
     )
 
 
-def _check_data(content: Any, oracle: Oracle) -> tuple[BinnedOracle, BinnedRows, bool]:
+def _check_data(content: Any, oracle: HypothesisClass) -> tuple[BinnedClass, BinnedRows, bool]:
     """Return the oracle, its rows, and whether the file has a digest of them; reject a file about other examples."""
     digest_keys = {"digest"} & set(parse_object(content, "data"))
     data = parse_object_with_keys(content, {"N", "examples", "oracle", "hypotheses"} | digest_keys)
@@ -164,8 +164,8 @@ def _check_data(content: Any, oracle: Oracle) -> tuple[BinnedOracle, BinnedRows,
             f"it has another class or other examples: it is about {N} examples of total weight {total} and "
             f"{parse_text(data['oracle'], 'oracle')}; the data give {oracle.N} of {oracle.total:g} and {oracle}"[:500]
         )
-    rows = oracle.binned_rows if isinstance(oracle, BinnedOracle) else None
-    if rows is None or not isinstance(oracle, BinnedOracle):
+    rows = oracle.binned_rows if isinstance(oracle, BinnedClass) else None
+    if rows is None or not isinstance(oracle, BinnedClass):
         reject(ORACLE_REQUIRED)
     if digest_keys and parse_text(data["digest"], "digest") != (digest := rows.digest()):
         reject(
@@ -175,15 +175,18 @@ def _check_data(content: Any, oracle: Oracle) -> tuple[BinnedOracle, BinnedRows,
     return oracle, rows, bool(digest_keys)
 
 
-def _check_vectors(expected: Mapping[str, Array | None], oracle: Oracle) -> None:
+def _check_vectors(expected: Mapping[str, Array | None], hypotheses: HypothesisClass) -> None:
     """Reject a file whose multiplicities or reference distribution differ from the verifier's."""
     for name, values in expected.items():
-        if values is not None and not np.array_equal(values, oracle.c / (1.0 if name == "c" else oracle.c.sum())):
+        if values is None:
+            continue
+        c = require_oracle(hypotheses, "multiplicities").c
+        if not np.array_equal(values, c / (1.0 if name == "c" else c.sum())):
             reject(f"the certificate has other {'multiplicities c' if name == 'c' else 'reference weights d0'}")
 
 
 def _bounds(
-    content: Mapping[str, Any], oracle: BinnedOracle, rows: BinnedRows, nu: float | None, eta: float
+    content: Mapping[str, Any], oracle: BinnedClass, rows: BinnedRows, nu: float | None, eta: float
 ) -> tuple[Fraction, Fraction]:
     """Return the objective of the hypothesis weights, and the upper bound that the example weights prove."""
     d = parse_object_with_keys(content["d"], {"w", "origin", "shift", "table"}, "d")
@@ -205,7 +208,7 @@ def _bounds(
     return soft_margin(rows, terms, Fraction(nu)), upper
 
 
-def _splits(entries: Any, oracle: BinnedOracle, rows: BinnedRows) -> list[tuple[int, int, int]]:
+def _splits(entries: Any, oracle: BinnedClass, rows: BinnedRows) -> list[tuple[int, int, int]]:
     """Return the hypotheses of a file as splits; Rejected if one is not in the class, or differs from its split."""
     splits = list[tuple[int, int, int]]()
     try:
@@ -230,7 +233,7 @@ def _objective(
     page: Formulation[Any],
     parameters: Mapping[str, Any],
     statements: FunctionsAsJSON | None,
-    oracle: BinnedOracle,
+    oracle: BinnedClass,
     nu: float | None,
 ) -> tuple[float, str]:
     """Return the eta of the logarithmic loss, or inf for a soft margin, and the name of the objective.

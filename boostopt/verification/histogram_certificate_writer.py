@@ -14,7 +14,7 @@ from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.problem import exact_objective_of_problem
 from boostopt.errors import ProblemError, require_not_none
 from boostopt.objectives.exact import ExactSoftMargin
-from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.binned_oracle import BinnedClass
 from boostopt.oracles.hypothesis_state import to_state
 from boostopt.verification.certificate_files import class_description, document_text, write_certificate_file
 from boostopt.verification.formulation_consistency import functions_as_json
@@ -24,7 +24,7 @@ from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_js
 
 
 def save_histogram_certificate(
-    run: HistogramRun, oracle: BinnedOracle, path: str | PathLike[str], metadata: Mapping[str, Any]
+    run: HistogramRun, oracle: BinnedClass, path: str | PathLike[str], metadata: Mapping[str, Any]
 ) -> None:
     """Save the certificate of a histogram run, after verifying both bounds.
 

@@ -17,7 +17,7 @@ from boostopt.formulations.erlpboost import ERLPBoost
 from boostopt.formulations.lpboost import LPBoost
 from boostopt.oracles import BinnedStumps
 from boostopt.oracles.binned_oracle import BinnedOracle
-from boostopt.oracles.distributed.placement import DistributedOracle
+from boostopt.oracles.distributed.placement import DistributedClass
 from boostopt.programs.parameters import typical_value
 from boostopt.programs.program import Examples
 
@@ -27,7 +27,7 @@ X = RNG.integers(0, 6, (N, 3)).astype(float)
 Y = np.where(X[:, 0] + X[:, 1] + RNG.normal(size=N) > 5, 1, -1)
 
 
-class Far(DistributedOracle):
+class Far(DistributedClass):
     """Rows that are elsewhere, as far as anybody can ask."""
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from boostopt import boost, get_formulation, list_formulations
 from boostopt.boosting.run.run import Run
 from boostopt.ensembles import Reweighted, members_of, reweight
-from boostopt.ensembles.distributed_reweighting import DistributedMemberOracle, DistributedReweighted
+from boostopt.ensembles.distributed_reweighting import DistributedMembers, DistributedReweighted
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles import DecisionStumps
 from boostopt.rows.binned_rows import BinnedRows
@@ -82,7 +82,7 @@ def looked(ensemble: Any, features: Any, signs: np.ndarray, nu: float, epsilon: 
     U = members.margins(features, signs.astype(np.int8), np.arange(len(signs))).to_array()
     coded = BinnedFeatures.from_codes((U.T > 0).astype(np.uint8), [np.zeros(1)] * members.t)
     rows = BinnedRows.from_binned(coded, np.ones(len(U), np.int8), np.ones(len(U)))
-    return boost("lpboost", DistributedMemberOracle(rows, 1, members.t, reflexive), nu=nu, epsilon=epsilon)
+    return boost("lpboost", DistributedMembers(rows, 1, members.t, reflexive), nu=nu, epsilon=epsilon)
 
 
 def equal(one: DistributedReweighted, other: DistributedReweighted) -> bool:

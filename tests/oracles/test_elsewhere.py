@@ -12,13 +12,14 @@ import typechecker
 
 from boostopt import ProblemError
 from boostopt.oracles import BinnedStumps, GivenMargins, RawFeatures
-from boostopt.oracles.distributed.placement import Placeable
+from boostopt.oracles.base import Oracle, require_oracle
+from boostopt.oracles.distributed.placement import DistributedClass, Placeable
 from boostopt.oracles.matrix_oracle import DistributedMargins
 from boostopt.oracles.raw_features import DistributedFeatures
 from boostopt.oracles.stumps.binned import DistributedStumps
 
 COLLECTION: Any = type("Collection", (), {"__module__": "dask.collection"})()
-CLASSES: tuple[tuple[type[Placeable], type[Placeable]], ...] = (
+CLASSES: tuple[tuple[type[Placeable], type[DistributedClass]], ...] = (
     (GivenMargins, DistributedMargins),
     (RawFeatures, DistributedFeatures),
     (BinnedStumps, DistributedStumps),
@@ -26,16 +27,34 @@ CLASSES: tuple[tuple[type[Placeable], type[Placeable]], ...] = (
 
 
 @pytest.mark.parametrize(("near", "far"), CLASSES)
-def test_a_collection_makes_an_oracle_of_rows_on_a_cluster(near: type[Placeable], far: type[Placeable]) -> None:
-    name = "U" if near is GivenMargins else "X"
-    assert type(near.__new__(near, COLLECTION)) is far
-    assert type(near.__new__(near, **{name: COLLECTION})) is far
-    assert type(far.__new__(far, COLLECTION)) is far
+def test_a_collection_makes_a_class_of_rows_on_a_cluster(
+    near: type[Placeable], far: type[DistributedClass], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, calls = "U" if near is GivenMargins else "X", list[tuple[Any, Any]]()
+    assert near.distributed is far and not issubclass(far, Oracle)
+    # A collection without a cluster cannot be encoded, so only the arguments of the constructor are of interest.
+    monkeypatch.setattr(far, "__init__", lambda self, *arguments, **options: calls.append((arguments, options)))
+    with typechecker.unchecked():
+        made = near(COLLECTION, reflexive=True), near(**{name: COLLECTION})
+    assert [type(result) for result in made] == [far, far]
+    assert calls == [((COLLECTION,), {"reflexive": True}), ((), {name: COLLECTION})]
     assert type(near.__new__(near, np.eye(2))) is type(near.__new__(near)) is near
 
 
+@pytest.mark.parametrize("far", [far for _, far in CLASSES])
+def test_rows_on_a_cluster_are_a_class_without_what_is_as_long_as_the_rows(far: type[DistributedClass]) -> None:
+    for name in ("c", "y", "best", "margins_of", "digest", "state"):
+        assert not hasattr(far, name) and hasattr(Oracle, name)
+    with pytest.raises(ProblemError, match=r"\bdata passes\b.*\blabels\b.*X\.compute\(\)"):
+        require_oracle(far.__new__(far), "labels")
+    oracle = GivenMargins(np.eye(3))
+    assert require_oracle(oracle, "labels") is oracle
+
+
 @pytest.mark.parametrize(("near", "far"), CLASSES)
-def test_a_subclass_is_another_class_and_takes_no_collection(near: type[Placeable], far: type[Placeable]) -> None:
+def test_a_subclass_is_another_class_and_takes_no_collection(
+    near: type[Placeable], far: type[DistributedClass]
+) -> None:
     Mine: Any = type("Mine", (near,), {})
     assert type(Mine.__new__(Mine, COLLECTION)) is Mine
     with typechecker.unchecked(), pytest.raises(ProblemError, match=rf"\b{near.__name__}\b.*\bMine\b"):

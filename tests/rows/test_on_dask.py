@@ -32,6 +32,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 
 from boostopt import Run, boost, verify
 from boostopt.backends.base import Deadline
+from boostopt.boosting import path
 from boostopt.boosting.histogram_newton import solver as looks
 from boostopt.boosting.histogram_newton.bounded_edges import BoundedEdgeNewton
 from boostopt.boosting.histogram_newton.solver import HistogramNewton
@@ -41,7 +42,7 @@ from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.errors import DataError, OptionError, ProblemError, require_not_none
 from boostopt.objectives.exact import ExactSoftMargin
-from boostopt.oracles import BinnedStumps, Query, Stump
+from boostopt.oracles import BinnedStumps, Oracle, Stump
 from boostopt.oracles.stumps import binning
 from boostopt.oracles.stumps.binned import DistributedStumps
 from boostopt.rows.binned_rows import BinnedRows, LocalRows
@@ -649,18 +650,14 @@ def test_options_are_refused(make: Callable[[], Any], error: type[Exception], sa
 
 def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any) -> None:
     oracle = on_dask(array(), Y)
-    stump = oracle.hypothesis_of(oracle.binned_rows.split(0, 1))
-    for question in (
-        lambda: oracle.best(Query(np.full(N, 1.0 / N))),
-        lambda: oracle.margins_of(stump),
-        lambda: oracle.c,
-        lambda: oracle.y,
-        lambda: oracle.digest,
-        lambda: oracle.binned,
+    assert not isinstance(oracle, Oracle)
+    for call in (
+        lambda: boost("lpboost", oracle, nu=0.3 * N, update="total"),
+        lambda: boost("adaboost", oracle, max_rounds=3),
+        lambda: path("lpboost", oracle, nu=[0.3 * N, 0.2 * N]),
     ):
-        with pytest.raises(ProblemError, match=r"\blooks\b.*X\.compute\(\)"):
-            question()
-    assert oracle.aggregates_only and not BinnedStumps(X, Y).aggregates_only
+        with pytest.raises(ProblemError, match=r"\bdata passes\b.*X\.compute\(\)"):
+            call()
     oracle.check_features(X)
 
 
@@ -675,7 +672,7 @@ def test_boost_on_a_cluster_is_boost_in_memory(page: str, client: Any) -> None:
     assert (run.majority, run.rounds, run.iteration_bound) == (twin.majority, twin.rounds, twin.iteration_bound)
     assert repr(run) == repr(twin) and f"N = {N}" in run._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert np.array_equal(run.predict(X[:9]), twin.predict(X[:9]))
-    with pytest.raises(ProblemError, match=r"\blooks\b.*X\.compute\(\)"):
+    with pytest.raises(ProblemError, match=r"\bdata passes\b.*X\.compute\(\)"):
         boost(page, there, nu=0.4 * N, epsilon=0.02, update="total")
     with pytest.raises(ProblemError, match=r"^nu\b.*\b1000\b.*\b2000\b"):
         boost(page, there, nu=2.0 * N)

@@ -79,7 +79,7 @@ def write_checkpoint(path: Path) -> None:
 
 def write_booster(path: Path) -> None:
     X, y = examples()
-    boost("adaboost_reg", DecisionStumps(X, y), C=2.0, max_rounds=3).save(path)
+    boost("adaboost_reg", DecisionStumps(X, y), C=2.0, p=1, reach=1.0, max_rounds=3).save(path)
 
 
 def looked() -> tuple[HistogramRun, BinnedStumps]:

@@ -38,8 +38,8 @@ from boostopt.boosting.run.trace import Trace, TraceRow
 from boostopt.errors import DataError, OptionError, ProblemError, reason_of, require_not_none
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.exact import ExactObjective, ExactSoftMargin
-from boostopt.oracles.base import Column, Hypothesis, Oracle, check_oracle
-from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.base import Column, Hypothesis, HypothesisClass, Oracle, check_oracle, require_oracle
+from boostopt.oracles.binned_oracle import BinnedClass
 from boostopt.oracles.distributed.detached import rows_missing_error
 from boostopt.programs.boosting_spec import FinalWeights
 from boostopt.rows.binned_rows import BinnedRows
@@ -88,7 +88,7 @@ class HistogramRun(Run):
     stored: StoredHistogramRun
 
     def __init__(
-        self, stored_run: StoredHistogramRun, oracle: BinnedOracle, rows: BinnedRows | None, keeps: bool = True
+        self, stored_run: StoredHistogramRun, oracle: HypothesisClass, rows: BinnedRows | None, keeps: bool = True
     ) -> None:
         snapshot = stored_run.reached
         integer_weights = require_not_none(snapshot.bounds.integer_weights, "weights")
@@ -107,7 +107,7 @@ class HistogramRun(Run):
 
     @classmethod
     def solve(
-        cls, problem: Problem, objective: ExactObjective, oracle: BinnedOracle, rows: BinnedRows, options: BoostOptions
+        cls, problem: Problem, objective: ExactObjective, oracle: BinnedClass, rows: BinnedRows, options: BoostOptions
     ) -> HistogramRun:
         """Run histogram Newton until it is certified or a limit is reached; continue from a checkpoint if one exists.
 
@@ -191,10 +191,10 @@ class HistogramRun(Run):
         else:
             super().save(path)
 
-    def verify_class(self, oracle: Oracle) -> ClassCertificate:
+    def verify_class(self, oracle: HypothesisClass) -> ClassCertificate:
         check_oracle(oracle)
-        rows = oracle.binned_rows if isinstance(oracle, BinnedOracle) else None
-        if rows is None or not isinstance(oracle, BinnedOracle):
+        rows = oracle.binned_rows if isinstance(oracle, BinnedClass) else None
+        if rows is None or not isinstance(oracle, BinnedClass):
             return super().verify_class(oracle)
         stored_run = self.stored
         stored_oracle, oracle_summary = stored_run.oracle, detached(oracle)
@@ -234,8 +234,8 @@ class HistogramRun(Run):
 
     @property
     def aggregates_only(self) -> bool:
-        """Whether the rows are on a cluster."""
-        return self._oracle.aggregates_only
+        """Whether the rows are on a cluster, or gone."""
+        return not isinstance(self._oracle, Oracle)
 
     @property
     def needs_float_steps(self) -> bool:
@@ -246,11 +246,11 @@ class HistogramRun(Run):
     @cached_property
     def problem(self) -> Problem:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The problem with all examples; with rows on a cluster, the problem with two representative examples."""
-        reduced = self._reduced_problem
-        if self.aggregates_only:
+        reduced, oracle = self._reduced_problem, self._oracle
+        if not isinstance(oracle, Oracle):
             return reduced
         return Problem.create(
-            reduced.formulation, self._oracle.c, None, reduced.epsilon, reduced.update, reduced.user_parameters
+            reduced.formulation, oracle.c, None, reduced.epsilon, reduced.update, reduced.user_parameters
         )
 
     @property
@@ -354,7 +354,7 @@ class HistogramRun(Run):
 
     @cached_property
     def _full_record(self) -> RunData:
-        problem, oracle = self.problem, self._oracle
+        problem, oracle = self.problem, require_oracle(self._oracle, "the margins of the hypotheses")
         pool = ColumnPool(oracle.N)
         for hypothesis in self.hypotheses:
             margins = require_not_none(oracle.margins_of(hypothesis), "the margins of a hypothesis of the class")
@@ -378,7 +378,7 @@ class HistogramRun(Run):
 
 
 def _load_checkpoint(
-    problem: Problem, objective: ExactObjective, oracle: BinnedOracle, rows: BinnedRows, options: BoostOptions
+    problem: Problem, objective: ExactObjective, oracle: BinnedClass, rows: BinnedRows, options: BoostOptions
 ) -> Snapshot | None:
     """Return the snapshot of a checkpoint, with bounds that are recomputed from the rows; None for a new run."""
     checkpoint = options.checkpoint

@@ -40,8 +40,8 @@ from boostopt.boosting.run.run_file import (
 from boostopt.errors import DataError
 from boostopt.objectives.exact import ExactObjective
 from boostopt.objectives.upper_bound import UpperBound, check_hypotheses, upper_bound
-from boostopt.oracles.base import Hypothesis
-from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.base import Hypothesis, HypothesisClass
+from boostopt.oracles.binned_oracle import BinnedClass
 from boostopt.oracles.distributed.detached import DetachedOracle
 from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 from boostopt.rows.binned_rows import BinnedRows
@@ -178,7 +178,7 @@ class StoredHistogramRun:
         return decode_run(source, lambda: _run_from_json(insert_arrays(content, arrays), formulation))
 
     def recompute_bounds(
-        self, oracle: BinnedOracle, rows: BinnedRows, objective: ExactObjective
+        self, oracle: BinnedClass, rows: BinnedRows, objective: ExactObjective
     ) -> tuple[ExactBounds, Fraction]:
         """Return both bounds of the run, which the rows confirm, and the best lower bound of the weights.
 
@@ -260,8 +260,8 @@ class CheckpointWriter:
         self._last, self._snapshot = time.perf_counter(), None
 
 
-def detached(oracle: BinnedOracle) -> DetachedOracle:
-    """Return the description of an oracle without its rows."""
+def detached(oracle: HypothesisClass) -> DetachedOracle:
+    """Return the description of a class without its rows."""
     return DetachedOracle(str(oracle), oracle.N, oracle.total, oracle.majority, oracle.reflexive)
 
 

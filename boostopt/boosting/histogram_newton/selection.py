@@ -18,8 +18,8 @@ from boostopt.boosting.problem import Problem, exact_objective_of_problem
 from boostopt.boosting.run.run_file import HISTOGRAM_KIND, load, run_kind
 from boostopt.errors import BoostoptError, OptionError
 from boostopt.objectives.exact import ExactObjective, ExactSoftMargin
-from boostopt.oracles.base import Oracle
-from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.base import HypothesisClass, Oracle
+from boostopt.oracles.binned_oracle import BinnedClass, BinnedOracle
 from boostopt.programs.boosting_spec import FinalWeights, UpdateKind
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, call_formulation
@@ -51,13 +51,13 @@ SUPPORTED_OPTIONS = (
 """The options that histogram Newton supports or may ignore; other options need floating-point updates."""
 
 
-def is_default(formulation: Formulation[Any], oracle: Oracle, epsilon: object, backend: object) -> bool:
+def is_default(formulation: Formulation[Any], oracle: HypothesisClass, epsilon: object, backend: object) -> bool:
     """Return whether histogram Newton is the default where it is supported: no backend is named, and it is not slower.
 
     Floating-point updates are faster for few examples and a small epsilon.
     """
     fine = isinstance(epsilon, float | int) and epsilon < FINE_EPSILON
-    slower = fine and isinstance(oracle, BinnedOracle) and not oracle.aggregates_only and oracle.N < FEW_EXAMPLES
+    slower = fine and isinstance(oracle, BinnedOracle) and oracle.N < FEW_EXAMPLES
     return (
         formulation.boosting.update is UpdateKind.TOTAL
         and isinstance(backend, str)
@@ -68,7 +68,7 @@ def is_default(formulation: Formulation[Any], oracle: Oracle, epsilon: object, b
 
 def run_histogram_newton(
     formulation: Formulation[Any],
-    oracle: Oracle,
+    oracle: HypothesisClass,
     epsilon: float | None,
     settings: Mapping[str, Any],
     options: BoostOptions,
@@ -97,11 +97,11 @@ def run_histogram_newton(
 
 def histogram_inputs(
     formulation: Formulation[Any],
-    oracle: Oracle,
+    oracle: HypothesisClass,
     epsilon: float | None,
     settings: Mapping[str, Any],
     options: BoostOptions,
-) -> tuple[Problem, ExactObjective, BinnedOracle, BinnedRows] | None:
+) -> tuple[Problem, ExactObjective, BinnedClass, BinnedRows] | None:
     """Return the reduced problem, the objective, the oracle and its rows; None if one is not supported.
 
     Histogram Newton supports oracles with binned rows and smooth regularizers on a capped simplex that are a sum over
@@ -113,12 +113,12 @@ def histogram_inputs(
     BoostoptError
         The rows are on a cluster, where no other update works, and a parameter is wrong.
     """
-    if not isinstance(oracle, BinnedOracle) or not _options_supported(settings, options):
+    if not isinstance(oracle, BinnedClass) or not _options_supported(settings, options):
         return None
     try:
         inputs = reduced_problem(formulation, oracle, epsilon, settings)
     except BoostoptError:
-        if oracle.aggregates_only:
+        if not isinstance(oracle, Oracle):
             raise
         return None  # the full problem raises the error, or has no two representative examples
     rows = None if inputs is None else oracle.binned_rows
@@ -126,7 +126,7 @@ def histogram_inputs(
 
 
 def reduced_problem(
-    formulation: Formulation[Any], oracle: BinnedOracle, epsilon: float | None, settings: Mapping[str, Any]
+    formulation: Formulation[Any], oracle: BinnedClass, epsilon: float | None, settings: Mapping[str, Any]
 ) -> tuple[Problem, ExactObjective] | None:
     """Return the problem with two representative examples and the objective; None if they are not supported.
 
@@ -167,7 +167,9 @@ def reduced_problem(
     )
 
 
-def representative_multiplicities(formulation: Formulation[Any], oracle: BinnedOracle, nu: float) -> Float[Array, " n"]:
+def representative_multiplicities(
+    formulation: Formulation[Any], oracle: HypothesisClass, nu: float
+) -> Float[Array, " n"]:
     """Return the multiplicities of two representative examples, or of all examples if the formulation needs them.
 
     Raises
@@ -177,7 +179,7 @@ def representative_multiplicities(formulation: Formulation[Any], oracle: BinnedO
     """
     total = oracle.total
     if formulation.needs_all_examples:
-        if oracle.aggregates_only:
+        if not isinstance(oracle, Oracle):
             raise OptionError(
                 f"rows on a cluster need a formulation whose F depends on the multiplicities of the examples alone; "
                 f"{formulation.name} may depend on more. If it does not, write needs_all_examples = False in its "

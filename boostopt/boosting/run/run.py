@@ -27,7 +27,7 @@ from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.soft_margin import FEASIBILITY_TOL, SoftMarginObjective
-from boostopt.oracles.base import Hypothesis, Oracle, Query, check_oracle
+from boostopt.oracles.base import Hypothesis, HypothesisClass, Oracle, Query, check_oracle, require_oracle
 from boostopt.programs.boosting_spec import FinalWeights
 from boostopt.programs.program import Program
 from boostopt.solving.solve import solve
@@ -198,7 +198,7 @@ class Run:
         """
         return self._class_certificate(self.record.state.bounds, self.loaded and self.record.state.bounds.d is not None)
 
-    def verify_class(self, oracle: Oracle) -> ClassCertificate:
+    def verify_class(self, oracle: HypothesisClass) -> ClassCertificate:
         """Return the certificate over the class with a new upper bound, by one query to the oracle.
 
         The method does not trust a file: it makes the distribution of the proof feasible, and the oracle computes the
@@ -216,7 +216,7 @@ class Run:
             The oracle has other examples or another class; or the program has no soft margin.
         """
         check_oracle(oracle)
-        record = self.record
+        oracle, record = require_oracle(oracle, "the best hypothesis under given weights"), self.record
         if oracle.digest != record.digest:
             raise OptionError(
                 f"the oracle must have the examples and the class of the run, {record.oracle} with digest "
@@ -275,7 +275,7 @@ class Run:
         save(self.record, path, (self.w, self.final_weights))
 
     def save_certificate(
-        self, path: str | PathLike[str], oracle: Oracle, made: Mapping[str, Any] | None = None
+        self, path: str | PathLike[str], oracle: HypothesisClass, made: Mapping[str, Any] | None = None
     ) -> None:
         """Save the certificate of the best soft margin, or other value, over the class of an oracle, with its proof.
 

@@ -41,7 +41,7 @@ from boostopt.cli.run_output import (
     validate_suffix,
     was_interrupted,
 )
-from boostopt.oracles import Oracle
+from boostopt.oracles.base import HypothesisClass
 
 MAX_SHOWN_WEIGHTS = 5
 """Number of hypotheses that the table shows."""
@@ -137,7 +137,7 @@ class _RunInput:
         The names of the features; () if the data have none.
     """
 
-    oracle: Oracle
+    oracle: HypothesisClass
     d0: Any
     total: float
     features: tuple[str, ...]

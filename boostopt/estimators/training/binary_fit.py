@@ -34,8 +34,8 @@ from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import RECOMMENDED_COLUMNS, RECOMMENDED_STABILIZATION
 from boostopt.errors import OptionError, ProblemError, unknown_name
-from boostopt.estimators.training.constant_hypotheses import OracleWithConstants
-from boostopt.estimators.training.hypothesis_classes import make_oracle, validate_serializable
+from boostopt.estimators.training.constant_hypotheses import ClassWithConstants, OracleWithConstants
+from boostopt.estimators.training.hypothesis_classes import make_distributed_class, make_oracle, validate_serializable
 from boostopt.estimators.training.margin_warnings import (
     SMALL_SOFT_MARGIN,
     MarginSummary,
@@ -46,6 +46,7 @@ from boostopt.estimators.training.training_data import Values, WeightedExamples
 from boostopt.estimators.training.validation_set import ValidationSet
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.oracles import Oracle
+from boostopt.oracles.base import HypothesisClass, require_oracle
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON
 from boostopt.programs.boosting_spec import UpdateKind
 from boostopt.programs.formulation import Formulation
@@ -254,16 +255,16 @@ class FitSettings:
         checkpoint_path, label
             As in `fit_binary`.
         """
-        oracle = make_oracle(self.base, self.base_options, self.reflexive, self.seed, X, y, c)
+        oracle = make_distributed_class(self.base, self.base_options, self.reflexive, self.seed, X, y, c)
         if self.intercept:
-            oracle = OracleWithConstants(oracle, int(X.shape[1]), self.epsilon)
+            oracle = ClassWithConstants(oracle, int(X.shape[1]))
         parameters = self._formulation_parameters(oracle.total, oracle.N)
         positive_fraction = (oracle.total + oracle.balance) / (2.0 * oracle.total)
         return self._boost(oracle, parameters, None, checkpoint_path, label), positive_fraction
 
     def _boost(
         self,
-        oracle: Oracle,
+        oracle: HypothesisClass,
         parameters: dict[str, Any],
         warm_start_run: Run | None,
         checkpoint_path: Any,
@@ -287,7 +288,7 @@ class FitSettings:
         ):
             options = replace(options, columns_per_round=RECOMMENDED_COLUMNS, stabilization=RECOMMENDED_STABILIZATION)
         if self.formulation.boosting.update is UpdateKind.REWEIGHTING:
-            self._validate_booster(oracle, parameters, warm_start_run)
+            self._validate_booster(require_oracle(oracle, "multiplicities"), parameters, warm_start_run)
         run = boost(self.formulation, oracle, epsilon=self.epsilon, backend=self.backend, options=options, **parameters)
         if run.stop_reason is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
@@ -453,8 +454,9 @@ class FitSettings:
         return c, {**values, "nu": max(share * float(c.sum()), 1.0)}
 
 
-def _require_same_problem(warm_start_run: Run, oracle: Oracle) -> Run:
+def _require_same_problem(warm_start_run: Run, hypotheses: HypothesisClass) -> Run:
     """Return an earlier run; raise OptionError unless it has the examples and the hypothesis class of an oracle."""
+    oracle = require_oracle(hypotheses, "a digest")
     if warm_start_run.record.digest != oracle.digest:
         raise OptionError(
             "warm_start continues the last fit, so it needs the same examples, weights, base, reflexive and intercept; "

@@ -12,13 +12,68 @@ from boostopt._utils.array_types import Array, Float, Int8, Num
 from boostopt.errors import require_not_none
 from boostopt.oracles import Answer, Column, Hypothesis, Oracle, Query, Stump
 from boostopt.oracles.base import StateDict
-from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.binned_oracle import BinnedClass, BinnedOracle
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
 
 
-class OracleWithConstants(BinnedOracle):
+class ClassWithConstants(BinnedClass):
+    """A class of hypotheses extended by the constants: h = 1, and h = -1 if the class is reflexive.
+
+    Attributes
+    ----------
+    hypotheses
+        The class of the other hypotheses.
+    features
+        The number of features that the hypotheses take.
+    """
+
+    reflexive: bool
+
+    def __init__(self, hypotheses: Oracle | BinnedClass, features: int) -> None:
+        self._hypotheses, self._features, self.reflexive = hypotheses, features, hypotheses.reflexive
+
+    @property
+    def N(self) -> int:
+        return self._hypotheses.N
+
+    @property
+    def n_rows(self) -> int:
+        return self._hypotheses.n_rows
+
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " selected"]:
+        return self._hypotheses.select_examples(values)
+
+    @property
+    def total(self) -> float:
+        return self._hypotheses.total
+
+    @property
+    def balance(self) -> float:
+        return self._hypotheses.balance
+
+    @property
+    def majority(self) -> int:
+        return self._hypotheses.majority
+
+    def __str__(self) -> str:
+        return f"{self._hypotheses}, and constants"
+
+    @property
+    def binned_rows(self) -> BinnedRows | None:
+        rows = self._hypotheses.binned_rows if isinstance(self._hypotheses, BinnedClass) else None
+        return rows and rows.with_constant_feature(self._features)
+
+    def hypothesis_of(self, split: Split) -> Hypothesis:
+        if split.feature == self._features:
+            return Stump(0, -np.inf, split.sign, self._features)
+        if not isinstance(self._hypotheses, BinnedClass):
+            raise TypeError(f"{self._hypotheses} has no rows")
+        return self._hypotheses.hypothesis_of(split)
+
+
+class OracleWithConstants(ClassWithConstants, BinnedOracle):
     """An oracle whose class also contains the constant hypotheses: h = 1, and h = -1 if the class is reflexive.
 
     The first answer is the constant alone if its edge is within `tie_tolerance` of the largest edge: if the
@@ -35,19 +90,14 @@ class OracleWithConstants(BinnedOracle):
         The tolerance of the first answer, non-negative.
     """
 
-    reflexive: bool
     guarantee: float | None
 
     heterogeneous = True
 
     def __init__(self, oracle: Oracle, features: int, tie_tolerance: float) -> None:
-        self._oracle, self._features, self._tie_tolerance, self._n_queries = oracle, features, tie_tolerance, 0
-        self.reflexive, self.guarantee = oracle.reflexive, oracle.guarantee
-        self.aggregates_only: bool = isinstance(oracle, BinnedOracle) and oracle.aggregates_only
-
-    @property
-    def N(self) -> int:
-        return self._oracle.N
+        super().__init__(oracle, features)
+        self._oracle, self._tie_tolerance, self._n_queries = oracle, tie_tolerance, 0
+        self.guarantee = oracle.guarantee
 
     @property
     def c(self) -> Float[Array, " N"]:
@@ -58,26 +108,8 @@ class OracleWithConstants(BinnedOracle):
         return require_not_none(self._oracle.y, "the classes of an oracle that was made of examples")
 
     @property
-    def n_rows(self) -> int:
-        return self._oracle.n_rows
-
-    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " selected"]:
-        return self._oracle.select_examples(values)
-
-    @property
-    def total(self) -> float:
-        return self._oracle.total
-
-    @property
-    def balance(self) -> float:
-        return self._oracle.balance
-
-    @property
     def digest(self) -> str:
         return hashlib.sha256(f"{self._oracle.digest} and constants".encode()).hexdigest()
-
-    def __str__(self) -> str:
-        return f"{self._oracle}, and constants"
 
     def best(self, query: Query) -> Answer:
         """Return hypotheses with large edges, including the constant if it is one of them.
@@ -98,18 +130,6 @@ class OracleWithConstants(BinnedOracle):
             return Answer(columns[: query.count], None)
         rounding = (self.N + 4) * MACHINE_EPSILON * float(np.abs(query.d).sum())
         return Answer(columns[: query.count], max(answer.edge_bound, constant.edge + rounding), preferred)
-
-    @property
-    def binned_rows(self) -> BinnedRows | None:
-        rows = self._oracle.binned_rows if isinstance(self._oracle, BinnedOracle) else None
-        return rows and rows.with_constant_feature(self._features)
-
-    def hypothesis_of(self, split: Split) -> Hypothesis:
-        if split.feature == self._features:
-            return Stump(0, -np.inf, split.sign, self._features)
-        if not isinstance(self._oracle, BinnedOracle):
-            raise TypeError(f"{self._oracle} has no rows")
-        return self._oracle.hypothesis_of(split)
 
     def _constant(self, d: Float[Array, " N"]) -> Column:
         """Return the constant hypothesis with the larger edge, among those in the class."""

@@ -14,6 +14,7 @@ from boostopt._utils.user_files import is_python_file_path, load_single_class
 from boostopt.errors import OptionError, short_repr, unknown_name
 from boostopt.oracles import Oracle
 from boostopt.oracles.base import check_oracle_factory
+from boostopt.oracles.binned_oracle import BinnedClass
 from boostopt.oracles.learners.estimator_oracles import EstimatorOracle
 
 HYPOTHESIS_CLASSES: Mapping[str, str] = {
@@ -59,13 +60,27 @@ def make_oracle(
     seed
         The seed of random choices; None for the oracle's default seed.
     X, y, c
-        The examples: features, labels -1 and 1, multiplicities. They may be collections if the base supports them.
+        The examples: features, labels -1 and 1, multiplicities.
 
     Raises
     ------
     OptionError
         There is no such base or option, or the function does not return an oracle.
     """
+    return _make(base, options, reflexive, seed, X, y, c)
+
+
+def make_distributed_class(
+    base: Any, options: Mapping[str, Any] | None, reflexive: bool, seed: int | None, X: Any, y: Any, c: Any
+) -> BinnedClass:
+    """Return the class of a base over rows on a cluster, with the arguments of `make_oracle`."""
+    return _make(base, options, reflexive, seed, X, y, c)
+
+
+def _make(
+    base: Any, options: Mapping[str, Any] | None, reflexive: bool, seed: int | None, X: Any, y: Any, c: Any
+) -> Any:
+    """Return the oracle of a base, or its class for rows on a cluster."""
     arguments = dict(options or {})
     if is_python_file_path(base):
         oracle_class = load_single_class(base, Oracle, "an oracle")

@@ -1,24 +1,24 @@
-"""A substitute for an oracle of rows on a cluster in a run that is loaded without the rows."""
+"""The summary of an oracle in a run that is loaded without the rows."""
 
 from __future__ import annotations
 
 from typing import NoReturn
 
 from boostopt.errors import ProblemError
-from boostopt.oracles.distributed.placement import DistributedOracle
-from boostopt.rows.row_block import Split
+from boostopt.oracles.base import HypothesisClass
 
 
-class DetachedOracle(DistributedOracle):
-    """A substitute for an oracle of rows on a cluster, in a run loaded without its rows: its description and sizes."""
+class DetachedOracle(HypothesisClass):
+    """The summary of an oracle whose rows are gone: its description and sizes."""
 
     reflexive: bool
 
-    def __init__(self, words: str, N: int, total: float, majority: int, reflexive: bool) -> None:
-        self._words, self._N, self._total, self._majority, self.reflexive = words, N, total, majority, reflexive
+    def __init__(self, description: str, N: int, total: float, majority: int, reflexive: bool) -> None:
+        self._description, self._N, self._total, self._majority = description, N, total, majority
+        self.reflexive = reflexive
 
     def __str__(self) -> str:
-        return self._words
+        return self._description
 
     @property
     def N(self) -> int:
@@ -29,21 +29,10 @@ class DetachedOracle(DistributedOracle):
         return self._total
 
     @property
-    def balance(self) -> NoReturn:
-        raise rows_missing_error()
-
-    @property
     def majority(self) -> int:
         return self._majority
 
-    @property
-    def binned_rows(self) -> NoReturn:
-        raise rows_missing_error()
-
-    def hypothesis_of(self, split: Split) -> NoReturn:
-        raise rows_missing_error()
-
-    def _unsupported(self, request: str) -> ProblemError:
+    def unsupported_error(self, request: str) -> ProblemError:
         return rows_missing_error()
 
 

@@ -1,59 +1,51 @@
-"""Oracles of rows on a cluster: they return sums over the rows, and refuse arrays of the length of the rows."""
+"""Classes of hypotheses over rows on a cluster, which support sums over the rows and no array as long as the rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 from boostopt._utils.array_types import is_dask_collection
 from boostopt.errors import OptionError, ProblemError
-from boostopt.oracles.base import Hypothesis, Oracle, Query
-from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.binned_oracle import BinnedClass
 from boostopt.oracles.stumps.binning import LabelCounts, check_label_counts, count_labels
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.encoding import BinnedFeatures
 
 
-class Placeable(Oracle):
-    """An oracle of rows in memory that has a subclass for rows on a cluster.
+class Placeable:
+    """A mixin of oracles of rows in memory for which there is a class of rows on a cluster.
 
-    For a Dask collection, the constructor makes an object of the subclass. Only the class itself has such a
-    subclass: a user's subclass is another class of hypotheses.
+    For a Dask collection, the constructor returns an object of that class. It does so for the oracle itself only: a
+    user's subclass is another class of hypotheses.
     """
 
-    distributed: ClassVar[type[Placeable] | None] = None
-    """The subclass for rows on a cluster, which `DistributedOracle` enters here."""
+    distributed: ClassVar[type[DistributedClass] | None] = None
+    """The class for rows on a cluster, which `DistributedClass` enters here."""
 
     def __new__(cls, *arguments: Any, **options: Any) -> Any:
         rows = arguments[0] if arguments else options.get("X", options.get("U"))
-        distributed_class: Any = vars(cls).get("distributed") if is_dask_collection(rows) else None
-        return object.__new__(distributed_class or cls)
+        distributed: Any = vars(cls).get("distributed") if is_dask_collection(rows) else None
+        return object.__new__(cls) if distributed is None else distributed(*arguments, **options)
 
 
-class DistributedOracle(BinnedOracle):
-    """An oracle of rows on a cluster, which supports data passes only."""
+class DistributedClass(BinnedClass):
+    """A class of hypotheses over rows on a cluster, which supports data passes only."""
 
-    aggregates_only = True
-
-    def __init_subclass__(cls, **keywords: Any) -> None:
+    def __init_subclass__(cls, local: type[Placeable] | None = None, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        for base in cls.__bases__:
-            if issubclass(base, Placeable):
-                base.distributed = cls  # pyright: ignore[reportAttributeAccessIssue]
+        if local is not None:
+            local.distributed = cls
 
     _rows: BinnedRows
     _balance: int
 
     def _set_rows(self, rows: BinnedRows, balance: int) -> None:
-        """Set the encoded rows, and the difference of the sizes of class 1 and class -1, with multiplicity."""
+        """Set the encoded rows, and the difference of the numbers of labels 1 and -1, with multiplicity."""
         self._rows, self._balance = rows, balance
 
     @property
     def N(self) -> int:
-        return self._rows.n_rows
-
-    @property
-    def n_rows(self) -> int:
         return self._rows.n_rows
 
     @property
@@ -65,51 +57,21 @@ class DistributedOracle(BinnedOracle):
         return float(self._balance)
 
     @property
+    def majority(self) -> int:
+        return 1 if self._balance >= 0 else -1
+
+    @property
     def binned_rows(self) -> BinnedRows:
         """The encoded rows, on the cluster."""
         return self._rows
 
-    @property
-    def c(self) -> NoReturn:
-        raise self._unsupported("multiplicities")
 
-    @property
-    def y(self) -> Any:
-        raise self._unsupported("labels")
-
-    @property
-    def digest(self) -> NoReturn:
-        raise self._unsupported("a digest")
-
-    def best(self, query: Query) -> NoReturn:
-        """Raise ProblemError: weights of the examples are as long as the rows."""
-        raise self._unsupported("the best hypothesis under given weights")
-
-    def margins_of(self, hypothesis: Hypothesis) -> NoReturn:
-        """Raise ProblemError: margins are as long as the rows."""
-        raise self._unsupported("the margins of a hypothesis")
-
-    def _unsupported(self, request: str) -> ProblemError:
-        """Return the error for a request whose answer is as long as the rows."""
-        return aggregates_only_error(request)
-
-
-def aggregates_only_error(request: str) -> ProblemError:
-    """Return the error for a request that rows on a cluster do not support."""
+def subclass_error(oracle: Placeable, kind: type[Placeable]) -> ProblemError:
+    """Return the error for a user's subclass of an oracle with rows on a cluster."""
     return ProblemError(
-        "rows on a cluster support data passes only, which boost uses for LPBoost, ERLPBoost, SoftBoost and "
-        f"similar programs without options of steps; got a request for {request}. For anything else, load the rows "
-        "into memory: X.compute(), y.compute(); in a command, leave out --cluster."
+        f"{kind.__name__} itself takes rows on a cluster; got {type(oracle).__name__}, which is another class. "
+        "Compute the collections before."
     )
-
-
-def check_distributed(oracle: Oracle, kind: str) -> None:
-    """Raise ProblemError unless an oracle has rows on a cluster: subclasses of users have no such oracle."""
-    if not isinstance(oracle, DistributedOracle):
-        raise ProblemError(
-            f"{kind} itself takes rows on a cluster; got {type(oracle).__name__}, which is another class. Compute the "
-            "collections before."
-        )
 
 
 class DistributedEncoder:

@@ -15,8 +15,8 @@ from boostopt._utils.array_types import Array, Float, Int, Int8, Num, is_dask_co
 from boostopt._utils.validation import check_flag, check_integer, check_path
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Answer, Hypothesis, Query
-from boostopt.oracles.binned_oracle import BinnedOracle
-from boostopt.oracles.distributed.placement import DistributedEncoder, DistributedOracle, Placeable, check_distributed
+from boostopt.oracles.binned_oracle import BinnedClass, BinnedOracle
+from boostopt.oracles.distributed.placement import DistributedClass, DistributedEncoder, Placeable, subclass_error
 from boostopt.oracles.features import FeatureMatrix
 from boostopt.oracles.labelled_examples import check_classes, select_counting
 from boostopt.oracles.stumps.binning import (
@@ -40,7 +40,49 @@ BYTE_CODES, MAX_CODES = 256, 65_536
 """The numbers of codes in one byte and in two bytes."""
 
 
-class BinnedStumps(BinnedOracle, Placeable):
+class StumpClass(BinnedClass):
+    """The class of decision stumps at thresholds of encoded features, for rows in memory or on a cluster.
+
+    Attributes
+    ----------
+    complete
+        Whether every feature has all its thresholds; the class is then that of `DecisionStumps`.
+    """
+
+    complete: bool
+    reflexive: bool
+
+    _bins: int
+    _cuts: list[Array]
+    _dtype: np.dtype[Any]
+    _features: int
+
+    def _check_options(self, bins: int, reflexive: bool, codes: str | os.PathLike[str] | None) -> Path | None:
+        """Check the options, and return the file of the codes."""
+        self.reflexive = check_flag("reflexive", reflexive)
+        self._bins = check_integer("bins", bins, 2, "a whole number of bins", "256 codes take a byte, up to 65536 two.")
+        if self._bins > MAX_CODES:
+            raise OptionError(f"bins must be at most {MAX_CODES}; got {bins}. DecisionStumps has all thresholds.")
+        self._dtype = np.dtype(np.uint8 if self._bins <= BYTE_CODES else np.uint16)
+        path = None if codes is None else check_path("codes", codes)
+        if path is not None and path.suffix != ".npy":
+            raise OptionError(f"codes must be a file ending in .npy; got {str(path)!r}. Name it so.")
+        return path
+
+    def __str__(self) -> str:
+        directions = "both directions" if self.reflexive else "one direction"
+        kind = "" if self.complete else f", at most {self._bins - 1} thresholds of each"
+        return f"decision stumps on {self._features} features, {directions}{kind}"
+
+    def hypothesis_of(self, split: Split) -> Stump:
+        return Stump(split.feature, float(self._cuts[split.feature][split.code]), split.sign, self._features)
+
+    def check_features(self, X: Any) -> None:
+        """Raise ProblemError unless X has the number of features of the stumps, all finite."""
+        (X if isinstance(X, FeatureMatrix) else FeatureMatrix(X)).checked(self._features)
+
+
+class BinnedStumps(StumpClass, BinnedOracle, Placeable):
     """Decision stumps at few thresholds of each feature, exactly, for many examples.
 
     A feature with at most `bins` different values has all its thresholds, as in `DecisionStumps`. Any other feature has
@@ -90,9 +132,7 @@ class BinnedStumps(BinnedOracle, Placeable):
         The file of the codes cannot be written.
     """
 
-    complete: bool
     binned: BinnedFeatures
-    reflexive: bool
 
     _selection: tuple[Int[Array, " N"], int] | None = None
     """The rows that count, and the number of all rows; None if all count."""
@@ -108,7 +148,7 @@ class BinnedStumps(BinnedOracle, Placeable):
     ) -> None:
         path = self._check_options(bins, reflexive, codes)
         if is_dask_collection(X):
-            check_distributed(self, "BinnedStumps")
+            raise subclass_error(self, BinnedStumps)
         self._encode(X, y, c, path)
 
     def _encode(self, X: Any, y: Any, c: Any, path: Path | None) -> None:
@@ -119,23 +159,6 @@ class BinnedStumps(BinnedOracle, Placeable):
         self._cuts, self.complete = find_thresholds(rows, self._bins)
         encode = encode_in_memory if path is None else partial(encode_in_file, path)
         self.binned = BinnedFeatures.from_codes(encode(rows, self._cuts, self._dtype), self._cuts)
-
-    def _check_options(self, bins: int, reflexive: bool, codes: str | os.PathLike[str] | None) -> Path | None:
-        """Check the options, and return the file of the codes."""
-        self.reflexive = check_flag("reflexive", reflexive)
-        self._bins = check_integer("bins", bins, 2, "a whole number of bins", "256 codes take a byte, up to 65536 two.")
-        if self._bins > MAX_CODES:
-            raise OptionError(f"bins must be at most {MAX_CODES}; got {bins}. DecisionStumps has all thresholds.")
-        self._dtype = np.dtype(np.uint8 if self._bins <= BYTE_CODES else np.uint16)
-        path = None if codes is None else check_path("codes", codes)
-        if path is not None and path.suffix != ".npy":
-            raise OptionError(f"codes must be a file ending in .npy; got {str(path)!r}. Name it so.")
-        return path
-
-    def __str__(self) -> str:
-        directions = "both directions" if self.reflexive else "one direction"
-        kind = "" if self.complete else f", at most {self._bins - 1} thresholds of each"
-        return f"decision stumps on {self._features} features, {directions}{kind}"
 
     @property
     def N(self) -> int:
@@ -179,13 +202,6 @@ class BinnedStumps(BinnedOracle, Placeable):
             return None
         return BinnedRows.from_binned(self.binned, self.y, self.c)
 
-    def hypothesis_of(self, split: Split) -> Stump:
-        return Stump(split.feature, float(self._cuts[split.feature][split.code]), split.sign, self._features)
-
-    def check_features(self, X: Any) -> None:
-        """Raise ProblemError unless X has the number of features of the stumps, all finite."""
-        (X if isinstance(X, FeatureMatrix) else FeatureMatrix(X)).checked(self._features)
-
     def margins_of(self, hypothesis: Hypothesis) -> Int8[Array, " N"]:
         """Return y_n h(x_n), from the codes.
 
@@ -222,11 +238,16 @@ class BinnedStumps(BinnedOracle, Placeable):
         return np.where(is_above, np.int8(stump.sign), np.int8(-stump.sign))
 
 
-class DistributedStumps(DistributedOracle, BinnedStumps):
+class DistributedStumps(StumpClass, DistributedClass, local=BinnedStumps):
     """`BinnedStumps` of a Dask collection: codes stay with the workers of the default client.
 
     Thresholds are the same as for these rows in memory. So is every run by histogram Newton, to the last bit.
-    Arrays of the length of the rows stay on the cluster, so the oracle supports data passes only.
+    Arrays of the length of the rows stay on the cluster, so the class supports data passes only.
+
+    Parameters
+    ----------
+    X, y, c, bins, reflexive, codes
+        As in `BinnedStumps`.
 
     Raises
     ------
@@ -237,9 +258,16 @@ class DistributedStumps(DistributedOracle, BinnedStumps):
         Dask is not installed, or `codes` is given.
     """
 
-    complete: bool
-
-    def _encode(self, X: Any, y: Any, c: Any, path: Path | None) -> None:
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        c: Any = None,
+        bins: int = BYTE_CODES,
+        reflexive: bool = True,
+        codes: str | os.PathLike[str] | None = None,
+    ) -> None:
+        path = self._check_options(bins, reflexive, codes)
         if path is not None:
             raise OptionError(
                 f"codes on a cluster stay in the memory of its workers; got codes={str(path)!r}. Leave it out."
@@ -260,7 +288,3 @@ class DistributedStumps(DistributedOracle, BinnedStumps):
         if len(binned.thresholds) == 0:
             raise ProblemError(f"a feature must vary; got {self._features} constant ones. There is nothing to cut.")
         self._set_rows(encoder.rows(partial(encode_examples, self._dtype), self._cuts, binned), encoder.balance)
-
-    @property
-    def binned(self) -> BinnedFeatures:  # pyright: ignore[reportIncompatibleVariableOverride]
-        raise self._unsupported("all codes")
