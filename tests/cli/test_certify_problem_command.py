@@ -70,3 +70,12 @@ def test_bad_input_is_refused(model: Path) -> None:
     refused("there is no file", "certify-problem", "missing.py:problem")
     refused("must be a cvxpy.Problem; got 3", "certify-problem", f"{model}:number")
     refused("--tol must lie in", "certify-problem", f"{model}:solved", "--tol", "2")
+
+
+def test_certify_problem_with_explain_prints_the_conditions(model: Path) -> None:
+    text = run("certify-problem", f"{model}:solved", "--explain").stdout
+    assert "stationarity" in text and "KKT conditions hold" in text
+    stated = document("certify-problem", f"{model}:solved", "--explain")
+    assert {condition["kind"] for condition in stated["conditions"]} >= {"primal feasibility", "stationarity"}
+    assert all(condition["holds"] for condition in stated["conditions"])
+    assert "conditions" not in document("certify-problem", f"{model}:solved")

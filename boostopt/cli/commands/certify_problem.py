@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from boostopt._utils.validation import check_tolerance
 from boostopt.cli.application import command, console
 from boostopt.errors import OptionError, short_repr
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
+from boostopt.problem_certificates.problem_explanation import ProblemExplanation, explain_problem
 
 ProblemName = Annotated[
     str,
@@ -38,6 +40,7 @@ def certify_problem_command(
     relaxation: Annotated[
         bool, typer.Option("--relaxation", help="Read integer variables as continuous ones.")
     ] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Print the KKT conditions, line by line.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Certify the optimum of a CVXPY problem, and compare the reported value with the interval.
@@ -47,11 +50,14 @@ def certify_problem_command(
     tol = check_tolerance("tol", tol)
     target = load_problem(problem)
     certificate = certify_problem(target, solver=solver, tolerance=tolerance, relaxation=relaxation)
+    explanation = explain_problem(target) if explain else None
     is_refuted = certificate.violation > tol
     if json:
-        typer.echo(to_json_text(document(certificate, is_refuted)))
+        typer.echo(to_json_text(document(certificate, is_refuted, explanation)))
     else:
         console().print(problem_table(problem, certificate, is_refuted, tol))
+        if explanation is not None:
+            typer.echo(str(explanation))
     return 1 if is_refuted else 0
 
 
@@ -95,8 +101,11 @@ def problem_table(title: str, certificate: ProblemCertificate, is_refuted: bool,
     return table
 
 
-def document(certificate: ProblemCertificate, is_refuted: bool) -> dict[str, Any]:
-    """Return the certificate as plain values."""
+def document(
+    certificate: ProblemCertificate, is_refuted: bool, explanation: ProblemExplanation | None = None
+) -> dict[str, Any]:
+    """Return the certificate, and the KKT conditions if they were measured, as plain values."""
+    conditions = {} if explanation is None else {"conditions": [asdict(item) for item in explanation.conditions]}
     return {
         "status": certificate.status,
         "lower": certificate.lower,
@@ -110,4 +119,5 @@ def document(certificate: ProblemCertificate, is_refuted: bool) -> dict[str, Any
         "point": None
         if certificate.point is None
         else {variable.name(): value.tolist() for variable, value in certificate.point.items()},
+        **conditions,
     }
