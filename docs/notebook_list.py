@@ -27,7 +27,13 @@ interval follow. A move takes about a tenth of a second of processor time. To in
 READERS = {
     "For everybody": ("quickstart",),
     "For the comparer": ("one_formulation_many_solvers",),
-    "For the verifier": ("duality_of_your_own_problem", "duality_and_kkt", "iteration_bounds", "brittle_lpboost", "dynamics_of_adaboost"),
+    "For the verifier": (
+        "duality_of_your_own_problem",
+        "duality_and_kkt",
+        "iteration_bounds",
+        "brittle_lpboost",
+        "dynamics_of_adaboost",
+    ),
     "For the prototyper": ("prototype_a_regularizer", "gallery_of_regularizers"),
     "For the practitioner": ("soft_margins", "an_ensemble_reweighted"),
     "The papers' pictures": ("softboost_figures", "pictures_of_the_dissertation"),
