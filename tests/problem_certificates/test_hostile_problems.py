@@ -92,6 +92,11 @@ def test_even_powers_other_than_powers_of_two_are_read_in_both_ways() -> None:
     assert_contains(certify_solved(cp.Minimize(cp.power(x, 4) + x), [x <= -1]), 0.0)
 
 
+def test_the_argument_of_a_power_of_0_keeps_its_domain() -> None:
+    x = cp.Variable()
+    assert_contains(certify_solved(cp.Minimize(x + cp.power(cp.log(x), 0)), [x >= -1]), 1.0)
+
+
 def test_exponents_are_exact() -> None:
     x = cp.Variable()
     nearly_two = Fraction(2) + Fraction(1, 10**20)  # its domain is x >= 0

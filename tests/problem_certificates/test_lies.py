@@ -18,7 +18,7 @@ N_LIES = 3
 SEEDS = [seed if seed < 1 else pytest.param(seed, marks=pytest.mark.thorough) for seed in range(60)]
 
 
-def saved(item: KnownProblem) -> None:
+def save_minimizer(item: KnownProblem) -> None:
     """Set the minimizer again."""
     for variable, value in zip(item.variables, item.minimizer, strict=True):
         variable.save_value(value)
@@ -80,7 +80,7 @@ def test_problems_that_are_not_convex_are_not_bounded_above_a_feasible_value(see
         slack = 1e-8 * (1 + abs(value))
         assert certificate.status in ("bounded", "open")
         assert certificate.lower <= value + slack
-        saved(item)
+        save_minimizer(item)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
