@@ -130,8 +130,7 @@ def test_tangents_lower_the_bound_by_what_they_cost() -> None:
 
 def test_tangents_of_atoms_whose_arguments_are_not_affine_are_not_moved() -> None:
     x = cp.Variable(2)
-    problem = read(cp.Minimize(cp.square(cp.norm(x) + 1) + cp.sum(x)), [])
-    values = problem.point_of_values()
-    assert values is not None
-    choice = initial_choice(problem, float_point(problem, values + 0.1), 1e-5)
+    x.value = np.array([1.0, 0.5])
+    problem = read_problem(cp.Problem(cp.Minimize(cp.square(cp.norm(x) + x[0]) + cp.square(cp.norm(x) + x[1]))))
+    choice = initial_choice(problem, float_point(problem, x.value), 1e-5)
     assert lower_bound(problem, choice, Propagation(problem)) == -np.inf
