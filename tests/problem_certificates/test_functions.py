@@ -141,7 +141,7 @@ def cases() -> dict[str, Case]:
         "von_neumann_entr": Case(VonNeumannEntropy(3), definite(3)),
         "perspective of exp": Case(Perspective(Exponential()), joined(small(1), positive(1))),
         "perspective of xexp": Case(
-            Perspective(ProductWithExponential()), joined(lambda rng: np.abs(small(1)(rng)), positive(1))
+            Perspective(ProductWithExponential()), lambda rng: positive(1)(rng) * np.array([-rng.random(), 1.0])
         ),
         "perspective of von_neumann_entr": Case(Perspective(VonNeumannEntropy(2)), joined(definite(2), positive(1))),
         "perspective of log": Case(Perspective(Logarithm()), positive(2)),
