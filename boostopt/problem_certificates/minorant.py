@@ -19,13 +19,28 @@ from boostopt.problem_certificates.atoms.base import Tangents
 from boostopt.problem_certificates.atoms.elementwise import RealPower
 from boostopt.problem_certificates.atoms.smooth import QuadraticForm, QuadraticOverLinear
 from boostopt.problem_certificates.atoms.spectral import gram_matrix
-from boostopt.problem_certificates.balls import ONE, ZERO, Ball, ball, balls, pivots, round_down, solve, weighted_sum
+from boostopt.problem_certificates.balls import (
+    ONE,
+    ZERO,
+    Ball,
+    ball,
+    balls,
+    exact_rank,
+    pivots,
+    round_down,
+    solve,
+    weighted_sum,
+)
 from boostopt.problem_certificates.forms import Row, combination
 from boostopt.problem_certificates.propagation import Propagation
 from boostopt.problem_certificates.reading import AtomNode, ReadProblem
 
 MAX_ELIMINATED = 400
 """Maximum number of slopes that are made exactly 0 by a linear system in balls."""
+
+
+MAX_RATIONALS = 20_000
+"""Maximum number of coefficients whose rank is computed over the rationals."""
 
 
 class WrongSign(Exception):
@@ -278,7 +293,8 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
     """Make slopes exactly 0, in place, by changes of multipliers and tangents; return whether this is proved.
 
     The changes are the ball solution of a square linear system. The numbers that it contains and that make the slopes 0
-    must be non-negative for inequalities. Every tangent point of a quadratic atom is one.
+    must be non-negative for inequalities. Every tangent point of a quadratic atom is one. All slopes are combinations
+    of the rows of the problem: if these have no larger rank than the system, its solution makes all slopes 0.
     """
     n = problem.n
     candidates = list[FreeNumber]()
@@ -295,8 +311,7 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
             row, offset = tangent.shift(i)
             if row:
                 candidates.append(FreeNumber(row, offset, tangent=tangent, position=i))
-    size = len(entries)
-    if len(candidates) < size or size > MAX_ELIMINATED:
+    if not candidates or len(entries) > MAX_ELIMINATED:
         return False
     coefficients = np.array([[float(number.row.get(j, ZERO).mid()) for number in candidates] for j in entries])
     # Columns of inequalities count by their multipliers, those of tangents by their direction alone.
@@ -306,11 +321,14 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
         for number, column_size in zip(candidates, column_sizes.tolist(), strict=True)
     ]
     sizes, order = pivots(coefficients * np.array(scales))
-    if sizes[size - 1] < 1e-13 * max(float(sizes[0]), 1e-300):
+    rank = int(np.sum(sizes >= 1e-13 * max(float(sizes[0]), 1e-300)))
+    if rank == 0 or (rank < len(entries) and not (choice.linear is None and has_rank(problem, entries, rank))):
         return False
-    basis = [candidates[i] for i in order[:size].tolist()]
-    system = [number.row.get(j, ZERO) for j in entries for number in basis]
-    solution = solve(system, [-minorant.slopes[j] for j in entries])
+    basis = [candidates[i] for i in order[:rank].tolist()]
+    _, entry_order = pivots((coefficients * np.array(scales))[:, order[:rank]].T)
+    independent = [entries[i] for i in entry_order[:rank].tolist()]
+    system = [number.row.get(j, ZERO) for j in independent for number in basis]
+    solution = solve(system, [-minorant.slopes[j] for j in independent])
     if solution is None:
         return False
     for number, change in zip(basis, solution, strict=True):
@@ -328,3 +346,14 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
     for tangent in minorant.tangents:
         minorant.offset = minorant.offset - tangent.curvature(changes_of_points.get(id(tangent), {}))
     return True
+
+
+def has_rank(problem: ReadProblem, entries: Sequence[int], rank: int) -> bool:
+    """Return whether the coefficients of some entries of x in all rows have a rank, proved over the rationals."""
+    blocks = [problem.objective, problem.inequalities.rows, problem.equalities.rows]
+    blocks += [constraint.rows for constraint in problem.matrices]
+    blocks += [node.arguments for node in problem.nodes]
+    rows = [[row.get(j, ZERO) for j in entries] for block in blocks for row in block.rows]
+    if len(rows) * len(entries) > MAX_RATIONALS or any(not value.is_exact() for row in rows for value in row):
+        return False
+    return exact_rank(rows) == rank

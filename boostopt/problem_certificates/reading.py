@@ -361,9 +361,7 @@ class Reader:
         name = type(expression).__name__
         if isinstance(expression, cp.Constant | cp.Parameter) and name in ("Constant", "Parameter"):
             return constant_form(_constant_values(expression))
-        if name == "perspective":
-            return self._read_perspective(expression)
-        has_rule = name in AFFINE_RULES or name in FUNCTION_RULES or name in EXPANSIONS
+        has_rule = name in AFFINE_RULES or name in FUNCTION_RULES or name in EXPANSIONS or name == "perspective"
         if not (has_rule and type(expression).__module__.startswith("cvxpy.")):
             raise ProblemError(
                 f"expected atoms that certify_problem has a rule for; got {name} in {short_repr(str(expression))}. "
@@ -371,6 +369,8 @@ class Reader:
                     name, "Write it with other atoms of CVXPY; docs/any_problem.md lists those that have a rule."
                 )
             )
+        if name == "perspective":
+            return self._read_perspective(expression)
         expansion = expansion_of(expression)
         if expansion is not None:
             return self.form(expansion).reshaped(tuple(expression.shape))

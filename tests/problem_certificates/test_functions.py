@@ -140,6 +140,10 @@ def cases() -> dict[str, Case]:
         "lambda_sum_largest all": Case(SumOfLargestEigenvalues(3, 3), symmetric_points(3)),
         "von_neumann_entr": Case(VonNeumannEntropy(3), definite(3)),
         "perspective of exp": Case(Perspective(Exponential()), joined(small(1), positive(1))),
+        "perspective of xexp": Case(
+            Perspective(ProductWithExponential()), lambda rng: positive(1)(rng) * np.array([-rng.random(), 1.0])
+        ),
+        "perspective of von_neumann_entr": Case(Perspective(VonNeumannEntropy(2)), joined(definite(2), positive(1))),
         "perspective of log": Case(Perspective(Logarithm()), positive(2)),
         "perspective of square": Case(Perspective(RealPower(2)), joined(reals(1), positive(1))),
         "perspective of abs": Case(Perspective(SumNorm()), joined(reals(1), positive(1))),

@@ -130,8 +130,28 @@ def test_tangents_lower_the_bound_by_what_they_cost() -> None:
 
 def test_tangents_of_atoms_whose_arguments_are_not_affine_are_not_moved() -> None:
     x = cp.Variable(2)
-    problem = read(cp.Minimize(cp.square(cp.norm(x) + 1) + cp.sum(x)), [])
-    values = problem.point_of_values()
-    assert values is not None
-    choice = initial_choice(problem, float_point(problem, values + 0.1), 1e-5)
+    x.value = np.array([1.0, 0.5])
+    problem = read_problem(cp.Problem(cp.Minimize(cp.square(cp.norm(x) + x[0]) + cp.square(cp.norm(x) + x[1]))))
+    choice = initial_choice(problem, float_point(problem, x.value), 1e-5)
     assert lower_bound(problem, choice, Propagation(problem)) == -np.inf
+
+
+@pytest.mark.parametrize("is_bounded", [True, False])
+def test_slopes_of_a_null_space_are_0_where_the_ranks_of_all_rows_are_proved(is_bounded: bool) -> None:
+    A, b = np.array([[1.0, 2, 0, -1], [0, 1, 1, 1], [1, 3, 1, 0]]), np.array([1.0, -1, 2])  # rank 2
+    c = A.T @ np.array([0.5, -1, 0.25]) if is_bounded else np.array([1.0, 0, 0, 0])
+    x = cp.Variable(4)
+    minimizer = np.linalg.lstsq(2 * A.T @ A, 2 * A.T @ b - c, rcond=None)[0]
+    x.value = minimizer
+    problem = read_problem(cp.Problem(cp.Minimize(cp.sum_squares(A @ x - b) + c @ x)))
+    choice = initial_choice(problem, float_point(problem, minimizer), 1e-5)
+    value = lower_bound(problem, choice, Propagation(problem))
+    if not is_bounded:
+        assert value == -np.inf  # the objective falls along the null space
+        return
+    optimum = float(np.sum((A @ minimizer - b) ** 2) + c @ minimizer)
+    assert value <= optimum + 1e-12 and value == pytest.approx(optimum)
+    # Rows with rounding have another rank.
+    inexact = read_problem(cp.Problem(cp.Minimize(cp.sum_squares((A @ x - b) / 3) + c @ x / 9)))
+    choice = initial_choice(inexact, float_point(inexact, minimizer), 1e-5)
+    assert lower_bound(inexact, choice, Propagation(inexact)) == -np.inf

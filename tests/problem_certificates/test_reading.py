@@ -298,6 +298,12 @@ def test_atoms_without_a_rule_are_refused_by_name() -> None:
 
     refused("got exp in", cp.Problem(cp.Minimize(cp.sum(exp(x)))))
 
+    class perspective(cp.perspective):  # noqa: N801
+        """Likewise."""
+
+    s = cp.Variable(nonneg=True, value=1.0)
+    refused("got perspective in", cp.Problem(cp.Minimize(perspective(cp.square(x[0]), s))))
+
 
 def test_problems_of_other_rules_are_refused() -> None:
     x, y = cp.Variable(pos=True), cp.Variable(pos=True)
