@@ -17,6 +17,7 @@ from typing import Any
 
 from markup import escaped, fenced, table, values_in, write_folder
 
+from boostopt.comparison.solve_results import SolveResults
 from boostopt.programs.parameters import Domain
 
 
@@ -60,8 +61,8 @@ PAGES = (
             "data.answer_files.ExternalAnswer",
             "comparison.failures.Failure",
             "comparison.benchmark_options.BenchmarkOptions",
-            "comparison.solve_record.Row",
-            "comparison.provenance.Origin",
+            "comparison.solve_record.SolveRecord",
+            "comparison.provenance.Provenance",
             "solving.explanation.Condition",
             "programs.parameters.Parameter",
         ),
@@ -256,6 +257,8 @@ def _directive(home: str, path: str, value: Any) -> Iterator[str]:
             made += sorted({name for base in others for name in vars(base) if not name.startswith("_")})
             yield "   :inherited-members:"
             yield f"   :exclude-members: {', '.join(made)}"
+        elif issubclass(value, SolveResults):  # a base without a page: its members are on the pages of its subclasses
+            yield "   :inherited-members:"
     elif inspect.isfunction(value):
         yield f".. autofunction:: {path}"
     else:
