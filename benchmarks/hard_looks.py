@@ -51,6 +51,5 @@ if __name__ == "__main__":
             run = boost("erlpboost", oracle, nu=share * len(y), epsilon=epsilon)
             seconds, proof = time.perf_counter() - began, run.class_certificate
             ends = f"[{proof.lower:.7f}, {proof.upper:.7f}]{'' if proof.gap <= epsilon else ' SHORT'}"
-            print(
-                f"| {name} | {epsilon} | {len(run.evaluations)} | {len(run.w)} | {seconds:.2f} | {ends} |", flush=True
-            )  # pyright: ignore[reportAttributeAccessIssue]
+            count = len(run.evaluations)  # pyright: ignore[reportAttributeAccessIssue]
+            print(f"| {name} | {epsilon} | {count} | {len(run.w)} | {seconds:.2f} | {ends} |", flush=True)
