@@ -17,6 +17,7 @@ from typing import Any
 
 from markup import escaped, fenced, table, values_in, write_folder
 
+from boostopt.comparison.solve_results import SolveResults
 from boostopt.programs.parameters import Domain
 
 
@@ -260,6 +261,8 @@ def _directive(home: str, path: str, value: Any) -> Iterator[str]:
             made += sorted({name for base in others for name in vars(base) if not name.startswith("_")})
             yield "   :inherited-members:"
             yield f"   :exclude-members: {', '.join(made)}"
+        elif issubclass(value, SolveResults):  # a base without a page: its members are on the pages of its subclasses
+            yield "   :inherited-members:"
     elif inspect.isfunction(value):
         yield f".. autofunction:: {path}"
     else:

@@ -138,8 +138,8 @@ def load_named_csv(source: str, names: Sequence[str], label: str) -> SourceConte
     require_columns(path, names, header, separator_advice(path, header))
     columns = column_positions(path, header, names) if names else [j for j in range(len(header)) if j != label_position]
     table, labels, _ = _parse_table(path, header, rows, columns, "every feature", "", label_position)
-    read = {label_position, *columns}
-    unread = tuple(name for j, name in enumerate(header) if j not in read)
+    used_positions = {label_position, *columns}
+    unread = tuple(name for j, name in enumerate(header) if j not in used_positions)
     labels = None if label_position is None else labels
     return SourceContents(source, table, labels, tuple(names), unread=unread, has_typed_labels=False)
 

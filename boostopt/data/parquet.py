@@ -152,9 +152,9 @@ class ParquetFiles:
                 f"{self._source}: a column must be of one kind in all files: {_first_line(failure)}. Write them anew."
             ) from failure
 
-    def _call_pyarrow(self, path: str, read: Any) -> Any:
+    def _call_pyarrow(self, path: str, reader: Any) -> Any:
         try:
-            return read(path)
+            return reader(path)
         except (OSError, self._arrow.ArrowException) as failure:
             raise DataError(
                 f"{path} is not a readable parquet file: {_first_line(failure)}. Write it anew."

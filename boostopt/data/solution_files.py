@@ -26,7 +26,7 @@ CBC = r"\A\s*(Optimal|Infeasible|Unbounded|Integer|Stopped|Status)\b.* - objecti
 """The first line of a solution file of CBC."""
 
 ZEROS_LEFT_OUT = rf"\(obj:|^# Columns \S+ sparse$|^ *writeLevel=\"[34]\"|{CBC}"
-"""A mark of the layouts in which values that are 0 may be missing: those of SCIP, HiGHS, CPLEX and CBC."""
+"""Pattern of the layouts in which values of 0 may be missing: the layouts of SCIP, HiGHS, CPLEX and CBC."""
 
 NamedValue = tuple[int, str, str]
 """Number of a line, a name and the text of its value."""
@@ -46,8 +46,8 @@ def read_entries(source: str, text: str) -> tuple[list[NamedValue], bool]:
     lines = text.splitlines()
     words = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
     text = "\n".join(lines)
-    read = next((read for mark, read in _READERS.items() if re.search(mark, text, re.MULTILINE)), _plain)
-    return list(read(source, lines, words)), re.search(ZEROS_LEFT_OUT, text, re.MULTILINE) is not None
+    reader = next((reader for mark, reader in _READERS.items() if re.search(mark, text, re.MULTILINE)), _plain)
+    return list(reader(source, lines, words)), re.search(ZEROS_LEFT_OUT, text, re.MULTILINE) is not None
 
 
 def _highs_raw(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[NamedValue]:

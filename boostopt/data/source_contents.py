@@ -44,7 +44,7 @@ MAX_ENTRIES_PER_NONZERO = 1000
 
 @dataclass(frozen=True)
 class SourceContents:
-    """Examples as a source holds them.
+    """The examples of a source.
 
     Attributes
     ----------
@@ -127,8 +127,8 @@ def load_svmlight(source: str, zero_based: bool | None = None, count: int | None
     if not content.strip():
         raise DataError(f"{path} is empty. Expected lines 'label index:value ...'.")
     _check_text(path, content)
-    if named := re.search(rb"^[^#\n]*_", content, re.MULTILINE):
-        line = content.count(b"\n", 0, named.start()) + 1
+    if name_match := re.search(rb"^[^#\n]*_", content, re.MULTILINE):
+        line = content.count(b"\n", 0, name_match.start()) + 1
         raise DataError(
             f"{path}, line {line}: expected svmlight text, which holds numbers only; got an underscore. Correct the "
             "number. If the classes are words, use a CSV file."

@@ -22,7 +22,7 @@ MAX_PRINTED_ENTRIES = 400
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Instance:
-    """A margin matrix with known answers. Its repr shows all of it, and large arrays by their corners.
+    """A margin matrix with known answers. The repr shows all fields, and large arrays by their corners.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Instance:
         References: paper, section, equation.
     parameters
         The parameters to bind U with, by the symbols of the papers: nu, and eta, epsilon, c, d0 if they matter. A
-        formulation uses those that it has.
+        formulation uses only its own parameters.
     known
         The known answers, by the name of the quantity. Rows and columns are counted from 0.
 

@@ -159,10 +159,10 @@ def bad_example_and_hypothesis(U: npt.ArrayLike | None = None, delta: float = 1 
     Glocer 2009, section 2.5, figure 2.9.
     """
     delta = validate_between("delta", delta, 0, 1 / 11 if U is None else 1 / 3, "Try 1/16.")
-    good = iteration_lower_bound(8, delta).U if U is None else MarginMatrix(U).to_array()
-    N, t = good.shape
+    base_margins = iteration_lower_bound(8, delta).U if U is None else MarginMatrix(U).to_array()
+    N, t = base_margins.shape
     spoilt = np.full((N + 1, t + 1), -delta)
-    spoilt[:N, :t] = good
+    spoilt[:N, :t] = base_margins
     spoilt[N] = -3 * delta
     spoilt[N, t] = -2 * delta
     answers = {

@@ -36,7 +36,7 @@ def bounds(runs: Any, against: str = "rounds", axes: AxesArgument = None) -> Fig
     Parameters
     ----------
     runs
-        A run, or a classifier of two classes that holds one as `run_`; or several by their labels.
+        A run, or a classifier of two classes with the attribute `run_`; or several of them by label.
     against
         "rounds", or "seconds" since the start of the run.
     axes
@@ -50,21 +50,29 @@ def bounds(runs: Any, against: str = "rounds", axes: AxesArgument = None) -> Fig
         A run has no rounds.
     """
     against = check_choice("scale", against, X_AXES)
-    named = runs_by_label(runs)
-    for label, run in named.items():
+    labelled_runs = runs_by_label(runs)
+    for label, run in labelled_runs.items():
         _validate_run(label, run)
     panels = make_panels(axes, 2, height=5.2, heights=(1.4, 1))
     upper_axis, lower_axis = panels.axes
-    for k, (label, run) in enumerate(named.items()):
-        _draw_run(upper_axis, lower_axis, label, run, X_AXES[against][0], curve_style(k), len(named) <= MAX_FILLED_RUNS)
-    for epsilon in sorted({run.record.problem.epsilon for run in named.values()}):
+    for k, (label, run) in enumerate(labelled_runs.items()):
+        _draw_run(
+            upper_axis,
+            lower_axis,
+            label,
+            run,
+            X_AXES[against][0],
+            curve_style(k),
+            len(labelled_runs) <= MAX_FILLED_RUNS,
+        )
+    for epsilon in sorted({run.record.problem.epsilon for run in labelled_runs.values()}):
         lower_axis.axhline(epsilon, color=GREY, ls=":", lw=1.2, label=rf"$\epsilon$ = {epsilon:g}")
-    _set_limits_to_late_rounds(upper_axis, list(named.values()))
-    gaps = np.concatenate([run.trace["gap"] for run in named.values()])
+    _set_limits_to_late_rounds(upper_axis, list(labelled_runs.values()))
+    gaps = np.concatenate([run.trace["gap"] for run in labelled_runs.values()])
     lower_axis.set_yscale("log", nonpositive="clip")
     if not (gaps > 0).any():
         lower_axis.set_ylim(1e-16, 1.0)  # no positive gap determines a scale
-    measures = {run.record.problem.measure for run in named.values()}
+    measures = {run.record.problem.measure for run in labelled_runs.values()}
     upper_axis.set_ylabel(f"{' or '.join(sorted(measures))} and its bound")
     lower_axis.set(ylabel="gap", xlabel=X_AXES[against][1])
     panels.legend(upper_axis, lower_axis)

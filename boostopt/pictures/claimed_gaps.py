@@ -22,10 +22,10 @@ MIN_GAP = 1e-17
 """The smallest gap that is distinguished from 0: less than the last bit of 1."""
 
 MAX_GAP = 1e9
-"""The largest gap that is distinguished from an infinite one."""
+"""Largest gap that is distinguished from an infinite gap."""
 
 BORDER_FRACTION = 0.07
-"""Half of the share of the scale between the gaps and the border, where gaps of 0 or infinity stand."""
+"""Half of the fraction of the scale between the gaps and the border, on which gaps of 0 or infinity lie."""
 
 MANY_POINTS = 400
 """From this number on, points are drawn smaller."""
@@ -67,7 +67,7 @@ class _GapScale:
     @property
     def ticks(self) -> dict[float, str]:
         """At most six powers of ten, and the borders."""
-        # There is no room for another number next to that of a border.
+        # Another number would not fit beside the number at a border.
         inside = range(math.ceil(self.low) + self.zero, math.floor(self.high) + 1 - self.infinite)
         powers = {10.0**k: f"$10^{{{k}}}$" for k in inside[:: max(math.ceil(len(inside) / 6), 1)]}
         return {
@@ -152,14 +152,14 @@ def _backends_without_gap(runs: Sequence[SolveRecord]) -> str:
 
 def _draw_background(axis: Axes, scale: _GapScale) -> None:
     """Draw the scales, the borders, the diagonal, and the words above and below it."""
-    low, high = (10.0**end for end in scale.limits)
+    low, high = (10.0**exponent for exponent in scale.limits)
     axis.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
     axis.set(xlabel="gap that the solver claims", ylabel="gap that is certified")
     axis.fill_between([low, high], [low, high], [high, high], color=RED, alpha=0.07, lw=0)
     axis.plot([low, high], [low, high], color=GREY, lw=1.0)
-    # The words are in the corners within the borders, so that they cover no point at a border.
+    # The text is in the corners within the borders, so that it covers no point at a border.
     low_corner, high_corner = (
-        10.0 ** (end + sign * 0.3 * scale.border_width) for end, sign in ((scale.low, 1), (scale.high, -1))
+        10.0 ** (exponent + sign * 0.3 * scale.border_width) for exponent, sign in ((scale.low, 1), (scale.high, -1))
     )
     style: dict[str, Any] = {"color": GREY, "fontsize": "small"}
     axis.text(low_corner, high_corner, "wider than claimed", ha="left", va="top", **style)

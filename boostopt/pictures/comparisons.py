@@ -42,10 +42,10 @@ FEW_DECADES_RATIO = 30.0
 """Below this range of ratios, a scale with only powers of ten would have too few numbers."""
 
 TIME_SCALES = {"fastest": "time / fastest", "seconds": "seconds"}
-"""The scales of profiles, and the words below them."""
+"""Scales of profiles, with the labels below the scales."""
 
 MEANS_NOTE = f"At the right of the bars: geometric means of the seconds, shifted by {SHIFT_SECONDS:g} s."
-"""The explanation of the numbers beside the bars."""
+"""Explanation of the numbers beside the bars."""
 
 
 def profiles(benchmark: Benchmark, against: str = "fastest") -> Figure:
@@ -82,7 +82,7 @@ def profiles(benchmark: Benchmark, against: str = "fastest") -> Figure:
     backends = list(dict.fromkeys(score.backend for score in scores))
     times = [_score_time(score, against) for score in scores if score.result == Result.REACHED]
     min_x = 1.0 if against == "fastest" else min(times, default=0.1) / 1.3
-    ends = min_x, max(1.3 * max(times, default=min_x), 2.0 * min_x)
+    x_limits = min_x, max(1.3 * max(times, default=min_x), 2.0 * min_x)
     heights = 2.6, 0.5 + 0.26 * len(backends)
     panels = make_panels(None, 2, len(tols), 1.2 + sum(heights), heights, one_scale=False)
     for tol, profile_axis, bar_axis in zip(tols, panels.axes[: len(tols)], panels.axes[len(tols) :], strict=True):
@@ -92,7 +92,7 @@ def profiles(benchmark: Benchmark, against: str = "fastest") -> Figure:
             )
             for name in backends
         }
-        _draw_profiles(profile_axis, times_reached, len(b.programs), ends)
+        _draw_profiles(profile_axis, times_reached, len(b.programs), x_limits)
         _draw_bars(bar_axis, backends, [score for score in scores if score.tol == tol])
         _draw_means(bar_axis, backends, {mean.backend: mean for mean in b.means if mean.tol == tol})
         profile_axis.set(title=gap_request_text(b.runs, tol), xlabel=TIME_SCALES[against])
@@ -108,10 +108,10 @@ def _score_time(score: ProgramScore, against: str) -> float:
 
 
 def _draw_profiles(
-    axis: Axes, times_reached: Mapping[str, Sequence[float]], count: int, ends: tuple[float, float]
+    axis: Axes, times_reached: Mapping[str, Sequence[float]], count: int, x_limits: tuple[float, float]
 ) -> None:
-    """Draw the profile of each backend at one gap from its sorted times, on a scale between two ends."""
-    min_x, max_x = ends
+    """Draw the profile of each backend at one gap from its sorted times, on a scale between two limits."""
+    min_x, max_x = x_limits
     for k, (backend, times) in enumerate(times_reached.items()):
         style = curve_style(k)
         x = [min_x, *times, max_x]
@@ -153,7 +153,7 @@ def intervals(comparison: Comparison | Sequence[SolveRecord], axes: AxesArgument
     """Draw the certified intervals of a comparison, as distances from the middle of their intersection.
 
     Every interval contains the optimum, so that all of them overlap. The scale is linear near 0 and logarithmic
-    outside, because the widths differ by many orders of magnitude. An arrow marks an infinite end. The gap and the
+    outside, because the widths differ by many orders of magnitude. An arrow marks an infinite bound. The gap and the
     seconds are on the right. If a backend was not run, or left no answer, the picture says why. Intervals that do not
     overlap are marked as contradictions; they are a mistake of this package.
 
@@ -171,7 +171,7 @@ def intervals(comparison: Comparison | Sequence[SolveRecord], axes: AxesArgument
     OptionError
         The argument is not a comparison.
     ProblemError
-        The intersection of the intervals has no two finite ends, so that no middle is defined.
+        The intersection of the intervals does not have two finite bounds, so that no middle is defined.
     """
     runs = comparison.rows if isinstance(comparison, Comparison) else comparison
     brief = check_flag("brief", brief)
@@ -188,12 +188,12 @@ def intervals(comparison: Comparison | Sequence[SolveRecord], axes: AxesArgument
     axis = panels.axes[0]
     band = "what all of them leave" if low <= high else "what parts them"
     axis.axvspan(min(low, high) - middle, max(low, high) - middle, color=GREY, alpha=0.25, lw=0, label=band)
-    ends = [abs(end - middle) for run in runs if run.answered for end in run.interval if math.isfinite(end)]
-    nearest = 10.0 ** math.floor(math.log10(max(min(filter(None, ends), default=MIN_DISTANCE), MIN_DISTANCE)))
-    farthest = 10.0 * max(*ends, nearest)
+    distances = [abs(bound - middle) for run in runs if run.answered for bound in run.interval if math.isfinite(bound)]
+    nearest = 10.0 ** math.floor(math.log10(max(min(filter(None, distances), default=MIN_DISTANCE), MIN_DISTANCE)))
+    farthest = 10.0 * max(*distances, nearest)
     if not farthest < math.inf:
         raise ProblemError(
-            f"the ends of intervals must be numbers that a scale can hold; got {max(ends)}. Correct them."
+            f"the ends of intervals must be numbers that a scale can hold; got {max(distances)}. Correct them."
         )
     for height, run in zip(range(len(runs))[::-1], runs, strict=True):
         _draw_interval(axis, runs, run, height, (middle, farthest), brief)
@@ -218,11 +218,11 @@ def _draw_interval(
     middle, farthest = scale
     right = axis.get_yaxis_transform()
     if not run.answered:
-        state, why = ("no answer", no_answer_reason(run)) if run.ran else ("not run", run.reason)
-        words = state if brief or not why else shorten(f"{state}: {why}", MAX_REASON_LENGTH, placeholder="...")
+        state, reason = ("no answer", no_answer_reason(run)) if run.ran else ("not run", run.reason)
+        words = state if brief or not reason else shorten(f"{state}: {reason}", MAX_REASON_LENGTH, placeholder="...")
         axis.text(0.02, height, words, transform=right, va="center", fontsize="small", parse_math=False)
         return
-    lower, upper = (end - middle for end in run.interval)
+    lower, upper = (bound - middle for bound in run.interval)
     target_text = f"{run.tol:g}" if len({other_run.tol for other_run in runs}) == 1 else "the gap asked for"
     color, ls, label = (
         (RED, ":", "contradicts another: a mistake of boostopt")
@@ -232,10 +232,10 @@ def _draw_interval(
         else (RED, "--", f"wider than {target_text}")
     )
     axis.plot([max(lower, -farthest), min(upper, farthest)], [height, height], color=color, ls=ls, lw=1.8, label=label)
-    for end, arrow in ((lower, "<"), (upper, ">")):
-        inside = math.isfinite(end)
-        position = end if inside else math.copysign(farthest, end)
-        axis.plot([position], [height], color=color, marker="|" if inside else arrow, ms=9, mew=1.8, clip_on=False)
+    for bound, arrow in ((lower, "<"), (upper, ">")):
+        is_finite = math.isfinite(bound)
+        position = bound if is_finite else math.copysign(farthest, bound)
+        axis.plot([position], [height], color=color, marker="|" if is_finite else arrow, ms=9, mew=1.8, clip_on=False)
     if brief:
         return
     words = f"gap {run.gap:.0e} in {run.seconds:.2g} s"
@@ -245,7 +245,7 @@ def _draw_interval(
 def _ticks(nearest: float, farthest: float, brief: bool) -> list[float]:
     """Return some powers of ten on both sides of 0; with `brief`, only the largest one."""
     first, last = round(math.log10(nearest)), math.floor(math.log10(farthest))
-    # The linear part next to 0 is as long as a power of ten: no label is nearer to that of 0 than to another.
+    # The linear part next to 0 is as long as a power of ten: no label is nearer to 0 than to another label.
     step = max(math.ceil((last - first) / 3), 2)
     powers = [10.0**last] if brief else [10.0**k for k in range(last, first + step - 2, -step)][::-1]
     return [*(-power for power in reversed(powers)), 0.0, *powers]

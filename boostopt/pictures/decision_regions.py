@@ -22,7 +22,7 @@ MAX_MARKER_AREA = 160.0
 """The area of the marker of the largest weight in square points; the others are in proportion."""
 
 N_LEVELS = 22
-"""The number of levels. It is even, so that values near 0 have their own colour, white."""
+"""Number of levels, an even number, so that values near 0 have a colour of their own, white."""
 
 FAINT_GREY = "#b0b0b0"
 """The colour of hatches, which lie below the markers."""
@@ -31,7 +31,7 @@ MIN_RESOLUTION, MAX_RESOLUTION = 2, 4000
 """Limits of the resolution: the finest takes 16 million values of f."""
 
 SHADES: LinearSegmentedColormap = LinearSegmentedColormap.from_list("f", ["#f0a271", "#ffffff", "#7db7e0"])
-"""Colours from the palette's red through white to its blue, light enough for markers on them."""
+"""Colours from the red of the palette through white to the blue, light enough for markers."""
 
 
 @runtime_checkable
@@ -57,7 +57,7 @@ def decision_regions(
     Parameters
     ----------
     classifier
-        Anything whose `decision_function(X)` returns one number for each row: a run, or a fitted classifier of two
+        An object whose `decision_function(X)` returns one number for each row: a run, or a fitted classifier of two
         classes.
     X
         Features of the examples, shape (N, 2), finite; a table's column names become the names of the axes.
@@ -203,8 +203,8 @@ def _draw_markers(
         axis.scatter(x, y, s=22, marker=marker, color=color, edgecolors="white", linewidths=0.5, label=label)
         return
     axis.scatter(x, y, s=4, marker=marker, color=color, linewidths=0, label=None)
-    faint = color, 0.35  # others can be seen through it
-    axis.scatter(x, y, s=sizes, marker=marker, facecolors=faint, edgecolors=color, linewidths=0.8, label=label)
+    face_color = color, 0.35  # transparent, so that other markers stay visible
+    axis.scatter(x, y, s=sizes, marker=marker, facecolors=face_color, edgecolors=color, linewidths=0.8, label=label)
 
 
 def _class_label_text(label: Any) -> str:

@@ -27,10 +27,10 @@ from boostopt.pictures.sources import (
 from boostopt.pictures.style import BLUE, GREY, RED, AxesArgument, CurveStyle, curve_style, make_panels
 
 CAP_TOLERANCE = 1e-6
-"""The relative distance from its cap at which a weight counts as capped: solvers come no closer."""
+"""Relative distance between a weight and its cap up to which the weight counts as capped: solvers are not closer."""
 
 CARRIED_FRACTION = 0.99
-"""The share of the weight whose examples are counted; with an entropy all examples have some weight."""
+"""Fraction of the weight of which the examples are counted; with an entropy all examples have some weight."""
 
 
 def example_weights(
@@ -38,21 +38,21 @@ def example_weights(
 ) -> Figure:
     """Draw the weights d of the examples, by size or example by example.
 
-    If all weights have a cap c_n / nu, they are drawn relative to it, as nu d_n / c_n in [0, 1]. Otherwise they are
-    drawn relative to equal weights, as d_n sum(c) / c_n, and equal weights are 1. If they are sorted by size, the area
-    below a line is nu in the first case and the number of examples in the second. The legend counts the examples at
-    their cap, and those that carry 99 % of the weight.
+    If all weights have a cap c_n / nu, the picture shows nu d_n / c_n in [0, 1]. Otherwise the picture shows weights
+    relative to equal weights, d_n sum(c) / c_n. If weights are sorted by size, the area below a line is nu in the first
+    case and the number of examples in the second case. The legend counts the examples at their cap, and the examples
+    with 99 % of the weight.
 
     Parameters
     ----------
     weights
-        A run, or a classifier of two classes that holds one as `run_`, whose last distribution is drawn; or an array of
-        weights, shape (N,), non-negative, which is divided by its sum; or several of these by their labels.
+        A run, or a classifier of two classes with the attribute `run_`: the picture shows the last distribution. Or an
+        array of weights, shape (N,), non-negative, which is divided by its sum. Or several of them by label.
     nu
-        The count of examples in the cap, positive; by default that of each run, if its cap can bind, and none for
-        arrays. Weights that were not capped may exceed this cap.
+        The count of examples in the cap, positive; by default the nu of each run, if the cap can bind, and no cap for
+        arrays. Weights without a cap may exceed this cap.
     c
-        Multiplicities of the examples for arrays, shape (N,), non-negative, 1 by default; runs bring their own.
+        Multiplicities of the examples for arrays, shape (N,), non-negative, 1 by default; runs have multiplicities.
     ordered
         Whether the largest weights come first, each as wide as its multiplicity; otherwise example n is at position n.
     axes
@@ -61,25 +61,27 @@ def example_weights(
     Raises
     ------
     OptionError
-        Nothing is given, or nu is not a positive number.
+        There are no weights, or nu is not a positive number.
     ProblemError
         Weights are negative, not finite, all 0, or do not fit c.
     """
     validate_nu(nu)
     ordered = check_flag("ordered", ordered)
-    label = algorithm_name(one) if isinstance(one := run_of_classifier(weights), Run) else "weights"
-    named = {name: _read_weights(name, one, nu, c) for name, one in label_items(weights, "a run", label).items()}
+    source = run_of_classifier(weights)
+    label = algorithm_name(source) if isinstance(source, Run) else "weights"
+    labelled_sources = label_items(weights, "a run", label)
+    weights_by_label = {name: _read_weights(name, item, nu, c) for name, item in labelled_sources.items()}
     panels = make_panels(axes)
-    axis, capped = panels.axes[0], all(values.nu is not None for values in named.values())
-    axis.axhline(1.0, color=GREY, ls=":", lw=1.0, label="at the cap" if capped else "equal weights")
-    for k, (name, values) in enumerate(named.items()):
+    axis, has_cap = panels.axes[0], all(values.nu is not None for values in weights_by_label.values())
+    axis.axhline(1.0, color=GREY, ls=":", lw=1.0, label="at the cap" if has_cap else "equal weights")
+    for k, (name, values) in enumerate(weights_by_label.items()):
         if ordered:
-            _draw_ordered(axis, name, values, capped, curve_style(k))
+            _draw_ordered(axis, name, values, has_cap, curve_style(k))
         else:
-            _draw_each(axis, name, values, capped, curve_style(k), stems=len(named) == 1)
+            _draw_each(axis, name, values, has_cap, curve_style(k), stems=len(weights_by_label) == 1)
     axis.set(
         xlabel="examples, by weight, counted with multiplicity" if ordered else r"example $n$",
-        ylabel=r"$\nu\, d_n / c_n$" if capped else r"$d_n \sum c\, /\, c_n$",
+        ylabel=r"$\nu\, d_n / c_n$" if has_cap else r"$d_n \sum c\, /\, c_n$",
     )
     axis.set_ylim(bottom=0.0)
     panels.legend(axis, columns=2)
@@ -88,22 +90,22 @@ def example_weights(
 
 @dataclass(frozen=True, eq=False)
 class CappedWeights:
-    """Weights d with sum 1, multiplicities, and the nu of the cap, if there is one."""
+    """Weights d with sum 1, multiplicities, and the nu of the cap; None if there is no cap."""
 
     d: Float[Array, " N"]
     c: Float[Array, " N"]
     nu: float | None
 
-    def relative(self, capped: bool) -> Float[Array, " N"]:
+    def relative(self, has_cap: bool) -> Float[Array, " N"]:
         """Return nu d / c, or sum(c) d / c; 0 for examples that do not count."""
-        unit = self.nu if capped and self.nu is not None else float(self.c.sum())
+        unit = self.nu if has_cap and self.nu is not None else float(self.c.sum())
         return unit * np.divide(self.d, self.c, out=np.zeros(len(self.d)), where=self.c > 0)
 
     @property
     def summary(self) -> str:
-        """The number of examples at their cap, and of those that carry nearly all the weight, in words."""
-        carried = np.cumsum(np.sort(self.d)[::-1])
-        n_carriers = np.searchsorted(carried, CARRIED_FRACTION) + 1
+        """The number of examples at their cap, and the number of examples with nearly all the weight, in words."""
+        weight_sums = np.cumsum(np.sort(self.d)[::-1])
+        n_carriers = np.searchsorted(weight_sums, CARRIED_FRACTION) + 1
         carriers = f"{n_carriers} of {np.count_nonzero(self.c)} carry {100 * CARRIED_FRACTION:g} %"
         if self.nu is None:
             return carriers
@@ -120,7 +122,7 @@ def _read_weights(name: str, source: Any, nu: float | None, c: Any) -> CappedWei
     if isinstance(source, Run):
         d, multiplicities = source.d, effective_multiplicities(source.record.problem.examples)
         run_nu = soft_margin_nu(source.record.problem.objective)
-        # The cap of a hard margin does not hold any weight below 1.
+        # The cap of a hard margin bounds no weight below 1.
         binds = run_nu is not None and float(multiplicities.max()) < run_nu
         nu = run_nu if nu is None and binds else nu
     else:
@@ -134,9 +136,9 @@ def _read_weights(name: str, source: Any, nu: float | None, c: Any) -> CappedWei
     return CappedWeights(d / d.sum(), multiplicities, nu)
 
 
-def _draw_ordered(axis: Axes, name: str, values: CappedWeights, capped: bool, style: CurveStyle) -> None:
+def _draw_ordered(axis: Axes, name: str, values: CappedWeights, has_cap: bool, style: CurveStyle) -> None:
     """Draw a decreasing step function, with a step for each example."""
-    y = values.relative(capped)
+    y = values.relative(has_cap)
     order = np.argsort(-y, kind="stable")
     x = np.concatenate([[0.0], np.cumsum(values.c[order])])
     axis.plot(
@@ -145,9 +147,9 @@ def _draw_ordered(axis: Axes, name: str, values: CappedWeights, capped: bool, st
     )  # fmt: skip
 
 
-def _draw_each(axis: Axes, name: str, values: CappedWeights, capped: bool, style: CurveStyle, stems: bool) -> None:
+def _draw_each(axis: Axes, name: str, values: CappedWeights, has_cap: bool, style: CurveStyle, stems: bool) -> None:
     """Draw a marker for each example, with a stem unless the stems would overlap."""
-    y = values.relative(capped)
+    y = values.relative(has_cap)
     n = np.arange(len(y))
     if stems:
         axis.vlines(n, 0.0, y, color=style.color, lw=0.6)
@@ -159,21 +161,21 @@ def weights_by_margin(
 ) -> Figure:
     """Draw the weight of each example against its margin, with marked examples as triangles.
 
-    Weights are relative to equal ones, d_n sum(c) / c_n. If the regularizer is a sum over the examples, the weights of
-    examples of one multiplicity lie on one falling curve, the derivative of the corresponding loss. The legend shows
+    Weights are relative to equal weights, d_n sum(c) / c_n. If the regularizer is a sum over the examples, the weights
+    of examples of one multiplicity lie on one falling curve, the derivative of the corresponding loss. The legend shows
     the marked examples' share of the weight and their share of the examples.
 
     Parameters
     ----------
     weights
-        A run, whose last weights and margins are drawn, or a classifier of two classes that holds one as `run_`; or an
-        array of weights, shape (N,), non-negative, which is divided by its sum.
+        A run, or a classifier of two classes with the attribute `run_`: the picture shows the last weights and margins.
+        Or an array of weights, shape (N,), non-negative, which is divided by its sum.
     margins
-        Margins of the examples, shape (N,), finite, for an array of weights; a run brings its own.
+        Margins of the examples, shape (N,), finite, for an array of weights; a run has margins.
     marked
         Flags of the examples to mark, shape (N,), such as those with wrong labels. No example by default.
     c
-        Multiplicities of the examples for arrays, shape (N,), non-negative, 1 by default; a run brings its own.
+        Multiplicities of the examples for arrays, shape (N,), non-negative, 1 by default; a run has multiplicities.
     axes
         Axes to draw on.
 

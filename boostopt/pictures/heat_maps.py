@@ -28,13 +28,13 @@ COLORMAP = "viridis_r"
 """Colours from light to dark as seconds grow: perceptually uniform, also for colour-blind readers and in grey."""
 
 ROW_HEIGHT = 0.22
-"""Inches of a row: as high as its label."""
+"""Height of a row in inches: the height of the label."""
 
 COLUMN_WIDTHS = 0.52, 0.24
-"""Inches of a column with numbers in it, and of one without, as wide as its label is high."""
+"""Widths in inches of a column with numbers, and of a column without: the height of the rotated label."""
 
 MAX_NUMBERED_COLUMNS = 24
-"""Maximum number of backends with numbers in the cells: more would make the picture wider than two pages."""
+"""Maximum number of backends with numbers in the cells: a picture with more is wider than two printed pages."""
 
 LETTER_WIDTH = 0.072
 """Inches of a letter of a label."""
@@ -43,7 +43,7 @@ PADDING = 0.3
 """Inches in addition to the labels and the columns."""
 
 MIN_WIDTH = 3.6
-"""Inches of the narrowest picture: its scale and its legend need them."""
+"""Smallest width of a picture in inches, which the scale and the legend need."""
 
 MAX_LABEL_LENGTH = {False: 40, True: 28}
 """Number of letters of a program's label that are shown; a brief picture shows fewer."""
@@ -64,14 +64,14 @@ def heat_map(benchmark: Benchmark, tol: float | str | None = None, brief: bool =
     benchmark
         The result of `boostopt.benchmark`.
     tol
-        One of its gaps, or the name of a profile by which its solvers were asked; by default the smallest gap.
+        A gap or the name of a profile of the benchmark; by default the smallest gap.
     brief
         Leave out the numbers and the ends of long labels, for narrow pictures.
 
     Raises
     ------
     OptionError
-        The argument is not a benchmark, or it has no such gap or profile.
+        The argument is not a benchmark, or the benchmark has no such gap or profile.
     ProblemError
         The benchmark has no run, or more than 300 programs or backends.
     """
@@ -96,7 +96,7 @@ def heat_map(benchmark: Benchmark, tol: float | str | None = None, brief: bool =
     panels.figure.set_figwidth(width := max(width, MIN_WIDTH if brief else FIGURE_WIDTH))
     axis = panels.axes[0]
     times = [score.median for score in score_of_cell.values() if score.result == Result.REACHED]
-    # If all times are equal, extend the scale by a factor of two on both sides: it then has some round number.
+    # If all times are equal, the scale grows by a factor of two on both sides, so that it contains a round number.
     spare = 2.0 if times and max(times) < 4.0 * min(times) else 1.05
     norm = LogNorm(min(times) / spare, max(times) * spare) if times else None
     for row, program in enumerate(programs):
@@ -114,14 +114,14 @@ def _target_gap(b: Benchmark, tol: object) -> float:
     gaps = b.settings.target_gaps
     if tol is None:
         return min(gaps)
-    named = {
+    gaps_by_profile = {
         run.profile: run.tol for run in b.runs if run.profile is not None and len(_gaps_of_profile(b, run.profile)) == 1
     }
-    if isinstance(tol, str) and tol in named:
-        return named[tol]
+    if isinstance(tol, str) and tol in gaps_by_profile:
+        return gaps_by_profile[tol]
     if not isinstance(tol, str) and is_real_number(tol) and tol in gaps:
         return next(gap for gap in gaps if gap == tol)
-    choices = ", ".join([*(f"{gap:g}" for gap in gaps), *(repr(name) for name in named)])
+    choices = ", ".join([*(f"{gap:g}" for gap in gaps), *(repr(name) for name in gaps_by_profile)])
     raise invalid_value_error(
         "tol", "a gap or a profile of this benchmark", tol, f"Pass one of {choices}, or leave it out."
     )
@@ -175,7 +175,7 @@ def _draw_legends(figure: Figure, axis: Axes, norm: Normalize | None, inside: fl
             shrink=min(1.0, 4.0 / inside),
             aspect=40,
         )
-        # A page without images would not show the scale as one image; there must be no seams between its parts.
+        # An HTML page without images does not show the scale as an image; there must be no seams between its parts.
         solids: Any = bar.solids
         solids.set(rasterized=False, edgecolor="face")
         bar.set_label("seconds (median)", fontsize="small")

@@ -39,37 +39,37 @@ def margin_distributions(classifiers: Any, nu: float | None = None, c: Any = Non
     ----------
     classifiers
         A run, a result of `reweight`, a fitted classifier with `margins_`, or an array of margins y_n f(x_n), shape
-        (N,); or several of these by their labels. Margins of runs are those of f in [-1, 1] on the training examples.
+        (N,); or several of them by label. A run has the margins of f in [-1, 1] on the training examples.
     nu
-        The count of examples, 0 < nu <= sum of c; by default that of each run or reweighted ensemble, and none for
+        The count of examples, 0 < nu <= sum of c; by default the nu of each run or reweighted ensemble, and none for
         other classifiers.
     c
         Multiplicities of the examples for arrays and classifiers, shape (N,), non-negative, 1 by default. Runs and
-        reweighted ensembles, and classifiers that hold a run as `run_`, bring their own.
+        reweighted ensembles, and classifiers with the attribute `run_`, have multiplicities.
     axes
         Axes to draw on.
 
     Raises
     ------
     OptionError
-        Nothing is given, or nu is not a positive number.
+        There are no classifiers, or nu is not a positive number.
     ProblemError
         Margins are not finite, do not fit c, or nu exceeds the sum of c.
     """
     validate_nu(nu)
     label = algorithm_name(classifiers) if isinstance(classifiers, Run) else "classifier"
-    named = {
-        name: _margin_distribution(name, one, nu, c) for name, one in label_items(classifiers, "a run", label).items()
+    distributions = {
+        name: _margin_distribution(name, item, nu, c) for name, item in label_items(classifiers, "a run", label).items()
     }
     panels = make_panels(axes)
     axis = panels.axes[0]
     axis.axvline(0.0, color=GREY, lw=0.8)
     shares = sorted(
-        {distribution.nu_fraction for distribution in named.values() if distribution.nu_fraction is not None}
+        {distribution.nu_fraction for distribution in distributions.values() if distribution.nu_fraction is not None}
     )
     for share in shares:
         axis.axhline(share, color=GREY, ls=":", lw=1.0, label=rf"$\nu/N$ = {share:.3g}")
-    for k, (name, distribution) in enumerate(named.items()):
+    for k, (name, distribution) in enumerate(distributions.items()):
         _draw_distribution(axis, name, distribution, curve_style(k))
     axis.set(xlabel=r"margin $m$", ylabel=r"share with $m_n \leq m$", ylim=(-0.02, 1.02))
     panels.legend(axis, columns=2)

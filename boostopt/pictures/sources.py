@@ -1,4 +1,4 @@
-"""The arguments of pictures, read and checked: runs by label, benchmarks, arrays, multiplicities, the nu of a run."""
+"""Checked arguments of pictures: runs by label, benchmarks, arrays, multiplicities, the nu of a run."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ class MatplotlibNotFound(BoostoptError, ImportError):
     """Pictures need matplotlib, and it is not installed."""
 
 
-def label_items(things: T | Mapping[str, T], description: str, label: str) -> dict[str, T]:
-    """Return things by label; a single one gets its own label.
+def label_items(items: T | Mapping[str, T], description: str, label: str) -> dict[str, T]:
+    """Return items by label; `label` is the label of a single item.
 
     Raises
     ------
     OptionError
-        There is none, or a label is not a text that a legend can show.
+        There is no item, or a label is not a text that a legend can show.
     """
-    if not isinstance(things, Mapping):
-        return {label: things}
-    named: dict[Any, T] = dict(things)
-    strange = [name for name in named if not isinstance(name, str) or not name.strip() or name.startswith("_")]
-    if not named or strange:
+    if not isinstance(items, Mapping):
+        return {label: items}
+    items_by_label: dict[Any, T] = dict(items)
+    invalid = [name for name in items_by_label if not isinstance(name, str) or not name.strip() or name.startswith("_")]
+    if not items_by_label or invalid:
         raise OptionError(
             f"expected {description}, or several by their labels, texts that do not begin with '_'; got "
-            f"{f'the label {strange[0]!r}' if strange else 'none'}. Pass one thing at least, by a name to be shown."
+            f"{f'the label {invalid[0]!r}' if invalid else 'none'}. Pass one thing at least, by a name to be shown."
         )
-    return named
+    return items_by_label
 
 
 def algorithm_name(run: Run) -> str:
     """Return the name of a run's algorithm."""
-    page = run.record.problem.formulation
-    return page.title or page.name
+    formulation = run.record.problem.formulation
+    return formulation.title or formulation.name
 
 
 def run_of_classifier(source: Any) -> Any:
-    """Return the run of a two-class classifier, which holds it as `run_`; return anything else unchanged.
+    """Return the attribute `run_` of a two-class classifier; return any other source unchanged.
 
     Raises
     ------
@@ -62,18 +62,24 @@ def run_of_classifier(source: Any) -> Any:
 
 
 def runs_by_label(runs: Any) -> dict[str, Run]:
-    """Return runs by label, also of classifiers; the label of a single run is its algorithm. Refuse other types."""
-    one = run_of_classifier(runs)
-    sources: dict[str, Any] = label_items(one, "a run", algorithm_name(one) if isinstance(one, Run) else "")
-    named: dict[str, Run] = {}
-    for label, thing in sources.items():
-        run = run_of_classifier(thing)
+    """Return runs by label; a classifier stands for its run, and a single run has the label of its algorithm.
+
+    Raises
+    ------
+    OptionError
+        A source is neither a run nor a two-class classifier with a run.
+    """
+    source = run_of_classifier(runs)
+    sources: dict[str, Any] = label_items(source, "a run", algorithm_name(source) if isinstance(source, Run) else "")
+    labelled_runs: dict[str, Run] = {}
+    for label, item in sources.items():
+        run = run_of_classifier(item)
         if not isinstance(run, Run):
             name = f" as {label!r}" if label else ""
-            several = "one of model.runs_" if hasattr(run, "runs_") else "the run"
-            raise OptionError(f"expected a Run, what boost returns; got {type(run).__name__}{name}. Pass {several}.")
-        named[label] = run
-    return named
+            expected = "one of model.runs_" if hasattr(run, "runs_") else "the run"
+            raise OptionError(f"expected a Run, what boost returns; got {type(run).__name__}{name}. Pass {expected}.")
+        labelled_runs[label] = run
+    return labelled_runs
 
 
 def require_nonempty_benchmark(benchmark: object) -> Benchmark:
@@ -118,7 +124,7 @@ def real_array(name: str, values: Any, dimensions: int) -> Array:
 
 
 def validate_multiplicities(c: Any, N: int) -> Float[Array, " N"]:
-    """Return multiplicities, 1 by default; raise ProblemError if they do not fit."""
+    """Return multiplicities, 1 by default; raise ProblemError if they do not match the examples."""
     if c is None:
         return np.ones(N)
     array = real_array("c", c, 1)
@@ -135,11 +141,11 @@ def effective_multiplicities(examples: Examples) -> Float[Array, " N"]:
     return np.where(examples.d0 > 0, examples.c, 0.0)
 
 
-def soft_margin_nu(goal: SoftMarginObjective | None) -> float | None:
+def soft_margin_nu(objective: SoftMarginObjective | None) -> float | None:
     """Return the nu of a soft margin; None if there is none, or if no cap defines the soft margin."""
-    return None if goal is None else goal.nu
+    return None if objective is None else objective.nu
 
 
 def validate_nu(nu: Any) -> None:
-    """Raise OptionError unless nu is a positive number, or None. The cap checks its upper end."""
+    """Raise OptionError unless nu is a positive number, or None. The cap checks the upper bound of nu."""
     check_optional(check_positive, "nu", nu, "a positive count of examples", "Pass as many as are to share.")

@@ -19,10 +19,10 @@ from boostopt.errors import OptionError
 T = TypeVar("T")
 
 AxesArgument = Axes | Sequence[Axes] | None
-"""The caller's axes to draw on; None for a figure of its own."""
+"""Axes of the caller to draw on; None for a new figure."""
 
 COLORS = ("#000000", "#d55e00", "#0072b2", "#e69f00", "#009e73", "#56b4e9", "#cc79a7")
-"""The palette of Okabe and Ito, safe for colour-blind readers, without its yellow, which is too light for a line."""
+"""The palette of Okabe and Ito, safe for colour-blind readers, without yellow, which is too light for a line."""
 
 BLACK, RED, BLUE, ORANGE, GREEN, SKY, PURPLE = COLORS
 GREY = "#767676"
@@ -49,7 +49,7 @@ LETTERS_PER_INCH = 15
 """Average number of small letters in an inch, on the safe side."""
 
 FIGURE_WIDTH = 7.2
-"""The width of a figure in inches: about the width of a page, so that letters of 10 points keep their size."""
+"""Width of a figure in inches: about the width of a printed page, so that letters of 10 points keep their size."""
 
 DPI = 110
 

@@ -28,7 +28,7 @@ SIMPLEX_TOLERANCE = 1e-6
 """The tolerance for sums of 1 and weights of at least 0: iterations without renormalizing may have such errors."""
 
 MAX_LINES = 8
-"""Up to this number, each example has a line of its own; more are drawn as an image."""
+"""Largest number of examples with a line each; the weights of more examples are an image."""
 
 CORNERS = triangle_coordinates(np.eye(3))
 MIDPOINTS = triangle_coordinates((1 - np.eye(3)) / 2)
@@ -59,16 +59,16 @@ def triangle(trajectory: Any, cycle: Cycle | Any | None = None, axes: AxesArgume
     ----------
     Rudin, Daubechies, Schapire 2004, figures 1 and 2(c).
     """
-    named = {
-        label: _validate_distributions(label, one, 3)
-        for label, one in label_items(trajectory, "a trajectory", "trajectory").items()
+    distributions = {
+        label: _validate_distributions(label, item, 3)
+        for label, item in label_items(trajectory, "a trajectory", "trajectory").items()
     }
     closed = None if cycle is None else _validate_distributions("cycle", _cycle_points(cycle), 3)
     panels = make_panels(axes, height=5.0)
     axis = panels.axes[0]
     draw_triangle(axis, inner=True)
-    for k, (label, d) in enumerate(named.items()):
-        _draw_trajectory(axis, label, d, CurveStyle(BLUE, "-", "o") if len(named) == 1 else curve_style(k))
+    for k, (label, d) in enumerate(distributions.items()):
+        _draw_trajectory(axis, label, d, CurveStyle(BLUE, "-", "o") if len(distributions) == 1 else curve_style(k))
     if closed is not None:
         x, y = triangle_coordinates(np.vstack([closed, closed[:1]])).T
         axis.plot(x, y, color=RED, lw=1.2, marker="s", ms=11, mfc="none", label=f"cycle of period {len(closed)}")

@@ -27,7 +27,7 @@ N_STEPS = 10
 """Number of dots along a direction."""
 
 N_RAYS, N_RINGS = 96, 5
-"""Number of rays, and of points on each ray from the minimizer of F to the end of its domain."""
+"""Number of rays, and of points on each ray from the minimizer of F to the boundary of the domain."""
 
 BISECTION_STEPS = 9
 """Bisection steps for the end of a ray: accurate to a 500th, about a pixel."""
@@ -42,7 +42,7 @@ LEVEL_QUANTILE = 0.9
 """The quantile of the values at which the levels end, because barriers are unbounded."""
 
 SHADES: LinearSegmentedColormap = LinearSegmentedColormap.from_list("F", ["#c9c9c9", "#f7f7f7"])
-"""Greys that contrast with the lines on them."""
+"""Greys that contrast with the lines."""
 
 
 def weights_on_triangle(regularizer: Regularizer, reach: float = 1.0, axes: AxesArgument = None) -> Figure:
@@ -113,9 +113,11 @@ def _normalized_weights(F: Regularizer, z: Float[Array, " 3"]) -> Float[Array, "
 def _draw_levels(axis: Axes, F: Regularizer) -> None:
     """Fill the domain by levels of F, on a grid of rays and rings that ends at the border of the domain."""
     centre = F.project(None)
-    ends = np.array([_domain_boundary(F, centre, angle) for angle in np.linspace(0, 2 * np.pi, N_RAYS, endpoint=False)])
+    boundary = np.array(
+        [_domain_boundary(F, centre, angle) for angle in np.linspace(0, 2 * np.pi, N_RAYS, endpoint=False)]
+    )
     # The outer rings are thinner, because F rises most there.
-    rings = centre + np.sin(np.linspace(0, np.pi / 2, N_RINGS))[:, np.newaxis, np.newaxis] * (ends - centre)
+    rings = centre + np.sin(np.linspace(0, np.pi / 2, N_RINGS))[:, np.newaxis, np.newaxis] * (boundary - centre)
     values = np.array([[F.value(d) for d in ring] for ring in rings])
     x, y = np.moveaxis(triangle_coordinates(_close_rings(rings)), -1, 0)
     finite = values[np.isfinite(values)]

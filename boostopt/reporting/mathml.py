@@ -113,12 +113,12 @@ def latex_to_mathml(formula: str, display: Literal["block", "inline"] = "block")
     latex2mathml reads the bars `\lvert` and `\rvert` as relations unless they are `\left` and `\right`. It also leaves
     no space before a function and around a colon.
     """
-    fenced = re.sub(r"(?<!\\left)\\l([vV])ert(?![a-zA-Z])", r"\\left\\l\1ert", formula)
-    fenced = re.sub(r"(?<!\\right)\\r([vV])ert(?![a-zA-Z])", r"\\right\\r\1ert", fenced)
-    fenced = re.sub(r"(?<=[\w})\]]) (?=\\(?:ln|exp|max|min|operatorname)\b)", r" \\, ", fenced)
-    fenced = fenced.replace(" : ", r" \; : \; ")
+    formula_text = re.sub(r"(?<!\\left)\\l([vV])ert(?![a-zA-Z])", r"\\left\\l\1ert", formula)
+    formula_text = re.sub(r"(?<!\\right)\\r([vV])ert(?![a-zA-Z])", r"\\right\\r\1ert", formula_text)
+    formula_text = re.sub(r"(?<=[\w})\]]) (?=\\(?:ln|exp|max|min|operatorname)\b)", r" \\, ", formula_text)
+    formula_text = formula_text.replace(" : ", r" \; : \; ")
     # In a block, limits are below max and sum.
-    root = convert_to_element(fenced, display=display)
+    root = convert_to_element(formula_text, display=display)
     root.attrib.pop("xmlns", None)  # HTML needs no namespace for MathML
     for element in root.iter():
         # latex2mathml writes characters as entities, which are resolved here; escaped text must stay text.

@@ -39,12 +39,12 @@ MAX_UNFOLDED = 3
 
 @dataclass(frozen=True)
 class FormulationSection:
-    """A formulation: the typeset problems (None if the text has another notation), or else the plain text; sources."""
+    """A formulation with its sources: as markup, or as plain text if the text has another notation."""
 
     name: str
     title: str
-    page: FormulationMarkup | None
-    words: str
+    markup: FormulationMarkup | None
+    text: str
     sources: tuple[str, ...]
 
 
@@ -149,11 +149,9 @@ def _formulation_sections(results: SolveResults) -> tuple[FormulationSection, ..
         about, name = program.get("about", {}), str(program.get("formulation", ""))
         text = str(about.get("page", ""))
         if (name, text) not in formulations:
-            page = formulation_markup(text, about.get("meanings", {}))
-            sources = tuple(about.get("sources", ()))
-            formulations[name, text] = FormulationSection(
-                name, str(about.get("title") or name), page, "" if page else text, sources
-            )
+            markup = formulation_markup(text, about.get("meanings", {}))
+            title, sources = str(about.get("title") or name), tuple(about.get("sources", ()))
+            formulations[name, text] = FormulationSection(name, title, markup, "" if markup else text, sources)
     return tuple(formulations.values())
 
 
