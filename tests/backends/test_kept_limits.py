@@ -24,7 +24,7 @@ from boostopt.backends.base import Deadline, Task
 from boostopt.backends.classical.sqp import SequentialQuadratic
 from boostopt.backends.cvxpy.solver_specs import SOLVERS, SolverSpec
 from boostopt.backends.isolation.isolated import MAX_KEPT_OUTPUT, isolate_backend
-from boostopt.backends.isolation.output_tail import KEPT_BYTES, OutputTail
+from boostopt.backends.isolation.output_tail import MAX_TAIL_BYTES, OutputTail
 from boostopt.backends.isolation.worker_process import WorkerProcess, close_idle_processes, idle_process_id
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import GivenMargins
@@ -149,7 +149,7 @@ def test_of_what_is_printed_the_end_is_kept_and_marks_are_left_out() -> None:
             stream.write(b"x" * 50_000)
         stream.write(b"end<mark>")
         kept = printed.take(2)
-        assert len(kept) == KEPT_BYTES and kept.endswith("xend")
+        assert len(kept) == MAX_TAIL_BYTES and kept.endswith("xend")
         stream.write(b"last")
     assert printed.take(3) == "last"
     printed.join()
