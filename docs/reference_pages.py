@@ -79,7 +79,11 @@ PAGES = (
         "boostopt.authoring",
         "functions",
         "The functions F of the [template](../template.md), and the interface of your own F.",
-        also=("functions.regularizers.base.StationarityConditions", "functions.statements.Statement"),
+        also=(
+            "functions.convex_function.ConvexFunction",
+            "functions.regularizers.base.StationarityConditions",
+            "functions.statements.Statement",
+        ),
     ),
     Page(
         "edges",

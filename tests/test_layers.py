@@ -44,7 +44,7 @@ LEVEL = {module: k for k, level in enumerate(LEVELS) for module in level}
 FUNCTIONS = (
     {"numerics"},
     {"formulas"},
-    {"minorants", "statements"},
+    {"minorants", "statements", "convex_function"},
     {"edge_functions", "regularizers"},
 )
 

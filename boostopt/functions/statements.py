@@ -1,4 +1,4 @@
-"""Statements: functions by kind and numbers, as certificate files contain them."""
+"""Statements of functions: the form, by kind and numbers, in which a certificate file contains the F of its program."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Statement:
 
 
 def defines_own_kind(part: object) -> bool:
-    """Return whether the class of F or G defines a kind itself. An inherited kind names another function."""
+    """Return whether the class of an F or a G itself defines a kind: an inherited kind names another function."""
     return bool(vars(type(part)).get("kind"))
 
 
 @runtime_checkable
 class States(Protocol):
-    """A regularizer with a statement."""
+    """A regularizer with the method `statement`."""
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...]) -> Statement | None: ...
 
@@ -41,7 +41,7 @@ class States(Protocol):
 def statement_of(
     F: States, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()
 ) -> Statement | None:
-    """Return the statement of F for a certificate file; None if the class defines no kind or files cannot contain F."""
+    """Return the statement of F; None if its class defines no kind, or if a certificate file cannot contain F."""
     return F.statement(c, d0, nus) if defines_own_kind(F) else None
 
 
@@ -52,9 +52,9 @@ def statement_with_caps(
     nus: tuple[float, ...],
     in_support: Bool[Array, " N"] | None = None,
 ) -> Statement:
-    """Return a statement with the caps: as c / nu or 1 / nu if a nu gives these caps on the support, else as an array.
+    """Return a statement with caps: by a nu if c / nu or 1 / nu gives the caps in support, otherwise as an array.
 
-    `in_support` is a mask of the examples on which the caps matter, all by default.
+    By default, all examples are in support.
     """
     in_support = np.ones(len(c), dtype=bool) if in_support is None else in_support
     for nu in nus:

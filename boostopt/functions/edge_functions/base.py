@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Bool, Float
-from boostopt._utils.immutable_arrays import HasImmutableArrays
+from boostopt.functions.convex_function import ConvexFunction
 
 MAX_HYPOTHESIS_WEIGHT = 1e15
 """Largest hypothesis weight if the sum is free. Larger weights are scaled down, so that products stay finite."""
@@ -128,33 +128,36 @@ class Active:
     offset: Float[Array, " t"]
 
 
-class EdgeFunction(HasImmutableArrays, ABC):
-    """A closed convex function G of the edges, shape (t,). It is independent of the examples and of any solver."""
+class EdgeFunction(ConvexFunction):
+    """A closed convex function G of the edges, shape (t,). It is independent of the examples and of any solver.
 
-    cones: ClassVar[frozenset[str]]
-    """Cones that a solver must support for G, as for a regularizer."""
+    The constraints on the weights are those of the domain of G*. See `ConvexFunction` for the members that G has in
+    common with a regularizer.
+    """
 
-    has_closed_form_conjugate: ClassVar[bool] = True
-    """Whether G* has a closed form, so that `conjugate` returns G* and `cvxpy_conjugate` exists; else it is a bound."""
-
-    is_symmetric: ClassVar[bool] = False
+    is_symmetric: bool = False
     """Whether G depends on absolute edges only, so that a class also represents the negations of its hypotheses."""
-
-    kind: ClassVar[str] = ""
-    """Name of the class in certificate files; "" if files cannot contain it. A subclass is another function and needs
-    another name, or none."""
 
     is_largest_edge: ClassVar[bool] = False
     """Whether G is the largest edge, so that w lies in the simplex or, if `is_symmetric`, in the ball of the 1-norm."""
 
-    edge_bound: float | None = None
-    """Upper bound of every edge, if G is the indicator of this bound. Its program can be infeasible; sum w is free."""
+    @property
+    def edge_bound(self) -> float | None:
+        """Upper bound of every edge, if G is the indicator of this bound; None for any other G.
 
-    zero_cost_edge: float | None = None
-    """Largest edge for which any number of further hypotheses does not increase G; None if there is none."""
+        The program with this G can be infeasible, and the sum of w is free.
+        """
+        return None
 
-    is_coupled: bool = False
-    """Whether the cost of a further edge depends on the other edges, so that G is not a sum over the hypotheses."""
+    @property
+    def zero_cost_edge(self) -> float | None:
+        """Largest edge for which any number of further hypotheses does not increase G; None if there is none."""
+        return None
+
+    @property
+    def is_coupled(self) -> bool:
+        """Whether the cost of a further edge depends on the other edges, so that G is not a sum over the hypotheses."""
+        return False
 
     @property
     def largest_edge(self) -> EdgeFunction | None:
@@ -195,10 +198,6 @@ class EdgeFunction(HasImmutableArrays, ABC):
         return self.project(w)
 
     @abstractmethod
-    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
-        """Return the violation of each constraint of G*'s domain by a raw w; inf if w is not finite."""
-
-    @abstractmethod
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         """Return the t non-negative terms that sum to G(e) + G*(w) - <w, e>, with G* from `conjugate(w, near=e)`."""
 
@@ -220,15 +219,6 @@ class EdgeFunction(HasImmutableArrays, ABC):
         """Return a bound on G over any number of hypotheses with edges of at most `largest`; inf if there is none."""
         return np.inf
 
-    def describe_kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
-        """Return the names of the edges and sums of edges at which G has a kink at e; empty by default."""
-        return ()
-
-    @property
-    def latex(self) -> str | None:
-        """The term of each edge as LaTeX; None if G is not given by a formula."""
-        return None
-
     def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
         """Return the multipliers and epigraph variables at e by their names in the papers; none by default."""
         return {}
@@ -239,14 +229,6 @@ class EdgeFunction(HasImmutableArrays, ABC):
         The default is the subgradient alone, which is right if G has a gradient.
         """
         return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
-
-    @abstractmethod
-    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        """Return G(e) as (CVXPY expression, constraints) for an affine expression e of size t."""
-
-    @abstractmethod
-    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        """Return G*(w) as (CVXPY expression, constraints) for an affine expression w of size t."""
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         """Return the largest size of the terms in the sums of G(e) and G*(w), without the edges themselves.
@@ -299,7 +281,7 @@ class EdgeFunction(HasImmutableArrays, ABC):
 class SupportFunction(EdgeFunction):
     """A positively homogeneous G: G* is the indicator of the set onto which `project` projects."""
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    cones = frozenset({"linear"})
 
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
         return 0.0

@@ -30,7 +30,7 @@ from boostopt.functions.edge_functions.maximum import MaximumEdge
 class _LevelIndicator(EdgeFunction):
     """Indicator of edges at or below one level. G* is the level times the sum of w."""
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    cones = frozenset({"linear"})
     level_field: ClassVar[str]
     """Name of the field that contains the level."""
 
@@ -88,11 +88,11 @@ class BoundedEdges(_LevelIndicator):
         read_fields(self, gamma=real_parameter)
 
     @property
-    def edge_bound(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def edge_bound(self) -> float | None:
         return self.gamma
 
     @property
-    def zero_cost_edge(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def zero_cost_edge(self) -> float | None:
         return self.gamma
 
     def added_hypothesis_cost(self, current_value: float, edge: float) -> float:

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from boostopt._utils.cvxpy_tools import (
 )
 from boostopt._utils.validation import check_callable
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.edge_functions.base import EdgeFunction, clip_to_finite, nonnegative_residuals
 from boostopt.functions.formulas.intervals import Interval, allowance, exact_interval
 from boostopt.functions.minorants.expression_graph import AffineMinorant, Graph
@@ -77,15 +77,15 @@ class CvxpyEdges(EdgeFunction):
 
     G: Callable[[Any], Any]
 
-    has_closed_form_conjugate: ClassVar[bool] = False
+    has_closed_form_conjugate = False
 
     def __post_init__(self) -> None:
         check_callable("G", self.G, "a function of the edges", ProblemError)
 
     _models: dict[int, _Model] = field(default_factory=dict[int, "_Model"], init=False, repr=False)
 
-    @cached_property
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def cones(self) -> frozenset[str]:
         model = self._model(2)
         return required_cones(cp.Problem(cp.Minimize(model.G), [model.e <= 1, model.e >= -1]))
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp, required_cones
 from boostopt.errors import ProblemError, reason_of
+from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.edge_functions.base import EdgeFunction, Epigraph, clip_to_finite, nonnegative_residuals
 from boostopt.functions.formulas.compilation import ArrayFunction, Compiler
 from boostopt.functions.formulas.convexity import BoxFamily, ConvexFormula, prove_convex
@@ -65,7 +65,7 @@ class FormulaEdges(EdgeFunction):
     parameters: Mapping[str, float] = field(default_factory=empty_parameters)
 
     kind: ClassVar[str] = "formula"
-    has_closed_form_conjugate: ClassVar[bool] = False
+    has_closed_form_conjugate = False
     """G* has bounds, but no CVXPY expression."""
 
     _formula: ConvexFormula = field(init=False, repr=False)
@@ -93,8 +93,8 @@ class FormulaEdges(EdgeFunction):
         """Return the derivative of g for t edges."""
         return MonotoneDerivative.on_box(self._functions[1], self._functions[2], np.full(t, -1.0), np.full(t, 1.0))
 
-    @cached_property
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def cones(self) -> frozenset[str]:
         e = cp.Variable(2)
         value = to_cvxpy(self._formula.value, e, "e", {})
         if value is None:
@@ -182,7 +182,7 @@ class FormulaEdges(EdgeFunction):
         raise ProblemError("the conjugate of a formula is not known as an expression of CVXPY. Use the primal.")
 
     @cached_property
-    def latex(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def latex(self) -> str:
         """The formula as LaTeX, by SymPy."""
         return formula_latex(self.text)
 

@@ -17,6 +17,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_instance
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.edge_functions.base import (
     Active,
     EdgeFunction,
@@ -44,16 +45,16 @@ class InterceptEdges(EdgeFunction):
             "base", self.base, EdgeFunction, "an edge function", "Make one, such as MaximumEdge().", ProblemError
         )
 
-    @property
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def cones(self) -> frozenset[str]:
         return self.base.cones | {"linear"}
 
-    @property
-    def has_closed_form_conjugate(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def has_closed_form_conjugate(self) -> bool:
         return self.base.has_closed_form_conjugate
 
     @property
-    def is_coupled(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def is_coupled(self) -> bool:
         return self.base.is_coupled
 
     def value(self, e: Float[Array, " t"]) -> float:

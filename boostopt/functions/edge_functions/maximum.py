@@ -66,7 +66,7 @@ class MaximumEdge(SupportFunction):
 class AbsoluteEdge(SupportFunction):
     """The largest absolute edge; its conjugate is the indicator of the ball of the 1-norm."""
 
-    is_symmetric: ClassVar[bool] = True
+    is_symmetric = True
     kind: ClassVar[str] = "absolute"
     is_largest_edge: ClassVar[bool] = True
 

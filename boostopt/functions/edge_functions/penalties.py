@@ -25,6 +25,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_number, flag_parameter, positive_parameter, read_fields
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.edge_functions.base import (
     Active,
     EdgeFunction,
@@ -47,8 +48,8 @@ class AbsolutePenalty(EdgeFunction):
     def __post_init__(self) -> None:
         read_fields(self, signed=flag_parameter)
 
-    @property
-    def is_symmetric(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def is_symmetric(self) -> bool:
         return self.signed
 
     def statement(self) -> dict[str, Any]:
@@ -127,8 +128,8 @@ class BallEdges(AbsolutePenalty):
         super().__post_init__()
         read_fields(self, p=_exponent, r=positive_parameter)
 
-    @property
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def cones(self) -> frozenset[str]:
         return frozenset({"linear", "second_order"} if self.p == 2.0 else {"linear"})
 
     def statement(self) -> dict[str, Any]:
@@ -138,7 +139,7 @@ class BallEdges(AbsolutePenalty):
         return self.r * _norm(self.edge_sizes(e), self._q)
 
     @property
-    def is_coupled(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def is_coupled(self) -> bool:
         return math.isfinite(self.p)
 
     def added_hypothesis_cost(self, current_value: float, edge: float) -> float:
@@ -261,7 +262,7 @@ class ElasticEdges(AbsolutePenalty):
     l1: float
     l2: float
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
+    cones = frozenset({"linear", "quadratic"})
     kind: ClassVar[str] = "elastic"
 
     def __post_init__(self) -> None:
@@ -272,7 +273,7 @@ class ElasticEdges(AbsolutePenalty):
         return {**super().statement(), "l1": self.l1, "l2": self.l2}
 
     @property
-    def zero_cost_edge(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def zero_cost_edge(self) -> float:
         return self.l1
 
     def value(self, e: Float[Array, " t"]) -> float:
@@ -337,7 +338,7 @@ class OneNormEdges(AbsolutePenalty):
 
     l1: float
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    cones = frozenset({"linear"})
     kind: ClassVar[str] = "1-norm"
 
     def __post_init__(self) -> None:
@@ -348,7 +349,7 @@ class OneNormEdges(AbsolutePenalty):
         return {**super().statement(), "l1": self.l1}
 
     @property
-    def zero_cost_edge(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def zero_cost_edge(self) -> float:
         return self.l1
 
     def added_hypothesis_cost(self, current_value: float, edge: float) -> float:

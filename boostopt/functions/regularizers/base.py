@@ -1,23 +1,23 @@
-"""The interface of a regularizer F: a convex function of the example weights with a conjugate."""
+"""The interface of regularizers F: convex functions of the example weights with a conjugate."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.immutable_arrays import HasImmutableArrays
+from boostopt.functions.convex_function import ConvexFunction
 from boostopt.functions.formulas.intervals import Interval
 from boostopt.functions.statements import Statement
 
 
 @dataclass(frozen=True)
 class ConjugatePoint:
-    """F* at one point z, with a maximizer and the multipliers of the constraints of the domain.
+    """The conjugate F* at one point z, with a maximizer and the multipliers of the constraints of the domain.
 
     Attributes
     ----------
@@ -68,16 +68,17 @@ BOX_BOUND_TOL = 1e-9
 """Distance to an end of the box, as a fraction of its upper end, up to which a weight counts as at the end."""
 
 JUMP_SEARCH_SEGMENTS, JUMP_SEARCH_BISECTIONS = 8, 35
-"""Number of segments of the box in the search for a jump of a slope, and of bisections of each: down to 4e-12 of the
-box."""
+"""Number of segments of the box in the search for a jump of a derivative, and number of bisections of each segment,
+which reach intervals of 4e-12 of the box."""
 
 JUMP_TOL = 1e-6
-"""Smallest relative increase of a slope on such an interval that counts as a jump; relative to the segment's ends."""
+"""Smallest increase of a derivative on such an interval that counts as a jump, relative to 1 plus the absolute
+derivatives at the ends of the segment."""
 
 
 @dataclass(frozen=True)
 class Pointwise:
-    """F as a sum over the examples, F(d) = sum f_n(d_n) on lower <= d <= upper, for second-order methods.
+    """A regularizer as a sum over the examples, F(d) = sum f_n(d_n) on lower <= d <= upper, for second-order methods.
 
     Attributes
     ----------
@@ -96,84 +97,81 @@ class Pointwise:
     on_simplex: bool
 
     def inverse_curvatures_inside_box(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return 1 / f_n''(d_n) for the weights between the ends of the box, and 0 for those at the ends."""
-        inside = (d > self.lower + BOX_BOUND_TOL * self.upper) & (d < self.upper * (1.0 - BOX_BOUND_TOL))
-        if not inside.any():
+        """Return 1 / f_n''(d_n) for the weights inside the box, and 0 for the weights at its ends."""
+        is_inside = (d > self.lower + BOX_BOUND_TOL * self.upper) & (d < self.upper * (1.0 - BOX_BOUND_TOL))
+        if not is_inside.any():
             return np.zeros(len(d))
-        return np.where(inside, 1.0 / self.curvatures(np.where(inside, d, 0.5 * (self.lower + self.upper))), 0.0)
+        return np.where(is_inside, 1.0 / self.curvatures(np.where(is_inside, d, 0.5 * (self.lower + self.upper))), 0.0)
 
     def find_derivative_jump(self) -> tuple[int, float, float] | None:
-        """Return the example, the weight and the size of a jump of some f_n', None if none was found.
+        """Return the example, the weight and the size of a jump of some f_n'; None if the search finds no jump.
 
-        A continuous slope hardly increases on a tiny interval. So the search bisects intervals and continues in the
-        half with the larger increase.
+        A continuous derivative hardly increases on a tiny interval. So the search bisects intervals and continues in
+        the half with the larger increase.
         """
         width = self.upper - self.lower
         for segment in range(JUMP_SEARCH_SEGMENTS):
             low, high = (self.lower + (0.01 + 0.98 * (segment + k) / JUMP_SEARCH_SEGMENTS) * width for k in (0, 1))
             at_low, at_high = self.derivatives(low), self.derivatives(high)
-            start = np.abs(at_low) + np.abs(at_high)
+            scale = 1.0 + (np.abs(at_low) + np.abs(at_high))
             for _ in range(JUMP_SEARCH_BISECTIONS):
                 middle = 0.5 * (low + high)
                 at_middle = self.derivatives(middle)
                 in_left_half = at_middle - at_low > at_high - at_middle
                 low, at_low = np.where(in_left_half, low, middle), np.where(in_left_half, at_low, at_middle)
                 high, at_high = np.where(in_left_half, middle, high), np.where(in_left_half, at_middle, at_high)
-            rise = np.where(width > 0, at_high - at_low, 0.0)
-            n = int(np.argmax(rise / (1.0 + start)))
-            if rise[n] > JUMP_TOL * (1.0 + start[n]):
-                return n, float(high[n]), float(rise[n])
+            increase = np.where(width > 0, at_high - at_low, 0.0)
+            n = int(np.argmax(increase / scale))
+            if increase[n] > JUMP_TOL * scale[n]:
+                return n, float(high[n]), float(increase[n])
         return None
 
 
 @runtime_checkable
 class Enclosures(Protocol):
-    """A sum over the examples whose values and slopes are known as intervals, shape (N,)."""
+    """A sum over the examples with intervals that enclose its values and slopes, shape (N,)."""
 
     @property
     def upper(self) -> Interval:
-        """The exact caps."""
+        """The intervals that contain the exact caps."""
         ...
 
     def values(self, d: Interval) -> Interval:
-        """Return f_n at weights in a box."""
+        """Return intervals of f_n over a box of weights."""
         ...
 
     def slopes(self, d: Interval) -> Interval:
-        """Return f_n' at weights in a box."""
+        """Return intervals of f_n' over a box of weights."""
         ...
 
 
-class Regularizer(HasImmutableArrays, ABC):
+class Regularizer(ConvexFunction):
     """A closed convex function F of the example weights d, shape (N,), with a bounded domain.
 
-    It is independent of the margin matrix and of any solver.
+    The constraints on the weights are those of the domain of F. See `ConvexFunction` for the members that F has in
+    common with an edge function.
     """
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
-    """Cones that a solver must support for F: "linear" always, "exponential" for entropies."""
+    cones = frozenset({"linear"})
 
-    on_simplex: ClassVar[bool] = True
-    """Whether the weights sum to 1 by F's domain."""
+    on_simplex: bool = True
+    """Whether the weights sum to 1 in the domain of F."""
 
-    signed: ClassVar[bool] = False
+    signed: bool = False
     """Whether weights may be negative."""
-
-    kind: ClassVar[str] = ""
-    """Name of the class in certificate files, "" where they cannot hold one. A subclass is another function: it names a
-    kind of its own, or none."""
-
-    soft_margin_caps: Float[Array, " N"] | None = None
-    """The largest weights, where F is the indicator of a cap: -F*(-Uw) is then the mean of the smallest margins."""
-
-    has_closed_form_conjugate: ClassVar[bool] = True
-    """Whether F* has a closed form, so that `conjugate_at` is exact and `cvxpy_conjugate` exists; else it is a
-    bound."""
 
     @property
     @abstractmethod
     def N(self) -> int:
         """The number of examples."""
+
+    @property
+    def soft_margin_caps(self) -> Float[Array, " N"] | None:
+        """The largest weights, if F is the indicator of a cap: -F*(-Uw) is then the mean of the smallest margins.
+
+        None for any other F.
+        """
+        return None
 
     @property
     def mass(self) -> float:
@@ -184,17 +182,17 @@ class Regularizer(HasImmutableArrays, ABC):
     def strong_convexity(self) -> float:
         """A modulus of strong convexity in the 1-norm: 1 / eta for an entropy on the simplex, 0 if none is known.
 
-        If it is positive, d(w), the maximizer of F* at the margins of w, is unique, and the gain of a step of the
-        weights can be bounded in advance.
+        If the modulus is positive, the maximizer d(w) at z = -Uw is unique, and the improvement of a step of w can be
+        bounded in advance.
         """
         return 0.0
 
     @property
     def unsmoothed(self) -> Regularizer:
-        """F0, which is F without the term that only smooths it: boosting maximizes -F0*(-Uw).
+        """The regularizer F0, which is F without the term that only smooths: boosting maximizes -F0*(-Uw).
 
-        F0 has the domain of F. Only a weight that this term fixes may be free in F0. F0 is F itself, this same object,
-        if F has no such term.
+        F0 has the domain of F, except that a weight that the smoothing term fixes may be free in F0. If F has no such
+        term, F0 is F itself, the same object.
         """
         return self
 
@@ -202,10 +200,10 @@ class Regularizer(HasImmutableArrays, ABC):
     def is_indicator(self) -> bool:
         """Whether F is 0 on its domain and the domain is a set of distributions.
 
-        Then -F*(-Uw) is a soft margin: the smallest mean of the margins over these distributions, for a cap the mean of
-        the nu smallest margins. For any other F it is a value that holds terms of F.
+        Then -F*(-Uw) is a soft margin: the smallest average of the margins over these distributions. For the capped
+        simplex, it is the mean of the nu smallest margins. For any other F, -F*(-Uw) includes terms of F.
         """
-        # The largest value is at most 0, and the smallest one, at the minimizer, is 0.
+        # The largest value is at most 0, and the smallest value, at the minimizer, is 0.
         return self.on_simplex and not self.signed and self.value_bound == 0.0 and self.value(self.project(None)) == 0.0
 
     @property
@@ -213,15 +211,15 @@ class Regularizer(HasImmutableArrays, ABC):
     def value_bound(self) -> float:
         """A bound on the largest value of F on its domain: C_Delta / eta for an entropy, 0 for an indicator.
 
-        inf if F is unbounded, as -ln d; nan if no bound is known.
+        inf if F is unbounded, such as -ln d; nan if no bound is known.
         """
 
     @property
     def price(self) -> float:
-        """A bound on the loss of soft margin by the term that makes F strongly convex: its range on the domain.
+        """A bound on the loss of soft margin by the smoothing term: the range of this term on the domain.
 
-        Such a term is never negative. If F has no other term, its smallest value is that of F. The price of an F
-        without such a term is 0.
+        The term is never negative. If F has no other term, the smallest value of the term is the smallest value of F.
+        Without a smoothing term, the price is 0.
         """
         if self.unsmoothed is self:
             return 0.0
@@ -230,7 +228,10 @@ class Regularizer(HasImmutableArrays, ABC):
         return self.value_bound - unsmoothed_bound - min_value
 
     def smoothing_within(self, epsilon: float) -> bool:
-        """Return whether the price is at most epsilon / 2, so a gap of epsilon / 2 gives epsilon of soft margin."""
+        """Return whether the price is at most epsilon / 2.
+
+        Then a gap of epsilon / 2 bounds the distance to the largest soft margin by epsilon.
+        """
         return self.price <= 0.5 * epsilon * (1.0 + 1e-9)
 
     @property
@@ -238,11 +239,12 @@ class Regularizer(HasImmutableArrays, ABC):
     def magnitude(self) -> float:
         """The largest absolute size of the terms in the sums of F and F*, without the margins.
 
-        It scales rounding, unless F has its own `value_slack` and `conjugate_slack`.
+        The default rounding allowances are proportional to it. A subclass may override `value_slack` and
+        `conjugate_slack` instead.
         """
 
     def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
-        """Return what must be added to F(d), so that it is not below F at some feasible point next to d.
+        """Return the rounding allowance: F(d) plus the allowance is at least F at an exactly feasible point near d.
 
         Parameters
         ----------
@@ -253,13 +255,13 @@ class Regularizer(HasImmutableArrays, ABC):
 
         Returns
         -------
-        unit times `magnitude` by default. A regularizer that follows its rounding returns a bound at this d, inf where
-        it knows none.
+        unit times `magnitude` by default. A regularizer that bounds its rounding at each d returns this bound, and inf
+        if no finite number is a bound.
         """
         return unit * float(self.magnitude)
 
     def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
-        """Return what must be added to F* at a point, so that it is not below the exact F* at the same z."""
+        """Return the rounding allowance: `at.value` plus the allowance is at least the exact F* at the same z."""
         return unit * float(self.magnitude)
 
     @property
@@ -269,12 +271,8 @@ class Regularizer(HasImmutableArrays, ABC):
 
     @property
     def objective_scale(self) -> float:
-        """The natural size of 1 / F: eta for an entropy, 1 for an indicator. Solvers may get F + G times this."""
+        """The natural size of 1 / F: eta for an entropy, 1 for an indicator. Solvers may get this multiple of F + G."""
         return 1.0
-
-    @abstractmethod
-    def value(self, d: Float[Array, " N"]) -> float:
-        """Return F(d) for d in the domain (up to rounding)."""
 
     @abstractmethod
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
@@ -284,12 +282,8 @@ class Regularizer(HasImmutableArrays, ABC):
         """
 
     def conjugate_bound(self, z: Float[Array, " N"], at: ConjugatePoint) -> float:
-        """Return a number that F*(z) does not exceed, given `at = conjugate_at(z)`; by default the value of `at`."""
+        """Return an upper bound of F*(z), given `at = conjugate_at(z)`; by default the value of `at`."""
         return at.value
-
-    @abstractmethod
-    def support(self, z: Float[Array, " N"]) -> float:
-        """Return the maximum of <d, z> over the domain of F, or a larger number, for proofs of infeasibility."""
 
     @abstractmethod
     def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -303,36 +297,30 @@ class Regularizer(HasImmutableArrays, ABC):
         """Return a point of the domain near d, for any numbers d; the minimizer of F for None."""
 
     @abstractmethod
-    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
-        """Return the violation of each constraint of the domain by a raw d; inf if d is not finite."""
-
-    @abstractmethod
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         """Return the N non-negative terms that sum to F(d) + F*(z) - <d, z>, given `at = conjugate_at(z)`."""
 
     def increase_bound(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
         """Return a bound on F(d') - F(d) over all d' of the domain with |d'_n - d_n| <= share_n room_n, share < 1.
 
-        The default uses convexity: d' lies at most the largest share of the way from d to a point of the domain.
+        The default uses convexity: d' divides the segment from d to some point of the domain, and its fraction of the
+        length is at most the largest share.
         """
-        rise = float(share.max()) * max(self.value_bound - self.value(d), 0.0)
-        return rise if np.isfinite(rise) else np.inf
+        increase = float(share.max()) * max(self.value_bound - self.value(d), 0.0)
+        return increase if np.isfinite(increase) else np.inf
 
     @abstractmethod
     def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
-        """Return the conditions at d, with slopes at weights of at least `min_relative_weight` of the box's upper end.
+        """Return the stationarity conditions at d, with derivatives at weights that are not too small.
 
-        At smaller weights, the slope of an entropy is the noise of a solver.
+        Parameters
+        ----------
+        d
+            The weights, shape (N,).
+        min_relative_weight
+            The smallest weight, as a fraction of the upper end of the box, at which derivatives are evaluated. At
+            smaller weights, the derivative of an entropy is the noise of a solver.
         """
-
-    def describe_kinks(self, d: Float[Array, " N"]) -> Sequence[str]:
-        """Return the names of the weights and sums of weights at which F has a kink at d; empty by default."""
-        return ()
-
-    @property
-    def latex(self) -> str | None:
-        """The term of each example as LaTeX; None if F is not given by a formula."""
-        return None
 
     def pointwise(self) -> Pointwise | None:
         """Return F as a sum of functions of one weight each; None if F is not such a sum."""
@@ -351,11 +339,3 @@ class Regularizer(HasImmutableArrays, ABC):
             Candidates for nu. If c / nu gives the caps for one of them, the file states the caps by this nu.
         """
         return None
-
-    @abstractmethod
-    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        """Return F(d) as (CVXPY expression, constraints of the domain) for an affine expression d of size N."""
-
-    @abstractmethod
-    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        """Return F*(z) as (CVXPY expression, constraints) for an affine expression z of size N."""

@@ -1,23 +1,23 @@
-"""The binary relative entropy: the entropy of every weight and of the rest of its cap.
+"""The binary relative entropy: the relative entropy of each weight and of its distance to the cap.
 
 With caps u_n,
 
     F(d) = (1/eta) sum_n [ d_n ln(d_n / d0_n) + (u_n - d_n) ln((u_n - d_n) / (u_n - d0_n)) ]   on 0 <= d <= u.
 
-On the simplex, u = c / nu, it is the regularizer of Binary ERLPBoost, whose cap is never active; its maximizer at z is
-d_n = u_n sigmoid(logit(d0_n / u_n) + eta (z_n - beta)) [Glocer 2009, (3.25), (3.27)]. Without the simplex, u = c and
-d0 = c / 2, its conjugate is the logarithmic loss (1/eta) sum_n c_n ln((1 + exp(eta z_n)) / 2) [Shalev-Shwartz and
-Singer 2008, section 6]. Examples with d0_n = 0 or d0_n = u_n keep that weight whatever z is.
+On the simplex with u = c / nu, F is the regularizer of Binary ERLPBoost, whose caps are never active. The maximizer at
+z is d_n = u_n sigmoid(logit(d0_n / u_n) + eta (z_n - beta)) [Glocer 2009, (3.25), (3.27)]. Without the simplex, with
+u = c and d0 = c / 2, the conjugate is the logarithmic loss (1/eta) sum_n c_n ln((1 + exp(eta z_n)) / 2)
+[Shalev-Shwartz and Singer 2008, section 6]. If d0_n = 0 or d0_n = u_n, the weight of example n is fixed at d0_n for
+every z.
 
-If a reference weight equals its cap in floating point, the weight is fixed there. If it lies below, by however little,
-the weight can move, and the logarithm of u_n - d0_n enters its price.
+If a reference weight equals its cap in floating point, the weight is fixed at the cap. If the reference weight is less
+than the cap, even by a single rounding, the weight can change, and the logarithm of u_n - d0_n enters the value of F.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +33,7 @@ from boostopt._utils.validation import (
     read_fields,
 )
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import cached_property
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.functions.numerics.sigmoid_sums import SATURATION_LOGIT, difference_rounded_once, solve_sigmoid_sum
 from boostopt.functions.regularizers.base import Regularizer, StationarityConditions
@@ -41,13 +42,13 @@ from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.relative_entropy import Entropy
 from boostopt.functions.statements import Statement, statement_with_caps
 
-FULL = -1.0 + float(np.finfo(np.float64).epsneg)
-"""The float next to -1, where a logarithm is finite."""
+MIN_LOG1P_ARGUMENT = -1.0 + float(np.finfo(np.float64).epsneg)
+"""Smallest float above -1, at which log1p is finite."""
 
 
 @dataclass(frozen=True)
 class BinaryEntropy(Entropy):
-    """The binary relative entropy to d0 on the simplex within the caps, divided by eta.
+    """The binary relative entropy to d0, divided by eta, on the simplex with caps.
 
     Parameters
     ----------
@@ -58,13 +59,13 @@ class BinaryEntropy(Entropy):
     d0
         The reference distribution, shape (N,), 0 <= d0 <= u, sum 1.
     cap_distance
-        The distances u - d0, shape (N,), if they are known more accurately than by subtraction: see `capped`.
+        The distances u - d0, shape (N,), if they are more accurate than a subtraction: see `capped`.
 
     Raises
     ------
     ProblemError
-        The caps or eta are not positive, the caps sum to less than 1, or d0 does not fit the caps or exceeds one, where
-        the binary entropy is not defined.
+        The caps or eta are not positive, or the caps sum to less than 1, or d0 has another shape than the caps, or an
+        entry of d0 exceeds its cap, so that the binary entropy is not defined.
     """
 
     caps: Float[Array, " N"]
@@ -76,7 +77,19 @@ class BinaryEntropy(Entropy):
 
     @classmethod
     def capped(cls, c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> BinaryEntropy:
-        """Return the binary entropy with the caps c / nu, without the rounding of the caps in c / nu - d0."""
+        """Return the binary entropy with the caps c / nu, and with distances c / nu - d0 that are rounded only once.
+
+        Parameters
+        ----------
+        c
+            The multiplicities, shape (N,), positive.
+        nu
+            The least number of examples that share the weight, positive.
+        eta
+            The inverse strength, positive.
+        d0
+            The reference distribution, shape (N,), 0 <= d0 <= c / nu, sum 1.
+        """
         c, nu = positive_weights("c", c), positive_parameter("nu", nu)
         d0 = non_negative_weights("d0", d0, len(c))
         return cls(c / nu, eta, d0, difference_rounded_once(c, nu, d0) / nu)
@@ -86,14 +99,15 @@ class BinaryEntropy(Entropy):
         read_fields(self, d0=lambda name, d0: non_negative_weights(name, d0, len(self.caps)))
         if self.cap_distance is not None:
             read_fields(self, cap_distance=lambda name, distance: finite_weights(name, distance, len(self.caps)))
-        over = self.d0 - self.caps * (1 + CAP_SUM_TOL)
-        if over.max() > 0:
-            n = int(np.argmax(over))
+        violation = self.d0 - self.caps * (1 + CAP_SUM_TOL)
+        if violation.max() > 0:
+            n = int(np.argmax(violation))
             raise ProblemError(
                 f"the binary entropy needs d0 <= c / nu; got d0 = {self.d0[n]:.6g} > {self.caps[n]:.6g} at {n}. "
                 "Lower nu, or use a reference distribution within the caps."
             )
-        # Caps that sum to less than 1 by rounding leave no point: raised, with the references that stand at them.
+        # If caps sum to less than 1 by rounding, the domain is empty. So they are scaled up, together with the
+        # reference weights at their caps.
         total, at_cap = float(self.caps.sum()), self.d0 >= self.caps
         if self.on_simplex and total < 1.0 - CAP_SUM_TOL:
             raise ProblemError(f"caps must sum to at least 1; got {total:.10g}. Pass larger caps, c / nu.")
@@ -104,7 +118,7 @@ class BinaryEntropy(Entropy):
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
         if not np.array_equal(np.where(self.movable, self.d0, d0), d0):
             return None
-        # A weight that stands at its cap has its reference for a cap, however the caps were scaled.
+        # The reference weight of an example at its cap states the cap, without the scaling of the caps.
         caps = np.where(self.movable, self.caps, d0)
         return statement_with_caps({"kind": self.kind, "eta": self.eta}, caps, c, nus, d0 > 0)
 
@@ -117,58 +131,57 @@ class BinaryEntropy(Entropy):
         return self.fixed_weights
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upper(self) -> Float[Array, " N"]:
         return np.where(self.d0 > 0, self.caps, 0.0)
 
     @cached_property
     def movable(self) -> Bool[Array, " N"]:
-        """The weights that can move, as a mask: their reference is neither 0 nor at its cap."""
+        """The examples whose weight can change, as a mask: their reference weight is neither 0 nor the cap."""
         return (self.d0 > 0) & (self.d0 < self.caps)
 
     @cached_property
     def fixed_weights(self) -> Float[Array, " N"]:
-        """The fixed weights, and 0 for the weights that can move."""
+        """The fixed weights, and 0 for the weights that can change."""
         return np.where(self.movable, 0.0, self.upper)
 
     @cached_property
     def cap_distance_or_zero(self) -> Float[Array, " N"]:
         """The distances u - d0 to the caps, 0 for weights at their caps."""
-        return np.where(
-            self.d0 < self.caps, self.caps - self.d0 if self.cap_distance is None else self.cap_distance, 0.0
-        )
+        distances = self.caps - self.d0 if self.cap_distance is None else self.cap_distance
+        return np.where(self.d0 < self.caps, distances, 0.0)
 
     @cached_property
     def logit(self) -> Float[Array, " N"]:
-        """The numbers logit(d0 / u) of the free weights, and -inf or inf for the fixed ones."""
+        """The numbers logit(d0 / u), and -inf or inf for the fixed weights."""
         log_odds = np.where(self.d0 > 0, np.inf, -np.inf)
         log_odds[self.movable] = np.log(self.d0[self.movable]) - np.log(self.cap_distance_or_zero[self.movable])
         return log_odds
 
     @cached_property
-    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The bound C / eta: the terms at weight 0, replaced by those at the cap where this gains most."""
+    def value_bound(self) -> float:
+        """The bound C / eta: the terms at weight 0, and at the cap for the examples where this increases F most."""
         u, logit = self.upper[self.movable], self.logit[self.movable]
         at_zero, at_cap = -u * log_expit(-logit), -u * log_expit(logit)
         if not self.on_simplex:
             return float(np.maximum(at_zero, at_cap).sum()) / self.eta
-        gain = np.zeros(self.N)
-        gain[self.movable] = (at_cap - at_zero) / u
-        return max(float(at_zero.sum()) + self.support(gain), 0.0) / self.eta
+        chord_slopes = np.zeros(self.N)
+        chord_slopes[self.movable] = (at_cap - at_zero) / u
+        return max(float(at_zero.sum()) + self.support(chord_slopes), 0.0) / self.eta
 
     @cached_property
-    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """A size M such that F(d) and F*(z) are off by at most 11 epsilon M, and by what their sums of N terms lose.
+    def magnitude(self) -> float:
+        """A size M: the errors of F(d) and F*(z) are at most 11 epsilon M plus the rounding of their sums of N terms.
 
-        Without the simplex every term is at most u (|logit| + ln 2), and there are two of them. On the simplex sizes
-        are those of d and d0, which sum to 1, however large the caps are:
+        Without the simplex, each example has two terms of at most u (|logit| + ln 2). On the simplex, the terms have
+        the size of d and d0, which sum to 1, however large the caps are:
 
         - |d ln(d / d0)| sums to at most `logs`, the largest of |logit| + ln max(N, sum u) + 1.
-        - with x = (d0 - d) / (u - d0), (u - d) ln(1 + x) is at most 2 |d0 - d| for |x| <= 1. For x > 1 the cap is below
-          2 d0, and the term at most u `logs`. Where x < -1/2 the cap is below 2 d, and 1 + x is off by the rounding of
-          x, which costs as much as u.
+        - Let x = (d0 - d) / (u - d0). If |x| <= 1, (u - d) ln(1 + x) is at most 2 |d0 - d|. If x > 1, the cap is less
+          than 2 d0, and the term is at most u `logs`. If x < -1/2, the cap is less than 2 d, and the rounding of x
+          makes an error of 1 + x that costs at most u.
 
-        So both sums are at most 3 `logs` + 4. Each term is rounded four times, its quotient among them: in units of the
-        roundoff that is at most 14 `logs` + 41, below 22 times this.
+        So both sums are at most 3 `logs` + 4. Each term is rounded four times, including its quotient. In units of the
+        roundoff, the errors are at most 14 `logs` + 41, which is less than 22 times the result.
         """
         logit = float(np.abs(self.logit[self.movable]).max(initial=0.0))
         mass = max(float(self.upper.sum()), 1.0)
@@ -178,25 +191,30 @@ class BinaryEntropy(Entropy):
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         terms = np.zeros(self.N)
-        d, d0, rest = d[self.movable], self.d0[self.movable], self.cap_distance_or_zero[self.movable]
-        # u - d = rest + (d0 - d): no digits of d are lost in a large cap. Beyond it by rounding the term is 0.
-        below = (d0 - d) / rest
-        ends = np.where(below > -1.0, (rest + (d0 - d)) * np.log1p(np.maximum(below, FULL)), 0.0)
-        terms[self.movable] = rel_entr(d, d0) + ends
+        d, d0, distance = d[self.movable], self.d0[self.movable], self.cap_distance_or_zero[self.movable]
+        # u - d = distance + (d0 - d), so that no digits of d are lost if the cap is large. If d exceeds the cap by
+        # rounding, the term is 0.
+        relative_change = (d0 - d) / distance
+        cap_terms = np.where(
+            relative_change > -1.0,
+            (distance + (d0 - d)) * np.log1p(np.maximum(relative_change, MIN_LOG1P_ARGUMENT)),
+            0.0,
+        )
+        terms[self.movable] = rel_entr(d, d0) + cap_terms
         return terms / self.eta
 
     def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         slopes = np.zeros(self.N)
         with np.errstate(divide="ignore"):
-            odds = np.log(d[self.movable]) - np.log(np.maximum(self.upper - d, 0.0)[self.movable])
-        slopes[self.movable] = (odds - self.logit[self.movable]) / self.eta
+            logits = np.log(d[self.movable]) - np.log(np.maximum(self.upper - d, 0.0)[self.movable])
+        slopes[self.movable] = (logits - self.logit[self.movable]) / self.eta
         return slopes
 
     def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        bends = np.zeros(self.N)
+        curvatures = np.zeros(self.N)
         x, u = d[self.movable], self.upper[self.movable]
-        bends[self.movable] = (1.0 / x + 1.0 / (u - x)) / self.eta
-        return bends
+        curvatures[self.movable] = (1.0 / x + 1.0 / (u - x)) / self.eta
+        return curvatures
 
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         x = self.fixed_weights.copy()
@@ -204,28 +222,33 @@ class BinaryEntropy(Entropy):
         return x
 
     def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return f_n*(y_n) = (u / eta) ln(1 - p0 + p0 exp(eta y_n)), p0 = d0 / u, and y_n d0_n for a fixed weight."""
+        """Return f_n*(y_n) = (u / eta) ln(1 - p0 + p0 exp(eta y_n)) with p0 = d0 / u; y_n d0_n for a fixed weight."""
         terms = self.fixed_weights * y
         x = self.logit[self.movable]
         # ln(1 - p0) = log_expit(-x); ln(1 - p0 + p0 e^v) = log_expit(-x) - log_expit(-(x + v))
-        softened = log_expit(-x) - log_expit(-(x + self.eta * y[self.movable]))
-        terms[self.movable] = self.upper[self.movable] * softened / self.eta
+        log_averages = log_expit(-x) - log_expit(-(x + self.eta * y[self.movable]))
+        terms[self.movable] = self.upper[self.movable] * log_averages / self.eta
         return terms
 
     def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
-        # u / eta times the binary entropy of d / u relative to the sigmoid, from its logit: no quotient underflows.
+        # Each gap is u / eta times the binary entropy of p = d / u relative to the sigmoid of x. The logarithms of the
+        # sigmoid do not underflow.
         u, gaps = self.upper[self.movable], np.zeros(self.N)
         p = np.clip(d[self.movable] / u, 0.0, 1.0)
-        rest = np.clip((u - d[self.movable]) / u, 0.0, 1.0)
+        complement = np.clip((u - d[self.movable]) / u, 0.0, 1.0)
         x = self.logit[self.movable] + self.eta * y[self.movable]
-        ones = np.where(p > 0, p * (np.log(p, where=p > 0, out=np.zeros(len(p))) - log_expit(x)), 0.0)
-        log_rest = np.log(rest, where=rest > 0, out=np.zeros(len(p)))
-        zeros = np.where(rest > 0, rest * (log_rest - log_expit(-x)), 0.0)
-        # Of a large cap nearly all is left at both weights: from their difference, or its digits are lost.
-        left, less = u * expit(-x), u * expit(x) - d[self.movable]
-        near = (left > 0.0) & (np.abs(less) <= 0.5 * left)
-        moved = (left + less) * np.log1p(np.divide(less, left, out=np.zeros(len(u)), where=near))
-        gaps[self.movable] = np.maximum(u * ones + np.where(near, moved, u * zeros), 0.0) / self.eta
+        weight_terms = np.where(p > 0, p * (np.log(p, where=p > 0, out=np.zeros(len(p))) - log_expit(x)), 0.0)
+        log_complement = np.log(complement, where=complement > 0, out=np.zeros(len(p)))
+        cap_terms = np.where(complement > 0, complement * (log_complement - log_expit(-x)), 0.0)
+        # If the cap is large, the distances to the cap of d and of the maximizer are nearly equal. Their difference,
+        # which is the difference of the weights, keeps its digits.
+        distance, difference = u * expit(-x), u * expit(x) - d[self.movable]
+        is_close = (distance > 0.0) & (np.abs(difference) <= 0.5 * distance)
+        relative_difference = np.divide(difference, distance, out=np.zeros(len(u)), where=is_close)
+        close_terms = (distance + difference) * np.log1p(relative_difference)
+        gaps[self.movable] = (
+            np.maximum(u * weight_terms + np.where(is_close, close_terms, u * cap_terms), 0.0) / self.eta
+        )
         return gaps
 
     def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
@@ -234,11 +257,10 @@ class BinaryEntropy(Entropy):
         if not self.movable.any():
             return 0.0, self.fixed_weights
         if target <= 0.0 or target >= float(u.sum()):
-            # The free weights stand at one end: where all sigmoids are saturated on that side.
-            beyond = (SATURATION_LOGIT + float(np.abs(self.logit[self.movable]).max())) / self.eta + float(
-                np.abs(z).max()
-            )
-            beta = beyond if target <= 0.0 else -beyond
+            # All weights that can change are at the same end: beta is so large that all sigmoids are saturated.
+            max_logit = float(np.abs(self.logit[self.movable]).max())
+            max_beta = (SATURATION_LOGIT + max_logit) / self.eta + float(np.abs(z).max())
+            beta = max_beta if target <= 0.0 else -max_beta
             return beta, self.maximizers(z - beta)
         reference = -CappedSimplex(self.caps, 1.0).quantile(-z)
         x = self.logit[self.movable] + self.eta * (z[self.movable] - reference)
@@ -248,21 +270,20 @@ class BinaryEntropy(Entropy):
         return reference + tau / self.eta, d
 
     def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
-        # The slope is infinite at both ends, where a solver's weights are noise.
+        # The slope is infinite at both ends of the box. Near an end, it is the noise of a solver's weights.
         return super().stationarity(np.minimum(d, (1.0 - min_relative_weight) * self.upper), min_relative_weight)
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         """Return the entropic projection onto the caps, with the fixed weights at their values."""
         if d is None:
             return renormalize_in_box(self.d0, self.lower, self.upper)
-        # What the fixed weights leave is known up to the rounding of their sum: it may seem more than the caps carry.
+        # By the rounding of the sum of the fixed weights, the remaining mass may exceed the sum of the caps.
         caps = np.where(self.movable, self.caps, 0.0)
-        left = min(1.0 - float(self.fixed_weights.sum()), float(caps.sum()))
-        if left <= 0.0:
+        remaining_mass = min(1.0 - float(self.fixed_weights.sum()), float(caps.sum()))
+        if remaining_mass <= 0.0:
             return self.fixed_weights / self.fixed_weights.sum()
-        return renormalize_in_box(
-            self.fixed_weights + left * CappedSimplex(caps, left).repair(d, self.d0), self.lower, self.upper
-        )
+        movable_weights = remaining_mass * CappedSimplex(caps, remaining_mass).repair(d, self.d0)
+        return renormalize_in_box(self.fixed_weights + movable_weights, self.lower, self.upper)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         free, fixed = np.flatnonzero(self.movable), np.flatnonzero(~self.movable)
@@ -287,20 +308,28 @@ class BinaryEntropy(Entropy):
         return value, []
 
     def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-        # The slopes at both ends are infinite, so that no end binds; a fixed weight has no multiplier of its own.
+        # The slopes at both ends are infinite, so that no end is active; a fixed weight needs no multiplier.
         return np.zeros(self.N), np.zeros(self.N)
 
 
 @dataclass(frozen=True)
 class LogarithmicLoss(BinaryEntropy):
-    """The binary entropy without the simplex: the regularizer whose conjugate is the logarithmic loss."""
+    """The binary entropy without the simplex, whose conjugate is the logarithmic loss. Use `of` to construct it."""
 
-    on_simplex: ClassVar[bool] = False
+    on_simplex = False
     kind: ClassVar[str] = "logarithmic loss"
 
     @classmethod
     def of(cls, c: Float[Array, " N"], eta: float) -> LogarithmicLoss:
-        """Return the regularizer whose conjugate is (1/eta) sum_n c_n ln((1 + exp(eta z_n)) / 2)."""
+        """Return the regularizer whose conjugate is (1/eta) sum_n c_n ln((1 + exp(eta z_n)) / 2).
+
+        Parameters
+        ----------
+        c
+            The multiplicities, shape (N,), positive.
+        eta
+            The inverse strength, positive.
+        """
         c = positive_weights("c", c)
         return cls(c, eta, 0.5 * c)
 

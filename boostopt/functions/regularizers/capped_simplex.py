@@ -1,11 +1,12 @@
 """The capped simplex C_nu = {d : sum d = 1, 0 <= d_n <= c_n / nu}, with its projections and quantiles.
 
-c_n is the multiplicity of example n. nu is the least number of examples, counted with multiplicity, that share the
-weight. The computations use logarithms, so that nothing overflows or loses its small entries [Warmuth, Glocer, Raetsch
+c_n is the multiplicity of example n, and nu is the least number of examples, counted with multiplicity, that share the
+weight. The computations use logarithms, so that they neither overflow nor lose small entries [Warmuth, Glocer, Raetsch
 2007, section 4; Glocer 2009, algorithm 4.2 with its caps corrected; Shalev-Shwartz and Singer 2008, figure 2].
 
-Floats that should sum to 1 miss it by some roundings, and caps c / nu are rounded. A value of F is an upper bound only
-at a feasible point. So F is bounded on a small box of weights that contains one, an `Interval` for each weight.
+By rounding, the sum of floating-point weights differs from 1, and caps differ from c / nu. A value of F is an upper
+bound only at a feasible point. So F is bounded on a small box that contains an exactly feasible point, with an
+`Interval` for each weight.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from boostopt.functions.minorants.interval_sums import total
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL, capped_softmax, log_or_neg_inf
 
 WEIGHT_SUM_TOL = 2e-15
-"""By how much a pairwise sum of weights may miss 1 and still be called 1: far below the slack of any certificate."""
+"""Largest distance from 1 of a pairwise sum of weights that counts as 1: far below the slack of any certificate."""
 
 
 @dataclass(frozen=True)
 class CappedSimplex(ImmutableArrays):
-    """The set C_nu for given multiplicities.
+    """The capped simplex C_nu.
 
     Parameters
     ----------
@@ -51,21 +52,21 @@ class CappedSimplex(ImmutableArrays):
     _quantile_cache: list[tuple[Float[Array, " N"], float]] = field(
         default_factory=list[Any], init=False, repr=False, compare=False
     )
-    """The last margins asked for and their quantile: an entropy and the soft margin ask for the same one in turn."""
+    """The last margins and their quantile, because an entropy and the soft margin need the same quantile in turn."""
 
     def __post_init__(self) -> None:
         c = non_negative_weights("c", self.c)
         object.__setattr__(self, "c", c)
         expected, advice = "a positive number", "Pass the least number of examples that share the weight."
         object.__setattr__(self, "nu", check_positive("nu", self.nu, expected, advice, ProblemError))
-        counted = float(c.sum())
-        if counted < self.nu * (1 - CAP_SUM_TOL):
+        total = float(c.sum())
+        if total < self.nu * (1 - CAP_SUM_TOL):
             raise ProblemError(
                 f"the capped simplex is empty: the multiplicities of the examples that may have weight sum to "
-                f"{counted:.6g}, less than nu = {self.nu:.6g}. Lower nu or allow more examples."
+                f"{total:.6g}, less than nu = {self.nu:.6g}. Lower nu or allow more examples."
             )
-        # A nu above the sum by rounding means the sum: caps that add up to less than 1 would leave no point.
-        object.__setattr__(self, "nu", min(self.nu, counted))
+        # If nu exceeds the sum by rounding, the sum replaces nu: caps with a sum below 1 would make the set empty.
+        object.__setattr__(self, "nu", min(self.nu, total))
         super().__post_init__()
 
     @property
@@ -75,7 +76,7 @@ class CappedSimplex(ImmutableArrays):
 
     @property
     def is_singleton(self) -> bool:
-        """Whether the set is a single point, where every weight is at its cap."""
+        """Whether the set is a single point up to rounding, where every weight is at its cap."""
         return float(self.c.sum()) <= self.nu * (1 + CAP_SUM_TOL)
 
     def quantile(self, m: Float[Array, " N"]) -> float:
@@ -85,70 +86,80 @@ class CappedSimplex(ImmutableArrays):
         return self._quantile_cache[0][1]
 
     def _quantile(self, m: Float[Array, " N"]) -> float:
-        live = self.c > 0
-        values, counts = m[live], self.c[live]
+        in_support = self.c > 0
+        values, counts = m[in_support], self.c[in_support]
         if np.all(counts == counts[0]):
             k = min(max(int(np.ceil(self.nu / counts[0] * (1 - CAP_SUM_TOL))), 1), len(values))
             return float(np.partition(values, k - 1)[k - 1])
         order = np.argsort(values)
-        reached = np.cumsum(counts[order]) >= self.nu * (1 - CAP_SUM_TOL)
-        return float(values[order[np.argmax(reached) if reached.any() else -1]])
+        is_enough = np.cumsum(counts[order]) >= self.nu * (1 - CAP_SUM_TOL)
+        return float(values[order[np.argmax(is_enough) if is_enough.any() else -1]])
 
     def greedy_maximizer(self, m: Float[Array, " N"], rho: float) -> Float[Array, " N"]:
-        """Return weights at their cap where m < rho; where m = rho, they share the rest in proportion to the caps."""
+        """Return the weights that maximize -<m, d>, given rho = quantile(m).
+
+        The weights are at their caps where m < rho. Where m = rho, they share the remaining mass in proportion to the
+        caps.
+        """
         u = self.upper
         d = np.where(m < rho, u, 0.0)
         tied = (m == rho) & (u > 0)
-        rest = max(1.0 - d.sum(), 0.0)
-        d[tied] = u[tied] * (rest / u[tied].sum())
+        remaining_mass = max(1.0 - d.sum(), 0.0)
+        d[tied] = u[tied] * (remaining_mass / u[tied].sum())
         return self.renormalize(d)
 
     def renormalize(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return d with the rounding error of its sum corrected, never above the caps."""
+        """Return d with the rounding error of its sum corrected, and with no weight above its cap."""
         return renormalize_in_box(d, np.zeros(len(d)), self.upper)
 
     def repair(self, q: Float[Array, " N"], reference: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return the point of the set nearest to q in relative entropy, for any numbers q.
 
-        Negative and non-finite entries count as 0. If the positive entries are too few to carry the whole weight, they
-        are set to their caps, and the others share the rest in proportion to `reference` (positive wherever the cap
-        is positive).
+        Negative and non-finite entries count as 0. If the caps of the positive entries sum to less than 1, these
+        entries get their caps, and the other examples share the remaining mass in proportion to the reference.
+
+        Parameters
+        ----------
+        q
+            Any numbers, shape (N,).
+        reference
+            The reference weights, shape (N,), positive wherever the cap is positive.
         """
         if self.is_singleton:
             return self.renormalize(self.upper)
         q = np.where(np.isfinite(q) & (self.c > 0), q, 0.0).clip(min=0.0)
         positive = q > 0
-        carried = float(self.c[positive].sum()) if positive.any() else 0.0
-        if carried >= self.nu * (1 + CAP_SUM_TOL):
+        count = float(self.c[positive].sum()) if positive.any() else 0.0
+        if count >= self.nu * (1 + CAP_SUM_TOL):
             return self.renormalize(capped_softmax(log_or_neg_inf(q), self.c, self.nu).d)
-        rest = max(1.0 - carried / self.nu, 0.0)
+        remaining_mass = max(1.0 - count / self.nu, 0.0)
         d = np.where(positive, self.upper, 0.0)
-        others = (self.c > 0) & ~positive
-        if others.any() and rest > 0.0:
-            a = np.where(others, log_or_neg_inf(reference), -np.inf)
-            d += rest * capped_softmax(a, np.where(others, self.c, 0.0), self.nu * rest).d
+        is_zero = (self.c > 0) & ~positive
+        if is_zero.any() and remaining_mass > 0.0:
+            a = np.where(is_zero, log_or_neg_inf(reference), -np.inf)
+            d += remaining_mass * capped_softmax(a, np.where(is_zero, self.c, 0.0), self.nu * remaining_mass).d
         return self.renormalize(d)
 
 
 def renormalize_in_box(
     d: Float[Array, " N"], lower: Float[Array, " N"], upper: Float[Array, " N"]
 ) -> Float[Array, " N"]:
-    """Return d scaled to sum 1 and clipped to the box, what is then missing handed out where there is room.
+    """Return d scaled to sum 1 and clipped to the box, for a d that is feasible up to rounding.
 
-    For d that are feasible but for rounding. Without the last step the sum may be short by the tolerance with which
-    nu is compared, and a bound computed from such a d would be no bound. In proportion to d first, so that small
-    weights stay small.
+    The missing mass after clipping is added to the weights that are not at an end of the box. Otherwise the sum may
+    differ from 1 by the tolerance for nu, and a bound computed from d would not be valid. The first steps add mass in
+    proportion to d, so that small weights stay small, and the last steps in proportion to the distances to the ends.
     """
     d = np.clip(d / d.sum(), lower, upper)
     for in_proportion in (True, True, False, False):
-        missing = 1.0 - float(d.sum())
-        if abs(missing) <= WEIGHT_SUM_TOL:
+        missing_mass = 1.0 - float(d.sum())
+        if abs(missing_mass) <= WEIGHT_SUM_TOL:
             break
-        room = upper - d if missing > 0 else lower - d
-        shares = np.where(room != 0, d, 0.0) if in_proportion else np.abs(room)
-        shared = float(shares.sum())
-        if shared > 0:
-            d = np.clip(d + shares * (missing / shared), lower, upper)
+        room = upper - d if missing_mass > 0 else lower - d
+        parts = np.where(room != 0, d, 0.0) if in_proportion else np.abs(room)
+        total = float(parts.sum())
+        if total > 0:
+            d = np.clip(d + parts * (missing_mass / total), lower, upper)
     return d
 
 
@@ -163,7 +174,7 @@ def project_capped_simplex(
     Parameters
     ----------
     q
-        Non-negative finite weights, shape (N,). The answer does not depend on their scale.
+        Non-negative finite weights, shape (N,). The result does not depend on their scale.
     nu
         The least number of examples that share the weight, a real number in [1, sum of c].
     c
@@ -202,24 +213,22 @@ def project_capped_simplex(
         )
     expected = f"lie in [1, sum of c] = [1, {c.sum():.6g}]"
     advice = "Pass the least number of examples that share the weight."
-    most = float(c.sum()) * (1 + CAP_SUM_TOL)
-    nu = check_number("nu", nu, expected, lambda count: 1.0 <= count <= most, advice, ProblemError)
-    simplex = CappedSimplex(np.where(q > 0, c, 0.0), nu)  # raises where the support of q is too small
+    max_nu = float(c.sum()) * (1 + CAP_SUM_TOL)
+    nu = check_number("nu", nu, expected, lambda count: 1.0 <= count <= max_nu, advice, ProblemError)
+    simplex = CappedSimplex(np.where(q > 0, c, 0.0), nu)  # raises an error if the support of q is too small
     return simplex.renormalize(capped_softmax(log_or_neg_inf(q), c, nu, method).d)
 
 
 def read_domain(name: str, value: object) -> CappedSimplex:
-    """Return a capped simplex; ProblemError for anything else."""
-    return check_instance(
-        name, value, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError
-    )
+    """Return a capped simplex; raise ProblemError for anything else."""
+    return check_instance(name, value, CappedSimplex, "a CappedSimplex", "Pass CappedSimplex(c, nu).", ProblemError)
 
 
 def feasible_box(d: Float[Array, " N"], upper: Interval) -> Interval:
-    """Return a box of weights near d that contains a point of the capped simplex, with the same sum of 1 exactly.
+    """Return a box of weights near d that contains a point of the capped simplex, in exact arithmetic.
 
-    One weight with room on both sides makes up for what the sum misses; where none has room, as next to the only point
-    of the simplex, all of them may.
+    The interval of one weight, which is far enough from both ends, covers the distance of the sum to 1. If no weight is
+    far enough, as near the only point of a singleton, the intervals of all weights do.
 
     Parameters
     ----------
@@ -229,8 +238,8 @@ def feasible_box(d: Float[Array, " N"], upper: Interval) -> Interval:
         The exact caps, shape (N,). They sum to at least 1.
     """
     x = np.clip(d, 0.0, upper.lower)
-    missing = math.fsum([1.0, *(-x).tolist()]) * (1.0 + UNIT)
-    up, down = max(missing, 0.0), max(-missing, 0.0)
+    missing_mass = math.fsum([1.0, *(-x).tolist()]) * (1.0 + UNIT)
+    up, down = max(missing_mass, 0.0), max(-missing_mass, 0.0)
     room = np.minimum(upper.lower - x - up, x - down)
     n = int(np.argmax(room))
     changed = np.arange(len(x)) == n if room[n] >= 0.0 else np.ones(len(x), dtype=bool)
@@ -238,19 +247,26 @@ def feasible_box(d: Float[Array, " N"], upper: Interval) -> Interval:
     return Interval(np.where(changed & (down > 0.0), low, x), np.where(changed & (up > 0.0), high, x))
 
 
-def exact_caps(domain: CappedSimplex, rounded: Float[Array, " n"]) -> Interval:
-    """Return intervals of caps of a capped simplex, some of `domain.upper`, which are rounded.
+def exact_caps(domain: CappedSimplex, caps: Float[Array, " n"]) -> Interval:
+    """Return intervals that contain the exact caps of a capped simplex.
 
-    The exact ones are c / nu, or c / sum c where nu is above that sum by rounding.
+    The exact caps are c / nu, or c / sum c if nu exceeds the sum of c by rounding.
+
+    Parameters
+    ----------
+    domain
+        The capped simplex.
+    caps
+        Some entries of `domain.upper`, which are rounded, shape (n,).
     """
-    missing = max(1.0 - math.fsum(domain.c.tolist()) / domain.nu, 0.0)
-    room = (missing + UNIT * (missing > 0.0)) * rounded
-    low, high = np.nextafter(rounded - room, 0.0), np.nextafter(rounded + room, np.inf)
-    return Interval(np.where(rounded == 0.0, 0.0, low), np.where(rounded == 0.0, 0.0, high))
+    missing_mass = max(1.0 - math.fsum(domain.c.tolist()) / domain.nu, 0.0)
+    radius = (missing_mass + UNIT * (missing_mass > 0.0)) * caps
+    low, high = np.nextafter(caps - radius, 0.0), np.nextafter(caps + radius, np.inf)
+    return Interval(np.where(caps == 0.0, 0.0, low), np.where(caps == 0.0, 0.0, high))
 
 
 def support_bound(y: Float[Array, " N"], beta: float, upper: Interval) -> float:
-    """Return a number that <y, d> does not exceed on the capped simplex: beta + sum of caps times [y - beta]_+.
+    """Return an upper bound of <y, d> on the capped simplex: beta + sum of caps times [y - beta]_+.
 
     Parameters
     ----------
@@ -263,9 +279,10 @@ def support_bound(y: Float[Array, " N"], beta: float, upper: Interval) -> float:
     """
     if not np.isfinite(y).all() or not np.isfinite(beta):
         return np.inf
-    beyond = (exact_interval(y) + exact_interval(np.full(len(y), -beta))).positive()
-    live = beyond.upper > 0.0
-    if not live.any():
+    excess = (exact_interval(y) + exact_interval(np.full(len(y), -beta))).positive()
+    positive = excess.upper > 0.0
+    if not positive.any():
         return beta
-    terms = Interval(beyond.lower[live], beyond.upper[live]) * Interval(upper.lower[live], upper.upper[live])
+    positive_excess = Interval(excess.lower[positive], excess.upper[positive])
+    terms = positive_excess * Interval(upper.lower[positive], upper.upper[positive])
     return float(total(Interval(np.append(terms.lower, beta), np.append(terms.upper, beta))).upper)

@@ -1,4 +1,4 @@
-"""The base class of regularizers that modify another one, the base, and delegate to it."""
+"""The base class of regularizers that add a term or a constraint to another regularizer."""
 
 from __future__ import annotations
 
@@ -7,27 +7,39 @@ from dataclasses import dataclass, replace
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_instance
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.regularizers.base import Regularizer
 
 
 @dataclass(frozen=True)
 class DelegatingRegularizer(Regularizer):
-    """A regularizer that adds a term or a constraint to the base.
+    """A regularizer that adds a term or a constraint to a base regularizer, and uses the members of the base.
 
     Parameters
     ----------
     base
-        The regularizer.
+        The base regularizer.
     """
 
     base: Regularizer
 
     def __post_init__(self) -> None:
-        check_instance("base", self.base, Regularizer, "a regularizer", "Make one, such as Cap(domain).", ProblemError)
+        check_instance(
+            "base",
+            self.base,
+            Regularizer,
+            "a regularizer",
+            "Pass one, such as CappedSimplexIndicator(domain).",
+            ProblemError,
+        )
 
     @property
     def N(self) -> int:
         return self.base.N
+
+    @computed_attribute
+    def signed(self) -> bool:
+        return self.base.signed
 
     @property
     def strong_convexity(self) -> float:

@@ -1,17 +1,17 @@
-"""Regularizers that are linear on their domain: the cap, which is 0 on the capped simplex, and the shortfall, on a box.
+"""Regularizers that are linear on their domain: the indicator of the capped simplex, and the shortfall on a box.
 
     cap          F(d) = 0  on C_nu,  F*(-m) = -AvgMin_nu(m), minus the average over the nu examples of smallest margin
     shortfall    F(d) = -theta sum_n (d_n - C c_n)  on  C c_n <= d_n <= (1 + C) c_n,
                  F*(-m) = -sum_n c_n (C m_n + min(0, m_n - theta))
 
-The cap is the regularizer of soft-margin LPBoost, and minus its conjugate is the soft margin [Glocer 2009, (2.2);
-Shalev-Shwartz and Singer 2008, section 3]. For the shortfall, see Akkerman, Ferry, Artigues, Hebrard, Vidal 2025.
+The indicator ("cap" in certificate files) is the regularizer of soft-margin LPBoost. Minus its conjugate is the soft
+margin [Glocer 2009, (2.2); Shalev-Shwartz and Singer 2008, section 3]. For the shortfall, see Akkerman, Ferry,
+Artigues, Hebrard, Vidal 2025.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import positive_parameter, positive_weights, read_fields, real_parameter
+from boostopt.functions.convex_function import cached_property
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement, statement_with_caps
@@ -26,11 +27,17 @@ from boostopt.functions.statements import Statement, statement_with_caps
 
 @dataclass(frozen=True)
 class CappedSimplexIndicator(Separable):
-    """The indicator of C_nu; f_n = 0 on [0, c_n / nu]."""
+    """The indicator of the capped simplex C_nu: f_n = 0 on [0, c_n / nu].
+
+    Parameters
+    ----------
+    domain
+        The capped simplex.
+    """
 
     domain: CappedSimplex
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    cones = frozenset({"linear"})
     kind: ClassVar[str] = "cap"
 
     def __post_init__(self) -> None:
@@ -41,7 +48,7 @@ class CappedSimplexIndicator(Separable):
         return len(self.domain.c)
 
     @property
-    def soft_margin_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def soft_margin_caps(self) -> Float[Array, " N"] | None:
         return self.upper
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
@@ -92,7 +99,7 @@ class CappedSimplexIndicator(Separable):
 
 @dataclass(frozen=True)
 class Shortfall(Separable):
-    """The function -theta sum (d_n - C c_n) on C c_n <= d_n <= (1 + C) c_n, without the simplex.
+    """The function -theta sum_n (d_n - C c_n) on C c_n <= d_n <= (1 + C) c_n, without the simplex.
 
     Parameters
     ----------
@@ -108,9 +115,9 @@ class Shortfall(Separable):
     C: float
     theta: float
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    cones = frozenset({"linear"})
     kind: ClassVar[str] = "shortfall"
-    on_simplex: ClassVar[bool] = False  # pyright: ignore[reportIncompatibleVariableOverride]
+    on_simplex = False
 
     def __post_init__(self) -> None:
         read_fields(self, c=positive_weights, C=positive_parameter, theta=real_parameter)
@@ -124,11 +131,11 @@ class Shortfall(Separable):
         return Statement(numbers) if np.array_equal(self.c, c) else None
 
     @cached_property
-    def lower(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def lower(self) -> Float[Array, " N"]:
         return self.C * self.c
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upper(self) -> Float[Array, " N"]:
         return self.lower + self.c
 
     @property

@@ -2,19 +2,18 @@
 
     F*(-m) = -mean(m) + (D/2) var(m),    F(d) = (s/2) sum_n (d_n - a_n)^2 / c_n,  sum d = 1
 
-with a = c / sum c and s = (sum c - 1) / D. The mean and the variance are those of the copies: mean(m) = sum a_n m_n,
-var(m) = sum c_n (m_n - mean(m))^2 / (sum c - 1) [Shen and Li 2010b].
+with a = c / sum c and s = (sum c - 1) / D. The mean and the variance count an example with c_n = k as k copies:
+mean(m) = sum a_n m_n and var(m) = sum c_n (m_n - mean(m))^2 / (sum c - 1) [Shen and Li 2010b].
 
-The weights may be negative, because a margin far above the mean is too large. The margins of a convex combination of
-hypotheses differ from their mean by at most 2. So |d_n - a_n| <= 2 c_n / s holds at every optimum, and this is the box
-of F.
+The weights may be negative, because a margin far above the mean increases the variance. The margins of a convex
+combination of hypotheses differ from their mean by at most 2. So |d_n - a_n| <= 2 c_n / s holds at every optimum, and
+this is the box of F.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,17 +22,18 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import cached_property
 from boostopt.functions.regularizers.capped_simplex import renormalize_in_box
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement
 
 MAX_DISTANCE_FROM_MEAN = 2.0
-"""Farthest that a margin in [-1, 1] can be from the mean."""
+"""Largest distance of a margin in [-1, 1] to the mean of the margins."""
 
 
 @dataclass(frozen=True)
 class MarginVariance(Separable):
-    """Half of s times the sum of (d_n - a_n)^2 / c_n with sum d = 1; the weights may have any sign.
+    """The function (s/2) sum_n (d_n - a_n)^2 / c_n with sum d = 1; the weights may have any sign.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ class MarginVariance(Separable):
     c: Float[Array, " N"]
     D: float
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
+    cones = frozenset({"linear", "quadratic"})
     kind: ClassVar[str] = "margin variance"
-    signed: ClassVar[bool] = True
+    signed = True
 
     def __post_init__(self) -> None:
         read_fields(self, c=positive_weights, D=positive_parameter)
@@ -77,7 +77,7 @@ class MarginVariance(Separable):
 
     @cached_property
     def degrees_of_freedom(self) -> float:
-        """The sum of the multiplicities minus 1, rounded once: the divisor of the variance."""
+        """The divisor of the variance: the sum of the multiplicities minus 1, rounded once."""
         return math.fsum([*self.c.tolist(), -1.0])
 
     @cached_property
@@ -87,19 +87,19 @@ class MarginVariance(Separable):
 
     @cached_property
     def sensitivities(self) -> Float[Array, " N"]:
-        """The change of each weight with its margin, c / s, shape (N,)."""
+        """The derivatives c / s of the weights with respect to their margins, shape (N,)."""
         return self.c * (self.D / self.degrees_of_freedom)
 
     @cached_property
-    def lower(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def lower(self) -> Float[Array, " N"]:
         return self.share - MAX_DISTANCE_FROM_MEAN * self.sensitivities
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upper(self) -> Float[Array, " N"]:
         return self.share + MAX_DISTANCE_FROM_MEAN * self.sensitivities
 
     @cached_property
-    def mass(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def mass(self) -> float:
         return float(np.maximum(np.abs(self.lower), np.abs(self.upper)).sum())
 
     @property
@@ -142,7 +142,7 @@ class MarginVariance(Separable):
         return square + psi * (self.upper - d) + zeta * (d - self.lower)
 
     def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
-        # The mean, where no weight is at an end of the box; else by bisection.
+        # If no weight is at an end of the box, beta is the mean. Otherwise, bisection finds beta.
         beta = float(self.share @ z)
         if float(np.abs(z - beta).max()) <= MAX_DISTANCE_FROM_MEAN:
             return beta, self.maximizers(z - beta)
@@ -151,9 +151,9 @@ class MarginVariance(Separable):
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         if d is None:
             return self.share.copy()
-        near = np.clip(np.where(np.isfinite(d), d, 0.0), self.lower, self.upper)
-        # The nearest by the norm of F itself: the maximizer at the slopes of what is wanted.
-        return renormalize_in_box(self.solve_simplex_multiplier(self.derivatives(near))[1], self.lower, self.upper)
+        clipped = np.clip(np.where(np.isfinite(d), d, 0.0), self.lower, self.upper)
+        # The projection in the norm of F: the maximizer at the derivatives of F at the clipped weights.
+        return renormalize_in_box(self.solve_simplex_multiplier(self.derivatives(clipped))[1], self.lower, self.upper)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         squares = cp.sum(cp.multiply(0.5 / self.sensitivities, cp.square(d - self.share)))
@@ -161,7 +161,7 @@ class MarginVariance(Separable):
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         beta = cp.Variable(name="beta")
-        # Half of the Huber function with its bend at 2: the square within the box, a line beyond it.
+        # Half of the Huber function with threshold 2: a square inside the box, and linear beyond.
         return self.share @ z + 0.5 * (self.sensitivities @ cp.huber(z - beta, int(MAX_DISTANCE_FROM_MEAN))), []
 
     def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:

@@ -2,27 +2,26 @@
 
     phi(r) = (r^q - 1 - q (r - 1)) / (q (q - 1)),   phi'(r) = (r^(q-1) - 1) / (q - 1),   phi''(r) = r^(q-2)
 
-is convex for every real q, with phi(1) = phi'(1) = 0 and phi''(1) = 1, so q changes nothing near equal weights. Many
-common divergences belong to this family:
+is convex for every real q, with phi(1) = phi'(1) = 0 and phi''(1) = 1, so that all q agree to second order at equal
+shares. Many common divergences belong to this family:
 
     q = 2      half of Pearson's chi-square, (mu/2) sum d^2 / c up to a constant
-    q = 3/2    a Tsallis entropy, as every q > 0 is: weights end in exact zeros for q > 1
+    q = 3/2    a Tsallis entropy, as every q > 0 is; for q > 1, weights can be exactly 0
     q = 1      the relative entropy, r ln r - r + 1
     q = 1/2    twice the sum of (sqrt d - sqrt a)^2, Hellinger's distance
     q = 0      Burg's entropy, a logarithmic barrier, r - 1 - ln r
     q = -1     half of Neyman's chi-square, sum (d - a)^2 / d
 
-For q <= 0 the value at weight 0 is infinite. The maximizer of y r - phi(r) is r = (1 + (q - 1) y)^(1 / (q - 1)). Its
+For q <= 0, the value at weight 0 is infinite. The maximizer of y r - phi(r) is r = (1 + (q - 1) y)^(1 / (q - 1)). Its
 logarithm is log1p((q - 1) y) / (q - 1), which has no cancellation near q = 1.
 
-References: Cressie and Read 1984, for the divergences; the caps are ours.
+Reference: Cressie and Read 1984, for the divergences. The reference has no caps.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +31,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import positive_parameter, read_fields, real_parameter
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.numerics.capped_softmax import log_or_neg_inf
 from boostopt.functions.numerics.root_finding import find_root
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
@@ -39,8 +39,8 @@ from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement, statement_with_caps
 
-SMALL = 1e-290
-"""Quotient below which digits may be lost to underflow."""
+MIN_ACCURATE_QUOTIENT = 1e-290
+"""Smallest quotient that is certainly accurate: a smaller one may lose digits to underflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,8 @@ class PowerDivergence(Separable):
     domain
         The capped simplex, with all c_n positive.
     q
-        The order, any real number. For q = 1, the relative entropy, use `RelativeEntropy`: it is faster, and exact at
-        extreme values.
+        The order, any real number. For q = 1, the relative entropy, use `RelativeEntropy`, which is faster, and more
+        accurate at extreme values.
     eta
         The inverse strength, positive; a larger eta regularizes less.
 
@@ -73,11 +73,11 @@ class PowerDivergence(Separable):
         read_fields(self, domain=read_domain, q=real_parameter, eta=positive_parameter)
         if not (self.domain.c > 0).all():
             raise ProblemError(
-                f"c must be positive; got {float(self.domain.c.min()):.6g}. Leave out examples that do not count."
+                f"c must be positive; got {float(self.domain.c.min()):.6g}. Leave out examples with c = 0."
             )
 
-    @property
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def cones(self) -> frozenset[str]:
         return frozenset({"linear", {0.0: "exponential", 1.0: "exponential", 2.0: "quadratic"}.get(self.q, "power")})
 
     @property
@@ -85,7 +85,7 @@ class PowerDivergence(Separable):
         return len(self.domain.c)
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
-        # The checker has a formula for the square alone, from the shares of the file's own multiplicities.
+        # The verifier has a formula for q = 2 only, with the equal shares of the multiplicities in the file.
         if self.q != 2.0 or not np.array_equal(self.domain.c, c):
             return None
         return statement_with_caps(
@@ -102,14 +102,15 @@ class PowerDivergence(Separable):
         return self.domain.c / self.domain.c.sum()
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upper(self) -> Float[Array, " N"]:
         return self.domain.upper
 
     @property
     def strong_convexity(self) -> float:
-        """The minimum of 1 / (eta sum_n a_n r_n^(2-q)), by Cauchy and Schwarz; the mean of r is 1.
+        """The minimum of 1 / (eta sum_n a_n r_n^(2-q)), by the Cauchy-Schwarz inequality; the mean of r is 1.
 
-        The sum is concave in r and at most 1 for 1 <= q <= 2, below its chord for q < 1, and unbounded for q > 2.
+        For 1 <= q <= 2, the sum is concave in r and at most 1. For q < 1, it is at most its chord. For q > 2, it is
+        unbounded.
         """
         if self.q > 2.0:
             return 0.0
@@ -117,38 +118,39 @@ class PowerDivergence(Separable):
 
     @property
     def value_bound(self) -> float:
-        """The chord of phi from weight 0 to the cap, at the mean 1 of r; nan for q <= 0."""
+        """The chord of phi from weight 0 to the cap, at r = 1, divided by eta; nan for q <= 0."""
         if self.domain.is_singleton:
             return 0.0
         if self.q <= 0.0:
             return float("nan")
-        at_cap = 1.0 / self._max_ratio
-        return float((1.0 - at_cap) * self._phi(-np.inf) + at_cap * self._phi(self._log_largest)) / self.eta
+        cap_fraction = 1.0 / self._max_ratio
+        chord = (1.0 - cap_fraction) * self._phi(-np.inf) + cap_fraction * self._phi(self._log_max_ratio)
+        return float(chord) / self.eta
 
     @cached_property
-    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """A size M such that F(d) and F*(z) are off by at most 11 epsilon M, and by what their sums of N terms lose.
+    def magnitude(self) -> float:
+        """A size M: the errors of F(d) and F*(z) are at most 11 epsilon M plus the rounding of their sums of N terms.
 
-        In units of the roundoff u = epsilon / 2, and times eta. The logarithm l of a quotient r = d / a is off by
-        1 + 2 |l|, a function of one variable by 2 of its own size, and phi is made of two terms, which are each
-        rounded up to five times.
+        All errors below are in units of the roundoff u = epsilon / 2, and multiplied by eta. The logarithm l of a
+        quotient r = d / a has an error of 1 + 2 |l|. A function of one variable has an error of twice its size. The
+        function phi consists of two terms, each of which is rounded up to five times.
 
         - r >= 1: the terms, times a, are at most d s with s = max(phi'(r), l), and all their errors at most
-          d s (40 + 6 l). No weight exceeds 1 or its cap: with R the smaller one over a, the errors sum to at most
-          44 times the largest <d, s(R) (1 + l(R) / 4)> over the domain.
-        - r < 1, q > 0: the terms are bounded, by 1 / q. Their errors sum to at most 44 + 22 / q. If q < 0.1, the
-          logarithm of a quotient below 1e-290 counts too, which is a difference of two numbers below 750.
-        - r < 1, q <= 0: phi is unbounded, and is off by (11 + 4 x) phi + 30 (1 + x), x = |q| |l|. Where G is a largest
-          edge, an F(d) above 4 proves nothing whatever its rounding, and 4 bounds x.
+          d s (40 + 6 l). No weight exceeds 1 or its cap. With R the smaller of these two over a, the errors sum to at
+          most 44 times the largest <d, s(R) (1 + l(R) / 4)> over the domain.
+        - r < 1, q > 0: the terms are at most 1 / q. Their errors sum to at most 44 + 22 / q. If q < 0.1, the logarithm
+          of a quotient below 1e-290 counts too, which is a difference of two numbers below 750.
+        - r < 1, q <= 0: phi is unbounded and has an error of (11 + 4 x) phi + 30 (1 + x), x = |q| |l|. If G is a
+          largest edge, an F(d) above 4 proves nothing, whatever its rounding error. So 4 is a bound of F that bounds x.
         """
-        top = np.minimum(self._max_ratio, 1.0 / self.share)
-        log_top = np.log(top)
-        steep = np.maximum(self._slope(log_top), log_top)
-        above = 2.0 * self.support(steep * (1.0 + 0.25 * log_top))
+        max_ratios = np.minimum(self._max_ratio, 1.0 / self.share)
+        log_ratios = np.log(max_ratios)
+        slopes = np.maximum(self._slope(log_ratios), log_ratios)
+        large_ratio_size = 2.0 * self.support(slopes * (1.0 + 0.25 * log_ratios))
         if self.q > 0.0:
-            return (above + 2.0 + 1.0 / self.q + (64.0 if self.q < 0.1 else 0.0)) / self.eta
+            return (large_ratio_size + 2.0 + 1.0 / self.q + (64.0 if self.q < 0.1 else 0.0)) / self.eta
         x = math.log1p(4.0 * abs(self.q) * (1.0 + abs(self.q)) * self.eta / float(self.share.min()))
-        return above / self.eta + (2.0 + x) * (1.0 + 1.5 / self.eta)
+        return large_ratio_size / self.eta + (2.0 + x) * (1.0 + 1.5 / self.eta)
 
     @property
     def weight_scale(self) -> Float[Array, " N"]:
@@ -169,21 +171,21 @@ class PowerDivergence(Separable):
 
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         k, x = self.q - 1.0, self.eta * y
-        # Where 1 + k x is not positive the logarithm is -inf: the weight is 0 for q > 1, and at the cap for q < 1.
+        # If 1 + k x is not positive, the logarithm is -inf: the weight is 0 for q > 1, and at the cap for q < 1.
         with np.errstate(divide="ignore"):
             log_ratio = x if k == 0.0 else np.log1p(np.maximum(k * x, -1.0)) / k
-        return self.share * np.exp(np.minimum(log_ratio, self._log_largest))
+        return self.share * np.exp(np.minimum(log_ratio, self._log_max_ratio))
 
     def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
-        # All y have one sign at either end, and so have all r - 1.
         beta = self._find_simplex_multiplier(z)
-        # Of a large beta the last digit may move weights: once more from the z next to it, where beta is small.
-        nearest = float(z[np.abs(z - beta).argmin()])
-        rest = self._find_simplex_multiplier(z - nearest)
-        return nearest + rest, self.maximizers(z - nearest - rest)
+        # If beta is large, its last digit may change the weights. So the search is repeated relative to the nearest z.
+        reference = float(z[np.abs(z - beta).argmin()])
+        remainder = self._find_simplex_multiplier(z - reference)
+        return reference + remainder, self.maximizers(z - reference - remainder)
 
     def _find_simplex_multiplier(self, z: Float[Array, " N"]) -> float:
         """Return the beta at which the maximizers of (z_n - beta) d_n - f_n(d_n) sum to 1."""
+        # At either end of the bracket, all z_n - beta have the same sign, and so have all r_n - 1.
         return find_root(lambda beta: 1.0 - float(self.maximizers(z - beta).sum()), float(z.min()), float(z.max()))
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
@@ -209,31 +211,31 @@ class PowerDivergence(Separable):
         elif q == 0.0:
             total = -(a @ cp.log(1.0 - y))
         else:
-            # For q > 1 the inner number may be negative: its power counts as 0.
-            root = cp.Variable(self.N, nonneg=q > 1.0)
-            total = (a @ self._power(root, q / (q - 1.0)) - 1.0) / q
-            inner = 1.0 + (q - 1.0) * y
-            constraints = [root >= inner] if q > 1.0 else [root <= inner]
+            # For q > 1, the base of the power may be negative. Then its power counts as 0.
+            power_base = cp.Variable(self.N, nonneg=q > 1.0)
+            total = (a @ self._power(power_base, q / (q - 1.0)) - 1.0) / q
+            argument = 1.0 + (q - 1.0) * y
+            constraints = [power_base >= argument] if q > 1.0 else [power_base <= argument]
         return beta + self.upper @ psi + total / self.eta, constraints
 
     @staticmethod
     def _power(x: Any, exponent: float) -> Any:
-        """Return x^exponent, exactly: CVXPY would take a rational number near the exponent."""
+        """Return x^exponent with the exact exponent; by default, CVXPY uses a rational number near the exponent."""
         return cp.square(x) if exponent == 2.0 else cp.power(x, exponent, approx=False)
 
     @cached_property
     def _max_ratio(self) -> float:
-        """The cap over the share, the same for all examples."""
+        """The cap divided by the equal share, the same for all examples."""
         return float(self.domain.c.sum()) / self.domain.nu
 
     @cached_property
-    def _log_largest(self) -> float:
+    def _log_max_ratio(self) -> float:
         return math.log(self._max_ratio)
 
     def _log_ratio(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return ln(d / a), -inf at weight 0: of the quotient, which is rounded once, where it has all its digits."""
+        """Return ln(d / a), -inf at weight 0: of the quotient if it is accurate, else as a difference of logarithms."""
         ratio = d / self.share
-        return np.where(ratio > SMALL, log_or_neg_inf(ratio), log_or_neg_inf(d) - np.log(self.share))
+        return np.where(ratio > MIN_ACCURATE_QUOTIENT, log_or_neg_inf(ratio), log_or_neg_inf(d) - np.log(self.share))
 
     def _phi(self, log_ratio: Any) -> Any:
         """Return phi(r) from ln r, -inf at weight 0."""
@@ -242,11 +244,11 @@ class PowerDivergence(Separable):
             return r - 1.0 - log_ratio
         if q == 1.0:
             return xlogy(r, r) - r + 1.0
-        # Divided before it is subtracted: a difference of numbers that are near each other would be divided by less.
+        # Each term is divided before the subtraction: the numbers may be close, and their difference inaccurate.
         if q < 0.5:
             return (np.expm1(q * log_ratio) / q - np.expm1(log_ratio)) / (q - 1.0)
         s = q - 1.0
-        # r (r^s - 1), without 0 times infinity at weight 0.
+        # The product r (r^s - 1), in a form that is not 0 times infinity at weight 0.
         power = r * np.expm1(s * log_ratio) if s > 0.0 else -np.exp(q * log_ratio) * np.expm1(-s * log_ratio)
         return (power / s - np.expm1(log_ratio)) / q
 

@@ -1,17 +1,16 @@
-"""Regularizers that are sums over the examples, F(d) = sum f_n(d_n) on a box, with or without I[sum d = 1].
+"""Separable regularizers: sums over the examples, F(d) = sum f_n(d_n) on a box, with or without I[sum d = 1].
 
-A subclass defines f, f', the box, and the argmax of y x - f(x) over the box. This class derives the multiplier beta of
-sum d = 1, clipping, the conjugate and the gap. The multiplier splits the conjugate into one problem for each example:
-F*(z) = min_beta beta + sum_n f_n*(z_n - beta). Any beta gives an upper bound on F*(z), hence a valid lower bound of the
-dual. With y = z - beta, the maximizers satisfy f'(d) + beta + psi - zeta = z, where psi >= 0 belongs to the upper end
-of the box and zeta >= 0 to the lower end. Without the simplex there is no beta.
+A subclass defines f, f', the box, and the argmax of y x - f(x) over the box. The base class derives the multiplier beta
+of sum d = 1, the multipliers of the box, the conjugate and the gaps. The multiplier splits the conjugate into one
+problem for each example: F*(z) = min_beta beta + sum_n f_n*(z_n - beta). Any beta gives an upper bound on F*(z), hence
+a valid lower bound of the dual. With y = z - beta, the maximizers satisfy f'(d) + beta + psi - zeta = z, where psi >= 0
+belongs to the upper end of the box and zeta >= 0 to the lower end. Without the simplex there is no beta.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -20,6 +19,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_instance, check_list
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.formulas.intervals import Interval, allowance, exact_interval
 from boostopt.functions.formulas.maximizers import BOUNDARY_FRACTION
 from boostopt.functions.formulas.tangents import MIN_END_DISTANCE
@@ -49,22 +49,21 @@ MAX_BISECTIONS = 64
 
 
 class Separable(Regularizer):
-    """A sum of convex functions of one weight each, on [lower, upper] and, if `on_simplex`, the simplex."""
+    """A sum of convex functions f_n of one weight each, on [lower, upper] and, if `on_simplex`, the simplex."""
 
-    def __add__(self, other: Separable) -> Separable:
+    def __add__(self, term: Separable) -> Separable:
         """Return the sum, on the intersection of the domains.
 
         Raises
         ------
         ProblemError
-            The other regularizer is not Separable.
+            The second term is not Separable.
         """
-        if not isinstance(other, Separable):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ProblemError(
-                f"expected sums over the examples in closed form (Separable) to add; got {type(other).__name__}. Put "
-                "both into one description."
-            )
-        return SeparableSum((self, other))
+        expected = "a sum over the examples in closed form (Separable)"
+        check_instance(
+            "the second term", term, Separable, expected, "Write both as one CVXPY expression.", ProblemError
+        )
+        return SeparableSum((self, term))
 
     @property
     def lower(self) -> Float[Array, " N"]:
@@ -86,11 +85,11 @@ class Separable(Regularizer):
 
     @abstractmethod
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return the argmax over the box of y_n x - f_n(x), an increasing function of y_n."""
+        """Return the argmax over x in the box of y_n x - f_n(x), shape (N,), a nondecreasing function of y_n."""
 
     @property
     def enclosures(self) -> Enclosures | None:
-        """The intervals of values and slopes; None for closed forms, whose rounding `magnitude` bounds."""
+        """The functions that enclose values and slopes; None for closed forms, whose rounding `magnitude` bounds."""
         return None
 
     def _value_intervals(self, d: Float[Array, " N"]) -> Interval:
@@ -114,7 +113,7 @@ class Separable(Regularizer):
         return self.magnitude
 
     @property
-    def soft_margin_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def soft_margin_caps(self) -> Float[Array, " N"] | None:
         return self.upper if self.is_indicator and not self.lower.any() else None
 
     def pointwise(self) -> Pointwise | None:
@@ -122,7 +121,7 @@ class Separable(Regularizer):
 
     @cached_property
     def derivative_jump(self) -> tuple[int, float, float] | None:
-        """The example, the weight and the size of a jump of f_n', None if none was found."""
+        """The example, the weight and the size of a jump of some f_n'; None if the search finds no jump."""
         terms = self.pointwise()
         return None if terms is None else terms.find_derivative_jump()
 
@@ -132,14 +131,17 @@ class Separable(Regularizer):
         return y * x - self.values(x)
 
     def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return f_n(d_n) + f_n*(y_n) - y_n d_n >= 0: Bregman distance to the maximizer plus the box's slackness."""
+        """Return f_n(d_n) + f_n*(y_n) - y_n d_n >= 0.
+
+        Each term is the Bregman distance of d_n to the maximizer plus the multipliers of the box times their slacks.
+        """
         x = self.maximizers(y)
         psi, zeta = self._box_multipliers(y)
         at_d = self.values(d)
         with np.errstate(invalid="ignore"):
-            # y - psi + zeta is f'(x), and finite where x has underflowed to an end at which f' is not.
+            # y - psi + zeta is f'(x). It is finite also if x has underflowed to an end at which f' is infinite.
             bregman = at_d - self.values(x) - (y - psi + zeta) * (d - x)
-        # A barrier is infinite at the cap. Then the gap is infinite too, also if x has rounded to the cap.
+        # A barrier is infinite at the cap. Then the gap is infinite too, even if x has been rounded to the cap.
         bregman = np.where((at_d == np.inf) | np.isnan(bregman), np.inf, bregman)
         return np.maximum(bregman, 0.0) + psi * (self.upper - d) + zeta * (d - self.lower)
 
@@ -180,12 +182,12 @@ class Separable(Regularizer):
         lower, upper = self.lower, self.upper
         if not self.on_simplex:
             return float(np.maximum(lower * z, upper * z).sum())
-        order, room, remaining_mass = np.argsort(-z), upper - lower, max(1.0 - float(lower.sum()), 0.0)
-        # <d - lower, z - beta> is at most the sum of room [z - beta]_+ for any beta: running sums, which drift, only
-        # choose it, and the value is made of pairwise ones.
-        last = int(np.searchsorted(np.cumsum(room[order]), remaining_mass))
+        order, width, remaining_mass = np.argsort(-z), upper - lower, max(1.0 - float(lower.sum()), 0.0)
+        # For any beta, <d - lower, z - beta> is at most the sum of width [z - beta]_+. The cumulative sum, which is
+        # less accurate, only chooses beta, and pairwise summation gives the value.
+        last = int(np.searchsorted(np.cumsum(width[order]), remaining_mass))
         beta = float(z[order[min(last, len(z) - 1)]])
-        return beta * remaining_mass + float((lower * z + room * np.maximum(z - beta, 0.0)).sum())
+        return beta * remaining_mass + float((lower * z + width * np.maximum(z - beta, 0.0)).sum())
 
     def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.maximum(np.minimum(d - self.lower, self.upper - d), 0.0)
@@ -193,14 +195,14 @@ class Separable(Regularizer):
     def increase_bound(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
         # The bound of the base class by convexity, for one weight at a time.
         room, values = self.room(d), self._value_intervals(d)
-        ends = (self._value_intervals(np.clip(d + move, self.lower, self.upper)).upper for move in (room, -room))
-        rise = float((share * np.maximum(np.maximum(*ends) - values.lower, 0.0)).sum())
-        return np.inf if np.isnan(rise) else rise
+        ends = (self._value_intervals(np.clip(d + step, self.lower, self.upper)).upper for step in (room, -room))
+        increase = float((share * np.maximum(np.maximum(*ends) - values.lower, 0.0)).sum())
+        return np.inf if np.isnan(increase) else increase
 
     def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
         lower, upper = self.lower, self.upper
-        inside = np.clip(d, lower + min_relative_weight * (upper - lower), upper)
-        return StationarityConditions(self.derivatives(inside), lower, upper, np.zeros((self.N, 0)))
+        clipped = np.clip(d, lower + min_relative_weight * (upper - lower), upper)
+        return StationarityConditions(self.derivatives(clipped), lower, upper, np.zeros((self.N, 0)))
 
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
         finite = bool(np.isfinite(d).all())
@@ -219,19 +221,19 @@ class Separable(Regularizer):
         return psi, zeta
 
 
-def interpolate_to_sum_one(below: Float[Array, " N"], above: Float[Array, " N"]) -> Float[Array, " N"]:
-    """Return the point between two maximizers whose sum is 1, for sums on both sides of 1."""
-    excess = float(above.sum() - below.sum())
-    share = (1.0 - float(below.sum())) / excess if excess > 0 else 1.0
-    return below + min(max(share, 0.0), 1.0) * (above - below)
+def interpolate_to_sum_one(lower_d: Float[Array, " N"], upper_d: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return the convex combination with sum 1 of two maximizers, one with a sum below 1 and one with a sum above 1."""
+    difference = float(upper_d.sum() - lower_d.sum())
+    fraction = (1.0 - float(lower_d.sum())) / difference if difference > 0 else 1.0
+    return lower_d + min(max(fraction, 0.0), 1.0) * (upper_d - lower_d)
 
 
 @dataclass(frozen=True)
 class SeparableSum(Separable):
     """The sum of separable regularizers on the intersection of their boxes, on the simplex if one of them is.
 
-    Bisection on f' finds the maximizers for all examples at once. The conjugate for modelling is the infimal
-    convolution of the pieces' conjugates: (F_1 + F_2)*(z) = min over s of F_1*(z - s) + F_2*(s).
+    Bisection on f' finds the maximizers for all examples at once. The conjugate for CVXPY is the infimal convolution of
+    the conjugates of the terms: (F_1 + F_2)*(z) = min over s of F_1*(z - s) + F_2*(s).
 
     Parameters
     ----------
@@ -241,35 +243,36 @@ class SeparableSum(Separable):
     Raises
     ------
     ProblemError
-        There is no piece, or the pieces have different N, or a lower end is not 0.
+        There is no term, or the terms have different N, or a lower end is not 0.
     """
 
     terms: tuple[Separable, ...]
 
     def __post_init__(self) -> None:
         expected = "sums over the examples in closed form (Separable)"
-        advice = "Pass pieces such as Cap(domain) and Squares(c, mu)."
-        pieces = check_list("terms", self.terms, expected, advice)
-        for piece in pieces:
-            check_instance("terms", piece, Separable, expected, advice, ProblemError)
-        object.__setattr__(self, "terms", tuple(pieces))
-        sizes = {piece.N for piece in self.terms}
+        advice = "Pass terms such as CappedSimplexIndicator(domain) and Squares(c, mu)."
+        terms = check_list("terms", self.terms, expected, advice)
+        for term in terms:
+            check_instance("terms", term, Separable, expected, advice, ProblemError)
+        object.__setattr__(self, "terms", tuple(terms))
+        sizes = {term.N for term in self.terms}
         if len(sizes) != 1:
             raise ProblemError(
-                f"expected regularizers of the same examples; got N = {sorted(sizes) or 'no piece'}. Pass such pieces."
+                f"terms must be regularizers of the same examples; got N = {sorted(sizes) or 'no term'}. Pass terms "
+                "with the same N."
             )
-        if any(np.any(piece.lower != 0) for piece in self.terms):
+        if any(np.any(term.lower != 0) for term in self.terms):
             raise ProblemError(
-                "expected regularizers of non-negative weights; got a lower end that is not 0. Pass other pieces."
+                "terms must be regularizers of non-negative weights; got a lower end that is not 0. Pass other terms."
             )
 
-    @property
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return frozenset[str]().union(*(piece.cones for piece in self.terms))
+    @computed_attribute
+    def cones(self) -> frozenset[str]:
+        return frozenset[str]().union(*(term.cones for term in self.terms))
 
-    @property
-    def on_simplex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return any(piece.on_simplex for piece in self.terms)
+    @computed_attribute
+    def on_simplex(self) -> bool:
+        return any(term.on_simplex for term in self.terms)
 
     @property
     def N(self) -> int:
@@ -277,91 +280,89 @@ class SeparableSum(Separable):
 
     @property
     def strong_convexity(self) -> float:
-        return sum(piece.strong_convexity for piece in self.terms)
+        return sum(term.strong_convexity for term in self.terms)
 
     @property
     def unsmoothed(self) -> Regularizer:
-        pieces = tuple(cast(Separable, piece.unsmoothed) for piece in self.terms)
-        is_unchanged = all(piece is term for piece, term in zip(pieces, self.terms, strict=True))
-        return self if is_unchanged else SeparableSum(pieces)
+        unsmoothed = tuple(cast(Separable, term.unsmoothed) for term in self.terms)
+        is_unchanged = all(F0 is F for F0, F in zip(unsmoothed, self.terms, strict=True))
+        return self if is_unchanged else SeparableSum(unsmoothed)
 
     @property
     def price(self) -> float:
-        # Each term that smooths has a price of its own, whatever the other pieces are.
-        return sum(piece.price for piece in self.terms)
+        # Each term that smooths has a price, which does not depend on the other terms.
+        return sum(term.price for term in self.terms)
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return np.min([piece.upper for piece in self.terms], axis=0)
+    def upper(self) -> Float[Array, " N"]:
+        return np.min([term.upper for term in self.terms], axis=0)
 
     @property
     def value_bound(self) -> float:
-        return sum(piece.value_bound for piece in self.terms)
+        return sum(term.value_bound for term in self.terms)
 
     @property
     def magnitude(self) -> float:
-        # A piece may be large outside the domains of the other pieces.
-        return sum(piece.magnitude_within(self.upper, self.on_simplex) for piece in self.terms)
+        # A term may be large outside the domains of the other terms.
+        return sum(term.magnitude_within(self.upper, self.on_simplex) for term in self.terms)
 
     @cached_property
-    def _enclosed_pieces(self) -> list[Enclosures]:
-        """The enclosures of the pieces that have them."""
-        return [enclosures for piece in self.terms if (enclosures := piece.enclosures) is not None]
+    def _term_enclosures(self) -> list[Enclosures]:
+        """The enclosures of the terms that have enclosures."""
+        return [enclosures for term in self.terms if (enclosures := term.enclosures) is not None]
 
     @cached_property
-    def _closed_form_pieces(self) -> list[Separable]:
-        """The pieces in closed form."""
-        return [piece for piece in self.terms if piece.enclosures is None]
+    def _closed_form_terms(self) -> list[Separable]:
+        """The terms in closed form."""
+        return [term for term in self.terms if term.enclosures is None]
 
     def _value_intervals(self, d: Float[Array, " N"]) -> Interval:
-        intervals = [piece._value_intervals(d) for piece in self.terms]
+        intervals = [term._value_intervals(d) for term in self.terms]
         return sum(intervals[1:], start=intervals[0])
 
     def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
-        if not self._enclosed_pieces:
+        if not self._term_enclosures:
             return super().value_slack(d, unit)
-        box, values = feasible_box(d, self._exact_upper), np.array([piece.values(d) for piece in self.terms])
+        box, values = feasible_box(d, self._exact_upper), np.array([term.values(d) for term in self.terms])
         total = sum(
-            (enclosures.values(box) for enclosures in self._enclosed_pieces), start=exact_interval(np.zeros(self.N))
+            (enclosures.values(box) for enclosures in self._term_enclosures), start=exact_interval(np.zeros(self.N))
         ).total()
-        enclosed_value = sum(piece.value(d) for piece in self.terms if piece.enclosures is not None)
-        closed_form_slack = sum(piece.value_slack(d, unit) for piece in self._closed_form_pieces)
+        enclosed_value = sum(term.value(d) for term in self.terms if term.enclosures is not None)
+        closed_form_slack = sum(term.value_slack(d, unit) for term in self._closed_form_terms)
         return allowance(enclosed_value, total.upper) + closed_form_slack + unit * float(np.abs(values).sum())
 
     def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
-        return at.slack + sum(piece.conjugate_slack(at, unit) for piece in self._closed_form_pieces)
+        return at.slack + sum(term.conjugate_slack(at, unit) for term in self._closed_form_terms)
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         at = super().conjugate_at(z, near)
-        if not self._enclosed_pieces:
+        if not self._term_enclosures:
             return at
-        # Affine minorants of each piece: tangents and, for closed forms of f*, s d - f*(s) with any slope s.
+        # Affine minorants of each term: tangents and, for closed forms of f*, s d - f*(s) with any slope s.
         beta, upper = float(at.multipliers["beta"]), self._exact_upper
         y = exact_interval(z) + exact_interval(np.array(-beta))
         x = np.clip(self.maximizers(z - beta), BOUNDARY_FRACTION * upper.lower, upper.lower * (1.0 - MIN_END_DISTANCE))
         slope, constant, points = exact_interval(np.zeros(self.N)), exact_interval(np.zeros(self.N)), exact_interval(x)
-        for enclosures in self._enclosed_pieces:
+        for enclosures in self._term_enclosures:
             derivatives = enclosures.slopes(points)
             slope, constant = slope + derivatives, constant + (derivatives * points + -enclosures.values(points))
-        for piece in self._closed_form_pieces:
-            derivatives = np.clip(piece.derivatives(x), -MAX_SLOPE, MAX_SLOPE)
+        for term in self._closed_form_terms:
+            derivatives = np.clip(term.derivatives(x), -MAX_SLOPE, MAX_SLOPE)
             slope, constant = (
                 slope + exact_interval(derivatives),
-                constant + exact_interval(piece.conjugate_terms(derivatives)),
+                constant + exact_interval(term.conjugate_terms(derivatives)),
             )
         excess = y + -slope
-        room = excess.positive() * (upper + -points) + (-excess).positive() * points
-        bounds = (excess * points + constant + room).total() + exact_interval(beta)
+        end_terms = excess.positive() * (upper + -points) + (-excess).positive() * points
+        bounds = (excess * points + constant + end_terms).total() + exact_interval(beta)
         value = float(bounds.middle if bounds.is_finite else bounds.upper)
         return replace(at, value=value, slack=allowance(value, float(bounds.upper)))
 
     @cached_property
     def _exact_upper(self) -> Interval:
         """The intervals that contain the exact caps."""
-        closed = (piece.upper for piece in self._closed_form_pieces)
-        caps = [enclosures.upper for enclosures in self._enclosed_pieces] + [
-            Interval.round_outward(cap, cap, 0.0) for cap in closed
-        ]
+        closed_form_caps = [Interval.round_outward(term.upper, term.upper, 0.0) for term in self._closed_form_terms]
+        caps = [enclosures.upper for enclosures in self._term_enclosures] + closed_form_caps
         return Interval(np.min([cap.lower for cap in caps], axis=0), np.min([cap.upper for cap in caps], axis=0))
 
     @property
@@ -370,16 +371,16 @@ class SeparableSum(Separable):
 
     @property
     def objective_scale(self) -> float:
-        return min(piece.objective_scale for piece in self.terms)
+        return min(term.objective_scale for term in self.terms)
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return np.sum([piece.values(d) for piece in self.terms], axis=0)
+        return np.sum([term.values(d) for term in self.terms], axis=0)
 
     def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return np.sum([piece.derivatives(d) for piece in self.terms], axis=0)
+        return np.sum([term.derivatives(d) for term in self.terms], axis=0)
 
     def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return np.sum([piece.curvatures(d) for piece in self.terms], axis=0)
+        return np.sum([term.curvatures(d) for term in self.terms], axis=0)
 
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         return self._maximizers_between(y, np.zeros(self.N), self.upper)
@@ -387,16 +388,16 @@ class SeparableSum(Separable):
     def _maximizers_between(
         self, y: Float[Array, " N"], low: Float[Array, " N"], high: Float[Array, " N"]
     ) -> Float[Array, " N"]:
-        """Return the maximizers at y, which must lie between low and high, by bisection of all weights."""
-        # Doubles that are not negative have the order of their bits: bisection of the bits finds tiny weights fast too.
+        """Return the maximizers at y, if they lie between low and high, by bisection of all weights."""
+        # Non-negative doubles have the order of their bits, so that bisection of the bits also finds tiny weights fast.
         a, b = low.view(np.int64), high.view(np.int64)
         at_high = self.derivatives(high) <= y
         for _ in range(MAX_BISECTIONS):
             middle = a + (b - a) // 2
             if np.all((middle == a) | at_high):
                 break
-            rising = self.derivatives(middle.view(np.float64)) > y
-            a, b = np.where(rising, a, middle), np.where(rising, middle, b)
+            is_above = self.derivatives(middle.view(np.float64)) > y
+            a, b = np.where(is_above, a, middle), np.where(is_above, middle, b)
         # If y is less than the slope at 0, the bisection ends at 0, where `a` started.
         return np.where(at_high, high, a.view(np.float64))
 
@@ -408,13 +409,12 @@ class SeparableSum(Separable):
         return CappedSimplex(self.upper, 1.0).repair(d, self.weight_scale)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        values, constraints = zip(*(piece.cvxpy_value(d) for piece in self.terms), strict=True)
+        values, constraints = zip(*(term.cvxpy_value(d) for term in self.terms), strict=True)
         return sum(values), [constraint for group in constraints for constraint in group]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        parts = [cp.Variable(self.N) for _ in self.terms[1:]]
-        shares = [z - sum(parts), *parts]
-        values, constraints = zip(
-            *(piece.cvxpy_conjugate(share) for piece, share in zip(self.terms, shares, strict=True)), strict=True
-        )
+        variables = [cp.Variable(self.N) for _ in self.terms[1:]]
+        arguments = [z - sum(variables), *variables]
+        conjugates = [term.cvxpy_conjugate(s) for term, s in zip(self.terms, arguments, strict=True)]
+        values, constraints = zip(*conjugates, strict=True)
         return sum(values), [constraint for group in constraints for constraint in group]

@@ -1,4 +1,4 @@
-"""The conjugates of losses of the margins, without the simplex: F*(-m) = C sum_n c_n loss(m_n).
+"""Regularizers whose conjugates are losses of the margins, without the simplex: F*(-m) = C sum_n c_n loss(m_n).
 
     hinge              loss(m) = [1 - m]_+;  F(d) = -sum d_n on 0 <= d_n <= C c_n
     quadratic hinge    loss(m) = h(1 - m),  h(x) = 0, x^2 / (2 mu), B x - mu B^2 / 2 for x below 0, to mu B,
@@ -13,20 +13,21 @@ hinge.
 
 The slopes of the squared hinge and of the exponential loss are unbounded. A bounded domain of F makes these losses
 linear beyond a slope -B_n that no optimum reaches. Let w be optimal, and let w0 minimize the penalty (0, or a point of
-the simplex). The margins of w0 are at least -1. The loss of w is then at most that of w0:
+the simplex). The margins of w0 are at least -1. The loss of w is then at most the loss of w0:
 
     c_n loss(m_n) <= sum_k c_k loss(-1) = c_n L_n,   L_n = (sum c / c_n) loss(-1)
 
-So the slope there is at most 2 sqrt(L_n) for the squared hinge and L_n for the exponential loss. The code uses
-min(c_n, 1) in place of c_n: the end does not come nearer, and an example with c_n = k has the same end as k copies. The
-optimum is that of the original loss, so every interval that contains it is valid.
+So the slope at the margin of an optimal w is at most 2 sqrt(L_n) for the squared hinge and L_n for the exponential
+loss. The code uses min(c_n, 1) in place of c_n. This does not decrease the bound, and gives an example with c_n = k the
+same bound as k copies. The optimum equals the optimum of the original loss, so every interval that contains it is
+valid.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,43 +37,46 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_optional, positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import cached_property
 from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement
 
 MAX_WEIGHT_NORM = 1e120
-"""Largest sum of the weights: edge functions square it."""
+"""Largest sum of the weights, so that the squares in edge functions do not overflow."""
 
 
 @dataclass(frozen=True)
 class LossConjugate(Separable):
-    """A sum over the examples of C c_n times a convex function of d_n / (C c_n), on a box from 0 on.
+    """The conjugate of a loss: a sum over the examples of C c_n times a convex function of d_n / (C c_n), on a box.
+
+    The lower end of the box is 0.
 
     Parameters
     ----------
     c
-        Multiplicities, shape (N,), positive.
+        The multiplicities, shape (N,), positive.
     C
-        Price of the loss of one example, positive.
+        The price of the loss of one example, positive.
 
     Raises
     ------
     ProblemError
-        The largest weights are so large that their squares overflow.
+        The caps are so large that the squares of weights may overflow.
     """
 
     c: Float[Array, " N"]
     C: float
 
-    on_simplex: ClassVar[bool] = False
+    on_simplex = False
 
     def __post_init__(self) -> None:
         read_fields(self, c=positive_weights, C=positive_parameter)
         if not self.mass <= MAX_WEIGHT_NORM:
-            most = MAX_WEIGHT_NORM * (float(self.priced.sum()) / self.mass)
+            max_price_sum = MAX_WEIGHT_NORM * (float(self.priced.sum()) / self.mass)
             raise ProblemError(
-                f"the largest sum of the weights, C times the sum of the multiplicities, must be at most {most:g}, or "
-                f"squares overflow; got {self.mass:.6g}. Lower C."
+                f"the largest sum of the weights, C times the sum of the multiplicities, must be at most "
+                f"{max_price_sum:g}, or squares overflow; got {self.mass:.6g}. Lower C."
             )
 
     @property
@@ -84,7 +88,7 @@ class LossConjugate(Separable):
 
     @cached_property
     def priced(self) -> Float[Array, " N"]:
-        """C c, shape (N,)."""
+        """The product C c, shape (N,)."""
         return self.C * self.c
 
     @property
@@ -96,9 +100,9 @@ class LossConjugate(Separable):
         return float(np.maximum(self.values(self.upper), 0.0).sum())
 
     def linearization_excess(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return by how much the loss at the margins -y exceeds the conjugate, which the end of the box makes linear.
+        """Return the loss at the margins -y minus the conjugate, shape (N,). The cap makes the conjugate linear.
 
-        That is 0 where the loss has a steepest slope of its own, and at every optimum.
+        The excess is 0 at every optimum. It is 0 everywhere if the slope of the loss is bounded.
         """
         return np.zeros(self.N)
 
@@ -110,9 +114,12 @@ class LossConjugate(Separable):
 
 @dataclass(frozen=True)
 class Hinge(LossConjugate):
-    """Minus the sum of the weights, on the box [0, C c]; C is the price of a unit of slack at one example."""
+    """The regularizer of the hinge loss: minus the sum of the weights, on [0, C c].
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    C is the price of a unit of slack at one example.
+    """
+
+    cones = frozenset({"linear"})
     kind: ClassVar[str] = "hinge"
 
     @property
@@ -144,7 +151,7 @@ class Hinge(LossConjugate):
 
 @dataclass(frozen=True)
 class QuadraticHinge(LossConjugate):
-    """The regularizer of quadratic hinge losses: -d + (mu/2) d^2 / (C c) on [0, B C c].
+    """The regularizer of the quadratic hinge losses: -d + (mu/2) d^2 / (C c) on [0, B C c].
 
     Parameters
     ----------
@@ -153,14 +160,19 @@ class QuadraticHinge(LossConjugate):
     mu
         The inverse curvature of the loss, positive.
     B
-        The steepest slope: 1 for the smoothed hinge, 4 for the modified Huber loss. None for the squared hinge, which
-        has no steepest slope and needs mu = 1/2.
+        The steepest slope: 1 for the smoothed hinge, 4 for the modified Huber loss. None for the squared hinge, whose
+        slope is unbounded and which needs mu = 1/2.
+
+    Raises
+    ------
+    ProblemError
+        A parameter is not positive, or B is None and mu is not 1/2, or the caps are too large.
     """
 
     mu: float
     B: float | None
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
+    cones = frozenset({"linear", "quadratic"})
     kind: ClassVar[str] = "quadratic hinge"
 
     def __post_init__(self) -> None:
@@ -170,16 +182,16 @@ class QuadraticHinge(LossConjugate):
         super().__post_init__()
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
-        plain = super().statement(c, d0, nus)
-        about = {"mu": self.mu, "B": math.inf if self.B is None else self.B}
-        return None if plain is None else Statement({**plain.numbers, **about})
+        common = super().statement(c, d0, nus)
+        numbers = {"mu": self.mu, "B": math.inf if self.B is None else self.B}
+        return None if common is None else Statement({**common.numbers, **numbers})
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upper(self) -> Float[Array, " N"]:
         return self.priced * (max_slope_squared_hinge(self.c) if self.B is None else self.B)
 
     @cached_property
-    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def magnitude(self) -> float:
         return float((self.upper + 0.5 * self.mu * self.upper * (self.upper / self.priced)).sum())
 
     @property
@@ -223,22 +235,25 @@ class QuadraticHinge(LossConjugate):
 
 @dataclass(frozen=True)
 class Exponential(LossConjugate):
-    """The regularizer of the exponential loss: d ln(d / (C c)) - d on [0, B C c]; no optimum reaches the slope B."""
+    """The regularizer of the exponential loss: d ln(d / (C c)) - d on [0, B C c].
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
+    B is a slope of the loss that no optimum reaches.
+    """
+
+    cones = frozenset({"linear", "exponential"})
     kind: ClassVar[str] = "exponential"
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upper(self) -> Float[Array, " N"]:
         return self.priced * max_slope_exponential(self.c)
 
     @cached_property
     def end(self) -> Float[Array, " N"]:
-        """The slope of F at the end of the box, shape (N,)."""
+        """The derivatives f_n' at the caps, shape (N,)."""
         return np.log(max_slope_exponential(self.c))
 
     @cached_property
-    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def magnitude(self) -> float:
         return float((self.upper * (1.0 + np.abs(self.end))).sum())
 
     @property
@@ -260,16 +275,16 @@ class Exponential(LossConjugate):
         return np.exp(self._log_maximizers(y))
 
     def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        beyond = np.maximum(y - self.end, 0.0)
-        return self.priced * np.exp(np.minimum(y, self.end)) * (1.0 + beyond)
+        excess = np.maximum(y - self.end, 0.0)
+        return self.priced * np.exp(np.minimum(y, self.end)) * (1.0 + excess)
 
     def linearization_excess(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        further = np.maximum(y - self.end, 0.0)
-        with np.errstate(over="ignore"):  # a loss that is no float is infinite
-            return self.upper * np.maximum(np.expm1(further) - further, 0.0)
+        excess = np.maximum(y - self.end, 0.0)
+        with np.errstate(over="ignore"):  # a loss that overflows is infinite
+            return self.upper * np.maximum(np.expm1(excess) - excess, 0.0)
 
     def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
-        # From the logarithm of the maximizer: the maximizer itself may underflow where the weight does not.
+        # The logarithm of the maximizer is finite also if the maximizer underflows and the weight does not.
         log_x = self._log_maximizers(y)
         safe = np.where(d > 0, d, 1.0)
         ratio = np.where(d > 0, np.log(safe) - log_x, 0.0)
@@ -280,12 +295,13 @@ class Exponential(LossConjugate):
         return cp.sum(cp.rel_entr(d, self.priced)) - cp.sum(d), [d <= self.upper]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        # Of the size of the loss: psi times the end of the box, which is far away.
-        beyond = cp.Variable(self.N, nonneg=True)
-        weights = cp.exp(z - cp.multiply(1.0 / self.upper, beyond))
-        return cp.sum(cp.multiply(self.priced, weights)) + cp.sum(beyond), []
+        # The variable is psi times the caps, which are large: it has the size of the loss.
+        scaled_psi = cp.Variable(self.N, nonneg=True)
+        weights = cp.exp(z - cp.multiply(1.0 / self.upper, scaled_psi))
+        return cp.sum(cp.multiply(self.priced, weights)) + cp.sum(scaled_psi), []
 
     def _log_maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the logarithms of the maximizers."""
         return np.log(self.priced) + np.minimum(y, self.end)
 
     def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
@@ -294,7 +310,10 @@ class Exponential(LossConjugate):
 
 @dataclass(frozen=True)
 class Logistic(LogarithmicLoss):
-    """The regularizer of the logistic loss: minus the binary entropy of d / u, on 0 <= d <= u = C c."""
+    """The regularizer of the logistic loss: minus the sum of u times the binary entropy of d / u, on 0 <= d <= u = C c.
+
+    Use `priced` to construct it.
+    """
 
     C: float = 1.0
 
@@ -302,7 +321,15 @@ class Logistic(LogarithmicLoss):
 
     @classmethod
     def priced(cls, c: Float[Array, " N"], C: float) -> Logistic:
-        """Return the regularizer whose conjugate is C sum_n c_n ln(1 + exp(z_n))."""
+        """Return the regularizer whose conjugate is C sum_n c_n ln(1 + exp(z_n)).
+
+        Parameters
+        ----------
+        c
+            The multiplicities, shape (N,), positive.
+        C
+            The price of the loss of one example, positive.
+        """
         price = positive_parameter("C", C)
         caps = price * positive_weights("c", c)
         return cls(caps, 1.0, 0.5 * caps, C=price)
@@ -311,7 +338,7 @@ class Logistic(LogarithmicLoss):
         return Statement({"kind": self.kind, "C": self.C}) if np.array_equal(self.caps, self.C * c) else None
 
     @property
-    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def value_bound(self) -> float:
         return 0.0
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -328,10 +355,10 @@ class Logistic(LogarithmicLoss):
 
 
 def max_slope_squared_hinge(c: Float[Array, " N"]) -> Float[Array, " N"]:
-    """Return the slope of the squared hinge, 2 (1 - m), that no optimum exceeds."""
+    """Return a bound, shape (N,), on the slope 2 (1 - m) of the squared hinge at every optimum."""
     return 4.0 * np.sqrt(c.sum() / np.minimum(c, 1.0))
 
 
 def max_slope_exponential(c: Float[Array, " N"]) -> Float[Array, " N"]:
-    """Return the slope of the exponential loss that no optimum exceeds."""
+    """Return a bound, shape (N,), on the slope of the exponential loss at every optimum."""
     return np.e * (c.sum() / np.minimum(c, 1.0))

@@ -1,4 +1,4 @@
-"""A regularizer plus a linear term, F(d) + <tilt, d>; its conjugate is F* at z - tilt."""
+"""Regularizers plus a linear term, B(d) + <tilt, d>. The conjugate at z is B*(z - tilt)."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import finite_weights, read_fields
+from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, StationarityConditions
 from boostopt.functions.regularizers.delegating import DelegatingRegularizer
 from boostopt.functions.statements import Statement, statement_of
 
 RECORDABLE_BASE_KINDS = ("cap", "relative entropy")
-"""Kinds whose tilted forms a certificate file can hold."""
+"""Kinds of bases that a certificate file can contain together with a tilt."""
 
 
 @dataclass(frozen=True)
 class Tilted(DelegatingRegularizer):
-    """A regularizer plus a linear function.
+    """The base regularizer plus a linear function.
 
     Parameters
     ----------
     base
-        The regularizer.
+        The base.
     tilt
         The coefficients of the linear term, shape (N,), finite.
     """
@@ -43,25 +44,25 @@ class Tilted(DelegatingRegularizer):
             return None
         return Statement({"kind": self.kind, "base": base.numbers}, {**base.arrays, "tilt": self.tilt})
 
-    @property
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def cones(self) -> frozenset[str]:
         return self.base.cones
 
-    @property
-    def on_simplex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def on_simplex(self) -> bool:
         return self.base.on_simplex
 
-    @property
-    def has_closed_form_conjugate(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def has_closed_form_conjugate(self) -> bool:
         return self.base.has_closed_form_conjugate
 
     @property
-    def soft_margin_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def soft_margin_caps(self) -> Float[Array, " N"] | None:
         return None if self.tilt.any() else self.base.soft_margin_caps
 
     @property
     def price(self) -> float:
-        # The linear term smooths nothing: F and F0 both have it.
+        # The linear term does not smooth: both F and F0 have it.
         return self.base.price
 
     @property
@@ -73,13 +74,13 @@ class Tilted(DelegatingRegularizer):
         return self.base.magnitude + self.base.mass * float(np.abs(self.tilt).max())
 
     def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
-        return self.base.value_slack(d, unit) + self._slack(unit)
+        return self.base.value_slack(d, unit) + self._tilt_slack(unit)
 
     def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
-        return self.base.conjugate_slack(at, unit) + self._slack(unit)
+        return self.base.conjugate_slack(at, unit) + self._tilt_slack(unit)
 
-    def _slack(self, unit: float) -> float:
-        """Bound what the linear term loses."""
+    def _tilt_slack(self, unit: float) -> float:
+        """Return the rounding allowance of the linear term."""
         return unit * self.base.mass * float(np.abs(self.tilt).max())
 
     def value(self, d: Float[Array, " N"]) -> float:
@@ -98,12 +99,12 @@ class Tilted(DelegatingRegularizer):
         return self.base.gaps(d, z - self.tilt, at)
 
     def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
-        of_base = self.base.stationarity(d, min_relative_weight)
-        return replace(of_base, gradient=of_base.gradient + self.tilt)
+        conditions = self.base.stationarity(d, min_relative_weight)
+        return replace(conditions, gradient=conditions.gradient + self.tilt)
 
     def pointwise(self) -> Pointwise | None:
-        of_base = self.base.pointwise()
-        return of_base and replace(of_base, derivatives=lambda d: of_base.derivatives(d) + self.tilt)
+        base_terms = self.base.pointwise()
+        return base_terms and replace(base_terms, derivatives=lambda d: base_terms.derivatives(d) + self.tilt)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         value, constraints = self.base.cvxpy_value(d)

@@ -1,4 +1,4 @@
-"""The weighted sum of squares, (mu/2) sum_n d_n^2 / c_n on [0, 1]: a separable piece to add to others.
+"""The weighted sum of squares, (mu/2) sum_n d_n^2 / c_n on [0, 1], a term to add to other separable regularizers.
 
 An example with c_n = k has the same value as k copies that share its weight equally.
 """
@@ -6,7 +6,7 @@ An example with c_n = k has the same value as k copies that share its weight equ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from boostopt.functions.regularizers.separable import Separable
 
 @dataclass(frozen=True)
 class Squares(Separable):
-    """Half of mu times the sum of d_n^2 / c_n, on 0 <= d <= 1 and without the simplex.
+    """The function (mu/2) sum_n d_n^2 / c_n on 0 <= d <= 1, without the simplex.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class Squares(Separable):
     c: Float[Array, " N"]
     mu: float
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
-    on_simplex: ClassVar[bool] = False
+    cones = frozenset({"linear", "quadratic"})
+    on_simplex = False
 
     def __post_init__(self) -> None:
         read_fields(self, c=positive_weights, mu=positive_parameter)
@@ -59,10 +59,10 @@ class Squares(Separable):
         return self.value_bound
 
     def magnitude_within(self, upper: Float[Array, " N"], on_simplex: bool) -> float:
-        # Where sum d = 1, F is a mean of the slopes (mu/2) d_n / c_n. No term is negative, and each is rounded thrice.
-        largest = np.minimum(upper, 1.0)
-        slopes = (0.5 * self.mu) * largest / self.c
-        return float(slopes.max()) if on_simplex else float((slopes * largest).sum())
+        # If sum d = 1, F is an average of (mu/2) d_n / c_n. No term is negative, and each is rounded three times.
+        max_weights = np.minimum(upper, 1.0)
+        ratios = (0.5 * self.mu) * max_weights / self.c
+        return float(ratios.max()) if on_simplex else float((ratios * max_weights).sum())
 
     @property
     def weight_scale(self) -> Float[Array, " N"]:
@@ -92,5 +92,5 @@ class Squares(Separable):
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         psi = cp.Variable(self.N, nonneg=True)
-        inside = cp.sum(cp.multiply(self.c, cp.square(cp.pos(z - psi)))) / (2.0 * self.mu)
-        return inside + cp.sum(psi), []
+        squares = cp.sum(cp.multiply(self.c, cp.square(cp.pos(z - psi)))) / (2.0 * self.mu)
+        return squares + cp.sum(psi), []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -159,7 +159,7 @@ def test_a_described_edge_function_counts_the_rounding_of_edges() -> None:
 class _Fast(Separable, CvxpyRegularizer):
     """Squares with a closed form that an author got wrong in the tenth digit."""
 
-    has_closed_form_conjugate: ClassVar[bool] = True
+    has_closed_form_conjugate = True
 
     @property
     def upper(self) -> Any:

@@ -25,10 +25,12 @@ from twins import (
     relative_entropy,
 )
 
-from boostopt import ProblemError
+from boostopt import ProblemError, check_regularizer
+from boostopt.authoring import POSITIVE, BoundedEdges, parameter, prototype
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.margin_statistics import MarginVariance
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, simplex
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.separable import Separable, SeparableSum
@@ -176,7 +178,7 @@ def test_any_junk_is_repaired(seed: int) -> None:
 def test_what_does_not_add_up_is_refused() -> None:
     with pytest.raises(ProblemError, match=r"\bregularizers\b.*\[2, 3\]\."):
         SeparableSum((Squares(np.ones(2), 1.0), Squares(np.ones(3), 1.0)))
-    with pytest.raises(ProblemError, match="no piece"):
+    with pytest.raises(ProblemError, match="no term"):
         SeparableSum(())
     at_its_cap = BinaryEntropy(np.full(3, 0.4), 1.0, np.array([0.4, 0.3, 0.3]))
     with pytest.raises(ProblemError, match=r"\blower end\b.* 0\."):
@@ -235,10 +237,29 @@ def test_a_tilted_description_is_as_inexact_as_its_base() -> None:
     assert Tilted(CappedSimplexIndicator(base.domain), np.ones(4)).has_closed_form_conjugate is True
 
 
+def test_tilted_weights_of_both_signs_are_certified_outside_the_range_of_the_margins() -> None:
+    """Weights of both signs can have an edge of 8, so that the constraint e <= 1 does not always hold."""
+    U = np.array([[1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    page = prototype(
+        "tilted variance",
+        lambda p, examples: Tilted(MarginVariance(examples.c, p.D), np.linspace(-9.0, 9.0, 4)),
+        lambda p: BoundedEdges(1.0),
+        D=parameter("the price of half of the variance of the margins", POSITIVE),
+    )
+    program = page.bind(U, D=3.0)
+    F = program.regularizer
+    assert F.signed and check_regularizer(F).passed
+    certificate = program.solve("cvxpy:clarabel", tol=1e-6).certificate
+    assert certificate.scaled_gap < 1e-6
+    infeasible = F.project(None)
+    assert (U.T @ infeasible).max() > 7.0 and F.value(infeasible) < certificate.lower - 10.0
+    assert program.certify(d=infeasible, w=np.zeros(2)).upper >= certificate.lower
+
+
 def test_what_does_not_add_up_is_named() -> None:
     described = CvxpyRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.sum_squares(d), np.full(3, 1 / 3))
     other: Any = described
-    with pytest.raises(ProblemError, match=r"\bSeparable\b.*\bDescribedRegularizer\b"):
+    with pytest.raises(ProblemError, match=r"\bSeparable\b.*\bCvxpyRegularizer\b"):
         _ = Squares(np.ones(3), 1.0) + other
     # A soft margin is what an indicator of distributions makes of the margins, and nothing else.
     cap = CappedSimplexIndicator(CappedSimplex(np.ones(3), 1.0))

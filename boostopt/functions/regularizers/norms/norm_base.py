@@ -1,13 +1,13 @@
-"""A function of a norm added to the simplex or to the relative entropy on it, and the conjugate of the sum.
+"""The common part of norm balls and norm penalties: a base plus a function of a p-norm, and the conjugate of the sum.
 
-With multiplicities the norm is that of the copies, ||d||_p^p = sum_n c_n (d_n / c_n)^p, and its dual is
-||s||_q^q = sum_n c_n |s_n|^q with 1/p + 1/q = 1. The function is a base B (the simplex, or the relative entropy on it)
-plus h(||d||_p), and so is its conjugate an infimal convolution:
+The norm counts an example with c_n = k as k copies: ||d||_p^p = sum_n c_n (d_n / c_n)^p. The dual norm is
+||s||_q^q = sum_n c_n |s_n|^q with 1/p + 1/q = 1. The base B is the indicator of the simplex, or the relative entropy on
+it, and F(d) = B(d) + h(||d||_p). So the conjugate of F is an infimal convolution:
 
-    F*(z) = min over s of B*(z - s) + H(s),    H the conjugate of h(||d||_p),
+    F*(z) = min over s of B*(z - s) + H(s),    H the conjugate of h(||d||_p).
 
-so that ANY s gives a number that is not below F*(z). With the entropy the best s is the power mu c^(1-p) d^(p-1) of the
-answer, and everything is Wright's omega function [Shalev-Shwartz and Singer 2008, theorem 7; for absolute norms].
+ANY s gives a number that is not below F*(z). If the base is the entropy, the best s is mu c^(1-p) d^(p-1) at the
+maximizer d, and Wright's omega function gives both [Shalev-Shwartz and Singer 2008, theorem 7; for absolute norms].
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -24,6 +23,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_instance, check_number, positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
+from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.functions.numerics.expansion import expand
 from boostopt.functions.numerics.root_finding import bracket_root, find_root
@@ -41,7 +41,7 @@ NORM_ROUNDING = 4.4e-16
 
 @dataclass(frozen=True)
 class NormRegularizer(DelegatingRegularizer):
-    """A base plus h(||d||_p): what a ball and a penalty have in common.
+    """The base plus h(||d||_p), the common part of a ball and a penalty.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ class NormRegularizer(DelegatingRegularizer):
 
     @staticmethod
     def _exponent(name: str, value: object) -> float:
-        """Return the exponent of a norm."""
+        """Return the exponent of a norm, checked."""
         return check_number(name, value, "a finite number above 1", lambda p: 1.0 < p < np.inf, error=ProblemError)
 
-    @property
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def cones(self) -> frozenset[str]:
         return self.base.cones | ({"second_order"} if np.isfinite(self.p) else frozenset())
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
@@ -84,24 +84,24 @@ class NormRegularizer(DelegatingRegularizer):
 
     @property
     def dual_exponent(self) -> float:
-        """The dual exponent."""
+        """The dual exponent q, with 1/p + 1/q = 1."""
         return self.p / (self.p - 1.0) if np.isfinite(self.p) else 1.0
 
     @cached_property
     def min_norm_point(self) -> Float[Array, " N"]:
-        """The point of smallest norm: proportional to c where there may be weight."""
-        live = np.where(self.base.domain.c > 0, self.c, 0.0)
-        return live / live.sum()
+        """The point of smallest norm, proportional to c on the examples that may have weight."""
+        c = np.where(self.base.domain.c > 0, self.c, 0.0)
+        return c / c.sum()
 
     @cached_property
     def max_log_multiplicity(self) -> float:
-        """The largest logarithm, in absolute value, of a sum of multiplicities: what is raised to a power 1/p."""
+        """The largest absolute value of the logarithm of a sum of multiplicities. Norms are powers of such sums."""
         return max(abs(float(np.log(self.c.min()))), abs(float(np.log(self.c.sum()))))
 
     def exponent_rounding_error(self, exponent: float) -> float:
-        """Bound what a norm loses, relative to its size, because its exponent is rounded: much where c is far from 1.
+        """Bound the relative error of a norm by the rounding of its exponent. It is large if c is far from 1.
 
-        A sum S to the power 1/p changes by ln(S) / p times a relative change of p.
+        A relative change of p changes the power S^(1/p) of a sum S by this change times ln(S) / p.
         """
         return NORM_ROUNDING * self.max_log_multiplicity / exponent
 
@@ -110,24 +110,25 @@ class NormRegularizer(DelegatingRegularizer):
         return self.base.magnitude + 2.0
 
     def norm(self, d: Float[Array, " N"]) -> float:
-        """Return ||d||_p of the copies."""
+        """Return ||d||_p, with examples counted as copies."""
         return _norm(d / self.c, self.c, self.p)
 
     def dual_norm(self, s: Float[Array, " N"]) -> float:
-        """Return ||s||_q of the copies."""
+        """Return ||s||_q, with examples counted as copies."""
         return _norm(s, self.c, self.dual_exponent)
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         d, s = self._maximizer_and_dual(z)
-        at = self.base.conjugate_at(z - s)
-        return ConjugatePoint(at.value + self.dual_norm_term(s), self.project(d), {**at.multipliers, "s": s})
+        base_point = self.base.conjugate_at(z - s)
+        value = base_point.value + self.dual_norm_term(s)
+        return ConjugatePoint(value, self.project(d), {**base_point.multipliers, "s": s})
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         s = np.asarray(at.multipliers["s"])
         return self.base.gaps(d, z - s, at) + self.norm_gap_terms(d, s)
 
     def norm_gradient(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return the gradient of the norm, p finite."""
+        """Return the gradient of the norm at d, for a finite p; 0 at d = 0."""
         norm = self.norm(d)
         return (d / (self.c * norm)) ** (self.p - 1.0) if norm > 0.0 else np.zeros(self.N)
 
@@ -137,37 +138,38 @@ class NormRegularizer(DelegatingRegularizer):
 
     @abstractmethod
     def norm_gap_terms(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return the non-negative terms of h(||d||) + H(s) - <s, d>."""
+        """Return the N non-negative terms that sum to h(||d||) + H(s) - <s, d>."""
 
     def cvxpy_norm(self, d: Any) -> Any:
-        """Return ||d||_p of the copies for an affine expression."""
-        return _cvxpy_norm(d, self._vertices, self.p)
+        """Return ||d||_p for an affine expression, with examples counted as copies."""
+        return _cvxpy_norm(d, self._vertex_norms, self.p)
 
     def cvxpy_dual_norm(self, s: Any) -> Any:
-        """Return ||s||_q of the copies for an affine expression."""
+        """Return ||s||_q for an affine expression, with examples counted as copies."""
         return _cvxpy_norm(s, self.c ** (1.0 / self.dual_exponent), self.dual_exponent)
 
     @property
-    def _vertices(self) -> Float[Array, " N"]:
-        """Norms of the vertices of the simplex."""
+    def _vertex_norms(self) -> Float[Array, " N"]:
+        """The norms of the vertices of the simplex."""
         return self.c ** (1.0 / self.p - 1.0)
 
     @abstractmethod
     def _maximizer_and_dual(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-        """Return a maximizer of F* at z, up to the accuracy of its root, and the best s."""
+        """Return a maximizer of <z, d> - F(d), up to the accuracy of the root finder, and the best s."""
 
     @abstractmethod
     def _solve_on_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-        """Return (d, s) at z where the base is the simplex over all examples."""
+        """Return the maximizer d and the best s at z, if the base is the simplex over all examples."""
 
     def _solve_on_support(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-        """Return (d, s) at z where the base is the simplex, over the examples that may have weight."""
-        live = self.base.domain.c > 0
-        if live.all():
+        """Return the maximizer d and the best s at z, if the base is the simplex over some of the examples."""
+        in_support = self.base.domain.c > 0
+        if in_support.all():
             return self._solve_on_simplex(z)
-        over = CappedSimplex(self.base.domain.c[live], self.base.domain.nu)
-        d, s = replace(self, base=CappedSimplexIndicator(over), c=self.c[live])._solve_on_simplex(z[live])
-        return expand(d, live), expand(s, live)
+        base = CappedSimplexIndicator(CappedSimplex(self.base.domain.c[in_support], self.base.domain.nu))
+        restricted = replace(self, base=base, c=self.c[in_support])
+        d, s = restricted._solve_on_simplex(z[in_support])
+        return expand(d, in_support), expand(s, in_support)
 
     def _young_gap_terms(self, alpha: Float[Array, " N"], beta: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return the terms c (alpha^p / p + beta^q / q - alpha beta), each non-negative by Young's inequality."""
@@ -176,22 +178,25 @@ class NormRegularizer(DelegatingRegularizer):
         )
 
     def _find_on_path(
-        self, curve: EntropyNormPath, wanted: Callable[[Float[Array, " N"], Float[Array, " N"]], float]
+        self, path: EntropyNormPath, excess: Callable[[Float[Array, " N"], Float[Array, " N"]], float]
     ) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-        """Return (d, s) where `wanted(d, s)`, increasing with the level, is 0."""
-        low, high = bracket_root(lambda level: wanted(*curve.maximizer_at(level)), 0.0)
-        return curve.maximizer_at(find_root(lambda level: wanted(*curve.maximizer_at(level)), low, high))
+        """Return the d and s of the path at which `excess(d, s)`, an increasing function of the level, is 0."""
+
+        def excess_at(level: float) -> float:
+            return excess(*path.maximizer_at(level))
+
+        return path.maximizer_at(find_root(excess_at, *bracket_root(excess_at, 0.0)))
 
 
 def _norm(x: Float[Array, " n"], c: Float[Array, " n"], p: float) -> float:
-    """Return (sum c |x|^p)^(1/p), scaled so that nothing overflows."""
-    largest = float(np.abs(x).max(initial=0.0))
-    if largest == 0.0 or not np.isfinite(p):
-        return largest
-    return largest * float((c * (np.abs(x) / largest) ** p).sum()) ** (1.0 / p)
+    """Return (sum c |x|^p)^(1/p). Entries are divided by the largest one, so that no power overflows."""
+    max_size = float(np.abs(x).max(initial=0.0))
+    if max_size == 0.0 or not np.isfinite(p):
+        return max_size
+    return max_size * float((c * (np.abs(x) / max_size) ** p).sum()) ** (1.0 / p)
 
 
 def _cvxpy_norm(x: Any, weights: Float[Array, " N"], p: float) -> Any:
-    """Return the p-norm of weights * x."""
+    """Return the p-norm of weights * x for an affine expression x."""
     weighted = cp.multiply(weights, x)
     return cp.norm_inf(weighted) if not np.isfinite(p) else cp.pnorm(weighted, cast(Any, p))

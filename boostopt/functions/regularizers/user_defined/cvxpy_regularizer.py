@@ -1,17 +1,17 @@
 """Regularizers from a CVXPY expression: F(d) = f(d) + I[d in C_nu] + I[h(d) <= 0].
 
-Such a regularizer needs an expression, a capped simplex and one strictly feasible point. A numerical supremum would lie
-below F* and prove nothing. A valid bound needs no supremum. For ANY affine minorants <g, d> + a <= f(d) and
+Such a regularizer needs an expression, a capped simplex and one strictly feasible point. A numerical supremum is at
+most F* and proves nothing. A valid bound needs no supremum. For ANY affine minorants <g, d> + a <= f(d) and
 <p, d> + b <= <lambda, h(d)>, lambda >= 0,
 
     F*(z) <= max over d in C_nu of <z - g - p, d>  -  a - b.
 
-Tangents at d' are such minorants. They are tight if d' is a maximizer of <z, d> - F(d), so the d of the solver is a
-good choice. At a kink there are many tangents, and `minorants` chooses one. If you know closed forms, override
-`conjugate_at` and `gaps` in a subclass: it is faster, and nothing else changes.
+Tangents at d' are such minorants. They are tight if d' is a maximizer of <z, d> - F(d), so that the d of the solver is
+a good choice. At a kink there are many tangents, and `minorants.families` chooses one. If you know closed forms,
+override `conjugate_at` and `gaps` in a subclass: this is faster, and nothing else changes.
 
-Both ends of a certificate count the rounding of the numbers that were used: F is enclosed over a box that contains an
-exactly feasible point, and the coefficients of a minorant are intervals (`minorants.expression_graph`).
+Both bounds of a certificate include the rounding: F is enclosed over a box that contains an exactly feasible point, and
+the coefficients of a minorant are intervals (`minorants.expression_graph`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +36,7 @@ from boostopt._utils.cvxpy_tools import (
 )
 from boostopt._utils.validation import check_array, check_callable, positive_parameter, read_fields
 from boostopt.errors import ProblemError, attach_user_function, require_not_none, short_repr
+from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.formulas.intervals import Interval, allowance
 from boostopt.functions.minorants.expression_graph import AffineMinorant, Graph
 from boostopt.functions.minorants.expression_trees import ExpressionNode, build_tree
@@ -61,19 +61,19 @@ from boostopt.functions.regularizers.user_defined.inequalities import (
 )
 
 MAX_REFINEMENT_STEPS = 5
-"""Maximum number of Newton steps of the tangent point. They end if the bound does not improve."""
+"""Maximum number of Newton steps of the tangent point. The steps end if the bound does not improve."""
 
 CLOSED_FORM_RTOL = 1e-12
-"""Relative distance to a closed form above which multipliers at kinks are chosen to improve a bound."""
+"""Relative distance of a tangent bound to a closed form above which a better choice of multipliers is searched."""
 
 FINITE_DIFFERENCE_STEP = 1e-6
-"""Relative step of the differences that approximate the curvature."""
+"""Relative step of the finite differences that approximate the curvature."""
 
 INTERIOR_POINT_TOL = 1e-9
 """Largest violation of the capped simplex by the inner point."""
 
 MIX_FRACTIONS = (1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.5, 1.0)
-"""Fractions of the inner point that are tried in turn until every constraint provably holds."""
+"""Additional fractions of the inner point, tried in turn until every constraint provably holds."""
 
 
 def _unconstrained(d: Any) -> Sequence[Any]:
@@ -82,7 +82,19 @@ def _unconstrained(d: Any) -> Sequence[Any]:
 
 @dataclass(frozen=True)
 class _ConjugateBound(ConjugatePoint):
-    """A bound of F* with the point d' at which f and h were linearized, the minorant and z minus its slopes."""
+    """A bound of F* from affine minorants of f and h.
+
+    Attributes
+    ----------
+    tangent_point
+        The point d' of the minorants, shape (N,).
+    choices
+        The multipliers of h and of the kinks; None for the tangent of f alone.
+    minorant
+        The sum of the minorants.
+    reduced_argument
+        z minus the gradient of the minorant, shape (N,).
+    """
 
     tangent_point: Float[Array, " N"]
     choices: Multipliers | None
@@ -92,20 +104,21 @@ class _ConjugateBound(ConjugatePoint):
 
 @dataclass(frozen=True, eq=False)
 class CvxpyRegularizer(Regularizer):
-    """f on the capped simplex, possibly with convex constraints, from its CVXPY expression.
+    """A convex function f on the capped simplex, possibly with further convex constraints, from a CVXPY expression.
 
     Parameters
     ----------
     domain
         The capped simplex C_nu.
     f
-        The function that makes the CVXPY expression of f. It takes an affine expression of shape (N,) and returns a
+        The function that returns the CVXPY expression of f. It takes an affine expression of shape (N,) and returns a
         convex scalar.
     inside
         A strictly feasible point, shape (N,): it lies in C_nu, h(inside) < 0, and f is finite and not infinitely steep
         there.
     constraints
-        The function that makes the further constraints, CVXPY inequalities h(d) <= 0 with convex h; none by default.
+        The function that returns the further constraints, CVXPY inequalities h(d) <= 0 with convex h; by default, there
+        are no further constraints.
     objective_scale
         The natural size of 1 / F, positive, such as eta for an entropy. Solvers may get objective_scale * objective.
 
@@ -122,7 +135,7 @@ class CvxpyRegularizer(Regularizer):
     constraints: Callable[[Any], Sequence[Any]] = _unconstrained
     objective_scale: float = 1.0  # pyright: ignore[reportIncompatibleMethodOverride]
 
-    has_closed_form_conjugate: ClassVar[bool] = False
+    has_closed_form_conjugate = False
 
     _d: Any = field(init=False, repr=False)
     _f: Any = field(init=False, repr=False)
@@ -141,15 +154,15 @@ class CvxpyRegularizer(Regularizer):
         for h in inequalities:
             check_variables("constraints", h, d)
         if f.size != 1:
-            shape = f"f must be a scalar expression; got the shape {f.shape}. Sum it over the examples."
-            raise attach_user_function(ProblemError(shape), self.f)
+            message = f"f must be a scalar expression; got the shape {f.shape}. Sum it over the examples."
+            raise attach_user_function(ProblemError(message), self.f)
         if not f.is_convex():
-            not_convex = (
+            message = (
                 f"f must be convex by the rules of disciplined convex programming; CVXPY finds {f.curvature} in "
                 f"{textwrap.shorten(str(f), 120)}. Write it with atoms that CVXPY recognizes as convex: power, "
                 "rel_entr, quad_form, log_sum_exp, ..."
             )
-            raise attach_user_function(ProblemError(not_convex), self.f)
+            raise attach_user_function(ProblemError(message), self.f)
         # CVXPY may evaluate f outside its natural domain: 1 / x is negative for x < 0.
         domains = [constraint for h in (f, *inequalities) for constraint in h.domain]
         natural = [inequality_expression(constraint) for constraint in domains if not holds_by_sign(constraint)]
@@ -163,8 +176,8 @@ class CvxpyRegularizer(Regularizer):
         box = Interval(np.zeros(self.N), self._caps.upper)
         try:
             graph = Graph([f, *self._inequalities.expressions], d, box, on_simplex=True)
-        except ProblemError as fault:
-            raise attach_user_function(fault, self.f) from None
+        except ProblemError as error:
+            raise attach_user_function(error, self.f) from None
         object.__setattr__(self, "_graph", graph)
         self._check_inside()
 
@@ -182,9 +195,9 @@ class CvxpyRegularizer(Regularizer):
         object.__setattr__(self, "inside", inside.astype(np.float64))
 
     def _constraints_on(self, d: Any) -> Sequence[Any]:
-        """Return the further constraints."""
+        """Return the further constraints on d, as CVXPY inequalities."""
         constraints = call_user_function("constraints", self.constraints, d, "a list of CVXPY inequalities")
-        if not isinstance(constraints, list | tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(constraints, list | tuple):
             raise ProblemError(
                 f"constraints must return a list of CVXPY inequalities of d; got "
                 f"{short_repr(constraints)}. Return a list, [] for no constraints."
@@ -192,18 +205,19 @@ class CvxpyRegularizer(Regularizer):
         return constraints
 
     def _check_inside(self) -> None:
+        """Check that `inside` is strictly feasible, and that f is finite and has a subgradient there."""
         inside = self.inside
-        violated = max(CappedSimplexIndicator(self.domain).residuals(inside).values())
-        if violated > INTERIOR_POINT_TOL:
+        violation = max(CappedSimplexIndicator(self.domain).residuals(inside).values())
+        if violation > INTERIOR_POINT_TOL:
             raise ProblemError(
-                f"inside must lie in the capped simplex; its distance is {violated:.3g}. Pass c / sum c, which lies in "
-                "it."
+                f"inside must lie in the capped simplex; its distance is {violation:.3g}. Pass c / sum c, which lies "
+                "in it."
             )
-        value, worst = self._proved_bounds(inside)
-        if worst >= 0.0:
+        value, max_h = self._proved_bounds(inside)
+        if max_h >= 0.0:
             raise ProblemError(
-                f"inside must satisfy every constraint strictly; the worst has h(inside) = {worst:.3g}. "
-                "Pass a point with h < 0: the repair of d mixes d with it."
+                f"inside must satisfy every constraint strictly; the worst has h(inside) = {max_h:.3g}. Pass a point "
+                "with h < 0: projections onto the domain mix weights with this point."
             )
         if not np.isfinite(value) or self._graph.minorant(inside, self._multipliers(None)) is None:
             raise ProblemError("f must be finite and have a subgradient at inside; it has none. Pass another point.")
@@ -212,8 +226,8 @@ class CvxpyRegularizer(Regularizer):
     def _caps(self) -> Interval:
         return exact_caps(self.domain, self.domain.upper)
 
-    @cached_property
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def cones(self) -> frozenset[str]:
         inequalities = [
             *(h <= 0 for h in self._inequalities.expressions),
             *CappedSimplexIndicator(self.domain).cvxpy_value(self._d)[1],
@@ -226,21 +240,19 @@ class CvxpyRegularizer(Regularizer):
 
     @property
     def value_bound(self) -> float:
-        """The value nan (unknown) if f varies: no rule of convex programming gives the maximum of a convex function."""
+        """The value of a constant f; nan (unknown) for any other f, because no rule gives the maximum of a convex f."""
         if not self._f.is_affine():
             return np.nan
-        slopes = require_not_none(self._linearize_at(self.inside), "a slope of f inside of its domain").gradient_bound(
-            np.ones(1)
-        )
-        return np.nan if slopes.any() else self.value(self.inside)
+        f = require_not_none(self._linearize_at(self.inside), "a slope of f inside of its domain")
+        return np.nan if f.gradient_bound(np.ones(1)).any() else self.value(self.inside)
 
     @property
-    def soft_margin_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def soft_margin_caps(self) -> Float[Array, " N"] | None:
         return self.domain.upper if self.value_bound == 0.0 and not self._inequalities else None
 
     @cached_property
-    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The size of f at `inside`, and of its slopes there where a subclass has closed forms.
+    def magnitude(self) -> float:
+        """The size of f at `inside`, and for a subclass with closed forms also the size of the gradient of f there.
 
         The rounding of closed forms is not bounded step by step. The bounds of this class include their rounding.
         """
@@ -255,13 +267,13 @@ class CvxpyRegularizer(Regularizer):
         return np.where(self.inside > 0, self.inside, 1.0 / self.N)
 
     def value(self, d: Float[Array, " N"]) -> float:
-        """Return a number that f does not exceed at an exactly feasible point near d; inf outside its own domain."""
+        """Return an upper bound of f at an exactly feasible point near d; inf outside the natural domain of f and h."""
         return self._proved_bounds(d)[0] if (self._domain_inequalities.values(d) <= 0.0).all() else np.inf
 
     def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
-        value, worst = self._proved_bounds(d)
+        value, max_h = self._proved_bounds(d)
         # The value of a subclass in closed form may be less than the proved bound.
-        return allowance(self.value(d), value) if worst <= 0.0 else np.inf
+        return allowance(self.value(d), value) if max_h <= 0.0 else np.inf
 
     def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
         return 0.0 if self._is_proved else super().conjugate_slack(at, unit)
@@ -274,15 +286,16 @@ class CvxpyRegularizer(Regularizer):
     def conjugate_bound(self, z: Float[Array, " N"], at: ConjugatePoint) -> float:
         if isinstance(at, _ConjugateBound) and self._is_proved:
             return at.value
-        # A closed form is not trusted: it gives a point at which a minorant is tight, and the minorant is a proof.
+        # The value of a closed form proves nothing. Its maximizer is a point at which a minorant is tight, and the
+        # minorant is a proof.
         tangent_bound = self._bound_from_minorant(at.d, None, z)
-        loose = tangent_bound.value > at.value + CLOSED_FORM_RTOL * (1.0 + abs(at.value))
-        return self._tightest_bound_at(at.d, z, tangent_bound).value if loose else tangent_bound.value
+        is_loose = tangent_bound.value > at.value + CLOSED_FORM_RTOL * (1.0 + abs(at.value))
+        return self._tightest_bound_at(at.d, z, tangent_bound).value if is_loose else tangent_bound.value
 
     def _proved_bounds(self, d: Float[Array, " N"]) -> tuple[float, float]:
         """Return upper bounds of f and of the largest h at an exactly feasible point of C_nu near d."""
         f, *h = self._graph.values(feasible_box(np.where(np.isfinite(d), d, 0.0), self._caps))
-        return float(f.upper[0]), max((float(part.upper.max()) for part in h), default=-np.inf)
+        return float(f.upper[0]), max((float(entries.upper.max()) for entries in h), default=-np.inf)
 
     def support(self, z: Float[Array, " N"]) -> float:
         return CappedSimplexIndicator(self.domain).support(z)
@@ -295,10 +308,10 @@ class CvxpyRegularizer(Regularizer):
         if not self._inequalities:
             return residuals
         with np.errstate(over="ignore", invalid="ignore"):  # an overflow is an infinite violation
-            worst = float(self._inequalities.values(d).max()) if np.isfinite(d).all() else np.inf
+            max_h = float(self._inequalities.values(d).max()) if np.isfinite(d).all() else np.inf
         if max(residuals.values()) <= INTERIOR_POINT_TOL:
-            worst = self._proved_bounds(d)[1]  # near the boundary, only a proof counts
-        return {**residuals, "h(d) <= 0": np.inf if np.isnan(worst) else max(0.0, worst)}
+            max_h = self._proved_bounds(d)[1]  # near the boundary, only a proof counts
+        return {**residuals, "h(d) <= 0": np.inf if np.isnan(max_h) else max(0.0, max_h)}
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         """Return the entropic projection onto C_nu, mixed with the inner point until the constraints hold."""
@@ -307,22 +320,22 @@ class CvxpyRegularizer(Regularizer):
         return self._mix_with_inside(self.domain.repair(d, self.weight_scale))
 
     def _mix_with_inside(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return a point of C_nu mixed with the inner point until every constraint is proved to hold."""
+        """Return a point of C_nu mixed with the inner point until every constraint provably holds."""
         if not self._inequalities or self._proved_bounds(d)[1] <= 0.0:
             return d
-        h, inner = self._inequalities.values(d), self._inequalities.values(self.inside)
+        h, h_inside = self._inequalities.values(d), self._inequalities.values(self.inside)
         with np.errstate(all="ignore"):
-            share = float((h[h > 0] / (h[h > 0] - inner[h > 0])).max(initial=0.0))
-        share = share if np.isfinite(share) else 0.0
-        for more in (0.0, *MIX_FRACTIONS):
-            mixed = min(share + more, 1.0)
-            candidate = self.domain.renormalize((1.0 - mixed) * d + mixed * self.inside)
+            min_fraction = float((h[h > 0] / (h[h > 0] - h_inside[h > 0])).max(initial=0.0))
+        min_fraction = min_fraction if np.isfinite(min_fraction) else 0.0
+        for extra_fraction in (0.0, *MIX_FRACTIONS):
+            fraction = min(min_fraction + extra_fraction, 1.0)
+            candidate = self.domain.renormalize((1.0 - fraction) * d + fraction * self.inside)
             if self._proved_bounds(candidate)[1] <= 0.0:
                 return candidate
         return self.domain.renormalize(self.inside)
 
     def maximizer(self, z: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return a point near argmax <z, d> - F(d), by Clarabel; the inner point if it fails."""
+        """Return a point near argmax <z, d> - F(d), by Clarabel; the inner point if the solver fails."""
         value, constraints = self.cvxpy_value(self._d)
         is_solved = solve_approximately(cp.Problem(cp.Maximize(z @ self._d - value), constraints))
         return self.project(self._d.value if is_solved else None)
@@ -330,8 +343,8 @@ class CvxpyRegularizer(Regularizer):
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         best = self._refine_bound(self._tightest_bound_at(self.maximizer(z) if near is None else near, z), z)
         # A tangent at the boundary of the domain may be too steep for a useful bound; the tangent at `inside` is not.
-        inside = self._bound_from_minorant(self.inside, best.choices, z)
-        return min(best, inside, key=lambda bound: bound.value)
+        inside_bound = self._bound_from_minorant(self.inside, best.choices, z)
+        return min(best, inside_bound, key=lambda bound: bound.value)
 
     def _tightest_bound_at(
         self, d: Float[Array, " N"], z: Float[Array, " N"], tangent_bound: _ConjugateBound | None = None
@@ -356,9 +369,9 @@ class CvxpyRegularizer(Regularizer):
     def _bound_from_minorant(
         self, d: Float[Array, " N"], choices: Multipliers | None, z: Float[Array, " N"]
     ) -> _ConjugateBound:
-        """Return the bound by a minorant at d, or near d if there is none at d; a tangent without choices."""
+        """Return the bound by a minorant at d, or near d if none exists at d; without choices, by the tangent of f."""
         point, minorant = self._minorant_at(d, choices)
-        # Because weights are not negative, the smallest slopes give the largest maximum.
+        # Because weights are not negative, the lower ends of the slopes give the largest maximum.
         y = np.nextafter(z - minorant.gradient.lower, np.inf)
         cap = CappedSimplexIndicator(self.domain).conjugate_at(y)
         value = support_bound(y, float(cap.multipliers["beta"]), self._caps) - minorant.offset
@@ -375,14 +388,14 @@ class CvxpyRegularizer(Regularizer):
         return [np.ones(1), *(np.where(np.isfinite(weight), np.maximum(weight, 0.0), 0.0) for weight in weights)]
 
     def _linearize_at(self, d: Float[Array, " N"]) -> Linearization | None:
-        """Return the linearization of f at d; None if there is none."""
+        """Return the linearization of f at d; None if f has no subgradient at d."""
         self._d.value = d
         return self._tree.linearize()
 
     def _minorant_at(
         self, d: Float[Array, " N"], choices: Multipliers | None = None, min_fraction: float = 0.0
     ) -> tuple[Float[Array, " N"], AffineMinorant]:
-        """Return (d', a minorant of f and h at d'), d mixed with the inner point until there is one."""
+        """Return d' and a minorant of f and h at d': d mixed with the inner point until a minorant exists."""
         deltas = None if choices is None else choices.deltas
         for fraction in (
             min_fraction,
@@ -412,10 +425,11 @@ class CvxpyRegularizer(Regularizer):
         return min(best, self._tightest_bound_at(best.tangent_point, z), key=lambda bound: bound.value)
 
     def _newton_step(self, bound: _ConjugateBound) -> Float[Array, " N"]:
-        """Return the point after a Newton step with a diagonal Hessian by differences: exact for a separable f.
+        """Return the point after a Newton step with a diagonal Hessian by differences, as is right for a separable f.
 
-        At a maximizer y is constant, beta, on the weights between their bounds. A solver's d misses that by the
-        curvature of f times its error, and the bound is looser by as much. The choices at kinks do not change.
+        At a maximizer, the reduced argument equals beta for all weights strictly between their bounds. At a solver's d,
+        it differs from beta by the curvature of f times the error of d, and the bound is looser by about as much. The
+        multipliers at kinks do not change.
         """
         point, upper = bound.tangent_point, self.domain.upper
         shifted = point * (1.0 - FINITE_DIFFERENCE_STEP)
@@ -440,12 +454,13 @@ class CvxpyRegularizer(Regularizer):
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         if not isinstance(at, _ConjugateBound):
             raise ProblemError(
-                f"the gaps of a described regularizer need the result of its own conjugate_at; got "
+                f"the gaps of a regularizer from a CVXPY expression need the result of its conjugate_at; got "
                 f"{type(at).__name__}. Pass conjugate_at(z)."
             )
         minorant_gap = self.value(d) - float(at.minorant.gradient.lower @ d) - at.minorant.offset
-        rest = np.where(self.inside > 0.0, max(minorant_gap, 0.0), 0.0) * np.where(self.inside > 0.0, self.inside, 1.0)
-        return CappedSimplexIndicator(self.domain).gaps(d, at.reduced_argument, at) + rest
+        is_positive = self.inside > 0.0
+        minorant_terms = np.where(is_positive, max(minorant_gap, 0.0), 0.0) * np.where(is_positive, self.inside, 1.0)
+        return CappedSimplexIndicator(self.domain).gaps(d, at.reduced_argument, at) + minorant_terms
 
     def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
         point, minorant = self._minorant_at(d, min_fraction=min_relative_weight)
@@ -463,13 +478,14 @@ class CvxpyRegularizer(Regularizer):
         return [describe_linear_form("d", row) for row in self._kinks_at(self._minorant_at(d)[0])]
 
     def _kinks_at(self, d: Float[Array, " N"]) -> list[Float[Array, " N"]]:
+        """Return the gradients of the arguments of f that lie on a kink at d."""
         f = self._linearize_at(d) if self._tree.has_kinks else None
         return [] if f is None else f.kink_gradients()
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        # As it was read: arrays that the functions refer to may have changed since.
+        # The expressions of the constructor: arrays that the user's functions refer to may have changed since.
         f, constraints = substitute_variable([self._f, self._constraints], self._d, d)
         return f, [*CappedSimplexIndicator(self.domain).cvxpy_value(d)[1], *constraints]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        raise ProblemError("the conjugate of a described regularizer is not known in closed form. Use the primal.")
+        raise ProblemError("a regularizer from a CVXPY expression has no conjugate in closed form. Use the primal.")

@@ -1,4 +1,4 @@
-"""Convex inequalities h(d) <= 0 known by CVXPY expressions: their values, and linearized."""
+"""Convex inequalities h(d) <= 0, given by CVXPY expressions: their values, linearizations and subgradients."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from boostopt.functions.minorants.expression_trees import ExpressionNode, build_
 from boostopt.functions.minorants.linearization import Linearization, Tangent, subgradient_multipliers
 
 INTERIOR_MIX_FRACTIONS = (0.0, 1e-12, 1e-9, 1e-6)
-"""Shares of the inner point that are tried until a gradient exists: that of an entropy does not at a zero weight."""
+"""Fractions of the inner point that are mixed in, in turn, until a subgradient exists. An entropy has none at weight
+0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Inequalities:
-    """Convex inequalities h(d) <= 0, with k entries in all.
+    """Convex inequalities h(d) <= 0, with k entries in total.
 
     Parameters
     ----------
@@ -41,41 +42,44 @@ class Inequalities:
         return len(self.expressions)
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
-        """Return h(d)."""
+        """Return h(d), shape (k,)."""
         self.variable.value = d
-        with np.errstate(all="ignore"):  # at the ends of its natural domain
-            return (
-                np.concatenate([np.ravel(h.value, order="F") for h in self.expressions])
-                if self.expressions
-                else np.zeros(0)
-            )
+        if not self.expressions:
+            return np.zeros(0)
+        with np.errstate(all="ignore"):  # d may lie at an end of the natural domain of h
+            return np.concatenate([np.ravel(h.value, order="F") for h in self.expressions])
 
     @cached_property
     def _trees(self) -> list[ExpressionNode]:
         return [build_tree(h, self.variable) for h in self.expressions]
 
     def linearize_at(self, d: Float[Array, " N"]) -> list[tuple[Linearization, int]]:
-        """Return each with its number of entries, linearized at d or as near to d as it has a subgradient."""
-        return [
-            (self._linearized(tree, h.size, d), h.size) for tree, h in zip(self._trees, self.expressions, strict=True)
-        ]
+        """Return the linearization and the number of entries of each inequality, at d or near d if none exists at d."""
+        trees = zip(self._trees, self.expressions, strict=True)
+        return [(self._linearize_tree(tree, h.size, d), h.size) for tree, h in trees]
 
-    def _linearized(self, tree: ExpressionNode, size: int, d: Float[Array, " N"]) -> Linearization:
-        """Return one of them, 0, which bounds nothing, where it has no subgradient at all."""
-        for share in (*INTERIOR_MIX_FRACTIONS, 1.0):
-            self.variable.value = (1.0 - share) * d + share * self.interior_point
-            if (found := tree.linearize()) is not None:
-                return found
+    def _linearize_tree(self, tree: ExpressionNode, size: int, d: Float[Array, " N"]) -> Linearization:
+        """Return the linearization of one expression; if it has no subgradient at all, 0, which bounds nothing."""
+        for fraction in (*INTERIOR_MIX_FRACTIONS, 1.0):
+            self.variable.value = (1.0 - fraction) * d + fraction * self.interior_point
+            if (linearization := tree.linearize()) is not None:
+                return linearization
         return Tangent(scipy.sparse.csr_array((size, len(d))), np.zeros(size))
 
     def normals(self, d: Float[Array, " N"]) -> Float[Array, "k N"]:
-        """Return a subgradient of each entry at d or as near to d as there is one."""
+        """Return a subgradient of each entry of h, at d or near d if none exists at d."""
         rows = [h.pullback(unit, subgradient_multipliers)[0] for h, k in self.linearize_at(d) for unit in np.eye(k)]
         return np.array(rows).reshape(len(rows), len(d))
 
 
 def inequality_expression(constraint: Any) -> Any:
-    """Return h of a CVXPY constraint h <= 0; ProblemError if it is no convex inequality."""
+    """Return h of a CVXPY constraint h <= 0.
+
+    Raises
+    ------
+    ProblemError
+        The constraint is not an inequality with a convex h.
+    """
     from cvxpy.constraints.nonpos import Inequality
 
     if not isinstance(constraint, Inequality) or not constraint.is_dcp():
@@ -87,17 +91,17 @@ def inequality_expression(constraint: Any) -> Any:
 
 
 def holds_by_sign(constraint: Any) -> bool:
-    """Return whether the signs that CVXPY knows are enough for an inequality to hold, as of 0 <= abs(d)."""
+    """Return whether an inequality always holds by the signs that CVXPY derives, such as 0 <= abs(d)."""
     from cvxpy.constraints.nonpos import Inequality
 
     return isinstance(constraint, Inequality) and constraint.expr.is_nonpos()
 
 
 def can_be_violated(h: Any, variable: Any, center: Float[Array, " N"]) -> bool:
-    """Whether h(d) <= 0 may fail on a capped simplex around `center`; d >= 0 and the like cannot."""
+    """Return whether h(d) <= 0 may fail on a capped simplex with the point `center`; d >= 0 cannot fail."""
     variable.value = center
     if not h.is_affine() or (rows := h.grad.get(variable)) is None:
         return True
-    rows = scipy.sparse.csr_array([[rows]] if np.ndim(rows) == 0 else rows)  # of one example a number
-    # h(d') = h(center) + <rows, d' - center> is largest at a vertex, for rows <= 0 at most where d' = 0.
+    rows = scipy.sparse.csr_array([[rows]] if np.ndim(rows) == 0 else rows)  # with one example, CVXPY returns a number
+    # If rows <= 0, h(d) = h(center) + <rows, d - center> is at most h(center) - <rows, center>, its value at d = 0.
     return bool(rows.max() > 0.0 or np.max(np.ravel(h.value) - center @ rows) > 0.0)
