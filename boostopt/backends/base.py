@@ -29,22 +29,22 @@ CONES = {
     "semidefinite": "semidefinite cones",
     "interior": "a formula that no rule turns into atoms of CVXPY, which only interior takes",
 }
-"""Cones and other features that F or G may require from a solver, each with its name in a sentence."""
+"""Cones and other features that F or G may require from a solver, with names for sentences."""
 
 MAX_ENTRIES_WITHIN_LIMIT = 100_000
-"""Entries of a margin matrix up to which solvers that are called directly keep a time limit.
+"""Number of entries of a margin matrix up to which direct calls of solvers keep a time limit.
 
 Measured at limits of 1 s and 8 s. Solvers exceed them by 0.1 s at 100,000 entries, by 1 to 4 s at 1,000,000, and by
 9 s at 8,000,000.
 """
 
 NEEDS_SEPARABLE_REASON = "needs a regularizer that is a sum over the examples in closed form (Separable)"
-"""Reason of backends that treat the terms of the sum one by one, if F is no such sum."""
+"""Reason of backends that need the terms of F one by one."""
 
 
 @dataclass(frozen=True)
 class Capability:
-    """The support of a program by a backend: whether it can take the program; if not, the reason in a sentence."""
+    """Whether a backend supports a program; if not, the reason in a sentence."""
 
     supported: bool
     reason: str = ""
@@ -59,7 +59,7 @@ def describe_cones(cones: Collection[str]) -> list[str]:
 
 
 def describe_derivative_jump(whose: str, n: int, weight: float, size: float) -> str:
-    """Describe the jump of a slope, and how to state the kink."""
+    """Describe the jump of a slope, and advise how to define a regularizer with a kink."""
     return (
         f"the slope of {whose} (derivatives) jumps by {size:.3g} at weight {weight:.6g} of example {n}. Delete "
         "Separable and the closed forms: a CvxpyRegularizer may have kinks"
@@ -84,7 +84,7 @@ def check_epigraph_support(name: str, program: Program, rows: str = "linear rows
 
 @cache
 def package_version(package: str) -> str:
-    """Return the version of a distribution, "" if it is not installed; cached, as the search outlasts a small solve."""
+    """Return the version of a distribution, "" if not installed; cached, because the search is slower than a solve."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -93,20 +93,20 @@ def package_version(package: str) -> str:
 
 @dataclass(frozen=True)
 class Attempt(ImmutableArrays):
-    """One run of a solver on one form of a program; nothing in it is checked.
+    """One run of a solver on one form of a program. No field is checked.
 
     Attributes
     ----------
     form
-        The problem that the solver was given, and its scaling.
+        The problem of the solver, and its scaling.
     options
-        The options that the solver was given.
+        The options of the solver.
     status
         The status as the solver reports it.
     claims
         Whether the status claims an optimum.
     d, w
-        The iterate, shapes (N,) and (t,), also after a failure if the solver left one; otherwise None.
+        The iterate, shapes (N,) and (t,), also after a failure; None if there is no iterate.
     iterations
         The number of iterations as the solver counts them, from the beginning of its run; None if it does not report
         it.
@@ -115,12 +115,12 @@ class Attempt(ImmutableArrays):
     times
         Seconds by phase: build, canonicalize, solve, recover. If empty, all of the time counts as solve.
     error
-        The exception of the solver or of the modelling layer in words; None without one.
+        The exception of the solver or of the modelling layer in words; None if there is none.
     claimed_gap
         The gap |p - q| / max(1, |p|, |q|) between the primal and dual values p and q that the solver reports, not
         checked. None if the solver reports no gap.
     state
-        A state from which the same backend can start on a related program; None without one.
+        A state from which the same backend can start on a related program; None if there is none.
     is_continuation
         Whether the attempt continues the run of the attempt before, as between checkpoints of one run. The last
         attempt of such a run counts all its iterations. The first attempt of a backend begins a run in any case.
@@ -147,7 +147,7 @@ class Attempt(ImmutableArrays):
 
 
 MIN_TIME_LIMIT = 1e-3
-"""Seconds that a solve gets at least, once it begins."""
+"""Shortest time limit of a solve, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Deadline:
 
 
 def _iterate(name: str, values: Any) -> Float[Array, " n"]:
-    """Check the weights of an answer of any quality, and return them."""
+    """Return the weights of an answer of any quality, after a check of their shape."""
     expected, advice = "a vector of weights", "Pass those of an earlier answer, or None."
     return check_real_array(name, values, expected, advice, lambda shape: len(shape) == 1)
 
@@ -199,10 +199,9 @@ class WarmStart(ImmutableArrays):
     Attributes
     ----------
     d, w
-        Weights, shapes (N,) and at most (t,): hypotheses that have been added since have no weight yet. None if
-        unknown.
+        Weights, shapes (N,) and at most (t,), because newer hypotheses have no weight. None if unknown.
     backend, state
-        The backend that returned the answer, and the state that it left.
+        The backend that returned the answer, and the state of its attempt.
     """
 
     d: Float[Array, " N"] | None = None
@@ -217,7 +216,7 @@ class WarmStart(ImmutableArrays):
         super().__post_init__()
 
     def weights(self, t: int) -> Float[Array, " t"] | None:
-        """Return w with 0 for the hypotheses added since, None if w is unknown."""
+        """Return w with 0 for newer hypotheses; None if w is unknown."""
         return None if self.w is None else np.append(self.w, np.zeros(t - len(self.w)))
 
 
@@ -234,7 +233,7 @@ class Task:
     deadline
         The time at which to stop.
     start
-        The warm start, None for none.
+        The warm start; None if there is none.
     certify_override
         A function that certifies an iterate if the program stands for a larger one; `program.certify` by default.
     profile
@@ -268,7 +267,7 @@ class Task:
 
 
 def _equal_iterates(first: Any, second: Any) -> bool:
-    """Return whether two iterates are the same numbers; the iterate of a backend may have changed in place."""
+    """Return whether two iterates are equal; a backend may change its iterate in place."""
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         return first.dtype == second.dtype and np.array_equal(first, second)
     return first is None and second is None
@@ -278,7 +277,7 @@ class Backend(ABC):
     """A way to solve programs. It sees a `Program` but not the name of its algorithm, and it certifies no answer."""
 
     runs_external_code: ClassVar[bool] = True
-    """Whether the backend runs foreign code, which may crash the process."""
+    """Whether the backend runs external code, which may crash the process."""
 
     continues_from_state: ClassVar[bool] = False
     """Whether the backend continues from its state on growing programs; equal examples are then not merged."""
@@ -314,7 +313,7 @@ class Backend(ABC):
     def keeps_limit(self, program: Program) -> bool:
         """Return whether attempts at a program keep any time limit within a tenth of it, or 0.1 s.
 
-        If there is a limit, all other attempts run in a child process, which is killed at the limit.
+        With a limit, attempts of other backends run in a worker process, which is killed at the limit.
         """
         return not self.runs_external_code
 

@@ -363,7 +363,7 @@ class _Restoration:
         return width > 2.0 * float(self._tolerances(d)[self.is_equation][k])
 
     def _independent_equations(self, rows: Bool[Array, " N"]) -> Array:
-        """Return the indices of the equations that are not 0 and not equal up to sign, on the given examples."""
+        """Return the indices of the equations that are not 0 and not equal up to sign, on some of the examples."""
         indices = np.flatnonzero(~self.satisfied_on_face[self.is_equation])
         equations = np.vstack([self.equation_columns[rows][:, indices], self.equation_rhs[indices]])
         first_entries = equations[np.argmax(equations != 0.0, axis=0), np.arange(len(indices))]

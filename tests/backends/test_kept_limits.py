@@ -23,8 +23,8 @@ from boostopt import Outcome, Solution, Verdict, benchmark, boost, compare, get_
 from boostopt.backends.base import Deadline, Task
 from boostopt.backends.classical.sqp import SequentialQuadratic
 from boostopt.backends.cvxpy.solver_specs import SOLVERS, SolverSpec
-from boostopt.backends.isolation.isolated import MAX_KEPT_OUTPUT, isolate_backend
-from boostopt.backends.isolation.output_tail import KEPT_BYTES, OutputTail
+from boostopt.backends.isolation.isolated import MAX_OUTPUT_LENGTH, isolate_backend
+from boostopt.backends.isolation.output_tail import MAX_TAIL_BYTES, OutputTail
 from boostopt.backends.isolation.worker_process import WorkerProcess, close_idle_processes, idle_process_id
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import GivenMargins
@@ -134,7 +134,7 @@ def test_what_is_printed_without_end_fills_neither_memory_nor_disk() -> None:
     assert isolate_backend(backend).prepare(program)
     attempt = program.solve(backend, time_limit=LIMIT).attempts[-1]
     printed = attempt.statistics["printed"]
-    assert 0 < len(printed) <= MAX_KEPT_OUTPUT and "still here" in printed
+    assert 0 < len(printed) <= MAX_OUTPUT_LENGTH and "still here" in printed
     assert 'it printed "' in (attempt.error or "")
 
 
@@ -149,7 +149,7 @@ def test_of_what_is_printed_the_end_is_kept_and_marks_are_left_out() -> None:
             stream.write(b"x" * 50_000)
         stream.write(b"end<mark>")
         kept = printed.take(2)
-        assert len(kept) == KEPT_BYTES and kept.endswith("xend")
+        assert len(kept) == MAX_TAIL_BYTES and kept.endswith("xend")
         stream.write(b"last")
     assert printed.take(3) == "last"
     printed.join()

@@ -173,17 +173,17 @@ class SequentialQuadratic(Backend):
 
     def keeps_limit(self, program: Program) -> bool:
         N, t = program.margins.shape
-        return self._needs_child_process or N * t <= MAX_ENTRIES_WITHIN_LIMIT
+        return self._needs_worker_process or N * t <= MAX_ENTRIES_WITHIN_LIMIT
 
     @property
-    def _needs_child_process(self) -> bool:
+    def _needs_worker_process(self) -> bool:
         """Whether the solver runs in a worker process, which ends at the limit; a worker process needs no other one."""
         return (
             SOLVERS[self.solver].may_kill_process and not self.in_this_process and not worker_module.is_worker_process
         )
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        if self._needs_child_process:
+        if self._needs_worker_process:
             limited_task = (
                 task
                 if task.deadline.at is not None

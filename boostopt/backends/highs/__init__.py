@@ -1,1 +1,1 @@
-"""HiGHS, called directly: one model is kept for a whole run."""
+"""Direct calls of HiGHS, with one model for a whole run."""

@@ -281,7 +281,7 @@ def _attempt(
     hot: HighsModel | None,
     users: Mapping[str, Any] | None = None,
 ) -> Attempt:
-    """Run HiGHS once, from a kept model that already holds this program, or from a new one."""
+    """Run HiGHS once, from a stored model that already contains this program, or from a new model."""
     form = f"{rung.space}-space, {'hot' if hot else 'cold'} {rung.algorithm}"
     form = f"{form}, perturbed" if rung.perturbed else form
     options: dict[str, Any] = {}

@@ -13,7 +13,7 @@ import numpy as np
 from boostopt._utils.array_types import Array
 from boostopt._utils.validation import check_integer
 from boostopt.backends.base import Attempt, Backend, Capability, Task, check_epigraph_support, package_version
-from boostopt.backends.interior import serialization as stored
+from boostopt.backends.interior import serialization
 from boostopt.backends.interior.interior_form import InteriorProblem
 from boostopt.backends.interior.iterations import Iteration, iterate
 from boostopt.backends.interior.newton import Iterate
@@ -34,23 +34,22 @@ MAX_ITERATIONS = 60
 """Maximum number of iterations of an attempt."""
 
 START_MULTIPLES = (1.0, 10.0, 100.0)
-"""Sizes of the first complementary products, as multiples of the objective's size over N, one for each attempt."""
-
+"""Sizes of the complementary products at the start, as multiples of the objective's scale over N, for each attempt."""
 
 CERTIFY_FACTOR = 30.0
-"""The certificate is computed if the estimated gap is within this factor of the target gap."""
+"""Largest ratio of the estimated gap to the target gap at which the method computes the certificate."""
 
 CERTIFY_PERIOD = 10
-"""Number of iterations after which the certificate is always computed if edges are bounded: it shows infeasibility."""
+"""Period, in iterations, of certificates that test for infeasibility if edges are bounded."""
 
 MAX_EXAMINED_ROWS = 10
-"""Maximum number of rows that are then examined one by one."""
+"""Maximum number of single rows that are tested for a proof of infeasibility."""
 
 ROUNDING_FRACTION = 1e-2
-"""If the estimated gap is below this share of the certified gap, the rest is rounding."""
+"""Fraction of the certified gap below which the estimated gap shows that rounding is the rest."""
 
 CONVERGED_FRACTION = 1e-3
-"""After three estimates in a row below this share of the tolerance, a further iteration will not certify the gap."""
+"""Fraction of the tolerance: after three estimates in a row below it, further iterations cannot certify the gap."""
 
 STATUS_GAP_REACHED = "the certified gap is as wanted"
 INFEASIBLE = "infeasible, by the certificate"
@@ -58,19 +57,20 @@ STATUS_ESTIMATE_REACHED = "the estimated gap is as asked"
 STATUS_ROUNDING = "what is left of the gap is rounding"
 
 MAX_ITER = "max_iter"
-"""The option for the most iterations of an attempt."""
+"""Name of the option for the maximum number of iterations of an attempt."""
 
 DEFAULT_ACCURACY = 1e-8
 """The estimated gap at which the method stops by itself if the profile sets no accuracy."""
 
 MAX_FLOPS_WITHIN_LIMIT = 1e9
-"""Multiplications per iteration, about 0.1 s, up to which a time limit is kept; iterations do not read the clock."""
+"""Multiplications per iteration, about 0.1 s, up to which the backend keeps a time limit: it reads the clock between
+iterations."""
 
 WARM_START_ITERATIONS = 6
-"""Number of iterations from a warm start in which the estimated gap must fall."""
+"""Number of iterations after which a warm start must have decreased the estimated gap."""
 
 WARM_START_DECREASE = 0.5
-"""Share to which the estimated gap must fall in these iterations."""
+"""Factor by which the estimated gap must decrease in these iterations."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,11 @@ class InteriorBackend(Backend):
         return package_version("boostopt")
 
     def takes(self, program: Program) -> Capability:
-        able = check_epigraph_support(self.name, program, "linear pieces or of squares")
-        rows = program.edge_function.epigraph(program.margins.t) if able else None
+        capability = check_epigraph_support(self.name, program, "linear pieces or of squares")
+        rows = program.edge_function.epigraph(program.margins.t) if capability else None
         if rows is not None and not has_start_point(rows):
             return Capability(False, f"{self.name} has no start for edges with several further variables of this kind")
-        return able
+        return capability
 
     def keeps_limit(self, program: Program) -> bool:
         N, t = program.margins.shape
@@ -106,9 +106,9 @@ class InteriorBackend(Backend):
         return (MAX_ITER,)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         problem = require_not_none(InteriorProblem.from_program(task.program), "a program that this backend takes")
-        prepared = time.perf_counter() - began
+        build_seconds = time.perf_counter() - start_time
         if not problem.movable.any():
             d0 = task.program.regularizer.project(None)
             G, e = task.program.edge_function, task.program.margins.edges(d0)
@@ -118,14 +118,14 @@ class InteriorBackend(Backend):
             yield Attempt("the only point", {}, "nothing to solve", True, d0, w, 0)
             return
         state = task.start.state if task.start else None
-        earlier = state if isinstance(state, CentralPath) and state.is_compatible(problem) else None
-        for form, is_warm, begin in self._starts(task, problem, earlier):
+        earlier_path = state if isinstance(state, CentralPath) and state.is_compatible(problem) else None
+        for form, is_warm, make_start in self._starts(task, problem, earlier_path):
             if task.deadline.passed:
                 return
-            run = _InteriorRun(task, problem, hopeful=is_warm)
-            began = time.perf_counter()
+            run = _InteriorRun(task, problem, is_warm_start=is_warm)
+            start_time = time.perf_counter()
             with np.errstate(all="ignore"):
-                run.run(begin(), earlier)
+                run.run(make_start(), earlier_path)
             last = run.last
             yield Attempt(
                 form=form,
@@ -137,27 +137,27 @@ class InteriorBackend(Backend):
                 iterations=run.iterations,
                 claimed_gap=last.estimate if last and run.stop_reason != INFEASIBLE else None,
                 statistics={"estimate": last.estimate} if last else {},
-                times={"build": prepared, "solve": time.perf_counter() - began},
-                state=run.track,
+                times={"build": build_seconds, "solve": time.perf_counter() - start_time},
+                state=run.path,
             )
             if task.profile is not None:
                 return
             if run.stop_reason == STATUS_ROUNDING and not run.is_warm_start:
-                return  # a warm start may have diverged; the rounding there need not occur from the centre
+                return  # A warm start may have diverged. From the centre, rounding may be smaller.
 
     def packed(self, state: Any) -> Mapping[str, Array] | None:
-        return stored.serialize_path(state) if isinstance(state, CentralPath) else None
+        return serialization.serialize_path(state) if isinstance(state, CentralPath) else None
 
     def deserialize_state(self, arrays: Mapping[str, Array]) -> Any:
-        return stored.deserialize_path(arrays)
+        return serialization.deserialize_path(arrays)
 
     def _starts(
-        self, task: Task, problem: InteriorProblem, earlier: CentralPath | None
+        self, task: Task, problem: InteriorProblem, earlier_path: CentralPath | None
     ) -> Iterator[tuple[str, bool, Callable[[], Iterate]]]:
-        """Yield starts in words, whether each continues an earlier solve, and its point; the most promising first."""
+        """Yield a name, whether the start is warm, and a function that returns the point; most promising first."""
         program, start = task.program, task.start
-        if earlier is not None:
-            yield "warm, from a central iterate", True, lambda: warm_start_point_from_path(problem, earlier)
+        if earlier_path is not None:
+            yield "warm, from a central iterate", True, lambda: warm_start_point_from_path(problem, earlier_path)
         if start is not None and start.d is not None and start.w is not None:
             certificate = program.certify(start.d, start.weights(problem.U.t))
             if not certificate.infeasible and np.isfinite(certificate.scaled_gap):
@@ -169,12 +169,12 @@ class InteriorBackend(Backend):
         d0 = program.regularizer.project(None)
         for multiple in START_MULTIPLES:
             mu = multiple * problem.mass / program.margins.N
-            words = "cold" if multiple == 1.0 else f"cold, products {multiple:g} times as large"
-            yield words, False, lambda mu=mu: cold_start_point(problem, d0, mu)
+            form = "cold" if multiple == 1.0 else f"cold, products {multiple:g} times as large"
+            yield form, False, lambda mu=mu: cold_start_point(problem, d0, mu)
 
 
 def has_start_point(rows: Epigraph) -> bool:
-    """Return whether there is a start: if each variable bounds rows of its own, for squares, and for rows alone.
+    """Return whether a starting point exists: if each row has at most one variable, for squares, or without variables.
 
     An equation may have no variable.
     """
@@ -189,13 +189,13 @@ def has_start_point(rows: Epigraph) -> bool:
 class _InteriorRun:
     """The iterations from one start, until the target gap is certified or no progress is possible."""
 
-    def __init__(self, task: Task, problem: InteriorProblem, hopeful: bool) -> None:
-        self.task, self.problem, self.is_warm_start = task, problem, hopeful
+    def __init__(self, task: Task, problem: InteriorProblem, is_warm_start: bool) -> None:
+        self.task, self.problem, self.is_warm_start = task, problem, is_warm_start
         self.max_iterations = check_integer(MAX_ITER, task.options.get(MAX_ITER, MAX_ITERATIONS), 1)
         profile = task.profile
         self.accuracy = None if profile is None else DEFAULT_ACCURACY if profile.accuracy is None else profile.accuracy
         self.last: Iteration | None = None
-        self.track: CentralPath | None = None
+        self.path: CentralPath | None = None
         self.iterations = self.converged_iterations = 0
         self.stop_reason = "the iterates overflowed"
 
@@ -205,72 +205,80 @@ class _InteriorRun:
         accuracy = {} if self.accuracy is None else {"accuracy": self.accuracy}
         return {MAX_ITER: self.max_iterations, **accuracy}
 
-    def run(self, point: Iterate, earlier: CentralPath | None) -> None:
-        """Iterate, and keep the last iterate and the central path."""
-        first = np.inf
-        for k, now in enumerate(iterate(self.problem, point)):
-            if self.track is None:
-                self.track, first = CentralPath.continuing(earlier, now.estimate), now.estimate
-            self.last, self.track, self.iterations = now, self.track.with_iterate(now.estimate, now.size, now.point), k
-            done = (
-                self._certified_status(now, k)
-                if self.accuracy is None
-                else self._estimated_status(now, k, self.accuracy)
+    def run(self, point: Iterate, earlier_path: CentralPath | None) -> None:
+        """Iterate; store the last iterate and the central path."""
+        first_estimate = np.inf
+        for k, iteration in enumerate(iterate(self.problem, point)):
+            if self.path is None:
+                self.path, first_estimate = CentralPath.continuing(earlier_path, iteration.estimate), iteration.estimate
+            self.last, self.path, self.iterations = (
+                iteration,
+                self.path.with_iterate(iteration.estimate, iteration.size, iteration.point),
+                k,
             )
-            why = done or self._stop_reason(now, k, first)
-            if why:
-                self.stop_reason = why
+            final_status = (
+                self._certified_status(iteration, k)
+                if self.accuracy is None
+                else self._estimated_status(iteration, k, self.accuracy)
+            )
+            reason = final_status or self._stop_reason(iteration, k, first_estimate)
+            if reason:
+                self.stop_reason = reason
                 return
 
-    def _certified_status(self, now: Iteration, k: int) -> str:
-        """Return the status if the certificate ends the run, "" otherwise; compute the certificate only if it may."""
-        doubtful = self.problem.may_be_infeasible and k % CERTIFY_PERIOD == CERTIFY_PERIOD - 1
-        if now.estimate > CERTIFY_FACTOR * self.task.tol and not doubtful and k < self.max_iterations:
+    def _certified_status(self, iteration: Iteration, k: int) -> str:
+        """Return the status if the certificate ends the run, otherwise "". If it cannot end the run, compute none."""
+        checks_infeasibility = self.problem.may_be_infeasible and k % CERTIFY_PERIOD == CERTIFY_PERIOD - 1
+        if iteration.estimate > CERTIFY_FACTOR * self.task.tol and not checks_infeasibility and k < self.max_iterations:
             return ""
-        certificate = self.task.certify(now.d, now.w)
+        certificate = self.task.certify(iteration.d, iteration.w)
         if certificate.infeasible or (
-            doubtful and certificate.upper == np.inf and self._single_row_proves_infeasible(now)
+            checks_infeasibility and certificate.upper == np.inf and self._single_row_proves_infeasible(iteration)
         ):
             return INFEASIBLE
         if certificate.scaled_gap <= self.task.tol:
             return STATUS_GAP_REACHED
         is_rounding = 4.0 * certificate.slack >= certificate.gap
-        return STATUS_ROUNDING if is_rounding and now.estimate * now.size <= ROUNDING_FRACTION * certificate.gap else ""
-
-    def _estimated_status(self, now: Iteration, k: int, accuracy: float) -> str:
-        """Return the status if the estimated gap ends the run; the certificate only detects infeasibility."""
-        if now.estimate <= accuracy:
-            return STATUS_ESTIMATE_REACHED
-        if not (self.problem.may_be_infeasible and k % CERTIFY_PERIOD == CERTIFY_PERIOD - 1):
-            return ""
-        certificate = self.task.certify(now.d, now.w)
         return (
-            INFEASIBLE
-            if certificate.infeasible or (certificate.upper == np.inf and self._single_row_proves_infeasible(now))
+            STATUS_ROUNDING
+            if is_rounding and iteration.estimate * iteration.size <= ROUNDING_FRACTION * certificate.gap
             else ""
         )
 
-    def _single_row_proves_infeasible(self, now: Iteration) -> bool:
-        """Return whether a single row proves that no d is feasible; no iterate shows this if its numbers are tiny."""
+    def _estimated_status(self, iteration: Iteration, k: int, accuracy: float) -> str:
+        """Return the status if the estimated gap ends the run; the certificate only detects infeasibility."""
+        if iteration.estimate <= accuracy:
+            return STATUS_ESTIMATE_REACHED
+        if not (self.problem.may_be_infeasible and k % CERTIFY_PERIOD == CERTIFY_PERIOD - 1):
+            return ""
+        certificate = self.task.certify(iteration.d, iteration.w)
+        return (
+            INFEASIBLE
+            if certificate.infeasible or (certificate.upper == np.inf and self._single_row_proves_infeasible(iteration))
+            else ""
+        )
+
+    def _single_row_proves_infeasible(self, iteration: Iteration) -> bool:
+        """Return whether a single row proves that no d is feasible. Iterates with tiny numbers cannot show this."""
         program = self.task.program
-        certifier = Certifier(program.margins, program.regularizer, program.edge_function, now.d)
-        images = self.problem.rows.rows(program.margins.edges(now.d))
+        certifier = Certifier(program.margins, program.regularizer, program.edge_function, iteration.d)
+        images = self.problem.rows.rows(program.margins.edges(iteration.d))
         for w in islice(single_row_rays(self.problem, images), MAX_EXAMINED_ROWS):
-            if certifier.proves_infeasible(w) and self.task.certify(now.d, w).infeasible:
-                self.last = replace(now, w=w)
+            if certifier.proves_infeasible(w) and self.task.certify(iteration.d, w).infeasible:
+                self.last = replace(iteration, w=w)
                 return True
         return False
 
-    def _stop_reason(self, now: Iteration, k: int, first: float) -> str:
-        """Return a reason to stop, "" for none."""
+    def _stop_reason(self, iteration: Iteration, k: int, first_estimate: float) -> str:
+        """Return a reason to stop; "" if there is none."""
         if k >= self.max_iterations:
             return "too many iterations"
         if self.task.deadline.passed:
             return "no time left"
         self.converged_iterations = (
-            self.converged_iterations + 1 if now.estimate < CONVERGED_FRACTION * self.task.tol else 0
+            self.converged_iterations + 1 if iteration.estimate < CONVERGED_FRACTION * self.task.tol else 0
         )
         if self.converged_iterations > 2:
             return "converged as far as the arithmetic goes"
-        stalled = k >= WARM_START_ITERATIONS and now.estimate > WARM_START_DECREASE * first
+        stalled = k >= WARM_START_ITERATIONS and iteration.estimate > WARM_START_DECREASE * first_estimate
         return "a warm start that leads nowhere" if self.is_warm_start and stalled else ""

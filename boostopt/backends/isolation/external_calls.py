@@ -1,7 +1,7 @@
-"""Calls of foreign code: every exception of the code becomes a failure in words, even its own exits and interrupts.
+"""Calls of external code: each exception of the code, even an exit or an interrupt, becomes a failure in words.
 
-An exception that a signal handler raises meanwhile is not the code's. So Ctrl-C and a program's handlers of SIGTERM or
-of an alarm work as usual.
+Exceptions of signal handlers during the call are raised as they are. So Ctrl-C and handlers of SIGTERM or of an alarm
+work as usual.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from boostopt._utils.formatting import escape_unprintable
 
 MAX_ERROR_LENGTH = 500
+"""Maximum number of characters of a failure in words."""
 
 WATCHED_SIGNALS = tuple(
     getattr(signal, name)
@@ -27,18 +28,18 @@ T = TypeVar("T")
 
 
 class ExternalError(Exception):
-    """Foreign code has raised an exception; the message gives it in one line."""
+    """An exception of external code; the message describes it in one line."""
 
 
 def call_external(code: Callable[[], T]) -> T:
-    """Return the result of foreign code.
+    """Return the result of external code.
 
     Raises
     ------
     ExternalError
-        The code has raised an exception, possibly an exit or an interrupt of its own.
+        The code raised an exception, possibly an exit or an interrupt.
     BaseException
-        A signal handler has raised this exception meanwhile, even if the code has caught it.
+        A signal handler raised this exception during the call, even if the code caught it.
     """
     result, failure = _result_or_exception(code)
     if failure is not None:
@@ -54,19 +55,19 @@ def describe_exception(failure: BaseException) -> str:
 
 
 def raise_caught_interrupt(status: str) -> None:
-    """Raise the Ctrl-C that a solver has caught, as SCS does; only the status reports it."""
+    """Raise the Ctrl-C that a solver such as SCS caught, of which only the status tells."""
     if "interrupted" in status:
         signal.raise_signal(signal.SIGINT)
 
 
 def _result_or_exception(code: Callable[[], Any]) -> tuple[Any, BaseException | None]:
-    """Return the result of foreign code, or its exception."""
+    """Return the result of external code, or its exception."""
     result, failure = None, None
     with _SignalRecorder() as handlers:
         try:
             result = code()
-        except BaseException as raised:  # noqa: BLE001 - foreign code: its failure is the answer
-            failure = raised
+        except BaseException as exception:  # noqa: BLE001 - foreign code: its failure is the answer
+            failure = exception
     if handlers.raised is not None:
         raise handlers.raised
     if isinstance(failure, KeyboardInterrupt) and handlers.unknown:
@@ -103,13 +104,13 @@ class _SignalRecorder:
 
     def __exit__(self, *exception: object) -> None:
         for number, handler in self._previous_handlers.items():
-            if signal.getsignal(number) == self._record:  # foreign code may have set its own
+            if signal.getsignal(number) == self._record:  # external code may have set another handler
                 signal.signal(number, handler)
 
     def _record(self, number: int, frame: FrameType | None) -> None:
         """Call the handler of a signal, and record its exception."""
         try:
             self._previous_handlers[number](number, frame)
-        except BaseException as raised:
-            self.raised = raised
+        except BaseException as exception:
+            self.raised = exception
             raise

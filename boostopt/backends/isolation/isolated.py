@@ -1,7 +1,7 @@
-"""A backend in a child process: crashes, hangs and printed text become attempts that report them.
+"""Backends in a worker process. Attempts report crashes, hangs and printed text.
 
-Foreign solvers have been seen to abort the process, to exceed every limit, and to write to the standard output from C.
-The process sends back each attempt at once, and only the parent certifies it. One process is kept and reused, because
+External solvers have aborted the process, exceeded every limit, and written to the standard output from C. The worker
+process sends back each attempt at once, and only the parent certifies attempts. The package reuses one process, because
 importing CVXPY and its solvers takes a second or two. After a crash or a kill, a new process starts.
 """
 
@@ -33,14 +33,14 @@ from boostopt.programs.program import Program
 ISOLATED_PREFIX = "isolated:"
 
 GRACE_FRACTION, MIN_GRACE, MAX_GRACE = 0.05, 0.1, 5.0
-"""Time from the limit to the kill, as a share of the limit, and its bounds in seconds.
+"""Time from the limit to the kill, as a fraction of the limit, and the bounds of this time in seconds.
 
-The grace is needed because most solvers check the clock between iterations only.
+The grace is necessary because most solvers check the clock between iterations only.
 """
 
 
 class ProcessEnd(StrEnum):
-    """The status of an attempt that its process did not finish, as files hold it."""
+    """The status, in files, of an attempt whose process did not finish it."""
 
     CRASHED = "crashed"
     KILLED = "killed"
@@ -49,18 +49,18 @@ class ProcessEnd(StrEnum):
 
     @classmethod
     def from_text(cls, status: str) -> ProcessEnd | None:
-        """Return the end that a status states, KILLED with the seconds after it; None for a solver's own status."""
+        """Return the end of a status text, with KILLED followed by seconds; None for the status of a solver."""
         if status.startswith(f"{cls.KILLED} after "):
             return cls.KILLED
         return next((end for end in cls if end == status), None)
 
 
-MAX_KEPT_OUTPUT = 2000
-"""Number of characters of the printed text, its last ones, that are kept with an attempt."""
+MAX_OUTPUT_LENGTH = 2000
+"""Number of characters at the end of the printed text that an attempt stores."""
 
 
 def isolate_backend(backend: Backend, grace: float | None = None, fall_back: bool = False) -> IsolatedBackend:
-    """Return a backend that runs the attempts of another one in a child process.
+    """Return a backend that runs the attempts of another one in a worker process.
 
     A crash, a hang beyond time limit and grace, NaN and garbage become attempts whose status and error report them.
     Attempts before a crash are kept. When an attempt has arrived and the time is over, no other one is requested.
@@ -81,14 +81,14 @@ def isolate_backend(backend: Backend, grace: float | None = None, fall_back: boo
 
 @dataclass(frozen=True)
 class RemoteState:
-    """A state that a backend left in a process, for a later start in the same process."""
+    """The state of a backend in a worker process, for a later start in the same process."""
 
     pid: int
     key: int
 
 
 class _CannotIsolate(Exception):
-    """A backend cannot run in a child process; the message gives the reason, and `status` sums it up."""
+    """An error if a backend cannot run in a worker process; the message gives the reason, and `status` the kind."""
 
     def __init__(self, status: ProcessEnd, why: str) -> None:
         super().__init__(why)
@@ -102,7 +102,7 @@ class _CannotIsolate(Exception):
 
 @dataclass(frozen=True)
 class IsolatedBackend(BackendWrapper):
-    """Another backend, run in a child process.
+    """A backend that runs another one in a worker process.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class IsolatedBackend(BackendWrapper):
     grace
         Seconds from the time limit to the kill; None for the default.
     fall_back
-        Whether to run in this process if the backend or the program cannot be sent to a child process.
+        Whether to run in this process if the backend or the program cannot be sent to a worker process.
     """
 
     grace: float | None = None
@@ -128,7 +128,7 @@ class IsolatedBackend(BackendWrapper):
         return True
 
     def prepare(self, program: Program) -> Capability:
-        """Start a child process if none is idle, send it the program and import the solver, before the clock starts.
+        """Start a worker process if none is idle, send the program and import the solver, before the clock starts.
 
         Returns
         -------
@@ -187,7 +187,7 @@ class IsolatedBackend(BackendWrapper):
         return process
 
     def _send_program(self, process: WorkerProcess, program: Program, backend: bytes, end: float) -> None:
-        """Send a process the program and the backend; `_CannotIsolate` gives the reason if it does not take them."""
+        """Send the program and the backend to a process; raise `_CannotIsolate` if the process does not accept them."""
         seconds = _remaining(end, START_SECONDS)
         try:
             why = "" if process.has_program(program) else process.send_program(program, dump(program), seconds)
@@ -252,7 +252,7 @@ class IsolatedBackend(BackendWrapper):
         return _with_printed(checked, process.take_output())
 
     def _start(self, start: WarmStart | None, process: WorkerProcess) -> tuple[Any, Any, str, int | None]:
-        """Return the warm start for the child process, which has kept the state."""
+        """Return the warm start for the worker process, which stores the state itself."""
         if start is None:
             return None, None, "", None
         state = start.state
@@ -289,7 +289,7 @@ def _remaining(end: float, maximum: float = math.inf) -> float:
 
 
 def _failed_attempt(status: str, error: str, output: str, began: float) -> Attempt:
-    """Return an attempt that ended because its process did."""
+    """Return an attempt that ended because its process ended."""
     error += _last_printed_line(output)
     attempt = Attempt("", {}, status, False, times=solve_time_since(began), error=error[:MAX_ERROR_LENGTH])
     return _with_printed(attempt, output)
@@ -297,7 +297,9 @@ def _failed_attempt(status: str, error: str, output: str, began: float) -> Attem
 
 def _with_printed(attempt: Attempt, output: str) -> Attempt:
     text = output.strip()
-    return replace(attempt, statistics={**attempt.statistics, "printed": text[-MAX_KEPT_OUTPUT:]}) if text else attempt
+    return (
+        replace(attempt, statistics={**attempt.statistics, "printed": text[-MAX_OUTPUT_LENGTH:]}) if text else attempt
+    )
 
 
 def _last_printed_line(output: str) -> str:

@@ -1,4 +1,4 @@
-"""The end of the text that a process prints. A thread reads all of it, so that no amount fills the memory or a disk."""
+"""The end of the text that a process prints. A thread reads all text, so that no amount fills the memory or a disk."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import os
 import threading
 from typing import IO
 
-KEPT_BYTES = 100_000
-"""Number of bytes kept from the end of the printed text."""
+MAX_TAIL_BYTES = 100_000
+"""Number of bytes that are stored from the end of the printed text."""
 
 CHUNK = 1 << 16
+"""Number of bytes of a read."""
 
 MARK_SECONDS = 1.0
 """Seconds that a mark, or the end, may take to pass through the pipe."""
@@ -42,16 +43,17 @@ class OutputTail:
         return data.decode(errors="replace")
 
     def join(self) -> None:
-        """Wait for the end, if it comes."""
+        """Wait for the end of the text, at most `MARK_SECONDS`."""
         self._reader.join(MARK_SECONDS)
 
     def _read(self) -> None:
+        """Read the pipe until its end, and store the tail of the text."""
         with contextlib.suppress(OSError), self._stream:
             while data := os.read(self._stream.fileno(), CHUNK):
                 with self._changed:
                     tail = self._tail + data
                     self._marks += tail.count(self._mark)
-                    self._tail = tail.replace(self._mark, b"")[-KEPT_BYTES:]
+                    self._tail = tail.replace(self._mark, b"")[-MAX_TAIL_BYTES:]
                     self._changed.notify_all()
         with self._changed:
             self._ended = True

@@ -1,4 +1,4 @@
-"""The memory that an attempt takes, as Linux counts it for the whole process."""
+"""The memory of an attempt, measured by Linux for the whole process."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import ctypes
 from pathlib import Path
 
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+"""Files of Linux: the memory of the process, and the control of its peak."""
 
 RESET_PEAK = "5"
 """The text that, written to `CLEAR`, resets the peak to the current memory."""
 
 
 class PeakMemory:
-    """The memory of the process at creation, and its peak from then on; both are known on Linux only."""
+    """The memory of the process at creation, and the peak since then, both on Linux only."""
 
     def __init__(self) -> None:
         self._initial_bytes = None
@@ -23,7 +24,7 @@ class PeakMemory:
             self._initial_bytes = _bytes("VmRSS")
 
     def peak(self) -> int | None:
-        """Return by how many bytes the peak exceeds the memory at creation; neither includes memory freed before."""
+        """Return the peak minus the memory at creation, in bytes, without memory freed before; None if unknown."""
         with contextlib.suppress(OSError):
             highest = _bytes("VmHWM")
             if self._initial_bytes is not None and highest is not None:
@@ -32,13 +33,13 @@ class PeakMemory:
 
 
 def trim_heap() -> None:
-    """Return freed memory to the system, if the C library can; later use of kept memory would not be counted."""
+    """Return freed memory to the system, if the C library can. Otherwise, its later use would not be counted."""
     with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library, or another system
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _bytes(name: str) -> int | None:
-    """Return a figure of the process, None if the system does not report it."""
+    """Return a number of bytes from the status of the process; None if the system does not report it."""
     for line in STATUS.read_text().splitlines():
         if line.startswith(f"{name}:"):
             return 1024 * int(line.split()[1])

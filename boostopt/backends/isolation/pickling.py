@@ -23,7 +23,7 @@ from boostopt.programs.program import Program
 
 
 class NotPicklable(Exception):
-    """An object cannot be sent to another process; the message says which one and what to do."""
+    """An error for an object that cannot be sent to another process; the message names it and gives advice."""
 
 
 def dump(thing: Program | Any) -> bytes:
@@ -66,7 +66,7 @@ def load(data: bytes) -> Any:
 
 
 class _Pickler(cloudpickle.Pickler):
-    """Records the files of the modules that are needed."""
+    """A pickler that records the files of the necessary modules."""
 
     def __init__(self, out: io.BytesIO) -> None:
         super().__init__(out)
@@ -75,13 +75,13 @@ class _Pickler(cloudpickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, type | FunctionType):
             self.files[obj.__module__] = getattr(sys.modules.get(obj.__module__), "__file__", None)
-        if isinstance(obj, Formulation) and obj.pickle_recipe is None:  # by value, not by where it stands
+        if isinstance(obj, Formulation) and obj.pickle_recipe is None:  # by value, not by reference
             return object.__reduce_ex__(obj, pickle.HIGHEST_PROTOCOL)
         return super().reducer_override(obj)
 
 
 class _FileFinder:
-    """Finds modules by the paths of their files if no name finds them."""
+    """A finder of modules by the paths of their files, for modules that cannot be found by name."""
 
     def __init__(self, files: dict[str, str | None]) -> None:
         self._files = files
@@ -92,6 +92,7 @@ class _FileFinder:
 
 
 def _describe(thing: Any) -> str:
+    """Return the name of an object in a sentence."""
     if isinstance(thing, Program):
         return f"this program of {thing.formulation.name}"
     return f"the backend {getattr(thing, 'name', type(thing).__name__)}"

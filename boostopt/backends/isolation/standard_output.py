@@ -1,4 +1,4 @@
-"""The standard output while foreign code runs: solvers print to the standard error."""
+"""Redirection of the standard output of external code to the standard error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Generator
 
 @contextlib.contextmanager
 def stdout_to_stderr() -> Generator[None]:
-    """Send everything that is printed to the standard output, by Python or by a library, to the standard error."""
+    """Redirect text on the standard output, from Python or from a library, to the standard error."""
     _flush()
     saved = os.dup(1)
     try:
@@ -19,13 +19,13 @@ def stdout_to_stderr() -> Generator[None]:
         with contextlib.redirect_stdout(sys.stderr):
             yield
     finally:
-        _flush()  # what is still in a buffer was printed inside, and belongs to the standard error too
+        _flush()  # Text in buffers was printed in the context, and belongs to the standard error, too.
         os.dup2(saved, 1)
         os.close(saved)
 
 
 def _flush() -> None:
-    """Write out what Python's streams and the C library hold back."""
+    """Flush the streams of Python and of the C library."""
     for stream in (sys.stdout, sys.__stdout__, sys.stderr):
         if stream is not None:
             stream.flush()

@@ -240,7 +240,7 @@ def allowance(value: float, bound: float) -> float:
 
 
 def enclose(expression: Expression, names: Mapping[str, Interval], nonnegative_keys: Collection[str] = ()) -> Interval:
-    """Return an interval for the values of a sum, the names within theirs; `known` are keys of sums that are >= 0."""
+    """Return an interval of an expression for names in intervals. Sums with `nonnegative_keys` are at least 0."""
     terms = [_enclose_term(term, names, nonnegative_keys) for term in expression.terms]
     total = sum(terms[1:], start=terms[0]) if terms else exact_interval(np.array(0.0))
     return total.positive() if expression.key in nonnegative_keys else total

@@ -252,11 +252,11 @@ def _ends(x: Interval) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
 
 def _exact_reciprocal(x: Interval) -> Interval:
     """Return 1 / x; without rounding for powers of two."""
-    rounded = reciprocal(x)
+    enclosure = reciprocal(x)
     with np.errstate(all="ignore"):
         is_exact = (x.lower == x.upper) & (np.frexp(np.abs(x.lower))[0] == 0.5) & (np.abs(x.lower) > 1e-300)
         inverse = 1.0 / x.lower
-    return Interval(np.where(is_exact, inverse, rounded.lower), np.where(is_exact, inverse, rounded.upper))
+    return Interval(np.where(is_exact, inverse, enclosure.lower), np.where(is_exact, inverse, enclosure.upper))
 
 
 def constant_matrix(expression: Any, form: AffineForm) -> Coefficients:
@@ -277,13 +277,13 @@ def _matrix_product(expression: Any, arguments: Sequence[AffineForm]) -> AffineF
 
     In Fortran order, the matrix of B X is the Kronecker product of I and B, and that of X B is the one of B' and I.
     """
-    left, right = expression.args
+    first, second = expression.args
     if arguments[0].is_constant:
-        count = 1 if right.ndim == 1 else right.shape[1]
-        return arguments[1].left_multiply(_kronecker(constant_matrix(left, arguments[0]), count, unit_first=True))
-    matrix = constant_matrix(right, arguments[1])  # a row, if it is a vector
-    matrix = matrix if right.ndim == 1 else matrix.transposed
-    return arguments[0].left_multiply(_kronecker(matrix, 1 if left.ndim == 1 else left.shape[0], unit_first=False))
+        count = 1 if second.ndim == 1 else second.shape[1]
+        return arguments[1].left_multiply(_kronecker(constant_matrix(first, arguments[0]), count, unit_first=True))
+    matrix = constant_matrix(second, arguments[1])  # a row, if it is a vector
+    matrix = matrix if second.ndim == 1 else matrix.transposed
+    return arguments[0].left_multiply(_kronecker(matrix, 1 if first.ndim == 1 else first.shape[0], unit_first=False))
 
 
 def _kronecker(matrix: Coefficients, count: int, unit_first: bool) -> Coefficients:

@@ -51,7 +51,7 @@ class MinorantFamily:
     h: Sequence[tuple[Linearization, int]]
 
     def best_multipliers(self, bound: Bound) -> Multipliers | None:
-        """Return the multipliers with the smallest bound, up to the accuracy of a solver; None if it fails."""
+        """Return the multipliers with the smallest bound, up to the accuracy of a solver; None if the solver fails."""
         deltas, constraints = list[tuple[int, Any]](), list[Any]()
 
         def choose(multiplier_set: MultiplierSet, mu: Any, node: NonsmoothNode) -> Any:

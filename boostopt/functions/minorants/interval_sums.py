@@ -62,13 +62,13 @@ def size(x: Interval) -> Float[Array, ...]:
 def reciprocal(x: Interval) -> Interval:
     """Return 1 / x; all numbers if x may have both signs."""
     with np.errstate(all="ignore"):
-        rounded = Interval.round_outward(1.0 / x.upper, 1.0 / x.lower)
+        enclosure = Interval.round_outward(1.0 / x.upper, 1.0 / x.lower)
     positive, negative = (x.lower >= 0.0) & (x.upper > 0.0), (x.upper <= 0.0) & (x.lower < 0.0)
     low = np.where(
-        positive, np.maximum(rounded.lower, 0.0), np.where(negative & (x.upper < 0.0), rounded.lower, -np.inf)
+        positive, np.maximum(enclosure.lower, 0.0), np.where(negative & (x.upper < 0.0), enclosure.lower, -np.inf)
     )
     high = np.where(
-        negative, np.minimum(rounded.upper, 0.0), np.where(positive & (x.lower > 0.0), rounded.upper, np.inf)
+        negative, np.minimum(enclosure.upper, 0.0), np.where(positive & (x.lower > 0.0), enclosure.upper, np.inf)
     )
     return Interval(low, high)
 
@@ -330,9 +330,9 @@ class Coefficients:
     def _entry_products(self, x: Interval) -> Interval:
         """Return the products of stored entries and entries of the vector."""
         x_entries = Interval(x.lower[self.values.indices], x.upper[self.values.indices])
-        rounded = self._entries() * x_entries
+        products = self._entries() * x_entries
         if self.radius is not None:
-            return rounded
+            return products
         a = self.values.data
         low, high = (
             np.where(a > 0.0, a * x_entries.lower, a * x_entries.upper),
@@ -342,7 +342,7 @@ class Coefficients:
         is_exact &= is_exact_product(a, np.where(a > 0.0, x_entries.upper, x_entries.lower), high)
         is_exact &= np.isfinite(low) & np.isfinite(high)
         low, high, is_exact = np.where(a == 0.0, 0.0, low), np.where(a == 0.0, 0.0, high), is_exact | (a == 0.0)
-        return Interval(np.where(is_exact, low, rounded.lower), np.where(is_exact, high, rounded.upper))
+        return Interval(np.where(is_exact, low, products.lower), np.where(is_exact, high, products.upper))
 
     def _row_products(self, x: Interval) -> Interval:
         """Return the product for a matrix whose rows have at most one entry."""

@@ -388,7 +388,7 @@ class SeparableSum(Separable):
     def _maximizers_between(
         self, y: Float[Array, " N"], low: Float[Array, " N"], high: Float[Array, " N"]
     ) -> Float[Array, " N"]:
-        """Return the maximizers at y, which must lie between low and high, by bisection of all weights."""
+        """Return the maximizers at y, if they lie between low and high, by bisection of all weights."""
         # Non-negative doubles have the order of their bits, so that bisection of the bits also finds tiny weights fast.
         a, b = low.view(np.int64), high.view(np.int64)
         at_high = self.derivatives(high) <= y
