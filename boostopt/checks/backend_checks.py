@@ -71,6 +71,7 @@ class BackendProbe:
         return [(program, call_component(self._attempts, program, 0.0)) for program in accepted]
 
     def _attempts(self, program: Program, seconds: float) -> list[Attempt]:
+        """Return the attempts at a program, up to the first that reaches the gap."""
         task, attempts = Task(program, self.tol, Deadline.after(seconds)), list[Attempt]()
         for attempt in islice(self.backend.attempts(task), MAX_ATTEMPTS):
             attempts.append(require_instance(attempt, Attempt, "attempts"))

@@ -199,4 +199,5 @@ def check_room(probe: RegularizerProbe) -> Findings:
 
 
 def _ratio_at_most_one(required: float, available: float) -> float:
+    """Return required / available, at most 1; 0 if nothing is available."""
     return min(1.0, required / available) if available > 0 else 0.0

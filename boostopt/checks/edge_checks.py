@@ -81,6 +81,7 @@ def check_edge(G: object, t: int = 3, random_state: int = 0) -> CheckReport:
 
 
 def _check_projection(probe: EdgeProbe) -> Findings:
+    """Check that `project` returns points of the domain of G*, and that it keeps such points."""
     t = probe.t
     mixed = probe.rng(2).normal(size=t)
     mixed[0] = np.nan
@@ -132,6 +133,7 @@ def _check_residuals(probe: EdgeProbe) -> Findings:
 
 
 def _check_fenchel_young(probe: EdgeProbe) -> Findings:
+    """Check the Fenchel-Young inequality G(e) + G*(w) >= <w, e>."""
     for e in probe.edges:
         value = probe.value(e)
         for w, conjugate in zip(probe.weights, probe.conjugates, strict=True):
@@ -155,6 +157,7 @@ def _check_subgradient(probe: EdgeProbe) -> Findings:
 
 
 def _check_conjugate(probe: EdgeProbe) -> Findings:
+    """Check that G* is the supremum of <w, e> - G(e), or an upper bound of it."""
     G = probe.G
     if not probe.has_cvxpy_expression:
         yield NotApplicable(NO_CVXPY_EXPRESSION)
@@ -173,6 +176,7 @@ def _check_conjugate(probe: EdgeProbe) -> Findings:
 
 
 def _check_convexity(probe: EdgeProbe) -> Findings:
+    """Check the convexity of G and G* on segments."""
     G, rng = probe.G, probe.rng(3)
     for _ in range(20):
         e, f = (probe.edges[k] for k in rng.integers(len(probe.edges), size=2))
@@ -205,6 +209,7 @@ def _check_convexity(probe: EdgeProbe) -> Findings:
 
 
 def _check_gaps(probe: EdgeProbe) -> Findings:
+    """Check that the gaps are non-negative and sum to G(e) + G*(w) - <w, e>."""
     for e in probe.edges:
         value = probe.value(e)
         for w in probe.weights:
@@ -297,6 +302,7 @@ def _check_active(probe: EdgeProbe) -> Findings:
 
 
 def _check_cvxpy_conjugate(probe: EdgeProbe) -> Findings:
+    """Check that `cvxpy_conjugate` has the values and the domain of G*."""
     import cvxpy as cp
 
     G = probe.G
@@ -326,6 +332,7 @@ def _check_cvxpy_conjugate(probe: EdgeProbe) -> Findings:
 
 
 def _check_sizes(probe: EdgeProbe) -> Findings:
+    """Check that the magnitudes and the multipliers are finite."""
     G = probe.G
     for e in probe.edges:
         for w in probe.weights[:3]:

@@ -77,6 +77,7 @@ def check_formulation(which: object, random_state: int = 0, **parameters: Any) -
 
 
 def _run_checks(formulation: Formulation[Any], random_state: int, parameters: dict[str, Any]) -> tuple[Check, ...]:
+    """Run all checks on random instances; a failed "binds" if the formulation cannot be bound."""
     try:
         instances = draw_instances(formulation, random_state, N_INSTANCES, parameters)
     except ComponentError as failure:

@@ -81,7 +81,7 @@ class OracleProbe:
         return None if listed is None else call_component(lambda: list(listed))
 
     def values(self, h: Hypothesis) -> Float[Array, " n"]:
-        """The margins of a hypothesis, computed from its values."""
+        """Return the margins of a hypothesis, computed from its values."""
         raw = np.asarray(call_component(h, self.X[self.positive_mask]))
         return (
             self.y[self.positive_mask] * raw

@@ -178,11 +178,14 @@ class FormulationProbe:
         return [dual_function(primal, w) for w in self.weights]
 
     def closed_form_dual(self, w: Float[Array, " t"]) -> float:
-        """The dual value -F*(-Uw) - G*(w), for w in the domain of G*."""
+        """Return the dual value -F*(-Uw) - G*(w), for w in the domain of G*."""
         return -self.F.conjugate_at(-(self.U @ w)).value - self.G.conjugate(w)
 
     def proved_lower_bound(self, w: Float[Array, " t"]) -> float:
-        """The lower bound that w proves. A bound of F* is tight only near the optimal d, so `solve` supplies this d."""
+        """Return the lower bound that w proves.
+
+        A bound of F* is tight only near the optimal d, so `solve` supplies this d.
+        """
         lower = call_component(self.program.certify, None, w).lower
         projected_w = self.G.project(w)
         if self.program.regularizer.has_closed_form_conjugate or projected_w is None:

@@ -100,6 +100,7 @@ def check_regularizer(F: object, random_state: int = 0) -> CheckReport:
 
 
 def _check_minimizer(probe: RegularizerProbe) -> Findings:
+    """Check that `project(None)` minimizes F."""
     F = probe.F
     if not F.has_closed_form_conjugate:
         yield NotApplicable("F* is an upper bound only")
@@ -113,6 +114,7 @@ def _check_minimizer(probe: RegularizerProbe) -> Findings:
 
 
 def _check_fenchel_young(probe: RegularizerProbe) -> Findings:
+    """Check the Fenchel-Young inequality F(d) + F*(z) >= <d, z>."""
     values = [probe.value(d) for d in probe.weights]
     for z, point in zip(probe.directions, probe.conjugate_points, strict=True):
         for d, value in zip(probe.weights, values, strict=True):
@@ -121,6 +123,7 @@ def _check_fenchel_young(probe: RegularizerProbe) -> Findings:
 
 
 def _check_maximizer(probe: RegularizerProbe) -> Findings:
+    """Check that the maximizer lies in the domain of F and attains F*(z)."""
     F = probe.F
     if not F.has_closed_form_conjugate:
         yield Note("F* is an upper bound only: its d need not attain it; only its domain was checked")
@@ -137,6 +140,7 @@ def _check_maximizer(probe: RegularizerProbe) -> Findings:
 
 
 def _check_conjugate(probe: RegularizerProbe) -> Findings:
+    """Check that F* is the supremum of <z, d> - F(d), or an upper bound that is close near a maximizer."""
     F = probe.F
     if not probe.has_cvxpy_expression:
         yield NotApplicable(NO_CVXPY_EXPRESSION)
@@ -220,6 +224,7 @@ def _check_stationarity(probe: RegularizerProbe) -> Findings:
 
 
 def _check_convexity(probe: RegularizerProbe) -> Findings:
+    """Check the convexity of F and F* on segments."""
     F, rng = probe.F, probe.rng(4)
     values = [probe.value(d) for d in probe.weights]
     for _ in range(N_SEGMENTS):
@@ -246,6 +251,7 @@ def _check_convexity(probe: RegularizerProbe) -> Findings:
 
 
 def _check_gaps(probe: RegularizerProbe) -> Findings:
+    """Check that the gaps are non-negative and sum to F(d) + F*(z) - <d, z>."""
     values = [probe.value(d) for d in probe.weights]
     for z, point in zip(probe.directions, probe.conjugate_points, strict=True):
         for d, value in zip(probe.weights, values, strict=True):
@@ -257,11 +263,13 @@ def _check_gaps(probe: RegularizerProbe) -> Findings:
 
 
 def _check_cvxpy_value(probe: RegularizerProbe) -> Findings:
+    """Check that `cvxpy_value` has the values and the domain of F."""
     yield from check_cvxpy_value(probe, probe.weights, "d")
     yield from forbidden(probe)
 
 
 def _check_cvxpy_conjugate(probe: RegularizerProbe) -> Findings:
+    """Check that `cvxpy_conjugate` has the values of F*."""
     import cvxpy as cp
 
     F = probe.F
@@ -280,6 +288,7 @@ def _check_cvxpy_conjugate(probe: RegularizerProbe) -> Findings:
 
 
 def _check_finite_values(probe: RegularizerProbe) -> Findings:
+    """Check that F*, d, the gaps and the multipliers are finite for large arguments, and that F* still holds."""
     F = probe.F
     # Where F itself is infinite, as a barrier is at the caps, so are its gaps.
     d = next((d for d in probe.weights[1:] if np.isfinite(probe.value(d))), None)
@@ -309,6 +318,7 @@ def _check_finite_values(probe: RegularizerProbe) -> Findings:
 
 
 def _check_sizes(probe: RegularizerProbe) -> Findings:
+    """Check that the scales are positive and finite, and the magnitude is finite."""
     F, scale = probe.F, probe.weight_scale
     positive = bool((np.isfinite(scale) & (scale > 0)).all())
     yield assertion(positive, "weight_scale must be positive and finite", {"weight_scale": scale})

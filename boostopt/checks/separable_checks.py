@@ -148,7 +148,7 @@ def _balanced_move(sizes: Float[Array, " N"]) -> Float[Array, " N"]:
 
 
 def _box_bounds(F: Separable) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-    """The ends of the box."""
+    """Return the bounds of the box."""
     return (
         require_vector(call_component(lambda: F.lower), F.N, "lower"),
         require_vector(call_component(lambda: F.upper), F.N, "upper"),

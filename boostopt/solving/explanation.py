@@ -116,7 +116,7 @@ def explain(program: Program, certificate: Certificate, tol: float, unanswered: 
         The reason if there is no answer, "" otherwise. Without an answer, no condition is stated.
     """
     if certificate.infeasible:
-        return _infeasible(program, certificate)
+        return _explain_infeasibility(program, certificate)
     allowed = tol * certificate.scale
     narrow = certificate.scaled_gap <= tol
     words = format_interval(certificate.lower, certificate.upper)
@@ -141,14 +141,17 @@ def explain(program: Program, certificate: Certificate, tol: float, unanswered: 
             f" This is about w and {D_SOURCE_DESCRIPTIONS[certificate.d_is]}; the d that was given is not proved to be "
             "optimal."
         )
-    examples, hypotheses = partial(_examples, program, certificate), partial(_hypotheses, program, certificate)
+    examples, hypotheses = (
+        partial(_describe_examples, program, certificate),
+        partial(_describe_hypotheses, program, certificate),
+    )
     conditions += [
         _gap_condition("d is the best answer to w", certificate.example_gaps, allowed, examples),
         _gap_condition("w is the best answer to d", certificate.hypothesis_gaps, allowed, hypotheses),
     ]
     if not np.isfinite(certificate.upper):
         conditions.append(Condition("some d near the answer has feasible edges", False, np.nan, "no such d was found"))
-    return Explanation(headline, tuple(conditions), _facts(program, certificate))
+    return Explanation(headline, tuple(conditions), _describe_facts(program, certificate))
 
 
 def _describe_origin(name: str) -> str:
@@ -159,6 +162,7 @@ def _describe_origin(name: str) -> str:
 def _gap_condition(
     name: str, gaps: Float[Array, " n"], allowed: float, describe: Callable[[Sequence[int]], list[str]]
 ) -> Condition:
+    """Return the condition that the gap terms sum to at most the allowed gap, with the largest terms if they do not."""
     total = float(gaps.sum())
     if total <= allowed:
         return Condition(name, True, total, "")
@@ -166,12 +170,14 @@ def _gap_condition(
     return Condition(name, False, total, "; ".join(describe(worst)))
 
 
-def _examples(program: Program, certificate: Certificate, named: Sequence[int]) -> list[str]:
+def _describe_examples(program: Program, certificate: Certificate, named: Sequence[int]) -> list[str]:
+    """Describe the weights, margins and gap terms of some examples."""
     d, m, gaps = certificate.d, program.margins.margins(certificate.w), certificate.example_gaps
     return [f"example {n}: weight {d[n]:.3g} at margin {m[n]:.3g} costs {gaps[n]:.1e}" for n in named]
 
 
-def _hypotheses(program: Program, certificate: Certificate, named: Sequence[int]) -> list[str]:
+def _describe_hypotheses(program: Program, certificate: Certificate, named: Sequence[int]) -> list[str]:
+    """Describe the weights, edges and gap terms of some hypotheses."""
     w, e, gaps = certificate.w, program.margins.edges(certificate.d), certificate.hypothesis_gaps
     return [
         f"hypothesis {q}: weight {w[q]:.3g} at edge {e[q]:.3g} (largest {e.max():.3g}) costs {gaps[q]:.1e}"
@@ -179,7 +185,7 @@ def _hypotheses(program: Program, certificate: Certificate, named: Sequence[int]
     ]
 
 
-def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
+def _describe_facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
     """Return the numbers of examples and hypotheses with weight, the source of the upper bound, and the slack."""
     d, w = certificate.d, certificate.w
     psi = np.asarray(certificate.multipliers.get("psi", np.zeros(len(d))))
@@ -226,7 +232,8 @@ def _describe_kinks(function: str, places: Sequence[str]) -> list[str]:
     return [f"{function} has a kink at {', '.join(places[:MAX_NAMED])}{more}."]
 
 
-def _infeasible(program: Program, certificate: Certificate) -> Explanation:
+def _explain_infeasibility(program: Program, certificate: Certificate) -> Explanation:
+    """Explain a proof of infeasibility."""
     words = (
         "Infeasible: with the hypothesis weights w, every allowed d has a <d, U w> that exceeds the limit of the "
         f"constraints on the edges by at least {certificate.excess:.3e}."

@@ -200,7 +200,7 @@ def _run_backend(
     -------
     The names of the runs, for `Solution.path`.
     """
-    protected = _protected(backend, in_child_process)
+    protected = _protect(backend, in_child_process)
     if merged is None:
         runs = {backend.name: protected}
     else:
@@ -220,7 +220,7 @@ def _run_backend(
     return path
 
 
-def _protected(backend: Backend, in_child_process: bool) -> Backend:
+def _protect(backend: Backend, in_child_process: bool) -> Backend:
     """Return a backend whose exceptions become attempts, in a child process on request."""
     if in_child_process:
         from boostopt.backends.isolation.isolated import isolate_backend

@@ -48,7 +48,7 @@ class Verification:
     lower, upper
         The recomputed interval; nan if none was computed.
     fractions
-        Both ends as `fractions.Fraction`, exactly; `lower` and `upper` are these, rounded outward. None for an end
+        Both bounds as `fractions.Fraction`, exactly; `lower` and `upper` are these, rounded outward. None for a bound
         that was not computed in rational arithmetic.
     claimed
         The interval that the file claims.
@@ -96,7 +96,7 @@ def check_claims(document: CertificateDocument, bounds: ProvedBounds) -> None:
             reject(f"it claims an excess of {document.excess!r}; the proved excess is {bounds.excess!r}")
         return
     if not bounds.lower <= bounds.upper:
-        reject(f"its ends contradict each other: the recomputed ends are {bounds.lower!r} and {bounds.upper!r}")
+        reject(f"its bounds contradict each other: the recomputed bounds are {bounds.lower!r} and {bounds.upper!r}")
     if not document.lower <= bounds.lower:
         reject(f"it claims that the optimum is at least {document.lower!r}; the proved bound is {bounds.lower!r}")
     if not bounds.upper <= document.upper:

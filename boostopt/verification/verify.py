@@ -221,9 +221,9 @@ def _prove_bounds(document: CertificateDocument, rows: Any) -> ProvedBounds:
 
 def _is_decided(document: CertificateDocument, bounds: ProvedBounds) -> bool:
     """Return whether every finite bound that a document claims has a finite proved bound."""
-    ends = ((document.lower, bounds.lower), (document.upper, bounds.upper))
+    pairs = ((document.lower, bounds.lower), (document.upper, bounds.upper))
     return document.outcome == "infeasible" or not any(
-        math.isfinite(claimed) and not math.isfinite(proved) for claimed, proved in ends
+        math.isfinite(claimed) and not math.isfinite(proved) for claimed, proved in pairs
     )
 
 

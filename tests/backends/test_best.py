@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.problems import REFERENCE_U
@@ -57,3 +59,12 @@ def test_it_asks_for_a_closer_goal_once() -> None:
     assert best.goal == GOAL_REDUCTION * goal and not best.goal_reached
     best.add(solution.d, solution.w)
     assert best.goal_reached and not best.tighten_goal()
+
+
+def test_without_an_upper_bound_the_larger_lower_bound_is_better() -> None:
+    incumbent, w = Incumbent(Task(PROGRAM, 1e-9, Deadline(None))), np.full(3, 1 / 3)
+    rough = replace(PROGRAM.certify(None, w), upper=np.inf, lower=-3.0)
+    better = replace(rough, lower=-2.0)
+    for certificate in (rough, better, rough):
+        incumbent.add(None, w, certificate)
+    assert incumbent.certificate is better and incumbent.gap == np.inf

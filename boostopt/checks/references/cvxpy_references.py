@@ -37,7 +37,7 @@ def evaluate_model(model: Model, x: Any) -> tuple[Any, list[Any]]:
 
 
 def evaluate_exact_model(model: Model, x: Any) -> tuple[Any, list[Any]]:
-    """Return the same with the exponents that were written."""
+    """Return the expression and its constraints, with the exponents as they were written."""
     expression, constraints = evaluate_model(model, x)
     return with_exact_exponents(expression), [*map(with_exact_exponents, constraints)]
 

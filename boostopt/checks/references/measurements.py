@@ -229,6 +229,7 @@ def _answer(problem: Any) -> tuple[float | None, float]:
 
 
 def _sign(problem: Any) -> float:
+    """Return 1 for a minimization and -1 for a maximization."""
     import cvxpy as cp
 
     return 1.0 if isinstance(problem.objective, cp.Minimize) else -1.0
@@ -311,6 +312,7 @@ def fenchel_young_gap(
 
 
 def _severity(measurement: Measurement) -> float:
+    """Return a measurement as a multiple of its tolerance; inf for nan."""
     return float(measurement.value) / measurement.tolerance if measurement.value == measurement.value else np.inf
 
 

@@ -57,15 +57,15 @@ class ComponentProbe:
         return call_component(lambda: INTERIOR_CONE not in self.component.cones)
 
     def model(self, x: Any) -> tuple[Any, list[Any]]:
-        """The CVXPY expression of the function; without one, 0 on its domain."""
+        """Return the CVXPY expression of the function; without one, 0 on its domain."""
         return self.component.cvxpy_value(x) if self.has_cvxpy_expression else (0.0, self.limits(x))
 
     def limits(self, x: Any) -> list[Any]:
-        """The domain of a function without a CVXPY expression."""
+        """Return the constraints of the domain of a function without a CVXPY expression."""
         return []
 
     def value(self, x: Float[Array, " n"]) -> float:
-        """F(d) or G(e)."""
+        """Return F(d) or G(e)."""
         return require_number(call_component(self.component.value, x), "value")
 
 
@@ -218,14 +218,14 @@ class EdgeProbe(ComponentProbe):
         self.G, self.t = G, t
 
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        """G*(w)."""
+        """Return G*(w)."""
         return require_number(
             call_component(self.G.conjugate, w) if near is None else call_component(self.G.conjugate, w, near),
             "conjugate",
         )
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
-        """The best answer to e."""
+        """Return the best answer to e."""
         return require_vector(call_component(self.G.subgradient, e), self.t, "subgradient")
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
@@ -315,6 +315,7 @@ class EdgeProbe(ComponentProbe):
         return [self.conjugate(w) for w in self.weights]
 
     def _supremum_in_box(self, R: float) -> SupremumProblem:
+        """Return the problem of the supremum of <w, e> - G(e) over the domain of G and |e| <= R."""
         import cvxpy as cp
 
         e = cp.Variable(self.t)

@@ -4,9 +4,9 @@ Weak duality: for d in the domain of F with edges in that of G, and w in the dom
 
     -F*(-Uw) - G*(w)  <=  optimum  <=  F(d) + G(U'd),
 
-and if <d, Uw> > sup of <w, e> over the edges that G allows, for all d in the domain of F, there is no optimum. Weights
-in a file miss their sums by rounding. They are moved to a point that satisfies the conditions exactly; what is not
-known of its digits is carried along by the number type. Only NumPy and the standard library are imported here.
+If, for all d in the domain of F, <d, Uw> exceeds the supremum of <w, e> over the edges in the domain of G, the program
+is infeasible. Weights in a file satisfy their constraints up to rounding. They are replaced by a feasible point, whose
+rounding errors the number type bounds. The module imports only NumPy and the standard library.
 """
 
 from __future__ import annotations
@@ -64,7 +64,19 @@ RationalBounds = tuple[Fraction | None, Fraction | None]
 
 @dataclass(frozen=True)
 class ProvedBounds:
-    """The proved bounds, rounded outward, or a proved excess; their rounding errors; rational bounds if they exist."""
+    """The proved bounds of a certificate.
+
+    Attributes
+    ----------
+    lower, upper
+        The bounds, rounded outward.
+    excess
+        The proved excess of the edges of an infeasible program, otherwise 0.
+    rounding_errors
+        Bounds on the rounding errors of both bounds.
+    rational_bounds
+        Both bounds as rational numbers, if they are rational.
+    """
 
     lower: float
     upper: float
@@ -120,7 +132,7 @@ def recompute_bounds(document: CertificateDocument, U: Any, A: NumberType) -> Pr
     Raises
     ------
     Rejected
-        The matrix is another one, or the weights are not what they must be.
+        The matrix is another one, or the weights are not feasible.
     """
     check_shape(document, U)
     if matrix_digest(U) != document.digest:

@@ -176,8 +176,10 @@ def _bins_of_margins(M: Any, bins: Bins) -> Any:
 
 
 def _multiplicities(part: Any, rows: slice) -> Any:
+    """Return the multiplicities of some rows of a block, as floats."""
     return np.ones(len(part.y[rows])) if part.c is None else part.c[rows].astype(np.float64)
 
 
 def _blocks(part: Any) -> Iterator[slice]:
+    """Yield the rows of a block in slices."""
     return (slice(n, n + BLOCK_ROWS) for n in range(0, len(part.y), BLOCK_ROWS))
