@@ -184,7 +184,7 @@ def _run_stages(run: Run, X: Any) -> Iterator[Float[Array, " n"]]:
     Each hypothesis is evaluated once.
     """
     history = run.record.history
-    if not history.wanted:
+    if not history.is_enabled:
         raise OptionError(
             "stages need the weights of every round; a corrective run with a max_iter above 1000 does not store them. "
             "Set max_iter to at most 1000."

@@ -47,19 +47,25 @@ def save_histogram_certificate(
         The file cannot be written.
     """
     target = check_path("path", path)
-    certificate, data, rows = run.verify_class(oracle), run.stored, require_not_none(oracle.binned_rows, "rows")
-    page = data.problem.formulation
-    state, objective = (
-        data.reached,
-        require_not_none(exact_objective_of_problem(data.problem, oracle.total), "an exact objective"),
+    certificate, stored_run, rows = (
+        run.verify_class(oracle),
+        run.stored_run,
+        require_not_none(oracle.binned_rows, "rows"),
+    )
+    page = stored_run.problem.formulation
+    snapshot, objective = (
+        stored_run.snapshot,
+        require_not_none(exact_objective_of_problem(stored_run.problem, oracle.total), "an exact objective"),
     )
     proof, integer_weights = (
-        require_not_none(state.bounds.upper_witness, "an upper bound"),
-        require_not_none(state.bounds.integer_weights, "weights"),
+        require_not_none(snapshot.bounds.upper_witness, "an upper bound"),
+        require_not_none(snapshot.bounds.integer_weights, "weights"),
     )
     # Another processor may compute a loss that differs by at most this tolerance.
     tolerance = float(2 * objective.unit * objective.platform_tolerance)
-    parameters = {name: value for name, value in vars(data.problem.template.parameters).items() if np.ndim(value) == 0}
+    parameters = {
+        name: value for name, value in vars(stored_run.problem.template.parameters).items() if np.ndim(value) == 0
+    }
     document = {
         "kind": FILE_KIND,
         "format": FORMAT,
@@ -67,7 +73,7 @@ def save_histogram_certificate(
         "formulation": {
             "name": page.name,
             "parameters": parameters,
-            **functions_as_json(page, data.problem.template.parameters, data.problem.examples),
+            **functions_as_json(page, stored_run.problem.template.parameters, stored_run.problem.examples),
         },
         "nu": float(objective.nu) if isinstance(objective, ExactSoftMargin) else None,
         "data": {
@@ -77,7 +83,7 @@ def save_histogram_certificate(
             "digest": rows.digest(),
             "hypotheses": [
                 {"split": list(split), "is": to_state(hypothesis)}
-                for split, hypothesis in zip(state.pool, data.hypotheses, strict=True)
+                for split, hypothesis in zip(snapshot.pool, stored_run.hypotheses, strict=True)
             ],
         },
         "w": integer_weights.tolist(),

@@ -172,7 +172,7 @@ def differences(one: Run, other: Run) -> list[str]:
     if one.record.problem.objective is not None:
         ours, theirs = one.class_certificate, other.class_certificate
         same["class certificate"] = (ours.lower, ours.upper) == (theirs.lower, theirs.upper)
-    if one.record.history.wanted and one.rounds == other.rounds:
+    if one.record.history.is_enabled and one.rounds == other.rounds:
         pairs = [(one.at_round(k), other.at_round(k)) for k in range(1, one.rounds + 1)]
         same["history"] = all(np.array_equal(a.w, b.w) and np.array_equal(a.d, b.d) for a, b in pairs)
     return [name for name, equal in same.items() if not equal]

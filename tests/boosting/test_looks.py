@@ -91,7 +91,7 @@ def proved(run: HistogramRun, oracle: BinnedStumps) -> tuple[Fraction, Fraction]
         taken = min(left, Fraction(c[k]))
         total, left = total + taken * M[k], left - taken
     # d as the proof has it, whole numbers over their sum.
-    proof = require_not_none(run.stored.reached.bounds.upper_witness, "a proof")
+    proof = require_not_none(run.stored_run.snapshot.bounds.upper_witness, "a proof")
     rows = require_not_none(oracle.binned_rows, "rows")
     q = rows.weights(rows.margins(proof.columns, proof.hypothesis_weights), proof.grid, proof.integer_weights)
     Q = sum(int(x) for x in q)

@@ -65,7 +65,7 @@ def test_a_page_that_bounds_the_edges_and_a_run_without_rows_have_none(tmp_path:
     with pytest.raises(ProblemError, match=r"\bsoftboost\b.*\bclass_certificate\b"):
         _ = looked("softboost", oracle, epsilon=0.05).program_interval
     run = looked("erlpboost", oracle, epsilon=0.05)
-    run.stored.save(tmp_path / "run.npz")
+    run.stored_run.save(tmp_path / "run.npz")
     loaded = Run.load(tmp_path / "run.npz")
     assert isinstance(loaded, HistogramRun)
     with pytest.raises(ProblemError, match=r"\brows\b.*\bverify_class\b"):

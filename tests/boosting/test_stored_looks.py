@@ -53,7 +53,7 @@ def boosted(X: np.ndarray, y: np.ndarray, page: str = "erlpboost", **how: Any) -
 
 def differing(one: HistogramRun, other: HistogramRun) -> list[str]:
     """What of two runs is not the same, to the last bit; seconds left out."""
-    ends, its = one.stored.reached.bounds, other.stored.reached.bounds
+    ends, its = one.stored_run.snapshot.bounds, other.stored_run.snapshot.bounds
     assert ends.upper_witness is not None and its.upper_witness is not None
     same = {
         "w": np.array_equal(one.w, other.w),
@@ -133,7 +133,7 @@ def test_a_class_that_the_file_calls_another_is_the_oracles(tmp_path: Path) -> N
     X, y = examples(4)
     path, run = tmp_path / "run.npz", boost("erlpboost", BinnedStumps(X, y, reflexive=False), nu=80.0, epsilon=0.02)
     assert isinstance(run, HistogramRun)
-    words, stored = str(BinnedStumps(X, y)), run.stored
+    words, stored = str(BinnedStumps(X, y)), run.stored_run
     left = DetachedOracle(words, stored.oracle.N, stored.oracle.total, stored.oracle.majority, False)
     replace(stored, oracle=left).save(path)
     with pytest.raises(OptionError, match="the ends"):
@@ -262,7 +262,7 @@ def test_looks_that_tell_no_more_go_on_by_steps_in_the_same_file(
 def stored(tmp_path: Path) -> tuple[Path, HistogramRun, BinnedStumps]:
     X, y = examples(4)
     run, path = boosted(X, y), tmp_path / "run.npz"
-    run.stored.save(path)
+    run.stored_run.save(path)
     return path, run, BinnedStumps(X, y, bins=65_536)
 
 
@@ -358,6 +358,6 @@ def test_a_run_that_has_looked_at_nothing_is_no_run_yet(tmp_path: Path) -> None:
     X, y = examples(6)
     with pytest.raises(Killed):
         boosted(X, y, checkpoint=tmp_path / "run.npz", checkpoint_seconds=1e-9, progress=killed_after(1))
-    assert StoredHistogramRun.load(tmp_path / "run.npz").reached.bounds.integer_weights is None
+    assert StoredHistogramRun.load(tmp_path / "run.npz").snapshot.bounds.integer_weights is None
     with pytest.raises(DataError, match="without a look"):
         Run.load(tmp_path / "run.npz")

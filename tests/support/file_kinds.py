@@ -92,7 +92,7 @@ def looked() -> tuple[HistogramRun, BinnedStumps]:
 
 
 def write_looks(path: Path) -> None:
-    looked()[0].stored.save(path)
+    looked()[0].stored_run.save(path)
 
 
 def write_model(path: Path) -> None:

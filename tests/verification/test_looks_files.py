@@ -61,7 +61,7 @@ def test_a_file_is_proved_by_whoever_has_the_rows(page: str, tmp_path: Path) -> 
 
 @pytest.mark.thorough
 def test_a_run_that_was_stored_without_its_rows_has_its_certificate_too(tmp_path: Path) -> None:
-    run().stored.save(tmp_path / "run.npz")
+    run().stored_run.save(tmp_path / "run.npz")
     Run.load(tmp_path / "run.npz").save_certificate(tmp_path / "class.json", oracle())
     assert verify(tmp_path / "class.json", oracle())
 

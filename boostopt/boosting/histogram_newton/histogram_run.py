@@ -79,18 +79,18 @@ class HistogramRun(Run):
     ----------
     evaluations
         The records of all evaluations, samples included.
-    stored
+    stored_run
         The parts of the run that are not as long as the rows.
     """
 
     final_weights: FinalWeights
     loaded: bool
-    stored: StoredHistogramRun
+    stored_run: StoredHistogramRun
 
     def __init__(
         self, stored_run: StoredHistogramRun, oracle: HypothesisClass, rows: BinnedRows | None, keeps: bool = True
     ) -> None:
-        snapshot = stored_run.reached
+        snapshot = stored_run.snapshot
         integer_weights = require_not_none(snapshot.bounds.integer_weights, "weights")
         self.w: Any = (
             np.concatenate(
@@ -102,8 +102,8 @@ class HistogramRun(Run):
         self.evaluations: Sequence[EvaluationRecord] = tuple(snapshot.log)
         self._trace = trace_from_log(snapshot.log, stored_run.oracle.N)
         rounds = zip(snapshot.weights_by_iteration, self._trace["smallest_edge"].tolist(), strict=True)
-        self._history = [StoredRound(len(w), Sparse.of(w), None, smallest) for w, smallest in rounds]
-        self.stored, self._oracle, self._rows, self._keeps = stored_run, oracle, rows, keeps
+        self._history = [StoredRound(len(w), Sparse.from_dense(w), None, smallest) for w, smallest in rounds]
+        self.stored_run, self._oracle, self._rows, self._keeps = stored_run, oracle, rows, keeps
 
     @classmethod
     def solve(
@@ -167,7 +167,7 @@ class HistogramRun(Run):
         """
         stored_run = StoredHistogramRun.load(path, formulation)
         warn_of_change(stored_run.problem.formulation, stored_run.page_digest)
-        if stored_run.reached.bounds.integer_weights is None:
+        if stored_run.snapshot.bounds.integer_weights is None:
             raise DataError(
                 f"expected a run with at least one look at all rows in {os.fspath(path)}; got a run without a look. "
                 "Make the same call again, with the file as its checkpoint."
@@ -178,7 +178,7 @@ class HistogramRun(Run):
         """Pickle the run as any other run; with rows on a cluster, without these rows."""
         if not self.aggregates_only:
             return Run, (self.record, self.w, self.final_weights, self.loaded)
-        return HistogramRun, (self.stored, self.stored.oracle, None, self._keeps)
+        return HistogramRun, (self.stored_run, self.stored_run.oracle, None, self._keeps)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save the run with the margins of its hypotheses, unless these are too many or on a cluster.
@@ -187,7 +187,7 @@ class HistogramRun(Run):
         recomputes both bounds from the oracle.
         """
         if self.aggregates_only or not self._margins_fit:
-            self.stored.save(path)
+            self.stored_run.save(path)
         else:
             super().save(path)
 
@@ -196,7 +196,7 @@ class HistogramRun(Run):
         rows = oracle.binned_rows if isinstance(oracle, BinnedClass) else None
         if rows is None or not isinstance(oracle, BinnedClass):
             return super().verify_class(oracle)
-        stored_run = self.stored
+        stored_run = self.stored_run
         stored_oracle, oracle_summary = stored_run.oracle, detached(oracle)
         try:
             if (str(stored_oracle), stored_oracle.N, stored_oracle.total) != (
@@ -212,20 +212,20 @@ class HistogramRun(Run):
                 f"{stored_oracle.N} examples; got {reason_of(failure)}. Make the oracle from the same data, "
                 "with the same labels and weights."
             ) from failure
-        verified = replace(stored_run, reached=replace(stored_run.reached, bounds=replace(bounds, lower=lower)))
+        verified = replace(stored_run, snapshot=replace(stored_run.snapshot, bounds=replace(bounds, lower=lower)))
         return HistogramRun(verified, oracle, rows).class_certificate
 
     @property
     def _objective(self) -> ExactObjective:
         """The exact objective of the run."""
         return require_not_none(
-            exact_objective_of_problem(self._reduced_problem, self.stored.oracle.total), "an aim of looks"
+            exact_objective_of_problem(self._reduced_problem, self.stored_run.oracle.total), "an aim of looks"
         )
 
     @property
     def _reduced_problem(self) -> Problem:
         """The problem with representative examples."""
-        return self.stored.problem
+        return self.stored_run.problem
 
     @property
     def _margins_fit(self) -> bool:
@@ -259,7 +259,7 @@ class HistogramRun(Run):
 
     @property
     def hypotheses(self) -> Sequence[Hypothesis]:
-        return self.stored.hypotheses
+        return self.stored_run.hypotheses
 
     @property
     def rounds(self) -> int:
@@ -267,7 +267,7 @@ class HistogramRun(Run):
 
     @property
     def reason(self) -> str:
-        return self.stored.reason
+        return self.stored_run.reason
 
     @property
     def trace(self) -> Trace:
@@ -288,7 +288,7 @@ class HistogramRun(Run):
     @cached_property
     def class_certificate(self) -> ClassCertificate:
         """The certificate over the class: both bounds are rational numbers, rounded outward, without further slack."""
-        bounds, unit = self.stored.reached.bounds, self._objective.unit
+        bounds, unit = self.stored_run.snapshot.bounds, self._objective.unit
         lower, upper = unit * bounds.lower, unit * require_not_none(bounds.upper_witness, "an upper end").value
         objective_name = self.problem.measure
         return ClassCertificate(
@@ -308,7 +308,7 @@ class HistogramRun(Run):
             The run was stored without its rows, or the formulation bounds the edges by a number that changes from round
             to round.
         """
-        problem, snapshot, rows = self._reduced_problem, self.stored.reached, self._rows
+        problem, snapshot, rows = self._reduced_problem, self.stored_run.snapshot, self._rows
         if problem.edge_function.edge_bound is not None:
             raise ProblemError(
                 f"program needs fixed parameters; {problem.formulation.name} changes its bound on the edges in every "
@@ -327,7 +327,7 @@ class HistogramRun(Run):
 
     def distribution(self) -> Float[Array, " N"]:
         """Return the example weights that prove the upper bound, rounded to float64, shape (N,)."""
-        witness, rows = require_not_none(self.stored.reached.bounds.upper_witness, "an upper end"), self._rows
+        witness, rows = require_not_none(self.stored_run.snapshot.bounds.upper_witness, "an upper end"), self._rows
         if rows is None:
             raise rows_missing_error()
         q = rows.weights(
@@ -359,7 +359,7 @@ class HistogramRun(Run):
         for hypothesis in self.hypotheses:
             margins = require_not_none(oracle.margins_of(hypothesis), "the margins of a hypothesis of the class")
             pool.add(CheckedColumn.check(Column(hypothesis, margins, math.nan), oracle.N))
-        w = self.stored.reached.bounds.weight_sum * self.w
+        w = self.stored_run.snapshot.bounds.weight_sum * self.w
         m = pool.margins.margins(w)
         conjugate, certificate = problem.conjugate_at_margins(m), self.class_certificate
         upper, last = certificate.upper, self._trace[-1]
@@ -405,7 +405,7 @@ def _load_checkpoint(
             f"expected a checkpoint of this run in {Path(checkpoint)}; it has other examples: {reason_of(failure)}. "
             "Move it away, or pass the path of a new file."
         ) from failure
-    snapshot = stored_run.reached
+    snapshot = stored_run.snapshot
     level = min(snapshot.state.level, problem.max_level)
     return replace(snapshot, bounds=bounds, state=replace(snapshot.state, level=level))
 

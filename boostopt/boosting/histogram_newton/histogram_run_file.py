@@ -98,7 +98,7 @@ class StoredHistogramRun:
         The description of the class, and the sizes of the examples.
     hypotheses
         The hypotheses of the pool.
-    reached
+    snapshot
         The snapshot of the run.
     reason
         The reason why the run ended; "" before its end.
@@ -109,7 +109,7 @@ class StoredHistogramRun:
     problem: Problem
     oracle: DetachedOracle
     hypotheses: Sequence[Hypothesis]
-    reached: Snapshot
+    snapshot: Snapshot
     reason: str
     page_digest: str
 
@@ -121,8 +121,8 @@ class StoredHistogramRun:
         DataError
             The file cannot be written.
         """
-        writer, reached, problem, oracle = ArrayExtractor(), self.reached, self.problem, self.oracle
-        bounds, witness = reached.bounds, reached.bounds.upper_witness
+        writer, snapshot, problem, oracle = ArrayExtractor(), self.snapshot, self.problem, self.oracle
+        bounds, witness = snapshot.bounds, snapshot.bounds.upper_witness
         content = writer.extract(
             {
                 "kind": HISTOGRAM_KIND,
@@ -139,9 +139,9 @@ class StoredHistogramRun:
                     "majority": oracle.majority,
                     "reflexive": oracle.reflexive,
                 },
-                "splits": np.array(reached.pool, dtype=np.int64).reshape(-1, 3),
+                "splits": np.array(snapshot.pool, dtype=np.int64).reshape(-1, 3),
                 "hypotheses": [to_state(hypothesis) for hypothesis in self.hypotheses],
-                "stand": STATE_KEYS.to_file(reached.state),
+                "stand": STATE_KEYS.to_file(snapshot.state),
                 "lower": _fraction_to_json(bounds.lower),
                 "W": bounds.integer_weights,
                 "sum": bounds.weight_sum,
@@ -156,9 +156,9 @@ class StoredHistogramRun:
                     "table": witness.integer_weights,
                     "total": witness.normalizer,
                 },
-                "glances": [list(RECORD_KEYS.to_file(record).values()) for record in reached.log],
-                "sizes": np.array([len(W) for W in reached.weights_by_iteration], dtype=np.int64),
-                "kept": np.concatenate([np.zeros(0), *reached.weights_by_iteration]),
+                "glances": [list(RECORD_KEYS.to_file(record).values()) for record in snapshot.log],
+                "sizes": np.array([len(W) for W in snapshot.weights_by_iteration], dtype=np.int64),
+                "kept": np.concatenate([np.zeros(0), *snapshot.weights_by_iteration]),
                 "reason": self.reason,
             }
         )
@@ -187,8 +187,8 @@ class StoredHistogramRun:
         ValueError
             The rows give other bounds: they are not the rows of the run.
         """
-        reached, bounds = self.reached, self.reached.bounds
-        check_hypotheses(oracle, rows, reached.pool, self.hypotheses)
+        snapshot, bounds = self.snapshot, self.snapshot.bounds
+        check_hypotheses(oracle, rows, snapshot.pool, self.hypotheses)
         if bounds.upper_witness is None:
             return ExactBounds(), ExactBounds().lower
         witness = bounds.upper_witness
@@ -204,7 +204,7 @@ class StoredHistogramRun:
         margins = (
             None
             if bounds.integer_weights is None
-            else rows.margins(reached.pool[: len(bounds.integer_weights)], bounds.integer_weights)
+            else rows.margins(snapshot.pool[: len(bounds.integer_weights)], bounds.integer_weights)
         )
         lower = bounds.lower if margins is None else objective.best_lower_bound(rows, margins)
         is_confirmed = (
@@ -297,7 +297,7 @@ def _run_from_json(content: Mapping[str, Any], formulation: Any) -> StoredHistog
     require(offsets[-1] == len(content["kept"]), "the number of the weights is wrong")
     weights_by_iteration = [np.asarray(content["kept"][i:j], dtype=np.float64) for i, j in itertools.pairwise(offsets)]
     W = content["W"]
-    reached = Snapshot(
+    snapshot = Snapshot(
         splits,
         _state_from_json(content["stand"], len(splits)),
         ExactBounds(
@@ -316,12 +316,12 @@ def _run_from_json(content: Mapping[str, Any], formulation: Any) -> StoredHistog
         "it has a soft margin without weights",
     )
     require(W is None or W.sum() == MARGIN_SCALE, f"the weights do not sum to 2^{MARGIN_BITS}")
-    lower, upper, total = reached.bounds.lower, reached.bounds.upper, reached.bounds.weight_sum
+    lower, upper, total = snapshot.bounds.lower, snapshot.bounds.upper, snapshot.bounds.weight_sum
     require(W is None or -1 <= lower <= upper <= 1, "the ends are not an interval in [-1, 1]")
     require(0.0 < total < math.inf, "the sum of the weights is not positive and finite")
-    n_evaluations = sum(record.rows == oracle.N and record.active > 0 for record in reached.log)
+    n_evaluations = sum(record.rows == oracle.N and record.active > 0 for record in snapshot.log)
     require(n_evaluations == len(weights_by_iteration), "the weights belong to another number of looks")
-    return StoredHistogramRun(problem, oracle, hypotheses, reached, content["reason"], page_digest)
+    return StoredHistogramRun(problem, oracle, hypotheses, snapshot, content["reason"], page_digest)
 
 
 def _state_from_json(content: Mapping[str, Any], max_length: int) -> SolverState:

@@ -31,25 +31,25 @@ class Sparse(ImmutableArrays):
     ----------
     size
         The length of the vector.
-    at, values
+    positions, values
         The positions and the values of the nonzero entries.
     """
 
     size: int
-    at: Int[Array, " k"]
+    positions: Int[Array, " k"]
     values: Float[Array, " k"]
 
     @classmethod
-    def of(cls, vector: Float[Array, " n"]) -> Sparse:
+    def from_dense(cls, vector: Float[Array, " n"]) -> Sparse:
         """Return a vector in sparse form."""
-        at = np.flatnonzero(vector)
-        return cls(len(vector), at, vector[at])
+        positions = np.flatnonzero(vector)
+        return cls(len(vector), positions, vector[positions])
 
     @property
     def full(self) -> Float[Array, " n"]:
         """The full vector, shape (size,)."""
         vector = np.zeros(self.size)
-        vector[self.at] = self.values
+        vector[self.positions] = self.values
         return vector
 
 
@@ -115,20 +115,20 @@ class History:
 
     Attributes
     ----------
-    wanted
+    is_enabled
         Whether the run stores its rounds.
     rounds
         The stored rounds.
     """
 
-    wanted: bool
+    is_enabled: bool
     rounds: list[StoredRound] = field(default_factory=list[StoredRound])
 
     def append(self, state: State, t: int, smooth: bool) -> None:
-        """Store a round, if `wanted`."""
-        if self.wanted:
-            d = None if smooth else Sparse.of(state.d)
-            self.rounds.append(StoredRound(t, Sparse.of(state.w), d, state.bounds.smallest_edge))
+        """Store a round, if the history is enabled."""
+        if self.is_enabled:
+            d = None if smooth else Sparse.from_dense(state.d)
+            self.rounds.append(StoredRound(t, Sparse.from_dense(state.w), d, state.bounds.smallest_edge))
 
     def arrays(self) -> dict[str, Any]:
         """Return the rounds as a few long arrays, for files; `from_arrays` restores them."""
@@ -141,7 +141,7 @@ class History:
         }
 
     @classmethod
-    def from_arrays(cls, wanted: Any, arrays: Mapping[str, Any], N: int, t: int) -> History:
+    def from_arrays(cls, is_enabled: Any, arrays: Mapping[str, Any], N: int, t: int) -> History:
         """Return the rounds with these `arrays`, of a run with N examples and t hypotheses.
 
         Raises
@@ -159,13 +159,13 @@ class History:
                 numbers and 1 <= entry.t <= t and entry.w.size == entry.t and (entry.d is None or entry.d.size == N)
             ):
                 raise ValueError("a round has weights of a wrong size")
-        if not isinstance(wanted, bool) or (rounds and not wanted):
+        if not isinstance(is_enabled, bool) or (rounds and not is_enabled):
             raise ValueError("it has rounds although none were stored")
-        return cls(wanted, rounds)
+        return cls(is_enabled, rounds)
 
-    def at(self, problem: Problem, pool: ColumnPool, k: int) -> Round:
+    def round_after(self, problem: Problem, pool: ColumnPool, k: int) -> Round:
         """Return the state of the run after k rounds."""
-        if not self.wanted:
+        if not self.is_enabled:
             raise OptionError(
                 "at(k) needs the weights of every round; this run did not store them, because a corrective run may "
                 "have many rounds. Pass history=True to boost."
@@ -191,8 +191,8 @@ def _concatenate(vectors: Sequence[Sparse]) -> dict[str, Array]:
     """Return the concatenation of sparse vectors as arrays."""
     return {
         "sizes": np.array([vector.size for vector in vectors], dtype=np.int64),
-        "counts": np.array([len(vector.at) for vector in vectors], dtype=np.int64),
-        "at": np.concatenate([vector.at for vector in vectors] or [np.zeros(0, dtype=np.int64)]),
+        "counts": np.array([len(vector.positions) for vector in vectors], dtype=np.int64),
+        "at": np.concatenate([vector.positions for vector in vectors] or [np.zeros(0, dtype=np.int64)]),
         "values": np.concatenate([vector.values for vector in vectors] or [np.zeros(0)]),
     }
 

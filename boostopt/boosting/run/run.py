@@ -268,7 +268,7 @@ class Run:
         OptionError
             There is no such round, or the run did not store the weights of its rounds.
         """
-        return self.record.history.at(self.record.problem, self.record.pool, k)
+        return self.record.history.round_after(self.record.problem, self.record.pool, k)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save the run without pickle; for estimators of other libraries, the file holds their columns only."""

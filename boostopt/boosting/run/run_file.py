@@ -253,7 +253,7 @@ def _run_to_json(record: RunData) -> dict[str, Any]:
         "start": None
         if start is None
         else {"d": start.d, "w": start.w, "backend": start.backend, "state": _pack_start(start)},
-        "history": {"wanted": record.history.wanted, "rounds": record.history.arrays()},
+        "history": {"wanted": record.history.is_enabled, "rounds": record.history.arrays()},
         "nus": list(record.trace.nus),
         "trace": record.trace.arrays(),
         "oracle": record.oracle,
