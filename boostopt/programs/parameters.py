@@ -230,12 +230,12 @@ def _format_total(domain: Domain, examples: Examples) -> str:
 
 
 def check_per_example_array(
-    name: str, values: npt.ArrayLike, N: int, each: str = "example", advice: str = "Pass an array of them."
+    name: str, values: npt.ArrayLike, N: int, item: str = "example", advice: str = "Pass an array of them."
 ) -> Float[Array, " N"]:
-    """Return an array of one finite number for each example, or for each item that `each` names."""
-    expected = f"one number for each {each}, shape ({N},)"
+    """Return an array of one finite number for each example, or for each `item`."""
+    expected = f"one number for each {item}, shape ({N},)"
     array = check_real_array(name, values, expected, advice, lambda shape: shape == (N,))
     if not np.isfinite(array).all():
         n = int(np.argmin(np.isfinite(array)))
-        raise ProblemError(f"{name} must be finite; got {array[n]} at {n}. Correct it, or leave out this {each}.")
+        raise ProblemError(f"{name} must be finite; got {array[n]} at {n}. Correct it, or leave out this {item}.")
     return as_immutable(array)

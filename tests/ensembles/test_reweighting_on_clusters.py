@@ -184,7 +184,7 @@ def test_it_is_a_plain_local_object_that_predicts_collections(client: Any) -> No
         lambda: found.margins,
         lambda: found.thinned(3),
     ):
-        with pytest.raises(ProblemError, match=r"\blooks\b.*\bX\.compute\(\)"):
+        with pytest.raises(ProblemError, match=r"\bdata passes\b.*\bX\.compute\(\)"):
             ask()
     with pytest.raises(ProblemError, match=r"\bstored\b.*\brows\b"):
         _ = again.certificate.d

@@ -123,7 +123,7 @@ def test_the_model_is_a_plain_local_object(client: Any, tmp_path: Path) -> None:
     assert np.array_equal(again.predict(X), model.predict(X)) and repr(again.run_) == repr(model.run_)
     assert again.certificate_.lower == model.run_.class_certificate.lower and len(again.run_.trace) == model.n_iter_
     assert again.run_.majority == model.run_.majority and "N = 600" in again.run_._repr_html_()
-    for ask in (lambda: again.certificate_.d, lambda: again.run_.record, lambda: again.run_.at(1)):
+    for ask in (lambda: again.certificate_.d, lambda: again.run_.record, lambda: again.run_.at_round(1)):
         with pytest.raises(ProblemError, match=WITHOUT_ROWS):
             ask()
     model.save(tmp_path / "model.npz")
@@ -176,12 +176,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "formulation": (
         lambda: classifier(formulation="adaboost", max_iter=5).fit(array(), array(Y)),
         ProblemError,
-        r"\blooks\b.*\bmultiplicities\b.*--cluster\b",
+        r"\bdata passes\b.*\bthe best hypothesis\b.*--cluster\b",
     ),
     "stages": (
         lambda: list(classifier().fit(array(), array(Y)).staged_predict(X)),
         ProblemError,
-        r"\blooks\b.*\blabels\b.*--cluster\b",
+        r"\bdata passes\b.*\bmargins\b.*--cluster\b",
     ),
 }
 
