@@ -186,8 +186,8 @@ def test_a_slow_backend_fails_the_check_of_accuracy(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("boostopt.checks.backend_checks.list_formulations", lambda: ["lpboost", "erlpboost"])
     monkeypatch.setattr("boostopt.checks.backend_checks.TIME_LIMIT", 0.01)
     path = written(tmp_path, "backend")
-    broken(path, "        solved = answer.status == 0\n", "        solved, answer.x[:t] = False, 1.0 / t\n")
-    broken(path, "w=answer.x[:t] if solved else None", "w=answer.x[:t]")
+    broken(path, "        is_optimal = answer.status == 0\n", "        is_optimal, answer.x[:t] = False, 1.0 / t\n")
+    broken(path, "w=answer.x[:t] if is_optimal else None", "w=answer.x[:t]")
     report = check_backend(path)
     assert [failed.name for failed in report.failures] == ["accuracy"]
     assert "within 0.01 s" in report["accuracy"].words

@@ -172,28 +172,28 @@ def _encode_labels(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int[Arra
 
 def _sorted_by_equality(X: Any, codes: Int[Array, " N"], values: Values) -> tuple[Int[Array, " N"], Int[Array, " n"]]:
     """Return an order that groups equal examples, and the position at which each group begins."""
-    of_rows = [codes, *(values[name] + 0.0 for name in sorted(values))]
-    keys = _sparse_row_keys(X, of_rows) if scipy.sparse.issparse(X) else _row_keys(X, of_rows)
+    row_values = [codes, *(values[name] + 0.0 for name in sorted(values))]
+    keys = _sparse_row_keys(X, row_values) if scipy.sparse.issparse(X) else _row_keys(X, row_values)
     order = keys.argsort(kind="stable")
     keys = keys[order]
     return order, np.concatenate([[0], 1 + np.flatnonzero(keys[1:] != keys[:-1])])
 
 
-def _row_keys(rows: Float[Array, "N features"], of_rows: Sequence[Array]) -> npt.NDArray[Any]:
-    """Return each example's bytes as a sort key: any order suffices, and numbers need a pass for each feature."""
-    table = np.column_stack([*of_rows, rows])
+def _row_keys(rows: Float[Array, "N features"], values: Sequence[Array]) -> npt.NDArray[Any]:
+    """Return the bytes of each example and its values as a sort key, which needs one comparison for all features."""
+    table = np.column_stack([*values, rows])
     return table.view(np.dtype((np.void, table.itemsize * table.shape[1])))[:, 0]
 
 
-def _sparse_row_keys(rows: Any, of_rows: Sequence[Array]) -> npt.NDArray[Any]:
-    """Return the bytes of each sparse example as sort keys of different lengths."""
-    codes, *values = of_rows
-    further = np.column_stack(values) if values else np.empty((len(codes), 0))
-    ends = zip(codes.tolist(), further, rows.indptr[:-1], rows.indptr[1:], strict=True)
+def _sparse_row_keys(rows: Any, values: Sequence[Array]) -> npt.NDArray[Any]:
+    """Return the bytes of each sparse example and its values as sort keys of different lengths."""
+    codes, *parameters = values
+    table = np.column_stack(parameters) if parameters else np.empty((len(codes), 0))
+    row_slices = zip(codes.tolist(), table, rows.indptr[:-1], rows.indptr[1:], strict=True)
     keys = np.empty(len(codes), dtype=object)
     keys[:] = [
-        b"%d:" % code + indices.tobytes() + rows.indices[a:b].tobytes() + rows.data[a:b].tobytes()
-        for code, indices, a, b in ends
+        b"%d:" % code + parameter_row.tobytes() + rows.indices[start:stop].tobytes() + rows.data[start:stop].tobytes()
+        for code, parameter_row, start, stop in row_slices
     ]
     return keys
 
