@@ -25,6 +25,7 @@ from boostopt.problem_certificates.balls import (
     Ball,
     ball,
     balls,
+    exact_fraction,
     exact_rank,
     pivots,
     round_down,
@@ -356,4 +357,4 @@ def has_rank(problem: ReadProblem, entries: Sequence[int], rank: int) -> bool:
     rows = [[row.get(j, ZERO) for j in entries] for block in blocks for row in block.rows]
     if len(rows) * len(entries) > MAX_RATIONALS or any(not value.is_exact() for row in rows for value in row):
         return False
-    return exact_rank(rows) == rank
+    return exact_rank([[exact_fraction(value) for value in row] for row in rows]) == rank
