@@ -81,7 +81,7 @@ def is_successful(run: Run) -> bool:
     reason = run.stop_reason
     if reason is StopReason.NO_SMALLER_TEST_ERROR or (problem.needs_limit and reason in LIMITS):
         return True
-    if run.reason.startswith(problem.formulation.boosting.extra_success_reasons):  # stated by the formulation
+    if run.reason.startswith(problem.formulation.boosting.extra_success_reasons):
         return True
     rule = rule_of(run.reason)
     rule_holds = rule is not None and not rule.caveat(problem)

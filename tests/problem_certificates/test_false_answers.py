@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from convex_problems import cp
+from false_answers import falsehoods, tell
 from known_optima import TERMS, KnownProblem, affine_vector, known_problem, random_term, random_variables, value_of
-from lies import falsehoods, tell
 
 from boostopt import ProblemError, certify_problem
 
