@@ -73,6 +73,7 @@ PAGES = (
         "boostopt.authoring",
         "",
         "The names for writing a page of `formulations/`. `Array` and `Float` are for annotations with shapes.",
+        also=("programs.boosting_spec.UpdateKind", "programs.boosting_spec.FinalWeights"),
     ),
     Page(
         "regularizers",
@@ -126,7 +127,7 @@ PAGES = (
         "boostopt.oracles",
         "",
         "The oracles that find hypotheses, and the interface of your own oracle.",
-        also=("oracles.features.FeatureMatrix", "oracles.kernels.kernel.Kernel"),
+        also=("oracles.base.HypothesisClass", "oracles.features.FeatureMatrix", "oracles.kernels.kernel.Kernel"),
     ),
     Page(
         "estimators",

@@ -22,7 +22,7 @@ from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.objectives.exact import ExactObjective, exact_objective
 from boostopt.objectives.soft_margin import EPS, SoftMarginObjective, value_slack
-from boostopt.programs.boosting_spec import UpdateKind
+from boostopt.programs.boosting_spec import UpdateKind, parse_choice
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
@@ -130,7 +130,7 @@ class Problem:
         epsilon = DEFAULT_EPSILON if epsilon is None else epsilon
         epsilon = check_positive("epsilon", epsilon, advice="Pass the accuracy of the soft margin, such as 0.01.")
         spec = formulation.boosting
-        update = spec.update if update is None else UpdateKind.parse("update", update)
+        update = spec.update if update is None else parse_choice(UpdateKind, "update", update)
         if update != spec.update and {update, spec.update} & set(ADDITIVE_UPDATES):
             raise OptionError(
                 f"the update of {formulation.name} is {spec.update!r}; got update={short_repr(update)}. Leave it out."

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from boostopt._utils.validation import check_callable, check_choice, check_names, check_string
 from boostopt.programs.program import Program
@@ -19,10 +19,13 @@ class Choice(StrEnum):
     def __repr__(self) -> str:
         return repr(self.value)
 
-    @classmethod
-    def parse(cls, name: str, value: object) -> Self:
-        """Return the member of a string; OptionError, with the list of the members, for any other value."""
-        return cls(check_choice(name, value, tuple(cls)))
+
+C = TypeVar("C", bound=Choice)
+
+
+def parse_choice(kind: type[C], name: str, value: object) -> C:
+    """Return the member of a string; OptionError, with the list of the members, for any other value."""
+    return kind(check_choice(name, value, tuple(kind)))
 
 
 class UpdateKind(Choice):
@@ -155,9 +158,9 @@ class BoostingSpec:
             A field has another type, or update or final_weights is unknown.
         """
         values = {
-            "update": UpdateKind.parse("update", update),
+            "update": parse_choice(UpdateKind, "update", update),
             "rules": check_names("rules", rules),
-            "final_weights": FinalWeights.parse("final_weights", final_weights),
+            "final_weights": parse_choice(FinalWeights, "final_weights", final_weights),
             "smoothed_formulation": check_string(
                 "smoothed_formulation", smoothed_formulation, "the name of a formulation"
             ),

@@ -276,10 +276,10 @@ def test_no_result_replaces_the_data(data: Path) -> None:
 
 
 PROTOTYPE = """
-from boostopt.authoring import COUNT, Cap, CappedSimplex, parameter, prototype
+from boostopt.authoring import COUNT, CappedSimplex, CappedSimplexIndicator, parameter, prototype
 
 
-class OwnCap(Cap):
+class OwnCap(CappedSimplexIndicator):
     pass
 
 

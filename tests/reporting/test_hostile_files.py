@@ -48,7 +48,7 @@ def test_a_wrong_value_anywhere_makes_a_page_or_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     # Pictures are drawn of what has been checked, and take all the time.
-    for pictures in ("_pictures", "program_figures", "claim_figures"):
+    for pictures in ("_interval_pictures", "program_figures", "claim_figures"):
         monkeypatch.setattr(boostopt.reporting.report_data, pictures, lambda *arguments: ())
     file = tmp_path / "file"
     said = written(kind, tmp_path)

@@ -28,7 +28,7 @@ from boostopt.errors import OptionError
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.soft_margin import FEASIBILITY_TOL, SoftMarginObjective
 from boostopt.oracles.base import Hypothesis, HypothesisClass, Oracle, Query, check_oracle, require_oracle
-from boostopt.programs.boosting_spec import FinalWeights
+from boostopt.programs.boosting_spec import FinalWeights, parse_choice
 from boostopt.programs.program import Program
 from boostopt.solving.solve import solve
 
@@ -379,7 +379,7 @@ def final_weights_of(problem: Problem, name: str | None) -> FinalWeights:
         The kind is unknown, or it is "lp" and the formulation has no soft margin.
     """
     spec = problem.formulation.boosting
-    kind = spec.final_weights if name is None else FinalWeights.parse("final_weights", name)
+    kind = spec.final_weights if name is None else parse_choice(FinalWeights, "final_weights", name)
     if kind is FinalWeights.LP and problem.objective is None:
         raise OptionError(
             f"final_weights need a formulation with a soft margin; {problem.formulation.name} has none. Leave out "
