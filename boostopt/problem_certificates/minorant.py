@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -108,7 +108,7 @@ class QuadraticTangent:
     offsets: Sequence[Ball]
     point: Sequence[Ball]
     form: Sequence[Ball] | None = None
-    scale: Ball = ONE
+    scale: Ball = field(default_factory=lambda: ONE)  # balls of older python-flint are mutable for dataclasses
 
     def shift(self, i: int) -> tuple[Row, Ball]:
         """Return the change of slopes and offset by a unit change of v_i, without the part of second order."""

@@ -125,7 +125,7 @@ EXPRESSIONS: dict[str, Expression] = {
     "scalene": lambda x, X, S: cp.scalene(X, 2.0, 3.0),
     "products": lambda x, X, S: cp.scalar_product(x, np.arange(4.0)) + cp.matmul(np.arange(4.0), x) + cp.norm2(x),
     "einsum": lambda x, X, S: cp.einsum("ij,j->i", MATRIX, x),
-    "orders of axes": lambda x, X, S: cp.moveaxis(X, 0, 1) + cp.swapaxes(X, 0, 1) + cp.permute_dims(X, (1, 0)),
+    "orders of axes": lambda x, X, S: cp.moveaxis(X, [0], [1]) + cp.swapaxes(X, 0, 1) + cp.permute_dims(X, (1, 0)),
     "shapes": lambda x, X, S: cp.squeeze(cp.stack([x, x])[:1, :], axis=0) + cp.promote(X[0, 0], (4,)),
     "partial_transpose": lambda x, X, S: cp.partial_transpose(cp.kron(np.eye(2), S), (2, 3), 0),
     "vec_to_upper_tri": lambda x, X, S: cp.vec_to_upper_tri(x[:3], strict=True),

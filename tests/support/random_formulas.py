@@ -203,7 +203,7 @@ class Exact:
     """F of a program in all digits, with the caps c / nu themselves."""
 
     def __init__(self, F: Any) -> None:
-        pieces = getattr(F, "pieces", (F,))
+        pieces = getattr(F, "terms", (F,))
         self.F: FormulaRegularizer = pieces[0]
         self.squares = [piece for piece in pieces[1:]]
         self.N = F.N
@@ -245,7 +245,7 @@ def check(program: Program, rng: np.random.Generator, found: Outcome) -> None:
     d, w = answer(rng, N, float(np.max(F.upper))), answer(rng, t, 1.0)
     certificate = program.certify(d=d, w=w)
     numbers = (certificate.lower, certificate.upper, certificate.slack, certificate.gap)
-    about = f"{getattr(F, 'pieces', (F,))[0]!r} {G!r} U={U.tolist()} d={d!r} w={w!r}: {certificate!r}"
+    about = f"{getattr(F, 'terms', (F,))[0]!r} {G!r} U={U.tolist()} d={d!r} w={w!r}: {certificate!r}"
     if any(np.isnan(number) for number in numbers) or certificate.lower > certificate.upper:
         found.false.append(f"no interval: {numbers} {about}")
         return

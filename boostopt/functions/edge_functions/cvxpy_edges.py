@@ -85,7 +85,7 @@ class CvxpyEdges(EdgeFunction):
     _models: dict[int, _Model] = field(default_factory=dict[int, "_Model"], init=False, repr=False)
 
     @computed_attribute
-    def cones(self) -> frozenset[str]:
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         model = self._model(2)
         return required_cones(cp.Problem(cp.Minimize(model.G), [model.e <= 1, model.e >= -1]))
 

@@ -51,7 +51,7 @@ class MarginVariance(Separable):
     c: Float[Array, " N"]
     D: float
 
-    cones = frozenset({"linear", "quadratic"})
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
     kind: ClassVar[str] = "margin variance"
     signed = True
 

@@ -227,7 +227,7 @@ class CvxpyRegularizer(Regularizer):
         return exact_caps(self.domain, self.domain.upper)
 
     @computed_attribute
-    def cones(self) -> frozenset[str]:
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         inequalities = [
             *(h <= 0 for h in self._inequalities.expressions),
             *CappedSimplexIndicator(self.domain).cvxpy_value(self._d)[1],
