@@ -10,7 +10,7 @@ from typing import Any
 import numpy.typing as npt
 
 from boostopt._utils.blas_threads import limit_blas_threads
-from boostopt._utils.validation import check_array, check_list, check_names, invalid_value_error
+from boostopt._utils.validation import check_array, check_list, invalid_value_error
 from boostopt.backends import check_backend
 from boostopt.backends.base import Backend, Deadline
 from boostopt.boosting.column_generation import ColumnGeneration
@@ -234,7 +234,7 @@ def _resolve_rule(rule: str | Rule) -> list[Rule]:
     if rule in RULES:
         return [RULES[rule]]
     if rule in list_formulations():
-        return [RULES[name] for name in check_names("stopping_rules", get_formulation(rule).boosting.rules)]
+        return [RULES[name] for name in get_formulation(rule).boosting.rules]
     raise unknown_name("stopping rule", rule, RULES)
 
 

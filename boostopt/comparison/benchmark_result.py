@@ -11,7 +11,7 @@ from boostopt.comparison.failures import FAILURE
 from boostopt.comparison.rendering.phrases import measurement_text
 from boostopt.comparison.scores import MEAN, SCORE
 from boostopt.comparison.solve_record import Result
-from boostopt.comparison.solve_results import SolveResults
+from boostopt.comparison.solve_results import SolveResults, intersect_intervals
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Benchmark(SolveResults):
         return "".join(html_table(label, cells, header) for label, cells in rows.items())
 
     def interval(self, program: str) -> tuple[float, float]:
-        """Return the intersection of all certified intervals of a program."""
-        return self.intersect_intervals(program)
+        """Return the intersection of all certified intervals of a program, which contains the optimum."""
+        return intersect_intervals(self.runs_of(program))
 
     def to_json(self) -> str:
         """Return everything as JSON; numbers that are not finite become null."""

@@ -125,10 +125,6 @@ class SolveResults(ABC):
         """Return the solves of a program."""
         return [run for run in self.runs if run.program == label]
 
-    def intersect_intervals(self, label: str) -> tuple[float, float]:
-        """Return the intersection of all certified intervals of a program, which contains the optimum."""
-        return intersect_intervals(self.runs_of(label))
-
     def equal_weight_bounds(self, label: str) -> Sequence[float | None]:
         """Return the bounds that equal weights prove for a program; empty in files that do not have them."""
         return self.programs[label].get("about", {}).get("equal_weights", ())
@@ -136,7 +132,7 @@ class SolveResults(ABC):
     @property
     def contradictory_programs(self) -> list[str]:
         """The programs whose intervals have no point in common. If there are any, boostopt is wrong."""
-        bounds = {label: self.intersect_intervals(label) for label in self.programs}
+        bounds = {label: intersect_intervals(self.runs_of(label)) for label in self.programs}
         return [label for label, (lower, upper) in bounds.items() if lower > upper]
 
     @property

@@ -64,13 +64,6 @@ def round_down(value: Ball) -> float:
     return -round_up(-value)
 
 
-def ball_between(lower: float, upper: float) -> Ball:
-    """Return a ball that contains all numbers between two floats; nan if one of them is infinite."""
-    if not (math.isfinite(lower) and math.isfinite(upper)):
-        return NOT_A_NUMBER
-    return flint.arb(lower).union(flint.arb(upper))
-
-
 def largest(values: Sequence[Ball]) -> Ball:
     """Return the largest of some balls."""
     result = values[0]
@@ -175,6 +168,13 @@ def exact_rank(rows: Sequence[Sequence[Any]]) -> int:
     if not rows or not rows[0]:
         return 0
     return flint.fmpq_mat(len(rows), len(rows[0]), [value for row in rows for value in row]).rank()
+
+
+def has_exact_rank(rows: Sequence[Sequence[Ball]], rank: int) -> bool:
+    """Return whether a matrix of balls is proved to have a rank: it is not if a ball is not exact."""
+    if not all(value.is_exact() for row in rows for value in row):
+        return False
+    return exact_rank([[exact_fraction(value) for value in row] for row in rows]) == rank
 
 
 def exact_fraction(value: Ball) -> Any:

@@ -25,8 +25,7 @@ from boostopt.problem_certificates.balls import (
     Ball,
     ball,
     balls,
-    exact_fraction,
-    exact_rank,
+    has_exact_rank,
     pivots,
     round_down,
     solve,
@@ -50,7 +49,9 @@ class WrongSign(Exception):
 
 @dataclass(frozen=True)
 class Choice:
-    """What determines a minorant of the Lagrangian. Every choice with non-negative `inequality` proves a bound.
+    """The numbers that determine a minorant of the Lagrangian.
+
+    Every choice with non-negative `inequality` proves a bound.
 
     Attributes
     ----------
@@ -355,6 +356,4 @@ def has_rank(problem: ReadProblem, entries: Sequence[int], rank: int) -> bool:
     blocks += [constraint.rows for constraint in problem.matrices]
     blocks += [node.arguments for node in problem.nodes]
     rows = [[row.get(j, ZERO) for j in entries] for block in blocks for row in block.rows]
-    if len(rows) * len(entries) > MAX_RATIONALS or any(not value.is_exact() for row in rows for value in row):
-        return False
-    return exact_rank([[exact_fraction(value) for value in row] for row in rows]) == rank
+    return len(rows) * len(entries) <= MAX_RATIONALS and has_exact_rank(rows, rank)

@@ -14,9 +14,10 @@ The residuals are floating point and prove nothing. The interval of `certify_pro
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,14 +36,16 @@ from boostopt.problem_certificates.steps import (
     FloatPoint,
     float_point,
     float_pullback,
-    improved_choice,
-    initial_choice,
+    proposed_choices,
     remaining_slopes,
 )
 
 PRIMAL, DUAL = "primal feasibility", "dual feasibility"
 COMPLEMENTARITY, STATIONARITY = "complementarity", "stationarity"
 """The four kinds of conditions."""
+
+DEFAULT_TOLERANCE = 1e-4
+"""The residual, over its scale, up to which a condition holds."""
 
 KINK_WIDTHS = (1e-5, 1e-7, 1e-3)
 """Relative distances at which an argument counts as being on a kink, so that the atom has more than one subgradient;
@@ -144,14 +147,13 @@ class ProblemExplanation:
     def _rows(self) -> Iterator[tuple[str, ...]]:
         """Yield the subject, the statement, the residual with its unit, the worst entry and the verdict of each."""
         for condition in self.conditions:
-            amount = "no multiplier" if math.isinf(condition.residual) else f"{condition.residual:.1e} {condition.unit}"
-            if math.isinf(condition.residual) and condition.kind in (PRIMAL, STATIONARITY):
-                amount = "not finite"
+            infinite = "no multiplier" if condition.kind == DUAL else "not finite"
+            amount = infinite if math.isinf(condition.residual) else f"{condition.residual:.1e} {condition.unit}"
             verdict = "holds" if condition.holds else "FAILS"
             yield condition.subject, condition.statement, amount, condition.worst, verdict
 
 
-def explain_problem(problem: Any, tolerance: float = 1e-4) -> ProblemExplanation:
+def explain_problem(problem: Any, tolerance: float = DEFAULT_TOLERANCE) -> ProblemExplanation:
     """Explain a solved CVXPY problem: measure its KKT conditions, and prove an interval of the optimal value.
 
     Parameters
@@ -178,16 +180,49 @@ def explain_problem(problem: Any, tolerance: float = 1e-4) -> ProblemExplanation
     """
     tolerance = check_number("tolerance", tolerance, "lie in (0, 1)", lambda value: 0.0 < value < 1.0)
     certificate = certify_problem(problem)
-    read = read_problem(problem)
-    x = read.point_of_values()
-    if x is None:
-        raise ProblemError(
-            "expected a finite value of each variable; a variable has none. Call problem.solve() first, or set the "
-            "values of the variables."
-        )
+    return ProblemExplanation(measure_conditions(problem, tolerance), certificate, tolerance)
+
+
+def measure_conditions(problem: Any, tolerance: float) -> tuple[ProblemCondition, ...]:
+    """Measure the KKT conditions of a problem that `certify_problem` takes, as `explain_problem` does.
+
+    Raises
+    ------
+    ProblemError
+        A variable has no usable value.
+    """
     with working_precision():
-        measurement = _Measurement(read, float_point(read, x), tolerance)
-        return ProblemExplanation(tuple(measurement.conditions()), certificate, tolerance)
+        read = read_problem(problem)
+        x = read.point_of_values()
+        if x is None:
+            raise ProblemError(
+                "expected a finite value of each variable; a variable has none. Call problem.solve() first, or set the "
+                "values of the variables."
+            )
+        return tuple(_Measurement(read, float_point(read, x), tolerance).conditions())
+
+
+@dataclass(frozen=True)
+class _ConstraintRows:
+    """The rows of one scalar constraint at a point.
+
+    Attributes
+    ----------
+    name
+        The name of the constraint.
+    shape
+        The shape of the constraint.
+    values, sizes
+        The values of g or h, and the sums of the absolute values that cancel in them, shape (k,).
+    duals
+        The multipliers, shape (k,); None if the solver left none.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    values: Float[Array, " k"]
+    sizes: Float[Array, " k"]
+    duals: Float[Array, " k"] | None
 
 
 class _Measurement:
@@ -206,6 +241,11 @@ class _Measurement:
     def __init__(self, problem: ReadProblem, point: FloatPoint, tolerance: float) -> None:
         self._problem, self._point, self._tolerance = problem, point, tolerance
         self._objective_scale = abs(float(problem.objective.float_values(point.z)[0]))
+        self._inequalities, self._equalities = self._rows_of(problem.inequalities), self._rows_of(problem.equalities)
+        self._matrices = [
+            (item, self._name(item.source), symmetric(item.rows.float_values(point.z), item.n))
+            for item in problem.matrices
+        ]
 
     def conditions(self) -> Iterator[ProblemCondition]:
         """Yield all conditions, kind by kind."""
@@ -215,94 +255,70 @@ class _Measurement:
         yield from self._stationarity()
 
     def _primal(self) -> Iterator[ProblemCondition]:
-        problem, x = self._problem, self._point.x
         unit = "of the constraint"
-        for name, values, sizes, shape in self._parts(problem.inequalities):
-            yield self._condition(PRIMAL, name, "g(x) <= 0", np.maximum(values, 0.0), sizes, unit, shape)
-        for name, values, sizes, shape in self._parts(problem.equalities):
-            yield self._condition(PRIMAL, name, "h(x) = 0", np.abs(values), sizes, unit, shape)
-        for constraint in problem.matrices:
-            E = symmetric(constraint.rows.float_values(self._point.z), constraint.n)
-            lowest = _smallest_eigenvalue(E)
-            statement, size = "E(x) positive semidefinite", np.abs(E).max(initial=0.0)
-            name = self._name(constraint.source)
-            yield self._condition(
-                PRIMAL, name, statement, np.array([_positive_part(-lowest)]), np.array([size]), "of an eigenvalue", ()
-            )
+        for part in self._inequalities:
+            violation = np.maximum(part.values, 0.0)
+            yield self._condition(PRIMAL, part.name, "g(x) <= 0", violation, part.sizes, unit, part.shape)
+        for part in self._equalities:
+            violation = np.abs(part.values)
+            yield self._condition(PRIMAL, part.name, "h(x) = 0", violation, part.sizes, unit, part.shape)
+        for _, name, E in self._matrices:
+            residual, size = _positive_part(-_smallest_eigenvalue(E)), np.abs(E).max(initial=0.0)
+            yield self._number(PRIMAL, name, "E(x) positive semidefinite", residual, size, "of an eigenvalue")
+        yield from self._variable_bounds()
+
+    def _variable_bounds(self) -> Iterator[ProblemCondition]:
+        """Yield the conditions of the variables whose attributes bound them."""
+        problem, x = self._problem, self._point.x
+        excess = np.maximum(np.maximum(problem.lower - x, x - problem.upper), 0.0)
+        is_bounded = np.isfinite(problem.lower) | np.isfinite(problem.upper)
         for variable in problem.variables:
-            free = variable.positions >= 0
-            lower, upper = problem.lower[variable.positions[free]], problem.upper[variable.positions[free]]
-            if np.isfinite(lower).any() or np.isfinite(upper).any():
-                values = x[variable.positions[free]]
-                excess = np.zeros(variable.positions.size)
-                excess[free] = np.maximum(np.maximum(lower - values, values - upper), 0.0)
+            free = variable.positions[variable.positions >= 0]
+            if is_bounded[free].any():
+                residuals = variable.values(excess).ravel()
+                sizes = np.full(residuals.shape, np.abs(x[free]).max(initial=0.0))
                 name, shape = variable.variable.name(), variable.variable.shape
-                sizes = np.full(excess.shape, np.abs(values).max(initial=0.0))
-                yield self._condition(PRIMAL, name, "bounds of the variable", excess, sizes, "of the variable", shape)
+                yield self._condition(
+                    PRIMAL, name, "bounds of the variable", residuals, sizes, "of the variable", shape
+                )
 
     def _dual(self) -> Iterator[ProblemCondition]:
         unit = "objective / constraint"
-        constraints = self._problem.inequalities
-        for k, (source, (start, stop)) in enumerate(_segments(constraints)):
-            name, duals = self._name(source), constraints.duals[start:stop]
-            shape = constraints.expressions[k].shape
-            residual = np.full(duals.shape, np.inf) if _has_no_dual(source) else np.maximum(-duals, 0.0)
-            yield self._condition(DUAL, name, "lambda >= 0", residual, np.abs(duals), unit, shape)
-        for source, (start, stop) in _segments(self._problem.equalities):
-            residual = np.full(stop - start, np.inf if _has_no_dual(source) else 0.0)
-            yield self._condition(
-                DUAL, self._name(source), "nu of any sign", residual, np.zeros(stop - start), unit, ()
-            )
-        for constraint in self._problem.matrices:
-            if constraint.source in {item.variable for item in self._problem.variables}:
+        for part in self._inequalities:
+            missing = np.full(part.values.shape, np.inf)
+            residuals = missing if part.duals is None else np.maximum(-part.duals, 0.0)
+            sizes = np.zeros(part.values.shape) if part.duals is None else np.abs(part.duals)
+            yield self._condition(DUAL, part.name, "lambda >= 0", residuals, sizes, unit, part.shape)
+        for part in self._equalities:
+            yield self._number(DUAL, part.name, "nu of any sign", math.inf if part.duals is None else 0.0, 0.0, unit)
+        variables = {item.variable for item in self._problem.variables}
+        for constraint, name, _ in self._matrices:
+            if constraint.source in variables:
                 continue  # CVXPY has no multiplier for the attribute of a variable
             lowest = -math.inf if constraint.dual is None else _smallest_eigenvalue(constraint.dual)
             size = 0.0 if constraint.dual is None else np.abs(constraint.dual).max(initial=0.0)
-            residual = np.array([_positive_part(-lowest)])
-            statement = "Z positive semidefinite"
-            yield self._condition(DUAL, self._name(constraint.source), statement, residual, np.array([size]), unit, ())
+            yield self._number(DUAL, name, "Z positive semidefinite", _positive_part(-lowest), size, unit)
 
     def _complementarity(self) -> Iterator[ProblemCondition]:
-        size = self._objective_scale
-        constraints = self._problem.inequalities
-        for (name, values, _, shape), (_, (start, stop)) in zip(
-            self._parts(constraints), _segments(constraints), strict=True
-        ):
-            products = np.abs(constraints.duals[start:stop] * values)
-            statement = "lambda_i g_i(x) = 0"
-            yield self._condition(
-                COMPLEMENTARITY, name, statement, products, np.full(products.shape, size), "of the objective", shape
-            )
-        for constraint in self._problem.matrices:
+        unit = "of the objective"
+        for part in self._inequalities:
+            products = np.zeros(part.values.shape) if part.duals is None else np.abs(part.duals * part.values)
+            sizes = np.full(products.shape, self._objective_scale)
+            yield self._condition(COMPLEMENTARITY, part.name, "lambda_i g_i(x) = 0", products, sizes, unit, part.shape)
+        for constraint, name, E in self._matrices:
             if constraint.dual is not None:
-                E = symmetric(constraint.rows.float_values(self._point.z), constraint.n)
-                residual = np.array([abs(float(np.sum(constraint.dual * E)))])
-                name, statement = self._name(constraint.source), "<Z, E(x)> = 0"
-                yield self._condition(
-                    COMPLEMENTARITY, name, statement, residual, np.array([size]), "of the objective", ()
-                )
+                product = abs(float(np.sum(constraint.dual * E)))
+                yield self._number(COMPLEMENTARITY, name, "<Z, E(x)> = 0", product, self._objective_scale, unit)
 
     def _stationarity(self) -> Iterator[ProblemCondition]:
         slopes, sizes, excess = self._smallest_slopes()
         for variable in self._problem.variables:
-            free = variable.positions >= 0
-            residual, scale = np.zeros(variable.positions.size), np.zeros(variable.positions.size)
-            residual[free] = np.abs(slopes[variable.positions[free]])
-            scale[free] = sizes[variable.positions[free]]
-            name = variable.variable.name()
-            yield self._condition(
-                STATIONARITY,
-                name,
-                "0 in dL/dx",
-                residual,
-                scale,
-                f"objective / {name}",
-                variable.variable.shape,
-            )
+            residuals, scales = variable.values(np.abs(slopes)).ravel(), variable.values(sizes).ravel()
+            name, shape = variable.variable.name(), variable.variable.shape
+            yield self._condition(STATIONARITY, name, "0 in dL/dx", residuals, scales, f"objective / {name}", shape)
         if any(node.function.has_kinks for node in self._problem.nodes):
-            size = np.array([self._objective_scale])
             statement, unit = "subgradients at x, not near x", "of the objective"
-            yield self._condition(STATIONARITY, "atoms with kinks", statement, np.array([excess]), size, unit, ())
+            yield self._number(STATIONARITY, "atoms with kinks", statement, excess, self._objective_scale, unit)
 
     def _smallest_slopes(self) -> tuple[Float[Array, " n"], Float[Array, " n"], float]:
         """Return the slopes of the Lagrangian for the best subgradients at kinks.
@@ -315,7 +331,11 @@ class _Measurement:
         box = (self._problem.lower, self._problem.upper)
         best = np.full(self._problem.n, np.inf), np.ones(self._problem.n), math.inf
         smallest = math.inf
-        for choice in self._choices(box):
+        choices = itertools.chain.from_iterable(
+            proposed_choices(self._problem, self._point, box, width, N_STEPS, are_multipliers_fixed=True)
+            for width in KINK_WIDTHS
+        )
+        for choice in choices:
             slopes, multipliers, sizes = float_pullback(self._problem, choice)
             rest = remaining_slopes(slopes, self._point.x, box)
             excess = self._subgradient_excess(choice, multipliers)
@@ -323,14 +343,6 @@ class _Measurement:
             if amount < smallest:
                 smallest, best = amount, (rest, sizes, excess)
         return best
-
-    def _choices(self, box: tuple[Array, Array]) -> Iterator[Choice]:
-        """Yield the multipliers with the tangents at x, then with subgradients that make the slopes smaller."""
-        for width in KINK_WIDTHS:
-            choice = initial_choice(self._problem, self._point, width)
-            choice = replace(choice, inequality=self._problem.inequalities.duals)  # not made feasible
-            yield choice
-            yield improved_choice(self._problem, choice, self._point, box, width, N_STEPS, are_multipliers_fixed=True)
 
     def _subgradient_excess(self, choice: Choice, multipliers: Sequence[Array]) -> float:
         """Return the sum of multiplier times value minus minorant, at x, of the atoms with kinks."""
@@ -346,15 +358,21 @@ class _Measurement:
                     total += abs(float(mu[k]) * (self._point.z[node.start + k] - minorant))
         return _positive_part(total)
 
-    def _parts(
-        self, constraints: ScalarConstraints
-    ) -> Iterator[tuple[str, Float[Array, " k"], Float[Array, " k"], tuple[int, ...]]]:
-        """Yield the name, the values, the sizes and the shape of each constraint."""
+    def _rows_of(self, constraints: ScalarConstraints) -> list[_ConstraintRows]:
+        """Return the rows of each constraint at the point."""
         z = self._point.z
         values = constraints.rows.float_values(z)
         sizes = np.asarray(abs(constraints.rows.floats) @ np.abs(z)) + np.abs(constraints.rows.float_offsets)
-        for (source, (start, stop)), expression in zip(_segments(constraints), constraints.expressions, strict=True):
-            yield self._name(source), values[start:stop], sizes[start:stop], expression.shape
+        return [
+            _ConstraintRows(
+                self._name(source),
+                expression.shape,
+                values[rows],
+                sizes[rows],
+                None if _has_no_dual(source) else constraints.duals[rows],
+            )
+            for source, expression, rows in constraints.segments()
+        ]
 
     def _name(self, source: Any) -> str:
         """Return the name of a constraint: its number in the problem and its beginning."""
@@ -364,6 +382,12 @@ class _Measurement:
             if constraint is source:
                 return f"[{k}] {words}"
         return words
+
+    def _number(
+        self, kind: str, subject: str, statement: str, residual: float, size: float, unit: str
+    ) -> ProblemCondition:
+        """Return a condition with one residual."""
+        return self._condition(kind, subject, statement, np.array([residual]), np.array([size]), unit, ())
 
     def _condition(
         self,
@@ -387,14 +411,6 @@ class _Measurement:
         return ProblemCondition(
             kind, subject, statement, residual, scale, unit, worst, residual <= self._tolerance * scale
         )
-
-
-def _segments(constraints: ScalarConstraints) -> Iterator[tuple[Any, tuple[int, int]]]:
-    """Yield each constraint with the first row and the row after the last one."""
-    start = 0
-    for source, expression in zip(constraints.sources, constraints.expressions, strict=True):
-        yield source, (start, start + expression.size)
-        start += expression.size
 
 
 def _has_no_dual(source: Any) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.optimize
 
 from boostopt._utils.array_types import Array
-from boostopt.problem_certificates.balls import ZERO, Ball, balls, exact_fraction, exact_rank, pivots, solve
+from boostopt.problem_certificates.balls import ZERO, Ball, balls, has_exact_rank, pivots, solve
 from boostopt.problem_certificates.forms import Row, RowBlock
 from boostopt.problem_certificates.reading import ReadProblem
 
@@ -89,10 +89,7 @@ def _exact_direction(n: int, constant: list[Row], zeros: set[int], d: Array) -> 
     rank = int(np.sum(sizes > 1e-10 * float(sizes[0])))
     rows = [constant[i] for i in order[:rank].tolist()]
     if rank < len(constant):
-        entries = [[row.get(j, ZERO) for j in free] for row in constant]
-        if any(not value.is_exact() for row in entries for value in row):
-            return None
-        if exact_rank([[exact_fraction(value) for value in row] for row in entries]) != rank:
+        if not has_exact_rank([[row.get(j, ZERO) for j in free] for row in constant], rank):
             return None
     _, columns = pivots(A[order[:rank]] * (np.abs(d[free]) + ZERO_TOL))
     basis = [free[k] for k in columns[:rank].tolist()]

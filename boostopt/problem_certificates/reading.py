@@ -9,7 +9,7 @@ of expressions are not used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,7 @@ from boostopt.problem_certificates.atoms.cones import (
     long_power_cone_inequality,
     power_cone_inequality,
 )
-from boostopt.problem_certificates.atoms.expansions import EXPANSIONS, expansion_of
+from boostopt.problem_certificates.atoms.expansions import EXPANSIONS
 from boostopt.problem_certificates.atoms.function_rules import (
     FUNCTION_RULES,
     REFUSALS,
@@ -126,13 +126,19 @@ class ScalarConstraints:
     sources: Sequence[Any]
     expressions: Sequence[Any]
 
+    def segments(self) -> Iterator[tuple[Any, Any, slice]]:
+        """Yield each constraint with its expression and its rows."""
+        start = 0
+        for source, expression in zip(self.sources, self.expressions, strict=True):
+            yield source, expression, slice(start, start + expression.size)
+            start += expression.size
+
     def describe(self, i: int) -> str:
         """Return the constraint that row i belongs to."""
-        for source, expression in zip(self.sources, self.expressions, strict=True):
-            if i < expression.size:
-                entry = f", entry {i}" if expression.size > 1 else ""
+        for source, expression, rows in self.segments():
+            if i < rows.stop:
+                entry = f", entry {i - rows.start}" if expression.size > 1 else ""
                 return f"{source}{entry}"
-            i -= expression.size
         raise IndexError(i)
 
 
@@ -371,9 +377,8 @@ class Reader:
             )
         if name == "perspective":
             return self._read_perspective(expression)
-        expansion = expansion_of(expression)
-        if expansion is not None:
-            return self.form(expansion).reshaped(tuple(expression.shape))
+        if name in EXPANSIONS:
+            return self.form(EXPANSIONS[name](expression)).reshaped(tuple(expression.shape))
         arguments = [self.form(argument) for argument in expression.args]
         if name in AFFINE_RULES:
             return AFFINE_RULES[name](expression, arguments)

@@ -17,7 +17,7 @@ freely.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,6 +44,9 @@ NEAR_TOL = 1e-4
 
 StepTaker = Callable[[Choice, Float[Array, " k"]], Choice]
 """A function that takes the part of a step that belongs to some unknowns."""
+
+StepColumns = tuple[Array, StepTaker]
+"""Columns of G for some unknowns, and the function that takes the part of a step that belongs to them."""
 
 
 @dataclass(frozen=True)
@@ -107,12 +110,18 @@ def proposed_choices(
     width: float,
     n_steps: int,
     objective_weight: float = 1.0,
+    are_multipliers_fixed: bool = False,
 ) -> Iterator[Choice]:
-    """Yield the choice by the duals of the solver, then an improved one; fewer if floats do not suffice for them."""
+    """Yield the choice by the duals of the solver, then an improved one; fewer if floats do not suffice for them.
+
+    If the multipliers are fixed, they are the duals themselves, of any sign, and the choice proves no bound.
+    """
     try:
         choice = initial_choice(problem, point, width, objective_weight)
+        if are_multipliers_fixed:
+            choice = replace(choice, inequality=problem.inequalities.duals)
         yield choice
-        yield improved_choice(problem, choice, point, box, width, n_steps)
+        yield improved_choice(problem, choice, point, box, width, n_steps, are_multipliers_fixed)
     except np.linalg.LinAlgError:  # eigenvalues did not converge
         return
 
@@ -158,11 +167,17 @@ def improved_choice(
         if size <= MIN_SLOPE or count == n_steps:
             break
         with np.errstate(all="ignore"):
-            blocks, takers = step_columns(
-                problem, choice, multipliers, slopes, point, box, width, are_multipliers_fixed
-            )
+            jacobian = minorant_jacobian(problem, choice)
+            if are_multipliers_fixed:
+                columns = tangent_columns(problem, choice, multipliers, jacobian, kinks_only=True)
+            else:
+                columns = [
+                    *multiplier_columns(problem, choice, jacobian, point, width),
+                    *tangent_columns(problem, choice, multipliers, jacobian),
+                    *bound_columns(slopes, point, box, width),
+                ]
         is_active = (rest != 0) | (slopes == rest)
-        G = np.hstack([np.zeros((problem.n, 1)), *blocks])[is_active]
+        G = np.hstack([np.zeros((problem.n, 1)), *(block for block, _ in columns)])[is_active]
         if not G.any():
             break
         scaled = np.nan_to_num(G, posinf=0.0, neginf=0.0)
@@ -171,7 +186,7 @@ def improved_choice(
         except np.linalg.LinAlgError:  # the iteration for the singular values did not converge
             break
         start = 1
-        for block, take in zip(blocks, takers, strict=True):
+        for block, take in columns:
             choice = take(choice, y[start : start + block.shape[1]])
             start += block.shape[1]
     return best
@@ -229,62 +244,68 @@ def minorant_jacobian(problem: ReadProblem, choice: Choice) -> Float[Array, "k n
     return result
 
 
-def step_columns(
-    problem: ReadProblem,
-    choice: Choice,
-    multipliers: list[Array],
-    slopes: Float[Array, " n"],
-    point: FloatPoint,
-    box: tuple[Array, Array],
-    width: float,
-    are_multipliers_fixed: bool = False,
-) -> tuple[list[Array], list[StepTaker]]:
-    """Return the columns of G, in blocks, and what takes the part of a step of each block."""
-    jacobian = minorant_jacobian(problem, choice)
-    blocks, takers = list[Array](), list[StepTaker]()
+def multiplier_columns(
+    problem: ReadProblem, choice: Choice, jacobian: Float[Array, "k n"], point: FloatPoint, width: float
+) -> list[StepColumns]:
+    """Return the columns of G for the multipliers of the constraints."""
+    result = list[StepColumns]()
     z = np.nan_to_num(point.z, posinf=0.0, neginf=0.0)
-    if len(choice.inequality) and not are_multipliers_fixed:
+    if len(choice.inequality):
         values = problem.inequalities.rows.float_values(z)
         slacks = np.abs(values) + width * 1e-3
         scales = np.sqrt((choice.inequality + MIN_MULTIPLIER) / slacks)
-        blocks.append(np.asarray(problem.inequalities.rows.floats @ jacobian).T * scales)
 
         def take_inequality(current: Choice, y: Array) -> Choice:
             return replace(current, inequality=np.maximum(current.inequality + scales * y, 0.0))
 
-        takers.append(take_inequality)
-    if len(choice.equality) and not are_multipliers_fixed:
+        result.append((np.asarray(problem.inequalities.rows.floats @ jacobian).T * scales, take_inequality))
+    if len(choice.equality):
         equality_scales = EQUALITY_SCALE * (1 + np.abs(choice.equality))
-        blocks.append(np.asarray(problem.equalities.rows.floats @ jacobian).T * equality_scales)
-        takers.append(lambda current, y: replace(current, equality=current.equality + equality_scales * y))
+
+        def take_equality(current: Choice, y: Array) -> Choice:
+            return replace(current, equality=current.equality + equality_scales * y)
+
+        result.append((np.asarray(problem.equalities.rows.floats @ jacobian).T * equality_scales, take_equality))
     for index, (constraint, factor) in enumerate(zip(problem.matrices, choice.factors, strict=True)):
-        if np.any(factor) and not are_multipliers_fixed:
-            block, take = _matrix_columns(constraint, factor, jacobian, z, width, index)
-            blocks.append(block)
-            takers.append(take)
+        if np.any(factor):
+            result.append(_matrix_columns(constraint, factor, jacobian, z, width, index))
+    return result
+
+
+def tangent_columns(
+    problem: ReadProblem,
+    choice: Choice,
+    multipliers: Sequence[Array],
+    jacobian: Float[Array, "k n"],
+    kinks_only: bool = False,
+) -> list[StepColumns]:
+    """Return the columns of G for the tangents of the atoms, or of the atoms with kinks only."""
+    result = list[StepColumns]()
     for index, (node, tangents) in enumerate(zip(problem.nodes, choice.tangents, strict=True)):
         mu = multipliers[index]
-        if not np.any(mu) or (are_multipliers_fixed and not node.function.has_kinks):
+        if not np.any(mu) or (kinks_only and not node.function.has_kinks):
             continue
         weights = np.where(mu != 0, np.abs(mu), 1.0)
         directions = np.nan_to_num(node.function.directions(tangents, weights), posinf=0.0, neginf=0.0)
         arguments = np.asarray(node.arguments.floats @ jacobian)[node.members]
         columns = arguments.transpose(0, 2, 1) @ (mu[:, None, None] * directions)
-        blocks.append(columns.transpose(1, 0, 2).reshape(problem.n, -1))
-        takers.append(_tangent_taker(node.function, index, weights, directions.shape[2]))
-    if are_multipliers_fixed:
-        return blocks, takers
+        block = columns.transpose(1, 0, 2).reshape(problem.n, -1)
+        result.append((block, _tangent_taker(node.function, index, weights, directions.shape[2])))
+    return result
+
+
+def bound_columns(
+    slopes: Float[Array, " n"], point: FloatPoint, box: tuple[Array, Array], width: float
+) -> list[StepColumns]:
+    """Return the columns of G for bounds of x: a bound takes a slope in proportion to the multiplier that it has."""
     lower, upper = box
-    # A bound takes a slope in proportion to the multiplier that it has.
     distances = np.minimum(np.abs(point.x - lower), np.abs(upper - point.x))
-    with np.errstate(all="ignore"):
-        scales_of_bounds = np.where(np.isfinite(distances), np.sqrt(np.abs(slopes) / (distances + width * 1e-3)), 0.0)
+    scales = np.where(np.isfinite(distances), np.sqrt(np.abs(slopes) / (distances + width * 1e-3)), 0.0)
     toward = np.where(point.x - lower <= upper - point.x, slopes > 0, slopes < 0)
-    selected = np.flatnonzero(toward & (scales_of_bounds > 0))
-    if len(selected):
-        blocks.append(np.eye(problem.n)[:, selected] * scales_of_bounds[selected])
-        takers.append(lambda current, y: current)
-    return blocks, takers
+    selected = np.flatnonzero(toward & (scales > 0))
+    if not len(selected):
+        return []
+    return [(np.eye(len(slopes))[:, selected] * scales[selected], lambda current, y: current)]
 
 
 def _tangent_taker(function: Any, index: int, weights: Array, count: int) -> StepTaker:
@@ -300,7 +321,7 @@ def _tangent_taker(function: Any, index: int, weights: Array, count: int) -> Ste
 
 def _matrix_columns(
     constraint: MatrixConstraint, factor: Array, jacobian: Array, z: Array, width: float, index: int
-) -> tuple[Array, StepTaker]:
+) -> StepColumns:
     """Return the columns of a factor of a semidefinite multiplier, and what takes a step of the factor."""
     eigenvalues, vectors = np.linalg.eigh(symmetric(constraint.rows.float_values(z), constraint.n))
     distance = width * max(1e-3, float(np.abs(eigenvalues).max(initial=0.0)))

@@ -201,7 +201,7 @@ def test_the_known_optimum_of_breast_cancer_lies_in_the_interval() -> None:
     ("name", "options", "said"),
     [
         ("lpboost", {"nu": 3, "two_sided": True}, "two_sided"),
-        ("softboost", {"nu": 3}, "looks"),
+        ("softboost", {"nu": 3}, "histogram Newton"),
         ("erlpboost", {"nu": 3, "two_sided": True}, "two_sided"),
         ("adaboost", {}, r"'projection'.*update='newton'"),
     ],

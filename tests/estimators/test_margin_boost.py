@@ -176,8 +176,8 @@ def test_stages_end_with_the_classifier_and_begin_with_a_hypothesis() -> None:
     assert len(values) == len(labels) == model.n_iter_
     np.testing.assert_array_equal(values[-1], model.decision_function(X))
     np.testing.assert_array_equal(labels[-1], model.predict(X))
-    np.testing.assert_array_equal(values[0], model.run_.at(1).decision_function(X))
-    np.testing.assert_array_equal(values[4], model.run_.at(5).decision_function(X))
+    np.testing.assert_array_equal(values[0], model.run_.at_round(1).decision_function(X))
+    np.testing.assert_array_equal(values[4], model.run_.at_round(5).decision_function(X))
     several = fitted(WINE, CULTIVAR, epsilon=0.1)
     stages = list(several.staged_decision_function(WINE))
     assert len(stages) == several.n_iter_ and all(stage.shape == (178, 3) for stage in stages)

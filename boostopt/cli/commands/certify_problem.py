@@ -15,7 +15,7 @@ from boostopt._utils.validation import check_tolerance
 from boostopt.cli.application import command, console
 from boostopt.errors import OptionError, short_repr
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
-from boostopt.problem_certificates.problem_explanation import ProblemExplanation, explain_problem
+from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, ProblemExplanation, measure_conditions
 
 ProblemName = Annotated[
     str,
@@ -50,7 +50,9 @@ def certify_problem_command(
     tol = check_tolerance("tol", tol)
     target = load_problem(problem)
     certificate = certify_problem(target, solver=solver, tolerance=tolerance, relaxation=relaxation)
-    explanation = explain_problem(target) if explain else None
+    explanation = None
+    if explain:
+        explanation = ProblemExplanation(measure_conditions(target, DEFAULT_TOLERANCE), certificate, DEFAULT_TOLERANCE)
     is_refuted = certificate.violation > tol
     if json:
         typer.echo(to_json_text(document(certificate, is_refuted, explanation)))

@@ -61,6 +61,8 @@ class Function(ABC):
     sign: int
     has_kinks: bool = False
     """Whether points inside the domain have more than one subgradient."""
+    is_homogeneous: bool = False
+    """Whether f(s u) = s f(u) for s > 0: the function is its own perspective."""
 
     @abstractmethod
     def value(self, u: Sequence[Ball]) -> Ball:

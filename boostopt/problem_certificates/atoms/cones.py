@@ -56,4 +56,4 @@ def _mean(entries: Sequence[Any], weights: Sequence[Fraction]) -> Any:
 
 def _sizes(dual: Any) -> Array | None:
     """Return the absolute values of a dual; None if there is none."""
-    return None if dual is None else np.abs(np.asarray(dual))
+    return None if dual is None else np.asarray(np.abs(dual))

@@ -62,6 +62,7 @@ class SumOfLargestEigenvalues(SquareMatrixFunction):
     """
 
     has_kinks = True
+    is_homogeneous = True
     sign = 1
     k: float
 

@@ -11,7 +11,7 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt.errors import ProblemError
 
 
-def _sorted_product(expression: Any) -> Any:
+def sorted_product(expression: Any) -> Any:
     """Return a `dotsort` by sums of largest entries: sum of w_k (S_k - S_(k-1)) over falling weights w.
 
     Each S_k is convex, and its coefficient w_k - w_(k+1) is exact and not negative.
@@ -39,12 +39,6 @@ def _sorted_product(expression: Any) -> Any:
 
 
 EXPANSIONS: dict[str, Callable[[Any], Any]] = {
-    "dotsort": _sorted_product,
+    "dotsort": sorted_product,
 }
-"""The function that returns an equal expression, or None, by the name of an atom's class in CVXPY."""
-
-
-def expansion_of(expression: Any) -> Any:
-    """Return the expression as which an atom is read; None if it is read as it is."""
-    expand = EXPANSIONS.get(type(expression).__name__)
-    return None if expand is None else expand(expression)
+"""The function that returns an equal expression, by the name of an atom's class in CVXPY."""

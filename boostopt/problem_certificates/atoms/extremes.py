@@ -33,6 +33,7 @@ class Extreme(Function):
     """
 
     has_kinks = True
+    is_homogeneous = True
 
     def __init__(self, sign: int) -> None:
         self.sign = sign
@@ -78,6 +79,7 @@ class SumOfLargest(Function):
     """
 
     has_kinks = True
+    is_homogeneous = True
     k: float
 
     sign = 1

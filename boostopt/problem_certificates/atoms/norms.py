@@ -23,6 +23,7 @@ class Norm(Function):
     """A norm of k numbers."""
 
     has_kinks = True
+    is_homogeneous = True
     sign = 1
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:

@@ -13,28 +13,8 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.atoms.base import UNBOUNDED, Bounds, Function, Tangents, nonnegative
-from boostopt.problem_certificates.atoms.eigenvalues import SumOfLargestEigenvalues
-from boostopt.problem_certificates.atoms.extremes import Extreme, SumOfLargest
-from boostopt.problem_certificates.atoms.norms import Norm
-from boostopt.problem_certificates.atoms.smooth import Mean, QuadraticOverLinear, RelativeEntropy
-from boostopt.problem_certificates.atoms.spectral import LargestEigenvalue, MatrixFraction, NuclearNorm, SpectralNorm
 from boostopt.problem_certificates.balls import NOT_A_NUMBER, ONE, ZERO, Ball, ball, round_down
 from boostopt.problem_certificates.forms import AffineForm, combination
-
-HOMOGENEOUS = (
-    Extreme,
-    LargestEigenvalue,
-    MatrixFraction,
-    Mean,
-    Norm,
-    NuclearNorm,
-    QuadraticOverLinear,
-    RelativeEntropy,
-    SpectralNorm,
-    SumOfLargest,
-    SumOfLargestEigenvalues,
-)
-"""Functions with phi(s u) = s phi(u): they are their own perspectives."""
 
 MIN_SCALE = 1e-9
 """Smallest s at which tangents are taken."""
@@ -56,8 +36,7 @@ class Perspective(Function):
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.sign, self.has_kinks = function.sign, function.has_kinks
-        self.is_homogeneous = isinstance(function, HOMOGENEOUS)
+        self.sign, self.has_kinks, self.is_homogeneous = function.sign, function.has_kinks, function.is_homogeneous
 
     def value(self, u: Sequence[Ball]) -> Ball:
         *entries, s = u

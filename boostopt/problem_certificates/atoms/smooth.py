@@ -56,6 +56,7 @@ class RelativeEntropy(Function):
         Whether the function is `kl_div`.
     """
 
+    is_homogeneous = True
     sign = 1
 
     def __init__(self, is_divergence: bool) -> None:
@@ -141,6 +142,7 @@ class QuadraticOverLinear(Function):
     The minorant of w is 2 <w, x> - |w|^2 y. It touches where x = y w.
     """
 
+    is_homogeneous = True
     sign = 1
 
     def value(self, u: Sequence[Ball]) -> Ball:
@@ -266,6 +268,7 @@ class QuadraticForm(Function):
 class Mean(Function):
     """A concave, homogeneous mean of non-negative numbers. The parameters of a group are the point v of its tangent."""
 
+    is_homogeneous = True
     sign = -1
 
     @abstractmethod

@@ -59,6 +59,7 @@ class LargestEigenvalue(SquareMatrixFunction):
     """
 
     has_kinks = True
+    is_homogeneous = True
     sign = 1
 
     def value(self, u: Sequence[Ball]) -> Ball:
@@ -107,6 +108,7 @@ class SpectralNorm(Function):
     """
 
     has_kinks = True
+    is_homogeneous = True
     sign = 1
 
     def __init__(self, shape: tuple[int, int]) -> None:
@@ -162,6 +164,7 @@ class NuclearNorm(Function):
     """
 
     has_kinks = True
+    is_homogeneous = True
     sign = 1
 
     def __init__(self, shape: tuple[int, int]) -> None:
@@ -330,6 +333,7 @@ class MatrixFraction(Function):
         The shape of X; P, which comes after X, is n x n.
     """
 
+    is_homogeneous = True
     sign = 1
 
     def __init__(self, n: int, n_columns: int) -> None:
