@@ -18,10 +18,12 @@ LEAST = 0.995
 
 
 def main() -> None:
-    pyright = str(Path(sys.executable).with_name("pyright"))
-    words = [pyright, "--pythonpath", sys.executable, "--verifytypes", "boostopt", "--ignoreexternal", "--outputjson"]
+    folder = Path(sys.executable).parent
+    words = [str(folder / "pyright"), "--verifytypes", "boostopt", "--ignoreexternal", "--outputjson"]
     with tempfile.TemporaryDirectory() as scratch:  # away from pyproject.toml, as a user's checker is
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        # pyright takes the packages of the first `python` in PATH here, whatever --pythonpath says
+        path = os.pathsep.join((str(folder), os.environ["PATH"]))
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": path}
         done = subprocess.run(words, cwd=scratch, env=environment, capture_output=True, text=True)
     told = json.loads(done.stdout)["typeCompleteness"]
     counts, score = told["exportedSymbolCounts"], told["completenessScore"]
