@@ -6,7 +6,7 @@ developers (`pytest` checks every shape with it), not a dependency of the packag
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -27,7 +27,25 @@ else:
 
         Bool = Float = Int = Int8 = Int32 = Num = UInt = _Unchecked
 
-__all__ = ["Array", "Bool", "DaskCollection", "Float", "Int", "Int8", "Int32", "Num", "UInt", "is_dask_collection"]
+ExampleVector: TypeAlias = Float[Array, " N"]
+"""One number an example: margins, weights, multiplicities."""
+HypothesisVector: TypeAlias = Float[Array, " t"]
+"""One number a hypothesis of the program: weights w, edges."""
+
+__all__ = [
+    "Array",
+    "Bool",
+    "DaskCollection",
+    "ExampleVector",
+    "Float",
+    "HypothesisVector",
+    "Int",
+    "Int8",
+    "Int32",
+    "Num",
+    "UInt",
+    "is_dask_collection",
+]
 
 
 @runtime_checkable

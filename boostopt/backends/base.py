@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector
 from boostopt._utils.immutable_arrays import ImmutableArrays, immutable_value
 from boostopt._utils.validation import check_optional, check_real_array, check_string, read_fields
 from boostopt.backends.profiles import Profile
@@ -130,8 +130,8 @@ class Attempt(ImmutableArrays):
     options: Mapping[str, Any]
     status: str
     claims: bool
-    d: Float[Array, " N"] | None = None
-    w: Float[Array, " t"] | None = None
+    d: ExampleVector | None = None
+    w: HypothesisVector | None = None
     iterations: int | None = None
     statistics: Mapping[str, Any] = field(default_factory=dict[str, Any])
     times: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -204,7 +204,7 @@ class WarmStart(ImmutableArrays):
         The backend that returned the answer, and the state of its attempt.
     """
 
-    d: Float[Array, " N"] | None = None
+    d: ExampleVector | None = None
     w: Float[Array, " k"] | None = None
     backend: str = ""
     state: Any = None
@@ -215,7 +215,7 @@ class WarmStart(ImmutableArrays):
         )
         super().__post_init__()
 
-    def weights(self, t: int) -> Float[Array, " t"] | None:
+    def weights(self, t: int) -> HypothesisVector | None:
         """Return w with 0 for newer hypotheses; None if w is unknown."""
         return None if self.w is None else np.append(self.w, np.zeros(t - len(self.w)))
 
@@ -251,7 +251,7 @@ class Task:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     _certificate_cache: list[tuple[Any, Any, Certificate]] = field(default_factory=list[tuple[Any, Any, Certificate]])
 
-    def certify(self, d: Float[Array, " N"] | None = None, w: Float[Array, " t"] | None = None) -> Certificate:
+    def certify(self, d: ExampleVector | None = None, w: HypothesisVector | None = None) -> Certificate:
         """Return the certificate of an iterate; the last certificate is cached."""
         if not self._certificate_cache or not (
             _equal_iterates(self._certificate_cache[0][0], d) and _equal_iterates(self._certificate_cache[0][1], w)
@@ -261,7 +261,7 @@ class Task:
             self._certificate_cache[:] = [(immutable_value(d), immutable_value(w), certificate)]
         return self._certificate_cache[0][2]
 
-    def gap(self, d: Float[Array, " N"] | None = None, w: Float[Array, " t"] | None = None) -> float:
+    def gap(self, d: ExampleVector | None = None, w: HypothesisVector | None = None) -> float:
         """Return the scaled gap that an iterate proves."""
         return self.certify(d, w).scaled_gap
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt.backends.base import Task
 from boostopt.certificates.certificate import Certificate
 
@@ -34,13 +34,13 @@ class Incumbent:
     goal: float
 
     def __init__(self, task: Task) -> None:
-        self.d: Float[Array, " N"] | None = None
-        self.w: Float[Array, " t"] | None = None
+        self.d: ExampleVector | None = None
+        self.w: HypothesisVector | None = None
         self.certificate: Certificate | None = None
         self.goal, self._task = task.tol, task
         self._lower, self._upper = -np.inf, np.inf
-        self._lower_w: Float[Array, " t"] | None = None
-        self._upper_d: Float[Array, " N"] | None = None
+        self._lower_w: HypothesisVector | None = None
+        self._upper_d: ExampleVector | None = None
 
     @property
     def gap(self) -> float:
@@ -63,9 +63,7 @@ class Incumbent:
         self.goal *= GOAL_REDUCTION
         return not self.goal_reached
 
-    def add(
-        self, d: Float[Array, " N"] | None, w: Float[Array, " t"] | None, certificate: Certificate | None = None
-    ) -> None:
+    def add(self, d: ExampleVector | None, w: HypothesisVector | None, certificate: Certificate | None = None) -> None:
         """Replace the incumbent if an answer, or its better side with the better side of earlier answers, is better.
 
         Parameters
@@ -89,8 +87,8 @@ class Incumbent:
 
     def _update(
         self,
-        d: Float[Array, " N"] | None,
-        w: Float[Array, " t"] | None,
+        d: ExampleVector | None,
+        w: HypothesisVector | None,
         certificate: Certificate,
         answer: Certificate | None = None,
     ) -> None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.immutable_arrays import writes_named
 from boostopt.backends.base import Deadline
 from boostopt.boosting.column_pool import CheckedAnswer, ColumnPool
@@ -191,7 +191,7 @@ class ColumnGeneration:
         self,
         state: State,
         pool: ColumnPool,
-        d: Float[Array, " N"],
+        d: ExampleVector,
         count: int,
         previous_count: int = 0,
         patience: int = 1,
@@ -282,7 +282,7 @@ class ColumnGeneration:
         return deadline if deadline.left > min_seconds else Deadline.after(min_seconds)
 
     def _bounds_after(
-        self, state: State, pool: ColumnPool, answer: Answer, edge: float, d: Float[Array, " N"]
+        self, state: State, pool: ColumnPool, answer: Answer, edge: float, d: ExampleVector
     ) -> OracleBounds:
         """Return the bounds after an answer of the oracle to d, whose first column has the given edge."""
         objective = self.problem.objective
@@ -305,7 +305,7 @@ class ColumnGeneration:
         bounds = replace(bounds, smallest_primal=min(bounds.smallest_primal, F_of_d + max(largest, edge)))
         return replace(bounds, primal=F_of_d + largest) if primal else bounds
 
-    def _largest_pool_edge(self, pool: ColumnPool, d: Float[Array, " N"]) -> float:
+    def _largest_pool_edge(self, pool: ColumnPool, d: ExampleVector) -> float:
         """Return G of the pool, usually its largest edge; -1 for an empty pool."""
         return float(self.problem.edge_function.value(pool.margins.edges(d))) if pool.t else -1.0
 
@@ -358,10 +358,10 @@ class ColumnGeneration:
             "were not below it"
         )
 
-    def _gain_function(self, state: State, pool: ColumnPool) -> Callable[[Float[Array, " N"]], float]:
+    def _gain_function(self, state: State, pool: ColumnPool) -> Callable[[ExampleVector], float]:
         """Return the increase of the optimum of the program by a further column, as a function of its margins."""
 
-        def gain(u: Float[Array, " N"]) -> float:
+        def gain(u: ExampleVector) -> float:
             program = self.problem.program(pool.margins_with(u), state.progress(self.problem, u))
             remaining = self._solve_deadline.time_limit
             return solve(program, tol=GAIN_TOL, time_limit=remaining).certificate.lower - state.dual_objective

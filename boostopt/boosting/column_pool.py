@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.errors import ProblemError, require_not_none
 from boostopt.oracles.base import Answer, Column, Hypothesis
@@ -33,7 +33,7 @@ class CheckedColumn(Column):
         """
         return cls(column.hypothesis, checked_margins(column, N), column.edge)
 
-    def edge_under(self, d: Float[Array, " N"]) -> float:
+    def edge_under(self, d: ExampleVector) -> float:
         """Return u . d, computed from the margins; the edge that the oracle states is not used."""
         return float(self.margins.astype(np.float64) @ d)
 
@@ -111,7 +111,7 @@ class ColumnPool:
         q = self.find(column)
         return self.add(column) if q is None else q
 
-    def margins_with(self, u: Float[Array, " N"]) -> MarginMatrix:
+    def margins_with(self, u: ExampleVector) -> MarginMatrix:
         """Return U with a further column, which is not added to the hypotheses."""
         return MarginMatrix(u[:, np.newaxis]) if self._margins is None else self._margins.append(u)
 

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int
 from boostopt.errors import ProblemError
 
 SIDE_TOL = 1e-6
 """The largest error of a largest weight of 1/2 on the inner triangle, and of the sum of d: iteration errors."""
 
-ChoiceRule = Callable[[Float[Array, " t"]], int]
+ChoiceRule = Callable[[HypothesisVector], int]
 """A function that chooses a hypothesis from the edges of all."""
 
 
@@ -47,7 +47,7 @@ class Cycle:
     points: Float[Array, "period N"]
     choices: Int[Array, " period"]
     edges: Float[Array, " period"]
-    w: Float[Array, " t"]
+    w: HypothesisVector
 
     @property
     def period(self) -> int:
@@ -56,8 +56,8 @@ class Cycle:
 
 
 def reduced_map(
-    M: Float[Array, "N t"], d: Float[Array, " N"], j: int | None = None, renormalize: bool = True
-) -> Float[Array, " N"]:
+    M: Float[Array, "N t"], d: ExampleVector, j: int | None = None, renormalize: bool = True
+) -> ExampleVector:
     """Return the distribution after a round of AdaBoost.
 
     Parameters
@@ -87,7 +87,7 @@ def reduced_map(
 
 def iterate(
     M: Float[Array, "N t"],
-    d: Float[Array, " N"],
+    d: ExampleVector,
     rounds: int,
     choose: Sequence[int] | ChoiceRule | None = None,
     renormalize: bool = True,
@@ -218,7 +218,7 @@ def unfolded_triangle(d: Float[Array, "*points 3"]) -> Float[Array, "*points"]:
     return np.mod(j + 2 * next_weight, 3)
 
 
-def _check(M: Float[Array, "N t"], d: Float[Array, " N"]) -> None:
+def _check(M: Float[Array, "N t"], d: ExampleVector) -> None:
     """Raise ProblemError if the reduced map is not defined."""
     if not (np.abs(M) == 1).all():
         n, q = np.argwhere(np.abs(M) != 1)[0]
@@ -229,7 +229,7 @@ def _check(M: Float[Array, "N t"], d: Float[Array, " N"]) -> None:
         raise ProblemError(f"d must be non-negative with sum 1; got the sum {d.sum():.10g}. Divide it by its sum.")
 
 
-def _round(M: Float[Array, "N t"], d: Float[Array, " N"], j: int, renormalize: bool) -> Float[Array, " N"]:
+def _round(M: Float[Array, "N t"], d: ExampleVector, j: int, renormalize: bool) -> ExampleVector:
     """Return the distribution after a round with the hypothesis j."""
     if not 0 <= j < M.shape[1]:
         raise ProblemError(f"a hypothesis must be one of 0, ..., {M.shape[1] - 1}; got {j}. Count from 0.")

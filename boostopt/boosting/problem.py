@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt._utils.validation import check_positive
 from boostopt.boosting.registry import booster_hint
 from boostopt.certificates.bound_checks import as_bound
@@ -215,7 +215,7 @@ class Problem:
         """Whether the bounded value is a soft margin, without terms of F."""
         return self.objective is not None and self.objective.F0.is_indicator
 
-    def class_upper_bound(self, d: Float[Array, " N"], largest: float) -> tuple[float, Float[Array, " N"]]:
+    def class_upper_bound(self, d: ExampleVector, largest: float) -> tuple[float, ExampleVector]:
         """Return an upper bound over a class whose largest edge under d is `largest`, and the d that proves it.
 
         The bound is that of the soft margin, or F + G at d, or F + G at d scaled such that the edges of the class cost
@@ -343,16 +343,16 @@ class Problem:
             edge_function=self.edge_function_in(progress),
         )
 
-    def two_column_program(self, v: Float[Array, " N"], u: Float[Array, " N"]) -> Program:
+    def two_column_program(self, v: ExampleVector, u: ExampleVector) -> Program:
         """Return the program over two columns: the convex combination so far and the newest hypothesis."""
         # The margins of the combination may leave [-1, 1] by rounding.
         return replace(self.template, margins=MarginMatrix.of_private(np.stack([np.clip(v, -1.0, 1.0), u], axis=1)))
 
-    def conjugate_at_margins(self, m: Float[Array, " N"]) -> ConjugatePoint:
+    def conjugate_at_margins(self, m: ExampleVector) -> ConjugatePoint:
         """Return F* at -m, with the maximizer d(w), where m = Uw are the margins."""
         return self.F.conjugate_at(-m)
 
-    def dual_objective(self, conjugate: ConjugatePoint, w: Float[Array, " t"], G: EdgeFunction | None = None) -> float:
+    def dual_objective(self, conjugate: ConjugatePoint, w: HypothesisVector, G: EdgeFunction | None = None) -> float:
         """Return D(w), the lower bound of the program up to rounding; by default with G before the first round."""
         return -conjugate.value - (self.edge_function if G is None else G).conjugate(w)
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt._utils.validation import check_instance
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.run import Run
@@ -94,7 +94,7 @@ def certified_nu() -> Any:
     return parameter("the count whose soft margin is certified, as far as d lies in C_nu", NU_DOMAIN, CANONICAL)
 
 
-def respects_caps(problem: Problem, d: Float[Array, " N"]) -> bool:
+def respects_caps(problem: Problem, d: ExampleVector) -> bool:
     """Return whether a distribution lies in C_nu, so that the largest edge under it bounds the class."""
     return bool((d <= _caps(problem) * (1.0 + CAP_TOL)).all())
 
@@ -112,7 +112,7 @@ def outside(run: Run) -> int:
     return int(cast(float, run.record.state.memory.get(MEMORY_ROUNDS_OUTSIDE, 0.0)))
 
 
-def _caps(problem: Problem) -> Float[Array, " N"]:
+def _caps(problem: Problem) -> ExampleVector:
     """Return the caps c / nu."""
     return cast(CappedSimplexIndicator, problem.F).upper
 
@@ -121,23 +121,23 @@ class Reweighting(Update):
     """An update with a reweighting rule: d_n is proportional to c_n exp(l_n), with the log weight l_n of one copy."""
 
     @cached_property
-    def c(self) -> Float[Array, " N"]:
+    def c(self) -> ExampleVector:
         """The multiplicities, shape (N,)."""
         return self.problem.examples.c
 
     @cached_property
-    def log_c(self) -> Float[Array, " N"]:
+    def log_c(self) -> ExampleVector:
         """The logarithms of the multiplicities, shape (N,)."""
         return np.log(self.c)
 
-    def mean(self, values: Float[Array, " N"]) -> float:
+    def mean(self, values: ExampleVector) -> float:
         """Return the mean over the examples, counted with multiplicity."""
         return float(self.c @ values) / float(self.c.sum())
 
     unbounded_on_perfect_hypothesis: ClassVar[bool] = True
     """Whether the step of a hypothesis that is correct on all examples is unbounded."""
 
-    def bounds_class(self, d: Float[Array, " N"]) -> bool:
+    def bounds_class(self, d: ExampleVector) -> bool:
         return respects_caps(self.problem, d)
 
     def closing_remark(self, state: State) -> str:
@@ -163,9 +163,7 @@ class Reweighting(Update):
     def step(self, context: UpdateContext) -> State:
         """Return the state after a round whose hypothesis has a positive edge."""
 
-    def went(
-        self, context: UpdateContext, step: float, weights: Callable[[Float[Array, " N"]], Float[Array, " N"]]
-    ) -> State:
+    def went(self, context: UpdateContext, step: float, weights: Callable[[ExampleVector], ExampleVector]) -> State:
         """Return the state after a step of the newest hypothesis; d follows from the margins.
 
         `weights` returns, for the margins, the logarithm l_n of the weight of one copy of each example.
@@ -175,7 +173,7 @@ class Reweighting(Update):
         m = context.state.m + step * context.newest_margins
         return self._state_at(context, w, m, self.distribution(weights(m)))
 
-    def distribution(self, log_weights: Float[Array, " N"]) -> Float[Array, " N"]:
+    def distribution(self, log_weights: ExampleVector) -> ExampleVector:
         """Return d proportional to c exp(l), with sum 1; caps are not violated by rounding only."""
         log_d = self.log_c + log_weights
         d = np.exp(log_d - log_d.max())
@@ -191,9 +189,7 @@ class Reweighting(Update):
             stop_reason=end_reason,
         )
 
-    def _state_at(
-        self, context: UpdateContext, w: Float[Array, " t"], m: Float[Array, " N"], d: Float[Array, " N"]
-    ) -> State:
+    def _state_at(self, context: UpdateContext, w: HypothesisVector, m: ExampleVector, d: ExampleVector) -> State:
         """Return the state at nonnegative weights w; the value is the soft margin of w."""
         value = require_not_none(self.problem.objective, "the soft margin of a booster").soft_margin(m, float(w.sum()))
         return replace(context.state, round=context.state.round + 1, w=w, m=m, d=d, dual_objective=value)

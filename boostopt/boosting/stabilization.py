@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, ExampleVector, Int
 from boostopt._utils.validation import check_number
 from boostopt.backends.base import WarmStart
 from boostopt.boosting.column_pool import ColumnPool
@@ -68,7 +68,7 @@ class Stabilization:
         """Whether the options change anything."""
         return self != Stabilization()
 
-    def query(self, state: State) -> Float[Array, " N"]:
+    def query(self, state: State) -> ExampleVector:
         """Return the query to the oracle: `state.d` itself if nothing is mixed in."""
         best = state.bounds.d
         if best is None or self.inner == 0.0:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, HypothesisVector
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.certificates.bound_checks import check_bounds
@@ -91,11 +91,11 @@ class Certificate(ImmutableArrays):
     lower: float
     upper: float
     slack: float
-    d: Float[Array, " N"]
-    w: Float[Array, " t"]
+    d: ExampleVector
+    w: HypothesisVector
     d_is: str
-    example_gaps: Float[Array, " N"]
-    hypothesis_gaps: Float[Array, " t"]
+    example_gaps: ExampleVector
+    hypothesis_gaps: HypothesisVector
     multipliers: Mapping[str, float | Array]
     kkt: KKT
     value_bound: float

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.certificates.bound_checks import as_bound
 from boostopt.certificates.certificate import KKT, Certificate
@@ -45,7 +45,7 @@ class Certifier:
     U: MarginMatrix
     F: Regularizer
     G: EdgeFunction
-    d: Float[Array, " N"] | None = None
+    d: ExampleVector | None = None
     _cache: dict[bytes | None, Certificate] = field(default_factory=dict[bytes | None, Certificate], init=False)
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class Certifier:
             )
 
     @cached_property
-    def feasible_d(self) -> Float[Array, " N"]:
+    def feasible_d(self) -> ExampleVector:
         """The projection of d onto the domain of F; d itself if d lies in this domain."""
         d = self.d
         return (
@@ -64,7 +64,7 @@ class Certifier:
         )
 
     @cached_property
-    def edges(self) -> Float[Array, " t"]:
+    def edges(self) -> HypothesisVector:
         """The edges of `feasible_d`, shape (t,)."""
         return as_immutable(self.U.edges(self.feasible_d))
 
@@ -74,7 +74,7 @@ class Certifier:
         certifier = replace(self, d=self.feasible_d)
         return self if np.array_equal(certifier.feasible_d, self.feasible_d) else certifier
 
-    def certify(self, w: Float[Array, " t"] | None = None) -> Certificate:
+    def certify(self, w: HypothesisVector | None = None) -> Certificate:
         """Return the certificate of d and raw hypothesis weights w, shape (t,); None for w if there are none."""
         key = None if w is None else w.tobytes()
         if key not in self._cache:
@@ -85,18 +85,18 @@ class Certifier:
             self._cache[key] = certificate
         return self._cache[key]
 
-    def proves_infeasible(self, w: Float[Array, " t"]) -> bool:
+    def proves_infeasible(self, w: HypothesisVector) -> bool:
         """Return whether w proves that no d is feasible; this is much cheaper than a certificate."""
         return self._infeasibility_proof(self._feasible_w(w), w) is not None
 
-    def _feasible_w(self, w: Float[Array, " t"] | None) -> Float[Array, " t"]:
+    def _feasible_w(self, w: HypothesisVector | None) -> HypothesisVector:
         """Return a feasible point near w; the best response to d if w is None or no such point is known."""
         feasible_w = (
             None if w is None else self.G.project(w) if self.d is None else self.G.project_for_edges(w, self.edges)
         )
         return as_immutable(self.G.subgradient(self.edges) if feasible_w is None else feasible_w)
 
-    def _certificate(self, w: Float[Array, " t"] | None) -> Certificate:
+    def _certificate(self, w: HypothesisVector | None) -> Certificate:
         U, F, G, d = self.U, self.F, self.G, self.d
         v = self._feasible_w(w)
         infeasible = self._infeasibility_proof(v, w)
@@ -145,14 +145,14 @@ class Certifier:
         has_positive_weight = self.d is not None and bool((np.isfinite(self.d) & (self.d > 0)).any())
         return self._candidate_near(self.feasible_d, self.edges, "repaired" if has_positive_weight else "start")
 
-    def _candidate_near(self, d: Float[Array, " N"], e: Float[Array, " t"], origin: str) -> _PrimalCandidate:
+    def _candidate_near(self, d: ExampleVector, e: HypothesisVector, origin: str) -> _PrimalCandidate:
         """Return the primal candidate near d, which has the edges e."""
         restored, cost = restore_feasibility(self.U, self.F, self.G, d)
         restored, e = as_immutable(restored), as_immutable(e if restored is d else self.U.edges(restored))
         value = -_round_sum_down(-self.F.value(restored), -self.G.value(e)) if np.isfinite(cost) else np.inf
         return _PrimalCandidate(restored, e, cost, value, origin)
 
-    def _infeasibility_proof(self, v: Float[Array, " t"], w: Float[Array, " t"] | None) -> Certificate | None:
+    def _infeasibility_proof(self, v: HypothesisVector, w: HypothesisVector | None) -> Certificate | None:
         """Return a proof that no d in the domain of F has edges in the domain of G, if a ray from v is a proof."""
         U, F, G = self.U, self.F, self.G
         for ray in G.candidate_rays(v):
@@ -187,28 +187,26 @@ class Certifier:
         """
         return (self.U.max_summands + self.U.t + 10) * float(np.finfo(np.float64).eps)
 
-    def _shared_slack(self, w: Float[Array, " t"]) -> float:
+    def _shared_slack(self, w: HypothesisVector) -> float:
         """Bound the rounding errors of margins and edges."""
         # A user's formulation may return NumPy numbers.
         return float(self._rounding_unit * self.F.mass * (1.0 + np.abs(w).sum()))
 
-    def _conjugate_slack(self, conjugate: ConjugatePoint, e: Float[Array, " t"], w: Float[Array, " t"]) -> float:
+    def _conjugate_slack(self, conjugate: ConjugatePoint, e: HypothesisVector, w: HypothesisVector) -> float:
         """Bound the rounding error of the lower bound; inf if there is no bound."""
         function_slack = self.F.conjugate_slack(conjugate, self._rounding_unit) + self.G.conjugate_slack(
             e, w, self.F.mass, self._rounding_unit
         )
         return as_bound(self._shared_slack(w) + function_slack, np.inf)
 
-    def _value_slack(self, best: _PrimalCandidate, w: Float[Array, " t"]) -> float:
+    def _value_slack(self, best: _PrimalCandidate, w: HypothesisVector) -> float:
         """Bound the rounding error of the upper bound plus the cost of exact feasibility; inf if there is no bound."""
         function_slack = self.F.value_slack(best.d, self._rounding_unit) + self.G.value_slack(
             best.e, w, self.F.mass, self._rounding_unit
         )
         return as_bound(self._shared_slack(w) + function_slack + (best.cost if np.isfinite(best.cost) else 0.0), np.inf)
 
-    def _kkt(
-        self, w: Float[Array, " t"] | None, example_gaps: Float[Array, " N"], hypothesis_gaps: Float[Array, " t"]
-    ) -> KKT:
+    def _kkt(self, w: HypothesisVector | None, example_gaps: ExampleVector, hypothesis_gaps: HypothesisVector) -> KKT:
         """Return the residuals of the raw pair; a missing side violates all its conditions."""
         complete = self.d is not None and w is not None
         return KKT(
@@ -254,8 +252,8 @@ def _round_sum_down(*terms: float) -> float:
 class _PrimalCandidate:
     """Example weights after feasibility restoration, with edges e, cost, primal value and origin (see `d_is`)."""
 
-    d: Float[Array, " N"]
-    e: Float[Array, " t"]
+    d: ExampleVector
+    e: HypothesisVector
     cost: float
     value: float
     origin: str

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, ExampleVector, Float, HypothesisVector
 from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
 from boostopt.functions.numerics.error_free import SMALLEST_EXACT_PRODUCT, split_doubles
 from boostopt.functions.regularizers.base import Regularizer
@@ -60,7 +60,7 @@ def edge_rounding_error(U: MarginMatrix, mass: float) -> float:
     return (U.max_summands + 10) * float(np.finfo(np.float64).eps) * mass
 
 
-def is_in_domain(F: Regularizer, d: Float[Array, " N"], residuals: Mapping[str, float]) -> bool:
+def is_in_domain(F: Regularizer, d: ExampleVector, residuals: Mapping[str, float]) -> bool:
     """Return whether d satisfies all constraints of the domain of F exactly, given its residuals.
 
     On the simplex, the residual of the sum is not enough: the exact sum of the weights must be 1.
@@ -68,7 +68,7 @@ def is_in_domain(F: Regularizer, d: Float[Array, " N"], residuals: Mapping[str, 
     return not any(residuals.values()) and (not F.on_simplex or math.fsum([*d.tolist(), -1.0]) == 0.0)
 
 
-def is_exactly_feasible(U: MarginMatrix, F: Regularizer, domain: Polyhedron, d: Float[Array, " N"]) -> bool:
+def is_exactly_feasible(U: MarginMatrix, F: Regularizer, domain: Polyhedron, d: ExampleVector) -> bool:
     """Return whether d lies in the domain of F and its edges in the domain of G, in exact arithmetic.
 
     Only the constraints within a rounding error of their bounds are summed exactly. Each product of a weight and a
@@ -92,8 +92,8 @@ def is_exactly_feasible(U: MarginMatrix, F: Regularizer, domain: Polyhedron, d: 
 
 
 def restore_feasibility(
-    U: MarginMatrix, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"]
-) -> tuple[Float[Array, " N"], float]:
+    U: MarginMatrix, F: Regularizer, G: EdgeFunction, d: ExampleVector
+) -> tuple[ExampleVector, float]:
     """Move weights until their edges lie in the domain of G.
 
     Parameters
@@ -163,11 +163,11 @@ class _Restoration:
         self.satisfied_on_face = np.zeros(len(self.lower), dtype=bool)
         self.redundancy_checked = np.zeros(len(self.lower), dtype=bool)
 
-    def run(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
+    def run(self, d: ExampleVector) -> tuple[ExampleVector, float]:
         """Return the restored weights and their cost, inf if the search failed."""
         return self._run_on_simplex(d) if self.F.on_simplex else self._run_on_box(d)
 
-    def _run_on_simplex(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
+    def _run_on_simplex(self, d: ExampleVector) -> tuple[ExampleVector, float]:
         """Search from d, and if this fails, from the projection of d onto the faces that the constraints imply."""
         columns = self.equation_columns
         # An average of numbers of one sign is not 0, although each product may underflow to 0.
@@ -179,7 +179,7 @@ class _Restoration:
         on_face = self._projected_onto_faces(d) if self.edges_are_averages else d
         return (restored, cost) if np.array_equal(on_face, d) else self._search(on_face)
 
-    def _run_on_box(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
+    def _run_on_box(self, d: ExampleVector) -> tuple[ExampleVector, float]:
         """Search from scaled weights, and if this fails, from weights that were only decreased.
 
         The first scaling uses no safety margin, because scaling changes every weight for the sake of one edge.
@@ -191,7 +191,7 @@ class _Restoration:
         d = self._decreased_weights(d)
         return self._search(self._scaled_down(d, self._safety_margin(d)))
 
-    def _search(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
+    def _search(self, d: ExampleVector) -> tuple[ExampleVector, float]:
         """Take least-squares steps until no constraint is violated; return the weights and their cost."""
         included = self.is_equation & ~self.satisfied_on_face
         smallest_violation, stalled = np.inf, 0
@@ -220,8 +220,8 @@ class _Restoration:
         return d, np.inf
 
     def _least_squares_step(
-        self, d: Float[Array, " N"], violations: Float[Array, " k"], included: Bool[Array, " k"]
-    ) -> Float[Array, " N"] | None:
+        self, d: ExampleVector, violations: Float[Array, " k"], included: Bool[Array, " k"]
+    ) -> ExampleVector | None:
         """Return d after one weighted least-squares step on the included constraints, None if no step is possible."""
         columns = np.column_stack([self._column(k) for k in np.flatnonzero(included).tolist()])
         change = violations[included]
@@ -237,14 +237,14 @@ class _Restoration:
             return None
         return d - room * fractions * min(1.0, MAX_STEP_FRACTION / largest)
 
-    def _violations(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
+    def _violations(self, d: ExampleVector) -> Float[Array, " k"]:
         """Return the signed violation of each constraint, including the safety margin; negative below a lower bound."""
         values, margin = self.domain.image(self.U.edges(d)), self._safety_margin(d)
         violations = np.maximum(values + margin - self.upper, 0.0) - np.maximum(self.lower + margin - values, 0.0)
         violations[self.is_equation] = d @ self.equation_columns - self.equation_rhs
         return np.where(self.satisfied_on_face, 0.0, violations)
 
-    def _tolerances(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
+    def _tolerances(self, d: ExampleVector) -> Float[Array, " k"]:
         """Return the violation up to which a constraint counts as satisfied.
 
         An inequality may use half of its safety margin, because a step misses its target by less than a rounding error.
@@ -255,7 +255,7 @@ class _Restoration:
         tolerances[self.is_equation] = edge_rounding_error(self.U, 1.0) * sizes
         return tolerances
 
-    def _safety_margin(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
+    def _safety_margin(self, d: ExampleVector) -> Float[Array, " k"]:
         """Return the distance that each inequality keeps from its bound: a few rounding errors of its value at d.
 
         The margin is doubled beside equations, because the exactly feasible point has slightly different edges.
@@ -278,7 +278,7 @@ class _Restoration:
                 self.lower[k], self.upper[k] = -np.inf, np.inf
         return np.isinf(self.upper) & np.isinf(self.lower)
 
-    def _projected_onto_faces(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _projected_onto_faces(self, d: ExampleVector) -> ExampleVector:
         """Project d onto the faces of the simplex that constraints imply, and mark these constraints as satisfied."""
         on_earlier_faces = np.ones(len(d), dtype=bool)
         for k in range(len(self.lower)):
@@ -292,13 +292,13 @@ class _Restoration:
                         d, on_earlier_faces, self.satisfied_on_face[k] = projected, on_face, True
         return d
 
-    def _scaled_down(self, d: Float[Array, " N"], margin: Array | float = 0.0) -> Float[Array, " N"]:
+    def _scaled_down(self, d: ExampleVector, margin: Array | float = 0.0) -> ExampleVector:
         """Scale d towards 0 until all positive upper bounds hold, with a margin that scales with d."""
         values, upper = self.domain.image(self.U.edges(d)) + margin, self.domain.high
         violated = (values > upper) & (upper > 0)
         return d * float((upper[violated] / values[violated]).min()) * (1 - 1e-15) if violated.any() else d
 
-    def _decreased_weights(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _decreased_weights(self, d: ExampleVector) -> ExampleVector:
         """Satisfy the upper bounds by least-squares steps that decrease weights and increase none.
 
         These steps also work for weights at the bounds of their boxes, which leave no room for symmetric steps.
@@ -314,7 +314,7 @@ class _Restoration:
             d = d * (1.0 - np.clip(_decrease_fractions(columns, d, violations[included]), 0.0, MAX_STEP_FRACTION))
         return d
 
-    def _cost(self, d: Float[Array, " N"]) -> float:
+    def _cost(self, d: ExampleVector) -> float:
         """Bound the increase of F + G from d to an exactly feasible point near it; 0 if there are no equations.
 
         Let C be the equations, r their residuals at d, and B an approximate inverse of M = Cᵀ diag(room) C. The
@@ -345,7 +345,7 @@ class _Restoration:
             return np.inf
         return self.F.increase_bound(d, fractions) + self.G.increase_bound(self.U.edges(d), edge_changes)
 
-    def _inequalities_hold_near(self, d: Float[Array, " N"], edge_changes: Float[Array, " t"]) -> bool:
+    def _inequalities_hold_near(self, d: ExampleVector, edge_changes: HypothesisVector) -> bool:
         """Return whether the inequalities hold at d with all edges changed by up to `edge_changes`."""
         finite = np.isfinite(self.upper) | np.isfinite(self.lower)
         checked = ~self.is_equation & ~self.satisfied_on_face & finite
@@ -356,7 +356,7 @@ class _Restoration:
         margin = changes + float(np.abs(d).sum()) * self.rounding
         return bool(((values + margin <= self.upper) & (values - margin >= self.lower))[checked].all())
 
-    def _restricts_domain(self, d: Float[Array, " N"], k: int) -> bool:
+    def _restricts_domain(self, d: ExampleVector, k: int) -> bool:
         """Return whether equation k excludes points of the domain of F by more than its rounding error."""
         column = self.equation_columns[:, k]
         width = self.F.support(column) + self.F.support(-column)
@@ -374,14 +374,14 @@ class _Restoration:
             position_by_bytes.setdefault(normalized.tobytes(), int(k))
         return indices[list(position_by_bytes.values())]
 
-    def _column(self, k: int) -> Float[Array, " N"]:
+    def _column(self, k: int) -> ExampleVector:
         """Return the coefficients of d in constraint k: column k of U Aᵀ."""
         return self.U.column(int(k)) if self.domain.A is None else self.U.margins(self.domain.A[k])
 
 
 def _decrease_fractions(
-    columns: Float[Array, "N k"], d: Float[Array, " N"], violations: Float[Array, " k"]
-) -> Float[Array, " N"]:
+    columns: Float[Array, "N k"], d: ExampleVector, violations: Float[Array, " k"]
+) -> ExampleVector:
     """Return the fractions by which to decrease d, by least squares over an active set of weights to decrease."""
     fractions, decreased = np.zeros(len(d)), d > 0
     for _ in range(MAX_ACTIVE_SET_UPDATES):

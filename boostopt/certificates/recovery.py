@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, ExampleVector, Float, HypothesisVector
 from boostopt._utils.formatting import html_table
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import check_choice, check_number
@@ -84,10 +84,10 @@ class Recovery(ImmutableArrays):
 
     method: Method
     active_tol: float
-    w: Float[Array, " t"]
+    w: HypothesisVector
     beta: float
-    psi: Float[Array, " N"]
-    zeta: Float[Array, " N"]
+    psi: ExampleVector
+    zeta: ExampleVector
     residual: float
     at_cap: Bool[Array, " N"]
     at_zero: Bool[Array, " N"]
@@ -152,7 +152,7 @@ def recover(
     U: MarginMatrix,
     F: Regularizer,
     G: EdgeFunction,
-    d: Float[Array, " N"],
+    d: ExampleVector,
     method: str = "nnls",
     active_tol: float = 1e-6,
 ) -> Recovery:
@@ -183,7 +183,7 @@ class _KKTSystem:
     """The equations and inequalities in x (w = offset + directions @ x), beta and the multipliers of the normals."""
 
     def __init__(
-        self, U: MarginMatrix, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"], method: Method, active_tol: float
+        self, U: MarginMatrix, F: Regularizer, G: EdgeFunction, d: ExampleVector, method: Method, active_tol: float
     ) -> None:
         self.U, self.G, self.d, self.active_tol = U, G, d, active_tol
         self.method: Method = method
@@ -251,7 +251,7 @@ class _KKTSystem:
 
     # The squares of huge slopes overflow, also in SciPy. The residual of the result is measured in any case.
     @np.errstate(all="ignore")
-    def _by_nnls(self) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
+    def _by_nnls(self) -> tuple[HypothesisVector, float, ExampleVector]:
         """Solve by least squares over the equations and the violated inequalities, until these no longer change."""
         lower = np.full(self.matrix.shape[1], -np.inf)
         lower[self.num_directions + self.on_simplex :] = 0.0
@@ -276,7 +276,7 @@ class _KKTSystem:
             rows = next_rows
         return self._unpack(best)
 
-    def _by_least_squares(self) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
+    def _by_least_squares(self) -> tuple[HypothesisVector, float, ExampleVector]:
         """Solve by least squares over the equations of all weights without an active constraint."""
         rows = self.strictly_inside | (self.at_zero & self.has_infinite_slope)
         matrix, rhs = self._append_sum_equations(self.matrix[rows], self.rhs[rows], 1.0)
@@ -309,14 +309,14 @@ class _KKTSystem:
         values = [weight * value for _, value in self.sum_equations]
         return np.concatenate([matrix, *rows]), np.append(rhs, values)
 
-    def _unpack(self, x: Float[Array, " k"]) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
+    def _unpack(self, x: Float[Array, " k"]) -> tuple[HypothesisVector, float, ExampleVector]:
         """Return w, beta and the contribution of the normals, shape (N,)."""
         w = self.active.offset + self.active.directions @ x[: self.num_directions]
         beta = float(x[self.num_directions]) if self.on_simplex else 0.0
         return w, beta, self.normals @ x[self.num_directions + self.on_simplex :]
 
 
-def _near_box_bound(d: Float[Array, " N"], conditions: StationarityConditions, active_tol: float) -> Bool[Array, " N"]:
+def _near_box_bound(d: ExampleVector, conditions: StationarityConditions, active_tol: float) -> Bool[Array, " N"]:
     """Return the mask of the weights near a bound of their box."""
     return np.minimum(d - conditions.lower, conditions.upper - d) <= active_tol * conditions.upper
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt.checks.references.cvxpy_references import constraint_violation, minimum_over_auxiliary
 from boostopt.checks.references.measurements import (
     CLOSED_FORM_TOLERANCE,
@@ -100,7 +100,7 @@ def forbidden(probe: RegularizerProbe) -> Findings:
         yield Measurement(missing, FEASIBILITY_TOLERANCE, description, {"d": outside})
 
 
-def _is_forbidden_by_variables(probe: RegularizerProbe, d: Float[Array, " N"]) -> bool:
+def _is_forbidden_by_variables(probe: RegularizerProbe, d: ExampleVector) -> bool:
     """Return whether no values of its own variables satisfy the constraints of `cvxpy_value` at d."""
     return minimum_over_auxiliary(probe.model, d) == np.inf
 

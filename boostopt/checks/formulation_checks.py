@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.formatting import format_count
 from boostopt._utils.validation import check_seed
 from boostopt.checks import problem_checks
@@ -142,9 +142,9 @@ def check_permutation(probe: FormulationProbe) -> Findings:
 def _compare_conjugates(
     F: Regularizer,
     other_function: Regularizer,
-    z: Float[Array, " N"],
+    z: ExampleVector,
     others_z: Float[Array, " M"],
-    back: Callable[[Float[Array, " M"]], Float[Array, " N"]],
+    back: Callable[[Float[Array, " M"]], ExampleVector],
     demand: str,
     arguments: dict[str, Any],
 ) -> Findings:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.user_files import is_python_file_path, load_single_class
 from boostopt._utils.validation import check_seed
 from boostopt.checks.check_report import CheckReport
@@ -49,7 +49,7 @@ class OracleProbe:
     make: OracleFactory
     X: Float[Array, "N j"]
     y: Array
-    c: Float[Array, " N"]
+    c: ExampleVector
     random_state: int
     _answers: list[tuple[Float[Array, " n"], Answer]] = field(default_factory=list[Any])
 

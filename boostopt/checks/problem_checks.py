@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Float, HypothesisVector
 from boostopt.certificates.certificate import Certificate
 from boostopt.checks.cvxpy_checks import NO_CVXPY_EXPRESSION
 from boostopt.checks.references.cvxpy_references import problem_with_exact_exponents
@@ -157,7 +157,7 @@ class FormulationProbe:
         return call_component(solve, self.program).certificate
 
     @cached_property
-    def weights(self) -> list[Float[Array, " t"]]:
+    def weights(self) -> list[HypothesisVector]:
         """Hypothesis weights: random ones in the domain of G*, and others far outside."""
         rng, t = np.random.default_rng([self.seed, 10]), self.program.margins.t
         raw = [rng.exponential(size=t), rng.normal(size=t), rng.dirichlet(np.ones(t))]
@@ -177,11 +177,11 @@ class FormulationProbe:
         primal = label_edge_constraint(self.primal, self.U)
         return [dual_function(primal, w) for w in self.weights]
 
-    def closed_form_dual(self, w: Float[Array, " t"]) -> float:
+    def closed_form_dual(self, w: HypothesisVector) -> float:
         """Return the dual value -F*(-Uw) - G*(w), for w in the domain of G*."""
         return -self.F.conjugate_at(-(self.U @ w)).value - self.G.conjugate(w)
 
-    def proved_lower_bound(self, w: Float[Array, " t"]) -> float:
+    def proved_lower_bound(self, w: HypothesisVector) -> float:
         """Return the lower bound that w proves.
 
         A bound of F* is tight only near the optimal d, so `solve` supplies this d.
@@ -310,7 +310,7 @@ def check_dual_at_w(probe: FormulationProbe) -> Findings:
         probe.dual.objective, [*probe.dual.constraints, cp.vec(variables[0], order="F") == w_parameter]
     )
 
-    def printed_dual(w: Float[Array, " t"]) -> float | None:
+    def printed_dual(w: HypothesisVector) -> float | None:
         w_parameter.value = w
         return optimal_value(problem)
 
@@ -323,14 +323,14 @@ def check_closed_form_dual(probe: FormulationProbe) -> Findings:
         yield from _check_upper_bounds(probe)
         return
 
-    def closed_form_dual(w: Float[Array, " t"]) -> float:
+    def closed_form_dual(w: HypothesisVector) -> float:
         return probe.closed_form_dual(w) if probe.G.domain_violation(w) < INFEASIBLE_RESIDUAL else -np.inf
 
     yield from _compare_with_dual_function(probe, "-F*(-Uw) - G*(w)", closed_form_dual)
 
 
 def _compare_with_dual_function(
-    probe: FormulationProbe, name: str, dual: Callable[[Float[Array, " t"]], float | None]
+    probe: FormulationProbe, name: str, dual: Callable[[HypothesisVector], float | None]
 ) -> Findings:
     """Compare a dual with the dual function of the printed primal, at the weights w of a probe.
 

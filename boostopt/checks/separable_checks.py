@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.backends.base import describe_derivative_jump
 from boostopt.checks.references.measurements import (
     CLOSED_FORM_TOLERANCE,
@@ -113,7 +113,7 @@ def check_strong_convexity(probe: RegularizerProbe) -> Findings:
     if modulus == 0.0:
         yield NotApplicable("there is none")
         return
-    rng, pairs = probe.rng(23), list[tuple[Float[Array, " N"], Float[Array, " N"]]]()
+    rng, pairs = probe.rng(23), list[tuple[ExampleVector, ExampleVector]]()
     for _ in range(4 * len(probe.weights)):
         i, j = rng.integers(len(probe.weights), size=2)
         d, share = probe.weights[i], rng.choice([1.0, 0.1])
@@ -133,7 +133,7 @@ def check_strong_convexity(probe: RegularizerProbe) -> Findings:
         )
 
 
-def _balanced_move(sizes: Float[Array, " N"]) -> Float[Array, " N"]:
+def _balanced_move(sizes: ExampleVector) -> ExampleVector:
     """Return the sizes with signs, some made smaller, so that they sum to 0.
 
     Along such steps, in proportion to the weights, an entropy has its modulus in the 1-norm.
@@ -147,7 +147,7 @@ def _balanced_move(sizes: Float[Array, " N"]) -> Float[Array, " N"]:
     return np.where(signs > 0, sizes * (smaller / up if up else 0.0), -sizes * (smaller / down if down else 0.0))
 
 
-def _box_bounds(F: Separable) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+def _box_bounds(F: Separable) -> tuple[ExampleVector, ExampleVector]:
     """Return the bounds of the box."""
     return (
         require_vector(call_component(lambda: F.lower), F.N, "lower"),
@@ -155,7 +155,7 @@ def _box_bounds(F: Separable) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
     )
 
 
-def _interior_points(F: Separable, rng: np.random.Generator) -> Iterator[tuple[Float[Array, " N"], Float[Array, " N"]]]:
+def _interior_points(F: Separable, rng: np.random.Generator) -> Iterator[tuple[ExampleVector, ExampleVector]]:
     """Yield points well inside the box, each with a step for every weight."""
     lower, upper = _box_bounds(F)
     width = upper - lower

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, HypothesisVector
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.selection import MIN_EPSILON, histogram_inputs
 from boostopt.boosting.histogram_newton.solver import integer_weights
@@ -211,7 +211,7 @@ def _unsupported_error(page: Formulation[Any], epsilon: float, why: str) -> Opti
     )
 
 
-def _certified_soft_margin(rows: BinnedRows, aim: ExactSoftMargin, w: Float[Array, " t"]) -> float:
+def _certified_soft_margin(rows: BinnedRows, aim: ExactSoftMargin, w: HypothesisVector) -> float:
     """Return the certified soft margin of weights of members.
 
     The exact soft margin is that of nearby integer weights. The distance of both weight vectors bounds the

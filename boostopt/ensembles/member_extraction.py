@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, HypothesisVector, Int
 from boostopt._utils.validation import check_choice
 from boostopt.boosting.run.run import Run
 from boostopt.ensembles.member_hypotheses import (
@@ -264,7 +264,7 @@ def _members_of_gradient_boosting(ensemble: Any, values: str | None, positive_cl
     models: list[Any] = [*trees, *([] if ensemble.init is not None else [ConstantVoter(1 if first >= 0 else -1)])]
     names = [*(class_name(tree.tree) for tree in trees), "constant"]
     hypotheses = [MemberHypothesis(q, names[q], "decision_function", model) for q, model in enumerate(models)]
-    weights: Float[Array, " t"] = np.array([*(ensemble.learning_rate * scale for scale in scales), abs(first)])
+    weights: HypothesisVector = np.array([*(ensemble.learning_rate * scale for scale in scales), abs(first)])
     return Members.from_weights(hypotheses, weights[: len(models)], positive_class.labels)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostopt._utils.array_types import Array, Float, Int, Int8
+from boostopt._utils.array_types import Array, HypothesisVector, Int, Int8
 from boostopt._utils.validation import check_array
 from boostopt.boosting.column_pool import MARGIN_TOL
 from boostopt.ensembles.member_hypotheses import MemberInput, NegatedHypothesis, call_without_name_warnings
@@ -43,7 +43,7 @@ class Members:
     """
 
     hypotheses: tuple[Hypothesis, ...]
-    weights: Float[Array, " t"]
+    weights: HypothesisVector
     labels: Array | None = None
     feature_names: Array | None = None
     preprocessing: Any = None

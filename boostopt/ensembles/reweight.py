@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from boostopt._utils.array_types import Array, DaskCollection, Float, Int8, is_dask_collection
+from boostopt._utils.array_types import Array, DaskCollection, ExampleVector, HypothesisVector, Int8, is_dask_collection
 from boostopt._utils.validation import (
     check_array,
     check_choice,
@@ -373,7 +373,7 @@ def _select_reference(name: str, values: npt.ArrayLike | None, rows: Array, N: i
 def _bind_members(
     page: Formulation[Any],
     U: MarginMatrix,
-    c: Float[Array, " N"],
+    c: ExampleVector,
     d0: Array | None,
     reflexive: bool,
     parameters: Mapping[str, Any],
@@ -433,7 +433,7 @@ def _best_soft_margin(goal: SoftMarginObjective, solution: Solution, U: MarginMa
 
 def _member_weights(
     solution: Solution, goal: SoftMarginObjective, best: Certificate, t: int
-) -> tuple[Float[Array, " t"], str]:
+) -> tuple[HypothesisVector, str]:
     """Return the weights of the members, and their source in words."""
     if solution.certificate.infeasible:
         return best.w, f"of the largest {goal.measure}, because {solution.program.formulation.name} is infeasible"

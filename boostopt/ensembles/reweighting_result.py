@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int, Int8, is_dask_collection
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int, Int8, is_dask_collection
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.validation import check_choice, check_integer, check_optional
 from boostopt.boosting.run.combined_hypothesis import AT_ZERO, AtZero, predicted_classes, weighted_vote
@@ -61,7 +61,7 @@ class ReweightedBase:
 
     ensemble: Members
     numbers: Int[Array, " t"]
-    w: Float[Array, " t"]
+    w: HypothesisVector
     weights_source: str
     soft_margin_before: float
     soft_margin: float
@@ -74,7 +74,7 @@ class ReweightedBase:
         return self.ensemble.hypotheses
 
     @property
-    def own_weights(self) -> Float[Array, " t"]:
+    def own_weights(self) -> HypothesisVector:
         """The weights of the members in the ensemble as it was fitted, with sum 1 over all its members."""
         return self.ensemble.weights
 
@@ -251,7 +251,7 @@ class Reweighted(ReweightedBase):
         return self.goal.nu
 
     @property
-    def margins(self) -> Float[Array, " N"]:
+    def margins(self) -> ExampleVector:
         """The margins U w of the examples with a positive multiplicity, shape (N,)."""
         return self.U.margins(self.w)
 
@@ -346,11 +346,11 @@ def accuracy(predicted: Any, y: Any, sample_weight: Any) -> float:
     return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
 
-def _decision_values(members: Members, w: Float[Array, " t"], X: Any) -> Float[Array, " n"]:
+def _decision_values(members: Members, w: HypothesisVector, X: Any) -> Float[Array, " n"]:
     return weighted_vote(members.hypotheses, w, members.rows(X))
 
 
-def _predicted_labels(members: Members, w: Float[Array, " t"], at_zero: AtZero, majority: int, X: Any) -> Array:
+def _predicted_labels(members: Members, w: HypothesisVector, at_zero: AtZero, majority: int, X: Any) -> Array:
     classes = predicted_classes(_decision_values(members, w, X), at_zero, majority)
     return classes if members.labels is None else members.labels[(classes > 0).astype(np.intp)]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int
 from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.solving.solution import Solution
@@ -51,7 +51,7 @@ class ColumnSubset:
     solution: Solution
 
 
-def drop_small_weights(w: Float[Array, " t"], max_dropped_fraction: float) -> Float[Array, " t"]:
+def drop_small_weights(w: HypothesisVector, max_dropped_fraction: float) -> HypothesisVector:
     """Return weights without the smallest ones, which sum to at most the fraction `max_dropped_fraction` of all.
 
     Interior-point solvers leave such weights. The other weights are scaled so that sum |w| remains the same. The soft
@@ -68,7 +68,7 @@ def drop_small_weights(w: Float[Array, " t"], max_dropped_fraction: float) -> Fl
 
 
 def certified_soft_margin(
-    goal: SoftMarginObjective, U: MarginMatrix, w: Float[Array, " t"], d: Float[Array, " N"] | None = None
+    goal: SoftMarginObjective, U: MarginMatrix, w: HypothesisVector, d: ExampleVector | None = None
 ) -> float:
     """Return a lower bound of the soft margin of weights, rounded down."""
     return goal.program(U).certify(d, w).lower

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Float, HypothesisVector
 from boostopt.boosting.run.combined_hypothesis import weighted_vote
 from boostopt.boosting.run.run import Run
 from boostopt.objectives.class_certificate import ClassCertificate
@@ -40,7 +40,7 @@ class BinaryModel:
     formulation: str
     oracle: str
     hypotheses: Sequence[Hypothesis]
-    w: Float[Array, " t"]
+    w: HypothesisVector
     majority: int
     rounds: int
     reason: str
@@ -72,7 +72,7 @@ def stack_columns(values: Iterable[Float[Array, " n"]]) -> Float[Array, " n *cla
 
 
 def describe_weights(
-    hypotheses: Sequence[Hypothesis], w: Float[Array, " t"], names: Sequence[str], max_hypotheses: int | None
+    hypotheses: Sequence[Hypothesis], w: HypothesisVector, names: Sequence[str], max_hypotheses: int | None
 ) -> list[str]:
     """Return at most `max_hypotheses` hypotheses of largest weight in words, each after its share of the weight."""
     total = float(np.abs(w).sum())

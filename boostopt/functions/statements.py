@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, ExampleVector
 
 
 @dataclass(frozen=True)
@@ -35,20 +35,18 @@ def defines_own_kind(part: object) -> bool:
 class States(Protocol):
     """A regularizer with the method `statement`."""
 
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...]) -> Statement | None: ...
+    def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...]) -> Statement | None: ...
 
 
-def statement_of(
-    F: States, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()
-) -> Statement | None:
+def statement_of(F: States, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
     """Return the statement of F; None if its class defines no kind, or if a certificate file cannot contain F."""
     return F.statement(c, d0, nus) if defines_own_kind(F) else None
 
 
 def statement_with_caps(
     numbers: dict[str, Any],
-    caps: Float[Array, " N"],
-    c: Float[Array, " N"],
+    caps: ExampleVector,
+    c: ExampleVector,
     nus: tuple[float, ...],
     in_support: Bool[Array, " N"] | None = None,
 ) -> Statement:

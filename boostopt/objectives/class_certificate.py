@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.formatting import format_interval
 from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable
 from boostopt.certificates.bound_checks import check_bounds
@@ -45,7 +45,7 @@ class ClassCertificate(ImmutableArrays):
 
     lower: float
     upper: float
-    witness: Float[Array, " N"] | Callable[[], Float[Array, " N"]] | None
+    witness: ExampleVector | Callable[[], ExampleVector] | None
     oracle: str
     recorded: bool = False
     quantity: str = SOFT_MARGIN
@@ -55,7 +55,7 @@ class ClassCertificate(ImmutableArrays):
         check_bounds(self.lower, self.upper)
 
     @cached_property
-    def d(self) -> Float[Array, " N"] | None:
+    def d(self) -> ExampleVector | None:
         """The distribution that proves `upper`, shape (N,); None if there is no proof."""
         return as_immutable(self.witness()) if callable(self.witness) else self.witness
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt.certificates.bound_checks import as_bound
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
@@ -106,7 +106,7 @@ class SoftMarginObjective:
         """Whether the edges count with their sign, so that the weights lie in the simplex."""
         return not self.G.is_symmetric
 
-    def soft_margin(self, m: Float[Array, " N"], total: float) -> float:
+    def soft_margin(self, m: ExampleVector, total: float) -> float:
         """Return the value of weights with the margins m = Uw and the sum |w| = `total`, for instance the soft margin.
 
         Without weights, the margins are 0 if the edges count without a sign. Otherwise the value is a lower bound for
@@ -120,7 +120,7 @@ class SoftMarginObjective:
             self.F0.conjugate_at(-m / total if scaled else -m).value
         )  # a user's regularizer may return a NumPy scalar
 
-    def upper_bound(self, d: Float[Array, " N"], largest: float) -> float:
+    def upper_bound(self, d: ExampleVector, largest: float) -> float:
         """Return an upper bound for a class whose largest edge under d is `largest`, including rounding."""
         return as_bound(self.F0.value(d) + largest + value_slack(self.F0, d), math.inf)
 
@@ -146,7 +146,7 @@ MEASURES = (
 """All names of values that are bounded over a class."""
 
 
-def value_slack(F: Regularizer, d: Float[Array, " N"]) -> float:
+def value_slack(F: Regularizer, d: ExampleVector) -> float:
     """Return a bound of the rounding error of F(d) plus an edge under d."""
     unit = EPS * (min(F.N, BLOCK_ROWS) + F.N // BLOCK_ROWS + 10)
     return unit + F.value_slack(d, unit)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Num
+from boostopt._utils.array_types import Array, ExampleVector, Float, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import check_integer
 from boostopt.errors import OptionError, ProblemError, reason_of, short_repr
@@ -84,7 +84,7 @@ class Column:
     edge: float
 
 
-def compact_margins(margins: Float[Array, " N"]) -> Num[Array, " N"]:
+def compact_margins(margins: ExampleVector) -> Num[Array, " N"]:
     """Return margins in [-1, 1], as int8 if all are whole numbers."""
     whole = margins.astype(np.int8)
     return whole if np.array_equal(whole, margins) else margins
@@ -112,9 +112,9 @@ class Query(ImmutableArrays):
         `count` is less than 1.
     """
 
-    d: Float[Array, " N"]
+    d: ExampleVector
     count: int = 1
-    gain: Callable[[Float[Array, " N"]], float] | None = None
+    gain: Callable[[ExampleVector], float] | None = None
     diverse: bool = True
 
     def __post_init__(self) -> None:
@@ -209,7 +209,7 @@ class Oracle(HypothesisClass):
     """Whether the class contains hypotheses of several kinds, and `margins_of` refuses all other kinds."""
 
     @property
-    def c(self) -> Float[Array, " N"]:
+    def c(self) -> ExampleVector:
         """Multiplicities of the examples, positive."""
         return np.ones(self.N)
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float, Int, Int8, Num
+from boostopt._utils.array_types import Array, ExampleVector, Float, Int, Int8, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable, immutable_rows
 from boostopt._utils.validation import check_array, check_unmasked
 from boostopt.errors import ProblemError, reason_of, short_repr
@@ -40,7 +40,7 @@ class LabelledExamples(ImmutableArrays):
 
     X: Any
     y: Int8[Array, " N"]
-    c: Float[Array, " N"]
+    c: ExampleVector
     input_rows: Int[Array, " N"]
     n_rows: int
 
@@ -182,7 +182,7 @@ class ExamplesOracle(Oracle):
         return self._examples.N
 
     @property
-    def c(self) -> Float[Array, " N"]:
+    def c(self) -> ExampleVector:
         return self._examples.c
 
     @property
@@ -219,7 +219,7 @@ class ExamplesOracle(Oracle):
         """The features, checked once for all hypotheses."""
         return FeatureMatrix(self._examples.X)
 
-    def _contains(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
+    def _contains(self, hypothesis: Hypothesis, h: ExampleVector) -> bool:
         """Return whether a hypothesis with these values on the examples is in the class, True if in doubt."""
         return True
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from boostopt._utils.array_types import Array, Float, Int, Num, is_dask_collection
+from boostopt._utils.array_types import Array, ExampleVector, Float, Int, Num, is_dask_collection
 from boostopt._utils.validation import check_array, check_flag, check_number, check_optional, check_seed
 from boostopt.errors import OptionError, ProblemError, short_repr, unknown_name
 from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, StateDict, compact_margins
@@ -167,7 +167,7 @@ class GivenMargins(Oracle, Placeable):
         return self._U.N
 
     @property
-    def c(self) -> Float[Array, " N"]:
+    def c(self) -> ExampleVector:
         return self._c
 
     @property
@@ -261,7 +261,7 @@ class GivenMargins(Oracle, Placeable):
             )
         return np.array([query.gain(self._margins_of(int(k))) for k in eligible])
 
-    def _margins_of(self, k: int) -> Float[Array, " N"]:
+    def _margins_of(self, k: int) -> ExampleVector:
         """Return the margins of hypothesis k of the class."""
         return self._U.column(k) if k < self._U.t else -self._U.column(k - self._U.t)
 

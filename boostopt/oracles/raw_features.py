@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float, is_dask_collection
+from boostopt._utils.array_types import Array, ExampleVector, Float, is_dask_collection
 from boostopt._utils.validation import check_flag
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, StateDict, compact_margins
@@ -165,7 +165,7 @@ class RawFeatures(ExamplesOracle, Placeable):
                 columns.append(column)
         return Answer(tuple(columns), unscaled_upper_bound(math.nextafter(top + rounding, math.inf), exponent))
 
-    def _contains(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
+    def _contains(self, hypothesis: Hypothesis, h: ExampleVector) -> bool:
         return (
             isinstance(hypothesis, Feature)
             and (len(self._nonzero_features) == 0 or hypothesis.feature in self._nonzero_features)
@@ -173,7 +173,7 @@ class RawFeatures(ExamplesOracle, Placeable):
             and (self.reflexive or hypothesis.sign == 1)
         )
 
-    def _column(self, feature: int, sign: int, weights: Float[Array, " N"], exponent: int) -> Column:
+    def _column(self, feature: int, sign: int, weights: ExampleVector, exponent: int) -> Column:
         """Return a feature with its margins y_n h(x_n), and its edge, recomputed from them under scaled weights."""
         hypothesis = Feature(feature, float(self._scales[feature]), sign, self._features)
         margins = self._values(feature) / hypothesis.scale
@@ -181,7 +181,7 @@ class RawFeatures(ExamplesOracle, Placeable):
         margins += 0.0  # -0 becomes 0
         return Column(hypothesis, compact_margins(margins), math.ldexp(float(margins @ weights), exponent))
 
-    def _values(self, feature: int) -> Float[Array, " N"]:
+    def _values(self, feature: int) -> ExampleVector:
         """Return a copy of one feature of the examples."""
         if self._transposed is None:
             return np.array(self._examples.X[:, feature])

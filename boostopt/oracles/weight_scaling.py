@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.array_types import Array, ExampleVector, Float, Int8
 from boostopt.errors import ProblemError
 
 MACHINE_EPSILON = float(np.finfo(np.float64).eps)
@@ -38,7 +38,7 @@ def check_weights(d: Float[Array, " weights"], N: int) -> float:
     return total
 
 
-def scaled_weights(d: Float[Array, " weights"], N: int) -> tuple[Float[Array, " N"], int]:
+def scaled_weights(d: Float[Array, " weights"], N: int) -> tuple[ExampleVector, int]:
     """Return (s, k) with s_n = 2^-k d_n and the absolute values of s summing to a number in [1/2, 1).
 
     The scaling by a power of two is exact. The edges under d are 2^k times those under s. If all weights are 0, s is 0
@@ -57,7 +57,7 @@ def scaled_weights(d: Float[Array, " weights"], N: int) -> tuple[Float[Array, " 
     return np.ldexp(s, -total), largest + total
 
 
-def as_distribution(d: Float[Array, " weights"], y: Int8[Array, " N"]) -> tuple[Float[Array, " N"], Int8[Array, " N"]]:
+def as_distribution(d: Float[Array, " weights"], y: Int8[Array, " N"]) -> tuple[ExampleVector, Int8[Array, " N"]]:
     """Return |d| over its sum, and the labels, negated where weights are negative, for learners.
 
     A weight -d_n of the label y_n is a weight d_n of the label -y_n; no edge changes.

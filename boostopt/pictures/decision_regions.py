@@ -11,7 +11,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, ExampleVector, Float
 from boostopt._utils.validation import check_array, check_integer
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.errors import OptionError, ProblemError
@@ -134,7 +134,7 @@ def _positive_mask(y: npt.ArrayLike, N: int) -> tuple[Bool[Array, " N"], list[An
     return array == labels[1], labels.tolist()
 
 
-def _marker_areas(weights: npt.ArrayLike | None, N: int) -> Float[Array, " N"] | None:
+def _marker_areas(weights: npt.ArrayLike | None, N: int) -> ExampleVector | None:
     """Return areas proportional to weights."""
     if weights is None:
         return None
@@ -147,7 +147,7 @@ def _marker_areas(weights: npt.ArrayLike | None, N: int) -> Float[Array, " N"] |
     return MAX_MARKER_AREA * d / d.max()
 
 
-def _grid_axis(x: Float[Array, " N"], resolution: int) -> Float[Array, " resolution"]:
+def _grid_axis(x: ExampleVector, resolution: int) -> Float[Array, " resolution"]:
     """Return the grid along an axis, with some space around the examples."""
     low, high = float(x.min()), float(x.max())
     margin = 0.06 * (high - low) or 1.0

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, ExampleVector
 from boostopt._utils.validation import check_array, check_flag
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError
@@ -92,11 +92,11 @@ def example_weights(
 class CappedWeights:
     """Weights d with sum 1, multiplicities, and the nu of the cap; None if there is no cap."""
 
-    d: Float[Array, " N"]
-    c: Float[Array, " N"]
+    d: ExampleVector
+    c: ExampleVector
     nu: float | None
 
-    def relative(self, has_cap: bool) -> Float[Array, " N"]:
+    def relative(self, has_cap: bool) -> ExampleVector:
         """Return nu d / c, or sum(c) d / c; 0 for examples that do not count."""
         unit = self.nu if has_cap and self.nu is not None else float(self.c.sum())
         return unit * np.divide(self.d, self.c, out=np.zeros(len(self.d)), where=self.c > 0)
@@ -207,9 +207,7 @@ def weights_by_margin(
     return panels.figure
 
 
-def _weights_and_margins(
-    weights: Any, margins: Any, c: Any
-) -> tuple[Float[Array, " N"], Float[Array, " N"], Float[Array, " N"]]:
+def _weights_and_margins(weights: Any, margins: Any, c: Any) -> tuple[ExampleVector, ExampleVector, ExampleVector]:
     """Return weights with sum 1, margins and multiplicities."""
     if isinstance(weights, Run):
         if margins is not None or c is not None:

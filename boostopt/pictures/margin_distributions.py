@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt.boosting.run.run import Run
 from boostopt.ensembles.reweighting_result import Reweighted
 from boostopt.errors import ProblemError
@@ -80,12 +80,12 @@ def margin_distributions(classifiers: Any, nu: float | None = None, c: Any = Non
 class MarginDistribution:
     """Margins in ascending order with their multiplicities, and the nu of their soft margin."""
 
-    m: Float[Array, " N"]
-    c: Float[Array, " N"]
+    m: ExampleVector
+    c: ExampleVector
     nu: float | None
 
     @property
-    def cumulative_fractions(self) -> Float[Array, " N"]:
+    def cumulative_fractions(self) -> ExampleVector:
         """The share of the examples up to each margin."""
         counts = np.cumsum(self.c)
         return counts / counts[-1]

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector
 from boostopt._utils.validation import check_array, check_optional, check_positive
 from boostopt.boosting.run.run import Run
 from boostopt.comparison.benchmark_result import Benchmark
@@ -123,7 +123,7 @@ def real_array(name: str, values: Any, dimensions: int) -> Array:
     return array
 
 
-def validate_multiplicities(c: Any, N: int) -> Float[Array, " N"]:
+def validate_multiplicities(c: Any, N: int) -> ExampleVector:
     """Return multiplicities, 1 by default; raise ProblemError if they do not match the examples."""
     if c is None:
         return np.ones(N)
@@ -136,7 +136,7 @@ def validate_multiplicities(c: Any, N: int) -> Float[Array, " N"]:
     return array
 
 
-def effective_multiplicities(examples: Examples) -> Float[Array, " N"]:
+def effective_multiplicities(examples: Examples) -> ExampleVector:
     """Return the multiplicities of a program's examples, 0 for an example with reference weight 0."""
     return np.where(examples.d0 > 0, examples.c, 0.0)
 

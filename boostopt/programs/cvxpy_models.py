@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
@@ -58,7 +58,7 @@ class CvxpyModel:
     """
 
     problem: Any
-    recover_weights: Callable[[Values, Values], tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]]
+    recover_weights: Callable[[Values, Values], tuple[ExampleVector | None, HypothesisVector | None]]
     objective_factor: float
 
 
@@ -80,7 +80,7 @@ def _primal(U: MarginMatrix, F: Regularizer, G: EdgeFunction, form: ModelForm) -
     g, with_edges = G.cvxpy_value(e)
     problem = cp.Problem(cp.Minimize(scale * (f + g)), [link, *in_domain, *with_edges])
 
-    def read(primal: Values, dual: Values) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
+    def read(primal: Values, dual: Values) -> tuple[ExampleVector | None, HypothesisVector | None]:
         weight_scale = F.weight_scale if form.relative_weights else 1.0
         return _times(weight_scale, primal.get(x.id)), _times(1.0 / scale, dual.get(link.id))
 
@@ -95,7 +95,7 @@ def _dual(U: MarginMatrix, F: Regularizer, G: EdgeFunction, form: ModelForm) -> 
     g, weight_constraints = G.cvxpy_conjugate(w)
     problem = cp.Problem(cp.Maximize(scale * (-f - g)), [link, *margin_constraints, *weight_constraints])
 
-    def read(primal: Values, dual: Values) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
+    def read(primal: Values, dual: Values) -> tuple[ExampleVector | None, HypothesisVector | None]:
         return _times(1.0 / scale, dual.get(link.id)), _times(1.0, primal.get(w.id))
 
     return CvxpyModel(problem, read, scale)

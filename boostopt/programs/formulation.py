@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.immutable_arrays import immutable_record
 from boostopt._utils.validation import check_instance
 from boostopt.errors import ProblemError, unknown_name
@@ -334,7 +334,7 @@ def _check_examples(
     return Examples(counts, normalize_reference(reference))
 
 
-def normalize_reference(reference: Float[Array, " N"]) -> Float[Array, " N"]:
+def normalize_reference(reference: ExampleVector) -> ExampleVector:
     """Return a reference distribution divided by its sum.
 
     A distribution whose sum is 1 up to rounding is returned unchanged, so that a weight at its cap stays at the cap.

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt._utils.validation import (
     check_callable,
@@ -231,7 +231,7 @@ def _format_total(domain: Domain, examples: Examples) -> str:
 
 def check_per_example_array(
     name: str, values: npt.ArrayLike, N: int, item: str = "example", advice: str = "Pass an array of them."
-) -> Float[Array, " N"]:
+) -> ExampleVector:
     """Return an array of one finite number for each example, or for each `item`."""
     expected = f"one number for each {item}, shape ({N},)"
     array = check_real_array(name, values, expected, advice, lambda shape: shape == (N,))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_chec
 import numpy as np
 import numpy.typing as npt
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.formatting import format_parameters
@@ -46,8 +46,8 @@ class Examples(ImmutableArrays):
         Reference distribution, shape (N,), non-negative, sum 1.
     """
 
-    c: Float[Array, " N"]
-    d0: Float[Array, " N"]
+    c: ExampleVector
+    d0: ExampleVector
 
     @property
     def N(self) -> int:
@@ -225,7 +225,7 @@ class Program(ImmutableArrays):
         vector = _check_vector("d", d, self.margins.N, "N")
         return recover(self.margins, self.regularizer, self.edge_function, vector, method, within)
 
-    def example_weights(self, w: npt.ArrayLike) -> Float[Array, " N"]:
+    def example_weights(self, w: npt.ArrayLike) -> ExampleVector:
         """Return d(w), the optimal answer to w, shape (N,): the supremum in F*(-Uw) is attained there.
 
         If it is attained at several d (linear programs), the method returns one of them. If w is not in the domain of

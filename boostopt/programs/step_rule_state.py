@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.functions.numerics.capped_softmax import log_or_neg_inf
 from boostopt.programs.program import Examples
@@ -45,8 +45,8 @@ class BoostingState(ImmutableArrays):
     epsilon: float
     examples: Examples
     steps_total: float
-    step_margins: Float[Array, " N"]
-    column: Float[Array, " N"]
+    step_margins: ExampleVector
+    column: ExampleVector
 
     @property
     def minimum_margin(self) -> float:
@@ -83,6 +83,6 @@ class BoostingState(ImmutableArrays):
         return float(u @ shares) / float(shares.sum())
 
     @cached_property
-    def _log_counts(self) -> Float[Array, " N"]:
+    def _log_counts(self) -> ExampleVector:
         """Logarithms of what the examples count, -inf where d0 is 0."""
         return log_or_neg_inf(self.examples.total * self.examples.d0)

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.errors import ProblemError
 
 EPS = float(np.finfo(np.float64).eps)
@@ -30,9 +30,7 @@ MAX_NEWTON_STEP_FACTOR = 8.0
 """Largest Newton step as a multiple of max(1, |alpha|): in the tails, where the edge is flat, steps are too long."""
 
 
-def step_to_edge(
-    u: Float[Array, " N"], log_d: Float[Array, " N"], rho: float, d: Float[Array, " N"] | None = None
-) -> float:
+def step_to_edge(u: ExampleVector, log_d: ExampleVector, rho: float, d: ExampleVector | None = None) -> float:
     """Return the step alpha for which u has the edge rho under the distribution proportional to exp(log_d - alpha u).
 
     Parameters
@@ -87,7 +85,7 @@ def step_to_edge(
     return _balancing_step(u - rho, log_d)
 
 
-def smooth_margin(m: Float[Array, " N"], total: float, log_c: Float[Array, " N"] | None = None) -> float:
+def smooth_margin(m: ExampleVector, total: float, log_c: ExampleVector | None = None) -> float:
     """Return the smooth margin G = -(1 / total) ln sum_n c_n exp(-m_n) of steps lambda.
 
     Parameters
@@ -111,7 +109,7 @@ def smooth_margin(m: Float[Array, " N"], total: float, log_c: Float[Array, " N"]
 
 
 def step_to_largest_smooth_margin(
-    u: Float[Array, " N"], m: Float[Array, " N"], total: float, log_c: Float[Array, " N"] | None = None
+    u: ExampleVector, m: ExampleVector, total: float, log_c: ExampleVector | None = None
 ) -> float:
     """Return the step alpha >= 0 of hypothesis u for which the smooth margin is largest: exact coordinate ascent.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int, Int8
+from boostopt._utils.array_types import Array, ExampleVector, Float, Int, Int8
 from boostopt.rows.block_kernels import (
     example_weights,
     fingerprint,
@@ -32,7 +32,7 @@ Local rows have an array for each row block; rows on a cluster have references.
 """
 
 
-def has_exact_sums(c: Float[Array, " N"]) -> bool:
+def has_exact_sums(c: ExampleVector) -> bool:
     """Return whether multiplicities are whole numbers, few enough that all sums are exact."""
     are_valid = bool((c == 1.0).all()) or (bool((c == np.rint(c)).all()) and c.max() <= MAX_MULTIPLICITY)
     return bool(are_valid and c.sum() <= MAX_EXAMPLES)
@@ -82,7 +82,7 @@ class BinnedRows(ABC):
         }
 
     @staticmethod
-    def from_binned(binned: BinnedFeatures, y: Int8[Array, " N"], c: Float[Array, " N"], parts: int = 1) -> LocalRows:
+    def from_binned(binned: BinnedFeatures, y: Int8[Array, " N"], c: ExampleVector, parts: int = 1) -> LocalRows:
         """Return the rows of binned features, in this process, divided into so many row blocks."""
         ends = [binned.N * k // parts for k in range(parts + 1)]
         all_one = bool((c == 1.0).all())

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Bool, Float, Int
+from boostopt._utils.array_types import Array, Bool, ExampleVector, Float, HypothesisVector, Int
 from boostopt._utils.immutable_arrays import as_immutable, as_read_only, compressed, immutable_rows, is_mapped
 from boostopt._utils.validation import check_array, check_csr
 from boostopt.errors import ProblemError
@@ -118,18 +118,18 @@ class MarginMatrix:
         small = isinstance(self._storage, np.ndarray) and self._storage.size <= MAX_FLOAT_COPY_ENTRIES
         return as_read_only(self._storage.astype(np.float64, copy=False)) if small else self._storage
 
-    def edges(self, d: Float[Array, " N"]) -> Float[Array, " t"]:
+    def edges(self, d: ExampleVector) -> HypothesisVector:
         """Return the edges Uᵀd, one for each hypothesis."""
         return sum((block.T @ d[rows] for rows, block in self.blocks()), start=np.zeros(self.t))
 
-    def margins(self, w: Float[Array, " t"]) -> Float[Array, " N"]:
+    def margins(self, w: HypothesisVector) -> ExampleVector:
         """Return the margins U w, one for each example."""
         m = np.empty(self.N)
         for rows, block in self.blocks():
             m[rows] = block @ w
         return m
 
-    def gram(self, theta: Float[Array, " N"]) -> Float[Array, "t t"]:
+    def gram(self, theta: ExampleVector) -> Float[Array, "t t"]:
         """Return Uᵀ diag(theta) U for theta >= 0, with temporary arrays of the size of a block."""
         roots, total = np.sqrt(theta), np.zeros((self.t, self.t))
         for rows, block in self.blocks(max(GRAM_BLOCK_ENTRIES // self.t, 1)):
@@ -141,7 +141,7 @@ class MarginMatrix:
                 total += (scaled.T @ scaled).toarray()
         return total
 
-    def group_equal_rows(self, *keys: Float[Array, " N"]) -> RowGroups:
+    def group_equal_rows(self, *keys: ExampleVector) -> RowGroups:
         """Return which examples are equal in their margins and, up to rounding, in further numbers.
 
         The method multiplies the rows by random whole numbers and compares the rows with equal sums. Equal rows of
@@ -203,7 +203,7 @@ class MarginMatrix:
             lineage = lineage.parent
         return lineage is not None
 
-    def column(self, q: int) -> Float[Array, " N"]:
+    def column(self, q: int) -> ExampleVector:
         """Return column q as float64."""
         if isinstance(self._storage, np.ndarray):
             return self._storage[:, q].astype(np.float64)
@@ -280,12 +280,12 @@ class RowGroups:
     representative: Int[Array, " n"]
     group_of_row: Int[Array, " N"]
 
-    def sum_by_group(self, values: Float[Array, " N"]) -> Float[Array, " n"]:
+    def sum_by_group(self, values: ExampleVector) -> Float[Array, " n"]:
         """Return the sum over each group."""
         return np.bincount(self.group_of_row, values, len(self.representative))
 
 
-def _drop_last_bits(key: Float[Array, " N"]) -> Float[Array, " N"]:
+def _drop_last_bits(key: ExampleVector) -> ExampleVector:
     """Return numbers without their last bits, in which equal numbers may differ after rounding."""
     mantissa, exponent = np.frexp(key)
     return np.ldexp(np.round(mantissa * 2.0**40), exponent)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.backends.base import Attempt, BackendWrapper, Capability, Task
 from boostopt.certificates.certificate import Certificate
 from boostopt.programs.formulation import Formulation
@@ -49,13 +49,13 @@ class MergedProgram:
 
     program: Program
     groups: RowGroups
-    weight_fractions: Float[Array, " N"]
+    weight_fractions: ExampleVector
 
-    def merge_weights(self, d: Float[Array, " N"]) -> Float[Array, " n"]:
+    def merge_weights(self, d: ExampleVector) -> Float[Array, " n"]:
         """Return the weights of the groups."""
         return self.groups.sum_by_group(d)
 
-    def split_weights(self, d: Float[Array, " n"]) -> Float[Array, " N"]:
+    def split_weights(self, d: Float[Array, " n"]) -> ExampleVector:
         """Return the weights of the examples."""
         return self.weight_fractions * d[self.groups.group_of_row]
 
@@ -160,7 +160,7 @@ class MergedExamplesBackend(BackendWrapper):
         return self.inner.takes(self.merged.program)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        def split(d: Float[Array, " n"] | None) -> Float[Array, " N"] | None:
+        def split(d: Float[Array, " n"] | None) -> ExampleVector | None:
             return None if d is None else self.merged.split_weights(d)
 
         def certify_split(d: Any, w: Any) -> Certificate:

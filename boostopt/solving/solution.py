@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from os import PathLike
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, HypothesisVector
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.validation import check_seconds, check_tolerance
 from boostopt.backends.base import Attempt, WarmStart
@@ -132,12 +132,12 @@ class Solution:
         return "; ".join(reasons) or "no attempt was made"
 
     @property
-    def d(self) -> Float[Array, " N"]:
+    def d(self) -> ExampleVector:
         """The example weights, feasible, shape (N,)."""
         return self.certificate.d
 
     @property
-    def w(self) -> Float[Array, " t"]:
+    def w(self) -> HypothesisVector:
         """The hypothesis weights, feasible, shape (t,)."""
         return self.certificate.w
 

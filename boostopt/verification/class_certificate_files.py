@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector
 from boostopt._utils.validation import check_instance
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.run.run import Run
@@ -216,7 +216,7 @@ def verify_class_certificate(document: CertificateDocument, oracle: Any, U: Any,
     return dataclasses.replace(make_verification(document, True, reason, bounds, False), quantity=objective.measure)
 
 
-def _feasible_point(A: FloatBalls, F: RegularizerTerms, d: Float[Array, " N"]) -> Vector:
+def _feasible_point(A: FloatBalls, F: RegularizerTerms, d: ExampleVector) -> Vector:
     """Return a point of the domain of F near d; Rejected if there is none, or this is undecided."""
     point = feasible_weights_with_norm(A, F.box, F.norm, d)
     if F.norm is not None and F.norm.ball:
@@ -224,12 +224,12 @@ def _feasible_point(A: FloatBalls, F: RegularizerTerms, d: Float[Array, " N"]) -
     return reject("it cannot be decided whether d lies in the ball of its norm") if point is None else point
 
 
-def _query_weights(F: RegularizerTerms, d: Float[Array, " N"]) -> Float[Array, " N"]:
+def _query_weights(F: RegularizerTerms, d: ExampleVector) -> ExampleVector:
     """Return the weights of the query to the oracle, which are non-negative unless F allows any sign."""
     return d if F.box.is_unbounded else np.maximum(d, 0.0)
 
 
-def _upper_bound(A: FloatBalls, F: RegularizerTerms, point: Vector, d: Float[Array, " N"], edge_bound: float) -> float:
+def _upper_bound(A: FloatBalls, F: RegularizerTerms, point: Vector, d: ExampleVector, edge_bound: float) -> float:
     """Return an upper bound of the objective over a class, from an edge bound for d and a feasible point near d.
 
     Margins lie in [-1, 1], so an edge changes by at most the 1-norm of the difference of the point and d.
@@ -255,7 +255,7 @@ def _recomputed_upper_bound(document: dict[str, Any], arrays: dict[str, Array], 
         ) from rejected
 
 
-def _query_oracle(oracle: Oracle, d: Float[Array, " N"]) -> Answer:
+def _query_oracle(oracle: Oracle, d: ExampleVector) -> Answer:
     """Return the oracle's answer to d, and restore the state of the oracle; Rejected if it raises an error."""
     state = oracle.state()
     try:

@@ -28,7 +28,7 @@ import numpy as np
 import scipy
 import scipy.optimize
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import HypothesisVector
 from boostopt.backends.base import NEEDS_SEPARABLE_REASON, Attempt, Backend, Capability, Task
 from boostopt.backends.classical.lagrangian import DualForm, Lagrangian, ReducedDual, dual_forms, row_multipliers
 from boostopt.backends.incumbent import Incumbent
@@ -139,7 +139,7 @@ def installed_names() -> list[str]:
 class _OuterIteration:
     """The outer iteration in one form."""
 
-    def __init__(self, task: Task, dual: DualForm, best: Incumbent, w: Float[Array, " t"]) -> None:
+    def __init__(self, task: Task, dual: DualForm, best: Incumbent, w: HypothesisVector) -> None:
         G = require_not_none(
             task.program.edge_function.epigraph(task.program.margins.t), "a program that this backend takes"
         )
@@ -208,7 +208,7 @@ class _OuterIteration:
             self._z = np.asarray(answer.x, dtype=np.float64)
 
 
-def corrective_start(task: Task) -> Float[Array, " t"]:
+def corrective_start(task: Task) -> HypothesisVector:
     """Return the weights of the start, or the first hypothesis alone, after one corrective step.
 
     The step goes towards a subgradient w' of G at the edges of d(w): w becomes (1 - alpha) w + alpha w' [Glocer 2009,

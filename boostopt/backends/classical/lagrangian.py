@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy, UnnormalizedRelativeEntropy
@@ -45,7 +45,7 @@ class Evaluation:
     """
 
     value: float
-    d: Float[Array, " N"]
+    d: ExampleVector
     slope: Float[Array, " k"]
 
 
@@ -66,7 +66,7 @@ class DualForm(ABC):
     y_scale: Float[Array, " k"]
 
     @abstractmethod
-    def evaluate(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
+    def evaluate(self, m: ExampleVector, y: Float[Array, " k"]) -> Evaluation:
         """Return the term for margins m = Uw."""
 
 
@@ -82,7 +82,7 @@ class DualInWPsi(DualForm):
         self._F, self.initial_y, self.lower_y = F, np.zeros(F.N), np.zeros(F.N)
         self.y_scale: Any = np.full(F.N, 1.0 / F.eta)
 
-    def evaluate(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
+    def evaluate(self, m: ExampleVector, y: Float[Array, " k"]) -> Evaluation:
         exponents = self._F.log_d0 - self._F.eta * (m + y)
         total: Any = logsumexp(exponents)
         d = np.exp(exponents - total)
@@ -101,7 +101,7 @@ class DualInWBeta(DualForm):
     def __init__(self, F: Separable) -> None:
         self._F, self.initial_y, self.lower_y, self.y_scale = F, np.zeros(1), np.full(1, -np.inf), np.ones(1)
 
-    def evaluate(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
+    def evaluate(self, m: ExampleVector, y: Float[Array, " k"]) -> Evaluation:
         z = -m - y[0]
         d = self._F.maximizers(z)
         return Evaluation(float(y[0] + self._F.conjugate_terms(z).sum()), d, np.array([1.0 - float(d.sum())]))
@@ -126,17 +126,17 @@ class ReducedDual(DualForm):
     def __init__(self, F: Regularizer) -> None:
         self._F, self.steps = F, max(F.objective_scale / MAX_UNSTAGED_SCALE, 1.0)
         self.initial_y = self.lower_y = self.y_scale = np.zeros(0)
-        self.center: Float[Array, " N"] = np.zeros(F.N)
+        self.center: ExampleVector = np.zeros(F.N)
 
-    def evaluate(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
+    def evaluate(self, m: ExampleVector, y: Float[Array, " k"]) -> Evaluation:
         conjugate = self._F.conjugate_at(self._stage_argument(m))
         return Evaluation(self.steps * conjugate.value, conjugate.d, y)
 
-    def start_next_stage(self, m: Float[Array, " N"]) -> None:
+    def start_next_stage(self, m: ExampleVector) -> None:
         """Start the next stage at the weights d of these margins."""
         self.center, self.steps = self._stage_argument(m), max(self.steps / STAGE_FACTOR, 1.0)
 
-    def _stage_argument(self, m: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _stage_argument(self, m: ExampleVector) -> ExampleVector:
         """Return the argument of F* in the conjugate of the stage."""
         return ((self.steps - 1.0) * self.center - m) / self.steps
 
@@ -182,7 +182,7 @@ class Lagrangian:
         k = len(self.G.b)
         return z[:k], z[k:] * self.dual.y_scale
 
-    def weights(self, v: Float[Array, " k"]) -> Float[Array, " t"]:
+    def weights(self, v: Float[Array, " k"]) -> HypothesisVector:
         """Return the hypothesis weights w."""
         return self.G.weights(v) + self.G.slope
 
@@ -213,7 +213,7 @@ def dual_forms(F: Regularizer) -> Iterator[DualForm]:
     yield ReducedDual(F)
 
 
-def row_multipliers(G: Epigraph, w: Float[Array, " t"]) -> Float[Array, " k"]:
+def row_multipliers(G: Epigraph, w: HypothesisVector) -> Float[Array, " k"]:
     """Return multipliers of the rows that give these weights, if the rows are orthogonal or opposite."""
     target = w - G.slope
     v = G.rows(target) if G.A is None else G.rows(target) / np.maximum((G.A**2).sum(axis=1), 1e-300)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt.backends.base import (
     MAX_ENTRIES_WITHIN_LIMIT,
     Attempt,
@@ -99,23 +99,23 @@ class QuadraticModel:
     F: Pointwise
     G: Epigraph
     A: Any
-    tilt: Float[Array, " N"]
-    d: Float[Array, " N"]
+    tilt: ExampleVector
+    d: ExampleVector
 
     @cached_property
-    def curvatures(self) -> Float[Array, " N"]:
+    def curvatures(self) -> ExampleVector:
         """Curvatures at d, 0 for weights that cannot move."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.F.upper > self.F.lower, self.F.curvatures(self.d), 0.0)
 
     @cached_property
-    def slopes(self) -> Float[Array, " N"]:
+    def slopes(self) -> ExampleVector:
         """Slopes at d, 0 for weights that cannot move."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.F.upper > self.F.lower, self.F.derivatives(self.d), 0.0)
 
     @cached_property
-    def scale(self) -> Float[Array, " N"]:
+    def scale(self) -> ExampleVector:
         """The scale of each variable, shape (N,)."""
         return 1.0 / np.sqrt(np.where(self.curvatures > 0, self.curvatures, 1.0))
 
@@ -138,7 +138,7 @@ class QuadraticModel:
             upper=np.concatenate([(F.upper - self.d) / s, no_bound]),
         )
 
-    def weights_from(self, answer: QuadraticAnswer) -> tuple[Float[Array, " N"], Float[Array, " t"]]:
+    def weights_from(self, answer: QuadraticAnswer) -> tuple[ExampleVector, HypothesisVector]:
         """Return the weights d and w of an answer, without corrections."""
         w = self.G.weights(answer.y[: len(self.G.b)]) + self.G.slope
         return self.d + self.scale * answer.x[: len(self.d)], w
@@ -220,7 +220,7 @@ class _SqpRun:
         self.program, self.task, self.solve = program, task, solve
         self.accuracy = max(ACCURACY_FRACTION * task.tol, MIN_TOLERANCE)
         self.best, self.steps, self._penalty = Incumbent(task), 0, 0.0
-        self._next_point: Float[Array, " N"] | None = None
+        self._next_point: ExampleVector | None = None
         transposed = scipy.sparse.csr_array(program.margins.to_cvxpy_constant()).T
         A: Any = transposed if G.A is None else scipy.sparse.csr_array(G.A) @ transposed
         tilt = program.margins.margins(G.slope)
@@ -262,7 +262,7 @@ class _SqpRun:
         raise_caught_interrupt(answer.status)
         return answer
 
-    def _initial_point(self) -> Float[Array, " N"]:
+    def _initial_point(self) -> ExampleVector:
         """Return the first point: the better of d and d(w) of the warm start; without a start, the minimizer of F."""
         F, start = self.program.regularizer, self.task.start
         if start is None:
@@ -271,9 +271,7 @@ class _SqpRun:
         starts = [None if start.d is None else F.project(start.d), None if w is None else self._best_response(w)]
         return min((d for d in starts if d is not None), key=self._merit, default=F.project(None))
 
-    def _line_search(
-        self, d: Float[Array, " N"], solution: Float[Array, " N"], w: Float[Array, " t"]
-    ) -> Float[Array, " N"]:
+    def _line_search(self, d: ExampleVector, solution: ExampleVector, w: HypothesisVector) -> ExampleVector:
         """Return the best point of a line search from d to the solution of the step, or d(w) if d(w) is better."""
         self._penalty = max(self._penalty, 2.0 * float(np.abs(w).max()))
         target, best_response = self.program.regularizer.project(solution), self._best_response(w)
@@ -288,18 +286,18 @@ class _SqpRun:
             best, value = (point, point_value) if point_value < value else (best, value)
         return best_response if best_response is not None and self._merit(best_response) < value else best
 
-    def _perturbed_point(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _perturbed_point(self, d: ExampleVector) -> ExampleVector:
         """Return a point near d, at which a solver may find a step although it found none at d."""
         F = self.program.regularizer
         return F.project(d + PERTURBATION_FRACTION * (F.project(None) - d))
 
-    def _best_response(self, w: Float[Array, " t"]) -> Float[Array, " N"] | None:
+    def _best_response(self, w: HypothesisVector) -> ExampleVector | None:
         """Return d(w); None for an invalid w."""
         feasible = self.program.edge_function.project(w)
         margins = self.program.margins
         return None if feasible is None else self.program.regularizer.conjugate_at(-margins.margins(feasible)).d
 
-    def _merit(self, d: Float[Array, " N"]) -> float:
+    def _merit(self, d: ExampleVector) -> float:
         """Return the primal value, with an exact penalty for edges outside the domain of G: above the multipliers."""
         e, G = self.program.margins.edges(d), self.program.edge_function
         value, domain = self.program.regularizer.value(d) + G.value(e), G.domain(len(e))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, ExampleVector, Float
 from boostopt.errors import require_not_none
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.programs.program import Program
@@ -36,9 +36,9 @@ class LinearProgram:
     """
 
     margins: MarginMatrix
-    cost: Float[Array, " N"]
-    lower: Float[Array, " N"]
-    upper: Float[Array, " N"]
+    cost: ExampleVector
+    lower: ExampleVector
+    upper: ExampleVector
     on_simplex: bool
     epigraph: Epigraph
 
@@ -62,7 +62,7 @@ class LinearProgram:
         """Number k of rows over the edges."""
         return len(self.epigraph.b)
 
-    def row_coefficients(self, i: int) -> Float[Array, " N"]:
+    def row_coefficients(self, i: int) -> ExampleVector:
         """Return the coefficients of d in row i: U times row i of A."""
         A = self.epigraph.A
         if A is None:

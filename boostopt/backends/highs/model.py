@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int8
 from boostopt.backends.highs.linear_program import LinearProgram
 from boostopt.errors import BoostoptError
 
@@ -97,7 +97,7 @@ class HighsModel(ABC):
         """Add the rows and columns whose number does not grow."""
 
     @abstractmethod
-    def _read_weights(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
+    def _read_weights(self, solution: Any) -> tuple[ExampleVector, Float[Array, " k"]]:
         """Return d and the multipliers y of the model's rows."""
 
     @abstractmethod
@@ -181,7 +181,7 @@ class HighsModel(ABC):
             },
         )
 
-    def read_answer(self) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
+    def read_answer(self) -> tuple[ExampleVector | None, HypothesisVector | None]:
         """Return the weights d and w at the end of the last run, None if there are none; w is a ray if there is one."""
         solution = self.highs.getSolution()
         # If the program has an optimum, a request for a ray would make HiGHS search for one.
@@ -192,7 +192,7 @@ class HighsModel(ABC):
             w = self._weights(y) + self.lp.epigraph.slope
         return (d, w) if ray is None else (d, self._weights(ray))
 
-    def _weights(self, y: Float[Array, " k"]) -> Float[Array, " t"]:
+    def _weights(self, y: Float[Array, " k"]) -> HypothesisVector:
         """Return the hypothesis weights from multipliers in the order of the model."""
         ordered = np.empty_like(y)
         ordered[self.row_order] = y
@@ -273,7 +273,7 @@ class ExampleSpace(HighsModel):
     def index_of_row(self, k: int) -> int:
         return self.num_leading + k
 
-    def _read_weights(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
+    def _read_weights(self, solution: Any) -> tuple[ExampleVector, Float[Array, " k"]]:
         # HiGHS's multipliers belong to the lower bounds: minus ours.
         return np.array(solution.col_value)[: self.lp.N], -np.array(solution.row_dual)[self.num_leading :]
 
@@ -321,7 +321,7 @@ class HypothesisSpace(HighsModel):
     def index_of_row(self, k: int) -> int:
         return self.lp.N + self.num_leading + k
 
-    def _read_weights(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
+    def _read_weights(self, solution: Any) -> tuple[ExampleVector, Float[Array, " k"]]:
         d = self.lp.lower + np.array(solution.row_dual)[: self.lp.N]
         return d, np.array(solution.col_value)[self.index_of_row(0) :]
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, ExampleVector, Float, HypothesisVector
 from boostopt.backends.interior.merged_columns import SignedColumnMatrix, merge_signed_columns
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
@@ -93,18 +93,18 @@ class InteriorProblem:
         """Return the scale of the objective, at least 1, from d and x."""
         return max(1.0, abs(float(slopes @ d + self.rows.g @ x + 0.5 * x @ self.rows.Q @ x)))
 
-    def distances_to_lower(self, d: Float[Array, " N"]) -> Float[Array, " n"]:
+    def distances_to_lower(self, d: ExampleVector) -> Float[Array, " n"]:
         """Return the distances of the free weights from their lower bounds, within the box."""
         return np.clip(self.restrict(d) - self.lower, 0.0, self.width)
 
     @cached_property
-    def fixed(self) -> Float[Array, " N"]:
+    def fixed(self) -> ExampleVector:
         """The weights that cannot move, 0 for the others."""
         box_point = self.f.upper if float(self.f.lower.sum()) < 1.0 - CAP_SUM_TOL else self.f.lower
         return np.where(self.movable, 0.0, box_point)
 
     @cached_property
-    def fixed_edges(self) -> Float[Array, " t"]:
+    def fixed_edges(self) -> HypothesisVector:
         """The edges of the fixed weights."""
         return self.U.edges(self.fixed) if self.fixed.any() else np.zeros(self.U.t)
 
@@ -154,15 +154,15 @@ class InteriorProblem:
         """Number of complementary pairs."""
         return 2 * len(self.lower) + int(self.inequality.sum())
 
-    def restrict(self, values: Float[Array, " N"]) -> Float[Array, " n"]:
+    def restrict(self, values: ExampleVector) -> Float[Array, " n"]:
         """Return the entries of an array for the weights that can move."""
         return values if self.all_free else values[self.movable]
 
-    def expand(self, values: Float[Array, " n"]) -> Float[Array, " N"]:
+    def expand(self, values: Float[Array, " n"]) -> ExampleVector:
         """Return an array over all examples, 0 for the weights that cannot move."""
         return expand(values, self.movable)
 
-    def weights(self, d: Float[Array, " n"]) -> Float[Array, " N"]:
+    def weights(self, d: Float[Array, " n"]) -> ExampleVector:
         """Return all weights."""
         return d if self.all_free else self.expand(d) + self.fixed
 
@@ -202,7 +202,7 @@ class InteriorProblem:
         upper = self.restrict(self.f.upper)
         return np.nextafter(self.lower, upper), np.nextafter(upper, self.lower)
 
-    def _inside(self, d: Float[Array, " n"]) -> Float[Array, " N"]:
+    def _inside(self, d: Float[Array, " n"]) -> ExampleVector:
         """Return all weights as points at which slopes and curvatures exist."""
         # The slope of a fixed weight does not matter, so any point of its empty interior will do.
         return d if self.all_free else np.where(self.movable, self.expand(d), self.fixed)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector
 from boostopt.backends.interior.interior_form import InteriorProblem
 from boostopt.backends.interior.newton import ComplementarityPairs, Iterate, NewtonSystem, Residuals
 
@@ -58,8 +58,8 @@ class Iteration:
     """
 
     point: Iterate
-    d: Float[Array, " N"]
-    w: Float[Array, " t"]
+    d: ExampleVector
+    w: HypothesisVector
     estimate: float
     size: float
 

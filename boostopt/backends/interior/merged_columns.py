@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int
 from boostopt.rows.margin_matrix import MAX_FLOAT_COPY_ENTRIES, MarginMatrix
 
 MAX_REMAINING_FRACTION = 0.8
@@ -29,7 +29,7 @@ class SignedColumnMatrix:
 
     V: MarginMatrix
     column: Int[Array, " t"]
-    sign: Float[Array, " t"]
+    sign: HypothesisVector
 
     @property
     def N(self) -> int:
@@ -41,15 +41,15 @@ class SignedColumnMatrix:
         """Number of hypotheses."""
         return len(self.column)
 
-    def edges(self, d: Float[Array, " N"]) -> Float[Array, " t"]:
+    def edges(self, d: ExampleVector) -> HypothesisVector:
         """Return U'd."""
         return self.sign * self.V.edges(d)[self.column]
 
-    def margins(self, w: Float[Array, " t"]) -> Float[Array, " N"]:
+    def margins(self, w: HypothesisVector) -> ExampleVector:
         """Return U w."""
         return self.V.margins(np.bincount(self.column, self.sign * w, self.V.t))
 
-    def gram(self, theta: Float[Array, " N"]) -> Float[Array, "t t"]:
+    def gram(self, theta: ExampleVector) -> Float[Array, "t t"]:
         """Return U' diag(theta) U."""
         positions, signs = self._pairs
         return self.V.gram(theta)[positions] * signs

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector
 from boostopt.backends.interior.interior_form import InteriorProblem
 from boostopt.backends.interior.newton import Iterate
 from boostopt.functions.numerics.root_finding import find_root
@@ -37,7 +37,7 @@ MAX_STATIONARITY_FACTOR = 10.0
 """Residual of stationarity, relative to the products, up to which a start uses the multipliers of an iterate."""
 
 
-def cold_start_point(problem: InteriorProblem, d: Float[Array, " N"], mu: float) -> Iterate:
+def cold_start_point(problem: InteriorProblem, d: ExampleVector, mu: float) -> Iterate:
     """Return the point at d, moved slightly inwards, with all products equal to mu."""
     lower_distances = (1.0 - CENTRE_FRACTION) * problem.distances_to_lower(d) + CENTRE_FRACTION * problem.centre
     lower_distances *= _edge_scaling(problem, lower_distances)
@@ -133,7 +133,7 @@ def _add_rows(problem: InteriorProblem, point: Iterate, lower_distances: Float[A
 
 
 def warm_start_point_from_answer(
-    problem: InteriorProblem, d: Float[Array, " N"], w: Float[Array, " t"], gap: float
+    problem: InteriorProblem, d: ExampleVector, w: HypothesisVector, gap: float
 ) -> Iterate:
     """Return a starting point near the answer of another solver, which has this certified scaled gap."""
     centre_fraction = float(np.clip(np.sqrt(gap), MIN_CENTRE_FRACTION, MAX_CENTRE_FRACTION))
@@ -157,7 +157,7 @@ def warm_start_point_from_answer(
     return _stationary_point(problem, lower_distances, s, v, x, problem.margins(v), mu)
 
 
-def _multipliers(problem: InteriorProblem, w: Float[Array, " t"]) -> Float[Array, " k"]:
+def _multipliers(problem: InteriorProblem, w: HypothesisVector) -> Float[Array, " k"]:
     """Return multipliers of the rows that give the hypothesis weights w, or nearly w."""
     rows, target = problem.rows, w - problem.rows.slope
     if rows.A is None:
@@ -189,7 +189,7 @@ def _stationary_point(
     return Iterate(lower_distances, upper_distances, zeta, psi, s, v, x, beta, m)
 
 
-def single_row_rays(problem: InteriorProblem, images: Float[Array, " k"]) -> Iterator[Float[Array, " t"]]:
+def single_row_rays(problem: InteriorProblem, images: Float[Array, " k"]) -> Iterator[HypothesisVector]:
     """Yield the hypothesis weights of a single row, for each row that the images violate, the most violated first."""
     rows = problem.rows
     excess = images - rows.b

@@ -34,7 +34,7 @@ from typing import ClassVar, cast
 import numpy as np
 from scipy.optimize import brentq
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
 from boostopt.boosting.run.state import MEMORY_PAST_WEIGHT, State
@@ -101,12 +101,12 @@ class RegularizedFunctional:
         Parameters.
     """
 
-    log_c: Float[Array, " N"]
-    S: Float[Array, " N"]
-    A: Float[Array, " N"]
+    log_c: ExampleVector
+    S: ExampleVector
+    A: ExampleVector
     B: float
-    u: Float[Array, " N"]
-    w: Float[Array, " N"]
+    u: ExampleVector
+    w: ExampleVector
     C: float
     p: float
 
@@ -126,7 +126,7 @@ class RegularizedFunctional:
         return self.u + self.C * mu * (2.0 * self.w - mu)
 
     @cached_property
-    def limit_rates(self) -> Float[Array, " N"]:
+    def limit_rates(self) -> ExampleVector:
         """The limits of the derivatives for large b, which are upper bounds of them, because rho~ is convex in b."""
         return self.u + self.C * self.w**self.p
 
@@ -197,7 +197,7 @@ class AdaBoostREGUpdate(Reweighting):
         p, state = self.problem.template.parameters, context.state
         N = len(self.c)
         w = state.d / self.c
-        A = cast(Float[Array, " N"], state.memory.get(MEMORY_PAST_WEIGHT, np.zeros(N)))
+        A = cast(ExampleVector, state.memory.get(MEMORY_PAST_WEIGHT, np.zeros(N)))
         u = np.asarray(context.newest_margins, dtype=np.float64)
         G = RegularizedFunctional(self.log_c, state.m, A, state.weight_sum, u, w, p.C, p.p)
         b = line_search(G, p.reach)

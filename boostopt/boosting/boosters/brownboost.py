@@ -35,7 +35,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfc, erfcinv
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
 from boostopt.boosting.run.state import State
@@ -121,7 +121,7 @@ class BrownBoostUpdate(Reweighting):
         """The mean potential."""
         return float(self.problem.template.parameters.kappa)
 
-    def excess(self, z: Float[Array, " N"]) -> float:
+    def excess(self, z: ExampleVector) -> float:
         """Return the mean potential at r + s = z over kappa, minus 1."""
         return self.mean(erfc(z / math.sqrt(self.time))) / self.kappa - 1.0
 
@@ -156,8 +156,8 @@ class StepEquations:
     """
 
     update: BrownBoostUpdate
-    z: Float[Array, " N"]
-    u: Float[Array, " N"]
+    z: ExampleVector
+    u: ExampleVector
     s: float
 
     @cached_property

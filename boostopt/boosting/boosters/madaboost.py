@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import REASON_PERFECT_HYPOTHESIS, Booster, Reweighting, certified_nu, valid_nu
 from boostopt.boosting.run.state import State
@@ -70,7 +70,7 @@ class MadaBoost(Booster):
         return MadaBoostUpdate(problem)
 
 
-def log_weights(m: Float[Array, " N"]) -> Float[Array, " N"]:
+def log_weights(m: ExampleVector) -> ExampleVector:
     """Return ln min(1, exp(-m))."""
     return np.minimum(0.0, -m)
 

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu, valid_nu
 from boostopt.boosting.run.state import State
@@ -105,7 +105,7 @@ class SmoothBoostUpdate(Reweighting):
     def step(self, context: UpdateContext) -> State:
         p, rounds = self.problem.template.parameters, context.state.round + 1
 
-        def log_M(m: Float[Array, " N"]) -> Float[Array, " N"]:
+        def log_M(m: ExampleVector) -> ExampleVector:
             return np.minimum(0.0, 0.5 * math.log1p(-p.gamma) * (m - p.theta * rounds))
 
         state = self.went(context, 1.0, log_M)

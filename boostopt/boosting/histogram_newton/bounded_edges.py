@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import HypothesisVector
 from boostopt.boosting.histogram_newton.evaluator import DualEvaluator, Evaluation, Iterate
 from boostopt.boosting.histogram_newton.solver import HistogramNewton, integer_weights
 from boostopt.boosting.qp.simplex_qp import capped_sum_maximizer
@@ -35,7 +35,7 @@ MAX_SUM_GROWTH = 4.0
 class BoundedEdgeNewton(HistogramNewton):
     """The solver for a formulation that bounds the edges, with the parameters and attributes of `HistogramNewton`."""
 
-    def _iterate_at(self, evaluator: DualEvaluator, w: Float[Array, " t"]) -> Iterate:
+    def _iterate_at(self, evaluator: DualEvaluator, w: HypothesisVector) -> Iterate:
         no_weights = np.zeros(0, np.int64)
         return (
             evaluator.iterate(self.splits, integer_weights(w), float(w.sum()))
@@ -48,7 +48,7 @@ class BoundedEdgeNewton(HistogramNewton):
             self._edge_bound * iterate.weight_sum if iterate.integer_weights.any() else 0.0
         )
 
-    def _gradient(self, evaluation: Evaluation) -> Float[Array, " t"]:
+    def _gradient(self, evaluation: Evaluation) -> HypothesisVector:
         return self.edges(evaluation) - self._edge_bound
 
     def _step(self, evaluator: DualEvaluator, evaluation: Evaluation) -> tuple[Iterate | None, float]:
@@ -78,8 +78,8 @@ class BoundedEdgeNewton(HistogramNewton):
         return next_iterate, next_value
 
     def _newton_target(
-        self, evaluator: DualEvaluator, evaluation: Evaluation, w: Float[Array, " t"], slopes: Float[Array, " t"]
-    ) -> Float[Array, " t"]:
+        self, evaluator: DualEvaluator, evaluation: Evaluation, w: HypothesisVector, slopes: HypothesisVector
+    ) -> HypothesisVector:
         """Return the maximizer of the quadratic model of D at w over active columns and those with a large slope."""
         is_active, target = w > 0.0, np.zeros(len(w))
         min_slope = float(slopes[is_active].max()) - EDGE_TOL_FRACTION * self.epsilon if is_active.any() else -math.inf

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, Float, HypothesisVector, Int
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.updates.newton_update import centered_gram
 from boostopt.functions.regularizers.base import Regularizer
@@ -85,7 +85,7 @@ class Evaluation:
         return Fraction(int(self.best_edges.max()), self.weight_function.normalizer)
 
     @property
-    def w(self) -> Float[Array, " t"]:
+    def w(self) -> HypothesisVector:
         """The weights, with sum 1."""
         return self.iterate.integer_weights / MARGIN_SCALE
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.formatting import format_parameters
 from boostopt._utils.user_files import text_digest
@@ -60,14 +60,14 @@ class LazyWitness:
         """Whether the rows are on a cluster or gone, so that the distribution cannot be computed here."""
         return self._run.aggregates_only
 
-    def __call__(self) -> Float[Array, " N"]:
+    def __call__(self) -> ExampleVector:
         return self._run.distribution()
 
     def __reduce__(self) -> Any:
         return (LazyWitness, (self._run,)) if self._run.aggregates_only else (partial, (_constant, self()))
 
 
-def _constant(d: Float[Array, " N"]) -> Float[Array, " N"]:
+def _constant(d: ExampleVector) -> ExampleVector:
     """Return d."""
     return d
 
@@ -325,7 +325,7 @@ class HistogramRun(Run):
         )
         return program_bounds(problem, rows, objective, snapshot.pool[: len(integer_weights)], integer_weights, witness)
 
-    def distribution(self) -> Float[Array, " N"]:
+    def distribution(self) -> ExampleVector:
         """Return the example weights that prove the upper bound, rounded to float64, shape (N,)."""
         witness, rows = require_not_none(self.stored_run.snapshot.bounds.upper_witness, "an upper end"), self._rows
         if rows is None:

@@ -23,7 +23,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, Float, HypothesisVector, Int
 from boostopt.backends.base import Deadline
 from boostopt.boosting.histogram_newton.evaluator import DualEvaluator, Evaluation, Iterate
 from boostopt.boosting.histogram_newton.solver_state import (
@@ -381,7 +381,7 @@ class HistogramNewton:
             best_edges, group_starts, max(self.columns_per_iteration, int(POOL_GROWTH * len(self.splits)))
         )
 
-    def edges(self, evaluation: Evaluation) -> Float[Array, " t"]:
+    def edges(self, evaluation: Evaluation) -> HypothesisVector:
         """Return the edges of the columns of the pool under d(w)."""
         signs = np.array([split.sign for split in self.splits], np.int64)
         return signs * evaluation.edges[self._thresholds] / evaluation.weight_function.normalizer
@@ -409,7 +409,7 @@ class HistogramNewton:
                 best, value = step, short_value
         return best, value
 
-    def _iterate_at(self, evaluator: DualEvaluator, w: Float[Array, " t"]) -> Iterate:
+    def _iterate_at(self, evaluator: DualEvaluator, w: HypothesisVector) -> Iterate:
         """Return weights of the program with their margins."""
         return evaluator.iterate(self.splits, integer_weights(w))
 
@@ -417,7 +417,7 @@ class HistogramNewton:
         """Return D of the program."""
         return weight_function.dual_objective
 
-    def _gradient(self, evaluation: Evaluation) -> Float[Array, " t"]:
+    def _gradient(self, evaluation: Evaluation) -> HypothesisVector:
         """Return the gradient of D of the program with respect to the weights of the pool."""
         return self.edges(evaluation)
 
@@ -425,8 +425,8 @@ class HistogramNewton:
         self,
         evaluator: DualEvaluator,
         evaluation: Evaluation,
-        w: Float[Array, " t"],
-        direction: Float[Array, " t"],
+        w: HypothesisVector,
+        direction: HypothesisVector,
         slope: float,
     ) -> tuple[Iterate | None, float]:
         """Return the iterate after a step along a direction that increases D, and D; None and the old D otherwise."""
@@ -474,7 +474,7 @@ def _resolution(evaluation: Evaluation) -> float:
     return RESOLUTION * evaluation.weight_function.grid.bin_width * evaluation.iterate.weight_sum
 
 
-def integer_weights(w: Float[Array, " t"]) -> Int[Array, " t"]:
+def integer_weights(w: HypothesisVector) -> Int[Array, " t"]:
     """Round weights to integers of sum 2^30, by the method of largest remainders; w is normalized first."""
     x = np.maximum(w, 0.0)
     x *= MARGIN_SCALE / x.sum()

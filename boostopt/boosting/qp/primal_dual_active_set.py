@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, Float, HypothesisVector
 
 RELATIVE_RIDGE = 1e-13
 """The ridge on the diagonal, as a fraction of the largest diagonal entry, with which a factor exists."""
@@ -37,8 +37,8 @@ ACCEPTANCE_FACTOR = 100.0
 
 
 def active_set_maximizer(
-    H: Float[Array, "t t"], g: Float[Array, " t"], support: Bool[Array, " t"]
-) -> Float[Array, " t"] | None:
+    H: Float[Array, "t t"], g: HypothesisVector, support: Bool[Array, " t"]
+) -> HypothesisVector | None:
     """Return the maximizer of g'z - 1/2 z'H z over the simplex; None if the method does not converge.
 
     Parameters
@@ -74,8 +74,8 @@ def active_set_maximizer(
 
 
 def _normalized_if_optimal(
-    H: Float[Array, "t t"], g: Float[Array, " t"], z: Float[Array, " t"], slope_tol: float
-) -> Float[Array, " t"] | None:
+    H: Float[Array, "t t"], g: HypothesisVector, z: HypothesisVector, slope_tol: float
+) -> HypothesisVector | None:
     """Return z over its sum; None if rounding errors make it too inaccurate a maximizer."""
     total = float(z.sum())
     if not (np.isfinite(total) and total > 0.0):
@@ -112,7 +112,7 @@ class _UpdatableFactor:
             factor = None
         return cls(H, support, ridge, factor)
 
-    def solve(self, g: Float[Array, " t"], support: Bool[Array, " t"]) -> tuple[Float[Array, " t"], float]:
+    def solve(self, g: HypothesisVector, support: Bool[Array, " t"]) -> tuple[HypothesisVector, float]:
         """Return z with sum 1 over a support, with equal slopes g - H z on the support, and the slope.
 
         The slope is nan if rounding errors prevent a solution.

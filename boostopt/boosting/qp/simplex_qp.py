@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, Float, HypothesisVector
 from boostopt.boosting.qp.primal_dual_active_set import RELATIVE_RIDGE, active_set_maximizer
 
 MAX_ITERATIONS, COMPLEMENTARITY_TOL = 60, 1e-15
@@ -26,8 +26,8 @@ FRACTION_TO_BOUNDARY = 0.995
 class _Iterate:
     """Weights z > 0, slacks s > 0 of z >= 0, and the multiplier of sum z = 1."""
 
-    z: Float[Array, " t"]
-    s: Float[Array, " t"]
+    z: HypothesisVector
+    s: HypothesisVector
     multiplier: float
 
     def after_step(self, step: _Iterate) -> _Iterate:
@@ -40,8 +40,8 @@ class _Iterate:
 
 
 def simplex_maximizer(
-    H: Float[Array, "t t"], g: Float[Array, " t"], support_guess: Bool[Array, " t"] | None = None
-) -> Float[Array, " t"]:
+    H: Float[Array, "t t"], g: HypothesisVector, support_guess: Bool[Array, " t"] | None = None
+) -> HypothesisVector:
     """Return a point of the simplex near the maximizer of g'z - 1/2 z'H z.
 
     Parameters
@@ -76,8 +76,8 @@ def simplex_maximizer(
 
 
 def capped_sum_maximizer(
-    H: Float[Array, "t t"], g: Float[Array, " t"], max_sum: float, support_guess: Bool[Array, " t"] | None = None
-) -> Float[Array, " t"]:
+    H: Float[Array, "t t"], g: HypothesisVector, max_sum: float, support_guess: Bool[Array, " t"] | None = None
+) -> HypothesisVector:
     """Return a point near the maximizer of g'z - 1/2 z'H z over z >= 0 with sum z <= max_sum.
 
     The rest of the sum is a further weight, so that the program has the form of `simplex_maximizer`.
@@ -97,7 +97,7 @@ def capped_sum_maximizer(
     return max_sum * simplex_maximizer(padded_H, padded_g, support_guess)[:-1]
 
 
-def _mehrotra_step(H: Float[Array, "t t"], g: Float[Array, " t"], iterate: _Iterate) -> _Iterate | None:
+def _mehrotra_step(H: Float[Array, "t t"], g: HypothesisVector, iterate: _Iterate) -> _Iterate | None:
     """Return the predictor-corrector step of Mehrotra; None if rounding errors prevent a factorization."""
     t, mu = len(g), float(iterate.z @ iterate.s) / len(g)
     try:
@@ -105,14 +105,14 @@ def _mehrotra_step(H: Float[Array, "t t"], g: Float[Array, " t"], iterate: _Iter
     except np.linalg.LinAlgError:
         return None
 
-    def solve(rhs: Float[Array, " t"]) -> Any:
+    def solve(rhs: HypothesisVector) -> Any:
         return scipy.linalg.cho_solve(factor, rhs, check_finite=False)
 
     ones_solution = solve(np.ones(t))
     dual_residual = H @ iterate.z - g + iterate.multiplier - iterate.s
     sum_residual = float(iterate.z.sum()) - 1.0
 
-    def step_for(complementarity: Float[Array, " t"]) -> _Iterate:
+    def step_for(complementarity: HypothesisVector) -> _Iterate:
         unconstrained = solve(complementarity / iterate.z - dual_residual)
         level = (float(unconstrained.sum()) + sum_residual) / float(ones_solution.sum())
         z = unconstrained - level * ones_solution
@@ -130,7 +130,7 @@ def _mehrotra_step(H: Float[Array, "t t"], g: Float[Array, " t"], iterate: _Iter
     return step if np.isfinite(step.z).all() and np.isfinite(step.s).all() else None
 
 
-def _step_to_boundary(x: Float[Array, " t"], dx: Float[Array, " t"]) -> float:
+def _step_to_boundary(x: HypothesisVector, dx: HypothesisVector) -> float:
     """Return the largest step length in [0, 1] along dx that keeps x nonnegative, for x > 0."""
     decreasing = dx < 0.0
     return min(1.0, float((-x[decreasing] / dx[decreasing]).min(initial=np.inf)))

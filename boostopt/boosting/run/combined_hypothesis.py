@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.array_types import Array, Float, HypothesisVector, Int8
 from boostopt._utils.validation import check_choice
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.features import FeatureMatrix, evaluate
@@ -18,7 +18,7 @@ AtZero = Literal["majority", "positive", "negative"]
 AT_ZERO: tuple[AtZero, ...] = ("majority", "positive", "negative")
 
 
-def weighted_vote(hypotheses: Sequence[Hypothesis], w: Float[Array, " t"], X: Any) -> Float[Array, " n"]:
+def weighted_vote(hypotheses: Sequence[Hypothesis], w: HypothesisVector, X: Any) -> Float[Array, " n"]:
     """Return sum_q w_q h_q(x) / sum |w| for each row of X."""
     features, active = FeatureMatrix(X), np.flatnonzero(w).tolist()
     f, shares = np.zeros(features.n), w[active] / np.abs(w).sum()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import check_integer
 from boostopt.boosting.column_pool import ColumnPool
@@ -94,8 +94,8 @@ class Round(ImmutableArrays):
     """
 
     number: int
-    w: Float[Array, " t"]
-    d: Float[Array, " N"]
+    w: HypothesisVector
+    d: ExampleVector
     program: Program
     hypotheses: Sequence[Hypothesis] = field(repr=False)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int8
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.boosting.problem import Problem
@@ -57,7 +57,7 @@ class Run:
     loaded: bool
 
     def __init__(
-        self, record: RunData, w: Float[Array, " t"], final_weights: FinalWeights | str, loaded: bool = False
+        self, record: RunData, w: HypothesisVector, final_weights: FinalWeights | str, loaded: bool = False
     ) -> None:
         self._record, self.w, self.loaded = record, as_immutable(w), loaded
         self.final_weights = FinalWeights(final_weights)
@@ -103,7 +103,7 @@ class Run:
         return self.record.pool.hypotheses
 
     @property
-    def d(self) -> Float[Array, " N"]:
+    def d(self) -> ExampleVector:
         """The last distribution, shape (N,): the next query to the oracle."""
         return self.record.state.d
 
@@ -118,7 +118,7 @@ class Run:
         return self.problem.iteration_bound
 
     @property
-    def influence(self) -> Float[Array, " N"]:
+    def influence(self) -> ExampleVector:
         """The influence mu of AdaBoost_REG, shape (N,): the mean weight of a copy of each example over the steps.
 
         The influences satisfy c . mu = 1. A large mu_n means that example n is hard to classify; it may be noise.
@@ -388,13 +388,13 @@ def final_weights_of(problem: Problem, name: str | None) -> FinalWeights:
     return kind
 
 
-def _normalized(w: Float[Array, " t"], objective: SoftMarginObjective) -> Float[Array, " t"]:
+def _normalized(w: HypothesisVector, objective: SoftMarginObjective) -> HypothesisVector:
     """Return weights with sum 1; unchanged if |w| may be below 1, because scaling would change the objective."""
     total = float(np.abs(w).sum())
     return w / total if total > 0 and objective.nonnegative_weights else w
 
 
-def _final_weights(record: RunData, kind: FinalWeights) -> Float[Array, " t"]:
+def _final_weights(record: RunData, kind: FinalWeights) -> HypothesisVector:
     """Return the final weights of a kind."""
     w, objective = record.state.padded_weights(record.pool.t), record.problem.objective
     if objective is None:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, HypothesisVector
 from boostopt._utils.files import Keys, lack_of, leftover_temporary_files, read_npz, write_atomically, write_plain_npz
 from boostopt._utils.user_files import text_digest
 from boostopt._utils.validation import check_path
@@ -86,7 +86,7 @@ CONSISTENCY_TOL = 1e-9
 """The largest rounding error of stored values in comparison with the hypotheses."""
 
 
-def save(record: RunData, path: str | PathLike[str], final: tuple[Float[Array, " t"], str] | None = None) -> None:
+def save(record: RunData, path: str | PathLike[str], final: tuple[HypothesisVector, str] | None = None) -> None:
     """Write a record, for a finished run with its final weights and their kind.
 
     Raises
@@ -133,7 +133,7 @@ DECODING_ERRORS = (
 """The errors of Python for a malformed description, or for one that exceeds the memory."""
 
 
-def load(path: str | PathLike[str], formulation: Any = None) -> tuple[RunData, tuple[Float[Array, " t"], str] | None]:
+def load(path: str | PathLike[str], formulation: Any = None) -> tuple[RunData, tuple[HypothesisVector, str] | None]:
     """Return the record of a file, and for a finished run the final weights and their kind.
 
     Raises
@@ -143,7 +143,7 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[RunData, t
     """
     source, about, arrays = read_run_file(path, (KIND, FORMAT))
 
-    def read() -> tuple[RunData, tuple[Float[Array, " t"], str] | None]:
+    def read() -> tuple[RunData, tuple[HypothesisVector, str] | None]:
         content = insert_arrays(about, arrays)
         record, final = _run_from_json(content, formulation), content["final"]
         return record, None if final is None else _final(final, record)
@@ -206,7 +206,7 @@ def decode_run(source: Path, read: Callable[[], T]) -> T:
         ) from failure
 
 
-def _final(final: Mapping[str, Any], record: RunData) -> tuple[Float[Array, " t"], FinalWeights]:
+def _final(final: Mapping[str, Any], record: RunData) -> tuple[HypothesisVector, FinalWeights]:
     """Check the final weights of a run and return them with their kind."""
     w = np.asarray(final["w"], dtype=np.float64)
     require(w.shape == (record.pool.t,), "the number of final weights is wrong")

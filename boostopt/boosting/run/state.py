@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, ExampleVector, HypothesisVector, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.backends.base import WarmStart
 from boostopt.boosting.column_pool import ColumnPool
@@ -56,7 +56,7 @@ class OracleBounds(ImmutableArrays):
     primal: float = math.inf
     pool_edge_value: float = 0.0
     upper: float = math.inf
-    d: Float[Array, " N"] | None = None
+    d: ExampleVector | None = None
 
     def after_answer(self, edge: float, best_edge: float, F0_of_d: float, F_of_d: float) -> OracleBounds:
         """Return the bounds after an answer with an edge, where `best_edge` is the largest known edge of the class."""
@@ -73,7 +73,7 @@ class OracleBounds(ImmutableArrays):
         """The smallest P^t(d) for the trace; nan if there is none."""
         return self.smallest_primal if math.isfinite(self.smallest_primal) else math.nan
 
-    def with_upper(self, upper: float, d: Float[Array, " N"]) -> OracleBounds:
+    def with_upper(self, upper: float, d: ExampleVector) -> OracleBounds:
         """Return the bounds with the upper bound that a distribution proves, if it is smaller."""
         return replace(self, upper=upper, d=d) if upper < self.upper else self
 
@@ -124,9 +124,9 @@ class State(ImmutableArrays):
     """
 
     round: int
-    w: Float[Array, " t"]
-    m: Float[Array, " N"]
-    d: Float[Array, " N"]
+    w: HypothesisVector
+    m: ExampleVector
+    d: ExampleVector
     dual_objective: float
     soft_margin: float
     bounds: OracleBounds
@@ -145,7 +145,7 @@ class State(ImmutableArrays):
         """The sum of |w|."""
         return float(abs(self.w).sum())
 
-    def padded_weights(self, t: int) -> Float[Array, " t"]:
+    def padded_weights(self, t: int) -> HypothesisVector:
         """Return the weights of t hypotheses, 0 for new hypotheses."""
         return np.concatenate([self.w, np.zeros(t - len(self.w))])
 
@@ -154,7 +154,7 @@ class State(ImmutableArrays):
         """The state when the weights were computed, before the oracle answered again."""
         return replace(self, bounds=replace(self.bounds, smallest_edge=self.smallest_edge_at_solve))
 
-    def progress(self, problem: Problem, u: Float[Array, " N"]) -> BoostingState:
+    def progress(self, problem: Problem, u: ExampleVector) -> BoostingState:
         """Return the progress from which a formulation sets its parameters; u are the newest margins."""
         return BoostingState(
             self.round, self.bounds.smallest_edge, problem.epsilon, problem.examples, self.weight_sum, self.m, u

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 from scipy.optimize import brentq
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.backends.base import Deadline
 from boostopt.boosting.column_pool import ColumnPool
@@ -52,16 +52,16 @@ class UpdateContext(ImmutableArrays):
     state: State
     pool: ColumnPool
     newest: int
-    newest_margins: Float[Array, " N"]
+    newest_margins: ExampleVector
     tol: float
     deadline: Deadline
 
     @property
-    def weights(self) -> Float[Array, " t"]:
+    def weights(self) -> HypothesisVector:
         """The weights before the update, 0 for new hypotheses."""
         return self.state.padded_weights(self.pool.t)
 
-    def combined(self, alpha: float) -> tuple[Float[Array, " t"], Float[Array, " N"]]:
+    def combined(self, alpha: float) -> tuple[HypothesisVector, ExampleVector]:
         """Return (w, Uw) of the convex combination that gives the newest hypothesis the weight alpha."""
         w = (1.0 - alpha) * self.weights
         w[self.newest] += alpha
@@ -88,7 +88,7 @@ class Update(ABC):
     def __call__(self, context: UpdateContext) -> State:
         """Return the state after the update; its soft margin is not yet computed."""
 
-    def bounds_class(self, d: Float[Array, " N"]) -> bool:
+    def bounds_class(self, d: ExampleVector) -> bool:
         """Return whether the largest edge of the class under a distribution bounds the certified value."""
         return True
 
@@ -101,7 +101,7 @@ class Update(ABC):
         return ""
 
     def state_at(
-        self, context: UpdateContext, w: Float[Array, " t"], m: Float[Array, " N"], G: EdgeFunction | None = None
+        self, context: UpdateContext, w: HypothesisVector, m: ExampleVector, G: EdgeFunction | None = None
     ) -> State:
         """Return the state at weights w with the margins m and the query d(w); G is the edge function of the round."""
         conjugate = self.problem.conjugate_at_margins(m)
@@ -117,7 +117,7 @@ class Update(ABC):
         )
 
 
-def unit_weight(t: int, q: int) -> Float[Array, " t"]:
+def unit_weight(t: int, q: int) -> HypothesisVector:
     """Return the unit vector of length t with the entry 1 at q."""
     w = np.zeros(t)
     w[q] = 1.0

@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt.boosting.run.state import State
 from boostopt.boosting.updates.base import INFEASIBLE, Update, UpdateContext, line_search_root
 from boostopt.functions.edge_functions.base import EdgeFunction
@@ -32,9 +32,9 @@ class AscentPoint:
         The weights, their margins Uw and the distribution d(w).
     """
 
-    w: Float[Array, " t"]
-    m: Float[Array, " N"]
-    d: Float[Array, " N"]
+    w: HypothesisVector
+    m: ExampleVector
+    d: ExampleVector
 
 
 class CoordinateStep(Update):
@@ -58,11 +58,11 @@ class CoordinateStep(Update):
         no_step = alpha == 0.0 and start.d is context.state.d
         return replace(state, stop_reason=f"the newest hypothesis has no edge above {gamma:.6g}" if no_step else "")
 
-    def step_length(self, start: AscentPoint, u: Float[Array, " N"], gamma: float) -> float:
+    def step_length(self, start: AscentPoint, u: ExampleVector, gamma: float) -> float:
         """Return the increase of the weight of the hypothesis with the margins u, at least 0."""
         return max(self.problem.F.strong_convexity * (float(u @ start.d) - gamma), 0.0)
 
-    def smallest_margin(self, m: Float[Array, " N"], total: float) -> float:
+    def smallest_margin(self, m: ExampleVector, total: float) -> float:
         """Return the smallest mean of the margins over the distributions in the domain of F, or a lower bound of it.
 
         A number above gamma proves that no distribution has such edges. The objective of the run proves nothing here,
@@ -89,7 +89,7 @@ class CoordinateStep(Update):
 class CoordinateLineSearch(CoordinateStep):
     """The maximizer of D along the weight of the newest hypothesis, or the first step that proves infeasibility."""
 
-    def step_length(self, start: AscentPoint, u: Float[Array, " N"], gamma: float) -> float:
+    def step_length(self, start: AscentPoint, u: ExampleVector, gamma: float) -> float:
         low, total = super().step_length(start, u, gamma), float(start.w.sum())
 
         def slope(alpha: float) -> float:

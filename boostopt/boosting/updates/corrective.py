@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt.backends.base import Backend
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.state import State
@@ -60,7 +60,7 @@ class ShortStep(StepSizeUpdate):
         return short_step_size(self.problem.F, context.newest_margins - context.state.m, context.state.d)
 
 
-def short_step_size(F: Regularizer, x: Float[Array, " N"], d: Float[Array, " N"], max_step: float = 1.0) -> float:
+def short_step_size(F: Regularizer, x: ExampleVector, d: ExampleVector, max_step: float = 1.0) -> float:
     """Return the step size, at most `max_step`, of a corrective step along the margins x, where d = d(w).
 
     For x = u - Uw, the step size is the weight of the newest hypothesis.
@@ -79,7 +79,7 @@ class LineSearch(StepSizeUpdate):
         return line_search_size(self.problem, context, context.newest_margins - context.state.m)
 
 
-def line_search_size(problem: Problem, context: UpdateContext, x: Float[Array, " N"], max_step: float = 1.0) -> float:
+def line_search_size(problem: Problem, context: UpdateContext, x: ExampleVector, max_step: float = 1.0) -> float:
     """Return the step size in [0, max_step] that maximizes D along the margins x."""
     m = context.state.m
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.qp.simplex_qp import simplex_maximizer
 from boostopt.boosting.run.state import State
@@ -109,11 +109,11 @@ def _last_level_and_value(state: State) -> tuple[int, float] | None:
 def newton_step(
     F: Regularizer,
     U: MarginMatrix,
-    w: Float[Array, " t"],
-    m: Float[Array, " N"],
+    w: HypothesisVector,
+    m: ExampleVector,
     conjugate: ConjugatePoint,
     edge_tolerance: float,
-) -> tuple[Float[Array, " t"], Float[Array, " N"]]:
+) -> tuple[HypothesisVector, ExampleVector]:
     """Return (w, Uw) after a Newton step from w with the margins m.
 
     Parameters
@@ -138,11 +138,11 @@ def newton_step(
 
 
 def newton_target(
-    w: Float[Array, " t"],
-    edges: Float[Array, " t"],
+    w: HypothesisVector,
+    edges: HypothesisVector,
     edge_tolerance: float,
     negative_hessian: Callable[[Int[Array, " p"]], Float[Array, "p p"]],
-) -> Float[Array, " t"]:
+) -> HypothesisVector:
     """Return the maximizer of the quadratic model of D at w over the hypotheses that enter the step.
 
     A hypothesis enters if it has a weight, or if its edge is at least the largest edge of those minus `edge_tolerance`.
@@ -157,12 +157,12 @@ def newton_target(
 
 def short_step_weights(
     F: Regularizer, context: UpdateContext, conjugate: ConjugatePoint
-) -> tuple[Float[Array, " t"], Float[Array, " N"]]:
+) -> tuple[HypothesisVector, ExampleVector]:
     """Return (w, Uw) after the short step towards the newest hypothesis, whose increase of D theory bounds."""
     return context.combined(short_step_size(F, context.newest_margins - context.state.m, conjugate.d))
 
 
-def negative_hessian(F: Regularizer, U: MarginMatrix, d: Float[Array, " N"]) -> Float[Array, "t t"]:
+def negative_hessian(F: Regularizer, U: MarginMatrix, d: ExampleVector) -> Float[Array, "t t"]:
     """Return minus the Hessian of D at d = d(w) over the hypotheses of U, shape (t, t)."""
     terms = require_not_none(F.pointwise(), "a regularizer that is a sum over the examples")
     r = terms.inverse_curvatures_inside_box(d)
@@ -175,7 +175,7 @@ def negative_hessian(F: Regularizer, U: MarginMatrix, d: Float[Array, " N"]) -> 
     return centered_gram(free.gram(r), free.edges(r), float(r.sum()))
 
 
-def centered_gram(gram: Float[Array, "t t"], r_edges: Float[Array, " t"], r_sum: float) -> Float[Array, "t t"]:
+def centered_gram(gram: Float[Array, "t t"], r_edges: HypothesisVector, r_sum: float) -> Float[Array, "t t"]:
     """Return U' (diag(r) - r r' / sum r) U from U' diag(r) U, U'r and sum r > 0."""
     centered = np.outer(r_edges, r_edges)
     centered /= -r_sum
@@ -183,7 +183,7 @@ def centered_gram(gram: Float[Array, "t t"], r_edges: Float[Array, " t"], r_sum:
     return centered
 
 
-def _step_length(F: Regularizer, m: Float[Array, " N"], direction: Float[Array, " N"], slope: float) -> float:
+def _step_length(F: Regularizer, m: ExampleVector, direction: ExampleVector, slope: float) -> float:
     """Return the step length in (0, 1] from m along `direction`, with the slope of D at m; 0 unless D increases."""
     if slope <= 0.0:
         return 0.0

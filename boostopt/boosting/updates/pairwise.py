@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt.boosting.run.state import State
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.boosting.updates.corrective import CorrectiveUpdate, LineSearch, line_search_size
@@ -39,8 +39,8 @@ class Vertex:
         The weight of the vertex in w, in [0, 1].
     """
 
-    weights: Float[Array, " t"]
-    margins: Float[Array, " N"]
+    weights: HypothesisVector
+    margins: ExampleVector
     edge: float
     fraction: float
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, ExampleVector, Int
 from boostopt.backends import get_backend
 from boostopt.backends.base import Backend, Deadline, WarmStart
 from boostopt.boosting.column_pool import ColumnPool
@@ -177,7 +177,7 @@ class TotallyCorrective(Update):
             stop_reason=INFEASIBLE if certificate.infeasible else "",
         )
 
-    def _distribution(self, solution: Solution) -> Float[Array, " N"]:
+    def _distribution(self, solution: Solution) -> ExampleVector:
         """Return the d of the solver, projected if it lies outside the domain. Results then depend on the solver."""
         best = solution.best
         return solution.d if best is None or best.d is None else self.problem.F.project(best.d)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Float, HypothesisVector
 from boostopt.checks.references.cvxpy_references import conic_form
 from boostopt.checks.references.measurements import FEASIBILITY_TOLERANCE, ComponentError, optimal_value
 
@@ -90,12 +90,12 @@ class _EdgeSubstitution:
         return combination if exact and np.abs(rows).max(initial=0.0) > 0 else None
 
 
-def dual_function(primal: Any, w: Float[Array, " t"]) -> float | None:
+def dual_function(primal: Any, w: HypothesisVector) -> float | None:
     """Return L(w) of a primal from `label_edge_constraint` by its conic dual: -inf if unbounded, None for no answer."""
     return optimal_value(conic_dual(lagrangian_problem(primal, w)))
 
 
-def lagrangian_problem(primal: Any, w: Float[Array, " t"]) -> Any:
+def lagrangian_problem(primal: Any, w: HypothesisVector) -> Any:
     """Return the primal whose optimal value is L(w).
 
     The objective is moved into a constraint, because CVXPY's conic form has no place for its constant.

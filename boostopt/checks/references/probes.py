@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector
 from boostopt.checks.references.cvxpy_references import SupremumProblem, evaluate_exact_model
 from boostopt.checks.references.measurements import (
     FEASIBILITY_TOLERANCE,
@@ -80,7 +80,7 @@ class RegularizerProbe(ComponentProbe):
         """Return a probe of another regularizer, with the same seed and number of solves."""
         return RegularizerProbe(F, self._seed, self.solves)
 
-    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
         """Return F* at z."""
         point = call_component(self.F.conjugate_at, z) if near is None else call_component(self.F.conjugate_at, z, near)
         require_instance(point, ConjugatePoint, "conjugate_at")
@@ -88,20 +88,20 @@ class RegularizerProbe(ComponentProbe):
         require_vector(point.d, self.F.N, "conjugate_at")
         return point
 
-    def project(self, q: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, q: ExampleVector | None) -> ExampleVector:
         """Return the point of the domain to which F maps q."""
         return require_vector(call_component(self.F.project, q), self.F.N, "project")
 
-    def domain_violation(self, d: Float[Array, " N"]) -> float:
+    def domain_violation(self, d: ExampleVector) -> float:
         """Return the violation of the domain by d, from F's own residuals; inf if d is not finite."""
         return largest_residual(call_component(self.F.residuals, d), "residuals") if np.isfinite(d).all() else np.inf
 
-    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], point: ConjugatePoint) -> Float[Array, " N"]:
+    def gaps(self, d: ExampleVector, z: ExampleVector, point: ConjugatePoint) -> ExampleVector:
         """Return the terms of F(d) + F*(z) - <d, z>."""
         return require_vector(call_component(self.F.gaps, d, z, point), self.F.N, "gaps")
 
     @property
-    def weight_scale(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> ExampleVector:
         """Natural sizes of the weights."""
         return require_vector(call_component(lambda: self.F.weight_scale), self.F.N, "weight_scale")
 
@@ -111,7 +111,7 @@ class RegularizerProbe(ComponentProbe):
         return float(np.abs(self.weight_scale).sum())
 
     @cached_property
-    def invalid_weights(self) -> list[Float[Array, " N"]]:
+    def invalid_weights(self) -> list[ExampleVector]:
         """Weights that a failed solver may leave: not finite, zero, negative, huge, tiny, concentrated."""
         N, rng = self.F.N, self.rng(0)
         mixed = rng.normal(size=N)
@@ -126,7 +126,7 @@ class RegularizerProbe(ComponentProbe):
         ]
 
     @cached_property
-    def weights(self) -> list[Float[Array, " N"]]:
+    def weights(self) -> list[ExampleVector]:
         """Points of the domain, inside and on its boundary."""
         N, rng, scale = self.F.N, self.rng(1), self.weight_scale
         raw = [
@@ -139,9 +139,9 @@ class RegularizerProbe(ComponentProbe):
         return [self.project(q) for q in raw]
 
     @cached_property
-    def perturbed_points(self) -> list[Float[Array, " N"]]:
+    def perturbed_points(self) -> list[ExampleVector]:
         """Points of the domain after steps that leave the domain, most of them by one constraint alone."""
-        N, rng, points = self.F.N, self.rng(3), list[Float[Array, " N"]]()
+        N, rng, points = self.F.N, self.rng(3), list[ExampleVector]()
         for d in self.weights[:N_MOVES]:
             unit, other_unit = np.eye(N)[rng.permutation(N)[:2]]
             points += [2.0 * d + self.size, d - self.size, d + self.size * rng.normal(size=N)]
@@ -151,7 +151,7 @@ class RegularizerProbe(ComponentProbe):
         return points
 
     @cached_property
-    def directions(self) -> list[Float[Array, " N"]]:
+    def directions(self) -> list[ExampleVector]:
         """Arguments of F*: as large as margins, smaller, larger, with ties."""
         N, rng = self.F.N, self.rng(2)
         scale = require_number(call_component(lambda: self.F.objective_scale), "objective_scale")
@@ -198,9 +198,9 @@ class RegularizerProbe(ComponentProbe):
         return SupremumProblem(self.variable, 0.0, self.modelled[1])
 
     @cached_property
-    def linear_maximizers(self) -> list[tuple[Float[Array, " N"], Float[Array, " N"], float]]:
+    def linear_maximizers(self) -> list[tuple[ExampleVector, ExampleVector, float]]:
         """(direction, vertex, maximum of <direction, d>): maximizers of linear functions over the domain."""
-        extremes = list[tuple[Float[Array, " N"], Float[Array, " N"], float]]()
+        extremes = list[tuple[ExampleVector, ExampleVector, float]]()
         for z in self.directions[: self.solves]:
             largest = self.largest.value(z)
             if largest is not None and np.isfinite(largest):
@@ -217,27 +217,27 @@ class EdgeProbe(ComponentProbe):
         super().__init__(G, t, random_state, solves)
         self.G, self.t = G, t
 
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
         """Return G*(w)."""
         return require_number(
             call_component(self.G.conjugate, w) if near is None else call_component(self.G.conjugate, w, near),
             "conjugate",
         )
 
-    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    def subgradient(self, e: HypothesisVector) -> HypothesisVector:
         """Return the best answer to e."""
         return require_vector(call_component(self.G.subgradient, e), self.t, "subgradient")
 
-    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project(self, w: HypothesisVector) -> HypothesisVector | None:
         """Return the point of the domain of G* to which G maps w, None if there is none."""
         projected = call_component(self.G.project, w)
         return None if projected is None else require_vector(projected, self.t, "project")
 
-    def domain_violation(self, w: Float[Array, " t"]) -> float:
+    def domain_violation(self, w: HypothesisVector) -> float:
         """Return the violation of the domain of G* by w, from G's own residuals."""
         return largest_residual(call_component(self.G.residuals, w), "residuals")
 
-    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+    def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
         """Return the terms of G(e) + G*(w) - <w, e>."""
         return require_vector(call_component(self.G.gaps, e, w), self.t, "gaps")
 
@@ -248,7 +248,7 @@ class EdgeProbe(ComponentProbe):
         return None if allowed is None else require_instance(allowed, Polyhedron, "domain")
 
     @cached_property
-    def raw_edges(self) -> list[Float[Array, " t"]]:
+    def raw_edges(self) -> list[HypothesisVector]:
         """Any edges: those of weights on the simplex, and larger ones if G is exact there."""
         t, rng = self.t, self.rng(0)
         size = 3.0 if self.G.has_closed_form_conjugate else 1.0
@@ -261,7 +261,7 @@ class EdgeProbe(ComponentProbe):
         ]
 
     @cached_property
-    def edges(self) -> list[Float[Array, " t"]]:
+    def edges(self) -> list[HypothesisVector]:
         """Edges in the domain of G, some with ties and on the boundary."""
         allowed = self.domain
         if allowed is None:
@@ -274,7 +274,7 @@ class EdgeProbe(ComponentProbe):
         ]
 
     @cached_property
-    def raw_weights(self) -> list[Float[Array, " t"]]:
+    def raw_weights(self) -> list[HypothesisVector]:
         """Any hypothesis weights."""
         t, rng = self.t, self.rng(1)
         return [
@@ -288,7 +288,7 @@ class EdgeProbe(ComponentProbe):
         ]
 
     @cached_property
-    def weights(self) -> list[Float[Array, " t"]]:
+    def weights(self) -> list[HypothesisVector]:
         """Hypothesis weights in the domain of G*."""
         projected = [self.project(w) for w in self.raw_weights]
         best = [self.subgradient(e) for e in self.edges]
@@ -323,7 +323,7 @@ class EdgeProbe(ComponentProbe):
         return SupremumProblem(e, value, [*constraints, e <= R, e >= -R])
 
 
-def _project_into_polyhedron(allowed: Polyhedron, e: Float[Array, " t"]) -> Float[Array, " t"]:
+def _project_into_polyhedron(allowed: Polyhedron, e: HypothesisVector) -> HypothesisVector:
     """Return e after least-squares steps onto the constraints; one step is enough if they are independent."""
     inverse = np.linalg.pinv(allowed.rows(len(e)))
     for _ in range(50):
@@ -332,7 +332,7 @@ def _project_into_polyhedron(allowed: Polyhedron, e: Float[Array, " t"]) -> Floa
     return e
 
 
-def polyhedron_violation(allowed: Polyhedron, e: Float[Array, " t"]) -> float:
+def polyhedron_violation(allowed: Polyhedron, e: HypothesisVector) -> float:
     """Return the violation of a polyhedron by e."""
     image = allowed.image(e)
     return max(0.0, float(np.maximum(image - allowed.high, allowed.low - image).max()))

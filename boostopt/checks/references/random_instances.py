@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.checks.references.measurements import (
     ComponentError,
     call_component,
@@ -67,8 +67,8 @@ class RandomInstance:
 
     program: Program
     values: Mapping[str, Any]
-    c: Float[Array, " N"] | None
-    d0: Float[Array, " N"] | None
+    c: ExampleVector | None
+    d0: ExampleVector | None
     rejected_draws: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -172,8 +172,8 @@ def _draw_instance(
 def bind_formulation(
     formulation: Formulation[Any],
     U: Float[Array, "N t"],
-    c: Float[Array, " N"] | None,
-    d0: Float[Array, " N"] | None,
+    c: ExampleVector | None,
+    d0: ExampleVector | None,
     values: Mapping[str, Any],
 ) -> Program:
     """Bind a formulation. A ProblemError is returned as the result; any other exception is a failed check."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.array_types import Array, Float, HypothesisVector, Int8
 from boostopt._utils.immutable_arrays import immutable_copy
 from boostopt._utils.validation import check_array, check_number
 from boostopt.backends.base import Backend
@@ -211,7 +211,7 @@ def _dual_coefficients(
 
 def _certify_weights(
     program: Program,
-    w: Float[Array, " t"],
+    w: HypothesisVector,
     words: str,
     settings: SolveSettings,
     *,
@@ -246,7 +246,7 @@ def _certify_weights(
     )
 
 
-def _linear_tail_excess(program: Program, w: Float[Array, " t"]) -> tuple[float, float]:
+def _linear_tail_excess(program: Program, w: HypothesisVector) -> tuple[float, float]:
     """Return bounds of the excess of the loss at the margins of w over the loss of the program, rounding included.
 
     The program replaces a loss of unbounded slope by a linear one beyond a slope that no optimum reaches. The model may

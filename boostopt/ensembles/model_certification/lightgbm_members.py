@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.array_types import Array, Float, HypothesisVector, Int8
 from boostopt.errors import ProblemError
 from boostopt.oracles.learners.fitted import class_name
 
@@ -21,7 +21,7 @@ def is_colboost(model: Any) -> bool:
     return type(model).__module__.startswith("colboost") and hasattr(model, "learners")
 
 
-def lightgbm_margins(model: Any, X: Any, y: Int8[Array, " N"]) -> tuple[Float[Array, "N t"], Float[Array, " t"]]:
+def lightgbm_margins(model: Any, X: Any, y: Int8[Array, " N"]) -> tuple[Float[Array, "N t"], HypothesisVector]:
     """Return the margins of the trees of a LightGBM classifier, each over its largest value on X, and their weights.
 
     The weight of a tree is its largest value over the sum of all largest values, so that the weights sum to 1.

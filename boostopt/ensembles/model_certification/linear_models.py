@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.array_types import Array, ExampleVector, HypothesisVector, Int8
 from boostopt.errors import ProblemError
 from boostopt.oracles.learners.fitted import class_name
 from boostopt.programs.loss_penalty import combine
@@ -132,8 +132,8 @@ def _sgd_objective(model: Any, N: int) -> PenalizedObjective:
 
 
 def linear_program_of_model(
-    model: Any, objective: PenalizedObjective, X: Any, y: Int8[Array, " N"], c: Float[Array, " N"]
-) -> tuple[Program, Float[Array, " t"]]:
+    model: Any, objective: PenalizedObjective, X: Any, y: Int8[Array, " N"], c: ExampleVector
+) -> tuple[Program, HypothesisVector]:
     """Return the program of a linear model over features, dense or CSR, and the model's weights in it."""
     raw_coefficients = model.coef_.toarray() if scipy.sparse.issparse(model.coef_) else model.coef_
     coefficients = np.asarray(raw_coefficients, dtype=np.float64).ravel()
@@ -175,7 +175,7 @@ def _penalty_parameters(objective: PenalizedObjective, S: float) -> dict[str, fl
     return {name: price for name, price in prices.items() if price > 0}
 
 
-def _scale_rows(X: Any, factors: Float[Array, " N"]) -> Any:
+def _scale_rows(X: Any, factors: ExampleVector) -> Any:
     """Return the rows of X, each times a factor, with entries clipped to [-1, 1] against rounding."""
     if scipy.sparse.issparse(X):
         scaled = scipy.sparse.csr_array(X.multiply(factors[:, np.newaxis]))

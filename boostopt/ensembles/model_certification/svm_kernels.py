@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse
 import scipy.spatial
 
-from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.array_types import Array, ExampleVector, Float, Int8
 from boostopt.errors import ProblemError, reason_of
 from boostopt.oracles.learners.fitted import class_name
 from boostopt.programs.loss_penalty import combine
@@ -49,7 +49,7 @@ class KernelFactor:
     """
 
     Phi: Float[Array, "N r"]
-    row_sums: Float[Array, " N"]
+    row_sums: ExampleVector
 
     @property
     def max_row_sum(self) -> float:
@@ -70,11 +70,11 @@ class KernelMatrix:
     """
 
     K: Float[Array, "N N"]
-    rounding: Float[Array, " N"]
+    rounding: ExampleVector
 
 
 def pivoted_cholesky(
-    K: Float[Array, "N N"], entry_error: Float[Array, " N"] | float = 0.0, tol: float = FACTOR_TOL
+    K: Float[Array, "N N"], entry_error: ExampleVector | float = 0.0, tol: float = FACTOR_TOL
 ) -> KernelFactor:
     """Factor K = Phi Phi' + R, with the largest remaining diagonal entry as pivot, until it is tol of the trace.
 
@@ -159,7 +159,7 @@ def kernel_matrix(svc: Any, X: Any) -> KernelMatrix:
     return KernelMatrix(K, rounding)
 
 
-def _kernel_entries(svc: Any, X: Any) -> tuple[Float[Array, ...], Float[Array, " N"]]:
+def _kernel_entries(svc: Any, X: Any) -> tuple[Float[Array, ...], ExampleVector]:
     """Return the unchecked kernel of all pairs of rows, and a bound of the rounding in each row."""
     N, features = X.shape
     exact = np.zeros(N)  # a given kernel is exact
@@ -206,7 +206,7 @@ def _kernel_gamma(svc: Any, X: Any) -> float:
     return 1.0 / (features * variance) if variance > 0 else 1.0
 
 
-def svm_program(factored: KernelFactor, y: Int8[Array, " N"], c: Float[Array, " N"], C: float) -> tuple[Program, float]:
+def svm_program(factored: KernelFactor, y: Int8[Array, " N"], c: ExampleVector, C: float) -> tuple[Program, float]:
     """Return the program of a support vector machine with a bias over the columns of a factor, and their scale S."""
     S = float(np.abs(factored.Phi).max(initial=0.0)) or 1.0
     U = np.concatenate([y[:, np.newaxis], (factored.Phi / S) * y[:, np.newaxis]], axis=1).clip(-1.0, 1.0)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.validation import (
     check_instance,
     check_integer,
@@ -435,7 +435,7 @@ class FitSettings:
             )
         return {**values, "nu": float(self.nu) if isinstance(self.nu, int) else max(float(self.nu) * total, 1.0)}
 
-    def scale_weights(self, c: Float[Array, " N"]) -> tuple[Float[Array, " N"], dict[str, Any]]:
+    def scale_weights(self, c: ExampleVector) -> tuple[ExampleVector, dict[str, Any]]:
         """Return the multiplicities, scaled if nu is a share of less than one example, and the parameters.
 
         The parameters are those of the formulation without per-example values, with nu as a count.

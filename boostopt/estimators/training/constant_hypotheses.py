@@ -8,7 +8,7 @@ from operator import index
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int8, Num
+from boostopt._utils.array_types import Array, ExampleVector, Int8, Num
 from boostopt.errors import require_not_none
 from boostopt.oracles import Answer, Column, Hypothesis, Oracle, Query, Stump
 from boostopt.oracles.base import StateDict
@@ -100,7 +100,7 @@ class OracleWithConstants(ClassWithConstants, BinnedOracle):
         self.guarantee = oracle.guarantee
 
     @property
-    def c(self) -> Float[Array, " N"]:
+    def c(self) -> ExampleVector:
         return self._oracle.c
 
     @property
@@ -131,7 +131,7 @@ class OracleWithConstants(ClassWithConstants, BinnedOracle):
         rounding = (self.N + 4) * MACHINE_EPSILON * float(np.abs(query.d).sum())
         return Answer(columns[: query.count], max(answer.edge_bound, constant.edge + rounding), preferred)
 
-    def _constant(self, d: Float[Array, " N"]) -> Column:
+    def _constant(self, d: ExampleVector) -> Column:
         """Return the constant hypothesis with the larger edge, among those in the class."""
         labels = self.y.astype(np.int8)
         column = Column(Stump(0, -np.inf, 1, self._features), labels, float(labels @ d))

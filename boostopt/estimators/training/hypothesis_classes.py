@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from boostopt import oracles
-from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.array_types import Array, ExampleVector, Int8
 from boostopt._utils.user_files import is_python_file_path, load_single_class
 from boostopt.errors import OptionError, short_repr, unknown_name
 from boostopt.oracles import Oracle
@@ -141,7 +141,7 @@ def _oracle_from_factory(
     options: Mapping[str, Any],
     X: Any,
     y: Int8[Array, " N"],
-    c: Float[Array, " N"],
+    c: ExampleVector,
 ) -> Oracle:
     """Return the oracle that a user's function returns."""
     if options:

@@ -15,7 +15,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, ExampleVector, Float, Int
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.programs.parameters import LARGEST, SMALLEST
 
@@ -54,7 +54,7 @@ class WeightedExamples:
 
     X: Any
     codes: Int[Array, " N"]
-    c: Float[Array, " N"]
+    c: ExampleVector
     classes: npt.NDArray[Any]
     values: Values = field(default_factory=no_values)
 
@@ -127,7 +127,7 @@ def merge_examples(
     return WeightedExamples(X[counting], codes, weights[counting], classes, selected)
 
 
-def _validate_sample_weight(sample_weight: Any, N: int) -> Float[Array, " N"]:
+def _validate_sample_weight(sample_weight: Any, N: int) -> ExampleVector:
     """Return sample weights, 1 by default.
 
     Raises
@@ -199,7 +199,7 @@ def _sparse_row_keys(rows: Any, values: Sequence[Array]) -> npt.NDArray[Any]:
 
 
 def class_weight_factors(
-    class_weight: Any, classes: npt.NDArray[Any], codes: Int[Array, " N"], weights: Float[Array, " N"]
+    class_weight: Any, classes: npt.NDArray[Any], codes: Int[Array, " N"], weights: ExampleVector
 ) -> Float[Array, " classes"]:
     """Return the factor of the weights of each class.
 
@@ -251,7 +251,7 @@ def _factors_from_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any])
     return np.array([float(factors.get(label, 1.0)) for label in labels])
 
 
-def _multiply_weights(c: Float[Array, " N"], factors: Float[Array, " N"]) -> Float[Array, " N"]:
+def _multiply_weights(c: ExampleVector, factors: ExampleVector) -> ExampleVector:
     """Return multiplicities times the factors of their classes.
 
     Raises

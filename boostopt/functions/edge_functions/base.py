@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, Float, HypothesisVector
 from boostopt.functions.convex_function import ConvexFunction
 
 MAX_HYPOTHESIS_WEIGHT = 1e15
@@ -36,7 +36,7 @@ class Polyhedron:
         """Return A as an array, also if it is the identity."""
         return np.eye(t) if self.A is None else self.A
 
-    def image(self, e: Float[Array, " t"]) -> Float[Array, " k"]:
+    def image(self, e: HypothesisVector) -> Float[Array, " k"]:
         """Return A e."""
         return e if self.A is None else self.A @ e
 
@@ -70,13 +70,13 @@ class Epigraph:
     equality: Bool[Array, " k"]
     g: Float[Array, " j"]
     Q: Float[Array, "j j"]
-    slope: Float[Array, " t"]
+    slope: HypothesisVector
 
-    def rows(self, e: Float[Array, " t"]) -> Float[Array, " k"]:
+    def rows(self, e: HypothesisVector) -> Float[Array, " k"]:
         """Return A e."""
         return e if self.A is None else self.A @ e
 
-    def weights(self, v: Float[Array, " k"]) -> Float[Array, " t"]:
+    def weights(self, v: Float[Array, " k"]) -> HypothesisVector:
         """Return A'v, the hypothesis weights without the slope."""
         return v if self.A is None else self.A.T @ v
 
@@ -88,7 +88,7 @@ class Epigraph:
         A: Float[Array, "k t"] | None = None,
         equality: bool = False,
         largest: bool = False,
-        slope: Float[Array, " t"] | None = None,
+        slope: HypothesisVector | None = None,
     ) -> Epigraph:
         """Return G with rows A e <= b or = b; `largest` subtracts one variable gamma from each and minimizes it."""
         j, k = int(largest), len(b)
@@ -125,7 +125,7 @@ class Active:
     signed: bool
     total: float | None
     total_is_upper_bound: bool
-    offset: Float[Array, " t"]
+    offset: HypothesisVector
 
 
 class EdgeFunction(ConvexFunction):
@@ -175,30 +175,30 @@ class EdgeFunction(ConvexFunction):
         """Read all inputs of G for t edges that `__init__` has not read. Arrays may change afterwards."""
 
     @abstractmethod
-    def value(self, e: Float[Array, " t"]) -> float:
+    def value(self, e: HypothesisVector) -> float:
         """Return G(e); an indicator returns 0 for any e, also outside the domain that `domain` returns."""
 
     @abstractmethod
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
         """Return G*(w) for w in its domain (up to rounding), or a larger number.
 
         Functions without a closed form can use `near`: edges that may be close to a maximizer of <w, e> - G(e).
         """
 
     @abstractmethod
-    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    def subgradient(self, e: HypothesisVector) -> HypothesisVector:
         """Return hypothesis weights w in the subdifferential of G at e."""
 
     @abstractmethod
-    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project(self, w: HypothesisVector) -> HypothesisVector | None:
         """Return a point of the domain of G* near w, for any numbers w; None if w has no usable information."""
 
-    def project_for_edges(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project_for_edges(self, w: HypothesisVector, e: HypothesisVector) -> HypothesisVector | None:
         """Return the point of the domain of G* near w with the best bound at the edges e; `project(w)` by default."""
         return self.project(w)
 
     @abstractmethod
-    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+    def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
         """Return the t non-negative terms that sum to G(e) + G*(w) - <w, e>, with G* from `conjugate(w, near=e)`."""
 
     def added_hypothesis_cost(self, current_value: float, edge: float) -> float:
@@ -208,7 +208,7 @@ class EdgeFunction(ConvexFunction):
         """
         return self.value(np.array([edge])) - self.value(np.zeros(1))
 
-    def increase_bound(self, e: Float[Array, " t"], edge_changes: Float[Array, " t"]) -> float:
+    def increase_bound(self, e: HypothesisVector, edge_changes: HypothesisVector) -> float:
         """Return a bound on G(e') - G(e) over the e' of the domain with |e'_q - e_q| <= edge_changes_q.
 
         The default is correct if G is linear on its domain.
@@ -219,25 +219,25 @@ class EdgeFunction(ConvexFunction):
         """Return a bound on G over any number of hypotheses with edges of at most `largest`; inf if there is none."""
         return np.inf
 
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+    def multipliers(self, e: HypothesisVector) -> dict[str, float]:
         """Return the multipliers and epigraph variables at e by their names in the papers; none by default."""
         return {}
 
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
+    def active(self, e: HypothesisVector, within: float) -> Active:
         """Return the hypothesis weights that complementary slackness allows, including ties up to `within`.
 
         The default is the subgradient alone, which is right if G has a gradient.
         """
         return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
 
-    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+    def magnitude(self, e: HypothesisVector, w: HypothesisVector, mass: float) -> float:
         """Return the largest size of the terms in the sums of G(e) and G*(w), without the edges themselves.
 
         Each edge is a sum of terms whose sizes sum to `mass`. If G amplifies their rounding, include it here.
         """
         return 0.0
 
-    def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+    def value_slack(self, e: HypothesisVector, w: HypothesisVector, mass: float, unit: float) -> float:
         """Return an addend that makes the computed G(e) an upper bound of G at the exact edges.
 
         Parameters
@@ -257,7 +257,7 @@ class EdgeFunction(ConvexFunction):
         """
         return unit * self.magnitude(e, w, mass)
 
-    def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+    def conjugate_slack(self, e: HypothesisVector, w: HypothesisVector, mass: float, unit: float) -> float:
         """Return an addend that makes G*(w), computed with `near` = e, an upper bound of the exact G*(w)."""
         return unit * self.magnitude(e, w, mass)
 
@@ -269,11 +269,11 @@ class EdgeFunction(ConvexFunction):
         """Return the domain of G; None if it is all of R^t."""
         return None
 
-    def candidate_rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+    def candidate_rays(self, w: HypothesisVector) -> Sequence[HypothesisVector]:
         """Return directions, computed from w, that may prove infeasibility; empty if every e is in the domain."""
         return ()
 
-    def support(self, ray: Float[Array, " t"]) -> float:
+    def support(self, ray: HypothesisVector) -> float:
         """Return the maximum of <ray, e> over the domain of G, for a direction from `candidate_rays`."""
         return np.inf
 
@@ -283,18 +283,18 @@ class SupportFunction(EdgeFunction):
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
 
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
         return 0.0
 
 
-def clip_to_finite(w: Float[Array, " t"]) -> Float[Array, " t"]:
+def clip_to_finite(w: HypothesisVector) -> HypothesisVector:
     """Return w with 0 for entries that are not finite, scaled down to `MAX_HYPOTHESIS_WEIGHT` if necessary."""
     w = np.where(np.isfinite(w), w, 0.0)
     largest = float(np.abs(w).max(initial=0.0))
     return w if largest <= MAX_HYPOTHESIS_WEIGHT else w * (MAX_HYPOTHESIS_WEIGHT / largest)
 
 
-def nonnegative_residuals(w: Float[Array, " t"], conditions: dict[str, float]) -> dict[str, float]:
+def nonnegative_residuals(w: HypothesisVector, conditions: dict[str, float]) -> dict[str, float]:
     """Return residuals, each at least 0; all are inf if w is not finite."""
     if not np.isfinite(w).all():
         return dict.fromkeys(conditions, np.inf)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import HypothesisVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import read_fields, real_parameter
 from boostopt.functions.edge_functions.base import (
@@ -46,26 +46,26 @@ class _LevelIndicator(EdgeFunction):
     def statement(self) -> dict[str, Any]:
         return {"kind": self.kind, self.level_field: self.level}
 
-    def value(self, e: Float[Array, " t"]) -> float:
+    def value(self, e: HypothesisVector) -> float:
         return 0.0
 
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
         return self.level * float(w.sum())
 
-    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    def subgradient(self, e: HypothesisVector) -> HypothesisVector:
         return np.zeros(len(e))
 
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+    def multipliers(self, e: HypothesisVector) -> dict[str, float]:
         return {self.level_field: self.level}
 
-    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+    def magnitude(self, e: HypothesisVector, w: HypothesisVector, mass: float) -> float:
         return abs(self.level) * float(np.abs(w).sum())
 
-    def candidate_rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+    def candidate_rays(self, w: HypothesisVector) -> Sequence[HypothesisVector]:
         total = float(np.abs(w).sum())
         return [w / total] if total > 0 else []
 
-    def support(self, ray: Float[Array, " t"]) -> float:
+    def support(self, ray: HypothesisVector) -> float:
         return self.level * float(ray.sum())
 
 
@@ -101,16 +101,16 @@ class BoundedEdges(_LevelIndicator):
     def class_bound(self, largest: float) -> float:
         return 0.0 if largest <= self.gamma else np.inf
 
-    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project(self, w: HypothesisVector) -> HypothesisVector | None:
         return clip_to_finite(w).clip(min=0.0)
 
-    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+    def residuals(self, w: HypothesisVector) -> dict[str, float]:
         return nonnegative_residuals(w, {"w >= 0": float(-w.min())})
 
-    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+    def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
         return w * np.maximum(self.gamma - e, 0.0)
 
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
+    def active(self, e: HypothesisVector, within: float) -> Active:
         return Active(np.eye(len(e))[:, e >= self.gamma - within], False, None, False, np.zeros(len(e)))
 
     def domain(self, t: int) -> Polyhedron | None:
@@ -144,22 +144,22 @@ class FixedEdges(_LevelIndicator):
     def __post_init__(self) -> None:
         read_fields(self, rho=real_parameter)
 
-    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project(self, w: HypothesisVector) -> HypothesisVector | None:
         return clip_to_finite(w)
 
-    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+    def residuals(self, w: HypothesisVector) -> dict[str, float]:
         return nonnegative_residuals(w, {"w finite": 0.0})
 
-    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+    def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
         return np.zeros(len(w))
 
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
+    def active(self, e: HypothesisVector, within: float) -> Active:
         return Active(np.eye(len(e)), True, None, False, np.zeros(len(e)))
 
     def domain(self, t: int) -> Polyhedron | None:
         return Polyhedron(None, np.full(t, self.rho), np.full(t, self.rho))
 
-    def candidate_rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+    def candidate_rays(self, w: HypothesisVector) -> Sequence[HypothesisVector]:
         if len(w) == 1:
             return [np.array([1.0]), np.array([-1.0])]
         return super().candidate_rays(w)

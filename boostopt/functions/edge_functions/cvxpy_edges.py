@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import HypothesisVector
 from boostopt._utils.cvxpy_tools import (
     build_expression,
     cp,
@@ -92,46 +92,46 @@ class CvxpyEdges(EdgeFunction):
     def settle(self, t: int) -> None:
         self._model(t)
 
-    def value(self, e: Float[Array, " t"]) -> float:
+    def value(self, e: HypothesisVector) -> float:
         """Return an upper bound of G(e) that includes the rounding."""
         return self._upper_bound(e, 0.0)
 
-    def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+    def value_slack(self, e: HypothesisVector, w: HypothesisVector, mass: float, unit: float) -> float:
         # Twice the rounding error of an edge: the other half covers the distance to an exactly feasible d.
         return allowance(self.value(e), self._upper_bound(e, 2.0 * unit * mass))
 
-    def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+    def conjugate_slack(self, e: HypothesisVector, w: HypothesisVector, mass: float, unit: float) -> float:
         return 0.0
 
-    def _upper_bound(self, e: Float[Array, " t"], radius: float) -> float:
+    def _upper_bound(self, e: HypothesisVector, radius: float) -> float:
         """Return an upper bound of G at edges within a radius of e and in [-1, 1], which contains exact edges."""
         low, high = (e, e) if radius == 0.0 else (np.nextafter(e - radius, -2.0), np.nextafter(e + radius, 2.0))
         box = Interval(np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0))
         return float(self._model(len(e)).graph.values(box)[0].upper[0])
 
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
         return self._conjugate_bound(w, self._tightest_minorant(w, self._maximizer(w) if near is None else near))
 
-    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    def subgradient(self, e: HypothesisVector) -> HypothesisVector:
         return middle(self._tangent(e).gradient)
 
-    def describe_kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
+    def describe_kinks(self, e: HypothesisVector) -> Sequence[str]:
         linearization = self._linearize(e) if self._model(len(e)).tree.has_kinks else None
         return (
             [] if linearization is None else [describe_linear_form("e", row) for row in linearization.kink_gradients()]
         )
 
-    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project(self, w: HypothesisVector) -> HypothesisVector | None:
         return clip_to_finite(w)
 
-    def project_for_edges(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project_for_edges(self, w: HypothesisVector, e: HypothesisVector) -> HypothesisVector | None:
         # Without a closed form of G*, the bound is tight only if w is the slope of a minorant.
         return middle(self._tightest_minorant(clip_to_finite(w), e).gradient)
 
-    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+    def residuals(self, w: HypothesisVector) -> dict[str, float]:
         return nonnegative_residuals(w, {"w finite": 0.0})
 
-    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+    def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
         minorant = self._tightest_minorant(w, e)
         slopes = middle(minorant.gradient)
         differences, tangent_gap = w - slopes, max(self.value(e) - float(slopes @ e) - minorant.offset, 0.0)
@@ -158,12 +158,12 @@ class CvxpyEdges(EdgeFunction):
             self._models[t] = _Model(e, G, tree, Graph([G], e, box, on_simplex=False))
         return self._models[t]
 
-    def _linearize(self, e: Float[Array, " t"]) -> Linearization | None:
+    def _linearize(self, e: HypothesisVector) -> Linearization | None:
         model = self._model(len(e))
         model.e.value = e
         return model.tree.linearize()
 
-    def _tangent(self, e: Float[Array, " t"]) -> AffineMinorant:
+    def _tangent(self, e: HypothesisVector) -> AffineMinorant:
         """Return a minorant of G that is equal to G at e, up to rounding."""
         minorant = self._model(len(e)).graph.minorant(e, [np.ones(1)])
         if minorant is None:
@@ -173,7 +173,7 @@ class CvxpyEdges(EdgeFunction):
             )
         return minorant
 
-    def _tightest_minorant(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> AffineMinorant:
+    def _tightest_minorant(self, w: HypothesisVector, e: HypothesisVector) -> AffineMinorant:
         """Return the tangent at e with the smallest conjugate bound of w, up to the accuracy of a solver."""
         tangent, model = self._tangent(e), self._model(len(e))
         if not model.tree.has_kinks or np.array_equal(middle(tangent.gradient), w):
@@ -185,13 +185,13 @@ class CvxpyEdges(EdgeFunction):
         candidates = [tangent] if best is None else [tangent, best]
         return min(candidates, key=lambda minorant: self._conjugate_bound(w, minorant))
 
-    def _conjugate_bound(self, w: Float[Array, " t"], minorant: AffineMinorant) -> float:
+    def _conjugate_bound(self, w: HypothesisVector, minorant: AffineMinorant) -> float:
         """Return the bound ||w - g||_1 - a of G*(w), rounded up."""
         differences = exact_interval(w) + -minorant.gradient
         sizes = total(exact_interval(np.append(size(differences), -minorant.offset)))
         return float(sizes.upper)
 
-    def _maximizer(self, w: Float[Array, " t"]) -> Float[Array, " t"]:
+    def _maximizer(self, w: HypothesisVector) -> HypothesisVector:
         """Return edges near a maximizer of <w, e> - G(e) over the box. Any edges give a valid bound."""
         model = self._model(len(w))
         e = model.e

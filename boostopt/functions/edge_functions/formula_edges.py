@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import HypothesisVector
 from boostopt._utils.cvxpy_tools import cp, required_cones
 from boostopt.errors import ProblemError, reason_of
 from boostopt.functions.convex_function import cached_property, computed_attribute
@@ -104,14 +104,14 @@ class FormulaEdges(EdgeFunction):
     def statement(self) -> dict[str, Any]:
         return {"kind": self.kind, "text": self.text, "parameters": dict(self.parameters)}
 
-    def value(self, e: Float[Array, " t"]) -> float:
+    def value(self, e: HypothesisVector) -> float:
         values = self._functions[0](np.clip(e, -1.0, 1.0))
         return float(np.where(np.isnan(values), np.inf, values).sum())
 
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
         return float(self._conjugates(w).upper.sum())
 
-    def _conjugates(self, w: Float[Array, " t"]) -> Interval:
+    def _conjugates(self, w: HypothesisVector) -> Interval:
         """Return intervals whose upper ends are conjugate bounds g*(w_q)."""
         return self._tangents(len(w)).conjugates(exact_interval(w))
 
@@ -120,44 +120,44 @@ class FormulaEdges(EdgeFunction):
         low, high = (exact_interval(np.full(t, end[0])) for end in EDGE_BOX)
         return Tangents(self._formula, "e", {}, low, high, self._slope(t))
 
-    def _enclose_values(self, e: Float[Array, " t"], radius: Float[Array, " t"] | float) -> Interval:
+    def _enclose_values(self, e: HypothesisVector, radius: HypothesisVector | float) -> Interval:
         """Enclose g at all edges of [-1, 1] within a radius of e."""
         low, high = (
             np.clip(np.nextafter(e + change, end), -1.0, 1.0) for change, end in ((-radius, -9.0), (radius, 9.0))
         )
         return self._tangents(len(e)).values(Interval(low, high))
 
-    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    def subgradient(self, e: HypothesisVector) -> HypothesisVector:
         # Where the slope is infinite at an end, use the slope next to the end; if it overflows, any number is valid.
         inner = self._slope(len(e))
         return clip_to_finite(self._functions[1](np.clip(e, inner.low, inner.high)))
 
-    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project(self, w: HypothesisVector) -> HypothesisVector | None:
         return clip_to_finite(w)
 
-    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+    def residuals(self, w: HypothesisVector) -> dict[str, float]:
         return nonnegative_residuals(w, {"w finite": 0.0})
 
-    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+    def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
         with np.errstate(invalid="ignore"):
             terms = self._functions[0](np.clip(e, -1.0, 1.0)) + self._conjugates(w).upper - w * e
         return np.where(np.isnan(terms), np.inf, np.maximum(terms, 0.0))
 
-    def increase_bound(self, e: Float[Array, " t"], edge_changes: Float[Array, " t"]) -> float:
+    def increase_bound(self, e: HypothesisVector, edge_changes: HypothesisVector) -> float:
         increases = self._enclose_values(e, edge_changes) + -self._enclose_values(e, 0.0)
         return max(increases.total().upper, 0.0)
 
-    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+    def magnitude(self, e: HypothesisVector, w: HypothesisVector, mass: float) -> float:
         """Return the size of the terms as a scale. The bounds of a formula do not depend on it."""
         compiler, inner = Compiler("e", {}), self._slope(len(e))
         x = np.clip(e, inner.low, inner.high)
         f, slope = (compiler.compile_absolute_terms(part)(x) for part in (self._formula.value, self._formula.slope))
         return float(np.nan_to_num(f + mass * slope + np.abs(w)).sum())
 
-    def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+    def value_slack(self, e: HypothesisVector, w: HypothesisVector, mass: float, unit: float) -> float:
         return allowance(self.value(e), self._enclose_values(e, unit * mass).total().upper)
 
-    def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+    def conjugate_slack(self, e: HypothesisVector, w: HypothesisVector, mass: float, unit: float) -> float:
         bounds = self._conjugates(w)
         return allowance(float(bounds.upper.sum()), bounds.total().upper)
 

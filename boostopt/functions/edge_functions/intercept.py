@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Float, HypothesisVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_instance
 from boostopt.errors import ProblemError
@@ -57,44 +57,44 @@ class InterceptEdges(EdgeFunction):
     def is_coupled(self) -> bool:
         return self.base.is_coupled
 
-    def value(self, e: Float[Array, " t"]) -> float:
+    def value(self, e: HypothesisVector) -> float:
         return self.base.value(e[1:]) if len(e) > 1 else 0.0
 
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
         return self.base.conjugate(w[1:], None if near is None else near[1:]) if len(w) > 1 else 0.0
 
-    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    def subgradient(self, e: HypothesisVector) -> HypothesisVector:
         return self._prepend(0.0, self.base.subgradient(e[1:]) if len(e) > 1 else e[1:])
 
-    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project(self, w: HypothesisVector) -> HypothesisVector | None:
         w = clip_to_finite(w)
         base_weights = self.base.project(w[1:]) if len(w) > 1 else w[1:]
         return None if base_weights is None else self._prepend(float(w[0]), base_weights)
 
-    def project_for_edges(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project_for_edges(self, w: HypothesisVector, e: HypothesisVector) -> HypothesisVector | None:
         w = clip_to_finite(w)
         base_weights = self.base.project_for_edges(w[1:], e[1:]) if len(w) > 1 else w[1:]
         return None if base_weights is None else self._prepend(float(w[0]), base_weights)
 
-    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+    def residuals(self, w: HypothesisVector) -> dict[str, float]:
         base_residuals = self.base.residuals(w[1:]) if len(w) > 1 else {}
         return {**nonnegative_residuals(w, {"w finite": 0.0}), **base_residuals}
 
-    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+    def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
         return self._prepend(0.0, self.base.gaps(e[1:], w[1:]) if len(e) > 1 else e[1:])
 
-    def increase_bound(self, e: Float[Array, " t"], edge_changes: Float[Array, " t"]) -> float:
+    def increase_bound(self, e: HypothesisVector, edge_changes: HypothesisVector) -> float:
         return self.base.increase_bound(e[1:], edge_changes[1:]) if len(e) > 1 else 0.0
 
-    def describe_kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
+    def describe_kinks(self, e: HypothesisVector) -> Sequence[str]:
         return (
             [f"e_{int(name.removeprefix('e_')) + 1}" for name in self.base.describe_kinks(e[1:])] if len(e) > 1 else []
         )
 
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+    def multipliers(self, e: HypothesisVector) -> dict[str, float]:
         return self.base.multipliers(e[1:]) if len(e) > 1 else {}
 
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
+    def active(self, e: HypothesisVector, within: float) -> Active:
         if len(e) == 1:
             return Active(np.eye(1), True, None, False, np.zeros(1))
         base_active = self.base.active(e[1:], within)
@@ -108,13 +108,13 @@ class InterceptEdges(EdgeFunction):
         directions[1:, directions.shape[1] - base_active.directions.shape[1] :] = base_active.directions
         return replace(base_active, directions=directions, offset=self._prepend(0.0, base_active.offset))
 
-    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+    def magnitude(self, e: HypothesisVector, w: HypothesisVector, mass: float) -> float:
         return self.base.magnitude(e[1:], w[1:], mass) if len(e) > 1 else 0.0
 
-    def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+    def value_slack(self, e: HypothesisVector, w: HypothesisVector, mass: float, unit: float) -> float:
         return self.base.value_slack(e[1:], w[1:], mass, unit) if len(e) > 1 else 0.0
 
-    def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+    def conjugate_slack(self, e: HypothesisVector, w: HypothesisVector, mass: float, unit: float) -> float:
         return self.base.conjugate_slack(e[1:], w[1:], mass, unit) if len(e) > 1 else 0.0
 
     def domain(self, t: int) -> Polyhedron | None:
@@ -125,14 +125,14 @@ class InterceptEdges(EdgeFunction):
             low[1:], high[1:] = base_domain.low, base_domain.high
         return Polyhedron(None, low, high)
 
-    def candidate_rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+    def candidate_rays(self, w: HypothesisVector) -> Sequence[HypothesisVector]:
         intercept_ray = self._prepend(1.0, np.zeros(len(w) - 1))
         rays = [intercept_ray, -intercept_ray]
         if len(w) > 1 and len(self.base.candidate_rays(w[1:])) > 0 and (total := float(np.abs(w[1:]).sum())) > 0:
             rays.append(w / total)
         return rays
 
-    def support(self, ray: Float[Array, " t"]) -> float:
+    def support(self, ray: HypothesisVector) -> float:
         return self.base.support(ray[1:]) if ray[1:].any() else 0.0
 
     def epigraph(self, t: int) -> Epigraph | None:
@@ -160,5 +160,5 @@ class InterceptEdges(EdgeFunction):
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
         return self.base.cvxpy_conjugate(w[1:]) if w.size > 1 else (cp.Constant(0.0), [])
 
-    def _prepend(self, first: float, rest: Float[Array, " k"]) -> Float[Array, " t"]:
+    def _prepend(self, first: float, rest: Float[Array, " k"]) -> HypothesisVector:
         return np.concatenate([[first], rest])

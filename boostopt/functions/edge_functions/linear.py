@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import HypothesisVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import read_fields, real_parameter
 from boostopt.functions.edge_functions.base import Epigraph, SupportFunction, nonnegative_residuals
@@ -37,23 +37,23 @@ class LinearEdges(SupportFunction):
     def statement(self) -> dict[str, Any]:
         return {"kind": self.kind, "slope": self.slope}
 
-    def value(self, e: Float[Array, " t"]) -> float:
+    def value(self, e: HypothesisVector) -> float:
         return self.slope * float(e.sum())
 
-    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    def subgradient(self, e: HypothesisVector) -> HypothesisVector:
         return np.full(len(e), self.slope)
 
-    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project(self, w: HypothesisVector) -> HypothesisVector | None:
         return np.full(len(w), self.slope)
 
-    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+    def residuals(self, w: HypothesisVector) -> dict[str, float]:
         with np.errstate(invalid="ignore"):
             return nonnegative_residuals(w, {"w = slope": float(np.abs(w - self.slope).max())})
 
-    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+    def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
         return np.zeros(len(w))
 
-    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+    def magnitude(self, e: HypothesisVector, w: HypothesisVector, mass: float) -> float:
         return abs(self.slope) * len(e) * mass
 
     def epigraph(self, t: int) -> Epigraph | None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import HypothesisVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.functions.edge_functions.base import Active, Epigraph, SupportFunction, nonnegative_residuals
 
@@ -23,15 +23,15 @@ class MaximumEdge(SupportFunction):
     kind: ClassVar[str] = "maximum"
     is_largest_edge: ClassVar[bool] = True
 
-    def value(self, e: Float[Array, " t"]) -> float:
+    def value(self, e: HypothesisVector) -> float:
         return float(e.max())
 
-    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    def subgradient(self, e: HypothesisVector) -> HypothesisVector:
         w = np.zeros(len(e))
         w[np.argmax(e)] = 1.0
         return w
 
-    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project(self, w: HypothesisVector) -> HypothesisVector | None:
         w = np.where(np.isfinite(w), w, 0.0).clip(min=0.0)
         largest = w.max()
         if largest == 0.0:
@@ -39,17 +39,17 @@ class MaximumEdge(SupportFunction):
         w = w / largest  # the sum of huge or tiny weights must neither overflow nor underflow
         return w / w.sum()
 
-    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+    def residuals(self, w: HypothesisVector) -> dict[str, float]:
         with np.errstate(over="ignore", invalid="ignore"):
             return nonnegative_residuals(w, {"w >= 0": float(-w.min()), "sum w = 1": abs(float(w.sum()) - 1.0)})
 
-    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+    def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
         return w * (e.max() - e)
 
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+    def multipliers(self, e: HypothesisVector) -> dict[str, float]:
         return {"gamma": float(e.max())}
 
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
+    def active(self, e: HypothesisVector, within: float) -> Active:
         return Active(np.eye(len(e))[:, e >= e.max() - within], False, 1.0, False, np.zeros(len(e)))
 
     def epigraph(self, t: int) -> Epigraph | None:
@@ -70,15 +70,15 @@ class AbsoluteEdge(SupportFunction):
     kind: ClassVar[str] = "absolute"
     is_largest_edge: ClassVar[bool] = True
 
-    def value(self, e: Float[Array, " t"]) -> float:
+    def value(self, e: HypothesisVector) -> float:
         return float(np.abs(e).max())
 
-    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    def subgradient(self, e: HypothesisVector) -> HypothesisVector:
         w, q = np.zeros(len(e)), int(np.argmax(np.abs(e)))
         w[q] = np.sign(e[q])
         return w
 
-    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project(self, w: HypothesisVector) -> HypothesisVector | None:
         w = np.where(np.isfinite(w), w, 0.0)
         largest = float(np.abs(w).max())
         if largest <= 1.0 and float(np.abs(w).sum()) <= 1.0:
@@ -87,19 +87,19 @@ class AbsoluteEdge(SupportFunction):
         # The sum is 1 minus a rounding allowance, so that the rounded weights lie within the ball.
         return w * ((1.0 - len(w) * float(np.finfo(np.float64).eps)) / float(np.abs(w).sum()))
 
-    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+    def residuals(self, w: HypothesisVector) -> dict[str, float]:
         with np.errstate(over="ignore", invalid="ignore"):
             return nonnegative_residuals(w, {"sum |w| <= 1": float(np.abs(w).sum()) - 1.0})
 
-    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+    def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
         largest = self.value(e)
         short = max(1.0 - float(np.abs(w).sum()), 0.0) * largest
         return np.abs(w) * (largest - np.sign(w) * e) + short / len(w)
 
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+    def multipliers(self, e: HypothesisVector) -> dict[str, float]:
         return {"gamma": self.value(e)}
 
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
+    def active(self, e: HypothesisVector, within: float) -> Active:
         largest, offset = self.value(e), np.zeros(len(e))
         directions = np.concatenate(
             [np.eye(len(e))[:, e >= largest - within], -np.eye(len(e))[:, -e >= largest - within]], 1

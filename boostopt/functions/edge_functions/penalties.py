@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Float, HypothesisVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_number, flag_parameter, positive_parameter, read_fields
 from boostopt.errors import ProblemError
@@ -55,35 +55,35 @@ class AbsolutePenalty(EdgeFunction):
     def statement(self) -> dict[str, Any]:
         return {"kind": self.kind, "signed": self.signed}
 
-    def edge_sizes(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    def edge_sizes(self, e: HypothesisVector) -> HypothesisVector:
         """Return the sizes of the edges: |e|, or max(0, e) for non-negative weights."""
         return np.abs(e) if self.signed else np.maximum(e, 0.0)
 
-    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    def subgradient(self, e: HypothesisVector) -> HypothesisVector:
         slopes = self.slopes(self.edge_sizes(e))
         return np.sign(e) * slopes if self.signed else slopes
 
-    def increase_bound(self, e: Float[Array, " t"], edge_changes: Float[Array, " t"]) -> float:
+    def increase_bound(self, e: HypothesisVector, edge_changes: HypothesisVector) -> float:
         # G is a non-decreasing function of the sizes.
         sizes = self.edge_sizes(e)
         return max(self.value(sizes + edge_changes) - self.value(sizes), 0.0)
 
     @abstractmethod
-    def slopes(self, a: Float[Array, " t"]) -> Float[Array, " t"]:
+    def slopes(self, a: HypothesisVector) -> HypothesisVector:
         """Return a subgradient of g, at least 0."""
 
-    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project(self, w: HypothesisVector) -> HypothesisVector | None:
         return clip_to_finite(w) if self.signed else clip_to_finite(w).clip(min=0.0)
 
-    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+    def residuals(self, w: HypothesisVector) -> dict[str, float]:
         return nonnegative_residuals(w, {"w finite": 0.0} if self.signed else {"w >= 0": float(-w.min())})
 
-    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+    def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
         a, u = self.edge_sizes(e), np.abs(w)
         return self.size_gap_terms(a, u) + (u * a - w * e)
 
     @abstractmethod
-    def size_gap_terms(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
+    def size_gap_terms(self, a: HypothesisVector, u: HypothesisVector) -> HypothesisVector:
         """Return the non-negative terms that sum to g(a) + G*(u) - <u, a>, for a and u of at least 0."""
 
     def cvxpy_sizes(self, e: Any) -> Any:
@@ -94,7 +94,7 @@ class AbsolutePenalty(EdgeFunction):
         """Return the constraints of the signs of the weights for CVXPY."""
         return [] if self.signed else [w >= 0]
 
-    def _active_directions(self, e: Float[Array, " t"], level: float) -> Float[Array, "t k"]:
+    def _active_directions(self, e: HypothesisVector, level: float) -> Float[Array, "t k"]:
         """Return the unit vectors, e_q or -e_q, of the hypotheses whose edges are at least `level`."""
         eye = np.eye(len(e))
         directions = [eye[:, e >= level], *([-eye[:, -e >= level]] if self.signed else [])]
@@ -135,7 +135,7 @@ class BallEdges(AbsolutePenalty):
     def statement(self) -> dict[str, Any]:
         return {**super().statement(), "p": self.p, "r": self.r}
 
-    def value(self, e: Float[Array, " t"]) -> float:
+    def value(self, e: HypothesisVector) -> float:
         return self.r * _norm(self.edge_sizes(e), self._q)
 
     @property
@@ -155,10 +155,10 @@ class BallEdges(AbsolutePenalty):
     def class_bound(self, largest: float) -> float:
         return self.r * max(largest, 0.0) if self.p == 1.0 else math.inf
 
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
         return 0.0
 
-    def slopes(self, a: Float[Array, " t"]) -> Float[Array, " t"]:
+    def slopes(self, a: HypothesisVector) -> HypothesisVector:
         largest = float(a.max())
         if largest == 0.0:
             return np.zeros(len(a))
@@ -168,17 +168,17 @@ class BallEdges(AbsolutePenalty):
             return self._scale_into_ball(self.r * (a / largest / _norm(a / largest, 2.0)))
         return np.where(a > 0, self.r, 0.0)
 
-    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project(self, w: HypothesisVector) -> HypothesisVector | None:
         return self._scale_into_ball(w if self.signed else w.clip(min=0.0))
 
-    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+    def residuals(self, w: HypothesisVector) -> dict[str, float]:
         with np.errstate(over="ignore", invalid="ignore"):
             return {
                 **super().residuals(w),
                 **nonnegative_residuals(w, {"norm w <= r": _norm(np.abs(w), self.p) - self.r}),
             }
 
-    def size_gap_terms(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
+    def size_gap_terms(self, a: HypothesisVector, u: HypothesisVector) -> HypothesisVector:
         if math.isinf(self.p):
             return np.maximum(self.r - u, 0.0) * a
         if self.p == 1.0:
@@ -191,20 +191,20 @@ class BallEdges(AbsolutePenalty):
             return np.full(len(a), slack)
         return slack + (0.5 * size * length) * (u / length - a / size) ** 2
 
-    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+    def magnitude(self, e: HypothesisVector, w: HypothesisVector, mass: float) -> float:
         # The value, and the norm of t rounding errors of at most `mass` each.
         return self.value(e) + self.r * mass * _norm(np.ones(len(e)), self._q)
 
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+    def multipliers(self, e: HypothesisVector) -> dict[str, float]:
         return {"gamma": _norm(self.edge_sizes(e), self._q)}
 
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
+    def active(self, e: HypothesisVector, within: float) -> Active:
         if self.p != 1.0:
             return super().active(e, within)
         largest = float(self.edge_sizes(e).max())
         return Active(self._active_directions(e, largest - within), False, self.r, largest <= within, np.zeros(len(e)))
 
-    def describe_kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
+    def describe_kinks(self, e: HypothesisVector) -> Sequence[str]:
         return [f"e_{q}" for q in np.flatnonzero(self.edge_sizes(e) == 0.0)] if math.isinf(self.p) else []
 
     def epigraph(self, t: int) -> Epigraph | None:
@@ -235,7 +235,7 @@ class BallEdges(AbsolutePenalty):
         """The exponent of the dual norm."""
         return {1.0: math.inf, 2.0: 2.0}.get(self.p, 1.0)
 
-    def _scale_into_ball(self, w: Float[Array, " t"]) -> Float[Array, " t"]:
+    def _scale_into_ball(self, w: HypothesisVector) -> HypothesisVector:
         """Return w scaled into the ball, for any numbers w and any order of summation of the norm."""
         w = clip_to_finite(w)
         if math.isinf(self.p):
@@ -276,24 +276,24 @@ class ElasticEdges(AbsolutePenalty):
     def zero_cost_edge(self) -> float:
         return self.l1
 
-    def value(self, e: Float[Array, " t"]) -> float:
+    def value(self, e: HypothesisVector) -> float:
         return float((self._excess_over_l1(e) ** 2).sum()) / (2.0 * self.l2)
 
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
         return self.l1 * float(np.abs(w).sum()) + 0.5 * self.l2 * float((w**2).sum())
 
-    def slopes(self, a: Float[Array, " t"]) -> Float[Array, " t"]:
+    def slopes(self, a: HypothesisVector) -> HypothesisVector:
         return np.maximum(a - self.l1, 0.0) / self.l2
 
-    def size_gap_terms(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
+    def size_gap_terms(self, a: HypothesisVector, u: HypothesisVector) -> HypothesisVector:
         distance = np.maximum(self.l1 - a, 0.0)
         return (np.maximum(a - self.l1, 0.0) - self.l2 * u) ** 2 / (2.0 * self.l2) + u * distance
 
-    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+    def magnitude(self, e: HypothesisVector, w: HypothesisVector, mass: float) -> float:
         slopes = self._excess_over_l1(e) / self.l2
         return self.value(e) + self.conjugate(w) + (mass + self.l1) * float(slopes.sum())
 
-    def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+    def value_slack(self, e: HypothesisVector, w: HypothesisVector, mass: float, unit: float) -> float:
         # The second term is that of the squared rounding errors: all that there is for edges of at most l1.
         squared_errors = len(e) * (unit * (mass + self.l1)) ** 2
         return unit * self.magnitude(e, w, mass) + squared_errors / (2.0 * self.l2)
@@ -319,7 +319,7 @@ class ElasticEdges(AbsolutePenalty):
         value = squares if self.l1 == 0.0 else self.l1 * cp.norm1(w) + squares
         return value, self.cvxpy_weight_constraints(w)
 
-    def _excess_over_l1(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    def _excess_over_l1(self, e: HypothesisVector) -> HypothesisVector:
         """Return max(0, a_q - l1)."""
         return np.maximum(self.edge_sizes(e) - self.l1, 0.0)
 
@@ -358,35 +358,35 @@ class OneNormEdges(AbsolutePenalty):
     def class_bound(self, largest: float) -> float:
         return 0.0 if largest <= self.l1 else math.inf
 
-    def value(self, e: Float[Array, " t"]) -> float:
+    def value(self, e: HypothesisVector) -> float:
         return 0.0
 
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
         return self.l1 * float(np.abs(w).sum())
 
-    def slopes(self, a: Float[Array, " t"]) -> Float[Array, " t"]:
+    def slopes(self, a: HypothesisVector) -> HypothesisVector:
         return np.zeros(len(a))
 
-    def size_gap_terms(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
+    def size_gap_terms(self, a: HypothesisVector, u: HypothesisVector) -> HypothesisVector:
         return u * np.maximum(self.l1 - a, 0.0)
 
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+    def multipliers(self, e: HypothesisVector) -> dict[str, float]:
         return {"gamma": self.l1}
 
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
+    def active(self, e: HypothesisVector, within: float) -> Active:
         return Active(self._active_directions(e, self.l1 - within), False, None, False, np.zeros(len(e)))
 
-    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+    def magnitude(self, e: HypothesisVector, w: HypothesisVector, mass: float) -> float:
         return self.conjugate(w)
 
     def domain(self, t: int) -> Polyhedron | None:
         return Polyhedron(None, np.full(t, -self.l1 if self.signed else -np.inf), np.full(t, self.l1))
 
-    def candidate_rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+    def candidate_rays(self, w: HypothesisVector) -> Sequence[HypothesisVector]:
         total = float(np.abs(w).sum())
         return [w / total] if total > 0 else []
 
-    def support(self, ray: Float[Array, " t"]) -> float:
+    def support(self, ray: HypothesisVector) -> float:
         return self.conjugate(ray)
 
     def epigraph(self, t: int) -> Epigraph | None:
@@ -409,7 +409,7 @@ def _nonnegative_number(name: str, value: object) -> float:
     return check_number(name, value, "a number of at least 0", lambda x: 0.0 <= x < np.inf, error=ProblemError)
 
 
-def _norm(a: Float[Array, " t"], p: float) -> float:
+def _norm(a: HypothesisVector, p: float) -> float:
     """Return ||a||_p for a >= 0 and p = 1, 2 or inf, scaled so that no square overflows or vanishes."""
     largest = float(a.max())
     if largest == 0.0 or math.isinf(p) or not math.isfinite(largest):

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import HypothesisVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.functions.edge_functions.base import (
     Active,
@@ -39,36 +39,36 @@ class TiedEdges(SupportFunction):
     def largest_edge(self) -> EdgeFunction | None:
         return MaximumEdge()
 
-    def value(self, e: Float[Array, " t"]) -> float:
+    def value(self, e: HypothesisVector) -> float:
         return float(e[1])
 
-    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    def subgradient(self, e: HypothesisVector) -> HypothesisVector:
         return np.array([0.5, 0.5])
 
-    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+    def project(self, w: HypothesisVector) -> HypothesisVector | None:
         w_u = float(clip_to_finite(w)[1])
         return np.array([1.0 - w_u, w_u])
 
-    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+    def residuals(self, w: HypothesisVector) -> dict[str, float]:
         with np.errstate(over="ignore", invalid="ignore"):
             return nonnegative_residuals(w, {"sum w = 1": abs(float(w.sum()) - 1.0)})
 
-    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+    def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
         return np.zeros(2)
 
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+    def multipliers(self, e: HypothesisVector) -> dict[str, float]:
         return {"gamma": float(e[1])}
 
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
+    def active(self, e: HypothesisVector, within: float) -> Active:
         return Active(np.eye(2), True, 1.0, False, np.zeros(2))
 
     def domain(self, t: int) -> Polyhedron | None:
         return Polyhedron(EDGE_DIFFERENCE[np.newaxis], np.zeros(1), np.zeros(1))
 
-    def candidate_rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+    def candidate_rays(self, w: HypothesisVector) -> Sequence[HypothesisVector]:
         return [EDGE_DIFFERENCE, -EDGE_DIFFERENCE]
 
-    def support(self, ray: Float[Array, " t"]) -> float:
+    def support(self, ray: HypothesisVector) -> float:
         return 0.0
 
     def epigraph(self, t: int) -> Epigraph | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.validation import (
     check_instance,
     check_number,
@@ -127,7 +127,7 @@ def check_parameters(parameters: Mapping[str, object], N: int) -> dict[str, floa
     return checked
 
 
-def check_reference(d0: object, c: Float[Array, " N"]) -> Float[Array, " N"]:
+def check_reference(d0: object, c: ExampleVector) -> ExampleVector:
     """Return the reference distribution; c / sum c for None."""
     if d0 is None:
         return c / c.sum()

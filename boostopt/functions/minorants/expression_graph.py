@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import Interval, exact_interval
 from boostopt.functions.minorants.affine_forms import (
@@ -107,7 +107,7 @@ class Graph:
 
     def minorant(
         self,
-        point: Float[Array, " N"],
+        point: ExampleVector,
         multipliers: Sequence[Float[Array, " _"]],
         proposed: Mapping[int, Float[Array, "_ _"]] | None = None,
     ) -> AffineMinorant | None:

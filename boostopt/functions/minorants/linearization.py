@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.functions.minorants.multiplier_sets import CumulativeSumMultipliers, MultiplierSet
 
@@ -60,10 +60,10 @@ class Linearization(ABC):
         """Return the nonsmooth nodes in the order in which `pullback` visits them."""
 
     @abstractmethod
-    def gradient_bound(self, mu: Float[Array, " m"]) -> Float[Array, " N"]:
+    def gradient_bound(self, mu: Float[Array, " m"]) -> ExampleVector:
         """Bound the absolute values of the gradient over all choices of multipliers, given a bound mu on theirs."""
 
-    def kink_gradients(self) -> list[Float[Array, " N"]]:
+    def kink_gradients(self) -> list[ExampleVector]:
         """Return the gradients of the arguments that lie on a kink, at most `MAX_KINKS` of them."""
         gradients = (gradient for node in self.nonsmooth_nodes() for gradient in node.own_kink_gradients())
         return list(islice(gradients, MAX_KINKS))
@@ -90,7 +90,7 @@ class Tangent(Linearization):
     def nonsmooth_nodes(self) -> list[NonsmoothNode]:
         return []
 
-    def gradient_bound(self, mu: Float[Array, " m"]) -> Float[Array, " N"]:
+    def gradient_bound(self, mu: Float[Array, " m"]) -> ExampleVector:
         return abs(self.jacobian).T @ mu
 
 
@@ -119,7 +119,7 @@ class SmoothNode(Linearization):
     def nonsmooth_nodes(self) -> list[NonsmoothNode]:
         return [node for e in self.arguments for node in e.nonsmooth_nodes()]
 
-    def gradient_bound(self, mu: Float[Array, " m"]) -> Float[Array, " N"]:
+    def gradient_bound(self, mu: Float[Array, " m"]) -> ExampleVector:
         pairs = zip(self.arguments, self.jacobians, strict=True)
         return np.sum([e.gradient_bound(abs(J).T @ mu) for e, J in pairs], axis=0)
 
@@ -165,7 +165,7 @@ class NonsmoothNode(Linearization):
     def nonsmooth_nodes(self) -> list[NonsmoothNode]:
         return [self, *(node for e in self.arguments for node in e.nonsmooth_nodes())]
 
-    def own_kink_gradients(self) -> Iterator[Float[Array, " N"]]:
+    def own_kink_gradients(self) -> Iterator[ExampleVector]:
         """Yield the gradients of the arguments of this atom that lie on a kink."""
         for entry in np.flatnonzero(self.multiplier_set.on_kink(self.values).ravel(order="F")):
             unit = (np.arange(self.values.size) == entry).astype(float)
@@ -175,7 +175,7 @@ class NonsmoothNode(Linearization):
             ]
             yield np.sum([g for g, _ in minorants], axis=0)
 
-    def gradient_bound(self, mu: Float[Array, " m"]) -> Float[Array, " N"]:
+    def gradient_bound(self, mu: Float[Array, " m"]) -> ExampleVector:
         k = len(self.values)
         delta_bound = (
             np.cumsum(mu[::-1])[::-1][None, :]
@@ -195,7 +195,7 @@ def subgradient_multipliers(
     return multiplier_set.maximizer(node.values, mu)
 
 
-def describe_linear_form(name: str, coefficients: Float[Array, " N"]) -> str:
+def describe_linear_form(name: str, coefficients: ExampleVector) -> str:
     """Return the entries of a linear form in words: "d_17", "d_3 with d_4", "a sum of 12 of d"."""
     entries = np.flatnonzero(coefficients)
     return " with ".join(f"{name}_{n}" for n in entries) if len(entries) < 3 else f"a sum of {len(entries)} of {name}"

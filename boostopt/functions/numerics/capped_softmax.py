@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, ExampleVector, Float
 
 CAP_SUM_TOL = 1e-12
 """Relative tolerance of the sum of the multiplicities: if the sum is nu, every weight is at its cap."""
@@ -29,13 +29,13 @@ MIN_FREE_TOTAL = 1e-150
 class CappedSoftmax:
     """The weights d = min(c / nu, exp(a + log_theta)) with sum 1, and log_theta."""
 
-    d: Float[Array, " N"]
+    d: ExampleVector
     log_theta: float
 
 
 def capped_softmax(
-    a: Float[Array, " N"],
-    c: Float[Array, " N"],
+    a: ExampleVector,
+    c: ExampleVector,
     nu: float,
     method: str = "auto",
 ) -> CappedSoftmax:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector
 
 ROOT_RTOL = 1e-15
 """Relative accuracy of the roots. No bound depends on this accuracy."""
@@ -45,10 +45,10 @@ def find_root(f: Callable[[float], float], low: float, high: float) -> float:
 
 def solve_simplex_multiplier(
     maximizers: Callable[[Array, Array, Array], Array],
-    z: Float[Array, " N"],
-    box: tuple[Float[Array, " N"], Float[Array, " N"]],
+    z: ExampleVector,
+    box: tuple[ExampleVector, ExampleVector],
     sum_tol: float,
-) -> tuple[float, Float[Array, " N"], Float[Array, " N"]]:
+) -> tuple[float, ExampleVector, ExampleVector]:
     """Return the beta for which the maximizers at z - beta sum to 1, and the maximizers just above and below beta.
 
     The two maximizers differ by more than rounding if their sum jumps at beta, on a linear piece of f_n. Then a convex

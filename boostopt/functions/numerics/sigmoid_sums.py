@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.functions.numerics.error_free import product_error
 
 MAX_ROOT_STEPS = 300
@@ -21,7 +21,7 @@ SATURATION_LOGIT = 45.0
 """Absolute value of a saturated logit: exp(-45) is below the rounding of a sum of 1e4 terms."""
 
 
-def difference_rounded_once(c: Float[Array, " N"], nu: float, d0: Float[Array, " N"]) -> Float[Array, " N"]:
+def difference_rounded_once(c: ExampleVector, nu: float, d0: ExampleVector) -> ExampleVector:
     """Return c - nu d0, rounded nearly once: the product is a sum of two numbers [Dekker 1971, section 5]."""
     product = nu * d0
     return (c - product) - product_error(np.full(len(d0), nu), d0, product)

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.functions.convex_function import ConvexFunction
 from boostopt.functions.formulas.intervals import Interval
 from boostopt.functions.statements import Statement
@@ -33,8 +33,8 @@ class ConjugatePoint:
     """
 
     value: float
-    d: Float[Array, " N"]
-    multipliers: Mapping[str, float | Float[Array, " N"]]
+    d: ExampleVector
+    multipliers: Mapping[str, float | ExampleVector]
     slack: float = field(default=0.0, kw_only=True)
 
 
@@ -57,9 +57,9 @@ class StationarityConditions:
         The value that <d, z - slopes - beta> must have in addition; None for no such condition.
     """
 
-    gradient: Float[Array, " N"]
-    lower: Float[Array, " N"]
-    upper: Float[Array, " N"]
+    gradient: ExampleVector
+    lower: ExampleVector
+    upper: ExampleVector
     normals: Float[Array, "N k"]
     required_inner_product: float | None = None
 
@@ -90,13 +90,13 @@ class Pointwise:
         Whether the weights must sum to 1.
     """
 
-    lower: Float[Array, " N"]
-    upper: Float[Array, " N"]
-    derivatives: Callable[[Float[Array, " N"]], Float[Array, " N"]]
-    curvatures: Callable[[Float[Array, " N"]], Float[Array, " N"]]
+    lower: ExampleVector
+    upper: ExampleVector
+    derivatives: Callable[[ExampleVector], ExampleVector]
+    curvatures: Callable[[ExampleVector], ExampleVector]
     on_simplex: bool
 
-    def inverse_curvatures_inside_box(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def inverse_curvatures_inside_box(self, d: ExampleVector) -> ExampleVector:
         """Return 1 / f_n''(d_n) for the weights inside the box, and 0 for the weights at its ends."""
         is_inside = (d > self.lower + BOX_BOUND_TOL * self.upper) & (d < self.upper * (1.0 - BOX_BOUND_TOL))
         if not is_inside.any():
@@ -166,7 +166,7 @@ class Regularizer(ConvexFunction):
         """The number of examples."""
 
     @property
-    def soft_margin_caps(self) -> Float[Array, " N"] | None:
+    def soft_margin_caps(self) -> ExampleVector | None:
         """The largest weights, if F is the indicator of a cap: -F*(-Uw) is then the mean of the smallest margins.
 
         None for any other F.
@@ -243,7 +243,7 @@ class Regularizer(ConvexFunction):
         `conjugate_slack` instead.
         """
 
-    def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
+    def value_slack(self, d: ExampleVector, unit: float) -> float:
         """Return the rounding allowance: F(d) plus the allowance is at least F at an exactly feasible point near d.
 
         Parameters
@@ -266,7 +266,7 @@ class Regularizer(ConvexFunction):
 
     @property
     @abstractmethod
-    def weight_scale(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> ExampleVector:
         """The natural size of each weight, positive if the weight may be positive. Solvers may get d / weight_scale."""
 
     @property
@@ -275,32 +275,32 @@ class Regularizer(ConvexFunction):
         return 1.0
 
     @abstractmethod
-    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
         """Return F*(z) with a maximizer and multipliers.
 
         Functions without a closed form can use `near`, a point of the domain that may be close to a maximizer.
         """
 
-    def conjugate_bound(self, z: Float[Array, " N"], at: ConjugatePoint) -> float:
+    def conjugate_bound(self, z: ExampleVector, at: ConjugatePoint) -> float:
         """Return an upper bound of F*(z), given `at = conjugate_at(z)`; by default the value of `at`."""
         return at.value
 
     @abstractmethod
-    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def room(self, d: ExampleVector) -> ExampleVector:
         """Return the distance to the boundary: how far all weights may change at once, up and down, within the domain.
 
         On the simplex the changes must sum to 0. Return zeros if the distances are not known.
         """
 
     @abstractmethod
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         """Return a point of the domain near d, for any numbers d; the minimizer of F for None."""
 
     @abstractmethod
-    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+    def gaps(self, d: ExampleVector, z: ExampleVector, at: ConjugatePoint) -> ExampleVector:
         """Return the N non-negative terms that sum to F(d) + F*(z) - <d, z>, given `at = conjugate_at(z)`."""
 
-    def increase_bound(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
+    def increase_bound(self, d: ExampleVector, share: ExampleVector) -> float:
         """Return a bound on F(d') - F(d) over all d' of the domain with |d'_n - d_n| <= share_n room_n, share < 1.
 
         The default uses convexity: d' divides the segment from d to some point of the domain, and its fraction of the
@@ -310,7 +310,7 @@ class Regularizer(ConvexFunction):
         return increase if np.isfinite(increase) else np.inf
 
     @abstractmethod
-    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
+    def stationarity(self, d: ExampleVector, min_relative_weight: float) -> StationarityConditions:
         """Return the stationarity conditions at d, with derivatives at weights that are not too small.
 
         Parameters
@@ -326,7 +326,7 @@ class Regularizer(ConvexFunction):
         """Return F as a sum of functions of one weight each; None if F is not such a sum."""
         return None
 
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+    def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
         """Return F in the form of a certificate file; None if a file cannot state it.
 
         Parameters

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, log_expit, rel_entr
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, ExampleVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import (
     finite_weights,
@@ -68,15 +68,15 @@ class BinaryEntropy(Entropy):
         entry of d0 exceeds its cap, so that the binary entropy is not defined.
     """
 
-    caps: Float[Array, " N"]
+    caps: ExampleVector
     eta: float
-    d0: Float[Array, " N"]
-    cap_distance: Float[Array, " N"] | None = None
+    d0: ExampleVector
+    cap_distance: ExampleVector | None = None
 
     kind: ClassVar[str] = "binary entropy"
 
     @classmethod
-    def capped(cls, c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> BinaryEntropy:
+    def capped(cls, c: ExampleVector, nu: float, eta: float, d0: ExampleVector) -> BinaryEntropy:
         """Return the binary entropy with the caps c / nu, and with distances c / nu - d0 that are rounded only once.
 
         Parameters
@@ -115,7 +115,7 @@ class BinaryEntropy(Entropy):
             object.__setattr__(self, "caps", self.caps / total)
         object.__setattr__(self, "d0", np.where(at_cap, self.caps, self.d0))
 
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+    def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
         if not np.array_equal(np.where(self.movable, self.d0, d0), d0):
             return None
         # The reference weight of an example at its cap states the cap, without the scaling of the caps.
@@ -127,11 +127,11 @@ class BinaryEntropy(Entropy):
         return CappedSimplexIndicator(CappedSimplex(self.upper, 1.0))
 
     @property
-    def lower(self) -> Float[Array, " N"]:
+    def lower(self) -> ExampleVector:
         return self.fixed_weights
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:
+    def upper(self) -> ExampleVector:
         return np.where(self.d0 > 0, self.caps, 0.0)
 
     @cached_property
@@ -140,18 +140,18 @@ class BinaryEntropy(Entropy):
         return (self.d0 > 0) & (self.d0 < self.caps)
 
     @cached_property
-    def fixed_weights(self) -> Float[Array, " N"]:
+    def fixed_weights(self) -> ExampleVector:
         """The fixed weights, and 0 for the weights that can change."""
         return np.where(self.movable, 0.0, self.upper)
 
     @cached_property
-    def cap_distance_or_zero(self) -> Float[Array, " N"]:
+    def cap_distance_or_zero(self) -> ExampleVector:
         """The distances u - d0 to the caps, 0 for weights at their caps."""
         distances = self.caps - self.d0 if self.cap_distance is None else self.cap_distance
         return np.where(self.d0 < self.caps, distances, 0.0)
 
     @cached_property
-    def logit(self) -> Float[Array, " N"]:
+    def logit(self) -> ExampleVector:
         """The numbers logit(d0 / u), and -inf or inf for the fixed weights."""
         log_odds = np.where(self.d0 > 0, np.inf, -np.inf)
         log_odds[self.movable] = np.log(self.d0[self.movable]) - np.log(self.cap_distance_or_zero[self.movable])
@@ -189,7 +189,7 @@ class BinaryEntropy(Entropy):
             return 2.0 * mass * (logit + 1.0) / self.eta
         return (3.0 * (logit + math.log(max(self.N, mass)) + 1.0) + 4.0) / self.eta
 
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def values(self, d: ExampleVector) -> ExampleVector:
         terms = np.zeros(self.N)
         d, d0, distance = d[self.movable], self.d0[self.movable], self.cap_distance_or_zero[self.movable]
         # u - d = distance + (d0 - d), so that no digits of d are lost if the cap is large. If d exceeds the cap by
@@ -203,25 +203,25 @@ class BinaryEntropy(Entropy):
         terms[self.movable] = rel_entr(d, d0) + cap_terms
         return terms / self.eta
 
-    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def derivatives(self, d: ExampleVector) -> ExampleVector:
         slopes = np.zeros(self.N)
         with np.errstate(divide="ignore"):
             logits = np.log(d[self.movable]) - np.log(np.maximum(self.upper - d, 0.0)[self.movable])
         slopes[self.movable] = (logits - self.logit[self.movable]) / self.eta
         return slopes
 
-    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def curvatures(self, d: ExampleVector) -> ExampleVector:
         curvatures = np.zeros(self.N)
         x, u = d[self.movable], self.upper[self.movable]
         curvatures[self.movable] = (1.0 / x + 1.0 / (u - x)) / self.eta
         return curvatures
 
-    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def maximizers(self, y: ExampleVector) -> ExampleVector:
         x = self.fixed_weights.copy()
         x[self.movable] = self.upper[self.movable] * expit(self.logit[self.movable] + self.eta * y[self.movable])
         return x
 
-    def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def conjugate_terms(self, y: ExampleVector) -> ExampleVector:
         """Return f_n*(y_n) = (u / eta) ln(1 - p0 + p0 exp(eta y_n)) with p0 = d0 / u; y_n d0_n for a fixed weight."""
         terms = self.fixed_weights * y
         x = self.logit[self.movable]
@@ -230,7 +230,7 @@ class BinaryEntropy(Entropy):
         terms[self.movable] = self.upper[self.movable] * log_averages / self.eta
         return terms
 
-    def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def young_gaps(self, d: ExampleVector, y: ExampleVector) -> ExampleVector:
         # Each gap is u / eta times the binary entropy of p = d / u relative to the sigmoid of x. The logarithms of the
         # sigmoid do not underflow.
         u, gaps = self.upper[self.movable], np.zeros(self.N)
@@ -251,7 +251,7 @@ class BinaryEntropy(Entropy):
         )
         return gaps
 
-    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+    def solve_simplex_multiplier(self, z: ExampleVector) -> tuple[float, ExampleVector]:
         target = 1.0 - float(self.fixed_weights.sum())
         u = self.upper[self.movable]
         if not self.movable.any():
@@ -269,11 +269,11 @@ class BinaryEntropy(Entropy):
         d[self.movable] = u * expit(x - tau)
         return reference + tau / self.eta, d
 
-    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
+    def stationarity(self, d: ExampleVector, min_relative_weight: float) -> StationarityConditions:
         # The slope is infinite at both ends of the box. Near an end, it is the noise of a solver's weights.
         return super().stationarity(np.minimum(d, (1.0 - min_relative_weight) * self.upper), min_relative_weight)
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         """Return the entropic projection onto the caps, with the fixed weights at their values."""
         if d is None:
             return renormalize_in_box(self.d0, self.lower, self.upper)
@@ -307,7 +307,7 @@ class BinaryEntropy(Entropy):
             value = value + (u / self.eta) @ (cp.logistic(logit + self.eta * (z[free] - beta)) + log_expit(-logit))
         return value, []
 
-    def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _box_multipliers(self, y: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
         # The slopes at both ends are infinite, so that no end is active; a fixed weight needs no multiplier.
         return np.zeros(self.N), np.zeros(self.N)
 
@@ -320,7 +320,7 @@ class LogarithmicLoss(BinaryEntropy):
     kind: ClassVar[str] = "logarithmic loss"
 
     @classmethod
-    def of(cls, c: Float[Array, " N"], eta: float) -> LogarithmicLoss:
+    def of(cls, c: ExampleVector, eta: float) -> LogarithmicLoss:
         """Return the regularizer whose conjugate is (1/eta) sum_n c_n ln((1 + exp(eta z_n)) / 2).
 
         Parameters
@@ -333,7 +333,7 @@ class LogarithmicLoss(BinaryEntropy):
         c = positive_weights("c", c)
         return cls(c, eta, 0.5 * c)
 
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+    def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
         if not (np.array_equal(self.caps, c) and np.array_equal(self.d0, 0.5 * c)):
             return None
         return Statement({"kind": self.kind, "eta": self.eta})
@@ -347,5 +347,5 @@ class LogarithmicLoss(BinaryEntropy):
     def unsmoothed(self) -> Regularizer:
         return self
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         return self.d0 if d is None else np.clip(np.where(np.isfinite(d), d, self.d0), 0.0, self.upper)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import check_choice, check_instance, check_number, check_positive, non_negative_weights
 from boostopt.errors import ProblemError
@@ -47,9 +47,9 @@ class CappedSimplex(ImmutableArrays):
         The set is empty: the multiplicities sum to less than nu.
     """
 
-    c: Float[Array, " N"]
+    c: ExampleVector
     nu: float
-    _quantile_cache: list[tuple[Float[Array, " N"], float]] = field(
+    _quantile_cache: list[tuple[ExampleVector, float]] = field(
         default_factory=list[Any], init=False, repr=False, compare=False
     )
     """The last margins and their quantile, because an entropy and the soft margin need the same quantile in turn."""
@@ -70,7 +70,7 @@ class CappedSimplex(ImmutableArrays):
         super().__post_init__()
 
     @property
-    def upper(self) -> Float[Array, " N"]:
+    def upper(self) -> ExampleVector:
         """The caps c_n / nu."""
         return self.c / self.nu
 
@@ -79,13 +79,13 @@ class CappedSimplex(ImmutableArrays):
         """Whether the set is a single point up to rounding, where every weight is at its cap."""
         return float(self.c.sum()) <= self.nu * (1 + CAP_SUM_TOL)
 
-    def quantile(self, m: Float[Array, " N"]) -> float:
+    def quantile(self, m: ExampleVector) -> float:
         """Return rho = m_(ceil nu), the smallest value for which the examples with m_n <= rho count at least nu."""
         if not self._quantile_cache or not np.array_equal(self._quantile_cache[0][0], m):
             self._quantile_cache[:] = [(m.copy(), self._quantile(m))]
         return self._quantile_cache[0][1]
 
-    def _quantile(self, m: Float[Array, " N"]) -> float:
+    def _quantile(self, m: ExampleVector) -> float:
         in_support = self.c > 0
         values, counts = m[in_support], self.c[in_support]
         if np.all(counts == counts[0]):
@@ -95,7 +95,7 @@ class CappedSimplex(ImmutableArrays):
         is_enough = np.cumsum(counts[order]) >= self.nu * (1 - CAP_SUM_TOL)
         return float(values[order[np.argmax(is_enough) if is_enough.any() else -1]])
 
-    def greedy_maximizer(self, m: Float[Array, " N"], rho: float) -> Float[Array, " N"]:
+    def greedy_maximizer(self, m: ExampleVector, rho: float) -> ExampleVector:
         """Return the weights that maximize -<m, d>, given rho = quantile(m).
 
         The weights are at their caps where m < rho. Where m = rho, they share the remaining mass in proportion to the
@@ -108,11 +108,11 @@ class CappedSimplex(ImmutableArrays):
         d[tied] = u[tied] * (remaining_mass / u[tied].sum())
         return self.renormalize(d)
 
-    def renormalize(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def renormalize(self, d: ExampleVector) -> ExampleVector:
         """Return d with the rounding error of its sum corrected, and with no weight above its cap."""
         return renormalize_in_box(d, np.zeros(len(d)), self.upper)
 
-    def repair(self, q: Float[Array, " N"], reference: Float[Array, " N"]) -> Float[Array, " N"]:
+    def repair(self, q: ExampleVector, reference: ExampleVector) -> ExampleVector:
         """Return the point of the set nearest to q in relative entropy, for any numbers q.
 
         Negative and non-finite entries count as 0. If the caps of the positive entries sum to less than 1, these
@@ -141,9 +141,7 @@ class CappedSimplex(ImmutableArrays):
         return self.renormalize(d)
 
 
-def renormalize_in_box(
-    d: Float[Array, " N"], lower: Float[Array, " N"], upper: Float[Array, " N"]
-) -> Float[Array, " N"]:
+def renormalize_in_box(d: ExampleVector, lower: ExampleVector, upper: ExampleVector) -> ExampleVector:
     """Return d scaled to sum 1 and clipped to the box, for a d that is feasible up to rounding.
 
     The missing mass after clipping is added to the weights that are not at an end of the box. Otherwise the sum may
@@ -168,7 +166,7 @@ def project_capped_simplex(
     nu: float,
     c: npt.ArrayLike | None = None,
     method: str = "auto",
-) -> Float[Array, " N"]:
+) -> ExampleVector:
     """Return the entropic projection of q onto the capped simplex: d = min(c / nu, theta q) with sum 1.
 
     Parameters
@@ -224,7 +222,7 @@ def read_domain(name: str, value: object) -> CappedSimplex:
     return check_instance(name, value, CappedSimplex, "a CappedSimplex", "Pass CappedSimplex(c, nu).", ProblemError)
 
 
-def feasible_box(d: Float[Array, " N"], upper: Interval) -> Interval:
+def feasible_box(d: ExampleVector, upper: Interval) -> Interval:
     """Return a box of weights near d that contains a point of the capped simplex, in exact arithmetic.
 
     The interval of one weight, which is far enough from both ends, covers the distance of the sum to 1. If no weight is
@@ -265,7 +263,7 @@ def exact_caps(domain: CappedSimplex, caps: Float[Array, " n"]) -> Interval:
     return Interval(np.where(caps == 0.0, 0.0, low), np.where(caps == 0.0, 0.0, high))
 
 
-def support_bound(y: Float[Array, " N"], beta: float, upper: Interval) -> float:
+def support_bound(y: ExampleVector, beta: float, upper: Interval) -> float:
     """Return an upper bound of <y, d> on the capped simplex: beta + sum of caps times [y - beta]_+.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.validation import check_instance
 from boostopt.errors import ProblemError
 from boostopt.functions.convex_function import computed_attribute
@@ -55,18 +55,18 @@ class DelegatingRegularizer(Regularizer):
         return self.base.mass
 
     @property
-    def weight_scale(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> ExampleVector:
         return self.base.weight_scale
 
     @property
     def objective_scale(self) -> float:
         return self.base.objective_scale
 
-    def support(self, z: Float[Array, " N"]) -> float:
+    def support(self, z: ExampleVector) -> float:
         return self.base.support(z)
 
-    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
+    def residuals(self, d: ExampleVector) -> dict[str, float]:
         return self.base.residuals(d)
 
-    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def room(self, d: ExampleVector) -> ExampleVector:
         return self.base.room(d)

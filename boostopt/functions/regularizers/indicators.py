@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import positive_parameter, positive_weights, read_fields, real_parameter
 from boostopt.functions.convex_function import cached_property
@@ -48,14 +48,14 @@ class CappedSimplexIndicator(Separable):
         return len(self.domain.c)
 
     @property
-    def soft_margin_caps(self) -> Float[Array, " N"] | None:
+    def soft_margin_caps(self) -> ExampleVector | None:
         return self.upper
 
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+    def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
         return statement_with_caps({"kind": self.kind}, self.upper, c, (self.domain.nu, *nus))
 
     @property
-    def upper(self) -> Float[Array, " N"]:
+    def upper(self) -> ExampleVector:
         return self.domain.upper
 
     @property
@@ -67,26 +67,26 @@ class CappedSimplexIndicator(Separable):
         return 0.0
 
     @property
-    def weight_scale(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> ExampleVector:
         return self.domain.c / self.domain.c.sum()
 
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def values(self, d: ExampleVector) -> ExampleVector:
         return np.zeros(len(d))
 
-    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def derivatives(self, d: ExampleVector) -> ExampleVector:
         return np.zeros(len(d))
 
-    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def curvatures(self, d: ExampleVector) -> ExampleVector:
         return np.zeros(len(d))
 
-    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def maximizers(self, y: ExampleVector) -> ExampleVector:
         return np.where(y > 0, self.upper, 0.0)
 
-    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+    def solve_simplex_multiplier(self, z: ExampleVector) -> tuple[float, ExampleVector]:
         rho = self.domain.quantile(-z)
         return -rho, self.domain.greedy_maximizer(-z, rho)
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         return self.domain.renormalize(self.weight_scale) if d is None else self.domain.repair(d, self.weight_scale)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
@@ -111,7 +111,7 @@ class Shortfall(Separable):
         The margin below which an example falls short.
     """
 
-    c: Float[Array, " N"]
+    c: ExampleVector
     C: float
     theta: float
 
@@ -126,16 +126,16 @@ class Shortfall(Separable):
     def N(self) -> int:
         return len(self.c)
 
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+    def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
         numbers = {"kind": self.kind, "C": self.C, "theta": self.theta}
         return Statement(numbers) if np.array_equal(self.c, c) else None
 
     @cached_property
-    def lower(self) -> Float[Array, " N"]:
+    def lower(self) -> ExampleVector:
         return self.C * self.c
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:
+    def upper(self) -> ExampleVector:
         return self.lower + self.c
 
     @property
@@ -147,22 +147,22 @@ class Shortfall(Separable):
         return abs(self.theta) * self.mass
 
     @property
-    def weight_scale(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> ExampleVector:
         return self.upper
 
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def values(self, d: ExampleVector) -> ExampleVector:
         return -self.theta * (d - self.lower)
 
-    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def derivatives(self, d: ExampleVector) -> ExampleVector:
         return np.full(self.N, -self.theta)
 
-    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def curvatures(self, d: ExampleVector) -> ExampleVector:
         return np.zeros(self.N)
 
-    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def maximizers(self, y: ExampleVector) -> ExampleVector:
         return np.where(y > -self.theta, self.upper, self.lower)
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         if d is None:
             return self.maximizers(np.zeros(self.N))
         return np.clip(np.where(np.isfinite(d), d, 0.0), self.lower, self.upper)

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
@@ -48,7 +48,7 @@ class MarginVariance(Separable):
         The sum of c is not above 1; the variance is divided by sum c - 1.
     """
 
-    c: Float[Array, " N"]
+    c: ExampleVector
     D: float
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
@@ -67,7 +67,7 @@ class MarginVariance(Separable):
     def N(self) -> int:
         return len(self.c)
 
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+    def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
         return Statement({"kind": self.kind, "D": self.D}) if np.array_equal(self.c, c) else None
 
     @cached_property
@@ -81,21 +81,21 @@ class MarginVariance(Separable):
         return math.fsum([*self.c.tolist(), -1.0])
 
     @cached_property
-    def share(self) -> Float[Array, " N"]:
+    def share(self) -> ExampleVector:
         """The equal shares a, shape (N,), at which F has its minimum 0."""
         return self.c / self.total
 
     @cached_property
-    def sensitivities(self) -> Float[Array, " N"]:
+    def sensitivities(self) -> ExampleVector:
         """The derivatives c / s of the weights with respect to their margins, shape (N,)."""
         return self.c * (self.D / self.degrees_of_freedom)
 
     @cached_property
-    def lower(self) -> Float[Array, " N"]:
+    def lower(self) -> ExampleVector:
         return self.share - MAX_DISTANCE_FROM_MEAN * self.sensitivities
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:
+    def upper(self) -> ExampleVector:
         return self.share + MAX_DISTANCE_FROM_MEAN * self.sensitivities
 
     @cached_property
@@ -116,39 +116,39 @@ class MarginVariance(Separable):
         return max(1.0, self.value_bound)
 
     @property
-    def weight_scale(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> ExampleVector:
         return self.share
 
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def values(self, d: ExampleVector) -> ExampleVector:
         return 0.5 * (d - self.share) * ((d - self.share) / self.sensitivities)
 
-    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def derivatives(self, d: ExampleVector) -> ExampleVector:
         return (d - self.share) / self.sensitivities
 
-    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def curvatures(self, d: ExampleVector) -> ExampleVector:
         return 1.0 / self.sensitivities
 
-    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def maximizers(self, y: ExampleVector) -> ExampleVector:
         return self.share + self.sensitivities * np.clip(y, -MAX_DISTANCE_FROM_MEAN, MAX_DISTANCE_FROM_MEAN)
 
-    def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def conjugate_terms(self, y: ExampleVector) -> ExampleVector:
         x = np.minimum(np.abs(y), MAX_DISTANCE_FROM_MEAN)
         return self.share * y + self.sensitivities * x * (np.abs(y) - 0.5 * x)
 
-    def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def young_gaps(self, d: ExampleVector, y: ExampleVector) -> ExampleVector:
         x = self.maximizers(y)
         psi, zeta = self._box_multipliers(y)
         square = 0.5 * (d - x) * ((d - x) / self.sensitivities)
         return square + psi * (self.upper - d) + zeta * (d - self.lower)
 
-    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+    def solve_simplex_multiplier(self, z: ExampleVector) -> tuple[float, ExampleVector]:
         # If no weight is at an end of the box, beta is the mean. Otherwise, bisection finds beta.
         beta = float(self.share @ z)
         if float(np.abs(z - beta).max()) <= MAX_DISTANCE_FROM_MEAN:
             return beta, self.maximizers(z - beta)
         return super().solve_simplex_multiplier(z)
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         if d is None:
             return self.share.copy()
         clipped = np.clip(np.where(np.isfinite(d), d, 0.0), self.lower, self.upper)
@@ -164,5 +164,5 @@ class MarginVariance(Separable):
         # Half of the Huber function with threshold 2: a square inside the box, and linear beyond.
         return self.share @ z + 0.5 * (self.sensitivities @ cp.huber(z - beta, int(MAX_DISTANCE_FROM_MEAN))), []
 
-    def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _box_multipliers(self, y: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
         return np.maximum(y - MAX_DISTANCE_FROM_MEAN, 0.0), np.maximum(-y - MAX_DISTANCE_FROM_MEAN, 0.0)

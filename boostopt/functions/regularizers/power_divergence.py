@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import xlogy
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import positive_parameter, read_fields, real_parameter
 from boostopt.errors import ProblemError
@@ -84,7 +84,7 @@ class PowerDivergence(Separable):
     def N(self) -> int:
         return len(self.domain.c)
 
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+    def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
         # The verifier has a formula for q = 2 only, with the equal shares of the multiplicities in the file.
         if self.q != 2.0 or not np.array_equal(self.domain.c, c):
             return None
@@ -97,12 +97,12 @@ class PowerDivergence(Separable):
         return CappedSimplexIndicator(self.domain)
 
     @cached_property
-    def share(self) -> Float[Array, " N"]:
+    def share(self) -> ExampleVector:
         """The equal shares a = c / sum c, at which F has its minimum 0."""
         return self.domain.c / self.domain.c.sum()
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:
+    def upper(self) -> ExampleVector:
         return self.domain.upper
 
     @property
@@ -153,42 +153,42 @@ class PowerDivergence(Separable):
         return large_ratio_size / self.eta + (2.0 + x) * (1.0 + 1.5 / self.eta)
 
     @property
-    def weight_scale(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> ExampleVector:
         return self.share
 
     @property
     def objective_scale(self) -> float:
         return self.eta
 
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def values(self, d: ExampleVector) -> ExampleVector:
         return self.share * self._phi(self._log_ratio(d)) / self.eta
 
-    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def derivatives(self, d: ExampleVector) -> ExampleVector:
         return self._slope(self._log_ratio(d)) / self.eta
 
-    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def curvatures(self, d: ExampleVector) -> ExampleVector:
         return np.exp((self.q - 2.0) * self._log_ratio(d)) / (self.share * self.eta)
 
-    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def maximizers(self, y: ExampleVector) -> ExampleVector:
         k, x = self.q - 1.0, self.eta * y
         # If 1 + k x is not positive, the logarithm is -inf: the weight is 0 for q > 1, and at the cap for q < 1.
         with np.errstate(divide="ignore"):
             log_ratio = x if k == 0.0 else np.log1p(np.maximum(k * x, -1.0)) / k
         return self.share * np.exp(np.minimum(log_ratio, self._log_max_ratio))
 
-    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+    def solve_simplex_multiplier(self, z: ExampleVector) -> tuple[float, ExampleVector]:
         beta = self._find_simplex_multiplier(z)
         # If beta is large, its last digit may change the weights. So the search is repeated relative to the nearest z.
         reference = float(z[np.abs(z - beta).argmin()])
         remainder = self._find_simplex_multiplier(z - reference)
         return reference + remainder, self.maximizers(z - reference - remainder)
 
-    def _find_simplex_multiplier(self, z: Float[Array, " N"]) -> float:
+    def _find_simplex_multiplier(self, z: ExampleVector) -> float:
         """Return the beta at which the maximizers of (z_n - beta) d_n - f_n(d_n) sum to 1."""
         # At either end of the bracket, all z_n - beta have the same sign, and so have all r_n - 1.
         return find_root(lambda beta: 1.0 - float(self.maximizers(z - beta).sum()), float(z.min()), float(z.max()))
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         return self.domain.repair(self.share if d is None else d, self.share)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
@@ -232,7 +232,7 @@ class PowerDivergence(Separable):
     def _log_max_ratio(self) -> float:
         return math.log(self._max_ratio)
 
-    def _log_ratio(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _log_ratio(self, d: ExampleVector) -> ExampleVector:
         """Return ln(d / a), -inf at weight 0: of the quotient if it is accurate, else as a difference of logarithms."""
         ratio = d / self.share
         return np.where(ratio > MIN_ACCURATE_QUOTIENT, log_or_neg_inf(ratio), log_or_neg_inf(d) - np.log(self.share))

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from scipy.special import rel_entr
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, ExampleVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import non_negative_weights, positive_parameter, read_fields
 from boostopt.errors import ProblemError
@@ -34,7 +34,7 @@ class Entropy(Separable):
     """An entropy relative to a reference distribution d0, divided by eta."""
 
     eta: float
-    d0: Float[Array, " N"]
+    d0: ExampleVector
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
 
@@ -47,7 +47,7 @@ class Entropy(Separable):
         return 1.0 / self.eta
 
     @property
-    def weight_scale(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> ExampleVector:
         return np.where(self.d0 > 0, self.d0, 1.0 / self.N)
 
     @property
@@ -76,7 +76,7 @@ class RelativeEntropy(Entropy):
 
     domain: CappedSimplex
     eta: float
-    d0: Float[Array, " N"]
+    d0: ExampleVector
 
     kind: ClassVar[str] = "relative entropy"
 
@@ -92,7 +92,7 @@ class RelativeEntropy(Entropy):
             )
 
     @classmethod
-    def capped(cls: type[E], c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> E:
+    def capped(cls: type[E], c: ExampleVector, nu: float, eta: float, d0: ExampleVector) -> E:
         """Return the relative entropy to d0 on C_nu, where examples with d0_n = 0 have weight 0.
 
         Parameters
@@ -110,7 +110,7 @@ class RelativeEntropy(Entropy):
         d0 = non_negative_weights("d0", d0, len(c))
         return cls(CappedSimplex(np.where(d0 > 0, c, 0.0), nu), eta, d0)
 
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+    def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
         if not np.array_equal(self.d0, d0):
             return None
         return statement_with_caps({"kind": self.kind, "eta": self.eta}, self.upper, c, (self.domain.nu, *nus), d0 > 0)
@@ -120,16 +120,16 @@ class RelativeEntropy(Entropy):
         return CappedSimplexIndicator(self.domain)
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:
+    def upper(self) -> ExampleVector:
         return self.domain.upper
 
     @cached_property
-    def log_d0(self) -> Float[Array, " N"]:
+    def log_d0(self) -> ExampleVector:
         """The logarithm of d0, -inf where d0 is 0."""
         return log_or_neg_inf(self.d0)
 
     @cached_property
-    def log_upper(self) -> Float[Array, " N"]:
+    def log_upper(self) -> ExampleVector:
         """The logarithm of the caps, -inf where the cap is 0."""
         return log_or_neg_inf(self.upper)
 
@@ -148,34 +148,34 @@ class RelativeEntropy(Entropy):
         logs = np.concatenate([self.log_d0[self._in_support], self.log_upper[self._in_support], [np.log(self.N)]])
         return max(1.0, float(np.abs(logs).max())) / self.eta
 
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def values(self, d: ExampleVector) -> ExampleVector:
         # Not kl_div: its quotient d / d0 overflows if d0 is subnormal.
         return (rel_entr(d, self.d0) - d + self.d0) / self.eta
 
-    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def derivatives(self, d: ExampleVector) -> ExampleVector:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.d0 > 0, np.log(d) - self.log_d0, 0.0) / self.eta
 
-    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def curvatures(self, d: ExampleVector) -> ExampleVector:
         return 1.0 / (self.eta * d)
 
-    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def maximizers(self, y: ExampleVector) -> ExampleVector:
         return np.exp(self._log_maximizers(y))
 
-    def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def young_gaps(self, d: ExampleVector, y: ExampleVector) -> ExampleVector:
         # The logarithm of the maximizer is finite also if the maximizer underflows and the weight does not.
         log_x = self._log_maximizers(y)
         log_ratio = np.subtract(np.log(d, where=d > 0, out=np.zeros(self.N)), log_x, where=d > 0, out=np.zeros(self.N))
         psi, _ = self._box_multipliers(y)
         return np.maximum(d * log_ratio - d + np.exp(log_x), 0.0) / self.eta + psi * (self.upper - d)
 
-    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+    def solve_simplex_multiplier(self, z: ExampleVector) -> tuple[float, ExampleVector]:
         # Relative to the nu-quantile, the relevant exponents are small for every eta.
         reference = -self.domain.quantile(-z)
         softmax = capped_softmax(self.log_d0 + self.eta * (z - reference), self.domain.c, self.domain.nu)
         return reference - softmax.log_theta / self.eta, softmax.d
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         return self.domain.repair(self.d0 if d is None else d, self.d0)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
@@ -195,11 +195,11 @@ class RelativeEntropy(Entropy):
         """The examples that may have weight, as a mask."""
         return self.domain.c > 0
 
-    def _log_maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _log_maximizers(self, y: ExampleVector) -> ExampleVector:
         """Return the logarithms of the maximizers min(c / nu, d0 exp(eta y))."""
         return np.minimum(self.log_upper, self.log_d0 + self.eta * y)
 
-    def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _box_multipliers(self, y: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
         # The slope at 0 is -inf, so that the lower end is never active. Examples outside the support have no slope.
         in_support = self._in_support
         slope = np.where(in_support, self.log_upper, 0.0) - np.where(in_support, self.log_d0, 0.0)

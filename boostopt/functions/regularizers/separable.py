@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_instance, check_list
 from boostopt.errors import ProblemError
@@ -66,25 +66,25 @@ class Separable(Regularizer):
         return SeparableSum((self, term))
 
     @property
-    def lower(self) -> Float[Array, " N"]:
+    def lower(self) -> ExampleVector:
         """The lower end of the box, shape (N,), 0 by default."""
         return np.zeros(self.N)
 
     @property
     @abstractmethod
-    def upper(self) -> Float[Array, " N"]:
+    def upper(self) -> ExampleVector:
         """The upper end of the box, shape (N,)."""
 
     @abstractmethod
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def values(self, d: ExampleVector) -> ExampleVector:
         """Return f_n(d_n)."""
 
     @abstractmethod
-    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def derivatives(self, d: ExampleVector) -> ExampleVector:
         """Return f_n'(d_n); it may be -inf, as for entropies at 0."""
 
     @abstractmethod
-    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def maximizers(self, y: ExampleVector) -> ExampleVector:
         """Return the argmax over x in the box of y_n x - f_n(x), shape (N,), a nondecreasing function of y_n."""
 
     @property
@@ -92,11 +92,11 @@ class Separable(Regularizer):
         """The functions that enclose values and slopes; None for closed forms, whose rounding `magnitude` bounds."""
         return None
 
-    def _value_intervals(self, d: Float[Array, " N"]) -> Interval:
+    def _value_intervals(self, d: ExampleVector) -> Interval:
         """Return f_n(d_n) as intervals. Values of closed forms are taken as exact."""
         return exact_interval(self.values(d)) if self.enclosures is None else self.enclosures.values(exact_interval(d))
 
-    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def curvatures(self, d: ExampleVector) -> ExampleVector:
         """Return f_n''(d_n) for d inside the box; by default from differences of f'.
 
         Newton steps use it. No bound depends on it.
@@ -105,7 +105,7 @@ class Separable(Regularizer):
         derivative_change = self.derivatives(d + step) - self.derivatives(d - step)
         return np.divide(np.maximum(derivative_change, 0.0), 2.0 * step, out=np.zeros(self.N), where=step > 0)
 
-    def magnitude_within(self, upper: Float[Array, " N"], on_simplex: bool) -> float:
+    def magnitude_within(self, upper: ExampleVector, on_simplex: bool) -> float:
         """Return `magnitude` on a part of the domain: weights up to `upper`, on the simplex or not.
 
         The default is `magnitude` on the whole domain.
@@ -113,7 +113,7 @@ class Separable(Regularizer):
         return self.magnitude
 
     @property
-    def soft_margin_caps(self) -> Float[Array, " N"] | None:
+    def soft_margin_caps(self) -> ExampleVector | None:
         return self.upper if self.is_indicator and not self.lower.any() else None
 
     def pointwise(self) -> Pointwise | None:
@@ -125,12 +125,12 @@ class Separable(Regularizer):
         terms = self.pointwise()
         return None if terms is None else terms.find_derivative_jump()
 
-    def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def conjugate_terms(self, y: ExampleVector) -> ExampleVector:
         """Return f_n*(y_n)."""
         x = self.maximizers(y)
         return y * x - self.values(x)
 
-    def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def young_gaps(self, d: ExampleVector, y: ExampleVector) -> ExampleVector:
         """Return f_n(d_n) + f_n*(y_n) - y_n d_n >= 0.
 
         Each term is the Bregman distance of d_n to the maximizer plus the multipliers of the box times their slacks.
@@ -145,15 +145,13 @@ class Separable(Regularizer):
         bregman = np.where((at_d == np.inf) | np.isnan(bregman), np.inf, bregman)
         return np.maximum(bregman, 0.0) + psi * (self.upper - d) + zeta * (d - self.lower)
 
-    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+    def solve_simplex_multiplier(self, z: ExampleVector) -> tuple[float, ExampleVector]:
         """Return (beta, d) with d a maximizer at z - beta and sum d = 1."""
         box = self.lower, self.upper
         beta, x_at_high, x_at_low = solve_simplex_multiplier(self._maximizers_between, z, box, WEIGHT_SUM_TOL)
         return beta, interpolate_to_sum_one(x_at_high, x_at_low)
 
-    def _maximizers_between(
-        self, y: Float[Array, " N"], low: Float[Array, " N"], high: Float[Array, " N"]
-    ) -> Float[Array, " N"]:
+    def _maximizers_between(self, y: ExampleVector, low: ExampleVector, high: ExampleVector) -> ExampleVector:
         """Return the maximizers at y, which must lie between low and high; closed forms need no bounds."""
         return self.maximizers(y)
 
@@ -161,10 +159,10 @@ class Separable(Regularizer):
     def mass(self) -> float:
         return 1.0 if self.on_simplex else float(np.maximum(np.abs(self.lower), np.abs(self.upper)).sum())
 
-    def value(self, d: Float[Array, " N"]) -> float:
+    def value(self, d: ExampleVector) -> float:
         return float(self.values(d).sum())
 
-    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
         beta, d = self.solve_simplex_multiplier(z) if self.on_simplex else (0.0, None)
         y = z - beta
         psi, zeta = self._box_multipliers(y)
@@ -175,10 +173,10 @@ class Separable(Regularizer):
             value, renormalize_in_box(d, self.lower, self.upper), {"beta": beta, "psi": psi, "zeta": zeta}
         )
 
-    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+    def gaps(self, d: ExampleVector, z: ExampleVector, at: ConjugatePoint) -> ExampleVector:
         return self.young_gaps(d, z - at.multipliers.get("beta", 0.0))
 
-    def support(self, z: Float[Array, " N"]) -> float:
+    def support(self, z: ExampleVector) -> float:
         lower, upper = self.lower, self.upper
         if not self.on_simplex:
             return float(np.maximum(lower * z, upper * z).sum())
@@ -189,22 +187,22 @@ class Separable(Regularizer):
         beta = float(z[order[min(last, len(z) - 1)]])
         return beta * remaining_mass + float((lower * z + width * np.maximum(z - beta, 0.0)).sum())
 
-    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def room(self, d: ExampleVector) -> ExampleVector:
         return np.maximum(np.minimum(d - self.lower, self.upper - d), 0.0)
 
-    def increase_bound(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
+    def increase_bound(self, d: ExampleVector, share: ExampleVector) -> float:
         # The bound of the base class by convexity, for one weight at a time.
         room, values = self.room(d), self._value_intervals(d)
         ends = (self._value_intervals(np.clip(d + step, self.lower, self.upper)).upper for step in (room, -room))
         increase = float((share * np.maximum(np.maximum(*ends) - values.lower, 0.0)).sum())
         return np.inf if np.isnan(increase) else increase
 
-    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
+    def stationarity(self, d: ExampleVector, min_relative_weight: float) -> StationarityConditions:
         lower, upper = self.lower, self.upper
         clipped = np.clip(d, lower + min_relative_weight * (upper - lower), upper)
         return StationarityConditions(self.derivatives(clipped), lower, upper, np.zeros((self.N, 0)))
 
-    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
+    def residuals(self, d: ExampleVector) -> dict[str, float]:
         finite = bool(np.isfinite(d).all())
         with np.errstate(over="ignore", invalid="ignore"):  # a sum that overflows is an infinite violation
             violations = {
@@ -214,14 +212,14 @@ class Separable(Regularizer):
             }
         return violations if finite else dict.fromkeys(violations, np.inf)
 
-    def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _box_multipliers(self, y: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
         """Return the multipliers of d <= upper and d >= lower: the excess of y over the slopes at these ends."""
         psi = np.maximum(y - self.derivatives(self.upper), 0.0)
         zeta = np.maximum(self.derivatives(self.lower) - y, 0.0)
         return psi, zeta
 
 
-def interpolate_to_sum_one(lower_d: Float[Array, " N"], upper_d: Float[Array, " N"]) -> Float[Array, " N"]:
+def interpolate_to_sum_one(lower_d: ExampleVector, upper_d: ExampleVector) -> ExampleVector:
     """Return the convex combination with sum 1 of two maximizers, one with a sum below 1 and one with a sum above 1."""
     difference = float(upper_d.sum() - lower_d.sum())
     fraction = (1.0 - float(lower_d.sum())) / difference if difference > 0 else 1.0
@@ -294,7 +292,7 @@ class SeparableSum(Separable):
         return sum(term.price for term in self.terms)
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:
+    def upper(self) -> ExampleVector:
         return np.min([term.upper for term in self.terms], axis=0)
 
     @property
@@ -316,11 +314,11 @@ class SeparableSum(Separable):
         """The terms in closed form."""
         return [term for term in self.terms if term.enclosures is None]
 
-    def _value_intervals(self, d: Float[Array, " N"]) -> Interval:
+    def _value_intervals(self, d: ExampleVector) -> Interval:
         intervals = [term._value_intervals(d) for term in self.terms]
         return sum(intervals[1:], start=intervals[0])
 
-    def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
+    def value_slack(self, d: ExampleVector, unit: float) -> float:
         if not self._term_enclosures:
             return super().value_slack(d, unit)
         box, values = feasible_box(d, self._exact_upper), np.array([term.values(d) for term in self.terms])
@@ -334,7 +332,7 @@ class SeparableSum(Separable):
     def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
         return at.slack + sum(term.conjugate_slack(at, unit) for term in self._closed_form_terms)
 
-    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
         at = super().conjugate_at(z, near)
         if not self._term_enclosures:
             return at
@@ -366,28 +364,26 @@ class SeparableSum(Separable):
         return Interval(np.min([cap.lower for cap in caps], axis=0), np.min([cap.upper for cap in caps], axis=0))
 
     @property
-    def weight_scale(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> ExampleVector:
         return self.terms[0].weight_scale
 
     @property
     def objective_scale(self) -> float:
         return min(term.objective_scale for term in self.terms)
 
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def values(self, d: ExampleVector) -> ExampleVector:
         return np.sum([term.values(d) for term in self.terms], axis=0)
 
-    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def derivatives(self, d: ExampleVector) -> ExampleVector:
         return np.sum([term.derivatives(d) for term in self.terms], axis=0)
 
-    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def curvatures(self, d: ExampleVector) -> ExampleVector:
         return np.sum([term.curvatures(d) for term in self.terms], axis=0)
 
-    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def maximizers(self, y: ExampleVector) -> ExampleVector:
         return self._maximizers_between(y, np.zeros(self.N), self.upper)
 
-    def _maximizers_between(
-        self, y: Float[Array, " N"], low: Float[Array, " N"], high: Float[Array, " N"]
-    ) -> Float[Array, " N"]:
+    def _maximizers_between(self, y: ExampleVector, low: ExampleVector, high: ExampleVector) -> ExampleVector:
         """Return the maximizers at y, if they lie between low and high, by bisection of all weights."""
         # Non-negative doubles have the order of their bits, so that bisection of the bits also finds tiny weights fast.
         a, b = low.view(np.int64), high.view(np.int64)
@@ -401,7 +397,7 @@ class SeparableSum(Separable):
         # If y is less than the slope at 0, the bisection ends at 0, where `a` started.
         return np.where(at_high, high, a.view(np.float64))
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         if d is None:
             return self.conjugate_at(np.zeros(self.N)).d
         if not self.on_simplex:

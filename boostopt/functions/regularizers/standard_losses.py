@@ -33,7 +33,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import entr, log_expit, rel_entr
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_optional, positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
@@ -65,7 +65,7 @@ class LossConjugate(Separable):
         The caps are so large that the squares of weights may overflow.
     """
 
-    c: Float[Array, " N"]
+    c: ExampleVector
     C: float
 
     on_simplex = False
@@ -83,30 +83,30 @@ class LossConjugate(Separable):
     def N(self) -> int:
         return len(self.c)
 
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+    def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
         return Statement({"kind": self.kind, "C": self.C}) if np.array_equal(self.c, c) else None
 
     @cached_property
-    def priced(self) -> Float[Array, " N"]:
+    def priced(self) -> ExampleVector:
         """The product C c, shape (N,)."""
         return self.C * self.c
 
     @property
-    def weight_scale(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> ExampleVector:
         return self.priced
 
     @property
     def value_bound(self) -> float:
         return float(np.maximum(self.values(self.upper), 0.0).sum())
 
-    def linearization_excess(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def linearization_excess(self, y: ExampleVector) -> ExampleVector:
         """Return the loss at the margins -y minus the conjugate, shape (N,). The cap makes the conjugate linear.
 
         The excess is 0 at every optimum. It is 0 everywhere if the slope of the loss is bounded.
         """
         return np.zeros(self.N)
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         if d is None:
             return self.maximizers(np.zeros(self.N))
         return np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, self.upper)
@@ -123,23 +123,23 @@ class Hinge(LossConjugate):
     kind: ClassVar[str] = "hinge"
 
     @property
-    def upper(self) -> Float[Array, " N"]:
+    def upper(self) -> ExampleVector:
         return self.priced
 
     @property
     def magnitude(self) -> float:
         return self.mass
 
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def values(self, d: ExampleVector) -> ExampleVector:
         return -d
 
-    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def derivatives(self, d: ExampleVector) -> ExampleVector:
         return np.full(self.N, -1.0)
 
-    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def curvatures(self, d: ExampleVector) -> ExampleVector:
         return np.zeros(self.N)
 
-    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def maximizers(self, y: ExampleVector) -> ExampleVector:
         return np.where(y > -1.0, self.upper, 0.0)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
@@ -181,13 +181,13 @@ class QuadraticHinge(LossConjugate):
             raise ProblemError(f"mu must be 1/2 where B is None; got {self.mu:g}. Pass mu=0.5, or a steepest slope B.")
         super().__post_init__()
 
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+    def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
         common = super().statement(c, d0, nus)
         numbers = {"mu": self.mu, "B": math.inf if self.B is None else self.B}
         return None if common is None else Statement({**common.numbers, **numbers})
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:
+    def upper(self) -> ExampleVector:
         return self.priced * (max_slope_squared_hinge(self.c) if self.B is None else self.B)
 
     @cached_property
@@ -199,25 +199,25 @@ class QuadraticHinge(LossConjugate):
         """The modulus mu / (C sum c), because (sum x)^2 <= (C sum c) (sum x^2 / (C c))."""
         return self.mu / float(self.priced.sum())
 
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def values(self, d: ExampleVector) -> ExampleVector:
         return -d + (0.5 * self.mu) * d * (d / self.priced)
 
-    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def derivatives(self, d: ExampleVector) -> ExampleVector:
         return -1.0 + self.mu * (d / self.priced)
 
-    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def curvatures(self, d: ExampleVector) -> ExampleVector:
         return self.mu / self.priced
 
-    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def maximizers(self, y: ExampleVector) -> ExampleVector:
         return np.clip((1.0 + y) * self.priced / self.mu, 0.0, self.upper)
 
-    def linearization_excess(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def linearization_excess(self, y: ExampleVector) -> ExampleVector:
         if self.B is not None:
             return super().linearization_excess(y)
         psi = np.maximum(1.0 + y - self.mu * (self.upper / self.priced), 0.0)
         return self.priced * (psi * psi) / (2.0 * self.mu)
 
-    def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def young_gaps(self, d: ExampleVector, y: ExampleVector) -> ExampleVector:
         x = self.maximizers(y)
         psi, zeta = self._box_multipliers(y)
         square = (0.5 * self.mu) * (d - x) * ((d - x) / self.priced)
@@ -244,11 +244,11 @@ class Exponential(LossConjugate):
     kind: ClassVar[str] = "exponential"
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:
+    def upper(self) -> ExampleVector:
         return self.priced * max_slope_exponential(self.c)
 
     @cached_property
-    def end(self) -> Float[Array, " N"]:
+    def end(self) -> ExampleVector:
         """The derivatives f_n' at the caps, shape (N,)."""
         return np.log(max_slope_exponential(self.c))
 
@@ -261,29 +261,29 @@ class Exponential(LossConjugate):
         """The modulus 1 / mass, because f'' >= 1 / upper."""
         return 1.0 / self.mass
 
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def values(self, d: ExampleVector) -> ExampleVector:
         return rel_entr(d, self.priced) - d
 
-    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def derivatives(self, d: ExampleVector) -> ExampleVector:
         with np.errstate(divide="ignore"):
             return np.log(d) - np.log(self.priced)
 
-    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def curvatures(self, d: ExampleVector) -> ExampleVector:
         return 1.0 / d
 
-    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def maximizers(self, y: ExampleVector) -> ExampleVector:
         return np.exp(self._log_maximizers(y))
 
-    def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def conjugate_terms(self, y: ExampleVector) -> ExampleVector:
         excess = np.maximum(y - self.end, 0.0)
         return self.priced * np.exp(np.minimum(y, self.end)) * (1.0 + excess)
 
-    def linearization_excess(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def linearization_excess(self, y: ExampleVector) -> ExampleVector:
         excess = np.maximum(y - self.end, 0.0)
         with np.errstate(over="ignore"):  # a loss that overflows is infinite
             return self.upper * np.maximum(np.expm1(excess) - excess, 0.0)
 
-    def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def young_gaps(self, d: ExampleVector, y: ExampleVector) -> ExampleVector:
         # The logarithm of the maximizer is finite also if the maximizer underflows and the weight does not.
         log_x = self._log_maximizers(y)
         safe = np.where(d > 0, d, 1.0)
@@ -300,11 +300,11 @@ class Exponential(LossConjugate):
         weights = cp.exp(z - cp.multiply(1.0 / self.upper, scaled_psi))
         return cp.sum(cp.multiply(self.priced, weights)) + cp.sum(scaled_psi), []
 
-    def _log_maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _log_maximizers(self, y: ExampleVector) -> ExampleVector:
         """Return the logarithms of the maximizers."""
         return np.log(self.priced) + np.minimum(y, self.end)
 
-    def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _box_multipliers(self, y: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
         return np.maximum(y - self.end, 0.0), np.zeros(self.N)
 
 
@@ -320,7 +320,7 @@ class Logistic(LogarithmicLoss):
     kind: ClassVar[str] = "logistic"
 
     @classmethod
-    def priced(cls, c: Float[Array, " N"], C: float) -> Logistic:
+    def priced(cls, c: ExampleVector, C: float) -> Logistic:
         """Return the regularizer whose conjugate is C sum_n c_n ln(1 + exp(z_n)).
 
         Parameters
@@ -334,17 +334,17 @@ class Logistic(LogarithmicLoss):
         caps = price * positive_weights("c", c)
         return cls(caps, 1.0, 0.5 * caps, C=price)
 
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+    def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
         return Statement({"kind": self.kind, "C": self.C}) if np.array_equal(self.caps, self.C * c) else None
 
     @property
     def value_bound(self) -> float:
         return 0.0
 
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def values(self, d: ExampleVector) -> ExampleVector:
         return -self.caps * (entr(d / self.caps) + entr(np.maximum(self.caps - d, 0.0) / self.caps))
 
-    def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def conjugate_terms(self, y: ExampleVector) -> ExampleVector:
         return -self.caps * log_expit(-y)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
@@ -354,11 +354,11 @@ class Logistic(LogarithmicLoss):
         return self.caps @ cp.logistic(z), []
 
 
-def max_slope_squared_hinge(c: Float[Array, " N"]) -> Float[Array, " N"]:
+def max_slope_squared_hinge(c: ExampleVector) -> ExampleVector:
     """Return a bound, shape (N,), on the slope 2 (1 - m) of the squared hinge at every optimum."""
     return 4.0 * np.sqrt(c.sum() / np.minimum(c, 1.0))
 
 
-def max_slope_exponential(c: Float[Array, " N"]) -> Float[Array, " N"]:
+def max_slope_exponential(c: ExampleVector) -> ExampleVector:
     """Return a bound, shape (N,), on the slope of the exponential loss at every optimum."""
     return np.e * (c.sum() / np.minimum(c, 1.0))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.validation import finite_weights, read_fields
 from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, StationarityConditions
@@ -30,7 +30,7 @@ class Tilted(DelegatingRegularizer):
         The coefficients of the linear term, shape (N,), finite.
     """
 
-    tilt: Float[Array, " N"]
+    tilt: ExampleVector
 
     kind: ClassVar[str] = "tilted"
 
@@ -38,7 +38,7 @@ class Tilted(DelegatingRegularizer):
         super().__post_init__()
         read_fields(self, tilt=lambda name, tilt: finite_weights(name, tilt, self.N))
 
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+    def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
         base = statement_of(self.base, c, d0, nus)
         if base is None or base.numbers["kind"] not in RECORDABLE_BASE_KINDS:
             return None
@@ -57,7 +57,7 @@ class Tilted(DelegatingRegularizer):
         return self.base.has_closed_form_conjugate
 
     @property
-    def soft_margin_caps(self) -> Float[Array, " N"] | None:
+    def soft_margin_caps(self) -> ExampleVector | None:
         return None if self.tilt.any() else self.base.soft_margin_caps
 
     @property
@@ -73,7 +73,7 @@ class Tilted(DelegatingRegularizer):
     def magnitude(self) -> float:
         return self.base.magnitude + self.base.mass * float(np.abs(self.tilt).max())
 
-    def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
+    def value_slack(self, d: ExampleVector, unit: float) -> float:
         return self.base.value_slack(d, unit) + self._tilt_slack(unit)
 
     def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
@@ -83,22 +83,22 @@ class Tilted(DelegatingRegularizer):
         """Return the rounding allowance of the linear term."""
         return unit * self.base.mass * float(np.abs(self.tilt).max())
 
-    def value(self, d: Float[Array, " N"]) -> float:
+    def value(self, d: ExampleVector) -> float:
         return self.base.value(d) + float((self.tilt * d).sum())
 
-    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
         return self.base.conjugate_at(z - self.tilt, near)
 
-    def conjugate_bound(self, z: Float[Array, " N"], at: ConjugatePoint) -> float:
+    def conjugate_bound(self, z: ExampleVector, at: ConjugatePoint) -> float:
         return self.base.conjugate_bound(z - self.tilt, at)
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         return self.base.conjugate_at(-self.tilt).d if d is None else self.base.project(d)
 
-    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+    def gaps(self, d: ExampleVector, z: ExampleVector, at: ConjugatePoint) -> ExampleVector:
         return self.base.gaps(d, z - self.tilt, at)
 
-    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
+    def stationarity(self, d: ExampleVector, min_relative_weight: float) -> StationarityConditions:
         conditions = self.base.stationarity(d, min_relative_weight)
         return replace(conditions, gradient=conditions.gradient + self.tilt)
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import positive_parameter, positive_weights, read_fields
 from boostopt.functions.regularizers.separable import Separable
@@ -33,7 +33,7 @@ class Squares(Separable):
         c or mu is not positive.
     """
 
-    c: Float[Array, " N"]
+    c: ExampleVector
     mu: float
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
@@ -47,7 +47,7 @@ class Squares(Separable):
         return len(self.c)
 
     @property
-    def upper(self) -> Float[Array, " N"]:
+    def upper(self) -> ExampleVector:
         return np.ones(self.N)
 
     @property
@@ -58,33 +58,33 @@ class Squares(Separable):
     def magnitude(self) -> float:
         return self.value_bound
 
-    def magnitude_within(self, upper: Float[Array, " N"], on_simplex: bool) -> float:
+    def magnitude_within(self, upper: ExampleVector, on_simplex: bool) -> float:
         # If sum d = 1, F is an average of (mu/2) d_n / c_n. No term is negative, and each is rounded three times.
         max_weights = np.minimum(upper, 1.0)
         ratios = (0.5 * self.mu) * max_weights / self.c
         return float(ratios.max()) if on_simplex else float((ratios * max_weights).sum())
 
     @property
-    def weight_scale(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> ExampleVector:
         return self.c / self.c.sum()
 
     @property
     def objective_scale(self) -> float:
         return 1.0 / self.mu
 
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def values(self, d: ExampleVector) -> ExampleVector:
         return (0.5 * self.mu) * d**2 / self.c
 
-    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def derivatives(self, d: ExampleVector) -> ExampleVector:
         return self.mu * d / self.c
 
-    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def curvatures(self, d: ExampleVector) -> ExampleVector:
         return self.mu / self.c
 
-    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def maximizers(self, y: ExampleVector) -> ExampleVector:
         return np.clip(y * self.c / self.mu, 0.0, 1.0)
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         return np.zeros(self.N) if d is None else np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, 1.0)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:

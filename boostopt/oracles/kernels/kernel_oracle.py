@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, ExampleVector, Float, Int
 from boostopt._utils.validation import check_choice, check_flag, check_integer, check_number, check_positive
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, compact_margins
@@ -207,7 +207,7 @@ class KernelColumns(ExamplesOracle):
                 f"{share:.1g} is rounding, for gamma x·z + coef0 cancels. Scale rows to similar norms, or raise coef0."
             )
 
-    def _column(self, k: int, sign: int, weights: Float[Array, " N"], exponent: int) -> Column:
+    def _column(self, k: int, sign: int, weights: ExampleVector, exponent: int) -> Column:
         """Return the hypothesis of the k-th distinct example, with its edge under scaled weights."""
         first, X = int(self._first[k]), self._examples.X
         row: Any = X[[first]]
@@ -219,7 +219,7 @@ class KernelColumns(ExamplesOracle):
         margins = self.y * hypothesis.values_from(values)
         return Column(hypothesis, compact_margins(margins), math.ldexp(float(margins @ weights), exponent))
 
-    def _contains(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
+    def _contains(self, hypothesis: Hypothesis, h: ExampleVector) -> bool:
         if not isinstance(hypothesis, KernelColumn) or (hypothesis.sign < 0 and not self.reflexive):
             return False
         rows = np.flatnonzero(self._examples.input_rows == hypothesis.row)
@@ -272,7 +272,7 @@ def _make_kernel(name: str, gamma: float | None, degree: int, coef0: float) -> K
     return Kernel(name, float(gamma)) if name == "rbf" else Kernel(name, float(gamma), degree, float(coef0))
 
 
-def _default_gamma(X: Any, c: Float[Array, " N"]) -> float:
+def _default_gamma(X: Any, c: ExampleVector) -> float:
     """Return 1 / (features * variance), scikit-learn's "scale", with multiplicities; 1 if the variance is 0."""
     weights, features = c / c.sum(), X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):

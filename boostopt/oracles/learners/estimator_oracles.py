@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.array_types import Array, ExampleVector, Int8
 from boostopt._utils.immutable_arrays import writes_named
 from boostopt._utils.validation import check_choice, check_flag, check_integer, check_optional
 from boostopt._utils.validation import check_seed as read_seed
@@ -78,7 +78,7 @@ class EstimatorOracle(ExamplesOracle):
         return Answer((Column(hypothesis, self.y * on_training, sign * edge),), None)
 
     @abstractmethod
-    def _fit(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
+    def _fit(self, model: Any, d: ExampleVector, y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
         """Return the classifier fitted to a distribution d over the examples with labels y."""
 
     def _clone(self, rng: np.random.Generator) -> Any:
@@ -161,7 +161,7 @@ class Estimators(EstimatorOracle):
                 "Use Resampled, which fits it to samples drawn by the weights."
             )
 
-    def _fit(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
+    def _fit(self, model: Any, d: ExampleVector, y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
         rows = np.flatnonzero(d)
         if not _has_both_classes(y[rows]):
             rows = np.arange(self.N)
@@ -210,7 +210,7 @@ class Resampled(EstimatorOracle):
         words = 2, "a whole number of examples, one of each class,", "Pass two or more."
         self._size = check_optional(check_integer, "size", size, *words) or self.N
 
-    def _fit(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
+    def _fit(self, model: Any, d: ExampleVector, y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
         for _ in range(MAX_DRAWS):
             rows = rng.choice(self.N, self._size, p=d)
             if _has_both_classes(y[rows]):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, ExampleVector, Float, Int
 
 MAX_STEPS = 10
 """Largest number of steps of Lloyd's algorithm."""
 
 
 def kmeans(
-    X: Float[Array, "N features"], weights: Float[Array, " N"], K: int, rng: np.random.Generator | None = None
+    X: Float[Array, "N features"], weights: ExampleVector, K: int, rng: np.random.Generator | None = None
 ) -> Float[Array, "k features"]:
     """Return k = min(K, number of different points) centres of weighted points.
 
@@ -49,7 +49,7 @@ def kmeans(
 
 
 def _choose_first_centres(
-    X: Float[Array, "N features"], weights: Float[Array, " N"], K: int, rng: np.random.Generator | None
+    X: Float[Array, "N features"], weights: ExampleVector, K: int, rng: np.random.Generator | None
 ) -> Int[Array, " k"]:
     """Return the indices of the points that are the first centres."""
     indices: list[int] = []
@@ -62,7 +62,7 @@ def _choose_first_centres(
     return np.array(indices)
 
 
-def _draw_index(shares: Float[Array, " N"], rng: np.random.Generator) -> int:
+def _draw_index(shares: ExampleVector, rng: np.random.Generator) -> int:
     """Return an index drawn in proportion to its share; never one of share 0."""
     sums = np.cumsum(shares)
     index = int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 
 MIN_PIVOT_FRACTION = 1e-12
 """Minimum pivot of Cholesky's method as a fraction of the diagonal entry: below, at most four digits are right.
@@ -87,7 +87,7 @@ class ReducedError:
         self,
         X: Float[Array, "N features"],
         y: Float[Array, "N outputs"],
-        weights: Float[Array, " N"],
+        weights: ExampleVector,
         lambda_: float,
     ) -> None:
         # All terms are divided by N = sum s: E / N has the weights s / N and the factor lambda / N² of |w|² / 2.

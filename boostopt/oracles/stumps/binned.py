@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int, Int8, Num, is_dask_collection
+from boostopt._utils.array_types import Array, ExampleVector, Int, Int8, Num, is_dask_collection
 from boostopt._utils.validation import check_flag, check_integer, check_path
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Answer, Hypothesis, Query
@@ -165,7 +165,7 @@ class BinnedStumps(StumpClass, BinnedOracle, Placeable):
         return self.binned.N
 
     @property
-    def c(self) -> Float[Array, " N"]:
+    def c(self) -> ExampleVector:
         return self._c
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.array_types import Array, ExampleVector, Float, Int8
 from boostopt._utils.validation import check_integer, generator
 from boostopt.oracles.base import Query
 from boostopt.oracles.labelled_examples import LabelledExamples, check_examples, check_features_and_labels
@@ -102,7 +102,7 @@ def _choose_stumps(oracle: DecisionStumps, t: int, rng: np.random.Generator) -> 
     stumps: dict[tuple[int, float], Stump] = {}
     signs: dict[int, int] = {}
     for _ in range(MAX_ROUNDS * t):
-        d: Float[Array, " N"] = np.exp(log_weights - log_weights.max())
+        d: ExampleVector = np.exp(log_weights - log_weights.max())
         columns = oracle.best(Query(d / d.sum(), N_CANDIDATES)).columns
         if len(stumps) == t or columns[0].edge <= 0.0 or math.isinf(cast(Stump, columns[0].hypothesis).threshold):
             break

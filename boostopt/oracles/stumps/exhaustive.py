@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.validation import check_flag
 from boostopt.errors import require_not_none
 from boostopt.oracles.base import Answer, Hypothesis, Query
@@ -118,7 +118,7 @@ class DecisionStumps(ExamplesOracle, BinnedOracle):
             encode_block(codes[:, i : i + BLOCK_ROWS], block.toarray() if scipy.sparse.issparse(block) else block, cuts)
         return BinnedFeatures.from_codes(codes, cuts)
 
-    def _contains(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
+    def _contains(self, hypothesis: Hypothesis, h: ExampleVector) -> bool:
         """Return whether the class contains h: a threshold that splits the examples is equivalent to one of the class.
 
         Constants belong to the class only if there are no other stumps.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import wrightomega
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.functions.numerics.expansion import expand
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 
@@ -45,7 +45,7 @@ class EntropyNormPath:
     k: float
     eta: float
 
-    def __init__(self, entropy: RelativeEntropy, c: Float[Array, " N"], p: float, z: Float[Array, " N"]) -> None:
+    def __init__(self, entropy: RelativeEntropy, c: ExampleVector, p: float, z: ExampleVector) -> None:
         self.k, self.eta = p - 1.0, entropy.eta
         self.in_support: Any = entropy.domain.c > 0
         self.c: Any = c[self.in_support]
@@ -53,7 +53,7 @@ class EntropyNormPath:
         a = entropy.log_d0[self.in_support] - np.log(self.c) + entropy.eta * (z - z.max())
         self.a: Any = a - a.max()
 
-    def maximizer_at(self, level: float) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def maximizer_at(self, level: float) -> tuple[ExampleVector, ExampleVector]:
         """Return d and s = mu c^(1-p) d^(p-1) for the level max a - theta; both norms are monotone in the level."""
         y = self.a + level
         if not np.isfinite(self.k):
@@ -69,7 +69,7 @@ class EntropyNormPath:
         weighted_sums = np.cumsum(self.c[order] * self.a[order])
         return float(((self.eta * total - weighted_sums) / np.cumsum(self.c[order])).min())
 
-    def _expand(self, x: Float[Array, " n"], s: Float[Array, " n"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _expand(self, x: Float[Array, " n"], s: Float[Array, " n"]) -> tuple[ExampleVector, ExampleVector]:
         """Return c exp(x), scaled to sum 1, and s / eta for all examples, 0 for examples without weight."""
         unnormalized = self.c * np.exp(x - x.max())
         return expand(unnormalized / unnormalized.sum(), self.in_support), expand(s / self.eta, self.in_support)

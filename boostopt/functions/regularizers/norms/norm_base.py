@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_instance, check_number, positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
@@ -56,7 +56,7 @@ class NormRegularizer(DelegatingRegularizer):
     """
 
     base: CappedSimplexIndicator | RelativeEntropy
-    c: Float[Array, " N"]
+    c: ExampleVector
     p: float
     r: float
 
@@ -76,7 +76,7 @@ class NormRegularizer(DelegatingRegularizer):
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.base.cones | ({"second_order"} if np.isfinite(self.p) else frozenset())
 
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+    def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
         base = statement_of(self.base, c, d0, nus)
         if base is None or not np.array_equal(self.c, c):
             return None
@@ -88,7 +88,7 @@ class NormRegularizer(DelegatingRegularizer):
         return self.p / (self.p - 1.0) if np.isfinite(self.p) else 1.0
 
     @cached_property
-    def min_norm_point(self) -> Float[Array, " N"]:
+    def min_norm_point(self) -> ExampleVector:
         """The point of smallest norm, proportional to c on the examples that may have weight."""
         c = np.where(self.base.domain.c > 0, self.c, 0.0)
         return c / c.sum()
@@ -109,35 +109,35 @@ class NormRegularizer(DelegatingRegularizer):
     def magnitude(self) -> float:
         return self.base.magnitude + 2.0
 
-    def norm(self, d: Float[Array, " N"]) -> float:
+    def norm(self, d: ExampleVector) -> float:
         """Return ||d||_p, with examples counted as copies."""
         return _norm(d / self.c, self.c, self.p)
 
-    def dual_norm(self, s: Float[Array, " N"]) -> float:
+    def dual_norm(self, s: ExampleVector) -> float:
         """Return ||s||_q, with examples counted as copies."""
         return _norm(s, self.c, self.dual_exponent)
 
-    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
         d, s = self._maximizer_and_dual(z)
         base_point = self.base.conjugate_at(z - s)
         value = base_point.value + self.dual_norm_term(s)
         return ConjugatePoint(value, self.project(d), {**base_point.multipliers, "s": s})
 
-    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+    def gaps(self, d: ExampleVector, z: ExampleVector, at: ConjugatePoint) -> ExampleVector:
         s = np.asarray(at.multipliers["s"])
         return self.base.gaps(d, z - s, at) + self.norm_gap_terms(d, s)
 
-    def norm_gradient(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def norm_gradient(self, d: ExampleVector) -> ExampleVector:
         """Return the gradient of the norm at d, for a finite p; 0 at d = 0."""
         norm = self.norm(d)
         return (d / (self.c * norm)) ** (self.p - 1.0) if norm > 0.0 else np.zeros(self.N)
 
     @abstractmethod
-    def dual_norm_term(self, s: Float[Array, " N"]) -> float:
+    def dual_norm_term(self, s: ExampleVector) -> float:
         """Return H(s)."""
 
     @abstractmethod
-    def norm_gap_terms(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
+    def norm_gap_terms(self, d: ExampleVector, s: ExampleVector) -> ExampleVector:
         """Return the N non-negative terms that sum to h(||d||) + H(s) - <s, d>."""
 
     def cvxpy_norm(self, d: Any) -> Any:
@@ -149,19 +149,19 @@ class NormRegularizer(DelegatingRegularizer):
         return _cvxpy_norm(s, self.c ** (1.0 / self.dual_exponent), self.dual_exponent)
 
     @property
-    def _vertex_norms(self) -> Float[Array, " N"]:
+    def _vertex_norms(self) -> ExampleVector:
         """The norms of the vertices of the simplex."""
         return self.c ** (1.0 / self.p - 1.0)
 
     @abstractmethod
-    def _maximizer_and_dual(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _maximizer_and_dual(self, z: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
         """Return a maximizer of <z, d> - F(d), up to the accuracy of the root finder, and the best s."""
 
     @abstractmethod
-    def _solve_on_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _solve_on_simplex(self, z: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
         """Return the maximizer d and the best s at z, if the base is the simplex over all examples."""
 
-    def _solve_on_support(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _solve_on_support(self, z: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
         """Return the maximizer d and the best s at z, if the base is the simplex over some of the examples."""
         in_support = self.base.domain.c > 0
         if in_support.all():
@@ -171,15 +171,15 @@ class NormRegularizer(DelegatingRegularizer):
         d, s = restricted._solve_on_simplex(z[in_support])
         return expand(d, in_support), expand(s, in_support)
 
-    def _young_gap_terms(self, alpha: Float[Array, " N"], beta: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _young_gap_terms(self, alpha: ExampleVector, beta: ExampleVector) -> ExampleVector:
         """Return the terms c (alpha^p / p + beta^q / q - alpha beta), each non-negative by Young's inequality."""
         return self.c * np.maximum(
             alpha**self.p / self.p + beta**self.dual_exponent / self.dual_exponent - alpha * beta, 0.0
         )
 
     def _find_on_path(
-        self, path: EntropyNormPath, excess: Callable[[Float[Array, " N"], Float[Array, " N"]], float]
-    ) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        self, path: EntropyNormPath, excess: Callable[[ExampleVector, ExampleVector], float]
+    ) -> tuple[ExampleVector, ExampleVector]:
         """Return the d and s of the path at which `excess(d, s)`, an increasing function of the level, is 0."""
 
         def excess_at(level: float) -> float:
@@ -196,7 +196,7 @@ def _norm(x: Float[Array, " n"], c: Float[Array, " n"], p: float) -> float:
     return max_size * float((c * (np.abs(x) / max_size) ** p).sum()) ** (1.0 / p)
 
 
-def _cvxpy_norm(x: Any, weights: Float[Array, " N"], p: float) -> Any:
+def _cvxpy_norm(x: Any, weights: ExampleVector, p: float) -> Any:
     """Return the p-norm of weights * x for an affine expression x."""
     weighted = cp.multiply(weights, x)
     return cp.norm_inf(weighted) if not np.isfinite(p) else cp.pnorm(weighted, cast(Any, p))

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_number, positive_weights
 from boostopt.errors import ProblemError
@@ -48,7 +48,7 @@ CANCELLATION_FACTOR = 16.0 * float(np.finfo(np.float64).eps)
 large, and the two terms cancel."""
 
 
-def simplex(c: Float[Array, " N"]) -> CappedSimplexIndicator:
+def simplex(c: ExampleVector) -> CappedSimplexIndicator:
     """Return the indicator of the simplex, without caps.
 
     Maximizers give examples with equal margins weights in proportion to c.
@@ -116,23 +116,23 @@ class NormBall(NormRegularizer):
     def value_bound(self) -> float:
         return self.base.value_bound
 
-    def value(self, d: Float[Array, " N"]) -> float:
+    def value(self, d: ExampleVector) -> float:
         return self.base.value(d)
 
-    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def room(self, d: ExampleVector) -> ExampleVector:
         return np.zeros(self.N)
 
-    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
+    def stationarity(self, d: ExampleVector, min_relative_weight: float) -> StationarityConditions:
         conditions = self.base.stationarity(d, min_relative_weight)
         on_sphere = self.norm(d) >= self.r * (1.0 - min_relative_weight)
         return replace(conditions, normals=self.norm_gradient(d)[:, np.newaxis]) if on_sphere else conditions
 
-    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
+    def residuals(self, d: ExampleVector) -> dict[str, float]:
         with np.errstate(over="ignore", invalid="ignore"):  # a norm that overflows is an infinite violation
             norm = self.norm(d)
         return {**self.base.residuals(d), "norm d <= r": max(0.0, norm - self.r) if np.isfinite(norm) else np.inf}
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         """Return the projection onto the domain of the base, mixed with the point of smallest norm into the ball."""
         if self.is_singleton:
             return self.min_norm_point
@@ -148,7 +148,7 @@ class NormBall(NormRegularizer):
         fraction = min(fraction + BALL_SHRINKAGE, 1.0)
         return (1.0 - fraction) * d + fraction * self.min_norm_point
 
-    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
         if not self.is_singleton:
             return super().conjugate_at(z, near)
         # No finite s is the best one. The maximum is attained at the only point, or near it by the rounding of r.
@@ -157,13 +157,13 @@ class NormBall(NormRegularizer):
         multipliers = self.base.conjugate_at(z).multipliers
         return ConjugatePoint(value, self.min_norm_point, {**multipliers, "s": np.zeros(self.N)})
 
-    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+    def gaps(self, d: ExampleVector, z: ExampleVector, at: ConjugatePoint) -> ExampleVector:
         return self._rounding_excess(z) * self.min_norm_point if self.is_singleton else super().gaps(d, z, at)
 
-    def dual_norm_term(self, s: Float[Array, " N"]) -> float:
+    def dual_norm_term(self, s: ExampleVector) -> float:
         return self.r * self.dual_norm(s) + self._cancellation_error(s)
 
-    def norm_gap_terms(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
+    def norm_gap_terms(self, d: ExampleVector, s: ExampleVector) -> ExampleVector:
         size = self.dual_norm(s)
         if size == 0.0:
             return np.zeros(self.N)
@@ -173,7 +173,7 @@ class NormBall(NormRegularizer):
         gap_terms = self._young_gap_terms(alpha, beta) + slackness * fractions
         return self.r * size * gap_terms + self._cancellation_error(s) * fractions
 
-    def _rounding_excess(self, z: Float[Array, " N"]) -> float:
+    def _rounding_excess(self, z: ExampleVector) -> float:
         """Bound F*(z) minus <z, center> - F(center), if the center is the only point of the domain up to rounding."""
         if self.relative_radius_excess <= 0.0:
             return 0.0
@@ -182,12 +182,12 @@ class NormBall(NormRegularizer):
         center = self.min_norm_point[in_support]
         return inner_product_bound(center, y[in_support], self.relative_radius_excess, self.p)
 
-    def _cancellation_error(self, s: Float[Array, " N"]) -> float:
+    def _cancellation_error(self, s: ExampleVector) -> float:
         """Bound the rounding error of B*(z - s) + r ||s||_q if s is large, or if c is far from 1."""
         norm_error = self.exponent_rounding_error(self.dual_exponent) * self.r * self.dual_norm(s)
         return CANCELLATION_FACTOR * float(np.abs(s).max()) + norm_error
 
-    def _maximizer_and_dual(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _maximizer_and_dual(self, z: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
         base_maximizer = self.base.conjugate_at(z).d
         if self.norm(base_maximizer) <= self.r:
             return base_maximizer, np.zeros(self.N)
@@ -196,11 +196,11 @@ class NormBall(NormRegularizer):
             return self._find_on_path(path, lambda d, s: np.log(self.r) - np.log(self.norm(d)))
         return self._solve_on_support(z)
 
-    def _solve_on_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _solve_on_simplex(self, z: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
         """Return (d, s) with s = [z + rho]_+, d = r c (s / ||s||_q)^(q-1) and sum d = 1."""
         shifted_z = z - float(z.max())
 
-        def weights(log_rho: float) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        def weights(log_rho: float) -> tuple[ExampleVector, ExampleVector]:
             v = np.maximum(shifted_z + np.exp(log_rho), 0.0)
             return self.r * self.c * (v / self.dual_norm(v)) ** (self.dual_exponent - 1.0), v
 
@@ -250,11 +250,11 @@ class NormPenalty(NormRegularizer):
         """The largest value of the penalty on the simplex, at a vertex."""
         return self.r * float(self._vertex_norms.max())
 
-    def value(self, d: Float[Array, " N"]) -> float:
+    def value(self, d: ExampleVector) -> float:
         # An upper bound: the error of the norm by the rounding of 1/p grows with the logarithm of c.
         return self.base.value(d) + self.r * self.norm(d) * (1.0 + self.exponent_rounding_error(self.p))
 
-    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
+    def stationarity(self, d: ExampleVector, min_relative_weight: float) -> StationarityConditions:
         conditions = self.base.stationarity(d, min_relative_weight)
         if np.isfinite(self.p):
             return replace(conditions, gradient=conditions.gradient + self.r * self.norm_gradient(d))
@@ -263,26 +263,26 @@ class NormPenalty(NormRegularizer):
         upper = np.minimum(conditions.upper, norm * self.c)
         return replace(conditions, upper=upper, required_inner_product=self.r * norm)
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         return self.conjugate_at(np.zeros(self.N)).d if d is None else self.base.project(d)
 
-    def dual_norm_term(self, s: Float[Array, " N"]) -> float:
+    def dual_norm_term(self, s: ExampleVector) -> float:
         return 0.0
 
-    def norm_gap_terms(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
+    def norm_gap_terms(self, d: ExampleVector, s: ExampleVector) -> ExampleVector:
         norm, size = self.norm(d), self.dual_norm(s)
         slackness = self.c / self.c.sum() * max(1.0 - (size / self.r) ** self.dual_exponent, 0.0)
         if not np.isfinite(self.p):
             return self.c * s * np.maximum(norm - d / self.c, 0.0) + self.r * norm * slackness
         return self.r * norm * (self._young_gap_terms(d / (norm * self.c), s / self.r) + slackness / self.dual_exponent)
 
-    def _maximizer_and_dual(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _maximizer_and_dual(self, z: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
         d, s = self._maximizer_and_dual_unscaled(z)
         # The vector s must lie in the dual ball, however accurate the root is.
         safe_radius = self.r * (1.0 - self.N * 1e-16 - self.exponent_rounding_error(self.dual_exponent))
         return d, s * min(1.0, safe_radius / max(self.dual_norm(s), TINY))
 
-    def _maximizer_and_dual_unscaled(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _maximizer_and_dual_unscaled(self, z: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
         """Return a maximizer and the best s, which lies in the dual ball up to the accuracy of the root."""
         if not isinstance(self.base, RelativeEntropy):
             return self._solve_on_support(z)
@@ -291,7 +291,7 @@ class NormPenalty(NormRegularizer):
             return self._find_on_path(path, lambda d, s: np.log(max(self.dual_norm(s), TINY)) - np.log(self.r))
         return path.maximizer_at(path.level_for_total(self.r))
 
-    def _solve_on_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _solve_on_simplex(self, z: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
         """Return (d, s) with s = [z + rho]_+, ||s||_q = r and d proportional to c s^(q-1).
 
         For p = inf, d is proportional to c where s > 0.
@@ -299,7 +299,7 @@ class NormPenalty(NormRegularizer):
         shifted_z = z - float(z.max())
         high = self.r / float(self.c[np.argmax(shifted_z)]) ** (1.0 / self.dual_exponent)
 
-        def dual_at(rho: float) -> Float[Array, " N"]:
+        def dual_at(rho: float) -> ExampleVector:
             return np.maximum(shifted_z + rho, 0.0)
 
         def excess(rho: float) -> float:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.cvxpy_tools import (
     build_expression,
     call_user_function,
@@ -96,10 +96,10 @@ class _ConjugateBound(ConjugatePoint):
         z minus the gradient of the minorant, shape (N,).
     """
 
-    tangent_point: Float[Array, " N"]
+    tangent_point: ExampleVector
     choices: Multipliers | None
     minorant: AffineMinorant
-    reduced_argument: Float[Array, " N"]
+    reduced_argument: ExampleVector
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class CvxpyRegularizer(Regularizer):
 
     domain: CappedSimplex
     f: Callable[[Any], Any]
-    inside: Float[Array, " N"]
+    inside: ExampleVector
     constraints: Callable[[Any], Sequence[Any]] = _unconstrained
     objective_scale: float = 1.0  # pyright: ignore[reportIncompatibleMethodOverride]
 
@@ -247,7 +247,7 @@ class CvxpyRegularizer(Regularizer):
         return np.nan if f.gradient_bound(np.ones(1)).any() else self.value(self.inside)
 
     @property
-    def soft_margin_caps(self) -> Float[Array, " N"] | None:
+    def soft_margin_caps(self) -> ExampleVector | None:
         return self.domain.upper if self.value_bound == 0.0 and not self._inequalities else None
 
     @cached_property
@@ -263,14 +263,14 @@ class CvxpyRegularizer(Regularizer):
         return size + float(f.gradient_bound(np.ones(1)).max())
 
     @property
-    def weight_scale(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> ExampleVector:
         return np.where(self.inside > 0, self.inside, 1.0 / self.N)
 
-    def value(self, d: Float[Array, " N"]) -> float:
+    def value(self, d: ExampleVector) -> float:
         """Return an upper bound of f at an exactly feasible point near d; inf outside the natural domain of f and h."""
         return self._proved_bounds(d)[0] if (self._domain_inequalities.values(d) <= 0.0).all() else np.inf
 
-    def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
+    def value_slack(self, d: ExampleVector, unit: float) -> float:
         value, max_h = self._proved_bounds(d)
         # The value of a subclass in closed form may be less than the proved bound.
         return allowance(self.value(d), value) if max_h <= 0.0 else np.inf
@@ -283,7 +283,7 @@ class CvxpyRegularizer(Regularizer):
         """Whether `conjugate_at` is the method of this class, whose bounds include their rounding."""
         return type(self).conjugate_at is CvxpyRegularizer.conjugate_at
 
-    def conjugate_bound(self, z: Float[Array, " N"], at: ConjugatePoint) -> float:
+    def conjugate_bound(self, z: ExampleVector, at: ConjugatePoint) -> float:
         if isinstance(at, _ConjugateBound) and self._is_proved:
             return at.value
         # The value of a closed form proves nothing. Its maximizer is a point at which a minorant is tight, and the
@@ -292,18 +292,18 @@ class CvxpyRegularizer(Regularizer):
         is_loose = tangent_bound.value > at.value + CLOSED_FORM_RTOL * (1.0 + abs(at.value))
         return self._tightest_bound_at(at.d, z, tangent_bound).value if is_loose else tangent_bound.value
 
-    def _proved_bounds(self, d: Float[Array, " N"]) -> tuple[float, float]:
+    def _proved_bounds(self, d: ExampleVector) -> tuple[float, float]:
         """Return upper bounds of f and of the largest h at an exactly feasible point of C_nu near d."""
         f, *h = self._graph.values(feasible_box(np.where(np.isfinite(d), d, 0.0), self._caps))
         return float(f.upper[0]), max((float(entries.upper.max()) for entries in h), default=-np.inf)
 
-    def support(self, z: Float[Array, " N"]) -> float:
+    def support(self, z: ExampleVector) -> float:
         return CappedSimplexIndicator(self.domain).support(z)
 
-    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def room(self, d: ExampleVector) -> ExampleVector:
         return np.zeros(self.N) if self._inequalities else CappedSimplexIndicator(self.domain).room(d)
 
-    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
+    def residuals(self, d: ExampleVector) -> dict[str, float]:
         residuals = CappedSimplexIndicator(self.domain).residuals(d)
         if not self._inequalities:
             return residuals
@@ -313,13 +313,13 @@ class CvxpyRegularizer(Regularizer):
             max_h = self._proved_bounds(d)[1]  # near the boundary, only a proof counts
         return {**residuals, "h(d) <= 0": np.inf if np.isnan(max_h) else max(0.0, max_h)}
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         """Return the entropic projection onto C_nu, mixed with the inner point until the constraints hold."""
         if d is None:
             return self.domain.renormalize(self.inside)
         return self._mix_with_inside(self.domain.repair(d, self.weight_scale))
 
-    def _mix_with_inside(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _mix_with_inside(self, d: ExampleVector) -> ExampleVector:
         """Return a point of C_nu mixed with the inner point until every constraint provably holds."""
         if not self._inequalities or self._proved_bounds(d)[1] <= 0.0:
             return d
@@ -334,20 +334,20 @@ class CvxpyRegularizer(Regularizer):
                 return candidate
         return self.domain.renormalize(self.inside)
 
-    def maximizer(self, z: Float[Array, " N"]) -> Float[Array, " N"]:
+    def maximizer(self, z: ExampleVector) -> ExampleVector:
         """Return a point near argmax <z, d> - F(d), by Clarabel; the inner point if the solver fails."""
         value, constraints = self.cvxpy_value(self._d)
         is_solved = solve_approximately(cp.Problem(cp.Maximize(z @ self._d - value), constraints))
         return self.project(self._d.value if is_solved else None)
 
-    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
         best = self._refine_bound(self._tightest_bound_at(self.maximizer(z) if near is None else near, z), z)
         # A tangent at the boundary of the domain may be too steep for a useful bound; the tangent at `inside` is not.
         inside_bound = self._bound_from_minorant(self.inside, best.choices, z)
         return min(best, inside_bound, key=lambda bound: bound.value)
 
     def _tightest_bound_at(
-        self, d: Float[Array, " N"], z: Float[Array, " N"], tangent_bound: _ConjugateBound | None = None
+        self, d: ExampleVector, z: ExampleVector, tangent_bound: _ConjugateBound | None = None
     ) -> _ConjugateBound:
         """Return the smallest bound of F*(z) by a minorant at d."""
         tangent_bound = tangent_bound or self._bound_from_minorant(d, None, z)
@@ -361,14 +361,12 @@ class CvxpyRegularizer(Regularizer):
             return tangent_bound
         return min(tangent_bound, self._bound_from_minorant(d, choices, z), key=lambda bound: bound.value)
 
-    def _bound_expression(self, z: Float[Array, " N"], g: Any, alpha: Any) -> tuple[Any, list[Any]]:
+    def _bound_expression(self, z: ExampleVector, g: Any, alpha: Any) -> tuple[Any, list[Any]]:
         """Return the bound by a minorant as a CVXPY expression, with its constraints."""
         value, constraints = CappedSimplexIndicator(self.domain).cvxpy_conjugate(z - g)
         return value - alpha, constraints
 
-    def _bound_from_minorant(
-        self, d: Float[Array, " N"], choices: Multipliers | None, z: Float[Array, " N"]
-    ) -> _ConjugateBound:
+    def _bound_from_minorant(self, d: ExampleVector, choices: Multipliers | None, z: ExampleVector) -> _ConjugateBound:
         """Return the bound by a minorant at d, or near d if none exists at d; without choices, by the tangent of f."""
         point, minorant = self._minorant_at(d, choices)
         # Because weights are not negative, the lower ends of the slopes give the largest maximum.
@@ -387,14 +385,14 @@ class CvxpyRegularizer(Regularizer):
         weights = [np.ravel(weight) for weight in choices.weights]
         return [np.ones(1), *(np.where(np.isfinite(weight), np.maximum(weight, 0.0), 0.0) for weight in weights)]
 
-    def _linearize_at(self, d: Float[Array, " N"]) -> Linearization | None:
+    def _linearize_at(self, d: ExampleVector) -> Linearization | None:
         """Return the linearization of f at d; None if f has no subgradient at d."""
         self._d.value = d
         return self._tree.linearize()
 
     def _minorant_at(
-        self, d: Float[Array, " N"], choices: Multipliers | None = None, min_fraction: float = 0.0
-    ) -> tuple[Float[Array, " N"], AffineMinorant]:
+        self, d: ExampleVector, choices: Multipliers | None = None, min_fraction: float = 0.0
+    ) -> tuple[ExampleVector, AffineMinorant]:
         """Return d' and a minorant of f and h at d': d mixed with the inner point until a minorant exists."""
         deltas = None if choices is None else choices.deltas
         for fraction in (
@@ -412,7 +410,7 @@ class CvxpyRegularizer(Regularizer):
             "are finite and not infinitely steep inside the simplex."
         )
 
-    def _refine_bound(self, best: _ConjugateBound, z: Float[Array, " N"]) -> _ConjugateBound:
+    def _refine_bound(self, best: _ConjugateBound, z: ExampleVector) -> _ConjugateBound:
         """Return the bound after Newton steps of the tangent point and a new choice of multipliers."""
         start = best
         for _ in range(MAX_REFINEMENT_STEPS):
@@ -424,7 +422,7 @@ class CvxpyRegularizer(Regularizer):
             return best
         return min(best, self._tightest_bound_at(best.tangent_point, z), key=lambda bound: bound.value)
 
-    def _newton_step(self, bound: _ConjugateBound) -> Float[Array, " N"]:
+    def _newton_step(self, bound: _ConjugateBound) -> ExampleVector:
         """Return the point after a Newton step with a diagonal Hessian by differences, as is right for a separable f.
 
         At a maximizer, the reduced argument equals beta for all weights strictly between their bounds. At a solver's d,
@@ -451,7 +449,7 @@ class CvxpyRegularizer(Regularizer):
         )
         return np.clip(point + step, 0.5 * point, np.maximum(point, 0.5 * (point + upper)))
 
-    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+    def gaps(self, d: ExampleVector, z: ExampleVector, at: ConjugatePoint) -> ExampleVector:
         if not isinstance(at, _ConjugateBound):
             raise ProblemError(
                 f"the gaps of a regularizer from a CVXPY expression need the result of its conjugate_at; got "
@@ -462,7 +460,7 @@ class CvxpyRegularizer(Regularizer):
         minorant_terms = np.where(is_positive, max(minorant_gap, 0.0), 0.0) * np.where(is_positive, self.inside, 1.0)
         return CappedSimplexIndicator(self.domain).gaps(d, at.reduced_argument, at) + minorant_terms
 
-    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
+    def stationarity(self, d: ExampleVector, min_relative_weight: float) -> StationarityConditions:
         point, minorant = self._minorant_at(d, min_fraction=min_relative_weight)
         active = self._inequalities.values(d) >= min_relative_weight * self._inequalities.values(self.inside)
         kink_gradients = self._kinks_at(point)  # at a kink, the slope may change in both directions
@@ -474,10 +472,10 @@ class CvxpyRegularizer(Regularizer):
         )
         return StationarityConditions(middle(minorant.gradient), np.zeros(self.N), self.domain.upper, normals.T)
 
-    def describe_kinks(self, d: Float[Array, " N"]) -> Sequence[str]:
+    def describe_kinks(self, d: ExampleVector) -> Sequence[str]:
         return [describe_linear_form("d", row) for row in self._kinks_at(self._minorant_at(d)[0])]
 
-    def _kinks_at(self, d: Float[Array, " N"]) -> list[Float[Array, " N"]]:
+    def _kinks_at(self, d: ExampleVector) -> list[ExampleVector]:
         """Return the gradients of the arguments of f that lie on a kink at d."""
         f = self._linearize_at(d) if self._tree.has_kinks else None
         return [] if f is None else f.kink_gradients()

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, ExampleVector, Float
 from boostopt._utils.cvxpy_tools import cp, required_cones
 from boostopt._utils.validation import check_flag, read_fields
 from boostopt.errors import ProblemError, reason_of
@@ -88,7 +88,7 @@ class FormulaRegularizer(Separable):
 
     text: str
     domain: CappedSimplex
-    d0: Float[Array, " N"] | None = None
+    d0: ExampleVector | None = None
     parameters: Mapping[str, float | Array] = field(default_factory=empty_parameters)
     is_smoothing: bool = False
 
@@ -98,7 +98,7 @@ class FormulaRegularizer(Separable):
 
     _parsed: Expression = field(init=False, repr=False)
     _formula: ConvexFormula = field(init=False, repr=False)
-    _counts: Float[Array, " N"] = field(init=False, repr=False)
+    _counts: ExampleVector = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         read_fields(self, domain=read_domain)
@@ -126,7 +126,7 @@ class FormulaRegularizer(Separable):
         return len(self.domain.c)
 
     @cached_property
-    def upper(self) -> Float[Array, " N"]:
+    def upper(self) -> ExampleVector:
         return self.domain.upper
 
     @cached_property
@@ -189,7 +189,7 @@ class FormulaRegularizer(Separable):
         )
 
     @cached_property
-    def _boundary_derivatives(self) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _boundary_derivatives(self) -> tuple[ExampleVector, ExampleVector]:
         """The derivatives f_n' at 0 and at the caps, infinite if they have no limit there."""
         slope, upper = self._functions[1], self.upper_in_support
         at_zero = np.nan_to_num(slope(np.zeros(len(upper))), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
@@ -224,7 +224,7 @@ class FormulaRegularizer(Separable):
         return size if np.isfinite(size) else LARGEST
 
     @cached_property
-    def weight_scale(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> ExampleVector:
         scale = (
             self.d0 if self._parsed.depends_on("d0") and self.d0 is not None else self.domain.c / self.domain.c.sum()
         )
@@ -240,25 +240,25 @@ class FormulaRegularizer(Separable):
         curvature = float((d**2 * self.curvatures(d)).sum())
         return 1.0 / curvature if 0.0 < curvature < np.inf else 1.0
 
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def values(self, d: ExampleVector) -> ExampleVector:
         values = self._functions[0](np.clip(d, 0.0, self.upper)[self.in_support])
         return self._expand(np.where(np.isnan(values), np.inf, values))
 
-    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def derivatives(self, d: ExampleVector) -> ExampleVector:
         slopes = self._functions[1](np.clip(d, 0.0, self.upper)[self.in_support])
         return self._expand(np.where(np.isnan(slopes), np.where(d[self.in_support] > 0, np.inf, -np.inf), slopes))
 
-    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def curvatures(self, d: ExampleVector) -> ExampleVector:
         return self._expand(self._functions[2](d[self.in_support]))
 
-    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def maximizers(self, y: ExampleVector) -> ExampleVector:
         return self._expand(self._slope.inverse(y[self.in_support]))
 
-    def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+    def conjugate_terms(self, y: ExampleVector) -> ExampleVector:
         """Return f_n*(y_n), or a larger number."""
         return self._expand(self._tangents.conjugates(exact_interval(y[self.in_support])).upper)
 
-    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
         beta, lower_x, upper_x = self._slope.solve_simplex_multiplier(z[self.in_support], WEIGHT_SUM_TOL)
         terms = self._tangents.conjugates(exact_interval(z[self.in_support]) + exact_interval(np.array(-beta)), lower_x)
         psi, zeta = self._box_multipliers(z - beta)
@@ -271,31 +271,31 @@ class FormulaRegularizer(Separable):
     def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
         return at.slack
 
-    def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
+    def value_slack(self, d: ExampleVector, unit: float) -> float:
         return allowance(self.value(d), self.enclosures.values(feasible_box(d, self.enclosures.upper)).total().upper)
 
     @cached_property
     def enclosures(self) -> Enclosures:
         return _ExpandedEnclosures(self.in_support, self._tangents)
 
-    def solve_simplex_multiplier(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+    def solve_simplex_multiplier(self, z: ExampleVector) -> tuple[float, ExampleVector]:
         beta, lower_x, upper_x = self._slope.solve_simplex_multiplier(z[self.in_support], WEIGHT_SUM_TOL)
         return beta, self._expand(interpolate_to_sum_one(lower_x, upper_x))
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+    def project(self, d: ExampleVector | None) -> ExampleVector:
         return self._minimizer.copy() if d is None else self.domain.repair(d, self.weight_scale)
 
     @cached_property
-    def _minimizer(self) -> Float[Array, " N"]:
+    def _minimizer(self) -> ExampleVector:
         return self.conjugate_at(np.zeros(self.N)).d
 
-    def stationarity(self, d: Float[Array, " N"], min_relative_weight: float) -> StationarityConditions:
+    def stationarity(self, d: ExampleVector, min_relative_weight: float) -> StationarityConditions:
         # If the slope at a cap is infinite, the distance of a solver's weight to the cap is noise.
         is_steep = np.isinf(self._boundary_derivatives[1])
         below_cap = np.minimum(d, (1.0 - min_relative_weight) * self.upper)
         return super().stationarity(np.where(is_steep, below_cap, d), min_relative_weight)
 
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+    def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
         if self._parsed.depends_on("d0") and not np.array_equal(np.asarray(self.d0), d0):
             return None
         if self._parsed.depends_on("c") and not np.array_equal(self._counts, c):
@@ -337,11 +337,11 @@ class FormulaRegularizer(Separable):
         d_in_support = d if self.in_support.all() else d[np.flatnonzero(self.in_support)]
         return to_cvxpy(self._formula.value, d_in_support, "d", self.names)
 
-    def _expand(self, values: Float[Array, " n"]) -> Float[Array, " N"]:
+    def _expand(self, values: Float[Array, " n"]) -> ExampleVector:
         """Return an array over all examples from one over the examples in support; 0 for the others."""
         return expand(values, self.in_support)
 
-    def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _box_multipliers(self, y: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
         at_zero, at_cap = self._boundary_derivatives
         psi, zeta = np.maximum(y - at_cap, 0.0), np.maximum(at_zero - y, 0.0)
         return np.where(self.in_support, psi, 0.0), np.where(self.in_support, zeta, 0.0)

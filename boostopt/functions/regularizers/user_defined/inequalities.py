@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.errors import ProblemError
 from boostopt.functions.minorants.expression_trees import ExpressionNode, build_tree
 from boostopt.functions.minorants.linearization import Linearization, Tangent, subgradient_multipliers
@@ -36,12 +36,12 @@ class Inequalities:
 
     expressions: Sequence[Any]
     variable: Any
-    interior_point: Float[Array, " N"]
+    interior_point: ExampleVector
 
     def __len__(self) -> int:
         return len(self.expressions)
 
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
+    def values(self, d: ExampleVector) -> Float[Array, " k"]:
         """Return h(d), shape (k,)."""
         self.variable.value = d
         if not self.expressions:
@@ -53,12 +53,12 @@ class Inequalities:
     def _trees(self) -> list[ExpressionNode]:
         return [build_tree(h, self.variable) for h in self.expressions]
 
-    def linearize_at(self, d: Float[Array, " N"]) -> list[tuple[Linearization, int]]:
+    def linearize_at(self, d: ExampleVector) -> list[tuple[Linearization, int]]:
         """Return the linearization and the number of entries of each inequality, at d or near d if none exists at d."""
         trees = zip(self._trees, self.expressions, strict=True)
         return [(self._linearize_tree(tree, h.size, d), h.size) for tree, h in trees]
 
-    def _linearize_tree(self, tree: ExpressionNode, size: int, d: Float[Array, " N"]) -> Linearization:
+    def _linearize_tree(self, tree: ExpressionNode, size: int, d: ExampleVector) -> Linearization:
         """Return the linearization of one expression; if it has no subgradient at all, 0, which bounds nothing."""
         for fraction in (*INTERIOR_MIX_FRACTIONS, 1.0):
             self.variable.value = (1.0 - fraction) * d + fraction * self.interior_point
@@ -66,7 +66,7 @@ class Inequalities:
                 return linearization
         return Tangent(scipy.sparse.csr_array((size, len(d))), np.zeros(size))
 
-    def normals(self, d: Float[Array, " N"]) -> Float[Array, "k N"]:
+    def normals(self, d: ExampleVector) -> Float[Array, "k N"]:
         """Return a subgradient of each entry of h, at d or near d if none exists at d."""
         rows = [h.pullback(unit, subgradient_multipliers)[0] for h, k in self.linearize_at(d) for unit in np.eye(k)]
         return np.array(rows).reshape(len(rows), len(d))
@@ -97,7 +97,7 @@ def holds_by_sign(constraint: Any) -> bool:
     return isinstance(constraint, Inequality) and constraint.expr.is_nonpos()
 
 
-def can_be_violated(h: Any, variable: Any, center: Float[Array, " N"]) -> bool:
+def can_be_violated(h: Any, variable: Any, center: ExampleVector) -> bool:
     """Return whether h(d) <= 0 may fail on a capped simplex with the point `center`; d >= 0 cannot fail."""
     variable.value = center
     if not h.is_affine() or (rows := h.grad.get(variable)) is None:
