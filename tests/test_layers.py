@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,10 @@ from package_rooms import (
 import boostopt
 
 LEVEL = {room: k for k, floor in enumerate(FLOORS) for room in floor}
+
+FOLDERS = ("boostopt", "formulations", "tests", "docs", "notebooks", "benchmarks", "tools")
+
+OTHER_WORDS = {"auto", "python", "new", "README"}  # on the page of the house
 
 # Within the room of functions: floors of its packages.
 FUNCTIONS = (
@@ -219,3 +224,18 @@ def test_every_name_of_a_stub_loads(stub: Path) -> None:
     assert names == set(module.__all__)
     assert {*names, "__doc__"} <= set(dir(module))
     assert all(getattr(module, each) is not None for each in names)
+
+
+DEFINED = re.compile(r"\b(?:def|class) (\w+)|^ *(\w+)(?: *=|: )|\b(\w+)=", re.MULTILINE)
+
+
+def test_the_page_of_the_house_names_only_what_exists() -> None:
+    root = ROOT.parent
+    paths = [path for folder in FOLDERS for path in (root / folder).rglob("*")]
+    known = {word for path in paths for word in re.findall(r"\w+", str(path.relative_to(root)))} | OTHER_WORDS
+    for path in (*sources(), *(root / "benchmarks" / "evidence").glob("*.py")):
+        known.update(name for names in DEFINED.findall(path.read_text()) for name in names)
+    spans = re.findall(r"`([^`\n]+)`", (root / "docs" / "house.md").read_text())
+    words = [word for span in spans if "<" not in span for word in re.findall(r"\w+", span)]
+    assert len(words) > 100
+    assert [word for word in words if word not in known] == []

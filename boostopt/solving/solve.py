@@ -9,7 +9,7 @@ that a solver reports is recorded and never used.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -18,7 +18,7 @@ import numpy as np
 
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.validation import check_flag, check_instance, check_seconds
-from boostopt.backends import AUTO, check_backend, get_backend, list_backends
+from boostopt.backends import AUTO, check_backend, get_backend
 from boostopt.backends.base import Attempt, Backend, Deadline, Task, WarmStart
 from boostopt.backends.incumbent import Incumbent
 from boostopt.backends.isolation.guarded import GuardedBackend
@@ -26,6 +26,7 @@ from boostopt.backends.profiles import Profile
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError, ProblemError, SolverNotFound
 from boostopt.programs.program import Program
+from boostopt.solving.automatic_backends import automatic_backends
 from boostopt.solving.merging import FirstAttemptBackend, MergedExamplesBackend, MergedProgram, merge_equal_examples
 from boostopt.solving.request import (
     DEFAULT_TOL,
@@ -35,28 +36,6 @@ from boostopt.solving.request import (
     resolve_tolerance,
 )
 from boostopt.solving.solution import PHASES, Solution, outcome_of, verdict_of
-
-AUTO_ORDER = ("interior", "highs", "cvxpy:clarabel", "cvxpy:scs")
-"""Backends that "auto" tries first, in this order, if they support the program."""
-
-LINEAR_CONES = frozenset({"linear"})
-
-WIDE_RATIO = 10
-"""Hypotheses per example above which "auto" tries the interior point method last: it factors a t x t matrix."""
-
-WIDE_MIN_HYPOTHESES = 1000
-"""Hypotheses up to which "auto" tries the interior point method first in any case.
-
-Measured with N = 50: LPBoost at t = 3000 takes 7 s, with HiGHS 0.1 s; ERLPBoost takes 9 s, with Clarabel 1.4 s. With
-N = 200 and t = 1500, ERLPBoost takes 1.7 s, with Clarabel 4.4 s.
-"""
-
-SMALL_LP_ENTRIES = 40_000
-"""Entries of the margin matrix up to which "auto" tries HiGHS first on linear programs.
-
-Measured against the interior point method: 4 ms against 9 ms at N = 500, t = 20; 29 ms against 20 ms at N = 2000,
-t = 50; 1.7 s against 0.8 s at N = 20000, t = 100.
-"""
 
 UNMERGED_SUFFIX = ", unmerged"
 """Suffix in `Solution.path` of a backend that was run again, on the program with its original examples."""
@@ -147,7 +126,7 @@ def solve(
     merged_program = cache(lambda: merge_equal_examples(program) if can_merge else None)
 
     record, path, tried = _SolveRecord(task), list[str](), list[Backend]()
-    for candidate in _automatic_backends(program, warm_start) if named_backend is None else [named_backend]:
+    for candidate in automatic_backends(program, warm_start) if named_backend is None else [named_backend]:
         tried.append(candidate)
         in_child_process = needs_own_process(candidate, program, isolate, time_limit)
         path += _run_backend(
@@ -352,7 +331,7 @@ def _require_support(backend: Backend, program: Program, profile: Profile | None
     guarded = GuardedBackend(backend)
     support = guarded.takes(program)
     if not support:
-        alternatives = ", ".join(candidate.name for candidate in _automatic_backends(program))
+        alternatives = ", ".join(candidate.name for candidate in automatic_backends(program))
         raise SolverNotFound(
             f"expected a backend that supports {program.formulation.name}; {support.reason}. "
             f"Use one of {alternatives or 'none installed'}."
@@ -362,51 +341,3 @@ def _require_support(backend: Backend, program: Program, profile: Profile | None
             f"expected a backend that supports the profile {profile.name!r}; {profile_support.reason}."
         )
     return backend
-
-
-def _automatic_backends(program: Program, start: WarmStart | None = None) -> Iterator[Backend]:
-    """Yield the installed backends that support a program, in the order of "auto".
-
-    The backends are opened one at a time, so that a solver that is not needed is not imported.
-
-    Raises
-    ------
-    SolverNotFound
-        No installed backend supports the program.
-    """
-    supported, preferred = False, _preferred_names(program, start)
-    for name in preferred:
-        try:
-            backend = get_backend(name)
-        except (SolverNotFound, OptionError):  # not installed, or an object of the user that has no name here
-            continue
-        if GuardedBackend(backend).takes(program):
-            supported = True
-            yield backend
-    for name in list_backends():
-        if name in preferred:
-            continue
-        backend = get_backend(name)
-        if backend.auto_eligible and GuardedBackend(backend).takes(program):
-            supported = True
-            yield backend
-    if not supported:
-        raise SolverNotFound(
-            f"no installed backend supports {', '.join(sorted(program.cones))} constraints. Install clarabel or scs, "
-            "or name a backend."
-        )
-
-
-def _preferred_names(program: Program, start: WarmStart | None) -> list[str]:
-    """Return the backends to try first: the one whose state can be continued, then by the size of the program."""
-    N, t = program.margins.shape
-    names = list[str]()
-    if start is not None and start.state is not None:
-        names.append(start.backend)
-    # Without the simplex, the interior point method has no good start among a hundred thousand examples.
-    small_or_unnormalized = N * t <= SMALL_LP_ENTRIES or not program.regularizer.on_simplex
-    if program.cones == LINEAR_CONES and small_or_unnormalized:
-        names.append("highs")
-    is_wide = t > max(WIDE_MIN_HYPOTHESES, WIDE_RATIO * N)
-    names += (*AUTO_ORDER[1:], *AUTO_ORDER[:1]) if is_wide else AUTO_ORDER
-    return list(dict.fromkeys(names))

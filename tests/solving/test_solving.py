@@ -19,6 +19,7 @@ from support.problems import (
     rough,
 )
 
+import boostopt.solving.automatic_backends
 import boostopt.solving.solve
 from boostopt import (
     OptionError,
@@ -112,7 +113,7 @@ def test_both_ends_are_kept_from_different_attempts() -> None:
 
 def test_auto_falls_back_until_the_certificate_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
     liar, honest = rough("liar"), CvxpyBackend("HIGHS")
-    monkeypatch.setattr(boostopt.solving.solve, "_automatic_backends", lambda program, start: [liar, honest])
+    monkeypatch.setattr(boostopt.solving.solve, "automatic_backends", lambda program, start: [liar, honest])
     solution = solve(reference_lpboost())
     assert solution.path == ("liar", "cvxpy:highs")
     assert solution.backend == "cvxpy:highs"
@@ -139,10 +140,10 @@ def test_auto_goes_past_a_backend_that_fails_when_it_is_asked(monkeypatch: pytes
     def opened(which: str) -> Backend:
         return Confused() if which in ("highs", "confused") else get_backend(which)
 
-    monkeypatch.setattr(boostopt.solving.solve, "get_backend", opened)
-    monkeypatch.setattr(boostopt.solving.solve, "list_backends", lambda: ["confused", "interior"])
+    monkeypatch.setattr(boostopt.solving.automatic_backends, "get_backend", opened)
+    monkeypatch.setattr(boostopt.solving.automatic_backends, "list_backends", lambda: ["confused", "interior"])
     assert reference_lpboost().solve().path == ("interior",)
-    monkeypatch.setattr(boostopt.solving.solve, "AUTO_ORDER", ())
+    monkeypatch.setattr(boostopt.solving.automatic_backends, "AUTO_ORDER", ())
     with pytest.raises(SolverNotFound, match=r"\blinear\b.*\bsecond_order\b.*\bclarabel\b"):
         get_formulation("norm_ball").example_program().solve()
 
@@ -283,10 +284,10 @@ def of_gap(called: str, gap: float, asked: list[object]) -> Fake:
 def the_backends_are(monkeypatch: pytest.MonkeyPatch, *backends: Backend) -> None:
     """Let these be installed, and nothing else."""
     known = {backend.name: backend for backend in backends}
-    monkeypatch.setattr(boostopt.solving.solve, "AUTO_ORDER", ())
-    monkeypatch.setattr(boostopt.solving.solve, "_preferred_names", lambda program, start: [])
-    monkeypatch.setattr(boostopt.solving.solve, "list_backends", lambda: list(known))
-    monkeypatch.setattr(boostopt.solving.solve, "get_backend", lambda name: known[name])
+    monkeypatch.setattr(boostopt.solving.automatic_backends, "AUTO_ORDER", ())
+    monkeypatch.setattr(boostopt.solving.automatic_backends, "_preferred_names", lambda program, start: [])
+    monkeypatch.setattr(boostopt.solving.automatic_backends, "list_backends", lambda: list(known))
+    monkeypatch.setattr(boostopt.solving.automatic_backends, "get_backend", lambda name: known[name])
 
 
 def test_auto_stops_after_two_certified_gaps_that_agree(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,8 +346,8 @@ def test_auto_asks_no_solver_that_was_not_made_for_it(monkeypatch: pytest.Monkey
     assert all(CvxpyBackend(solver).auto_eligible for solver in ("CLARABEL", "SCS", "HIGHS", "OSQP", "SCIPY"))
     monkeypatch.setattr(cvxpy_backend, "_installed_solvers", lambda: [*odd, "SCIPY"])
     monkeypatch.setattr(cvxpy_backend, "_supported_cones", lambda solver: frozenset({"linear"}))
-    monkeypatch.setattr(boostopt.solving.solve, "_preferred_names", lambda program, start: [])
-    ordered = boostopt.solving.solve._automatic_backends(reference_lpboost())  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(boostopt.solving.automatic_backends, "_preferred_names", lambda program, start: [])
+    ordered = boostopt.solving.automatic_backends.automatic_backends(reference_lpboost())
     names = [backend.name for backend in ordered]
     assert [name for name in names if name.startswith("cvxpy:")] == ["cvxpy:scipy"]
     assert set(boostopt.list_backends()) >= {"cvxpy:glpk_mi", "cvxpy:mosek"}
