@@ -137,7 +137,7 @@ def _a9a(name: str, hypotheses: str, seconds: float) -> Case:
     algorithm, column = PRINTED_NAMES[name], SETS.index("a9a")
     share, eta = map(float, PARAMETERS[hypotheses][algorithm][column].split(","))
     options: dict[str, Any] = {"eta": eta}
-    if hypotheses != "stumps":  # stumps go by looks, which know no other rule
+    if hypotheses != "stumps":  # histogram Newton boosts stumps, and has no other rule
         options["rules"] = ("direct",)
     printed = SECONDS[hypotheses][algorithm][column]
     return Case(name, "a9a", CLASSES[hypotheses], share, 0.001, seconds, printed=printed, options=options)

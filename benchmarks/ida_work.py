@@ -2,7 +2,7 @@
 
 The folds of a split's training part give the errors on the grids; parameters are chosen as in Raetsch, Onoda and
 Mueller 2001, section 5.1, from smaller grids and in one stage for its two: the best by cross-validation of each of the
-first five splits, then their median. The test parts are looked at when nothing is left to choose.
+first five splits, then their median. The test parts are used when nothing is left to choose.
 """
 
 from __future__ import annotations

@@ -183,8 +183,8 @@ def read_run_file(path: str | PathLike[str], expected: tuple[str, int]) -> tuple
     if (kind, version) != expected:
         raise DataError(
             f"expected a {expected[0]} of format {expected[1]} in {source}; got {kind!r} of format {version!r}. "
-            "Read it with the version of boostopt that wrote it. Continue a run of looks by looks, and any other run "
-            "by steps."
+            "Read it with the version of boostopt that wrote it. Continue a run of histogram Newton by "
+            "histogram Newton, and any other run by steps."
         )
     return source, about, arrays
 
