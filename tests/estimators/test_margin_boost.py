@@ -251,7 +251,7 @@ def test_a_fit_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     first = [Run.load(tmp_path / f"wine.{k}") for k in range(3)]
     resumed = fitted(WINE, CULTIVAR, epsilon=0.05, checkpoint=str(tmp_path / "wine"))
     for before, after, certificate in zip(first, resumed.runs_, resumed.certificate_, strict=True):
-        # A run is stored as it stood before its last look, which is made again.
+        # A run is stored before its last evaluation, which is repeated.
         assert list(after.hypotheses[: len(before.w)]) == list(before.hypotheses) and before.rounds == 3
         assert certificate.gap <= 0.05
     with pytest.raises(DataError, match=r"\bcheckpoint\b.*\bwine\.0\b"):

@@ -237,7 +237,7 @@ def test_verify_says_which_of_the_two_classes_a_proof_is_of(tmp_path: Path) -> N
 
 
 @pytest.mark.thorough
-def test_a_fit_by_looks_is_pickled_with_its_certificate() -> None:
+def test_a_fit_by_histogram_newton_is_pickled_with_its_certificate() -> None:
     model = MarginBoostClassifier(epsilon=0.1).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     its: Any = model.certificate_
