@@ -83,7 +83,7 @@ def test_attempts_come_one_by_one_and_none_is_made_that_is_not_asked_for() -> No
     assert pid is not None and alive(pid)  # it was stopped before it could abort
 
 
-def test_what_a_backend_takes_and_its_version_are_its_own() -> None:
+def test_an_isolated_backend_has_the_programs_and_version_of_the_backend() -> None:
     wrapped = isolate_backend(get_backend("cvxpy:highs"))
     assert wrapped.version == get_backend("cvxpy:highs").version
     assert wrapped.takes(reference_lpboost())
@@ -122,7 +122,7 @@ def test_an_exit_is_a_crash_too() -> None:
 
 
 @pytest.mark.thorough
-def test_what_came_before_a_crash_is_kept() -> None:
+def test_attempts_before_a_crash_are_kept() -> None:
     solution = reference_lpboost().solve(isolate_backend(rough("rough", then="abort")))
     assert [a.status for a in solution.attempts] == ["fine", "crashed"]
     assert solution.best is solution.attempts[0]
@@ -136,7 +136,7 @@ def test_an_answer_that_suffices_is_taken_before_the_crash() -> None:
 
 
 @pytest.mark.thorough
-def test_what_hangs_is_killed_when_limit_and_grace_are_over() -> None:
+def test_a_backend_that_hangs_is_killed_when_limit_and_grace_are_over() -> None:
     fake = Fake("hanging", then="hang")
     assert isolate_backend(fake).prepare(reference_lpboost())
     pid, began = idle_process_id(), time.perf_counter()
@@ -203,7 +203,7 @@ def test_a_first_attempt_within_the_grace_is_still_taken() -> None:
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="long double is float64 here")
-def test_what_float64_does_not_have_is_infinite_without_a_warning() -> None:
+def test_numbers_beyond_float64_become_infinite_without_a_warning() -> None:
     long = bent(attempt(claims=False), w=np.array([1, 0, np.finfo(np.longdouble).max]))
     with np.errstate(all="raise"):
         checked = sanitize_attempt(long, reference_lpboost())
@@ -217,7 +217,7 @@ def test_a_lie_is_certified_here() -> None:
     assert solution.certificate.gap > 0.1
 
 
-def test_what_is_printed_by_python_and_by_c_is_kept_with_the_attempt(capfd: pytest.CaptureFixture[str]) -> None:
+def test_output_of_python_and_of_c_is_kept_with_the_attempt(capfd: pytest.CaptureFixture[str]) -> None:
     solution = reference_lpboost().solve(isolate_backend(right("loud", then="print")))
     assert solution.verdict is Verdict.BOUNDED
     printed = solution.attempts[0].statistics["printed"].splitlines()
