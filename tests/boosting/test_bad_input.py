@@ -263,7 +263,7 @@ def test_a_page_that_states_one_update_is_not_boosted() -> None:
         boost(get_formulation("adaboost_reg"), given())
 
 
-def test_what_is_no_oracle_and_what_is_no_parameter() -> None:
+def test_other_objects_than_oracles_and_unknown_parameters_are_refused() -> None:
     anything: Any = np.eye(3)
     with pytest.raises((OptionError, TypeError, Exception), match="oracle") as error:
         boost("lpboost", anything, nu=2)
@@ -281,7 +281,7 @@ def test_what_is_no_oracle_and_what_is_no_parameter() -> None:
         ("adaboost_star", {"accuracy": 0.1, "smallest_edge": 0.1}, "smallest_edge"),
     ],
 )
-def test_what_is_set_anew_in_every_round_is_not_given(name: str, options: dict[str, Any], parameter: str) -> None:
+def test_parameters_of_a_schedule_are_refused_as_arguments(name: str, options: dict[str, Any], parameter: str) -> None:
     with pytest.raises(OptionError, match=rf"^{name}\b.*\b{parameter}=0\.1\b"):
         boost(name, given(), max_rounds=5, **options)
 
@@ -294,7 +294,7 @@ def test_nu_lies_between_1_and_the_number_of_examples(name: str, nu: float) -> N
 
 
 @pytest.mark.parametrize("name", ["adaboost", "arc_gv", "approximate_coordinate_ascent", "coordinate_ascent"])
-def test_what_nothing_need_ever_stop_wants_a_limit(name: str) -> None:
+def test_boosters_without_a_stopping_rule_need_a_limit(name: str) -> None:
     with pytest.raises(OptionError, match=rf"^{name}\b.*\bmax_rounds\b.*\btime_limit\b"):
         boost(name, given())
     assert boost(name, given(), time_limit=0.2).reason

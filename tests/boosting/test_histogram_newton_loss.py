@@ -126,7 +126,7 @@ def test_a_run_is_stored_and_goes_on_and_its_ends_are_told_anew(tmp_path: Path) 
         loaded.verify_class(binned_stumps(3))
 
 
-def test_its_certificate_is_verified_and_forged_in_vain(tmp_path: Path) -> None:
+def test_the_certificate_is_verified_and_forged_in_vain(tmp_path: Path) -> None:
     oracle, path = binned_stumps(1), tmp_path / "class.json"
     run = histogram_run_of(oracle, 10.0)
     run.save_certificate(path, oracle)

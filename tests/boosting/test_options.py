@@ -27,7 +27,7 @@ def test_options_given_whole_are_those_given_one_by_one() -> None:
     np.testing.assert_array_equal(whole.w, single.w)
 
 
-def test_what_is_given_by_its_name_counts_before_the_whole() -> None:
+def test_keywords_override_the_options_record() -> None:
     run = boost("lpboost", ORACLE, nu=6, options=BoostOptions(max_rounds=7, history=True), max_rounds=4)
     assert run.rounds == 4
     assert len(run.at_round(2).w) == 2

@@ -82,7 +82,7 @@ def test_runs_with_a_small_price_of_the_1_norm_end_within_epsilon(loss: str, C: 
 
 
 @pytest.mark.thorough
-def test_what_proves_a_bound_lies_in_the_domain_however_large_its_weights() -> None:
+def test_the_witness_of_a_bound_lies_in_the_domain_however_large_its_weights() -> None:
     run = boost("hinge+l1", DecisionStumps(*data()), C=1e17, l1=1.0, epsilon=0.01, max_rounds=5)
     d = run.class_certificate.d
     assert d is not None and (d >= 0.0).all()

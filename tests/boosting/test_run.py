@@ -270,7 +270,7 @@ def test_a_distribution_that_is_none_proves_nothing(saved: Path) -> None:
     ],
     ids=str,
 )
-def test_what_makes_no_sense_is_refused(part: tuple[str, ...], value: object, said: str, saved: Path) -> None:
+def test_damaged_descriptions_are_refused(part: tuple[str, ...], value: object, said: str, saved: Path) -> None:
     def change(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         for name in part[:-1]:
             about = about[name]
