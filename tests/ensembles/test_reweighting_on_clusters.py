@@ -169,7 +169,7 @@ def test_a_run_knows_no_labels_and_takes_those_that_there_are(client: Any) -> No
     assert set(found.predict(X).tolist()) == {"no", "yes"}
 
 
-def test_it_is_a_plain_local_object_that_predicts_collections(client: Any) -> None:
+def test_the_result_is_a_plain_local_object_that_predicts_collections(client: Any) -> None:
     found, twin = there(FOREST, array(), Y), here(FOREST, X, Y)
     again = pickle.loads(pickle.dumps(found))
     assert equal(again, found) and repr(again) == repr(found) and again.predict(X).tolist() == found.predict(X).tolist()
@@ -261,7 +261,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_is_refused_is_named(what: str, client: Any) -> None:
+def test_unsupported_arguments_are_refused_by_name(what: str, client: Any) -> None:
     make, error, facts = REFUSED[what]
     with typechecker.unchecked(), pytest.raises(error, match=facts):
         make()
