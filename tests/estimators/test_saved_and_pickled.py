@@ -202,7 +202,7 @@ def test_hypotheses_that_are_more_than_numbers_are_refused_and_nothing_is_writte
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_what_would_not_be_read_is_not_written(tmp_path: Path) -> None:
+def test_unreadable_models_are_not_written(tmp_path: Path) -> None:
     """Parameters within parameters are left out, and names of classes that no file holds are refused."""
     model = fitted("lpboost")
     model.set_params(base_options={"a": {"b": 1}, "c": [1], "d": 2}).save(tmp_path / "model.npz")
