@@ -563,7 +563,7 @@ def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pyt
     holds(run)
 
 
-def test_what_was_left_beside_the_rows_is_made_anew() -> None:
+def test_lost_margins_are_computed_again() -> None:
     with cluster_of(2) as (client, _):
         rows = on_dask(array((100, 5)), Y).binned_rows
         kept = rows.margins([Split(0, 3, 1)], np.array([MARGIN_SCALE]))
@@ -617,7 +617,7 @@ def bad() -> dict[str, tuple[Callable[[], Any], str]]:
 
 
 @pytest.mark.parametrize("case", list(bad()))
-def test_what_is_wrong_is_said(case: str, client: Any) -> None:
+def test_invalid_collections_are_refused_with_a_reason(case: str, client: Any) -> None:
     make, message = bad()[case]
     with typechecker.unchecked(), pytest.raises(ProblemError, match=message):
         make()
