@@ -690,7 +690,7 @@ class Settings:
     z: np.ndarray
 
 
-def test_what_is_immutable_stays_so() -> None:
+def test_immutable_arrays_stay_immutable() -> None:
     from boostopt._utils.immutable_arrays import as_immutable, as_read_only, immutable_value, is_immutable
 
     arrays: list[Any] = [
