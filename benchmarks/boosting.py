@@ -83,7 +83,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Case:
-    """What is boosted.
+    """A benchmark case of boosting.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Case:
 
     @property
     def work(self) -> str:
-        """What is boosted, in words."""
+        """The boosted formulation, data and parameters, in words."""
         eta = f", eta={self.options['eta']:g}" if "eta" in self.options else ""
         nu = f"{self.share:g}N" if self.share else "1"
         return f"{self.name}, {self.oracle.__name__}, {self.data}, nu={nu}{eta}, epsilon={self.epsilon:g}"

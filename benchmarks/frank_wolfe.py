@@ -54,7 +54,7 @@ WAYS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "MLPBoost, pairwise": ("erlpboost", {"update": "mlpboost", "corrective": "pairwise"}),
     "MLPBoost, blended": ("erlpboost", {"update": "mlpboost", "corrective": "blended_pairwise"}),
 }
-"""What is run, by the words of the table: formulation and options."""
+"""The runs by their words in the table: formulation and options."""
 
 HEADER = "| set | nu | update | rounds | by the program | hypotheses | with weight | class gap | seconds | at most |"
 

@@ -1,4 +1,4 @@
-"""What is to be done for the IDA benchmark, in which order, and how: one unit is a fold of a split, or a split.
+"""The work of the IDA benchmark and its order: one unit is a fold of a split, or a split.
 
 The folds of a split's training part give the errors on the grids; parameters are chosen as in Raetsch, Onoda and
 Mueller 2001, section 5.1, from smaller grids and in one stage for its two: the best by cross-validation of each of the

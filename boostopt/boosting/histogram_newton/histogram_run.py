@@ -338,11 +338,11 @@ class HistogramRun(Run):
 
     @property
     def _headline(self) -> str:
-        page, parameters = (
+        name, parameters = (
             self._reduced_problem.formulation.name,
             format_parameters(self._reduced_problem.template.parameters),
         )
-        return f"{page}: N = {self._oracle.N}, t = {len(self.w)}, {parameters}"
+        return f"{name}: N = {self._oracle.N}, t = {len(self.w)}, {parameters}"
 
     def _pool_interval_rows(self) -> list[tuple[str, Any]]:
         """Return no rows: the interval over the pool needs the margins of all hypotheses."""

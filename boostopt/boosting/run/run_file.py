@@ -278,10 +278,10 @@ def formulation_from_json(about: Mapping[str, Any], formulation: Any) -> tuple[F
         raise DataError(
             f"the file {file} states the formulation {name} of this run: pass its path, formulation={file!r}"
         )
-    page = resolve_formulation(name if formulation is None else formulation)
-    if page.name != name:
-        raise DataError(f"it is a run of {name}, not of {page.name}: pass the formulation of the run")
-    return page, digest
+    formulation = resolve_formulation(name if formulation is None else formulation)
+    if formulation.name != name:
+        raise DataError(f"it is a run of {name}, not of {formulation.name}: pass the formulation of the run")
+    return formulation, digest
 
 
 def warn_of_change(formulation: Formulation[Any], digest: str) -> None:
@@ -296,10 +296,10 @@ def warn_of_change(formulation: Formulation[Any], digest: str) -> None:
 
 def _run_from_json(about: Mapping[str, Any], formulation: Any) -> RunData:
     """Return the record of a description."""
-    page, page_digest = formulation_from_json(about, formulation)
+    formulation, page_digest = formulation_from_json(about, formulation)
     # Files of the first boosters call their update a projection.
-    update = page.boosting.update if page.boosting.update is UpdateKind.REWEIGHTING else about["update"]
-    problem = Problem.create(page, about["c"], about["d0"], about["epsilon"], update, about["given"])
+    update = formulation.boosting.update if formulation.boosting.update is UpdateKind.REWEIGHTING else about["update"]
+    problem = Problem.create(formulation, about["c"], about["d0"], about["epsilon"], update, about["given"])
     pool = ColumnPool(len(about["c"]))
     if about["U"] is not None:
         U = MarginMatrix.from_arrays(about["U"])
