@@ -267,6 +267,56 @@ def test_a_nuclear_norm_outside_the_domain_of_its_argument_has_no_value() -> Non
     assert certificate.lower <= 0 <= certificate.upper
 
 
+class PanicException(BaseException):
+    """Named as the exception of a failed assertion in Clarabel."""
+
+
+@pytest.mark.parametrize("failure", [Exception("Bad input data"), IndexError("7"), PanicException("assertion failed")])
+def test_failures_of_solvers_of_any_kind_are_reasons(failure: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any, **options: Any) -> None:
+        raise failure
+
+    x = cp.Variable()
+    problem = cp.Problem(cp.Minimize(x), [x >= 1])
+    problem.solve("CLARABEL")
+    x.save_value(0.5)
+    monkeypatch.setattr(cp.Problem, "solve", fail)
+    certificate = certify_problem(problem, solver="CLARABEL")
+    assert certificate.lower <= 1 and certificate.upper == math.inf
+    assert any(f"CLARABEL failed: {failure}" in reason for reason in certificate.reasons)
+
+
+def test_a_constant_matrix_that_is_singular_is_semidefinite() -> None:
+    """CVXPY 1.9.3 makes bad input for Clarabel of it, if there are parameters, too."""
+    x, P = cp.Variable(), cp.Variable((2, 2), PSD=True)
+    singular = np.array([[1.0, 2.0], [2.0, 4.0]])
+    assert_contains(certify_solved(cp.Minimize(x), [x >= 1, cp.Constant(singular) >> 0]), 1.0)
+    assert_contains(certify_solved(cp.Minimize(P[0, 1]), [singular == P]), 2.0)
+    below = np.array([[1.0, 2.0], [2.0, math.nextafter(4.0, 0)]])
+    assert certify_solved(cp.Minimize(P[0, 1]), [below == P]).upper == math.inf
+    with warnings.catch_warnings(action="ignore"):
+        problem = cp.Problem(cp.Minimize(x), [x >= 1, cp.Constant(below) >> 0])
+        assert certify_at(problem, 1.0).upper == math.inf
+
+
+def test_a_singular_quadratic_form_needs_no_bounds() -> None:
+    """(x + y)^2 - x - y is constant along a line."""
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.quad_form(x, np.ones((2, 2))) - cp.sum(x)))
+    assert_contains(certify_at(problem, np.full(2, 0.25)), -0.25)
+
+
+@pytest.mark.thorough
+def test_a_singular_quadratic_form_bounds_nothing_in_its_null_space() -> None:
+    x = cp.Variable(2)
+    laplacian = np.array([[2.0, -1, -1], [-1, 1, 0], [-1, 0, 1]])
+    y = cp.Variable(3)
+    assert_contains(certify_solved(cp.Minimize(cp.quad_form(y, laplacian) + y[0] - y[1])), -0.25)
+    for form in (np.diag([1.0, 0.0]), np.array([[1.0, 1.0], [1.0, 1.0 - 2.0**-40]])):
+        certificate = certify_at(cp.Problem(cp.Minimize(cp.quad_form(x, form) - cp.sum(x))), np.ones(2))
+        assert certificate.lower == -math.inf
+
+
 def test_a_lack_of_multipliers_is_a_reason() -> None:
     problem = matrix_problem()
     problem.solve("CLARABEL")
