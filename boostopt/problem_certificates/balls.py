@@ -68,8 +68,8 @@ def round_down(value: Ball) -> float:
 
 
 def largest(values: Sequence[Ball]) -> Ball:
-    """Return the largest of some balls."""
-    result = values[0]
+    """Return the largest of some balls; nan if there is none."""
+    result: Ball = NOT_A_NUMBER if not values else values[0]
     for value in values[1:]:
         result = result.max(value)
     return result

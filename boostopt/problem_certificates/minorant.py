@@ -286,8 +286,9 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
     """Make slopes exactly 0, in place, by changes of multipliers and tangents; return whether this is proved.
 
     The changes are the ball solution of a square linear system. The numbers that it contains and that make the slopes 0
-    must be non-negative for inequalities. Every tangent point of a quadratic atom is one. All slopes are combinations
-    of the rows of the problem: if these have no larger rank than the system, its solution makes all slopes 0.
+    must be non-negative for inequalities. Every tangent point of a quadratic atom is one. The other slopes are 0
+    if their balls are. Or all slopes are combinations of the rows of the problem: if these have no larger rank than the
+    system, its solution makes all slopes 0.
     """
     n = problem.n
     candidates = list[FreeNumber]()
@@ -315,7 +316,7 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
     ]
     sizes, order = pivots(coefficients * np.array(scales))
     rank = int(np.sum(sizes >= 1e-13 * max(float(sizes[0]), 1e-300)))
-    if rank == 0 or (rank < len(entries) and not (choice.linear is None and has_rank(problem, choice, entries, rank))):
+    if rank == 0:
         return False
     basis = [candidates[i] for i in order[:rank].tolist()]
     _, entry_order = pivots((coefficients * np.array(scales))[:, order[:rank]].T)
@@ -338,7 +339,10 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
             changes_of_points.setdefault(id(number.tangent), {})[number.position] = change
     for tangent in minorant.tangents:
         minorant.offset = minorant.offset - tangent.curvature(changes_of_points.get(id(tangent), {}))
-    return True
+    others = set(entries) - set(independent)
+    return all(minorant.slopes[j] == 0 for j in others) or (
+        choice.linear is None and has_rank(problem, choice, entries, rank)
+    )
 
 
 def has_rank(problem: ReadProblem, choice: Choice, entries: Sequence[int], rank: int) -> bool:

@@ -422,8 +422,8 @@ class Reader:
             values = [function.value([form.offsets[i] for i in group]) for group in members.tolist()]
             if not all(value.is_finite() for value in values):
                 raise ProblemError(
-                    f"constants must have finite values; got {name} of a constant outside its domain. Correct the "
-                    "constant."
+                    f"constants must have finite values; got {name} of a constant outside its domain, or of no "
+                    "entries. Correct the constant."
                 )
             return AffineForm(shape, [{}] * m, values)
         if self._scale is not None:

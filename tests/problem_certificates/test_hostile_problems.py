@@ -267,6 +267,46 @@ def test_a_nuclear_norm_outside_the_domain_of_its_argument_has_no_value() -> Non
     assert certificate.lower <= 0 <= certificate.upper
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda e, E: cp.sum(cp.sum(E, axis=0)) + cp.sum(cp.norm(E, 2, axis=0)) + cp.norm1(E) + cp.sum_squares(e),
+        lambda e, E: cp.trace(E[:, :0]) + cp.sum(cp.cumsum(e)) + cp.sum(cp.cummax(e)) + cp.sum(cp.max(E, axis=1)),
+    ],
+)
+def test_sums_over_no_entries_are_0(make: Any) -> None:
+    x, e, E = cp.Variable(), cp.Variable(0), cp.Variable((0, 2))
+    problem = cp.Problem(cp.Minimize(x + make(e, E)), [x >= 1])
+    for variable in problem.variables():
+        variable.save_value(np.ones(variable.shape))
+    assert_contains(certify_problem(problem), 1.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda e, E: cp.max(e),
+        lambda e, E: cp.norm_inf(e),
+        lambda e, E: cp.log_sum_exp(e),
+        lambda e, E: cp.sigma_max(E),
+        lambda e, E: cp.matrix_frac(e, E),
+    ],
+)
+def test_functions_of_no_entries_are_refused(make: Any) -> None:
+    x, e, E = cp.Variable(), cp.Variable(0), cp.Variable((0, 0))
+    problem = cp.Problem(cp.Minimize(x + make(e, E)), [x >= 1])
+    for variable in problem.variables():
+        variable.save_value(np.ones(variable.shape))
+    with pytest.raises(ProblemError, match="entries"):
+        certify_problem(problem)
+
+
+def test_a_sum_of_all_entries_is_bounded_by_its_equality() -> None:
+    x = cp.Variable(2)
+    for expression in (cp.sum_largest(x, 2), cp.dotsort(x, np.ones(2)), cp.lambda_sum_largest(cp.diag(x), 2)):
+        assert_contains(certify_at(cp.Problem(cp.Minimize(expression), [cp.sum(x) == -0.75]), [0.0, -0.75]), -0.75)
+
+
 class PanicException(BaseException):
     """Named as the exception of a failed assertion in Clarabel."""
 
