@@ -181,6 +181,15 @@ def test_bounds_that_are_no_numbers_of_the_shape_are_refused(bound: Any) -> None
         certify_at(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 0]), np.ones(2), bounds={x: (bound, 4)})
 
 
+def test_bounds_of_entries_that_are_always_0_must_allow_0() -> None:
+    D = cp.Variable((2, 2), diag=True)
+    problem = cp.Problem(cp.Minimize(cp.sum(D)))
+    for bounds in ((1, 2), (-2, -1), (np.array([[1, 0.5], [0, 1]]), 2)):
+        with pytest.raises(ProblemError, match="bounds must allow entries that are always 0"):
+            certify_at(problem, np.eye(2), bounds={D: bounds})
+    assert_contains(certify_at(problem, np.eye(2), bounds={D: (np.eye(2), 2)}), 2.0)
+
+
 def test_bounds_of_relaxations_are_of_variables_of_the_problem() -> None:
     x = cp.Variable(2, boolean=True)
     problem = cp.Problem(cp.Minimize(cp.sum(x)), [x[0] + x[1] >= 0.5])
