@@ -21,7 +21,7 @@ KINDS = ("asked", "certified")
 
 
 MOST_BYTES = 5_000_000
-"""What is stored may have so many."""
+"""The largest size of a stored file, in bytes."""
 
 
 @dataclass(frozen=True)

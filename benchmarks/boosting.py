@@ -83,7 +83,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Case:
-    """What is boosted.
+    """A benchmark case of boosting.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Case:
 
     @property
     def work(self) -> str:
-        """What is boosted, in words."""
+        """The boosted formulation, data and parameters, in words."""
         eta = f", eta={self.options['eta']:g}" if "eta" in self.options else ""
         nu = f"{self.share:g}N" if self.share else "1"
         return f"{self.name}, {self.oracle.__name__}, {self.data}, nu={nu}{eta}, epsilon={self.epsilon:g}"
@@ -137,7 +137,7 @@ def _a9a(name: str, hypotheses: str, seconds: float) -> Case:
     algorithm, column = PRINTED_NAMES[name], SETS.index("a9a")
     share, eta = map(float, PARAMETERS[hypotheses][algorithm][column].split(","))
     options: dict[str, Any] = {"eta": eta}
-    if hypotheses != "stumps":  # stumps go by looks, which know no other rule
+    if hypotheses != "stumps":  # histogram Newton boosts stumps, and has no other rule
         options["rules"] = ("direct",)
     printed = SECONDS[hypotheses][algorithm][column]
     return Case(name, "a9a", CLASSES[hypotheses], share, 0.001, seconds, printed=printed, options=options)

@@ -1,4 +1,4 @@
-"""What the default number of BLAS threads costs, by the clock: against one thread, alone and beside two busy processes.
+"""The cost of the default number of BLAS threads in wall time: against one thread, alone and beside two busy processes.
 
 Every figure is of a process of its own, taken in turns, so that what else the machine does falls on both sides.
 """

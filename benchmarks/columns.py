@@ -24,7 +24,7 @@ from boostopt import Solution, get_backend, get_formulation, solve
 from boostopt.rows.margin_matrix import MarginMatrix
 
 CLOCK = time.perf_counter
-"""What measures; a test on busy cores takes the time of the process instead."""
+"""The clock. A test on busy cores uses the time of the process instead."""
 
 INCREMENTAL, REBUILT = "highs", "cvxpy:highs"
 SHARES = (0.1, 0.3)

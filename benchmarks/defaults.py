@@ -1,4 +1,4 @@
-"""How the defaults of MarginBoostClassifier were chosen, and what they are worth beside other classifiers' defaults.
+"""The choice of the defaults of MarginBoostClassifier, and their comparison with other classifiers' defaults.
 
     python benchmarks/defaults.py --keep build/defaults.json --page docs/classifiers.md
 
@@ -52,10 +52,10 @@ CLOSE = 0.0025
 """Accuracies are called equal that differ by less: faster candidates are then preferred."""
 
 AUTO = 'nu="auto", epsilon=0.03'
-"""What stands beside the defaults, besides scikit-learn's classifiers."""
+"""The settings that are compared with the defaults, besides scikit-learn's classifiers."""
 
 BEGIN, END = "<!-- defaults: begin -->", "<!-- defaults: end -->"
-"""What the tables stand between on the page; benchmarks/defaults.py writes them."""
+"""The markers around the tables of the page; benchmarks/defaults.py writes the tables."""
 
 Split = tuple[Any, Any, Any, Any]
 """Features and labels to learn from, features and labels to test on."""
@@ -75,7 +75,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Score:
-    """How a classifier did on a set.
+    """The score of a classifier on a data set.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ def left_out() -> str:
 
 
 Found = dict[str, dict[str, Score]]
-"""How each classifier, by its name, did on each set, by its name."""
+"""The scores of each classifier on each data set, by their names."""
 
 
 def measured(data: Mapping[str, Sequence[Split]], keep: Path | None) -> Found:

@@ -1,4 +1,4 @@
-"""What other libraries fit, beside the certified optimum of what they minimize: three tables.
+"""Models of other libraries beside the certified optimum of their objective: three tables.
 
     a9a       seconds to a certified gap of 1e-6 of logistic regression, beside the seconds and true gaps of liblinear,
               lbfgs, newton-cholesky, saga and skglm; no intercept, C = 1; a9a comes from ../shared/data

@@ -2,11 +2,11 @@
 
 Decision stumps of both directions, epsilon = 0.01, nu = 0.1 N and, where labels are so noisy that the best soft margin
 at 0.1 N is next to 0, also 0.5 N; and the instance on which LPBoost collects N / 2 hypotheses, with nu = 1. Every
-update is named, so that none is by looks. german and a9a come from ../shared/data, beside the repository; where they
-are not there they are left out, and that is said. A run ends after so many rounds; its gap is then the one that it has
-reached. (A limit of seconds would put a foreign solver into a process of its own, where it may end at other optimal
-weights.) Seconds are of the processor, one thread: read them as orders of magnitude. Rounds are equal everywhere but
-for LPBoost, whose weights are the solver's.
+update is named, so that none is histogram Newton. german and a9a come from ../shared/data, beside the repository. If
+they are missing, the output says so. A run ends after so many rounds, with the gap that it has then. (A time limit
+would put a foreign solver into a process of its own, where it may end at other optimal weights.) Seconds are processor
+time of one thread: read them as orders of magnitude. Rounds are equal everywhere except for LPBoost, whose weights are
+the solver's.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ WAYS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "MLPBoost, pairwise": ("erlpboost", {"update": "mlpboost", "corrective": "pairwise"}),
     "MLPBoost, blended": ("erlpboost", {"update": "mlpboost", "corrective": "blended_pairwise"}),
 }
-"""What is run, by the words of the table: formulation and options."""
+"""The runs by their words in the table: formulation and options."""
 
 HEADER = "| set | nu | update | rounds | by the program | hypotheses | with weight | class gap | seconds | at most |"
 

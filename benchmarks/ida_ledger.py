@@ -15,7 +15,7 @@ from boostopt.errors import DataError
 KIND, FORMAT = "boostopt IDA benchmark", 1
 
 Line = dict[str, Any]
-"""What a finished unit left: where it came from, what it took, and errors on the grids or outcomes and values."""
+"""The record of a finished unit: its origin, its seconds, and errors on the grids or outcomes and values."""
 
 
 class Ledger:

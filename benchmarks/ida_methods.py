@@ -33,7 +33,7 @@ QP_TOL = 1e-6
 
 @dataclass(frozen=True)
 class Options:
-    """What is the same for all sets and methods.
+    """The settings that are the same for all sets and methods.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Networks:
-    """What AdaBoost has collected from the training part.
+    """The networks that AdaBoost has collected from the training part.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Networks:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a method comes to.
+    """The result of a method.
 
     Attributes
     ----------

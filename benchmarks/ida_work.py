@@ -1,8 +1,8 @@
-"""What is to be done for the IDA benchmark, in which order, and how: one unit is a fold of a split, or a split.
+"""The work of the IDA benchmark and its order: one unit is a fold of a split, or a split.
 
 The folds of a split's training part give the errors on the grids; parameters are chosen as in Raetsch, Onoda and
 Mueller 2001, section 5.1, from smaller grids and in one stage for its two: the best by cross-validation of each of the
-first five splits, then their median. The test parts are looked at when nothing is left to choose.
+first five splits, then their median. The test parts are used when nothing is left to choose.
 """
 
 from __future__ import annotations

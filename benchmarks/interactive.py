@@ -1,4 +1,4 @@
-"""How fast the interactive notebook follows a move of a control, by the clock and in seconds of the processor.
+"""The response time of the interactive notebook to a move of a control, in wall time and in processor seconds.
 
 Random moves of nu, eta and the gap, for each regularizer, after one that warms up. Run it on an idle machine:
 `python benchmarks/interactive.py`.

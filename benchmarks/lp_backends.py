@@ -27,7 +27,7 @@ EARLY = (5, 20, 40)
 
 @dataclass(frozen=True)
 class Line:
-    """What boosting with one backend came to.
+    """The result of boosting with one backend.
 
     Attributes
     ----------

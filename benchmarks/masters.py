@@ -64,7 +64,7 @@ class Here(CvxpyBackend):
 
 
 CLOCK = time.perf_counter
-"""What measures; a test on busy cores takes the time of the process instead."""
+"""The clock. A test on busy cores uses the time of the process instead."""
 
 
 def timed(run: Callable[[], Solution], repeats: int) -> tuple[Solution, float]:

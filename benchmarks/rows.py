@@ -1,4 +1,4 @@
-"""What the oracles of stumps take, made and asked: python benchmarks/rows.py [N features].
+"""The time and memory of the oracles of stumps, to make and to query: python benchmarks/rows.py [N features].
 
 Each in a process of its own; seconds of the processor, memory beyond the data.
 """

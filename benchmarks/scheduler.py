@@ -1,9 +1,9 @@
-"""What a look costs on a cluster besides its sums: python benchmarks/scheduler.py [--workers 10 100 300 1000].
+"""The overhead of a data pass on a cluster: python benchmarks/scheduler.py [--workers 10 100 300 1000].
 
-Workers have hardly any rows, and messages the sizes that they have with many: 28 features of 256 codes. They live
-together in a process of their own and are spoken to by sockets, as others are. Driver and scheduler share this one,
-whose seconds of the processor are told; those by the clock have the work of all simulated workers in them, which a
-cluster does side by side.
+The workers have few rows, and the messages have the size that they have with many rows: 28 features of 256 codes. All
+workers share one process, and communicate by sockets as on a cluster. The driver and the scheduler share the process of
+the benchmark, which reports its processor seconds. The wall time includes the work of all simulated workers, which a
+cluster does in parallel.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def part(k: int) -> RowBlock:
     return RowBlock(codes, rng.choice(np.array([-1, 1], np.int8), ROWS))
 
 
-def questions(rows: DaskRows) -> dict[str, Callable[[], Any]]:
-    """Return what is asked in a look."""
+def data_passes(rows: DaskRows) -> dict[str, Callable[[], Any]]:
+    """Return the data passes of an evaluation, by name."""
     rng = np.random.default_rng(0)
     splits = [Split(k % FEATURES, int(rng.integers(0, CODES - 1)), 1) for k in range(HYPOTHESES)]
     W = np.full(HYPOTHESES, MARGIN_SCALE // HYPOTHESES)
@@ -130,7 +130,7 @@ def measured(number: int) -> list[str]:
             cuts = [np.arange(CODES - 1.0)] * FEATURES
             coded = BinnedFeatures.from_codes(np.empty((FEATURES, 0), np.uint8), cuts)
             rows = Counted(client, parts, [ROWS] * number, ROWS * number, coded)
-            lines = [_line(number, name, ask, rows) for name, ask in questions(rows).items()]
+            lines = [_line(number, name, ask, rows) for name, ask in data_passes(rows).items()]
             print(f"<!-- {number} workers took {started:.0f} s to start; {len(rows.shards)} shards -->", flush=True)
         finally:
             stop.set()
@@ -141,7 +141,7 @@ def measured(number: int) -> list[str]:
 
 
 def _line(number: int, name: str, ask: Callable[[], Any], rows: Counted) -> str:
-    """Ask a question some times, and return a row of the table."""
+    """Make a data pass some times, and return a row of the table."""
     seconds, ours = list[float](), list[float]()
     rows.merging = 0.0
     for _ in range(REPEATS):
@@ -165,7 +165,7 @@ def _line(number: int, name: str, ask: Callable[[], Any], rows: Counted) -> str:
 
 
 HEADER = (
-    "| workers | question | by the clock, s | driver and scheduler, s | ms a worker | merging, s | bytes to each "
+    "| workers | data pass | by the clock, s | driver and scheduler, s | ms a worker | merging, s | bytes to each "
     "| bytes from each | MB to the driver |\n| --: | --- | --: | --: | --: | --: | --: | --: | --: |"
 )
 

@@ -1,4 +1,4 @@
-"""What stabilization, several columns a round and warm starts are worth: rounds and seconds with and without.
+"""The effect of stabilization, several columns a round and warm starts: rounds and seconds with and without them.
 
 Medians and ratios over breast_cancer and the sets of ../shared/data/ida, beside the repository; where they are not
 there only the first is measured, and that is said. Decision stumps of both directions, nu = 0.1 N, epsilon = 0.01; a
@@ -35,7 +35,7 @@ MOST_ROWS = 500
 FORMULATIONS = ("lpboost", "erlpboost")
 VALUES = 20
 SHARE = 0.30
-"""What a path is meant to cost at most, as a share of single runs."""
+"""The largest intended cost of a path, as a share of single runs."""
 
 LONGEST = 300.0
 """Seconds after which a run is ended; it then counts for no ratio."""

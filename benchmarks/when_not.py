@@ -1,4 +1,4 @@
-"""Where other classifiers do better: accuracy and seconds of MarginBoostClassifier beside scikit-learn's own.
+"""Cases in which other classifiers do better: accuracy and seconds of MarginBoostClassifier and of scikit-learn's.
 
 Every classifier has its default settings, but that MarginBoostClassifier is shown at two values of nu, the share of the
 examples that may be given up, and over decision trees of depth 4 in place of stumps. Stratified 5-fold cross-validation
@@ -62,7 +62,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class Score:
-    """How a classifier did on a set.
+    """The score of a classifier on a data set.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Names for pages of `formulations/`, and for formulations, regularizers and backends of one's own."""
+"""Names for modules of `formulations/`, and for formulations, regularizers and backends of one's own."""
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline, Task, WarmStart

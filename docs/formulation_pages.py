@@ -32,7 +32,7 @@ N, EPSILON, NU = 1000, 0.1, 100.0
 EXAMPLES = Examples(np.ones(N), np.full(N, 1 / N))
 
 VALUES = (2.0, 1.0, 0.5, 0.0)
-"""What a parameter without a default is set to: the first that its domain contains."""
+"""The values for a parameter without a default: the first one in its domain is used."""
 
 COUNTED = {1: "one column", 2: "two columns"}
 
@@ -75,7 +75,7 @@ WHICH = table(
         ],
     ],
 )
-"""Where to begin."""
+"""The table that leads from a wish to a formulation."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -49,7 +49,7 @@ PLACES = {
     re.escape(f"{Path.home()}/"): "~/",
     r"(?<=\w) at 0x[0-9a-f]+(?=>)": "",
 }
-"""What outputs may not say, as patterns, and what they say in its place."""
+"""Patterns of text that outputs must not contain, with the replacements."""
 
 
 def unrun(source: Path) -> nbformat.NotebookNode:

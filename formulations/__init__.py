@@ -1,4 +1,4 @@
-"""The algorithms, one page each: the programs of the papers, which boostopt solves and certifies."""
+"""The algorithms, one module each: the programs of the papers, which boostopt solves and certifies."""
 
 DEFAULT_FORMULATION = "erlpboost"
 """The formulation that classifiers use by default."""

@@ -52,7 +52,7 @@ def test_every_solve_of_the_plan_is_stored_and_read_again(archive: Path) -> None
 
 
 @pytest.mark.thorough
-def test_what_is_finished_is_not_solved_again(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finished_programs_are_not_solved_again(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atlas, "OWN", ("interior",))
     monkeypatch.setattr(atlas, "SOLVERS", SOLVERS)
     before = {path: path.read_bytes() for path in archive.parent.glob("*/*.jsonl")}
@@ -94,7 +94,7 @@ def test_the_page_gets_its_tables_between_the_markers(archive: Path, tmp_path: P
 
 
 @pytest.mark.thorough
-def test_it_goes_on_from_what_is_stored(archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_atlas_continues_from_its_archive(archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stored, keep, page = tmp_path / "atlas.tar.xz", tmp_path / "keep", tmp_path / "page.md"
     stored.write_bytes(archive.read_bytes())
     page.write_text(f"{BEGIN}\n{END}")

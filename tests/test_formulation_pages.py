@@ -27,7 +27,7 @@ def test_every_formulation_has_a_family_and_no_family_is_empty() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_page_shows_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_code_on_a_page_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     (shown,) = re.findall(r"```python\n(.*?)```", pages.use(pages.Page.of(name)), re.DOTALL)
     rng = np.random.default_rng(0)
     N = 120

@@ -126,7 +126,7 @@ def test_every_method_certifies_what_it_promises(whole: tuple[Path, Path]) -> No
         assert found["RBF-SVM"]["gap"] is None and 1 <= found["networks"] <= ROUNDS
 
 
-def test_what_adaboost_leaves_open_is_the_optimum_less_its_soft_margin(folder: Path) -> None:
+def test_the_gap_of_adaboost_is_the_optimum_less_its_soft_margin(folder: Path) -> None:
     part = ida_data.part_of(folder, ("tiny", "seeded", 1, ida_data.WHOLE), 5)
     networks = ida_methods.collected(part, ida_methods.Options(rounds=ROUNDS))
     nu, w = 8, networks.w / networks.w.sum()

@@ -92,7 +92,7 @@ def test_the_regularizers_are_what_they_claim(number: int) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("number", range(NAMES))
-def test_it_runs_as_a_script(number: int) -> None:
+def test_a_notebook_runs_as_a_script(number: int) -> None:
     name = regularizer_name(number)
     command = [sys.executable, str(NOTEBOOK), "--regularizer", name, "--nu", "0.6", "--eta", "50", "--gap", "1e-6"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

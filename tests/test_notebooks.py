@@ -86,7 +86,7 @@ def strings(cell: ast.Module) -> set[str]:
     return {node.value for node in ast.walk(cell) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
-def test_there_are_notebooks() -> None:
+def test_notebooks_exist() -> None:
     assert VERIFIED in NOTEBOOKS
 
 
@@ -199,5 +199,5 @@ def test_text_is_markdown_that_jupyter_shows(notebook: Path) -> None:
     assert texts and not any(MARKUP_OF_SPHINX.search(text) for text in texts)
 
 
-def test_there_is_no_file_without_a_source() -> None:
+def test_every_notebook_file_has_a_source() -> None:
     assert {path.stem for path in FOLDER.glob("*.ipynb")} == {path.stem for path in NOTEBOOKS}

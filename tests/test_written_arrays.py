@@ -537,7 +537,7 @@ def test_oracles_have_copies_of_their_examples(made: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ("erlpboost", "softboost"))
-def test_a_run_of_looks_is_what_it_was(name: str, tmp_path: Path) -> None:
+def test_a_histogram_run_is_what_it_was(name: str, tmp_path: Path) -> None:
     features, y = X.copy(), Y.copy()
     oracle = boostopt.oracles.BinnedStumps(features, y)
     run = boostopt.boost(name, oracle, nu=8.0, epsilon=0.2, progress=ravage)
@@ -690,7 +690,7 @@ class Settings:
     z: np.ndarray
 
 
-def test_what_is_immutable_stays_so() -> None:
+def test_immutable_arrays_stay_immutable() -> None:
     from boostopt._utils.immutable_arrays import as_immutable, as_read_only, immutable_value, is_immutable
 
     arrays: list[Any] = [

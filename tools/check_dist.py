@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BUILT = ROOT / "dist"
 BESIDE = Path(sys.executable).parent
-"""Where the tools are: build, twine, pipx and uv."""
+"""The folder of the tools build, twine, pipx and uv."""
 
 SOLVED = (
     "compare",

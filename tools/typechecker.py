@@ -17,10 +17,10 @@ import jaxtyping
 from beartype import BeartypeConf, beartype
 
 ALWAYS, EVERY = 100, 25
-"""How many first calls of each function are checked, and which of the later ones."""
+"""The number of first calls of each function that are checked, and the step between later checked calls."""
 
 checking = True
-"""Whether anything is checked; not where a test does what users do, who have no such checker."""
+"""True if calls are checked. A test that acts as a user, who has no such checker, sets it to False."""
 
 
 @contextmanager

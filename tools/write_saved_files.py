@@ -39,7 +39,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "adaboost": {"max_rounds": 12},
     "arc_gv": {"max_rounds": 12},
 }
-"""What is boosted, with its parameters."""
+"""The boosted formulations, with their parameters."""
 
 BOOSTERS: dict[str, dict[str, Any]] = {
     "adaboost_reg": {"C": 2.0, "max_rounds": 8},

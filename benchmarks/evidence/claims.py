@@ -1,4 +1,4 @@
-"""What reproduces and what does not: a line for each claim of the papers, decided by results or by a test."""
+"""The claims of the papers: a line for each one, with the decision by results or by a test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAPERS = {
 
 VERDICTS = {True: "reproduces", False: "does not reproduce"}
 PART = ", so far"
-"""What is added to a verdict from a part of an experiment's units."""
+"""The addition to a verdict from a part of an experiment's units."""
 
 HEADER = "| place | claim | verdict | ours | printed | command |\n| :-- | :-- | :-- | :-- | :-- | :-- |"
 

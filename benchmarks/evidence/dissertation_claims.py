@@ -1,4 +1,4 @@
-"""What the text of chapter 5 of the dissertation says of its figures and tables, as conditions on our runs."""
+"""The statements of chapter 5 of the dissertation about its figures and tables, as conditions on our runs."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ POINTS = 150
 """Of a stored curve."""
 
 ZEROS = {"error": "an error", "positive": "+1", "majority": "the majority"}
-"""What f(x) = 0 may count as."""
+"""The ways to count f(x) = 0."""
 
 LP_EPSILONS = {"stumps": 0.05, "raw": 0.01, "SVM": 0.01}
 """Of LPBoost in figures 5.1 to 5.6."""

@@ -1,4 +1,4 @@
-"""What the experiments of chapter 5 of the dissertation share: sets, splits, classes of hypotheses and runs.
+"""The common parts of the experiments of chapter 5 of the dissertation: sets, splits, hypothesis classes and runs.
 
 Train and test file of the source are put together, drawn at random and cut 60 / 20 / 20, as in table 5.2; the draw of
 print is lost. A set that is called "scaled" has its features brought to [-1, 1] over the whole file, as LIBSVM does.
@@ -74,7 +74,7 @@ PRINTED_ROUNDS: Mapping[bool, int] = {False: 1000, True: 20_000}
 """Rounds of table 5.3: totally corrective, and corrective."""
 
 ENDS = ("practical", "optimum", "direct", "certified")
-"""How a run ends by a rule."""
+"""The stop reasons of runs that end by a rule."""
 
 OWN = ("astro-ph", "news20", "real-sim")
 """Sets that are read from files of the user's."""
@@ -177,7 +177,7 @@ class Fit:
 
     @property
     def held(self) -> bool:
-        """Whether a rule ended the run: not a limit, nor steps that are stuck."""
+        """Return True if a rule ended the run, and neither a limit nor stalled steps did."""
         return self.run.reason.partition(":")[0] in ENDS
 
     @property
@@ -232,7 +232,7 @@ PROTOCOL = (
     "into [-1, 1]: here features that do not lie there, and all SVM columns, are divided by their largest absolute "
     "value on the training part. Where f(x) = 0 the class of more training examples is predicted, but where it is said."
 )
-"""What every experiment of the page has in common."""
+"""The common protocol of all experiments of the page."""
 
 
 def seeds(results: Results) -> str:

@@ -61,7 +61,7 @@ RUN = ("a9a", "german", "german scaled", "diabetes", "diabetes scaled")
 NAMES = (*OWN, *RUN)
 """The order of the columns."""
 OTHERS = {"lp": "LPBoost", "ada": "AdaBoost", "SVM": "linear SVM", "gb": "gradient boosting"}
-"""What stands beside the algorithms of print."""
+"""The columns beside the printed algorithms."""
 
 CLASSLESS = ("SVM", "gb")
 """Those that know no class of hypotheses: they are run once."""

@@ -383,7 +383,7 @@ def _figure_2d_work(seed: int, rounds: int, longest: int) -> Mapping[str, Any]:
 
 
 EVEN = 1e-4
-"""What a run is seen to repeat to 1e-7 has margins of about that accuracy times its period."""
+"""The tolerance for equal margins. If a run repeats to 1e-7, its margins have about this accuracy times the period."""
 
 
 def _is_long(found: Mapping[str, Any], within: str = "period") -> bool:

@@ -188,7 +188,7 @@ STATEMENTS = {
         for name in ("arc_gv", "approximate_coordinate_ascent", "coordinate_ascent")
     ),
 }
-"""What print says of figure 3(a), and of the smooth margin, as conditions on the runs on a matrix."""
+"""The printed statements about figure 3(a) and the smooth margin, as conditions on the runs on a matrix."""
 
 
 ALGORITHMS = {

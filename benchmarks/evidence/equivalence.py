@@ -115,7 +115,7 @@ def _rate(relaxation: str, epsilon: float, noise: float, seed: int) -> Mapping[s
 
 
 BY_ITSELF = "no more hypotheses have a weight than there were rounds"
-"""What holds by construction, and decides nothing."""
+"""The statement that holds by construction and decides nothing."""
 
 HELD = {
     "theorem 9, as its proof has it: accurate within 32 ln m / eps^2 - 2 rounds": lambda p, r: (
@@ -128,7 +128,7 @@ HELD = {
     ),
     BY_ITSELF: lambda p, r: r["hypotheses"] <= r["rounds"],
 }
-"""What is claimed of figure 1's algorithm, as conditions on a run."""
+"""The claims about the algorithm of figure 1, as conditions on a run."""
 
 
 def _rates_written(results: Results, folder: Path) -> str:

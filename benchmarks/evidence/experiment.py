@@ -1,4 +1,4 @@
-"""What an experiment of a paper is: units of work, and the part of a page that their results make."""
+"""An experiment of a paper: units of work, and the part of a page that is made from their results."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Results:
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """What is stored, in the order of the parameters."""
+        """Return the stored results, in the order of the parameters."""
         return [self._lines[name] for name in sorted(self._lines)]
 
     @property
@@ -67,7 +67,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether a claim holds, from results.
+    """The decision whether a claim holds, from results.
 
     Attributes
     ----------

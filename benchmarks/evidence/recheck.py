@@ -21,7 +21,7 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-6
 
 @dataclass(eq=False)
 class Rechecked:
-    """What came of the units of an experiment that were done again.
+    """The results of the units of an experiment that were repeated.
 
     Attributes
     ----------

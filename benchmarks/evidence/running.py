@@ -21,7 +21,7 @@ from boostopt._utils.json_values import plain
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What is to be done of some experiments, and what of it is done.
+    """The units of some experiments, with those that are finished.
 
     Attributes
     ----------

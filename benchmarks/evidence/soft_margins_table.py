@@ -78,7 +78,7 @@ class Finished:
         return allowed(self.deviation(method), len(self.tests), self.print[COLUMNS[method]][1])
 
     def agrees(self, method: str) -> bool:
-        """Whether our mean is that of print, within two standard errors."""
+        """Return True if our mean equals the printed one within two standard errors."""
         return abs(self.difference(method)) <= self.allowed(method)
 
 

@@ -124,7 +124,7 @@ TEN = 10
 
 @dataclass(frozen=True)
 class Size:
-    """How much is done.
+    """The size of the experiment.
 
     Attributes
     ----------

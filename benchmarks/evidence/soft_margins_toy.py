@@ -31,7 +31,7 @@ STEPS = 4
 """Of conjugate gradients in a fit: what cross-validation of the single network chooses on the set."""
 
 CENTRES = 20
-"""Where the paper names none: what the same cross-validation chooses."""
+"""The choice of the same cross-validation, because the paper names none."""
 
 NEAR = 0.02
 """Of the smallest margin: patterns within it make the step."""

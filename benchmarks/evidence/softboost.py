@@ -488,7 +488,7 @@ STATEMENTS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
         r["BrownBoost"]["last"] == min(r[name]["last"] for name in STYLES)
     ),
 }
-"""What print says of figure 3, as conditions on the runs with a seed."""
+"""The printed statements about figure 3, as conditions on the runs with a seed."""
 
 
 def _margin_verdicts(results: Results, nu: int) -> str:

@@ -122,16 +122,24 @@ def solve_approximately(problem: Any) -> bool:
     from cvxpy.error import SolverError
 
     _clear_variable_values(problem)
+    failure = solve_quietly(problem, "CLARABEL", ignore_dpp=True)
+    if failure is not None and not isinstance(failure, SolverError) and isinstance(failure, Exception):
+        raise failure
+    return failure is None and problem.value is not None and bool(np.isfinite(problem.value))
+
+
+def solve_quietly(problem: Any, solver: str, ignore_dpp: bool = False) -> BaseException | None:
+    """Solve a problem without warnings of inaccuracy; return what CVXPY or the solver raised, None if nothing."""
     try:
-        with warnings.catch_warnings(action="ignore"):  # about inaccuracy, which does not matter here
-            problem.solve("CLARABEL", ignore_dpp=True)
-    except SolverError:
-        return False
+        with warnings.catch_warnings(action="ignore"):
+            problem.solve(solver, ignore_dpp=ignore_dpp)
+    except Exception as failure:  # noqa: BLE001 - CVXPY and solvers raise nearly anything: their failure is the answer
+        return failure
     except BaseException as failure:
         if type(failure).__name__ != "PanicException":  # failed assertions of Clarabel; no Exception
             raise
-        return False
-    return problem.value is not None and bool(np.isfinite(problem.value))
+        return failure
+    return None
 
 
 def _clear_variable_values(problem: Any) -> None:

@@ -65,8 +65,8 @@ def load_user_module(path: str | os.PathLike[str], description: str) -> ModuleTy
     except (Exception, SystemExit) as failure:
         del sys.modules[spec.name]
         raise OptionError(
-            f"the page {path} must run as Python; it ends with {type(failure).__name__}: {reason_of(failure)}"
-            f"{_format_line_suffix(failure)}. Correct the page."
+            f"the module {path} must run as Python; it ends with {type(failure).__name__}: {reason_of(failure)}"
+            f"{_format_line_suffix(failure)}. Correct the module."
         ) from failure
     return module
 

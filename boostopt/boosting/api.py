@@ -107,35 +107,35 @@ def boost(
     Glocer 2009, algorithms 2.1, 3.1 to 3.3, 4.1, 4.3; Shalev-Shwartz and Singer 2008, figure 1; Mitsuboshi, Hatano,
     Takimoto 2022.
     """
-    page = resolve_formulation(formulation)
+    formulation = resolve_formulation(formulation)
     check_oracle(oracle)
     check_backend(backend)
     option_keywords = {name: value for name, value in keywords.items() if name in OPTIONS}
     parameters = {name: value for name, value in keywords.items() if name not in OPTIONS and value is not None}
-    check_keywords("boost", parameters, BOOST_KEYWORDS, page)
+    check_keywords("boost", parameters, BOOST_KEYWORDS, formulation)
     options = replace(read_options("options", options), **option_keywords)
-    d0, parameters = select_examples(page, oracle, d0, parameters)
+    d0, parameters = select_examples(formulation, oracle, d0, parameters)
     requests_newton = isinstance(update, str) and update == "newton"
-    newton = requests_newton or (update is None and is_default(page, oracle, epsilon, backend))
+    newton = requests_newton or (update is None and is_default(formulation, oracle, epsilon, backend))
     remaining_options = None
     if newton and rules is None and d0 is None:
-        run, remaining_options = run_histogram_newton(page, oracle, epsilon, parameters, options)
+        run, remaining_options = run_histogram_newton(formulation, oracle, epsilon, parameters, options)
         if run is not None:
             return run
     oracle = require_oracle(oracle, "the best hypothesis under given weights")
-    with rows_left_out(page, oracle.N, oracle.n_rows):
-        problem = Problem.create(page, oracle.c, d0, epsilon, None if remaining_options else update, parameters)
+    with rows_left_out(formulation, oracle.N, oracle.n_rows):
+        problem = Problem.create(formulation, oracle.c, d0, epsilon, None if remaining_options else update, parameters)
         # With bounded edges, the update after histogram Newton is the one of the formulation.
         if remaining_options is not None and requests_newton and problem.edge_function.edge_bound is None:
-            problem = Problem.create(page, oracle.c, d0, epsilon, update, parameters)
+            problem = Problem.create(formulation, oracle.c, d0, epsilon, update, parameters)
     options = remaining_options or options
     if problem.edge_function.is_symmetric and not oracle.reflexive:
         remedy = ", or leave out two_sided." if problem.two_sided else "."
         raise OptionError(
-            f"{page.name} has edges without a sign, so it needs a class that is closed under negation; the class of "
-            f"this oracle is not. Make the oracle with reflexive=True{remedy}"
+            f"{formulation.name} has edges without a sign, so it needs a class that is closed under negation; the "
+            f"class of this oracle is not. Make the oracle with reflexive=True{remedy}"
         )
-    ends_itself = isinstance(page, Booster) and epsilon is None and rules is None
+    ends_itself = isinstance(formulation, Booster) and epsilon is None and rules is None
     stopping_rules = () if ends_itself else _applicable_rules(problem, rules)
     _check_options(problem, options)
     handed_over = remaining_options is not None and remaining_options.start is not None

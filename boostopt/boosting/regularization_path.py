@@ -198,29 +198,32 @@ def path(
     """
     check_oracle(oracle)
     on_run = check_optional(check_function, "each", on_run)
-    page = resolve_formulation(formulation)
-    check_keywords("path", options, BOOST_KEYWORDS, page)
+    formulation_object = resolve_formulation(formulation)
+    check_keywords("path", options, BOOST_KEYWORDS, formulation_object)
     d0, example_parameters = select_examples(
-        page, oracle, options.get("d0"), {name: options[name] for name in page.example_parameters & options.keys()}
+        formulation_object,
+        oracle,
+        options.get("d0"),
+        {name: options[name] for name in formulation_object.example_parameters & options.keys()},
     )
     options = {**options, **example_parameters, **({} if d0 is None else {"d0": d0})}
-    name, values, fixed = _path_values(page, options)
+    name, values, fixed = _path_values(formulation_object, options)
     record = read_options("options", options.get("options"))
     for single in ("start", "checkpoint"):
         if single in options or getattr(record, single) is not None:
             raise OptionError(
                 f"{single} must be that of a single run; got it for a path of {len(values)} runs. Leave it out."
             )
-    if isinstance(page, Booster):
+    if isinstance(formulation_object, Booster):
         raise OptionError(
-            f"a path needs runs that can begin from another run; {page.name} sets its distribution from all of its "
-            "own rounds. Boost at each value separately."
+            f"a path needs runs that can begin from another run; {formulation_object.name} sets its distribution from "
+            "all of its own rounds. Boost at each value separately."
         )
     oracle = require_oracle(oracle, "multiplicities")
     for value in values.tolist():  # before the first run, because a wrong value would lose the earlier runs
         parameters = {**fixed, name: value}
-        with rows_left_out(page, oracle.N, oracle.n_rows):
-            Problem.create(page, oracle.c, d0, options.get("epsilon"), options.get("update"), parameters)
+        with rows_left_out(formulation_object, oracle.N, oracle.n_rows):
+            Problem.create(formulation_object, oracle.c, d0, options.get("epsilon"), options.get("update"), parameters)
     order = np.argsort(-values if name in DECREASING_PARAMETERS else values, kind="stable").tolist()
     runs: dict[int, Run] = {}
     seconds = np.zeros(len(values))
@@ -231,7 +234,7 @@ def path(
                 start_time = time.perf_counter()
                 arguments: dict[str, Any] = {**options, name: float(values[k])}
                 # The first run also uses column generation, because the other runs start from its end.
-                arguments["update"] = options.get("update") or page.boosting.update
+                arguments["update"] = options.get("update") or formulation_object.boosting.update
                 earlier = boost(formulation, oracle, start=earlier, **arguments)
                 runs[k], seconds[k] = earlier, time.perf_counter() - start_time
                 if on_run is not None:
@@ -246,11 +249,15 @@ def path(
     return RegularizationPath(name, values[finished], tuple(runs[k] for k in finished), seconds[finished])
 
 
-def _path_values(page: Formulation[Any], options: Mapping[str, Any]) -> tuple[str, Float[Array, " k"], dict[str, Any]]:
+def _path_values(
+    formulation: Formulation[Any], options: Mapping[str, Any]
+) -> tuple[str, Float[Array, " k"], dict[str, Any]]:
     """Return the name and the values of the parameter with several values, and the other parameters."""
-    parameters = {name: options[name] for name in page.parameters if name in options}
+    parameters = {name: options[name] for name in formulation.parameters if name in options}
     numbers = [
-        name for name, field in page.parameters.items() if field.domain.kind == "number" and name not in BOOST_KEYWORDS
+        name
+        for name, field in formulation.parameters.items()
+        if field.domain.kind == "number" and name not in BOOST_KEYWORDS
     ]
     arrays: dict[str, Any] = {}
     for name in numbers:
@@ -264,8 +271,8 @@ def _path_values(page: Formulation[Any], options: Mapping[str, Any]) -> tuple[st
     if len(several) != 1 or any(values.ndim > 1 for values in arrays.values()):
         shapes = ", ".join(f"{name} of shape {values.shape}" for name, values in arrays.items()) or "none"
         raise OptionError(
-            f"expected several values of one parameter of {page.name} ({format_names(numbers) or 'it has none'}); got "
-            f"{shapes}. Pass a list for one of them."
+            f"expected several values of one parameter of {formulation.name} "
+            f"({format_names(numbers) or 'it has none'}); got {shapes}. Pass a list for one of them."
         )
     name = several[0]
     if not len(arrays[name]):

@@ -127,7 +127,7 @@ class DistributedMembers(DistributedClass):
 
 
 def reweight_distributed(
-    page: Formulation[Any],
+    formulation: Formulation[Any],
     members: Members,
     examples: tuple[Any, Any, Any],
     tol: float | None,
@@ -173,11 +173,11 @@ def reweight_distributed(
     oracle = DistributedMembers(rows, placing.balance, members.t, reflexive)
     options = BoostOptions()
     try:
-        inputs = histogram_inputs(page, oracle, epsilon, parameters, options)
+        inputs = histogram_inputs(formulation, oracle, epsilon, parameters, options)
     except OptionError as unfit:
-        raise _unsupported_error(page, epsilon, f": {str(unfit).partition('.')[0]}") from unfit
+        raise _unsupported_error(formulation, epsilon, f": {str(unfit).partition('.')[0]}") from unfit
     if inputs is None or not isinstance(inputs[1], ExactSoftMargin):
-        raise _unsupported_error(page, epsilon, "")
+        raise _unsupported_error(formulation, epsilon, "")
     aim = inputs[1]
     run = HistogramRun.solve(*inputs, options)
     w = np.zeros(members.t)
@@ -202,12 +202,12 @@ def reweight_distributed(
     return weighted
 
 
-def _unsupported_error(page: Formulation[Any], epsilon: float, why: str) -> OptionError:
+def _unsupported_error(formulation: Formulation[Any], epsilon: float, why: str) -> OptionError:
     """Return the error for a formulation that histogram Newton does not support."""
     return OptionError(
         "re-weighting on a cluster uses histogram Newton, which supports LPBoost, ERLPBoost and similar programs, with "
-        f"no more smoothing than tol = {epsilon:g} needs; it does not support {page.name} with these parameters{why}. "
-        "Choose another formulation, leave out eta, or compute X and y."
+        f"no more smoothing than tol = {epsilon:g} needs; it does not support {formulation.name} with these parameters"
+        f"{why}. Choose another formulation, leave out eta, or compute X and y."
     )
 
 

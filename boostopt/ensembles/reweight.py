@@ -259,18 +259,18 @@ class ReweightArguments:
         OptionError
             The formulation states one update and no program over all hypotheses; or a name is unknown.
         """
-        page = get_formulation(formulation)
-        if page.columns is not None:
+        formulation = get_formulation(formulation)
+        if formulation.columns is not None:
             raise OptionError(
-                f"re-weighting needs a program over all hypotheses; {page.name} states one update, of "
-                f"{page.columns} column{'s' if page.columns > 1 else ''}."
-                f"{booster_hint(page) or ' Choose another formulation.'}"
+                f"re-weighting needs a program over all hypotheses; {formulation.name} states one update, of "
+                f"{formulation.columns} column{'s' if formulation.columns > 1 else ''}."
+                f"{booster_hint(formulation) or ' Choose another formulation.'}"
             )
         own_options = {name: value for name, value in keywords.items() if name in OPTION_NAMES}
         parameters = {name: value for name, value in keywords.items() if name not in OPTION_NAMES}
-        check_keywords("reweight", parameters, NON_FORMULATION_KEYWORDS, page)
+        check_keywords("reweight", parameters, NON_FORMULATION_KEYWORDS, formulation)
         return cls(
-            formulation=page,
+            formulation=formulation,
             sample_weight=sample_weight,
             backend=backend,
             d0=d0,
@@ -371,7 +371,7 @@ def _select_reference(name: str, values: npt.ArrayLike | None, rows: Array, N: i
 
 
 def _bind_members(
-    page: Formulation[Any],
+    formulation: Formulation[Any],
     U: MarginMatrix,
     c: ExampleVector,
     d0: Array | None,
@@ -380,14 +380,14 @@ def _bind_members(
 ) -> Program:
     """Return the program over the members, and over their negations if they belong to the class."""
     if not reflexive:
-        return page.bind(U, c=c, d0=d0, **parameters)
-    if TWO_SIDED_PARAMETER in page.parameters:
-        return page.bind(U, c=c, d0=d0, **{**parameters, TWO_SIDED_PARAMETER: True})
-    program = page.bind(U, c=c, d0=d0, **parameters)
+        return formulation.bind(U, c=c, d0=d0, **parameters)
+    if TWO_SIDED_PARAMETER in formulation.parameters:
+        return formulation.bind(U, c=c, d0=d0, **{**parameters, TWO_SIDED_PARAMETER: True})
+    program = formulation.bind(U, c=c, d0=d0, **parameters)
     if _allows_negative_weights(program.edge_function):
         return program
     both = U.to_array()
-    return page.bind(MarginMatrix.of_private(np.concatenate([both, -both], axis=1)), c=c, d0=d0, **parameters)
+    return formulation.bind(MarginMatrix.of_private(np.concatenate([both, -both], axis=1)), c=c, d0=d0, **parameters)
 
 
 def _allows_negative_weights(G: EdgeFunction) -> bool:

@@ -74,8 +74,8 @@ def _parameter_texts(program: Program) -> list[str]:
 
 def _non_default_parameters(program: Program) -> dict[str, Any]:
     """Return the parameters that differ from their defaults."""
-    p, page = program.parameters, program.formulation
-    declared = page.parameters if isinstance(page, Formulation) else {}
+    p, formulation = program.parameters, program.formulation
+    declared = formulation.parameters if isinstance(formulation, Formulation) else {}
     values = {field.name: getattr(p, field.name) for field in dataclasses.fields(p)}
     return {
         name: value

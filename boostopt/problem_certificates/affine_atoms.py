@@ -6,6 +6,7 @@ of the entries. All others have a rule of this module.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -41,9 +42,9 @@ def axis_groups(expression: Any, order: Literal["C", "F"] = "C") -> Int[Array, "
         return positions.ravel(order=order).reshape(1, -1)
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     axes = axes[::-1] if order == "F" else axes
-    return np.moveaxis(positions, axes, range(-len(axes), 0)).reshape(
-        -1, int(np.prod([argument.shape[k] for k in axes], dtype=int))
-    )
+    moved_axes = np.moveaxis(positions, axes, range(-len(axes), 0))
+    kept = moved_axes.shape[: moved_axes.ndim - len(axes)]
+    return moved_axes.reshape(math.prod(kept), math.prod(moved_axes.shape[len(kept) :]))
 
 
 def structural_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
@@ -77,8 +78,8 @@ def sum_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
 
 def trace_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
     """Return the sum of the diagonal of each matrix."""
-    n = arguments[0].shape[-1]
-    positions = np.arange(len(arguments[0].rows)).reshape(-1, n * n)
+    *stack, n, _ = arguments[0].shape
+    positions = np.arange(len(arguments[0].rows)).reshape(math.prod(stack), n * n)
     return _grouped_sums(arguments[0], positions[:, :: n + 1], tuple(expression.shape))
 
 
@@ -89,7 +90,7 @@ def cumulative_sum_form(expression: Any, arguments: Sequence[AffineForm]) -> Aff
         argument, axis = argument.reshaped((len(argument.rows),)), 0
     positions = np.moveaxis(np.arange(len(argument.rows)).reshape(argument.shape), axis, -1)
     entries: dict[int, Any] = {}
-    for line in positions.reshape(-1, positions.shape[-1]).tolist():
+    for line in positions.reshape(math.prod(positions.shape[:-1]), positions.shape[-1]).tolist():
         row, offset = dict[int, Ball](), None
         for k in line:
             terms = [(ONE, argument.rows[k], argument.offsets[k])]

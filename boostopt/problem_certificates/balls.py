@@ -24,6 +24,9 @@ PRECISION = 128
 Ball = Any
 """A number of python-flint."""
 
+MAX_EXACT_SIZE = 25
+"""Largest size of a singular matrix that is proved semidefinite in fractions."""
+
 ZERO: Ball = flint.arb(0)
 ONE: Ball = flint.arb(1)
 NOT_A_NUMBER: Ball = flint.arb.nan()
@@ -65,8 +68,8 @@ def round_down(value: Ball) -> float:
 
 
 def largest(values: Sequence[Ball]) -> Ball:
-    """Return the largest of some balls."""
-    result = values[0]
+    """Return the largest of some balls; nan if there is none."""
+    result: Ball = NOT_A_NUMBER if not values else values[0]
     for value in values[1:]:
         result = result.max(value)
     return result
@@ -106,13 +109,32 @@ def cholesky(values: Sequence[Ball], n: int) -> list[list[Ball]] | None:
 
 
 def is_positive_semidefinite(values: Sequence[Ball], n: int) -> bool:
-    """Return whether the symmetric part of a matrix in C order is proved positive semidefinite.
+    """Return whether the symmetric part of a matrix in C order is proved positive semidefinite."""
+    entries, size = _support_matrix(values, n)
+    return cholesky(entries, size) is not None or _is_exactly_semidefinite(entries, size)
 
-    Rows that are exactly 0 are left out: they do not change the property.
-    """
+
+def _support_matrix(values: Sequence[Ball], n: int) -> tuple[list[Ball], int]:
+    """Return the symmetric part of a matrix without rows that are exactly 0, which do not matter, and its size."""
     part = symmetric_part(values, n)
     support = [i for i in range(n) if any(not part[i * n + j] == 0 for j in range(n))]
-    return cholesky([part[i * n + j] for i in support for j in support], len(support)) is not None
+    return [part[i * n + j] for i in support for j in support], len(support)
+
+
+def _is_exactly_semidefinite(entries: Sequence[Ball], n: int) -> bool:
+    """Return whether a symmetric matrix of exact balls is proved positive semidefinite by elimination in fractions."""
+    if n > MAX_EXACT_SIZE or not all(value.is_exact() and value.is_finite() for value in entries):
+        return False
+    rest = [[exact_fraction(entries[i * n + j]) for j in range(n)] for i in range(n)]
+    for k in range(n):
+        pivot = rest[k][k]
+        if pivot < 0 or (pivot == 0 and any(value != 0 for value in rest[k][k + 1 :])):
+            return False
+        for i in range(k + 1, n) if pivot != 0 else ():
+            if rest[i][k] != 0:
+                factor = rest[i][k] / pivot
+                rest[i] = [value - factor * other for value, other in zip(rest[i], rest[k], strict=True)]
+    return True
 
 
 def shifted(values: Sequence[Ball], n: int, shift: Ball) -> list[Ball]:
@@ -142,7 +164,7 @@ def largest_eigenvalue_bound(values: Sequence[Ball], n: int) -> float:
     negated = [-value for value in values]
     for factor in SHIFT_FACTORS:
         bound = float(eigenvalues[-1]) + factor * size * n
-        if is_positive_semidefinite(shifted(negated, n, flint.arb(bound)), n):
+        if cholesky(*_support_matrix(shifted(negated, n, flint.arb(bound)), n)) is not None:
             return bound
     return math.inf
 

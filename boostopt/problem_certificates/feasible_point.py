@@ -11,7 +11,6 @@ solve proposes. Affine inequalities without any slack become equalities.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.cvxpy_tools import cp, solve_quietly
 from boostopt.problem_certificates.balls import (
     ZERO,
     Ball,
@@ -439,11 +438,8 @@ def solved_point(problem: ReadProblem, auxiliary: Any) -> Array | None:
     try:
         for variable in problem.variables:
             variable.variable.save_value(None)  # CVXPY's forms of some atoms fail beside values
-        with warnings.catch_warnings(action="ignore"):
-            auxiliary.solve("CLARABEL", ignore_dpp=True)
-        return problem.point_of_values()
-    except (cp.SolverError, cp.DCPError, ValueError):  # an answer is a proposal: without one there is none
-        return None
+        failure = solve_quietly(auxiliary, "CLARABEL", ignore_dpp=True)
+        return None if failure is not None else problem.point_of_values()
     finally:
         for variable, value in zip(problem.variables, values_of_caller, strict=True):
             variable.variable.save_value(value)

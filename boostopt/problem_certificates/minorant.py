@@ -16,8 +16,6 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.atoms.base import Tangents
-from boostopt.problem_certificates.atoms.elementwise import RealPower
-from boostopt.problem_certificates.atoms.smooth import QuadraticForm, QuadraticOverLinear
 from boostopt.problem_certificates.atoms.spectral import gram_matrix
 from boostopt.problem_certificates.balls import (
     ONE,
@@ -213,7 +211,7 @@ def affine_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) -
                 raise WrongSign(node.name)
             ranges = (
                 [bounds.row_bounds(node.arguments.rows[i], node.arguments.offsets[i]) for i in group]
-                if (needs_bounds(node.function))
+                if node.function.needs_bounds
                 else [(-math.inf, math.inf)] * len(group)
             )
             gradient, constant = node.function.minorant(tangents, k, ranges)
@@ -229,22 +227,15 @@ def affine_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) -
 
 def quadratic_tangent(node: AtomNode, tangents: Tangents, k: int, mu: Ball, n: int) -> QuadraticTangent | None:
     """Return the tangent of group k of an atom; None if it is not quadratic, or its arguments are not affine in x."""
-    function, group = node.function, node.members[k].tolist()
-    rows, offsets = ([values[i] for i in group] for values in (node.arguments.rows, node.arguments.offsets))
-    if any(row and max(row) >= n for row in rows):
+    quadratic, group = node.function.quadratic_minorant(tangents, k), node.members[k].tolist()
+    if quadratic is None or any(node.arguments.rows[i] and max(node.arguments.rows[i]) >= n for i in group):
         return None
-    if isinstance(function, QuadraticOverLinear) and not rows[-1]:
-        return QuadraticTangent(mu, rows[:-1], offsets[:-1], balls(tangents.parameters[k]), None, offsets[-1])
-    if isinstance(function, RealPower) and function.p == 2:
-        return QuadraticTangent(mu, rows, offsets, balls(tangents.parameters[k]))
-    if isinstance(function, QuadraticForm) and function.epsilon == 0:
-        return QuadraticTangent(mu, rows, offsets, balls(tangents.parameters[k]), function.P)
-    return None
-
-
-def needs_bounds(function: object) -> bool:
-    """Return whether the minorants of a function depend on bounds of its arguments."""
-    return float(getattr(function, "epsilon", 0.0)) > 0
+    rows, offsets = ([values[i] for i in group] for values in (node.arguments.rows, node.arguments.offsets))
+    if not quadratic.has_scale:
+        return QuadraticTangent(mu, rows, offsets, quadratic.point, quadratic.form)
+    if rows[-1]:  # the scale is no constant
+        return None
+    return QuadraticTangent(mu, rows[:-1], offsets[:-1], quadratic.point, quadratic.form, offsets[-1])
 
 
 def lower_bound(problem: ReadProblem, choice: Choice, bounds: Propagation, right_side_change: float = 0.0) -> float:
@@ -295,8 +286,9 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
     """Make slopes exactly 0, in place, by changes of multipliers and tangents; return whether this is proved.
 
     The changes are the ball solution of a square linear system. The numbers that it contains and that make the slopes 0
-    must be non-negative for inequalities. Every tangent point of a quadratic atom is one. All slopes are combinations
-    of the rows of the problem: if these have no larger rank than the system, its solution makes all slopes 0.
+    must be non-negative for inequalities. Every tangent point of a quadratic atom is one. The other slopes are 0
+    if their balls are. Or all slopes are combinations of the rows of the problem: if these have no larger rank than the
+    system, its solution makes all slopes 0.
     """
     n = problem.n
     candidates = list[FreeNumber]()
@@ -324,7 +316,7 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
     ]
     sizes, order = pivots(coefficients * np.array(scales))
     rank = int(np.sum(sizes >= 1e-13 * max(float(sizes[0]), 1e-300)))
-    if rank == 0 or (rank < len(entries) and not (choice.linear is None and has_rank(problem, entries, rank))):
+    if rank == 0:
         return False
     basis = [candidates[i] for i in order[:rank].tolist()]
     _, entry_order = pivots((coefficients * np.array(scales))[:, order[:rank]].T)
@@ -347,13 +339,35 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
             changes_of_points.setdefault(id(number.tangent), {})[number.position] = change
     for tangent in minorant.tangents:
         minorant.offset = minorant.offset - tangent.curvature(changes_of_points.get(id(tangent), {}))
-    return True
+    others = set(entries) - set(independent)
+    return all(minorant.slopes[j] == 0 for j in others) or (
+        choice.linear is None and has_rank(problem, choice, entries, rank)
+    )
 
 
-def has_rank(problem: ReadProblem, entries: Sequence[int], rank: int) -> bool:
-    """Return whether the coefficients of some entries of x in all rows have a rank, proved over the rationals."""
-    blocks = [problem.objective, problem.inequalities.rows, problem.equalities.rows]
-    blocks += [constraint.rows for constraint in problem.matrices]
-    blocks += [node.arguments for node in problem.nodes]
-    rows = [[row.get(j, ZERO) for j in entries] for block in blocks for row in block.rows]
+def has_rank(problem: ReadProblem, choice: Choice, entries: Sequence[int], rank: int) -> bool:
+    """Return whether some entries of x have a rank in all rows that slopes combine, proved over the rationals."""
+    blocks = [problem.objective.rows, problem.inequalities.rows.rows, problem.equalities.rows.rows]
+    blocks += [constraint.rows.rows for constraint in problem.matrices]
+    blocks += [slope_rows(node, tangents) for node, tangents in zip(problem.nodes, choice.tangents, strict=True)]
+    rows = [[row.get(j, ZERO) for j in entries] for block in blocks for row in block]
     return len(rows) * len(entries) <= MAX_RATIONALS and has_exact_rank(rows, rank)
+
+
+def slope_rows(node: AtomNode, tangents: Tangents) -> Sequence[Row]:
+    """Return rows whose combinations are the slopes that an atom adds.
+
+    These are the rows A of its arguments, or S A if all its minorants are 2 <S v, A x> plus a constant.
+    """
+    groups = node.members.tolist()
+    quadratics = [node.function.quadratic_minorant(tangents, k) for k in range(len(groups))]
+    rows = list[Row]()
+    for quadratic, group in zip(quadratics, groups, strict=True):
+        if quadratic is None or quadratic.form is None:
+            return node.arguments.rows
+        n = len(group)
+        arguments = [node.arguments.rows[i] for i in group]
+        for i in range(n):
+            line = quadratic.form[i * n : (i + 1) * n]
+            rows.append(combination((S, row, ZERO) for S, row in zip(line, arguments, strict=True))[0])
+    return rows

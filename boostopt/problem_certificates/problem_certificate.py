@@ -8,7 +8,6 @@ it claims is computed in balls (`balls`) from the meaning of CVXPY's objects. do
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.cvxpy_tools import cp, solve_quietly
 from boostopt._utils.formatting import format_interval
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt._utils.validation import check_flag, check_instance, check_number, check_tolerance, is_real_number
@@ -331,12 +330,8 @@ def _solvers(solver: object) -> list[str]:
 
 def _solve(problem: Any, solver: str) -> str:
     """Solve a problem; return what failed, "" if nothing did."""
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            problem.solve(solver)
-    except (cp.SolverError, cp.DCPError, ValueError) as failure:
-        return f"{solver} failed: {reason_on_one_line(failure, 200)}"
-    return ""
+    failure = solve_quietly(problem, solver)
+    return "" if failure is None else f"{solver} failed: {reason_on_one_line(failure, 200)}"
 
 
 def _intersection(first: ProblemCertificate, second: ProblemCertificate) -> ProblemCertificate:

@@ -29,12 +29,11 @@ from boostopt.errors import ProblemError
 from boostopt.problem_certificates.atoms.base import UNBOUNDED
 from boostopt.problem_certificates.atoms.spectral import symmetric
 from boostopt.problem_certificates.balls import midpoints, working_precision
+from boostopt.problem_certificates.domains import DomainPoint, domain_point
 from boostopt.problem_certificates.minorant import Choice
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
 from boostopt.problem_certificates.reading import ReadProblem, ScalarConstraints, read_problem
 from boostopt.problem_certificates.steps import (
-    FloatPoint,
-    float_point,
     float_pullback,
     proposed_choices,
     remaining_slopes,
@@ -71,7 +70,7 @@ class ProblemCondition:
     statement
         The condition, such as "lambda >= 0".
     residual
-        The largest violation of an entry, at least 0; inf if a multiplier is missing or an atom has no value.
+        The largest violation of an entry, at least 0; inf if a multiplier is missing or an atom has no value near it.
     scale
         The size to which the residual is compared, at least 1: the largest sum of absolute values that cancel in it.
     unit
@@ -199,7 +198,7 @@ def measure_conditions(problem: Any, tolerance: float) -> tuple[ProblemCondition
                 "expected a finite value of each variable; a variable has none. Call problem.solve() first, or set the "
                 "values of the variables."
             )
-        return tuple(_Measurement(read, float_point(read, x), tolerance).conditions())
+        return tuple(_Measurement(read, domain_point(read, x), tolerance).conditions())
 
 
 @dataclass(frozen=True)
@@ -232,14 +231,15 @@ class _Measurement:
     ----------
     problem
         The problem with its multipliers.
-    point
-        The point.
+    values
+        The values at the point, for arguments in the domains of the atoms.
     tolerance
         The tolerance.
     """
 
-    def __init__(self, problem: ReadProblem, point: FloatPoint, tolerance: float) -> None:
-        self._problem, self._point, self._tolerance = problem, point, tolerance
+    def __init__(self, problem: ReadProblem, values: DomainPoint, tolerance: float) -> None:
+        self._problem, self._values, self._tolerance = problem, values, tolerance
+        point = self._point = values.point
         self._objective_scale = abs(float(problem.objective.float_values(point.z)[0]))
         self._inequalities, self._equalities = self._rows_of(problem.inequalities), self._rows_of(problem.equalities)
         self._matrices = [
@@ -265,7 +265,26 @@ class _Measurement:
         for _, name, E in self._matrices:
             residual, size = _positive_part(-_smallest_eigenvalue(E)), np.abs(E).max(initial=0.0)
             yield self._number(PRIMAL, name, "E(x) positive semidefinite", residual, size, "of an eigenvalue")
+        yield from self._domains()
         yield from self._variable_bounds()
+
+    def _domains(self) -> Iterator[ProblemCondition]:
+        """Yield the conditions that arguments lie in the domains of atoms, where some do not."""
+        objective = self._problem.objective
+        parts = [("objective", objective.rows, ())]
+        for constraints in (self._problem.inequalities, self._problem.equalities):
+            parts += [
+                (self._name(source), constraints.rows.rows[rows], expression.shape)
+                for source, expression, rows in constraints.segments()
+            ]
+        parts += [(self._name(item.source), item.rows.rows, (item.n, item.n)) for item in self._problem.matrices]
+        for name, rows, shape in parts:
+            distances = np.array([self._values.distance(row) for row in rows])
+            if distances.any():
+                sizes = np.zeros(len(rows))
+                yield self._condition(
+                    PRIMAL, name, "arguments in the domain", distances, sizes, "of the argument", shape
+                )
 
     def _variable_bounds(self) -> Iterator[ProblemCondition]:
         """Yield the conditions of the variables whose attributes bound them."""

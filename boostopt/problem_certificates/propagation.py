@@ -233,7 +233,7 @@ class Propagation:
         for constraint in problem.matrices:
             yield from self._vector_rows(constraint.rows.rows, constraint.rows.offsets, constraint.n)
         for node in problem.nodes:
-            if type(node.function).__name__ in ("LogDeterminant", "TraceOfInverse"):
+            if node.function.has_semidefinite_domain:
                 n = math.isqrt(len(node.arguments))
                 yield from self._vector_rows(node.arguments.rows, node.arguments.offsets, n)
 

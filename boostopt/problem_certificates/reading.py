@@ -305,9 +305,7 @@ class Reader:
                 values = _bound_values(name, bound, tuple(variable.shape))
                 low, high = (np.maximum(low, values), high) if side == 0 else (low, np.minimum(high, values))
         if ((positions < 0) & ((low > 0) | (high < 0))).any():
-            raise ProblemError(
-                f"bounds must allow entries that are always 0; got others for {name}. Correct the bounds."
-            )
+            raise _zero_entry_error(name)
         for j in range(count):
             places = positions == start + j
             self.lower.append(float(low[places].max()))
@@ -422,8 +420,8 @@ class Reader:
             values = [function.value([form.offsets[i] for i in group]) for group in members.tolist()]
             if not all(value.is_finite() for value in values):
                 raise ProblemError(
-                    f"constants must have finite values; got {name} of a constant outside its domain. Correct the "
-                    "constant."
+                    f"constants must have finite values; got {name} of a constant outside its domain, or of no "
+                    "entries. Correct the constant."
                 )
             return AffineForm(shape, [{}] * m, values)
         if self._scale is not None:
@@ -632,6 +630,11 @@ def _bound_values(name: str, bound: Any, shape: tuple[int, ...]) -> Float[Array,
     return values
 
 
+def _zero_entry_error(name: str) -> ProblemError:
+    """Return the error for bounds that exclude entries of a diagonal or sparse variable that are always 0."""
+    return ProblemError(f"bounds must allow entries that are always 0; got others for {name}. Correct the bounds.")
+
+
 def _apply_bounds(reader: Reader, bounds: Mapping[Any, Any] | None) -> None:
     """Tighten the bounds of the unknowns by bounds of the caller, and check that all are consistent.
 
@@ -657,6 +660,8 @@ def _apply_bounds(reader: Reader, bounds: Mapping[Any, Any] | None) -> None:
                 )
             if j >= 0:
                 reader.lower[j], reader.upper[j] = max(reader.lower[j], first), min(reader.upper[j], second)
+            elif first > 0 or second < 0:
+                raise _zero_entry_error(name)
 
 
 def _dense(value: Any) -> Any:

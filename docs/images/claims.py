@@ -30,7 +30,7 @@ NU, ETA = 57.0, 1e4
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver said and left."""
+    """The answer of a solver: its status, value, d and w."""
 
     solver: str
     says: str

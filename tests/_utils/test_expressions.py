@@ -43,7 +43,7 @@ def test_in_one_dimension_too() -> None:
     np.testing.assert_array_equal(found[0].toarray(), [[6.0]])
 
 
-def test_of_several_variables() -> None:
+def test_several_variables_are_evaluated() -> None:
     x, y, z = cp.Variable(2), cp.Variable(), cp.Variable(3)
     x.value, y.value, z.value = np.array([1.0, 2.0]), 4.0, np.zeros(3)
     found = subgradients(cp.quad_over_lin(x, y), [x, y, z])

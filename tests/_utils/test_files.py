@@ -34,7 +34,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "folder", "circle"])
-def test_what_is_no_regular_file_is_refused_and_stays(tmp_path: Path, kind: str) -> None:
+def test_special_files_are_refused_and_stay(tmp_path: Path, kind: str) -> None:
     path, pipe = tmp_path / "out", tmp_path / "pipe"
     os.mkfifo(pipe)
     if kind == "pipe":

@@ -56,7 +56,9 @@ def test_a_wrong_argument_is_refused_in_three_parts(
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_what_is_attacked_is_right_before(attack: Attack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_valid_arguments_pass_before_the_attack(
+    attack: Attack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     if attack.valid() and attack.name not in SLOW:
         attack.call(**attack.valid())

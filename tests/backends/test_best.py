@@ -47,7 +47,7 @@ def test_the_gap_is_that_of_the_pair_that_is_kept_and_the_least() -> None:
     assert whole > 0
 
 
-def test_it_asks_for_a_closer_goal_once() -> None:
+def test_a_closer_target_gap_is_requested_once() -> None:
     solution = PROGRAM.solve("interior", tol=1e-10)
     rough = (np.full(6, 1 / 6), np.full(3, 1 / 3))
     best = Incumbent(Task(PROGRAM, 2.0 * PROGRAM.certify(*rough).scaled_gap, Deadline(None)))

@@ -46,7 +46,7 @@ def test_whatever_a_backend_raises_is_an_attempt(then: str) -> None:
     assert rows[0].error == WORDS[then]
 
 
-def test_what_came_before_it_is_kept() -> None:
+def test_attempts_before_an_error_are_kept() -> None:
     solution = reference_lpboost().solve(rough("rough", then="leave"))
     assert [a.status for a in solution.attempts] == ["fine", "raised"]
     assert solution.verdict is Verdict.CLAIMED
@@ -116,7 +116,7 @@ def test_ctrl_c_of_the_user_passes(then: str) -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="signals")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGALRM"])
-def test_what_a_program_makes_of_other_signals_passes(name: str) -> None:
+def test_handlers_of_other_signals_may_raise(name: str) -> None:
     def handler(number: int, frame: object) -> None:
         raise SystemExit("ended")
 

@@ -286,7 +286,7 @@ def test_a_model_does_not_leave_its_process(copied: Any) -> None:
     assert attempt.status == "Optimal"
 
 
-def test_what_has_failed_comes_last_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_forms_come_last_in_later_solves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(highs, "ITERATIONS_PER_ROW", 0)
     program = BOUND["lpboost"](appended(12, "margins"), 0.2)
     first = solve(program, "highs")
@@ -360,7 +360,7 @@ def test_a_stored_basis_is_where_the_next_solve_begins_in_every_process(case: st
     assert same.iterations == 0
 
 
-def test_what_has_failed_is_stored_with_the_basis(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_forms_are_stored_with_the_basis(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(highs, "ITERATIONS_PER_ROW", 0)
     before = solve(BOUND["lpboost"](appended(12, "margins"), 0.2), "highs")
     state = through_a_file("highs", before.start.state)
@@ -583,7 +583,7 @@ def test_nothing_is_printed(backend: str, capfd: pytest.CaptureFixture[str]) -> 
     ),
     ids=("entropy", "quadratic", "norm", "kinks", "edges"),
 )
-def test_what_is_not_taken_is_said(program: Any, reason: str) -> None:
+def test_unsupported_programs_are_refused_with_a_reason(program: Any, reason: str) -> None:
     able = get_backend("highs").takes(program())
     assert not able
     assert reason in able.reason

@@ -244,7 +244,7 @@ def test_any_start_is_survived(noise: float) -> None:
     assert program.solve("interior", tol=1e-9, start=start).certificate.scaled_gap <= 1e-9
 
 
-def test_what_it_does_not_take_is_said_in_words() -> None:
+def test_unsupported_programs_are_refused_in_words() -> None:
     ball = get_formulation("norm_ball").example_program()
     able = get_backend("interior").takes(ball)
     assert not able

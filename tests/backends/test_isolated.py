@@ -52,16 +52,19 @@ def alive(pid: int) -> bool:
 
 @pytest.mark.thorough
 def test_an_isolated_solver_gives_the_certificate_that_it_gives_here() -> None:
-    there = reference_erlpboost().solve("isolated:cvxpy:clarabel")
-    here = reference_erlpboost().solve("cvxpy:clarabel")
-    assert (there.backend, there.version, there.solver_status) == (
+    isolated = reference_erlpboost().solve("isolated:cvxpy:clarabel")
+    direct = reference_erlpboost().solve("cvxpy:clarabel")
+    assert (isolated.backend, isolated.version, isolated.solver_status) == (
         "isolated:cvxpy:clarabel",
-        here.version,
-        here.solver_status,
+        direct.version,
+        direct.solver_status,
     )
-    assert (there.certificate.lower, there.certificate.upper) == (here.certificate.lower, here.certificate.upper)
-    assert [a.form for a in there.attempts] == [a.form for a in here.attempts]
-    assert there.attempts[0].options.keys() == here.attempts[0].options.keys()
+    assert (isolated.certificate.lower, isolated.certificate.upper) == (
+        direct.certificate.lower,
+        direct.certificate.upper,
+    )
+    assert [a.form for a in isolated.attempts] == [a.form for a in direct.attempts]
+    assert isolated.attempts[0].options.keys() == direct.attempts[0].options.keys()
 
 
 def test_one_process_serves_one_solve_after_the_other_and_other_programs() -> None:
@@ -83,7 +86,7 @@ def test_attempts_come_one_by_one_and_none_is_made_that_is_not_asked_for() -> No
     assert pid is not None and alive(pid)  # it was stopped before it could abort
 
 
-def test_what_a_backend_takes_and_its_version_are_its_own() -> None:
+def test_an_isolated_backend_has_the_programs_and_version_of_the_backend() -> None:
     wrapped = isolate_backend(get_backend("cvxpy:highs"))
     assert wrapped.version == get_backend("cvxpy:highs").version
     assert wrapped.takes(reference_lpboost())
@@ -116,13 +119,13 @@ def test_a_crash_is_an_attempt_with_the_signal_and_the_last_words() -> None:
 
 @pytest.mark.thorough
 def test_an_exit_is_a_crash_too() -> None:
-    left = failed(Fake("leaving", then="exit"))
-    assert left.status == "crashed"
-    assert re.search(r"\bleaving\b.*\b3$", left.error or "")
+    attempt_record = failed(Fake("leaving", then="exit"))
+    assert attempt_record.status == "crashed"
+    assert re.search(r"\bleaving\b.*\b3$", attempt_record.error or "")
 
 
 @pytest.mark.thorough
-def test_what_came_before_a_crash_is_kept() -> None:
+def test_attempts_before_a_crash_are_kept() -> None:
     solution = reference_lpboost().solve(isolate_backend(rough("rough", then="abort")))
     assert [a.status for a in solution.attempts] == ["fine", "crashed"]
     assert solution.best is solution.attempts[0]
@@ -136,7 +139,7 @@ def test_an_answer_that_suffices_is_taken_before_the_crash() -> None:
 
 
 @pytest.mark.thorough
-def test_what_hangs_is_killed_when_limit_and_grace_are_over() -> None:
+def test_a_backend_that_hangs_is_killed_when_limit_and_grace_are_over() -> None:
     fake = Fake("hanging", then="hang")
     assert isolate_backend(fake).prepare(reference_lpboost())
     pid, began = idle_process_id(), time.perf_counter()
@@ -203,7 +206,7 @@ def test_a_first_attempt_within_the_grace_is_still_taken() -> None:
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="long double is float64 here")
-def test_what_float64_does_not_have_is_infinite_without_a_warning() -> None:
+def test_numbers_beyond_float64_become_infinite_without_a_warning() -> None:
     long = bent(attempt(claims=False), w=np.array([1, 0, np.finfo(np.longdouble).max]))
     with np.errstate(all="raise"):
         checked = sanitize_attempt(long, reference_lpboost())
@@ -217,11 +220,11 @@ def test_a_lie_is_certified_here() -> None:
     assert solution.certificate.gap > 0.1
 
 
-def test_what_is_printed_by_python_and_by_c_is_kept_with_the_attempt(capfd: pytest.CaptureFixture[str]) -> None:
+def test_output_of_python_and_of_c_is_kept_with_the_attempt(capfd: pytest.CaptureFixture[str]) -> None:
     solution = reference_lpboost().solve(isolate_backend(right("loud", then="print")))
     assert solution.verdict is Verdict.BOUNDED
-    printed = solution.attempts[0].statistics["printed"].splitlines()
-    assert sorted(printed) == ["by C to 1", "by Python to 1", "by Python to 2"]
+    lines = solution.attempts[0].statistics["printed"].splitlines()
+    assert sorted(lines) == ["by C to 1", "by Python to 1", "by Python to 2"]
     assert capfd.readouterr() == ("", "")
 
 
@@ -239,10 +242,10 @@ def test_options_of_any_kind_come_back_as_plain_values() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_crash_in_a_process_that_others_have_used_is_tried_again_in_a_fresh_one() -> None:
     reference_lpboost().solve(isolate_backend(Damaging()))
-    before = idle_process_id()
+    pid = idle_process_id()
     solution = reference_lpboost().solve(isolate_backend(Fragile()))
     assert [a.status for a in solution.attempts] == ["fine"]
-    assert idle_process_id() != before
+    assert idle_process_id() != pid
 
 
 class Damaging(Bare):
@@ -292,8 +295,8 @@ def test_the_state_stays_in_the_process_and_is_found_there_again() -> None:
 @pytest.mark.thorough
 def test_a_page_in_a_file_is_found_there_also_with_functions_of_its_own() -> None:
     program = get_formulation(TSALLIS).bind(noisy_stumps(40, 4), nu=5, eta=3)
-    there = program.solve("isolated:cvxpy:clarabel", 1e-6)
-    assert there.verdict is Verdict.BOUNDED
+    solution = program.solve("isolated:cvxpy:clarabel", 1e-6)
+    assert solution.verdict is Verdict.BOUNDED
     assert isolate_backend(get_backend("cvxpy:clarabel")).prepare(program)
 
 
@@ -344,7 +347,7 @@ def test_a_backend_that_cannot_be_sent_is_not_run_and_says_what_to_do() -> None:
     reason = backend.prepare(reference_lpboost()).reason
     assert reason == (
         "the backend local cannot be handed to another process: TypeError: cannot pickle '_thread.lock' object. "
-        "State it in a module or in the file of a page."
+        "State it in a module or in a formulation file."
     )
     solution = reference_lpboost().solve(backend)
     assert (solution.outcome, solution.solver_status) == (Outcome.FAILED, "not isolated")
@@ -461,13 +464,13 @@ def test_the_child_ends_with_its_parent_and_with_ctrl_c(end: signal.Signals) -> 
         error = parent.stderr.read().decode()
         parent.wait(timeout=30)
     assert ("KeyboardInterrupt" in error) == (end is signal.SIGINT)
-    until = time.perf_counter() + 10
-    while alive(child) and time.perf_counter() < until:
+    deadline = time.perf_counter() + 10
+    while alive(child) and time.perf_counter() < deadline:
         time.sleep(0.05)
     assert not alive(child)
 
 
-LEFT = """
+EXIT_SCRIPT = """
 import sys
 sys.path.insert(0, {tests!r})
 from support.problems import reference_lpboost
@@ -488,7 +491,7 @@ print(tempfile.gettempdir(), other.pid)
 @pytest.mark.thorough
 def test_a_script_ends_without_a_warning_whatever_is_under_way(tmp_path: Path) -> None:
     """One process is in the middle of a solve, one has been taken; nothing is left of them afterwards."""
-    code = LEFT.format(tests=str(Path(__file__).parents[1]))
+    code = EXIT_SCRIPT.format(tests=str(Path(__file__).parents[1]))
     environment = {**os.environ, "TMPDIR": str(tmp_path), "TEMP": str(tmp_path), "TMP": str(tmp_path)}
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment)
     folder, pid = done.stdout.rsplit(maxsplit=1)

@@ -129,7 +129,7 @@ def test_boosting_ends_at_its_limit(fault: str, killed: list[int]) -> None:
 
 
 @pytest.mark.thorough
-def test_what_is_printed_without_end_fills_neither_memory_nor_disk() -> None:
+def test_endless_output_fills_neither_memory_nor_disk() -> None:
     backend, program = Fake("flood", then="flood"), reference_lpboost()
     assert isolate_backend(backend).prepare(program)
     attempt = program.solve(backend, time_limit=LIMIT).attempts[-1]
@@ -138,7 +138,7 @@ def test_what_is_printed_without_end_fills_neither_memory_nor_disk() -> None:
     assert 'it printed "' in (attempt.error or "")
 
 
-def test_of_what_is_printed_the_end_is_kept_and_marks_are_left_out() -> None:
+def test_the_end_of_the_output_is_kept_without_marks() -> None:
     read, write = os.pipe()
     printed = OutputTail(open(read, "rb", buffering=0), b"<mark>")
     with open(write, "wb", buffering=0) as stream:

@@ -40,7 +40,7 @@ def test_highs_takes_linear_programs_and_no_quadratic_objective() -> None:
     assert SOLVERS["HIGHS"].disabled_cones["quadratic"] in able.reason
 
 
-def test_what_a_solver_lacks_is_said_before_what_is_withheld() -> None:
+def test_missing_cones_are_named_before_withheld_ones() -> None:
     able = get_backend("cvxpy:highs").takes(with_squares_and_entropy())
     assert not able
     assert able.reason.startswith("HIGHS ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from plain_stumps import Asked
+from plain_stumps import PlainStumps
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt.oracles import DecisionStumps, Estimators
@@ -16,7 +16,7 @@ def examples(N: int = 150, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stumps(N: int, seed: int = 3) -> DecisionStumps:
-    return Asked(*examples(N, seed))
+    return PlainStumps(*examples(N, seed))
 
 
 def trees(N: int) -> Estimators:

@@ -1,9 +1,9 @@
-"""Decision stumps that are asked: they have no rows to look at, so that steps in floating point are made."""
+"""Decision stumps without binned rows, so that boosting makes steps in floating point."""
 
 from __future__ import annotations
 
 from boostopt.oracles import DecisionStumps
 
 
-class Asked(DecisionStumps):
-    """Another class of hypotheses, for all that looks know."""
+class PlainStumps(DecisionStumps):
+    """A subclass, which histogram Newton does not support because its hypotheses may differ."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from plain_stumps import Asked
+from plain_stumps import PlainStumps
 
 from boostopt import boost
 from boostopt.boosting.problem import CORRECTIVE_STEPS
@@ -58,7 +58,7 @@ def oracle_of(rng: np.random.Generator, N: int, t: int) -> Callable[[], Oracle]:
         X = np.round(rng.normal(size=(N, 4)), 1)
         y = np.where(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=N) > 0, 1, -1)
         y[:2] = 1, -1
-        return lambda: Asked(X, y, c=c, reflexive=True)
+        return lambda: PlainStumps(X, y, c=c, reflexive=True)
     U = rng.choice([-1, 1], (N, t)) if rng.random() < 0.5 else np.round(rng.uniform(-1, 1, (N, t)), rng.integers(1, 9))
     choose = "random" if rng.random() < 0.2 else "best"
     return lambda: GivenMargins(U, c=c, choose=choose, reflexive=True, random_state=5)

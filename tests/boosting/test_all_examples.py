@@ -117,7 +117,7 @@ NEEDING_ALL = {"lp_adaboost", "norm_ball", "norm_penalty"}
 
 
 @pytest.mark.parametrize("name", list_formulations())
-def test_what_pages_say_that_they_depend_on_is_so(name: str) -> None:
+def test_formulations_depend_on_the_examples_as_they_say(name: str) -> None:
     """F of an example follows from its multiplicity and the sum alone: examples with the same c have the same f."""
     page = get_formulation(name)
     assert page.needs_all_examples == (name in NEEDING_ALL)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from plain_stumps import Asked
+from plain_stumps import PlainStumps
 
 from boostopt import BoostoptError, OptionError, ProblemError, boost, get_formulation
 from boostopt.boosting.run.run import Run
@@ -263,7 +263,7 @@ def test_a_page_that_states_one_update_is_not_boosted() -> None:
         boost(get_formulation("adaboost_reg"), given())
 
 
-def test_what_is_no_oracle_and_what_is_no_parameter() -> None:
+def test_other_objects_than_oracles_and_unknown_parameters_are_refused() -> None:
     anything: Any = np.eye(3)
     with pytest.raises((OptionError, TypeError, Exception), match="oracle") as error:
         boost("lpboost", anything, nu=2)
@@ -281,7 +281,7 @@ def test_what_is_no_oracle_and_what_is_no_parameter() -> None:
         ("adaboost_star", {"accuracy": 0.1, "smallest_edge": 0.1}, "smallest_edge"),
     ],
 )
-def test_what_is_set_anew_in_every_round_is_not_given(name: str, options: dict[str, Any], parameter: str) -> None:
+def test_parameters_of_a_schedule_are_refused_as_arguments(name: str, options: dict[str, Any], parameter: str) -> None:
     with pytest.raises(OptionError, match=rf"^{name}\b.*\b{parameter}=0\.1\b"):
         boost(name, given(), max_rounds=5, **options)
 
@@ -294,7 +294,7 @@ def test_nu_lies_between_1_and_the_number_of_examples(name: str, nu: float) -> N
 
 
 @pytest.mark.parametrize("name", ["adaboost", "arc_gv", "approximate_coordinate_ascent", "coordinate_ascent"])
-def test_what_nothing_need_ever_stop_wants_a_limit(name: str) -> None:
+def test_boosters_without_a_stopping_rule_need_a_limit(name: str) -> None:
     with pytest.raises(OptionError, match=rf"^{name}\b.*\bmax_rounds\b.*\btime_limit\b"):
         boost(name, given())
     assert boost(name, given(), time_limit=0.2).reason
@@ -320,7 +320,7 @@ def test_explicit_nan_in_a_sparse_matrix_is_found() -> None:
     X = scipy.sparse.csr_array(np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 3.0]]))
     X.data[1] = np.nan
     for form in (X, X.tocsc(), X.tocoo()):
-        for oracle in (Asked, RawFeatures):
+        for oracle in (PlainStumps, RawFeatures):
             with pytest.raises(ProblemError, match=r"^X\b.* nan .*\b1, .*\b0\b"):
                 oracle(form, [1, -1, 1])
 
@@ -328,10 +328,10 @@ def test_explicit_nan_in_a_sparse_matrix_is_found() -> None:
 def test_one_class_only_is_an_error() -> None:
     for y in ([1, 1, 1], [-1, -1, -1], [0, 0, 0], [True, True, True]):
         with pytest.raises(ProblemError, match=r"one class\. Pass\b"):
-            Asked(np.arange(3.0)[:, np.newaxis], y)
+            PlainStumps(np.arange(3.0)[:, np.newaxis], y)
     # Of examples that count.
     with pytest.raises(ProblemError, match=r"one class\. Pass\b"):
-        Asked(np.arange(3.0)[:, np.newaxis], [1, 1, -1], c=[1.0, 1.0, 0.0])
+        PlainStumps(np.arange(3.0)[:, np.newaxis], [1, 1, -1], c=[1.0, 1.0, 0.0])
 
 
 @pytest.mark.thorough_cases("corrective_erlpboost-program")
@@ -340,7 +340,7 @@ def test_one_example_in_a_class(name: str, options: dict[str, Any]) -> None:
     # The one example stands between others, so that no stump is perfect.
     X = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])[:, np.newaxis]
     options = {**options, "max_rounds": 50}
-    run = boost(name, Asked(X, [1, 1, -1, 1, 1, 1]), **options)
+    run = boost(name, PlainStumps(X, [1, 1, -1, 1, 1, 1]), **options)
     sound(run)
     assert set(run.predict(X).tolist()) <= {-1, 1}
 
@@ -353,7 +353,7 @@ PERFECT = [
         "beside others",
         lambda: GivenMargins(np.array([[1, 1.0, -1], [1, -1, 1], [1, 1, 1], [1, 1, 1]]), reflexive=True),
     ),
-    ("a stump", lambda: Asked(np.arange(4.0)[:, np.newaxis], [-1, -1, 1, 1])),
+    ("a stump", lambda: PlainStumps(np.arange(4.0)[:, np.newaxis], [-1, -1, 1, 1])),
 ]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from plain_stumps import Asked
+from plain_stumps import PlainStumps
 from scipy.optimize import linprog
 
 from benchmarks import lp_backends
@@ -30,7 +30,7 @@ def oracle() -> DecisionStumps:
     data = load_dataset("breast_cancer")
     assert data.X is not None
     assert data.y is not None
-    return Asked(data.X, data.y)
+    return PlainStumps(data.X, data.y)
 
 
 @pytest.fixture(scope="module")

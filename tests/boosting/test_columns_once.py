@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from plain_stumps import Asked
+from plain_stumps import PlainStumps
 
 from boostopt import boost
 from boostopt.boosting import Stabilization
@@ -37,6 +37,6 @@ def test_no_column_is_checked_or_hashed_twice(name: str, monkeypatch: pytest.Mon
         collected, "fingerprint_of", counting("hashed", collected.fingerprint_of, lambda margins: margins)
     )
     parameters: dict[str, Any] = {"nu": 8} if name == "lpboost" else {"C": 0.2}
-    run = boost(name, Asked(X, y), columns_per_round=3, stabilization=Stabilization(inner=0.5), **parameters)
+    run = boost(name, PlainStumps(X, y), columns_per_round=3, stabilization=Stabilization(inner=0.5), **parameters)
     assert run.rounds > 3 and {what for what, _ in counts} == {"checked", "hashed"}
     assert max(counts.values()) == 1

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from plain_stumps import Asked
+from plain_stumps import PlainStumps
 from support.file_edits import edit_description, edited, packed, unpacked
 from support.problems import reference_lpboost
 from support.speeds import many
@@ -33,7 +33,7 @@ SPARSE = scipy.sparse.csr_array(np.where(rng.random((12, 6)) < 0.5, 0.0, rng.cho
 
 
 def stumps() -> DecisionStumps:
-    return Asked(X, y)
+    return PlainStumps(X, y)
 
 
 RUNS: dict[str, Callable[..., Run]] = {

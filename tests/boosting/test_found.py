@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from plain_stumps import Asked
+from plain_stumps import PlainStumps
 from support.speeds import many
 
 from boostopt import OptionError, boost, get_formulation, path
@@ -53,7 +53,7 @@ def test_an_edge_is_rounded_by_the_sum_of_the_weights() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.choice([-1, -0.5, 0, 0.5, 1.0], (12, 1)), rng.choice([-1, 1], 12)
     y[:2] = 1, -1
-    run = boost("svm", Asked(X, y), C=1e9, max_rounds=15)
+    run = boost("svm", PlainStumps(X, y), C=1e9, max_rounds=15)
     assert run.reason.startswith("converged")
 
 
@@ -89,7 +89,7 @@ def test_a_program_off_the_simplex_may_be_worth_less_than_minus_one() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     y = np.where(X[:, 0] + rng.normal(size=60) > 0, 1, -1)
-    run = boost("log_loss", Asked(X, y), eta=20.0)
+    run = boost("log_loss", PlainStumps(X, y), eta=20.0)
     assert run.reason.startswith("direct")
     assert len(run.w) > 3
     assert run.class_certificate.gap <= 0.01 + 1e-9
@@ -120,12 +120,12 @@ def test_squares_over_stumps_reach_the_optimum_of_the_class(formulation: str) ->
     rng = np.random.default_rng(3)
     X = np.round(rng.normal(size=(30, 2)), 1)
     y = np.where(X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=30) > 0, 1, -1)
-    columns = Asked(X, y, reflexive=formulation != "svm").best(Query(np.full(30, 1 / 30), 1000)).columns
+    columns = PlainStumps(X, y, reflexive=formulation != "svm").best(Query(np.full(30, 1 / 30), 1000)).columns
     both = np.stack([column.margins for column in columns], axis=1)
     each = np.unique(both * both[0], axis=1)  # each part of the examples once, whichever its sign
     U = each if formulation == "svm" else np.hstack([each, -each])
     whole = get_formulation(formulation).bind(U, C=1.0).solve(tol=1e-9).certificate
-    run = boost(formulation, Asked(X, y), C=1.0, epsilon=1e-9)
+    run = boost(formulation, PlainStumps(X, y), C=1.0, epsilon=1e-9)
     assert run.certificate.lower <= whole.upper
     assert run.certificate.upper >= whole.lower - 1e-4
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import typechecker
-from plain_stumps import Asked
+from plain_stumps import PlainStumps
 from random_classes import LP, ROUNDING, Noted, RandomClass, drawn, row
 from support.speeds import many
 
@@ -212,7 +212,7 @@ def test_intervals_over_the_class_overlap_those_of_the_papers_update(name: str, 
     N = int(rng.integers(40, 120))
     X = np.round(rng.normal(size=(N, 4)), 1)
     y = np.where(X[:, 0] + X[:, 1] + rng.normal(size=N) > 0, 1, -1)
-    oracle = Asked(X, y, c=rng.integers(1, 4, N).astype(float) if seed % 2 else None)
+    oracle = PlainStumps(X, y, c=rng.integers(1, 4, N).astype(float) if seed % 2 else None)
     options: dict[str, Any] = {"nu": 0.3 * oracle.c.sum(), "epsilon": 0.1}
     run = boost(name, oracle, **options, **WAYS[how])
     other = boost("erlpboost", oracle, update="total", **options)

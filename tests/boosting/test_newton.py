@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from plain_stumps import Asked
+from plain_stumps import PlainStumps
 
 from boostopt import OptionError, Run, boost, load_dataset
 from boostopt.authoring import (
@@ -44,7 +44,7 @@ def noisy(seed: int, N: int = 200, noise: float = 1.0) -> tuple[np.ndarray, np.n
 
 def stumps(seed: int = 0, N: int = 200, noise: float = 1.0) -> Oracle:
     X, y, c = noisy(seed, N, noise)
-    return Asked(X, y, c=c if seed % 2 else None)
+    return PlainStumps(X, y, c=c if seed % 2 else None)
 
 
 def ranges(run: Run) -> tuple[float, float]:
@@ -191,7 +191,7 @@ def test_a_run_goes_on_from_its_checkpoint_to_the_last_bit(tmp_path: Path) -> No
 def test_the_known_optimum_of_breast_cancer_lies_in_the_interval() -> None:
     data = load_dataset("breast_cancer")
     assert data.y is not None
-    for oracle in (Asked(data.X, data.y), BinnedStumps(data.X, data.y, bins=65_536)):
+    for oracle in (PlainStumps(data.X, data.y), BinnedStumps(data.X, data.y, bins=65_536)):
         run = boost("erlpboost", oracle, nu=0.1 * oracle.N, epsilon=0.001, update="newton", columns_per_round=8)
         low, high = ranges(run)
         assert low - 5e-7 <= 0.169879 <= high + 5e-7 and high - low <= 0.001

@@ -9,7 +9,7 @@ from inspect import signature
 import numpy as np
 import pytest
 import typechecker
-from plain_stumps import Asked
+from plain_stumps import PlainStumps
 from support.problems import noisy_stumps
 
 from boostopt import OptionError, boost, path
@@ -27,7 +27,7 @@ def test_options_given_whole_are_those_given_one_by_one() -> None:
     np.testing.assert_array_equal(whole.w, single.w)
 
 
-def test_what_is_given_by_its_name_counts_before_the_whole() -> None:
+def test_keywords_override_the_options_record() -> None:
     run = boost("lpboost", ORACLE, nu=6, options=BoostOptions(max_rounds=7, history=True), max_rounds=4)
     assert run.rounds == 4
     assert len(run.at_round(2).w) == 2
@@ -79,4 +79,4 @@ def test_test_examples_that_hypotheses_cannot_be_evaluated_on_are_refused_before
     y = np.where(X[:, 3] + X[:, 1] > 0, 1, -1)
     for wrong, came in ((X[:, :2], r"\b4\b.*\(60, 2\)"), (X * np.nan, r"\bnan\b")):
         with pytest.raises(OptionError, match=rf"^test\b.*\bX\b.*{came}"):
-            boost("erlpboost", Asked(X, y), nu=6, epsilon=0.1, test=(wrong, y))
+            boost("erlpboost", PlainStumps(X, y), nu=6, epsilon=0.1, test=(wrong, y))

@@ -63,7 +63,7 @@ def test_the_optimum_of_the_class_lies_in_the_interval_that_its_largest_edge_pro
 @pytest.mark.parametrize("C", (0.03, 1.02, 10.0, 1000.0))
 @pytest.mark.parametrize("epsilon", (0.01, 0.5))
 def test_the_price_of_a_loss_counts_whatever_the_run_goes_by(C: float, epsilon: float) -> None:
-    """Looks know the logarithmic loss at its own scale only."""
+    """Histogram Newton supports the logarithmic loss at its own scale only."""
     X, y = data()
     run = boost("logistic+simplex", DecisionStumps(X, y), C=C, epsilon=epsilon)
     best = get_formulation("logistic+simplex").bind(whole_class(), C=C).solve(tol=1e-9).certificate
@@ -82,7 +82,7 @@ def test_runs_with_a_small_price_of_the_1_norm_end_within_epsilon(loss: str, C: 
 
 
 @pytest.mark.thorough
-def test_what_proves_a_bound_lies_in_the_domain_however_large_its_weights() -> None:
+def test_the_witness_of_a_bound_lies_in_the_domain_however_large_its_weights() -> None:
     run = boost("hinge+l1", DecisionStumps(*data()), C=1e17, l1=1.0, epsilon=0.01, max_rounds=5)
     d = run.class_certificate.d
     assert d is not None and (d >= 0.0).all()

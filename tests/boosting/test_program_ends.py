@@ -16,30 +16,30 @@ from boostopt.rows.margin_grid import MARGIN_SCALE, MarginGrid
 
 pytestmark = pytest.mark.every(2)
 
-PAGES = ("erlpboost", "binary_erlpboost", "corrective_erlpboost", "lpboost")
+FORMULATIONS = ("erlpboost", "binary_erlpboost", "corrective_erlpboost", "lpboost")
 
 
-def binned(seed: int, N: int) -> BinnedStumps:
+def binned_stumps(seed: int, N: int) -> BinnedStumps:
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(N, 5)), int(rng.integers(1, 4)))
     y = np.where(X[:, 0] + X[:, 1] + rng.normal(size=N) > 0, 1, -1)
     return BinnedStumps(X, y, c=rng.integers(1, 4, N).astype(float) if seed % 2 else None, bins=65_536)
 
 
-def looked(page: str, oracle: BinnedStumps, **how: Any) -> HistogramRun:
-    run = boost(page, oracle, nu=0.3 * float(oracle.c.sum()), update="newton", **how)
+def histogram_run_of(formulation: str, oracle: BinnedStumps, **how: Any) -> HistogramRun:
+    run = boost(formulation, oracle, nu=0.3 * float(oracle.c.sum()), update="newton", **how)
     assert isinstance(run, HistogramRun)
     return run
 
 
 @pytest.mark.thorough_cases("0-erlpboost", "1-erlpboost", "1-corrective_erlpboost")
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("seed", range(4))
-def test_the_optimum_over_the_class_lies_in_the_interval(page: str, seed: int) -> None:
-    oracle = binned(seed, 150)
-    run = looked(page, oracle, epsilon=0.05)
+def test_the_optimum_over_the_class_lies_in_the_interval(formulation: str, seed: int) -> None:
+    oracle = binned_stumps(seed, 150)
+    run = histogram_run_of(formulation, oracle, epsilon=0.05)
     lower, upper = run.program_interval
-    exact = boost(page, oracle, nu=0.3 * float(oracle.c.sum()), epsilon=0.05, update="total")
+    exact = boost(formulation, oracle, nu=0.3 * float(oracle.c.sum()), epsilon=0.05, update="total")
     bounds = exact.record.state.bounds
     assert lower <= upper
     assert lower <= bounds.smallest_primal + 1e-12
@@ -47,24 +47,24 @@ def test_the_optimum_over_the_class_lies_in_the_interval(page: str, seed: int) -
 
 
 @pytest.mark.thorough_cases("5000-0.01-erlpboost", "5000-0.01-corrective_erlpboost")
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize(("N", "epsilon"), [(150, 0.05), (5000, 0.01)])
-def test_the_ends_are_those_of_all_examples(page: str, N: int, epsilon: float) -> None:
+def test_the_ends_are_those_of_all_examples(formulation: str, N: int, epsilon: float) -> None:
     """The lower one but for the second order of a bucket's width, the upper one but for the rounding."""
-    run = looked(page, binned(1, N), epsilon=epsilon)
+    run = histogram_run_of(formulation, binned_stumps(1, N), epsilon=epsilon)
     (lower, upper), problem, certificate = run.program_interval, run.problem, run.class_certificate
-    of_w = -problem.conjugate_at_margins(run.record.state.m).value
+    dual_value = -problem.conjugate_at_margins(run.record.state.m).value
     assert certificate.d is not None
-    of_d = problem.F.value(problem.F.project(certificate.d)) + certificate.upper
-    assert of_w - 1e-6 <= lower <= of_w + 1e-12
-    assert of_d - 1e-12 <= upper <= of_d + 1e-9
+    primal_value = problem.F.value(problem.F.project(certificate.d)) + certificate.upper
+    assert dual_value - 1e-6 <= lower <= dual_value + 1e-12
+    assert primal_value - 1e-12 <= upper <= primal_value + 1e-9
 
 
 def test_a_page_that_bounds_the_edges_and_a_run_without_rows_have_none(tmp_path: Any) -> None:
-    oracle = binned(0, 150)
+    oracle = binned_stumps(0, 150)
     with pytest.raises(ProblemError, match=r"\bsoftboost\b.*\bclass_certificate\b"):
-        _ = looked("softboost", oracle, epsilon=0.05).program_interval
-    run = looked("erlpboost", oracle, epsilon=0.05)
+        _ = histogram_run_of("softboost", oracle, epsilon=0.05).program_interval
+    run = histogram_run_of("erlpboost", oracle, epsilon=0.05)
     run.stored_run.save(tmp_path / "run.npz")
     loaded = Run.load(tmp_path / "run.npz")
     assert isinstance(loaded, HistogramRun)
@@ -72,16 +72,16 @@ def test_a_page_that_bounds_the_edges_and_a_run_without_rows_have_none(tmp_path:
         _ = loaded.program_interval
 
 
-@pytest.mark.parametrize("window", [MarginGrid.full(), MarginGrid.covering(-0.1, 0.2)], ids=str)
-def test_examples_at_both_ends_of_a_bucket_keep_count_and_mean(window: MarginGrid) -> None:
+@pytest.mark.parametrize("grid", [MarginGrid.full(), MarginGrid.covering(-0.1, 0.2)], ids=str)
+def test_examples_at_both_ends_of_a_bucket_keep_count_and_mean(grid: MarginGrid) -> None:
     rng = np.random.default_rng(0)
     M = np.concatenate([rng.integers(-MARGIN_SCALE, MARGIN_SCALE + 1, 500), [-MARGIN_SCALE, MARGIN_SCALE, 0]]).astype(
         np.int32
     )
-    place = window.bin_index(M, np.empty_like(M))
-    found = np.bincount(place, minlength=16_386)
-    sums = np.bincount(place, M.astype(np.float64), 16_386).astype(np.int64)
-    c, m = MarginHistogram(window, found, sums).spread_to_bin_edges
+    bins = grid.bin_index(M, np.empty_like(M))
+    counts = np.bincount(bins, minlength=16_386)
+    sums = np.bincount(bins, M.astype(np.float64), 16_386).astype(np.int64)
+    c, m = MarginHistogram(grid, counts, sums).spread_to_bin_edges
     assert (c > 0.0).all() and np.abs(m).max() <= 1.0
     assert c.sum() == pytest.approx(len(M)) and c @ m == pytest.approx(
         float(M.astype(np.int64).sum()) / MARGIN_SCALE, abs=1e-9

@@ -38,7 +38,7 @@ def test_a_round_is_told_in_full_where_there_is_room(row: TraceRow) -> None:
     assert progress_text("erlpboost", replace(row, hypotheses=1)) == full.replace("18 hypotheses", "1 hypothesis")
 
 
-def test_what_is_needed_least_is_left_out_first(row: TraceRow) -> None:
+def test_the_least_needed_numbers_are_left_out_first(row: TraceRow) -> None:
     said, left = progress_text("erlpboost", row), ["17", "18", "0.145172", "0.249172", "1.04e-01", "68.0"]
     for number in ("68.0", "18", "0.249172", "0.145172", "1.04e-01"):
         assert re.findall(r"\d[\d.e-]*", said) == left

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from plain_stumps import Asked
+from plain_stumps import PlainStumps
 from scipy.optimize import linprog
 from support.problems import noisy_stumps
 
@@ -77,7 +77,7 @@ def counted_and_doubled() -> list[tuple[DecisionStumps, float]]:
     X, y = small()
     c = 1.0 + (np.arange(len(y)) % 3 == 0)
     rows = np.repeat(np.arange(len(y)), c.astype(int))
-    return [(Asked(X, y, c), 0.2 * len(rows)), (Asked(X[rows], y[rows]), 0.2 * len(rows))]
+    return [(PlainStumps(X, y, c), 0.2 * len(rows)), (PlainStumps(X[rows], y[rows]), 0.2 * len(rows))]
 
 
 def boosted(name: str, oracle: Any, **options: Any) -> Run:
@@ -140,8 +140,8 @@ def test_a_column_that_stands_there_twice_changes_nothing(name: str, final_weigh
 @pytest.mark.parametrize("name", SHORT)
 def test_a_feature_that_stands_there_twice_changes_nothing(name: str) -> None:
     X, y = small()
-    once = boosted(name, Asked(X, y), nu=0.2 * len(y))
-    twice = boosted(name, Asked(np.concatenate([X, X], axis=1), y), nu=0.2 * len(y), columns_per_round=1)
+    once = boosted(name, PlainStumps(X, y), nu=0.2 * len(y))
+    twice = boosted(name, PlainStumps(np.concatenate([X, X], axis=1), y), nu=0.2 * len(y), columns_per_round=1)
     assert twice.class_certificate.lower == pytest.approx(once.class_certificate.lower, abs=1e-8)
     assert twice.class_certificate.upper == pytest.approx(once.class_certificate.upper, abs=1e-8)
 
@@ -218,11 +218,11 @@ def test_values_and_thresholds_of_a_doubled_example_are_the_same_at_the_optimum(
 
 def test_examples_of_multiplicity_zero_are_gone_before_thresholds_are_made() -> None:
     X, y = np.array([[0.0], [1.0], [2.0], [10.0]]), np.array([-1, -1, 1, 1])
-    oracle = Asked(X, y, [1, 1, 0, 1])
+    oracle = PlainStumps(X, y, [1, 1, 0, 1])
     assert oracle.N == 3
     run = boost("lpboost", oracle, nu=1, epsilon=0.01)
     assert run.hypotheses == [Stump(0, 5.5, 1, 1)]
-    assert boost("lpboost", Asked(X, y), nu=1).hypotheses == [Stump(0, 1.5, 1, 1)]
+    assert boost("lpboost", PlainStumps(X, y), nu=1).hypotheses == [Stump(0, 1.5, 1, 1)]
 
 
 @pytest.mark.thorough_cases("erlpboost", "binary_erlpboost", "softboost")
@@ -231,8 +231,8 @@ def test_examples_of_multiplicity_zero_are_as_if_they_were_not_there(name: str) 
     X, y = small()
     kept = np.arange(len(y)) % 4 != 1
     nu = 0.2 * kept.sum()
-    zero = boosted(name, Asked(X, y, kept.astype(float)), nu=nu)
-    gone = boosted(name, Asked(X[kept], y[kept]), nu=nu)
+    zero = boosted(name, PlainStumps(X, y, kept.astype(float)), nu=nu)
+    gone = boosted(name, PlainStumps(X[kept], y[kept]), nu=nu)
     assert list(zero.hypotheses) == list(gone.hypotheses)
     np.testing.assert_array_equal(zero.w, gone.w)
     np.testing.assert_array_equal(zero.d, gone.d)
@@ -243,9 +243,9 @@ def test_examples_of_multiplicity_zero_are_as_if_they_were_not_there(name: str) 
 def test_the_same_examples_in_other_clothes_give_the_same_run(name: str) -> None:
     X, y = small()
     nu = 0.2 * len(y)
-    oracle = Asked(X, y)
+    oracle = PlainStumps(X, y)
     run = boosted(name, oracle, nu=nu)
-    for other in (oracle, Asked(X, (y + 1) / 2), Asked(scipy.sparse.csr_array(X), y)):
+    for other in (oracle, PlainStumps(X, (y + 1) / 2), PlainStumps(scipy.sparse.csr_array(X), y)):
         again = boosted(name, other, nu=nu)
         assert list(again.hypotheses) == list(run.hypotheses)
         np.testing.assert_array_equal(again.w, run.w)

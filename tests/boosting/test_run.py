@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import typechecker
-from plain_stumps import Asked
+from plain_stumps import PlainStumps
 from scipy.optimize import linprog
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -45,7 +45,7 @@ def labels() -> np.ndarray:
 
 
 def stumps(**options: Any) -> DecisionStumps:
-    return Asked(features(), labels(), **options)
+    return PlainStumps(features(), labels(), **options)
 
 
 def sparse_features() -> scipy.sparse.csr_array:
@@ -64,7 +64,7 @@ def sparse_given() -> GivenMargins:
 
 ORACLES: dict[str, tuple[Callable[[], Oracle], Callable[[], Any]]] = {
     "stumps": (stumps, features),
-    "stumps on sparse features": (lambda: Asked(sparse_features(), labels()), sparse_features),
+    "stumps on sparse features": (lambda: PlainStumps(sparse_features(), labels()), sparse_features),
     "raw features": (lambda: RawFeatures(features(), labels()), features),
     "sparse raw features": (lambda: RawFeatures(sparse_features(), labels()), sparse_features),
     "linear kernel": (lambda: KernelColumns(features(), labels()), features),
@@ -270,7 +270,7 @@ def test_a_distribution_that_is_none_proves_nothing(saved: Path) -> None:
     ],
     ids=str,
 )
-def test_what_makes_no_sense_is_refused(part: tuple[str, ...], value: object, said: str, saved: Path) -> None:
+def test_damaged_descriptions_are_refused(part: tuple[str, ...], value: object, said: str, saved: Path) -> None:
     def change(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         for name in part[:-1]:
             about = about[name]
@@ -345,7 +345,7 @@ def test_margins_of_other_weights_are_refused(saved: Path) -> None:
 def test_only_the_oracle_of_the_run_verifies_it() -> None:
     run = boost("lpboost", stumps(), nu=4, max_rounds=4)
     with pytest.raises(OptionError, match=r"\boracle\b.*\bdigest\b"):
-        run.verify_class(Asked(features(), -labels()))
+        run.verify_class(PlainStumps(features(), -labels()))
     no_margin = boost("svm", stumps(), C=1.0, max_rounds=4)
     with pytest.raises(OptionError, match=r"\bsvm\b.*\brun\.certificate\b"):
         no_margin.verify_class(stumps())
@@ -461,7 +461,7 @@ def test_zero_share_counts_multiplicities() -> None:
 def test_half_of_h_minus_half_of_h() -> None:
     # One feature that says nothing: each class has each value once. LPBoost answers with half of h minus half of h.
     X, y = np.array([[0.0], [0.0], [1.0], [1.0], [1.0]]), np.array([1, -1, 1, -1, -1])
-    oracle = Asked(X, y, c=[1.0, 1.0, 1.0, 0.5, 0.5])
+    oracle = PlainStumps(X, y, c=[1.0, 1.0, 1.0, 0.5, 0.5])
     run = boost("lpboost", oracle, nu=1)
     h, negation = run.hypotheses[:2]
     assert np.array_equal(h(X), -negation(X))
@@ -587,13 +587,13 @@ def test_an_oracle_that_counts_its_calls_begins_again() -> None:
 @pytest.mark.thorough
 def test_labels_and_storage_do_not_matter() -> None:
     X, y = features(), labels()
-    run = boost("lpboost", Asked(X, y), nu=4, max_rounds=10)
+    run = boost("lpboost", PlainStumps(X, y), nu=4, max_rounds=10)
     for other in (
-        Asked(X, (y + 1) // 2),
-        Asked(X, y > 0),
-        Asked(X, y.astype(float)),
-        Asked(scipy.sparse.csr_array(X), y),
-        Asked(scipy.sparse.csc_array(X), (y + 1) // 2),
+        PlainStumps(X, (y + 1) // 2),
+        PlainStumps(X, y > 0),
+        PlainStumps(X, y.astype(float)),
+        PlainStumps(scipy.sparse.csr_array(X), y),
+        PlainStumps(scipy.sparse.csc_array(X), (y + 1) // 2),
     ):
         again = boost("lpboost", other, nu=4, max_rounds=10)
         assert [str(h) for h in again.hypotheses] == [str(h) for h in run.hypotheses]
@@ -604,8 +604,8 @@ def test_labels_and_storage_do_not_matter() -> None:
 def test_multiplicities_count_copies() -> None:
     X, y = features(), labels()
     c = np.random.default_rng(6).integers(0, 3, N)
-    one = boost("lpboost", Asked(X, y, c=c.astype(float)), nu=4, epsilon=1e-6)
-    copies = boost("lpboost", Asked(np.repeat(X, c, axis=0), np.repeat(y, c)), nu=4, epsilon=1e-6)
+    one = boost("lpboost", PlainStumps(X, y, c=c.astype(float)), nu=4, epsilon=1e-6)
+    copies = boost("lpboost", PlainStumps(np.repeat(X, c, axis=0), np.repeat(y, c)), nu=4, epsilon=1e-6)
     ours, theirs = one.class_certificate, copies.class_certificate
     assert ours.lower <= theirs.upper + 1e-6 and theirs.lower <= ours.upper + 1e-6
     assert ours.gap <= 1e-6 and theirs.gap <= 1e-6

@@ -90,7 +90,7 @@ def test_guesses_settle_at_the_maximizer_from_any_first_one(seed: int, wrong: fl
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_what_guesses_do_not_settle_the_interior_point_answers(seed: int) -> None:
+def test_the_interior_point_solves_problems_that_guesses_do_not_settle(seed: int) -> None:
     """Of low rank, of any size: an answer of guesses is a maximizer, and there is always some answer."""
     H, g = drawn(seed)
     used = np.random.default_rng(seed).random(len(g)) < 0.5

@@ -142,7 +142,7 @@ def test_a_row_is_a_row() -> None:
     ],
     ids=["inner below 0", "inner 1", "inner nan", "idle 0", "idle nan"],
 )
-def test_what_is_out_of_range_is_refused(options: Any, said: str) -> None:
+def test_options_out_of_range_are_refused(options: Any, said: str) -> None:
     with pytest.raises(OptionError, match=said):
         Stabilization(**options)
 

@@ -183,7 +183,7 @@ def test_an_interrupted_path_has_what_was_reached() -> None:
     ],
     ids=["nothing", "number, list", "a number", "two lists", "empty", "start", "checkpoint"],
 )
-def test_what_is_no_path_is_refused(options: Any, said: str) -> None:
+def test_invalid_paths_are_refused(options: Any, said: str) -> None:
     with pytest.raises(OptionError, match=said):
         path("erlpboost", stumps(60), **options)
 

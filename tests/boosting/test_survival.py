@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from noisy_stumps import examples
-from plain_stumps import Asked
+from plain_stumps import PlainStumps
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import DataError, boost
@@ -35,7 +35,7 @@ COMPARED = ("round", "hypotheses", "edge", "smallest_edge", "upper", "soft_margi
 
 
 def stumps(N: int = 150) -> DecisionStumps:
-    return Asked(*examples(N))
+    return PlainStumps(*examples(N))
 
 
 def few() -> DecisionStumps:
@@ -433,9 +433,9 @@ def refused(path: Path, formulation: str = "erlpboost", oracle: Oracle | None = 
 def test_a_checkpoint_of_another_run_is_refused(made: Path) -> None:
     assert "the examples" in refused(made, oracle=stumps(21))
     X, y = examples(20)
-    assert "the examples" in refused(made, oracle=Asked(X, -y))
-    assert "the examples" in refused(made, oracle=Asked(X, y, c=np.arange(1.0, 21.0)))
-    assert "the examples" in refused(made, oracle=Asked(X[:, :5], y))
+    assert "the examples" in refused(made, oracle=PlainStumps(X, -y))
+    assert "the examples" in refused(made, oracle=PlainStumps(X, y, c=np.arange(1.0, 21.0)))
+    assert "the examples" in refused(made, oracle=PlainStumps(X[:, :5], y))
     assert "parameters" in refused(made, nu=5)
     assert "parameters" in refused(made, eta=7.0)
     assert "parameters" in refused(made, epsilon=0.1)

@@ -297,7 +297,7 @@ def boosted(what: str, way: str) -> tuple[Formulation[Any], GivenMargins, Run]:
 
 
 @pytest.mark.parametrize(("what", "way"), CASES)
-def test_what_is_bounded_follows_from_f_alone(what: str, way: str) -> None:
+def test_the_bounded_objective_follows_from_f_alone(what: str, way: str) -> None:
     F = WRITTEN[what][3][way]()
     goal = SoftMarginObjective.from_pair(F, MaximumEdge(), Examples(C, D0))
     assert goal is not None and SoftMarginObjective.name_of(goal) == WRITTEN[what][0] and WRITTEN[what][0] in MEASURES

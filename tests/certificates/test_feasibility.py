@@ -226,7 +226,7 @@ def test_below_the_least_bound_nothing_is_claimed(name: str) -> None:
 @pytest.mark.parametrize("name", REGULARIZERS)
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(seed=seeds)
-def test_what_an_equation_costs_is_an_upper_bound(name: str, seed: int) -> None:
+def test_the_cost_of_an_equation_is_an_upper_bound(name: str, seed: int) -> None:
     """Columns of any size, independent or nearly equal: the exactly feasible point is computed in fractions."""
     rng = np.random.default_rng(seed)
     N = int(rng.integers(4, 8))

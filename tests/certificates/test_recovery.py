@@ -170,7 +170,7 @@ def test_a_sweep_takes_the_tolerance_of_the_smallest_gap() -> None:
     assert every[0] > 100 * min(every)
 
 
-def test_what_cannot_be_told_is_flagged() -> None:
+def test_ambiguous_examples_and_doubtful_hypotheses_are_flagged() -> None:
     one = known_linear(1, MaximumEdge())
     cap = float(one.program.regularizer.conjugate_at(np.zeros(N)).d.max())
     settled = one.program.recover(one.d, within=1e-6)

@@ -42,7 +42,7 @@ def primal(objective: Any, relation: str = "<=") -> Any:
 
 @pytest.mark.parametrize("relation", ("<=", "=="))
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_it_is_the_infimum_of_the_lagrangian(name: str, relation: str) -> None:
+def test_the_dual_is_the_infimum_of_the_lagrangian(name: str, relation: str) -> None:
     """By another route: the Lagrangian itself, minimized by CVXPY."""
     problem = primal(OBJECTIVES[name], relation)
     edges = next(c for c in problem.constraints if c.label == "w")

@@ -154,7 +154,7 @@ def test_a_check_that_compared_nothing_has_not_passed() -> None:
     assert "interval(" in check.words  # what to do
 
 
-def test_what_is_not_asked_is_said() -> None:
+def test_a_check_that_does_not_apply_says_so() -> None:
     check = run_check("gaps", stream(NotApplicable("no dual"), NotApplicable("no dual")))
     assert check.passed
     assert np.isnan(check.worst)

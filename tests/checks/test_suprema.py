@@ -154,7 +154,7 @@ class TestInterval:
     @pytest.mark.parametrize(
         ("lower", "upper", "name"), [(2.0, 1.0, "upper"), (1.0, 1.0, "upper"), ("1", 2, "lower"), (0, np.inf, "upper")]
     )
-    def test_what_is_no_interval_is_refused(self, lower: Any, upper: Any, name: str) -> None:
+    def test_invalid_bounds_are_refused(self, lower: Any, upper: Any, name: str) -> None:
         came = re.escape(repr({"lower": lower, "upper": upper}[name]))
         with typechecker.unchecked(), pytest.raises(OptionError, match=rf"^{name}\b.*{came}"):
             interval(lower, upper)

@@ -405,7 +405,7 @@ def test_only_copies_show_multiplicities_that_are_ignored() -> None:
     assert COPIES_MESSAGE in copies.words
 
 
-def test_there_is_no_check_that_no_mistake_of_the_catalogue_needs() -> None:
+def test_every_check_finds_a_mistake_of_the_catalogue() -> None:
     assert {name for _, names, _ in CATALOGUE for name in names} >= {*FORMULATION_CHECKS, "binds"}
 
 

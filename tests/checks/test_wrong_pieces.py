@@ -677,7 +677,7 @@ def test_a_piece_that_raises_is_a_failed_check_in_words() -> None:
 
 
 @pytest.mark.thorough
-def test_what_is_not_convex_is_refused_in_words() -> None:
+def test_nonconvex_pieces_are_refused_in_words() -> None:
     assert re.search(r"\bconvex\b.*\bCVXPY\b.*\bconcave\b", report(NotConvex)["cvxpy-value"].words)
     assert "simplex" in report(MissesTheSimplex)["domain"].words
 

@@ -37,7 +37,7 @@ def margins(tmp_path: Path) -> Path:
 COARSE = ("--nu", "0.3", "--epsilon", "0.2")
 
 
-def test_it_is_the_run_of_the_library(data: Path) -> None:
+def test_the_command_makes_the_run_of_the_library(data: Path) -> None:
     found = document("boost", "erlpboost", "--data", data, *COARSE)
     X, y = examples()
     own = boost("erlpboost", DecisionStumps(X, y), nu=0.3 * 40, epsilon=0.2)
@@ -113,7 +113,7 @@ def test_a_run_that_ends_in_its_first_round_is_printed(data: Path) -> None:
     assert re.search(r"^│ stopped +│ .*\bedge\b.* 0\.98 by", result.stdout, re.MULTILINE)
 
 
-def test_of_a_margin_matrix_the_columns_are_the_class(margins: Path) -> None:
+def test_the_columns_of_a_margin_matrix_are_the_class(margins: Path) -> None:
     found = document("boost", "erlpboost", "--data", margins, *COARSE)
     assert found["hypotheses"] <= 20 and found["class"]["gap"] <= 0.2
     both = document("boost", "svm", "--data", margins, "--set", "C=0.1", "--reflexive", "--epsilon", 0.1)
@@ -164,7 +164,7 @@ def test_every_class_of_hypotheses_can_be_boosted(
 
 
 @pytest.mark.thorough
-def test_what_is_saved_is_the_run_and_a_certificate_that_others_verify(data: Path, tmp_path: Path) -> None:
+def test_the_command_saves_the_run_and_a_certificate_that_others_verify(data: Path, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("run.npz", "class.json", "picture.png")]
     named = [
         word for flag, path in zip(("--out", "--certificate", "--picture"), files, strict=True) for word in (flag, path)

@@ -355,7 +355,7 @@ def test_arrays_that_nothing_reads_are_named_in_a_warning(tmp_path: Path) -> Non
     assert re.fullmatch(rf"{warning}warning: {re.escape(str(tmp_path / 'answer.npz'))} .*: W\.\n", result.stderr)
 
 
-def test_of_a_file_that_holds_data_and_answer_both_are_read(tmp_path: Path) -> None:
+def test_data_and_answer_are_read_from_one_file(tmp_path: Path) -> None:
     d, w = reference_answer()
     save(tmp_path / "both.npz", U=REFERENCE_U, d=d, w=w)
     arguments = ("certify", "lpboost", tmp_path / "both.npz", "--data", tmp_path / "both.npz", *REFERENCE[:2])
@@ -855,12 +855,12 @@ sys.__stdout__.write("after\\n")
 """
 
 
-def test_what_the_first_standard_output_holds_back_is_turned_away_too() -> None:
+def test_buffered_output_goes_to_the_standard_error_too() -> None:
     result = python("-c", REPLACED)
     assert (result.stdout, result.stderr) == ("before\nafter\n", "inside\n")
 
 
-def test_what_python_prints_is_turned_away_also_where_its_streams_are_not_those_of_the_process() -> None:
+def test_output_of_python_goes_to_the_standard_error_also_with_replaced_streams() -> None:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         print("before")  # noqa: T201
@@ -871,7 +871,7 @@ def test_what_python_prints_is_turned_away_also_where_its_streams_are_not_those_
 
 
 @pytest.mark.thorough
-def test_as_a_process_it_exits_with_0_and_keeps_the_streams_apart() -> None:
+def test_the_process_exits_with_0_and_separates_the_streams() -> None:
     result = started("compare", *BREAST_CANCER, "--nu", "0.1", "--json")
     assert result.returncode == 0
     assert json.loads(result.stdout)["reached"] is True
@@ -880,7 +880,7 @@ def test_as_a_process_it_exits_with_0_and_keeps_the_streams_apart() -> None:
 
 
 @pytest.mark.thorough
-def test_as_a_process_it_exits_with_1_where_no_backend_is_able() -> None:
+def test_the_process_exits_with_1_where_no_backend_supports_the_program() -> None:
     result = started("compare", "erlpboost", *BREAST_CANCER[1:], "--nu", "0.1")
     assert result.returncode == 1
     assert re.search(r"^cvxpy:highs: .*HIGHS\b.*\bexponential\b", result.stdout, re.MULTILINE)
@@ -894,9 +894,7 @@ def test_as_a_process_it_exits_with_1_where_no_backend_is_able() -> None:
         (["list", "--jsn"], "Usage: "),
     ],
 )
-def test_as_a_process_it_exits_with_2_for_bad_input_and_shows_no_traceback(
-    arguments: list[str], beginning: str
-) -> None:
+def test_the_process_exits_with_2_for_bad_input_and_shows_no_traceback(arguments: list[str], beginning: str) -> None:
     result = started(*arguments)
     assert result.returncode == 2
     assert result.stdout == ""
@@ -1074,7 +1072,7 @@ def test_no_file_is_written_twice_and_none_that_is_read(
 @pytest.mark.parametrize(
     "command", ["export --out", "certify answer.npz --save", "compare --resume", "compare --report"]
 )
-def test_what_is_no_regular_file_is_refused_before_the_work(tmp_path: Path, data: Path, command: str) -> None:
+def test_special_files_are_refused_before_the_work(tmp_path: Path, data: Path, command: str) -> None:
     save(tmp_path / "answer.npz", w=[1.0, 0.0, 0.0])
     os.mkfifo(tmp_path / "pipe.npz")
     name, *answer, option = command.replace("answer", str(tmp_path / "answer")).split()
@@ -1165,7 +1163,7 @@ main()
     assert '"boostopt.__main__:main"' in (Path(__file__).parents[2] / "pyproject.toml").read_text()
 
 
-def test_what_a_terminal_would_obey_is_shown_in_escapes() -> None:
+def test_control_characters_are_shown_as_escapes() -> None:
     assert escape_unprintable("é\x1b[31m\x9b\r\ud800\n") == "é\\x1b[31m\\x9b\\r\\ud800\\n"
     refused(r"'a\\x1b\[31m'", "compare", "a\x1b[31m", "--data", "iris")
 

@@ -169,7 +169,7 @@ def test_a_model_without_names_goes_by_the_order(folder: Path, address: str, tmp
     assert not list((tmp_path / "no").glob("*"))
 
 
-def test_what_the_page_shows_runs(folder: Path, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_on_the_page_run(folder: Path, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows").mkdir()
     for path in (folder / "parts").iterdir():
@@ -240,7 +240,9 @@ def test_a_scheduler_must_have_workers_and_a_worker_is_none(folder: Path, addres
         (("--weights", "a"), r"\bcluster\b.*\bc\b.* 0\b"),
     ],
 )
-def test_what_boost_refuses(more: tuple[str, ...], facts: str, folder: Path, address: str) -> None:
+def test_boost_refuses_what_a_cluster_does_not_support(
+    more: tuple[str, ...], facts: str, folder: Path, address: str
+) -> None:
     refused(facts, *boosted(folder, address, *more))
 
 
@@ -254,13 +256,15 @@ def test_what_boost_refuses(more: tuple[str, ...], facts: str, folder: Path, add
         (("--formulation", "adaboost"), r"\bcluster\b.*\bERLPBoost\b.*--cluster\b"),
     ],
 )
-def test_what_fit_refuses(more: tuple[str, ...], facts: str, folder: Path, address: str, tmp_path: Path) -> None:
+def test_fit_refuses_what_a_cluster_does_not_support(
+    more: tuple[str, ...], facts: str, folder: Path, address: str, tmp_path: Path
+) -> None:
     how = ("fit", "--data", folder / "parts", *APART, "--cluster", address, "--out", tmp_path / "model.npz")
     refused(facts, *how, *more)
     assert not (tmp_path / "model.npz").exists()
 
 
-def test_what_is_wrong_with_the_data_is_said(folder: Path, address: str, tmp_path: Path) -> None:
+def test_invalid_data_are_refused_with_a_reason(folder: Path, address: str, tmp_path: Path) -> None:
     frame, at = table(), tmp_path / "rows.parquet"
 
     def says(facts: str, made: Any, data: str = "rows.parquet") -> None:
@@ -309,7 +313,7 @@ def fail() -> None:
     raise RuntimeError("the disk\nis full.")
 
 
-def test_what_fails_on_a_cluster_is_an_error_in_words(address: str) -> None:
+def test_failures_on_a_cluster_are_errors_in_words(address: str) -> None:
     expected = r"\bcluster\b.*\bRuntimeError: the disk is full\..*\bworkers\b"
     with pytest.raises(ProblemError, match=expected), clusters.cluster_connection(address):
         current().submit(fail).result()

@@ -28,7 +28,7 @@ def test_the_examples_of_the_help_are_on_the_page(command: str) -> None:
 
 
 @pytest.mark.thorough
-def test_what_the_page_shows_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_on_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     # Those of a cluster run in test_cluster_commands.py, which has one.
     commands = [words for words in shown() if words[0] in RUN and "--cluster" not in words]

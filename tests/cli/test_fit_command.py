@@ -47,7 +47,7 @@ def read(text: str) -> tuple[list[str], list[list[str]]]:
 # fit
 
 
-def test_it_is_the_classifier_of_the_library(tmp_path: Path) -> None:
+def test_the_command_fits_the_classifier_of_the_library(tmp_path: Path) -> None:
     data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
     found = document("fit", "--data", data, "--out", out, "--nu", "0.3", *ROUGH)
     X, y = examples()
@@ -339,7 +339,7 @@ def test_bad_input_is_an_error_and_nothing_is_written(
     assert not Path("m.npz").exists()
 
 
-def test_what_cannot_be_written_or_read_is_an_error_before_the_work(
+def test_unwritable_and_unreadable_files_are_errors_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(MarginBoostClassifier, "fit", None)

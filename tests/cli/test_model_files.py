@@ -62,7 +62,7 @@ def write(path: Path, about: Any, arrays: dict[str, Any]) -> Path:
 
 @pytest.mark.filterwarnings("ignore:boosting ended|no further hypothesis|the limit")
 @pytest.mark.parametrize("base", BASES)
-def test_what_is_loaded_predicts_to_the_last_bit(tmp_path: Path, base: str) -> None:
+def test_a_loaded_model_predicts_to_the_last_bit(tmp_path: Path, base: str) -> None:
     model = fitted(**{"base": base, **BASES[base]})
     model.save(tmp_path / "m.npz")
     loaded = load(tmp_path / "m.npz")
@@ -297,7 +297,7 @@ def test_a_degree_that_would_take_forever_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["a\0b", "a\ud800b", "x" * 5000, "."])
-def test_what_is_no_path_of_a_file_is_refused(path: str) -> None:
+def test_invalid_paths_of_files_are_refused(path: str) -> None:
     with pytest.raises(DataError, match=r"\bmodel\b.*\bno\b.*\bfile\b"):
         load(path)
 

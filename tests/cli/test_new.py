@@ -61,7 +61,7 @@ def broken(path: Path, line: str, change: str) -> Path:
 
 @slow
 @each
-def test_its_own_test_passes(tmp_path: Path, kind: str) -> None:
+def test_the_test_of_a_template_passes(tmp_path: Path, kind: str) -> None:
     module = load_user_module(written(tmp_path, kind), "a piece")
     vars(module)["test_mine"]()
 
@@ -280,7 +280,7 @@ def test_an_oracle_and_a_backend_are_named_by_their_files(tmp_path: Path) -> Non
 
 
 @slow
-def test_what_the_page_shows_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_on_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^ *```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     lines = [line.split()[1:] for block in blocks for line in block.splitlines() if line.strip()]

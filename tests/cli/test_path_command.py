@@ -31,7 +31,7 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.mark.thorough
-def test_it_is_the_path_of_the_library_in_the_order_given(data: Path) -> None:
+def test_the_command_follows_the_path_of_the_library_in_the_given_order(data: Path) -> None:
     found = document("path", "erlpboost", "--data", data, "--nu", "8,0.5,0.3", "--epsilon", 0.2)
     X, y = examples()
     own = path("erlpboost", DecisionStumps(X, y), nu=[8, 20, 12], epsilon=0.2)

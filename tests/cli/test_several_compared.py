@@ -57,7 +57,7 @@ def test_a_file_with_a_comma_in_its_name_is_one(here: Path) -> None:
     assert found["formulation"] == "lpboost" and found["origin"]["data"] == "a,b.npz"
 
 
-def test_what_cannot_be_bound_is_said_and_left_out(here: Path) -> None:
+def test_files_that_cannot_be_bound_are_reported_and_left_out(here: Path) -> None:
     result = run("compare", "lpboost,softboost", "--data", "a.npz,b.npz", *SMALL)
     assert result.exit_code == 0, result.stderr
     for name in ("a.npz", "b.npz"):
@@ -86,7 +86,7 @@ def test_all_formulations_on_data_by_name(here: Path) -> None:
         (["lpboost", "--data", "a.npz,b.npz", "--resume", "b.npz"], r"'b\.npz' twice\b"),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_any_work(here: Path, arguments: list[str], facts: str) -> None:
+def test_inconsistent_arguments_are_refused_before_any_work(here: Path, arguments: list[str], facts: str) -> None:
     refused(facts, "compare", *arguments, *SMALL)
 
 

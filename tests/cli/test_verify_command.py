@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("exact", [[], ["--exact"]], ids=["floats", "exact"])
 @pytest.mark.parametrize("case", ["cap", "reference", "infeasible"])
-def test_what_was_saved_is_accepted(folder: Path, case: str, exact: list[str]) -> None:
+def test_saved_certificates_are_accepted(folder: Path, case: str, exact: list[str]) -> None:
     result = run("verify", folder / f"{case}.json", "--data", folder / f"{case}.npz", *exact)
     assert result.exit_code == 0
     assert "accepted" in result.stdout and result.stderr == ""

@@ -150,7 +150,7 @@ def test_lines_end_as_they_like(tmp_path: Path, newline: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_was_written_is_read(tmp_path: Path, seed: int) -> None:
+def test_written_answers_are_read(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     arrays = {"d": rng.normal(size=rng.integers(1, 30)), "w": 10.0 ** rng.uniform(-300, 300, rng.integers(1, 30))}
     lines = [f"{name}_{i} {value!r}" for name, values in arrays.items() for i, value in enumerate(values.tolist(), 1)]
@@ -198,7 +198,7 @@ def test_what_was_written_is_read(tmp_path: Path, seed: int) -> None:
         *("few columns", "NUL"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str, facts: str) -> None:
+def test_invalid_answers_are_refused_with_a_reason(tmp_path: Path, text: str, facts: str) -> None:
     refused(facts, write(tmp_path, "answer.sol", text))
 
 

@@ -171,7 +171,7 @@ def test_svmlight_may_have_other_line_ends_blank_lines_and_queries(tmp_path: Pat
         b"a,label\n1,0\n",
     ],
 )
-def test_what_is_not_svmlight_is_an_error(tmp_path: Path, text: bytes) -> None:
+def test_text_other_than_svmlight_is_an_error(tmp_path: Path, text: bytes) -> None:
     source = write(tmp_path, "data.svm", text)
     refused(r"svmlight.*\('label index:value \.\.\.'\): .*[^.]\.$", load_dataset, source)
 
@@ -421,7 +421,7 @@ def test_a_cell_that_is_no_number_is_an_error_with_the_line_an_editor_shows(
     ],
     ids=["Latin-1", "UTF-16"],
 )
-def test_what_is_not_csv_in_utf_8_is_an_error(tmp_path: Path, text: bytes) -> None:
+def test_text_other_than_utf_8_is_an_error(tmp_path: Path, text: bytes) -> None:
     source = write(tmp_path, "data.csv", text)
     refused("CSV.*UTF-8: ", load_dataset, source)
 
@@ -435,7 +435,7 @@ def test_what_is_not_csv_in_utf_8_is_an_error(tmp_path: Path, text: bytes) -> No
     ],
     ids=["open quote", "text after a quote", "endless cell"],
 )
-def test_what_is_not_csv_is_an_error_with_its_line(tmp_path: Path, text: bytes, line: int, why: str) -> None:
+def test_text_other_than_csv_is_an_error_with_its_line(tmp_path: Path, text: bytes, line: int, why: str) -> None:
     source = write(tmp_path, "data.csv", text)
     refused(f"^, line {line}: .*CSV.*{why}", load_dataset, source)
 
@@ -755,7 +755,7 @@ def array_alone() -> bytes:
     ids=["empty", "garbage", "truncated", "cut short", "an array alone"],
 )
 @pytest.mark.parametrize("load", [load_dataset, load_answer])
-def test_what_is_not_npz_is_an_error(tmp_path: Path, load: Callable[[str], object], content: bytes) -> None:
+def test_content_other_than_npz_is_an_error(tmp_path: Path, load: Callable[[str], object], content: bytes) -> None:
     source = write(tmp_path, "data.npz", content)
     refused(r"not an npz file,.*np\.savez", load, source)
 
@@ -822,7 +822,7 @@ def test_damaged_npz_is_an_error(tmp_path: Path, content: bytes) -> None:
     ],
     ids=["near a name", "no name", "empty name", "csv", "name with a suffix", "npz", "NUL", "endless", "too long"],
 )
-def test_what_is_not_there_is_an_error_that_says_where_to_look(
+def test_missing_data_sets_are_errors_that_say_where_to_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, near: str | None
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -177,7 +177,7 @@ def test_a_blank_label_is_missing_whatever_is_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cell", NAMES_OF_MISSING)
-def test_what_is_missing_as_a_label_is_missing_as_a_feature(tmp_path: Path, cell: str) -> None:
+def test_spellings_of_missing_labels_are_missing_features_too(tmp_path: Path, cell: str) -> None:
     (tmp_path / "data.csv").write_text(f"a,label\n1,0\n{cell},1\n")
     with pytest.raises(DataError, match=r", line 3: .*SimpleImputer"):
         load_dataset(str(tmp_path / "data.csv"))

@@ -57,7 +57,7 @@ SOURCES = ("rows.parquet", "parts", "parts/part-*.parquet")
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_it_is_the_table_of_a_csv_file(folder: Path, source: str) -> None:
+def test_a_parquet_file_gives_the_table_of_a_csv_file(folder: Path, source: str) -> None:
     its, other = (load_dataset(str(folder / name), "label", None, "copies", ["id"]) for name in (source, "rows.csv"))
     for name in ("X", "y", "c"):
         np.testing.assert_array_equal(getattr(its, name), getattr(other, name))
@@ -130,7 +130,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_said(case: str, tmp_path: Path) -> None:
+def test_invalid_tables_are_refused_with_a_reason(case: str, tmp_path: Path) -> None:
     make, facts = WRONG[case]
     make().to_parquet(tmp_path / "rows.parquet")
     with pytest.raises(DataError, match=facts):
@@ -150,7 +150,7 @@ def test_files_that_do_not_fit_together_are_told(folder: Path) -> None:
         load_dataset(str(folder / "parts"), drop="id")
 
 
-def test_what_is_not_there_is_told(folder: Path) -> None:
+def test_missing_files_are_named(folder: Path) -> None:
     (folder / "empty").mkdir()
     for source, expected in (
         ("none.parquet", "a file or one of "),
@@ -183,7 +183,7 @@ def test_numbers_that_would_fill_the_memory_are_not_read(folder: Path, monkeypat
         load_table(str(folder / "rows.parquet"), drop="id")
 
 
-def test_what_must_be_installed_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(OptionError, match=r"\bpyarrow: .*'boostopt\[dask\]'"):
         load_dataset(str(folder / "rows.parquet"))

@@ -321,7 +321,7 @@ def test_layouts_without_names_are_refused_by_the_layouts_that_are_read(tmp_path
         *("GLPK, blank", "MOSEK, a word", "CPLEX, twice", "CPLEX, missing"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str, facts: str) -> None:
+def test_invalid_solution_files_are_refused_with_a_reason(tmp_path: Path, text: str, facts: str) -> None:
     refused(facts, write(tmp_path, text))
 
 

@@ -61,7 +61,7 @@ def test_a_table_that_is_too_large_as_an_array_is_refused(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("name", ["data.csv.gz", "data.svm.gz", "answer.sol.gz"])
-def test_what_is_unpacked_without_end_is_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archives_without_end_are_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write(tmp_path, name, gzip.compress(b"0" * 100_000))
     monkeypatch.setattr(files, "MAX_UNPACKED_BYTES", 10_000)
     with pytest.raises(DataError, match=r"\b10,000 bytes; unpacked"):
@@ -98,7 +98,7 @@ def test_an_array_that_claims_more_than_there_is_is_refused(tmp_path: Path, shap
         load_table(str(source))
 
 
-def test_what_is_written_to_npz_is_read_whatever_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_in_npz_files_are_read_whatever_their_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_UNPACKED_BYTES", 100_000)
     for size in (10, 10_000, 20_000):
         path = tmp_path / f"{size}.npz"
@@ -242,7 +242,7 @@ def test_numbers_and_other_texts_stay_as_they_are(value: object) -> None:
 @pytest.mark.thorough
 @given(st.text("'=+-@ \t1.ex_\uff1d", max_size=6))
 @example("'-1.5")
-def test_what_was_guarded_is_read_as_it_was(text: str) -> None:
+def test_guarded_text_is_read_as_it_was(text: str) -> None:
     assert unguard_formula(guard_formula(text)) == text
     assert not re.match(r"\s*[=+\-@]", guard_formula(text)) or tables.is_number_text(text)
 

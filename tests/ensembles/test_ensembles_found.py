@@ -76,7 +76,7 @@ def test_nothing_is_kept_of_weights_that_are_all_0() -> None:
         ([0.0, 0.0], 0.3, [0.0, 0.0]),
     ],
 )
-def test_what_is_left_of_weights_has_their_sum(w: list[float], spare: float, kept: list[float]) -> None:
+def test_thinned_weights_keep_their_sum(w: list[float], spare: float, kept: list[float]) -> None:
     np.testing.assert_allclose(drop_small_weights(np.array(w), spare), kept, atol=1e-15)
 
 
@@ -103,11 +103,11 @@ THREE = MarginBoostClassifier(epsilon=0.5).fit(X, np.arange(len(Y)) % 3)
     ],
     ids=["features", "no rows", "no labels", "three labels", "nan", "types", "three classes", "not fitted"],
 )
-def test_what_cannot_be_reweighted_is_refused(ensemble: Any, features: Any, y: Any, facts: str) -> None:
+def test_unsupported_ensembles_are_refused(ensemble: Any, features: Any, y: Any, facts: str) -> None:
     with pytest.raises(ProblemError, match=facts):
         reweight(ensemble, features, y, "lpboost", nu=NU)
 
 
-def test_what_has_no_rows_is_not_classified() -> None:
+def test_examples_without_rows_are_not_classified() -> None:
     with pytest.raises(ProblemError, match=r"\bX\b.*\(0,"):
         reweight(FOREST, X, Y, "lpboost", nu=NU).predict(X[:0])

@@ -296,7 +296,7 @@ FOREST = RandomForestClassifier(3, random_state=0)
         *("labels", "one label", "three classes", "one class", "two outputs", "list of three classes"),
     ],
 )
-def test_what_is_no_fitted_ensemble_of_two_classes_is_refused(ensemble: Any, facts: str) -> None:
+def test_unfitted_and_multiclass_ensembles_are_refused(ensemble: Any, facts: str) -> None:
     with pytest.raises(ProblemError, match=facts):
         members_of(ensemble)
 

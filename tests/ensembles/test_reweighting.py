@@ -236,13 +236,13 @@ def test_results_pickle() -> None:
     ],
     ids=["rows", "one class", "weights of one class", "labels", "zeros", "negative", "share", "no nu", "features"],
 )
-def test_what_does_not_fit_is_refused(given: Any, facts: str) -> None:
+def test_mismatched_arguments_are_refused(given: Any, facts: str) -> None:
     arguments: dict[str, Any] = {"X": X, "nu": NU, **given}
     with pytest.raises(ProblemError, match=facts):
         reweight(ADABOOST, formulation="lpboost", **arguments)
 
 
-def test_what_gradient_boosting_refuses_its_trees_do_not_take() -> None:
+def test_trees_of_gradient_boosting_refuse_the_features_that_it_refuses() -> None:
     gone = X.copy()
     gone[3, 2] = np.nan
     with pytest.raises(ProblemError, match=r"\bmember 0, DecisionTreeRegressor\b.*\bX\b.*\bnan at row 3, feature 2\b"):

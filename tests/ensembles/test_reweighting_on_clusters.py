@@ -76,8 +76,10 @@ def here(ensemble: Any, features: Any, y: Any, nu: float = NU, **how: Any) -> Re
     return found
 
 
-def looked(ensemble: Any, features: Any, signs: np.ndarray, nu: float, epsilon: float, reflexive: bool = False) -> Run:
-    """The run of looks at the same votes in this process."""
+def boost_in_memory(
+    ensemble: Any, features: Any, signs: np.ndarray, nu: float, epsilon: float, reflexive: bool = False
+) -> Run:
+    """Boost over the same votes in this process, by histogram Newton."""
     members = members_of(ensemble)
     U = members.margins(features, signs.astype(np.int8), np.arange(len(signs))).to_array()
     coded = BinnedFeatures.from_codes((U.T > 0).astype(np.uint8), [np.zeros(1)] * members.t)
@@ -110,7 +112,7 @@ def test_a_forest_of_fifty_trees_is_weighed_by_twenty_thousand_rows(client: Any)
     found = there(forest, array(features, 5), labels, **how)
     twin = here(forest, features, labels, 2000.0)
     assert overlap(found, twin, 1e-3) and found.soft_margin > found.soft_margin_before + 0.1
-    run = looked(forest, features, 2 * labels - 1, 2000.0, 1e-3)
+    run = boost_in_memory(forest, features, 2 * labels - 1, 2000.0, 1e-3)
     assert np.array_equal(found.run.w, run.w) and list(found.run.hypotheses) == list(run.hypotheses)
     assert (found.certificate.lower, found.certificate.upper) == (
         run.class_certificate.lower,
@@ -131,7 +133,7 @@ def test_any_ensemble_of_votes(kind: str, client: Any) -> None:
 
 
 @pytest.mark.parametrize("page", ["lpboost", "erlpboost", "binary_erlpboost"])
-def test_formulations_that_looks_serve(page: str, client: Any) -> None:
+def test_formulations_of_histogram_newton_are_supported(page: str, client: Any) -> None:
     found = there(FOREST, array(), Y, formulation=page)
     assert overlap(found, here(FOREST, X, Y)) and page in repr(found) and found.nu == NU
 
@@ -167,7 +169,7 @@ def test_a_run_knows_no_labels_and_takes_those_that_there_are(client: Any) -> No
     assert set(found.predict(X).tolist()) == {"no", "yes"}
 
 
-def test_it_is_a_plain_local_object_that_predicts_collections(client: Any) -> None:
+def test_the_result_is_a_plain_local_object_that_predicts_collections(client: Any) -> None:
     found, twin = there(FOREST, array(), Y), here(FOREST, X, Y)
     again = pickle.loads(pickle.dumps(found))
     assert equal(again, found) and repr(again) == repr(found) and again.predict(X).tolist() == found.predict(X).tolist()
@@ -259,7 +261,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_is_refused_is_named(what: str, client: Any) -> None:
+def test_unsupported_arguments_are_refused_by_name(what: str, client: Any) -> None:
     make, error, facts = REFUSED[what]
     with typechecker.unchecked(), pytest.raises(error, match=facts):
         make()

@@ -129,7 +129,7 @@ def html(found: Any) -> str:
     return found._repr_html_()
 
 
-def test_it_is_pickled_and_says_what_it_is() -> None:
+def test_the_result_is_pickled_and_describes_itself() -> None:
     found = reweight_one_vs_rest(FOREST, X, Y, "lpboost", nu=NU)
     again: OneVsRestReweighted = pickle.loads(pickle.dumps(found))
     np.testing.assert_array_equal(again.predict(X), found.predict(X))
@@ -167,7 +167,7 @@ def test_a_class_that_may_be_given_up_is_named() -> None:
     ],
     ids=["missing", "another", "matrix", "two classes", "not fitted", "run"],
 )
-def test_what_has_not_the_classes_is_refused(ensemble: Any, y: Any, facts: str) -> None:
+def test_ensembles_with_other_classes_are_refused(ensemble: Any, y: Any, facts: str) -> None:
     with pytest.raises(ProblemError, match=facts):
         reweight_one_vs_rest(ensemble, X, y, "lpboost", nu=NU)
 

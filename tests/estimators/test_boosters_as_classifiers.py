@@ -59,7 +59,7 @@ def test_several_classes_are_told_apart_by_a_booster() -> None:
     assert model.score(X, labels) > 0.9
 
 
-def test_what_a_booster_lacks_is_refused() -> None:
+def test_options_that_a_booster_lacks_are_refused() -> None:
     X, y = examples()
     with pytest.raises(ProblemError, match=r'\bSmoothBoost\b.*\bkappa\b.*\{"kappa": \.\.\.\}'):
         MarginBoostClassifier("smoothboost").fit(X, y)

@@ -96,7 +96,7 @@ def test_labels_and_copies_of_a_data_frame_are_named(client: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own
-def test_what_is_predicted_goes_to_parquet_and_no_row_is_no_trouble(client: Any, tmp_path: Path) -> None:
+def test_predictions_go_to_parquet_and_empty_parts_do_not_disturb(client: Any, tmp_path: Path) -> None:
     frame().to_parquet(tmp_path / "table")
     table: Any = dd.read_parquet(tmp_path / "table")
     model = classifier().fit(table.drop(columns="copies"), "label")
@@ -187,7 +187,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_is_refused_is_named(what: str, client: Any) -> None:
+def test_unsupported_arguments_are_refused_by_name(what: str, client: Any) -> None:
     make, error, facts = REFUSED[what]
     with typechecker.unchecked(), pytest.raises(error, match=facts):
         make()

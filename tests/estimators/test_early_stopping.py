@@ -23,13 +23,13 @@ y = np.where((X[:, 0] + X[:, 1] > 0) ^ (RNG.random(200) < 0.2), "yes", "no")
 ROUGH: dict[str, Any] = {"epsilon": 1e-3, "nu": 0.2, "early_stopping": True, "n_iter_no_change": 3}
 
 
-def test_it_is_off_by_default_and_then_nothing_is_held_out() -> None:
+def test_early_stopping_is_off_by_default_and_then_no_validation_set_exists() -> None:
     model = MarginBoostClassifier(epsilon=0.1).fit(X, y)
     assert model.early_stopping is False and not hasattr(model, "validation_score_")
     assert model.run_.N == len(y)
 
 
-def test_it_ends_where_nothing_was_gained_for_so_many_rounds() -> None:
+def test_a_fit_ends_after_so_many_rounds_without_improvement() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # what was asked for is no failure to converge
         warnings.simplefilter("ignore", category=UserWarning)
@@ -60,7 +60,7 @@ def test_without_a_fraction_the_error_is_that_on_the_examples_themselves() -> No
     assert model.validation_score_[-1] == pytest.approx(model.score(X, y))
 
 
-def test_what_counts_for_nothing_is_not_held_out() -> None:
+def test_examples_of_weight_zero_are_not_in_the_validation_set() -> None:
     weights = np.where(np.arange(200) < 100, 0.0, 2.0)
     model: Any = MarginBoostClassifier(**ROUGH).fit(X, y, sample_weight=weights)
     alone: Any = MarginBoostClassifier(**ROUGH).fit(X[100:], y[100:], sample_weight=weights[100:])
@@ -96,7 +96,7 @@ def test_the_proof_is_that_of_the_examples_that_were_learned_from(tmp_path: Path
     ],
     ids=["early_stopping", "validation_fraction", "n_iter_no_change"],
 )
-def test_what_is_none_is_refused(parameter: str, value: Any, facts: str) -> None:
+def test_invalid_parameters_are_refused(parameter: str, value: Any, facts: str) -> None:
     with pytest.raises(OptionError, match=rf"\b{parameter}\b.*{facts}"):
         MarginBoostClassifier(**{parameter: value}).fit(X, y)
 

@@ -251,7 +251,7 @@ def test_a_fit_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     first = [Run.load(tmp_path / f"wine.{k}") for k in range(3)]
     resumed = fitted(WINE, CULTIVAR, epsilon=0.05, checkpoint=str(tmp_path / "wine"))
     for before, after, certificate in zip(first, resumed.runs_, resumed.certificate_, strict=True):
-        # A run is stored as it stood before its last look, which is made again.
+        # A run is stored before its last evaluation, which is repeated.
         assert list(after.hypotheses[: len(before.w)]) == list(before.hypotheses) and before.rounds == 3
         assert certificate.gap <= 0.05
     with pytest.raises(DataError, match=r"\bcheckpoint\b.*\bwine\.0\b"):
@@ -413,7 +413,7 @@ def test_class_weights_multiply() -> None:
 
 
 @pytest.mark.thorough
-def test_it_is_pickled_and_cloned() -> None:
+def test_the_classifier_is_pickled_and_cloned() -> None:
     model = fitted(X, y, base=DecisionTreeClassifier(max_depth=2), epsilon=0.1)
     back = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(back.decision_function(X), model.decision_function(X))
@@ -443,7 +443,7 @@ def test_tables_and_text_are_taken() -> None:
 
 
 @pytest.mark.thorough
-def test_it_works_in_pipelines_searches_and_ensembles() -> None:
+def test_the_classifier_works_in_pipelines_searches_and_ensembles() -> None:
     cancer: Any = load_breast_cancer()
     pipeline = make_pipeline(StandardScaler(), MarginBoostClassifier(epsilon=0.1))
     grid = {"marginboostclassifier__nu": [0.1, 0.3], "marginboostclassifier__epsilon": np.array([0.5, 0.2])}
@@ -527,7 +527,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("parameters", "facts"), BAD, ids=[" ".join(parameters) for parameters, _ in BAD])
-def test_what_it_cannot_take_is_refused_by_name(parameters: dict[str, Any], facts: str) -> None:
+def test_invalid_parameters_are_refused_by_name(parameters: dict[str, Any], facts: str) -> None:
     model = MarginBoostClassifier(**parameters)
     with pytest.raises(ValueError, match=facts):
         model.fit(X, y)

@@ -74,7 +74,7 @@ def test_constants_of_the_other_sign_are_no_part_of_a_class_without_negations(tm
 
 
 @pytest.mark.thorough
-def test_of_several_classes_one_is_named(tmp_path: Path) -> None:
+def test_a_certificate_of_several_classes_names_one(tmp_path: Path) -> None:
     path, model = tmp_path / "proof.json", classifier().fit(X, THREE)
     with pytest.raises(OptionError, match=r"\blabel\b.*\[0, 1, 2\].*\bNone\b"):
         model.save_certificate(path, X, THREE)
@@ -85,7 +85,7 @@ def test_of_several_classes_one_is_named(tmp_path: Path) -> None:
         classifier().class_of(X, y, label="no")
 
 
-def test_what_holds_no_run_has_no_certificate(tmp_path: Path) -> None:
+def test_classifiers_without_a_run_have_no_certificate(tmp_path: Path) -> None:
     model = classifier().fit(X, y)
     model.save(tmp_path / "model.npz")
     with pytest.raises(OptionError, match=r"\brun\b.*\bfile\b"):

@@ -127,7 +127,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "facts"), REFUSED, ids=[" ".join(arguments) for arguments, _ in REFUSED])
-def test_what_leaked_is_refused_by_name(arguments: dict[str, Any], facts: str) -> None:
+def test_invalid_arguments_are_refused_by_name(arguments: dict[str, Any], facts: str) -> None:
     with pytest.raises((OptionError, ProblemError), match=facts):
         fitted(**arguments)
 

@@ -40,7 +40,7 @@ def said(X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> list[s
 
 
 @pytest.mark.thorough
-def test_what_is_told_apart_is_not_warned_of() -> None:
+def test_separable_classes_cause_no_warning() -> None:
     for parameters in ({}, {"nu": 10}, {"formulation": "svm", "parameters": {"C": 1.0}}, {"formulation": "adaboost"}):
         assert said(X, CLEAR, max_iter=50, **parameters) == []
     assert said(X, RARE, nu=0.19) == [] and said(X, np.digitize(X[:, 0], [-0.4, 0.4]), nu=0.2) == []
@@ -100,7 +100,7 @@ def test_the_soft_margin_of_one_answer_is_the_mean_of_the_smallest_margins() -> 
         assert MarginSummary("", "", share, nu, None).constant_prediction_margin == pytest.approx(by_hand)
 
 
-def test_of_several_classes_one_warning_tells_all() -> None:
+def test_one_warning_covers_several_classes() -> None:
     sizes = np.repeat([0, 1, 2, 3], [10, 20, 30, 40])
     y = sizes[np.argsort(np.argsort(SUM))]
     (words,) = said(X, y, nu=0.35, epsilon=0.3)
@@ -110,7 +110,7 @@ def test_of_several_classes_one_warning_tells_all() -> None:
     assert re.search(r"\(classes 0, 1, 2 and 2 more .*\bof class [0-4] .*\[", noise)
 
 
-def test_what_has_no_soft_margin_is_warned_of_where_it_says_nothing() -> None:
+def test_useless_fits_of_losses_cause_a_warning() -> None:
     (zero,) = said(X, CLEAR, formulation="l1_adaboost", parameters={"C": 1e-6}, epsilon=0.01)
     assert re.match(r"f\(x\) = 0 on 100% .* predicted as \S+\. .*\bl1_adaboost\b", zero)
     # A booster that adds steps goes on whatever the soft margin is.

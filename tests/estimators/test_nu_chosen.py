@@ -44,7 +44,7 @@ def test_the_scores_are_those_of_fits_by_hand_and_the_last_fit_has_the_best_nu()
     assert model.get_params()["nu"] == "auto"
 
 
-def test_of_equal_scores_the_largest_nu_is_taken() -> None:
+def test_the_largest_nu_of_equal_scores_is_chosen() -> None:
     assert NuScores(np.array([0.1, 0.2, 0.4]), np.array([0.8, 0.8, 0.7])).best_nu == 0.2
 
 
@@ -58,7 +58,7 @@ def test_a_weight_is_a_number_of_copies_here_too() -> None:
 
 
 @pytest.mark.thorough
-def test_of_several_classes_one_nu_is_chosen_up_to_the_smallest_share() -> None:
+def test_one_nu_for_several_classes_is_chosen_up_to_the_smallest_share() -> None:
     several = np.digitize(X[:, 0] + 0.3 * RNG.normal(size=80), [-0.8, 0.8])
     model: Any = MarginBoostClassifier(nu="auto", **ROUGH).fit(X, several)
     assert model.nus_[-1] == pytest.approx(np.bincount(several).min() / 80)
@@ -90,7 +90,7 @@ def test_the_proof_is_that_of_the_chosen_nu(tmp_path: Path) -> None:
     assert MarginBoostClassifier.load(tmp_path / "model.npz").nu == "auto"
 
 
-def test_what_has_no_nu_or_too_few_examples_is_refused() -> None:
+def test_formulations_without_nu_and_too_few_examples_are_refused() -> None:
     with pytest.raises(OptionError, match=r"\bnu='auto'.*\bsvm\b"):
         MarginBoostClassifier("svm", nu="auto", parameters={"C": 1.0}).fit(X, y)
     with pytest.raises(ProblemError, match=r'\bnu="auto".*\bclass with one\b'):

@@ -21,7 +21,7 @@ ROUGH: dict[str, Any] = {"epsilon": 0.2, "nu": 0.3}
 WHOLE: Any = {"cv": 5, "ensemble": False}
 
 
-def test_there_are_none_unless_they_are_asked_for() -> None:
+def test_probabilities_exist_only_on_request() -> None:
     model: Any = MarginBoostClassifier(**ROUGH)
     assert not hasattr(model, "predict_proba") and not hasattr(model.fit(X, y), "predict_log_proba")
     with pytest.raises(AttributeError, match="'predict_proba'") as failed:
@@ -34,7 +34,7 @@ def test_there_are_none_unless_they_are_asked_for() -> None:
 
 
 @pytest.mark.thorough
-def test_they_are_those_of_scikit_learn_and_leave_the_classifier_as_it_is(tmp_path: Path) -> None:
+def test_probabilities_are_those_of_scikit_learn_and_leave_the_classifier_unchanged(tmp_path: Path) -> None:
     model: Any = MarginBoostClassifier(**ROUGH, probability=True).fit(X, y)
     plain: Any = MarginBoostClassifier(**ROUGH).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), plain.decision_function(X))

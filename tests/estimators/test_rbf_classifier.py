@@ -100,7 +100,7 @@ def test_a_grid_is_searched_in_a_pipeline() -> None:
     assert search.best_score_ > 0.8
 
 
-def test_what_it_cannot_take_is_an_error() -> None:
+def test_invalid_parameters_are_errors() -> None:
     with pytest.raises(TypeError, match=r"\bSparse\b.*\bX\b.*\bdense\b"):
         RBFNetworkClassifier().fit(scipy.sparse.csr_array(X), y)
     with pytest.raises(ValueError, match="NaN"):

@@ -202,7 +202,7 @@ def test_hypotheses_that_are_more_than_numbers_are_refused_and_nothing_is_writte
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_what_would_not_be_read_is_not_written(tmp_path: Path) -> None:
+def test_unreadable_models_are_not_written(tmp_path: Path) -> None:
     """Parameters within parameters are left out, and names of classes that no file holds are refused."""
     model = fitted("lpboost")
     model.set_params(base_options={"a": {"b": 1}, "c": [1], "d": 2}).save(tmp_path / "model.npz")
@@ -237,7 +237,7 @@ def test_verify_says_which_of_the_two_classes_a_proof_is_of(tmp_path: Path) -> N
 
 
 @pytest.mark.thorough
-def test_a_fit_by_looks_is_pickled_with_its_certificate() -> None:
+def test_a_fit_by_histogram_newton_is_pickled_with_its_certificate() -> None:
     model = MarginBoostClassifier(epsilon=0.1).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     its: Any = model.certificate_

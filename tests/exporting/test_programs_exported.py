@@ -141,7 +141,7 @@ def test_power_cones_of_a_regularizer_of_ones_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("side", SIDES)
-def test_what_has_no_optimum_has_none_elsewhere(tmp_path: Path, side: str) -> None:
+def test_programs_without_an_optimum_have_none_in_other_tools(tmp_path: Path, side: str) -> None:
     U = np.array([[1.0, 0.5], [0.75, 1.0], [1.0, 1.0]])  # all edges are at least 1/2
     program = get_formulation("softboost").bind(U, nu=1, gamma=0.25)
     own, other, _, status = solved_from_cbf(program, side, tmp_path / "model.cbf")

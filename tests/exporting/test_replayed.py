@@ -153,7 +153,7 @@ def test_the_example_of_the_help_works(tmp_path: Path, monkeypatch: pytest.Monke
     assert (tmp_path / "model.mps").exists()
 
 
-def test_what_is_not_read_of_the_data_is_said(tmp_path: Path) -> None:
+def test_unread_data_are_named(tmp_path: Path) -> None:
     np.savez(tmp_path / "data.npz", U=REFERENCE_U, v=np.ones(3))
     out = tmp_path / "model.mps"
     result = run("export", "lpboost", "--data", tmp_path / "data.npz", "--set", "nu=2.5", "--out", out)

@@ -218,7 +218,7 @@ def test_cones_are_those_that_the_files_have(folder: Path, index: Any) -> None:
     assert entries(index)["linear: 1"]["files"]["mps"]["cones"] == ["linear"]
 
 
-def test_there_is_one_instance_for_all_programs_of_the_same_examples(index: Any) -> None:
+def test_programs_of_the_same_examples_share_one_instance(index: Any) -> None:
     instances = {label: entry["files"]["instance"]["path"] for label, entry in entries(index).items()}
     assert instances["linear: 1"] == instances["quadratic"] == instances["entropy"]
     assert len(set(instances.values())) == len(instances) - 2
@@ -226,7 +226,7 @@ def test_there_is_one_instance_for_all_programs_of_the_same_examples(index: Any)
 
 @pytest.mark.thorough_cases("entropy")
 @pytest.mark.parametrize("label", ["linear: 1", "quadratic", "entropy", "with multiplicities", "norm"])
-def test_its_commands_certify_an_answer_and_verify_the_interval(
+def test_commands_of_a_set_certify_an_answer_and_verify_the_interval(
     folder: Path, index: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, label: str
 ) -> None:
     entry, (N, t) = entries(index)[label], programs()[label].margins.shape
@@ -258,7 +258,7 @@ def test_a_wide_interval_is_written_as_it_is(tmp_path: Path) -> None:
     assert interval["lower"] < interval["upper"] and interval["scaled_gap"] > 1e-15
 
 
-def test_what_comes_back_is_what_the_index_holds(tmp_path: Path) -> None:
+def test_loaded_programs_are_those_of_the_index(tmp_path: Path) -> None:
     told: list[tuple[int, int, str]] = []
     two = {label: programs()[label] for label in ("linear: 1", "entropy")}
     index = export_set(two, tmp_path, progress=lambda done, total, entry: told.append((done, total, entry["label"])))
@@ -284,9 +284,7 @@ class Solves:
         monkeypatch.setattr(Program, "solve", counted)
 
 
-def test_what_was_interrupted_goes_on_where_it_was(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_export_continues(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "set"
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         Solves(patch, interrupted=3)

@@ -103,7 +103,7 @@ def test_kkt_system_of_the_page() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_it_is_binary_erlpboost_with_the_sum_of_w_for_eta(seed: int) -> None:
+def test_binary_softboost_is_binary_erlpboost_with_the_sum_of_w_for_eta(seed: int) -> None:
     rng, one = np.random.default_rng(seed), drawn(seed)
     kappa, gamma = float(np.exp(rng.uniform(-1, 4))), float(rng.uniform(-1, 1))
     w, d0 = rng.dirichlet(np.ones(one.U.shape[1])), within_caps(one)

@@ -116,7 +116,7 @@ def test_the_multipliers_of_the_literal_primal_are_the_derived_ones(segment: boo
     assert given["beta"] == pytest.approx(float(solution.multipliers["beta"]), abs=1e-5)
 
 
-def test_it_is_binary_erlpboost_on_two_columns() -> None:
+def test_the_step_is_binary_erlpboost_on_two_columns() -> None:
     U = reference(True).margins.to_array()
     other = bind("binary_erlpboost", U, nu=REFERENCE_NU, eta=REFERENCE_ETA, d0=REFERENCE_D0)
     one, other = reference(True).solve("cvxpy:clarabel", tol=1e-12), other.solve("cvxpy:clarabel", tol=1e-12)
@@ -125,7 +125,7 @@ def test_it_is_binary_erlpboost_on_two_columns() -> None:
 
 
 @pytest.mark.parametrize("backend", ("cvxpy:clarabel", "cvxpy:scs"))
-def test_as_printed_it_is_infeasible_where_the_difference_has_a_soft_margin(backend: str) -> None:
+def test_the_printed_program_is_infeasible_where_the_difference_has_a_soft_margin(backend: str) -> None:
     rng = np.random.default_rng(5)
     v = rng.uniform(-0.5, 0.2, 30)
     U = np.column_stack([v, np.append(v[:-4] + 0.3, v[-4:] - 0.5)])

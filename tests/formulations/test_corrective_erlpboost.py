@@ -139,7 +139,7 @@ def test_the_multipliers_of_the_literal_primal_are_w(segment: bool) -> None:
         assert given["w_u"] == pytest.approx(w_u, abs=1e-5)
 
 
-def test_it_is_erlpboost_on_two_columns() -> None:
+def test_the_step_is_erlpboost_on_two_columns() -> None:
     U = reference(True).margins.to_array()
     one = reference(True).solve("cvxpy:clarabel", tol=1e-12)
     other = bind("erlpboost", U, nu=REFERENCE_NU, eta=REFERENCE_ETA, d0=REFERENCE_D0).solve("cvxpy:clarabel", tol=1e-12)
@@ -154,7 +154,7 @@ def far_beyond() -> np.ndarray:
     return np.column_stack([v, np.append(v[:-4] + 0.3, v[-4:] - 0.5)])
 
 
-def test_as_printed_w_may_leave_the_simplex() -> None:
+def test_w_of_the_printed_program_may_leave_the_simplex() -> None:
     """Then the printed optimum is larger than the best mixture's: it belongs to no mixture."""
     free, kept = (corrective(far_beyond(), nu=4, eta=1, segment=segment) for segment in (False, True))
     printed, segment = (program.solve("cvxpy:clarabel", tol=1e-10) for program in (free, kept))
@@ -167,7 +167,7 @@ def test_as_printed_w_may_leave_the_simplex() -> None:
 
 
 @pytest.mark.parametrize("backend", ("cvxpy:clarabel", "cvxpy:scs"))
-def test_as_printed_it_is_infeasible_where_the_difference_has_a_soft_margin(backend: str) -> None:
+def test_the_printed_program_is_infeasible_where_the_difference_has_a_soft_margin(backend: str) -> None:
     """Either u - v has one or v - u: no d has equal edges. With the segment there is always an answer."""
     nu = 8.0
     for order in (slice(None), slice(None, None, -1)):

@@ -92,7 +92,7 @@ def test_kkt_system_of_the_page(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_it_is_lp_reg_adaboost_in_another_scaling(seed: int) -> None:
+def test_l1_adaboost_is_lp_reg_adaboost_in_another_scaling(seed: int) -> None:
     """W / sum w and d / s are optimal at the price C / s, where the value is 1 / s, s = sum d."""
     rng = np.random.default_rng(seed)
     U, c = np.clip(rng.uniform(-1, 1, (40, 5)) + 0.2, -1, 1), rng.uniform(0.5, 2, 40)

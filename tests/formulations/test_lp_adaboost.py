@@ -102,7 +102,7 @@ def test_known_values() -> None:
     np.testing.assert_allclose(pivot.d, [1, 0, 0], atol=1e-12)
 
 
-def test_it_is_lpboost_at_nu_1_and_copies_change_nothing() -> None:
+def test_lp_adaboost_is_lpboost_at_nu_1_and_copies_change_nothing() -> None:
     c = np.array([1, 3, 1, 2, 1, 1])
     ours = lp_adaboost(REFERENCE_U).solve("cvxpy:highs", tol=1e-12).certificate
     theirs = get_formulation("lpboost").bind(REFERENCE_U, nu=1).solve("cvxpy:highs", tol=1e-12).certificate
@@ -123,6 +123,6 @@ def test_two_sided_a_sign_is_turned_for_free() -> None:
     assert one.certificate.lower >= lp_adaboost(REFERENCE_U).solve("cvxpy:highs", tol=1e-12).certificate.lower - 1e-12
 
 
-def test_it_has_no_reference_distribution() -> None:
+def test_lp_adaboost_has_no_reference_distribution() -> None:
     with pytest.raises(ProblemError, match=r"\bd0\b.*\bmultiplicities\b"):
         lp_adaboost(REFERENCE_U, d0=np.full(6, 1 / 6))

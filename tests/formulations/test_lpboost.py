@@ -202,6 +202,6 @@ def test_the_independent_lp_agrees() -> None:
         assert certificate.upper >= low
 
 
-def test_there_is_no_iteration_bound() -> None:
+def test_lpboost_has_no_iteration_bound() -> None:
     program = reference_lpboost()
     assert get_formulation("lpboost").boosting.iteration_bound(program) == np.inf

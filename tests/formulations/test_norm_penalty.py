@@ -115,7 +115,7 @@ def test_kkt_system_of_the_page(seed: int, p: float) -> None:
 
 
 @pytest.mark.parametrize("p", (1.5, 2.0, 3.0, math.inf))
-def test_its_answer_is_the_balls_whose_radius_is_its_norm(p: float) -> None:
+def test_the_answer_is_that_of_the_ball_whose_radius_is_its_norm(p: float) -> None:
     c = np.array([1, 3, 1, 2, 1, 1.5])
     for rest in ({}, {"eta": 4.0, "d0": REFERENCE_D0}):
         one = norm_penalty(REFERENCE_U, r=0.3, p=p, c=c, **rest).solve("cvxpy:clarabel", tol=1e-10)

@@ -119,7 +119,7 @@ def test_the_multipliers_of_the_literal_primal_are_the_derived_ones() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_it_is_erlpboost_with_the_sum_of_w_for_eta(seed: int) -> None:
+def test_softboost_is_erlpboost_with_the_sum_of_w_for_eta(seed: int) -> None:
     """D_S(kappa w') = kappa (D_ERLP with eta = kappa (w') - gamma), for any w' in the simplex."""
     rng, one = np.random.default_rng(seed), drawn(seed)
     kappa, gamma = float(np.exp(rng.uniform(-1, 4))), float(rng.uniform(-1, 1))
@@ -133,7 +133,7 @@ def test_it_is_erlpboost_with_the_sum_of_w_for_eta(seed: int) -> None:
     assert value == pytest.approx(expected, abs=1e-12 * (1 + kappa))
 
 
-def test_its_optimum_is_erlpboosts_at_the_eta_that_the_dual_chose() -> None:
+def test_the_optimum_is_that_of_erlpboost_at_the_eta_of_the_dual() -> None:
     solution = reference(P_LP + 0.05).solve("cvxpy:clarabel", tol=1e-12)
     kappa = float(solution.w.sum())
     erlpboost = bind("erlpboost", REFERENCE_U, nu=REFERENCE_NU, eta=kappa, d0=REFERENCE_D0)

@@ -68,7 +68,7 @@ def test_kkt_system_of_the_page(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_it_is_scikit_learns_linear_machine_without_a_bias(seed: int) -> None:
+def test_the_svm_is_scikit_learns_linear_machine_without_a_bias(seed: int) -> None:
     """(1/2) ||w||^2 + (C/2) sum c psi there, multiplicities being sample weights."""
     from sklearn.svm import LinearSVC
 
@@ -84,7 +84,7 @@ def test_it_is_scikit_learns_linear_machine_without_a_bias(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_it_is_qp_reg_adaboost_over_the_hypotheses_and_their_negatives(seed: int) -> None:
+def test_the_svm_is_qp_reg_adaboost_over_the_hypotheses_and_their_negatives(seed: int) -> None:
     program = draw(np.random.default_rng(seed))
     U, c, C = program.margins.to_array(), program.examples.c, program.parameters.C
     theirs = get_formulation("qp_reg_adaboost").bind(np.column_stack([U, -U]), C=C, c=c)

@@ -50,7 +50,7 @@ def test_literal_derived_and_certified_values_agree(seed: int) -> None:
 
 
 @pytest.mark.parametrize("backend", ("cvxpy:clarabel", "cvxpy:scs"))
-def test_it_is_softboost_at_nu_1(backend: str) -> None:
+def test_totalboost_is_softboost_at_nu_1(backend: str) -> None:
     gamma = hard_margin(REFERENCE_U) + 0.05
     one = totalboost(REFERENCE_U, gamma=gamma, d0=REFERENCE_D0)
     other = bind("softboost", REFERENCE_U, nu=1, gamma=gamma, d0=REFERENCE_D0)
@@ -91,7 +91,7 @@ def test_above_the_hard_margin_there_is_an_answer_and_below_there_is_none() -> N
         assert float((REFERENCE_U @ below.w).min()) - (best - by) == pytest.approx(below.certificate.excess, abs=1e-11)
 
 
-def test_it_projects_the_reference_and_not_the_last_distribution() -> None:
+def test_totalboost_projects_the_reference_and_not_the_last_distribution() -> None:
     """The second hypothesis makes the first one superfluous: what the last d has of it would stay for ever."""
     x, y = np.random.default_rng(0).uniform(-1, 1, (2, 20))
     U = np.column_stack([0.6 * x + 0.4 * y, 0.8 * x + 0.2])
@@ -130,6 +130,6 @@ def test_the_iteration_bound() -> None:
     assert bound == math.floor(2 / 0.05**2 * math.log(40)) + 1
 
 
-def test_it_has_no_nu() -> None:
+def test_totalboost_has_no_nu() -> None:
     with pytest.raises(OptionError, match="nu"):
         totalboost(REFERENCE_U, gamma=0.1, nu=2)

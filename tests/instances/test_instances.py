@@ -61,12 +61,12 @@ def test_no_array_can_be_written_to_and_no_field_replaced(problem: Instance) -> 
 
 
 @each
-def test_it_survives_pickle_and_copy(problem: Instance) -> None:
+def test_an_instance_survives_pickle_and_copy(problem: Instance) -> None:
     for twin in (pickle.loads(pickle.dumps(problem)), copy.deepcopy(problem)):
         assert repr(twin) == repr(problem)
 
 
-def test_what_it_is_made_from_may_be_changed_afterwards() -> None:
+def test_changes_of_the_source_arrays_do_not_change_an_instance() -> None:
     U = np.zeros((2, 1))
     known: dict[str, Any] = {"value": np.zeros(2)}
     problem = Instance("zeros", U, "nothing.", ("none",), {"nu": 1.0}, known)
@@ -113,7 +113,7 @@ def test_every_public_name_is_there() -> None:
 
 
 @pytest.mark.parametrize("value", [2.0, "3", True, None, 0, np.float64(4)])
-def test_what_is_no_count_is_refused(value: object) -> None:
+def test_invalid_counts_are_refused(value: object) -> None:
     advice = f"Write {int(value)}." if isinstance(value, float) else "Ask for one."
     plain = float(value) if isinstance(value, float) else value
     message = f"N must be a whole number of at least 1; got {plain!r}. {advice}"
@@ -122,12 +122,12 @@ def test_what_is_no_count_is_refused(value: object) -> None:
 
 
 @pytest.mark.parametrize("value", ["1", None, 0, 1, -0.5, float("nan"), float("inf"), [0.5]])
-def test_what_is_no_number_in_between_is_refused(value: object) -> None:
+def test_numbers_out_of_range_are_refused(value: object) -> None:
     with pytest.raises(ProblemError, match=rf"^delta\b.* 0\b.* 1\b.* {re.escape(repr(value))}.* 0\.5\.$"):
         validate_between("delta", value, 0, 1, "Try 0.5.")
 
 
-def test_what_is_right_is_taken() -> None:
+def test_valid_values_are_accepted() -> None:
     assert validate_count("N", np.int64(3), 3, "") == 3
     assert validate_between("delta", np.float32(0.5), 0, 1, "") == 0.5
     rng = np.random.default_rng(2)

@@ -191,7 +191,7 @@ def test_the_digest_tells_class_and_examples_apart() -> None:
 
 
 @pytest.mark.parametrize("name", ["lpboost", "erlpboost", "softboost", "adaboost"])
-def test_it_boosts_with_a_certificate_over_its_class(name: str, tmp_path: Path) -> None:
+def test_boosting_gives_a_certificate_over_the_class(name: str, tmp_path: Path) -> None:
     X, y, _ = noisy()
     oracle = BinnedStumps(X, y, bins=16)
     options: dict[str, Any] = {"max_rounds": 40} if name == "adaboost" else {"nu": 60, "epsilon": 0.05}
@@ -254,7 +254,7 @@ def test_a_million_entries_are_asked_with_little_memory() -> None:
         "negative",
     ],
 )
-def test_what_is_wrong_is_said(bad: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_invalid_arguments_are_refused_with_a_reason(bad: dict[str, Any], error: type[Exception], message: str) -> None:
     X, y, _ = noisy()
     arguments: dict[str, Any] = {"X": X, "y": y, **bad}
     with typechecker.unchecked(), pytest.raises(error, match=message):

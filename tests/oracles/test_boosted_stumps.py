@@ -71,7 +71,7 @@ def test_further_stumps_are_drawn_where_boosting_finds_none() -> None:
     np.testing.assert_array_equal(U, [[1], [1], [-1]])
 
 
-def test_of_many_rows_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_replaces_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boosted_stumps, "MAX_ROWS", 20)
     X, y = noisy(100, 0.1)
     U = boosted_stump_matrix(X, y, 5)

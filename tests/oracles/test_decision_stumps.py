@@ -349,7 +349,7 @@ def test_stumps_say_what_they_are() -> None:
 
 
 @pytest.mark.parametrize(("feature", "threshold", "sign"), [(-1, 0.5, 1), (2, 0.5, 1), (0, math.nan, 1), (0, 0.5, 0)])
-def test_what_is_no_stump_is_an_error(feature: int, threshold: float, sign: int) -> None:
+def test_invalid_stumps_are_errors(feature: int, threshold: float, sign: int) -> None:
     with pytest.raises(ProblemError, match=rf"\bstump\b.* {feature} .* {threshold},.* {sign}\."):
         Stump(feature, threshold, sign, 2)
 

@@ -100,7 +100,7 @@ def test_a_decision_function_is_cut_to_the_interval() -> None:
     np.testing.assert_array_equal(column.hypothesis(X), np.clip(raw, -1, 1))
 
 
-def test_of_a_negative_edge_the_negation_is_returned_if_it_belongs_to_the_class() -> None:
+def test_the_negation_is_returned_for_a_negative_edge_if_it_belongs_to_the_class() -> None:
     wrong = Answering(-y)
     column = Estimators(wrong, X, y).best(Query(D)).columns[0]
     assert column.edge == pytest.approx(1.0, abs=1e-15)
@@ -281,7 +281,7 @@ def test_weights_that_cannot_be_fitted_to_are_refused(d: np.ndarray, message: st
         Estimators(STUMP, X, y).best(Query(d))
 
 
-def test_what_is_no_such_estimator_is_refused() -> None:
+def test_other_estimators_are_refused() -> None:
     with pytest.raises(ProblemError, match=r"\bestimator\b.*<class.*DecisionTreeClassifier'>.*\binstance\b"):
         Estimators(DecisionTreeClassifier, X, y)
     with pytest.raises(ProblemError, match=r"\bestimator\b.*'tree'"):
@@ -366,7 +366,7 @@ def test_the_digest_is_of_examples_and_learner_and_not_of_seeds() -> None:
     assert len({digest, *(other.digest for other in others)}) == 6
 
 
-def test_they_say_what_they_are() -> None:
+def test_oracles_of_estimators_describe_themselves() -> None:
     assert re.fullmatch(r"DecisionTreeClassifier\D*\bnegations", str(Estimators(STUMP, X, y)))
     drawn = str(Resampled(STUMP, X, y, size=9, reflexive=False))
     assert re.match(r"DecisionTreeClassifier\b.*\b9\b", drawn) and "negations" not in drawn

@@ -63,7 +63,7 @@ def test_two_classes_are_minus_1_and_1(y: Any) -> None:
         "masked",
     ],
 )
-def test_what_are_no_labels_is_an_error(y: Any, message: str) -> None:
+def test_invalid_labels_are_errors(y: Any, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         check_examples(X, y)
 
@@ -109,7 +109,7 @@ def test_multiplicities_say_which_examples_count() -> None:
         "masked",
     ],
 )
-def test_what_are_no_multiplicities_is_an_error_wherever_they_are_passed(c: Any, message: str) -> None:
+def test_invalid_multiplicities_are_errors_in_every_oracle(c: Any, message: str) -> None:
     for refuse in (lambda: DecisionStumps(X, [0, 1, 1, 0], c), lambda: GivenMargins(X / 10, c=c)):
         with pytest.raises(ProblemError, match=message):
             refuse()

@@ -264,7 +264,7 @@ def with_index(index: int) -> Any:
         "ragged",
     ],
 )
-def test_what_are_no_features_is_an_error_before_learning_and_before_predicting(X: Any, message: str) -> None:
+def test_invalid_features_are_errors_before_learning_and_before_predicting(X: Any, message: str) -> None:
     for refuse in (lambda: DecisionStumps(X, y), lambda: Stump(0, 0.0, 1, 3)(X)):
         with pytest.raises(ProblemError, match=message):
             refuse()

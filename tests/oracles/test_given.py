@@ -173,7 +173,7 @@ def test_the_digest_is_of_the_class_and_not_of_the_way_to_choose() -> None:
     assert len({digest, *(other.digest for other in others)}) == 4
 
 
-def test_it_can_be_pickled_and_goes_on() -> None:
+def test_a_pickled_oracle_continues() -> None:
     oracle = GivenMargins(U, [3, 1], guarantee=0.0)
     oracle.best(Query(D))
     again = pickle.loads(pickle.dumps(oracle))
@@ -181,7 +181,7 @@ def test_it_can_be_pickled_and_goes_on() -> None:
     assert again.digest == oracle.digest
 
 
-def test_it_says_what_it_is() -> None:
+def test_the_oracle_describes_itself() -> None:
     assert re.fullmatch(r"4 \w+ columns, best", str(GivenMargins(U)))
     assert re.fullmatch(r"4\b.*\bnegations, largest increase", str(GivenMargins(U, "largest_increase", reflexive=True)))
     assert re.fullmatch(r"4 \w+ columns, weakest,.*\b0\.1\b.*", str(GivenMargins(U, "weakest", 0.1)))
@@ -263,7 +263,7 @@ def test_other_multiplicities_are_refused(c: Any) -> None:
         GivenMargins(U, c=c)
 
 
-def test_what_is_no_margin_matrix_is_refused() -> None:
+def test_invalid_margin_matrices_are_refused() -> None:
     with pytest.raises(ProblemError, match=r"^U\b.*\[-1, 1\]"):
         GivenMargins(2 * U)
 

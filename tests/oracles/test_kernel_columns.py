@@ -118,7 +118,7 @@ def test_no_edge_of_the_class_exceeds_the_bound_under_any_weights(options: dict[
         assert answer.columns[0].edge == pytest.approx(largest, abs=1e-12)
 
 
-def test_of_negative_edges_the_one_nearest_0_is_found() -> None:
+def test_the_negative_edge_nearest_0_is_found() -> None:
     # Not reflexive, features positive, nearly all weight on class -1: scales then raise an edge, and norms hide it.
     rng = np.random.default_rng(5)
     X, y = rng.random((50, 4)) ** 6 * rng.lognormal(sigma=2, size=(50, 1)), rng.choice([-1, 1], 50)
@@ -264,7 +264,7 @@ def test_hypotheses_are_equal_by_row_sign_and_kernel() -> None:
     assert KernelColumn(0, 1, linear, 2.0, 3, *none) in different
 
 
-def test_it_says_what_it_is() -> None:
+def test_the_oracle_describes_itself() -> None:
     X = [[1.0], [2.0], [2.0]]
     assert re.search(r"\blinear\b.* 2 .*\bnegations$", str(KernelColumns(X, [1, -1, 1])))
     one = str(KernelColumns(X, [1, -1, 1], "rbf", gamma=0.5, reflexive=False))

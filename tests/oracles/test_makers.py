@@ -30,7 +30,7 @@ FUNCTION = r"\(X, y, c\).*<lambda>.*\blambda X, y, c: "
     [(Pair, CLASS), (partial(Pair), CLASS), (lambda X, y: Pair(X, y), FUNCTION)],
     ids=["class", "partial", "function"],
 )
-def test_what_a_class_of_oracles_must_take_is_told(made: Any, message: str) -> None:
+def test_oracle_makers_with_other_arguments_are_refused(made: Any, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         check_oracle(made)
     X, y = np.arange(8.0).reshape(4, 2), np.array([1, -1, 1, -1], dtype=np.int8)

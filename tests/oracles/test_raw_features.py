@@ -187,7 +187,7 @@ def test_equal_and_opposite_features_are_answered_once_by_the_lowest() -> None:
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
-def test_of_edges_that_rounding_cannot_tell_apart_the_lowest_feature_comes_first(form: str) -> None:
+def test_the_lowest_feature_comes_first_among_edges_equal_up_to_rounding(form: str) -> None:
     X = FORMS[form](np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]))
     d = [0.1, 0.2, 0.3, 0.6, 0.0]  # 0.1 + 0.2 + 0.3 is 0.6000000000000001
     columns = best(X, [1, 1, 1, 1, -1], d, 2).columns
@@ -227,7 +227,7 @@ def test_features_say_what_they_are() -> None:
     ("feature", "scale", "sign"),
     [(-1, 1.0, 1), (2, 1.0, 1), (0, 0.0, 1), (0, math.inf, 1), (0, math.nan, 1), (0, 1.0, 2)],
 )
-def test_what_is_no_feature_is_an_error(feature: int, scale: float, sign: int) -> None:
+def test_invalid_features_are_errors(feature: int, scale: float, sign: int) -> None:
     with pytest.raises(ProblemError, match=rf"\bfeature {feature} of 2,.* {scale},.* {sign}\."):
         Feature(feature, scale, sign, 2)
 

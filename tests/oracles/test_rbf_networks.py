@@ -71,7 +71,7 @@ def test_multiplicities_say_how_many_examples_there_are() -> None:
     assert RBFNetworks(X, y, np.where(np.arange(80) < 30, 0.0, 1.0)).N == 50
 
 
-def test_of_a_negative_edge_the_negation_is_returned_if_it_belongs_to_the_class() -> None:
+def test_the_negation_is_returned_for_a_negative_edge_if_it_belongs_to_the_class() -> None:
     """One bump over many examples of class 1: positive everywhere, though the two far away are heavier together."""
     points, labels = np.array([[-3.0], [3.0], *[[0.0]] * 18]), np.array([-1, -1, *[1] * 18])
     d = np.array([0.275, 0.275, *[0.025] * 18])
@@ -117,7 +117,7 @@ def test_a_hypothesis_comes_back_from_its_state() -> None:
 
 
 @pytest.mark.thorough
-def test_it_boosts_and_the_run_survives(tmp_path: Path) -> None:
+def test_runs_over_networks_survive_files(tmp_path: Path) -> None:
     nu = 24
     run = boost("erlpboost", RBFNetworks(X, y, K=5, values="tanh"), nu=nu, epsilon=0.05, max_rounds=15)
     # The soft margin of one hypothesis is the mean of its nu smallest margins; together they have a larger one.
@@ -151,7 +151,7 @@ def _any(options: Any) -> Any:
     return options
 
 
-def test_what_is_out_of_range_is_an_error() -> None:
+def test_options_out_of_range_are_errors() -> None:
     with pytest.raises(OptionError, match=r"\bvalues 'step'"):
         RBFNetworks(X, y, values="step")
     with pytest.raises(OptionError, match=r"^K\b.* 1;.* 0\."):

@@ -92,7 +92,7 @@ def test_another_kind_is_an_error(kind: object) -> None:
         "feature beyond",
     ],
 )
-def test_what_is_no_state_of_its_kind_is_an_error(rest: dict[str, Any], reason: str) -> None:
+def test_invalid_states_are_errors(rest: dict[str, Any], reason: str) -> None:
     with pytest.raises(DataError, match=rf"\bstump\b.*`state`.*{reason}"):
         shipped_from_state({"kind": "stump", **rest})
 

@@ -96,7 +96,7 @@ def test_more_columns_of_one_seed_begin_with_the_fewer() -> None:
     )
 
 
-def test_there_are_no_more_columns_than_stumps_and_negations() -> None:
+def test_columns_are_at_most_stumps_and_negations() -> None:
     assert stump_matrix(X, y, 8).shape == (4, 8)
     assert stump_matrix(X, y, 9).shape == (4, 8)
     assert stump_matrix(X, y, 10_000).shape == (4, 8)

@@ -84,7 +84,7 @@ def test_a_panel_says_by_which_profile_the_solvers_were_asked() -> None:
     assert [axis.get_title() for axis in figure.axes[:2]] == ["low, gap 0.001", "gap 1e-06"]
 
 
-def test_what_is_no_benchmark_and_an_unknown_scale_are_named() -> None:
+def test_other_objects_than_benchmarks_and_unknown_scales_are_named() -> None:
     unfit: Any = measured().runs
     with unchecked(), pytest.raises(OptionError, match=r"\bbenchmark\b.*\btuple\b"):
         profiles(unfit)

@@ -161,7 +161,7 @@ def test_a_real_benchmark_is_drawn() -> None:
     rendered(figure)
 
 
-def test_what_cannot_be_drawn_is_named() -> None:
+def test_undrawable_arguments_are_named() -> None:
     unfit: Any = measured().runs
     with unchecked(), pytest.raises(OptionError, match=r"\bbenchmark\b.*\btuple\b"):
         heat_map(unfit)

@@ -100,7 +100,7 @@ def test_without_a_bound_over_the_class_there_is_no_band() -> None:
 
 
 @pytest.mark.thorough
-def test_what_the_path_makes_is_drawn() -> None:
+def test_runs_of_a_path_are_drawn() -> None:
     made = boostopt.path("erlpboost", DecisionStumps(points(), labels()), nu=[40, 10, 20], epsilon=0.05)
     figure = path_of_runs(made)
     assert xy(line(figure.axes[0], "soft margin"))[1].tolist() == made.lower[[1, 2, 0]].tolist()

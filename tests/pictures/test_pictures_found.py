@@ -53,7 +53,7 @@ def test_a_classifier_of_two_classes_is_drawn_as_its_run(draw: Any) -> None:
     ],
     ids=["bounds", "example_weights", "margin_distributions"],
 )
-def test_of_more_classes_one_is_to_be_chosen(draw: Any, message: str) -> None:
+def test_pictures_of_several_classes_need_a_choice(draw: Any, message: str) -> None:
     """The one test here of whole sentences: what was expected, what came, and what to do."""
     with pytest.raises((OptionError, ProblemError), match=f"^{re.escape(message)}$"):
         draw({"it": THREE})

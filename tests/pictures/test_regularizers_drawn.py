@@ -105,7 +105,7 @@ def test_a_description_is_drawn_as_its_closed_form() -> None:
     ],
     ids=["no regularizer", "four examples", "reach"],
 )
-def test_what_cannot_be_drawn_is_named(arguments: tuple[Any, ...], error: type[Exception], facts: str) -> None:
+def test_undrawable_arguments_are_named(arguments: tuple[Any, ...], error: type[Exception], facts: str) -> None:
     with typechecker.unchecked(), pytest.raises(error, match=facts):
         weights_on_triangle(*arguments)
 

@@ -6,7 +6,6 @@ answers of the opposite problem and of a neighbour, beside those of other signs,
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,17 +14,9 @@ from convex_problems import cp
 from known_optima import KnownProblem, direction_of, value_of
 
 from boostopt._utils.array_types import Array
+from boostopt._utils.cvxpy_tools import solve_quietly
 
 Lie = Callable[[KnownProblem, np.random.Generator], None]
-
-
-def solve_quietly(problem: Any) -> None:
-    """Solve a problem; where the solver fails, the values stay."""
-    with warnings.catch_warnings(action="ignore"):
-        try:
-            problem.solve("CLARABEL")
-        except (cp.SolverError, cp.DCPError, ValueError):
-            return
 
 
 def save_values(item: KnownProblem, change: Callable[[Any, Array], Array]) -> None:
@@ -45,7 +36,7 @@ def save_duals(item: KnownProblem, change: Callable[[Array], Array]) -> None:
 
 def answer(item: KnownProblem, linear: Any, sign: float = 1.0) -> None:
     """Take the answer of the problem with another linear part of the objective, with duals of a sign."""
-    solve_quietly(cp.Problem(cp.Minimize(item.curved + linear), item.problem.constraints))
+    solve_quietly(cp.Problem(cp.Minimize(item.curved + linear), item.problem.constraints), "CLARABEL")
     for constraint in item.problem.constraints:
         dual = constraint.dual_variables[0]
         if dual.value is not None:

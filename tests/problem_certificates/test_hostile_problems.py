@@ -181,6 +181,15 @@ def test_bounds_that_are_no_numbers_of_the_shape_are_refused(bound: Any) -> None
         certify_at(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 0]), np.ones(2), bounds={x: (bound, 4)})
 
 
+def test_bounds_of_entries_that_are_always_0_must_allow_0() -> None:
+    D = cp.Variable((2, 2), diag=True)
+    problem = cp.Problem(cp.Minimize(cp.sum(D)))
+    for bounds in ((1, 2), (-2, -1), (np.array([[1, 0.5], [0, 1]]), 2)):
+        with pytest.raises(ProblemError, match="bounds must allow entries that are always 0"):
+            certify_at(problem, np.eye(2), bounds={D: bounds})
+    assert_contains(certify_at(problem, np.eye(2), bounds={D: (np.eye(2), 2)}), 2.0)
+
+
 def test_bounds_of_relaxations_are_of_variables_of_the_problem() -> None:
     x = cp.Variable(2, boolean=True)
     problem = cp.Problem(cp.Minimize(cp.sum(x)), [x[0] + x[1] >= 0.5])
@@ -265,6 +274,96 @@ def test_a_nuclear_norm_outside_the_domain_of_its_argument_has_no_value() -> Non
     X = cp.Variable((2, 2))
     certificate = certify_at(cp.Problem(cp.Minimize(cp.normNuc(cp.log(X))), [X <= 1]), [[-1.0, 1.0], [1.0, 1.0]])
     assert certificate.lower <= 0 <= certificate.upper
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda e, E: cp.sum(cp.sum(E, axis=0)) + cp.sum(cp.norm(E, 2, axis=0)) + cp.norm1(E) + cp.sum_squares(e),
+        lambda e, E: cp.trace(E[:, :0]) + cp.sum(cp.cumsum(e)) + cp.sum(cp.cummax(e)) + cp.sum(cp.max(E, axis=1)),
+    ],
+)
+def test_sums_over_no_entries_are_0(make: Any) -> None:
+    x, e, E = cp.Variable(), cp.Variable(0), cp.Variable((0, 2))
+    problem = cp.Problem(cp.Minimize(x + make(e, E)), [x >= 1])
+    for variable in problem.variables():
+        variable.save_value(np.ones(variable.shape))
+    assert_contains(certify_problem(problem), 1.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda e, E: cp.max(e),
+        lambda e, E: cp.norm_inf(e),
+        lambda e, E: cp.log_sum_exp(e),
+        lambda e, E: cp.sigma_max(E),
+        lambda e, E: cp.matrix_frac(e, E),
+    ],
+)
+def test_functions_of_no_entries_are_refused(make: Any) -> None:
+    x, e, E = cp.Variable(), cp.Variable(0), cp.Variable((0, 0))
+    problem = cp.Problem(cp.Minimize(x + make(e, E)), [x >= 1])
+    for variable in problem.variables():
+        variable.save_value(np.ones(variable.shape))
+    with pytest.raises(ProblemError, match="entries"):
+        certify_problem(problem)
+
+
+def test_a_sum_of_all_entries_is_bounded_by_its_equality() -> None:
+    x = cp.Variable(2)
+    for expression in (cp.sum_largest(x, 2), cp.dotsort(x, np.ones(2)), cp.lambda_sum_largest(cp.diag(x), 2)):
+        assert_contains(certify_at(cp.Problem(cp.Minimize(expression), [cp.sum(x) == -0.75]), [0.0, -0.75]), -0.75)
+
+
+class PanicException(BaseException):
+    """Named as the exception of a failed assertion in Clarabel."""
+
+
+@pytest.mark.parametrize("failure", [Exception("Bad input data"), IndexError("7"), PanicException("assertion failed")])
+def test_failures_of_solvers_of_any_kind_are_reasons(failure: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any, **options: Any) -> None:
+        raise failure
+
+    x = cp.Variable()
+    problem = cp.Problem(cp.Minimize(x), [x >= 1])
+    problem.solve("CLARABEL")
+    x.save_value(0.5)
+    monkeypatch.setattr(cp.Problem, "solve", fail)
+    certificate = certify_problem(problem, solver="CLARABEL")
+    assert certificate.lower <= 1 and certificate.upper == math.inf
+    assert any(f"CLARABEL failed: {failure}" in reason for reason in certificate.reasons)
+
+
+def test_a_constant_matrix_that_is_singular_is_semidefinite() -> None:
+    """CVXPY 1.9.3 makes bad input for Clarabel of it, if there are parameters, too."""
+    x, P = cp.Variable(), cp.Variable((2, 2), PSD=True)
+    singular = np.array([[1.0, 2.0], [2.0, 4.0]])
+    assert_contains(certify_solved(cp.Minimize(x), [x >= 1, cp.Constant(singular) >> 0]), 1.0)
+    assert_contains(certify_solved(cp.Minimize(P[0, 1]), [singular == P]), 2.0)
+    below = np.array([[1.0, 2.0], [2.0, math.nextafter(4.0, 0)]])
+    assert certify_solved(cp.Minimize(P[0, 1]), [below == P]).upper == math.inf
+    with warnings.catch_warnings(action="ignore"):
+        problem = cp.Problem(cp.Minimize(x), [x >= 1, cp.Constant(below) >> 0])
+        assert certify_at(problem, 1.0).upper == math.inf
+
+
+def test_a_singular_quadratic_form_needs_no_bounds() -> None:
+    """(x + y)^2 - x - y is constant along a line."""
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.quad_form(x, np.ones((2, 2))) - cp.sum(x)))
+    assert_contains(certify_at(problem, np.full(2, 0.25)), -0.25)
+
+
+@pytest.mark.thorough
+def test_a_singular_quadratic_form_bounds_nothing_in_its_null_space() -> None:
+    x = cp.Variable(2)
+    laplacian = np.array([[2.0, -1, -1], [-1, 1, 0], [-1, 0, 1]])
+    y = cp.Variable(3)
+    assert_contains(certify_solved(cp.Minimize(cp.quad_form(y, laplacian) + y[0] - y[1])), -0.25)
+    for form in (np.diag([1.0, 0.0]), np.array([[1.0, 1.0], [1.0, 1.0 - 2.0**-40]])):
+        certificate = certify_at(cp.Problem(cp.Minimize(cp.quad_form(x, form) - cp.sum(x))), np.ones(2))
+        assert certificate.lower == -math.inf
 
 
 def test_a_lack_of_multipliers_is_a_reason() -> None:

@@ -20,10 +20,10 @@ UNDETERMINED = {
     "entropic boosting": {"stationarity"},
     "kl projection": {"stationarity"},
     "long power cones": {"stationarity"},
-    "power cones": {"primal feasibility", "complementarity", "stationarity"},
+    "power cones": {"stationarity"},
 }
 """Conditions that the noise of the solver decides: slopes of an entropy at weights near 0, and of a geometric mean at
-the apex of a cone, which has no value for an answer just outside."""
+the apex of a cone."""
 
 
 def residuals(explanation: ProblemExplanation) -> dict[str, float]:
@@ -172,6 +172,30 @@ def test_explain_problem_outside_a_domain_has_no_finite_residual() -> None:
     explanation = explain_problem(problem)
     assert {condition.kind for condition in explanation.violated} >= {"stationarity"}
     assert not any(math.isnan(condition.residual) for condition in explanation.conditions)
+
+
+@pytest.mark.parametrize(
+    ("cone", "point"),
+    [
+        (lambda x, y, z: cp.PowCone3D(x, y, z, 0.3), (-1e-10, 1e-9, 0.0)),
+        (lambda x, y, z: cp.PowConeND(cp.hstack([x, y]), z, np.array([0.25, 0.75])), (2.0, -1e-10, 0.0)),
+        (lambda x, y, z: cp.ExpCone(x, y, z), (-1e-10, -1e-10, -1e-10)),
+        (lambda x, y, z: cp.quad_over_lin(z, x) <= y, (-1e-10, 1.0, 1e-10)),
+        (lambda x, y, z: cp.von_neumann_entr(cp.diag(cp.hstack([x, y]))) >= z, (-1e-10, 1.0, -1e-9)),
+        (lambda x, y, z: cp.harmonic_mean(cp.hstack([x, y])) >= z, (-1e-10, 1.0, 0.0)),
+    ],
+)
+def test_explain_problem_just_outside_a_domain_gives_the_distance(cone: Any, point: tuple[float, ...]) -> None:
+    x, y, z = cp.Variable(), cp.Variable(), cp.Variable()
+    problem = cp.Problem(cp.Minimize(x), [cone(x, y, z)])
+    for variable, value in zip((x, y, z), point, strict=True):
+        variable.value = value
+    conditions = [each for each in explain_problem(problem).conditions if each.kind == "primal feasibility"]
+    distance = next(each for each in conditions if each.statement == "arguments in the domain")
+    assert distance.residual == pytest.approx(1e-10) and all(each.holds for each in conditions)
+    x.value, y.value = -0.5, -0.5
+    conditions = [each for each in explain_problem(problem).conditions if each.kind == "primal feasibility"]
+    assert max(each.residual for each in conditions) == pytest.approx(0.5, abs=1e-6)
 
 
 def test_an_explanation_is_shown_as_text_and_as_html() -> None:

@@ -263,7 +263,11 @@ def test_cvxr_26_a_hanging_chain_called_unbounded() -> None:
 
 
 def test_a_sum_of_two_perspectives_to_which_cvxpy_gives_another_value_than_to_the_perspective_of_the_sum() -> None:
-    """CVXPY 1.9.3 says that 9.37 is optimal for the sum. The closed form is two terms of quad_over_lin."""
+    """CVXPY 1.9.3 says that 9.37 is optimal for the sum. The closed form is two terms of quad_over_lin.
+
+    `get_data` of `perspective` leaves out f, so the cache of equal subexpressions in `Dcp2Cone` takes the second of two
+    perspectives in the same variables for the first.
+    """
     x, s = cp.Variable(), cp.Variable(nonneg=True)
     first, second, rest = cp.square(x - 1), cp.square(x - 3), cp.square(s - 2) + x
     optimum = 1023 / 256  # at s = 1/16, x = 7/64

@@ -163,7 +163,7 @@ def test_a_pair_is_known_by_its_name_and_pickled() -> None:
     ],
     ids=("loss", "penalty", "number", "none", "signed simplex", "signed"),
 )
-def test_what_is_no_pair_is_refused(arguments: tuple[Any, ...], message: str) -> None:
+def test_invalid_pairs_are_refused(arguments: tuple[Any, ...], message: str) -> None:
     with typechecker.unchecked(), pytest.raises(OptionError, match=message):
         combine(*arguments)
 

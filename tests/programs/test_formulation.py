@@ -274,13 +274,13 @@ def test_a_file_without_its_ending_is_pointed_out(tmp_path: Path, monkeypatch: p
     ],
     ids=("case", "none", "part", "longer part", "short part", "two"),
 )
-def test_what_is_near_a_name_is_suggested(name: str, known: list[str], near: list[str]) -> None:
+def test_similar_names_are_suggested(name: str, known: list[str], near: list[str]) -> None:
     hint = did_you_mean(name, known)
     assert re.findall("'([^']+)'", hint) == near
     assert bool(hint) == bool(near)
 
 
-def test_what_is_no_formulation_is_refused(tmp_path: Path) -> None:
+def test_unknown_formulations_are_refused(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"'ERLPBost'.*'erlpboost'"):
         get_formulation("ERLPBost")
     with pytest.raises(OptionError, match=r"'erlpbost'.*'erlpboost'"):
@@ -351,7 +351,7 @@ def test_a_page_may_have_an_abstract_base(tmp_path: Path) -> None:
     assert type(get_formulation(page)).__name__ == "Below"
 
 
-def test_what_is_neither_name_nor_formulation_is_refused() -> None:
+def test_objects_other_than_names_and_formulations_are_refused() -> None:
     with pytest.raises(OptionError, match=r"\bformulation\b.*\b3\b.*\blist_formulations\b"):
         get_formulation(3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(OptionError, match=r"\bbackend\b.*\bNone\b.*\blist_backends\b"):

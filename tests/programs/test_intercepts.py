@@ -132,7 +132,7 @@ def test_a_pair_is_known_by_its_name_and_pickled() -> None:
     assert "e_1 = 0 : w_1" in page.text
 
 
-def test_what_has_no_intercept_is_refused() -> None:
+def test_penalties_without_an_intercept_are_refused() -> None:
     with pytest.raises(OptionError, match=r"\bintercept\b.*\bsimplex\b.*\bl1_ball\b"):
         combine("hinge", "simplex", intercept=True)
     with pytest.raises(OptionError):

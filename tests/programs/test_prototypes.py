@@ -182,7 +182,7 @@ def test_a_prototype_on_the_command_line() -> None:
     ],
     ids=("concave", "vector", "vertex", "short", "boundary", "equality", "no value"),
 )
-def test_what_cannot_be_bounded_is_refused(change: dict[str, Any], message: str) -> None:
+def test_unbounded_prototypes_are_refused(change: dict[str, Any], message: str) -> None:
     import cvxpy as cp
 
     from boostopt.authoring import CappedSimplex

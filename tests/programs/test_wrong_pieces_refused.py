@@ -94,7 +94,9 @@ def largest(p: Any) -> EdgeFunction:
         "edge-vector",
     ),
 )
-def test_it_is_refused_when_the_page_is_bound(F: Callable[..., Any], G: Callable[..., Any], message: str) -> None:
+def test_wrong_pieces_are_refused_when_the_formulation_is_bound(
+    F: Callable[..., Any], G: Callable[..., Any], message: str
+) -> None:
     page = prototype("mine", F, G, mu=parameter("the strength", POSITIVE, 2.0))
     with typechecker.unchecked(), pytest.raises(ProblemError, match=message):
         page.bind(U)

@@ -66,7 +66,7 @@ def test_the_primal_of_the_entropy_by_hand() -> None:
     assert ["".join(ElementTree.fromstring(m).itertext()) for _, m in primal.constraints if m] == ["w", "β", "ψ"]
 
 
-def test_what_latex2mathml_does_not_do_is_handed_over_otherwise() -> None:
+def test_notation_beyond_latex2mathml_is_translated() -> None:
     # Bars are fences, so that a script is the norm's and not the bar's.
     norm = tree(r"\lVert d \rVert_{p}").find(".//msub")
     assert norm is not None and "".join(norm[0].itertext()) == "‖d‖" and norm[1].text != "‖"
@@ -115,5 +115,5 @@ def test_prose_that_is_too_deep_or_too_long_stays_as_it_was_typed(text: str) -> 
 @pytest.mark.parametrize(
     "page", ["", "No problems.", "Title: a.\n\nPrimal  x", "Title: a.\n\nPrimal   min_d  (" + "(" * 5000, "\nPrimal"]
 )
-def test_what_is_no_page_is_none(page: str) -> None:
+def test_other_names_than_formulations_have_no_markup(page: str) -> None:
     assert formulation_markup(page, {}) is None

@@ -168,7 +168,7 @@ def test_a_folder_that_has_changed_is_gone_on_with(folder: Path, tmp_path: Path)
     refused(r".*/runs\.jsonl .*\bprograms, 'a\.npz: lpboost", *command)
 
 
-def test_what_is_no_file_in_a_folder_is_said(folder: Path) -> None:
+def test_other_entries_of_a_folder_than_files_are_named(folder: Path) -> None:
     for name in ("one", "two", ".hidden"):
         (folder / name).mkdir()
     (folder / "gone.npz").symlink_to(folder / "nothing")
@@ -220,7 +220,7 @@ def test_a_setting_is_for_the_formulations_that_have_it(folder: Path) -> None:
         *("parameter of none", "parameter of others"),
     ],
 )
-def test_what_makes_no_sense_is_refused(folder: Path, arguments: list[str], facts: str) -> None:
+def test_inconsistent_arguments_are_refused(folder: Path, arguments: list[str], facts: str) -> None:
     refused(facts, "compare", *(argument.format(folder=folder) for argument in arguments))
 
 

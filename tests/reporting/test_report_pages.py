@@ -247,7 +247,7 @@ def test_the_problems_are_mathml_and_the_logs_are_folded_away() -> None:
 
 
 @pytest.mark.thorough
-def test_what_a_solver_printed_is_kept_in_its_log() -> None:
+def test_output_of_a_solver_is_kept_in_its_log() -> None:
     comparison = compare(reference_lpboost(), ["cvxpy:highs"], isolate=True)
     run = comparison.rows[0]
     loud = replace(run, printed="iteration 1\n  iteration 2 <&>")
@@ -328,7 +328,7 @@ def test_a_page_that_states_no_problems_is_shown_as_it_is_typed(tmp_path: Path) 
         assert "pre" in page.tags and " ".join(text.split()) in page.text and "b" not in page.tags
 
 
-def test_it_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report(nothing(), tmp_path / "out.html")
     assert (tmp_path / "out.html").read_text() == to_html(nothing())
     with pytest.raises(DataError, match=r"/missing/out\.html .*\bwritten: "):

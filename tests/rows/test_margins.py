@@ -83,7 +83,7 @@ def test_duplicate_entries_of_a_sparse_matrix_are_summed_before_they_are_checked
         (scipy.sparse.csr_array([[0.0, np.nan]]), r"got nan at \(0, 1\)"),
     ],
 )
-def test_what_is_no_margin_matrix_is_refused(U: object, message: str) -> None:
+def test_invalid_margin_matrices_are_refused(U: object, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         MarginMatrix(U)  # pyright: ignore[reportArgumentType]
 

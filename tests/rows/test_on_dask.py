@@ -33,7 +33,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from boostopt import Run, boost, verify
 from boostopt.backends.base import Deadline
 from boostopt.boosting import path
-from boostopt.boosting.histogram_newton import solver as looks
+from boostopt.boosting.histogram_newton import solver
 from boostopt.boosting.histogram_newton.bounded_edges import BoundedEdgeNewton
 from boostopt.boosting.histogram_newton.solver import HistogramNewton
 from boostopt.boosting.options import BoostOptions
@@ -77,10 +77,10 @@ def frame() -> pd.DataFrame:
 
 
 def told(rows: BinnedRows | None, c: np.ndarray | None = None, epsilon: float = 0.1, page: str = "erlpboost") -> str:
-    """SHA-256 of all that a run of looks finds."""
+    """Return the SHA-256 digest of the result of a run of histogram Newton."""
     copies = np.ones(N) if c is None else c[c > 0].astype(float)
     problem = Problem.create(resolve_formulation(page), copies, None, epsilon, "newton", {"nu": 300.0})
-    show: Callable[[Any], None] = lambda glance: None  # noqa: E731
+    show: Callable[[Any], None] = lambda record: None  # noqa: E731
     kind = HistogramNewton if problem.edge_function.is_largest_edge else BoundedEdgeNewton
     its = require_not_none(rows, "rows")
     aim = ExactSoftMargin(Fraction(300), its.n_examples)
@@ -180,8 +180,8 @@ def test_nothing_depends_on_how_many_workers_there_are(workers: int, monkeypatch
         assert (oracle.N, shards.n_rows, shards.n_examples) == (here.N, here.N, C.sum())
         assert str(oracle) == str(here) and oracle.complete == here.complete
         assert told(shards, C, epsilon) == told(here.binned_rows, C, epsilon)
-        monkeypatch.setattr(looks, "SAMPLE_SIZES", (100, 400))
-        monkeypatch.setattr(looks, "MIN_ROWS_PER_SAMPLED_ROW", 2)
+        monkeypatch.setattr(solver, "SAMPLE_SIZES", (100, 400))
+        monkeypatch.setattr(solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
         sampled = told(here.binned_rows, C, epsilon)
         assert told(shards, C, epsilon) == sampled
 
@@ -464,7 +464,7 @@ def failing(client: Any, kernel: str, time: int, failure: Callable[[], object]) 
 def holds(run: Any) -> None:
     """A run that has failed is that in memory so far, but for what of the soft margin buckets do not tell."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(looks, "MAX_ITERATIONS_PER_GAP_DECREASE", 10**6)
+        patch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 10**6)
         twin = boost("erlpboost", BinnedStumps(X, Y), nu=0.4 * N, epsilon=0.02, max_rounds=run.rounds)
     own, other = run.class_certificate, twin.class_certificate
     t = len(twin.w)
@@ -505,7 +505,7 @@ def test_a_file_that_has_vanished_ends_the_run_with_what_it_had(
         _ = run.class_certificate.d
 
 
-def test_a_file_that_has_vanished_before_the_first_look_is_an_error(processes: Any, tmp_path: Path) -> None:
+def test_a_file_that_vanishes_before_the_first_evaluation_is_an_error(processes: Any, tmp_path: Path) -> None:
     processes.wait_for_workers(2, timeout=30)
     oracle = on_dask(*from_files("npy", tmp_path))
     vanish: Callable[[], object] = lambda: [file.unlink() for file in tmp_path.iterdir()]  # noqa: E731
@@ -557,13 +557,13 @@ def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pyt
             return asked(self, name, *how)
 
         monkeypatch.setattr(DaskRows, "_submit", closing)
-        with pytest.warns(RuntimeWarning, match=r"\blooks\b.*DataError: "):
+        with pytest.warns(RuntimeWarning, match=r"\bevaluations\b.*DataError: "):
             run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
     assert run.stop_reason is StopReason.FAILED_AFTER_PASSES
     holds(run)
 
 
-def test_what_was_left_beside_the_rows_is_made_anew() -> None:
+def test_lost_margins_are_computed_again() -> None:
     with cluster_of(2) as (client, _):
         rows = on_dask(array((100, 5)), Y).binned_rows
         kept = rows.margins([Split(0, 3, 1)], np.array([MARGIN_SCALE]))
@@ -617,7 +617,7 @@ def bad() -> dict[str, tuple[Callable[[], Any], str]]:
 
 
 @pytest.mark.parametrize("case", list(bad()))
-def test_what_is_wrong_is_said(case: str, client: Any) -> None:
+def test_invalid_collections_are_refused_with_a_reason(case: str, client: Any) -> None:
     make, message = bad()[case]
     with typechecker.unchecked(), pytest.raises(ProblemError, match=message):
         make()
@@ -693,7 +693,7 @@ def test_a_loss_on_a_cluster_is_that_in_memory(client: Any) -> None:
 
 
 def test_where_whole_numbers_tell_no_more_a_run_on_a_cluster_ends(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "MAX_ITERATIONS_PER_GAP_DECREASE", 1)
+    monkeypatch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 1)
     run = boost("erlpboost", on_dask(array(), Y), nu=0.4 * N, epsilon=1e-5)
     assert run.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED and run.class_certificate.gap > 1e-5
 

@@ -205,7 +205,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_is_refused_is_named(what: str, client: Any) -> None:
+def test_unsupported_arguments_are_refused_by_name(what: str, client: Any) -> None:
     make, error, message = REFUSED[what]
     with typechecker.unchecked(), pytest.raises(error, match=message):
         make()

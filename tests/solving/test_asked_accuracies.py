@@ -70,7 +70,7 @@ def test_more_asked_for_is_more_iterations_and_a_narrower_certificate(name: str,
 
 
 @pytest.mark.parametrize(("name", "which"), cases(remarked=True))
-def test_what_the_table_remarks_is_so(name: str, which: str) -> None:
+def test_remarks_of_the_table_are_true(name: str, which: str) -> None:
     remark = SOLVERS[row_of(name)].remark
     counted = [attempt.iterations for attempt, _ in answers(name, which)]
     gaps = [gap for _, gap in answers(name, which)]

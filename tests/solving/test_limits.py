@@ -63,7 +63,7 @@ def test_the_optimum_lies_in_the_interval(name: str, U: Any, parameters: dict[st
         ("corrective_binary_erlpboost", [[0, 1.0], [0, -1.0]], [1.0, 0.0], {"nu": 1, "eta": 1.0, "segment": False}),
     ],
 )
-def test_what_is_feasible_is_not_called_infeasible(name: str, U: Any, w: Any, parameters: dict[str, Any]) -> None:
+def test_feasible_programs_are_not_called_infeasible(name: str, U: Any, w: Any, parameters: dict[str, Any]) -> None:
     assert not certify(name, U, w, **{"d0": NEAR_ONE} | parameters).infeasible
 
 
@@ -101,7 +101,7 @@ def test_a_radius_between_one_point_and_a_ball_is_refused() -> None:
 
 @pytest.mark.parametrize("eta", (1.0, 1e9))
 @pytest.mark.parametrize("lack", (9e-13, 5e-13, 5e-14, 2.0**-53))
-def test_what_fixed_weights_leave_goes_to_the_free_ones(lack: float, eta: float) -> None:
+def test_free_weights_get_the_mass_that_fixed_weights_leave(lack: float, eta: float) -> None:
     """The first weight stands at its cap a, so that d = (a, 1 - a) is all there is: the optimum is 1 - 2 a."""
     a = 1 - lack
     program = get_formulation("binary_erlpboost").bind(
@@ -256,7 +256,7 @@ def most_over(z: np.ndarray, caps: list[Fraction]) -> Fraction:
 
 
 @pytest.mark.thorough
-def test_what_proves_infeasibility_does_not_drift() -> None:
+def test_proofs_of_infeasibility_do_not_drift() -> None:
     """200,000 terms added one by one are off by more than the slack: 120,000 caps sum to 3.3e-12 less than they do."""
     N, K, nu = 200_000, 120_000, 120971.9991
     z = np.repeat([1.0, -1.0], [K, N - K])

@@ -73,7 +73,7 @@ def test_less_asked_for_is_fewer_iterations_and_a_wider_certificate(name: str, w
 
 @pytest.mark.thorough_cases("cvxpy:osqp")
 @pytest.mark.parametrize("name", taking(program()))
-def test_what_was_asked_for_is_sent_and_stands_in_the_attempt(name: str) -> None:
+def test_requested_accuracies_are_sent_and_stand_in_the_attempt(name: str) -> None:
     solver = SOLVERS[solver_of(name)] if name.startswith("cvxpy:") else None
     for profile in PROFILES.values():
         if name in CERTIFIED_ALONE:

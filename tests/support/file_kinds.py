@@ -82,7 +82,7 @@ def write_booster(path: Path) -> None:
     boost("adaboost_reg", DecisionStumps(X, y), C=2.0, p=1, reach=1.0, max_rounds=3).save(path)
 
 
-def looked() -> tuple[HistogramRun, BinnedStumps]:
+def histogram_run() -> tuple[HistogramRun, BinnedStumps]:
     rng = np.random.default_rng(3)
     X = np.round(rng.normal(size=(400, 3)), 2)
     oracle = BinnedStumps(X, np.where(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=400) > 0, 1, -1), bins=256)
@@ -91,8 +91,8 @@ def looked() -> tuple[HistogramRun, BinnedStumps]:
     return run, oracle
 
 
-def write_looks(path: Path) -> None:
-    looked()[0].stored_run.save(path)
+def write_histogram_run(path: Path) -> None:
+    histogram_run()[0].stored_run.save(path)
 
 
 def write_model(path: Path) -> None:
@@ -110,8 +110,8 @@ def write_certificate_of_class(path: Path) -> None:
     boost("lpboost", oracle, nu=4.0, max_rounds=3).save_certificate(path, oracle)
 
 
-def write_certificate_of_looks(path: Path) -> None:
-    run, oracle = looked()
+def write_certificate_of_histogram_run(path: Path) -> None:
+    run, oracle = histogram_run()
     run.save_certificate(path, oracle)
 
 
@@ -163,13 +163,13 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "run.npz": write_run,
     "checkpoint.npz": write_checkpoint,
     "booster.npz": write_booster,
-    "looks.npz": write_looks,
+    "looks.npz": write_histogram_run,
     "model.npz": write_model,
     "certificate.json": write_certificate,
     "infeasible.json": write_certificate_of_infeasibility,
     "class.json": write_certificate_of_class,
     "model.json": write_certificate_of_model,
-    "looks.json": write_certificate_of_looks,
+    "looks.json": write_certificate_of_histogram_run,
     "comparison.json": write_comparison,
     "benchmark.json": write_benchmark,
     "ledger.jsonl": write_ledger,

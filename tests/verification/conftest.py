@@ -34,7 +34,7 @@ def verdict(tmp_path: Path) -> Callable[[str, str], Any]:
 
 @pytest.fixture
 def looks(tmp_path: Path) -> tuple[Any, Any, Any, Any]:
-    """What the file of a run by looks says, and its examples: features, labels and multiplicities."""
+    """Return the content of a certificate file of a histogram run, with features, labels and multiplicities."""
     rng = np.random.default_rng(0)
     X, c = np.round(rng.normal(size=(40, 3)), 1), rng.integers(1, 4, 40)
     X[:, 1] = 2.0

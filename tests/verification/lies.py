@@ -1,4 +1,4 @@
-"""Structured lies: files of programs, of classes and of runs by looks that say something else than was proved.
+"""Structured lies: files of programs, of classes and of histogram runs that say something else than was proved.
 
 A lie takes over the answer of the opposite problem, of a neighbour or of another file, exchanges orders, kinds, digests
 and outcomes, or writes numbers oddly. What is accepted must be true, by the interval of a solve of what it states.
@@ -116,7 +116,7 @@ def examples() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @cache
 def of_class(kind: str) -> Subject:
-    """A run over a class: by steps, or by looks for a soft margin or a loss."""
+    """A run over a class: by steps, or by histogram Newton for a soft margin or a loss."""
     X, y, c = examples()
     page, name, value = ("log_loss", "eta", 6.0) if kind == "loss" else ("erlpboost", "nu", 30.0)
     update = "total" if kind == "steps" else "newton"

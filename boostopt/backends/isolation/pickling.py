@@ -41,7 +41,7 @@ def dump(thing: Program | Any) -> bytes:
     except Exception as failure:  # noqa: BLE001 - every class may pickle, and fail to, in its own way
         raise NotPicklable(
             f"{_describe(thing)} cannot be handed to another process: {type(failure).__name__}: {reason_of(failure)}. "
-            "State it in a module or in the file of a page."
+            "State it in a module or in a formulation file."
         ) from None
     return pickle.dumps(pickler.files) + out.getvalue()
 

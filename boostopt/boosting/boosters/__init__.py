@@ -16,8 +16,8 @@ from boostopt.boosting.reweighting import Booster as Booster
 from boostopt.boosting.reweighting import outside as outside
 
 BOOSTERS: Mapping[str, Booster] = {
-    page.name: page for page in (AdaBoostREG(), SmoothBoost(), BrownBoost(), MadaBoost())
+    booster.name: booster for booster in (AdaBoostREG(), SmoothBoost(), BrownBoost(), MadaBoost())
 }
 """The boosters by the names in files of runs, which are those of the literature and no name of a formulation."""
 
-PAGES.update({name.lower(): page for name, page in BOOSTERS.items()})
+PAGES.update({name.lower(): booster for name, booster in BOOSTERS.items()})

@@ -169,8 +169,8 @@ class HistogramRun(Run):
         warn_of_change(stored_run.problem.formulation, stored_run.page_digest)
         if stored_run.snapshot.bounds.integer_weights is None:
             raise DataError(
-                f"expected a run with at least one look at all rows in {os.fspath(path)}; got a run without a look. "
-                "Make the same call again, with the file as its checkpoint."
+                f"expected a run with at least one evaluation on all rows in {os.fspath(path)}; got a run without an "
+                "evaluation. Make the same call again, with the file as its checkpoint."
             )
         return cls(stored_run, stored_run.oracle, None)
 
@@ -219,7 +219,8 @@ class HistogramRun(Run):
     def _objective(self) -> ExactObjective:
         """The exact objective of the run."""
         return require_not_none(
-            exact_objective_of_problem(self._reduced_problem, self.stored_run.oracle.total), "an aim of looks"
+            exact_objective_of_problem(self._reduced_problem, self.stored_run.oracle.total),
+            "an objective of histogram Newton",
         )
 
     @property
@@ -337,11 +338,11 @@ class HistogramRun(Run):
 
     @property
     def _headline(self) -> str:
-        page, parameters = (
+        name, parameters = (
             self._reduced_problem.formulation.name,
             format_parameters(self._reduced_problem.template.parameters),
         )
-        return f"{page}: N = {self._oracle.N}, t = {len(self.w)}, {parameters}"
+        return f"{name}: N = {self._oracle.N}, t = {len(self.w)}, {parameters}"
 
     def _pool_interval_rows(self) -> list[tuple[str, Any]]:
         """Return no rows: the interval over the pool needs the margins of all hypotheses."""

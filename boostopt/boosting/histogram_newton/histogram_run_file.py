@@ -253,7 +253,7 @@ class CheckpointWriter:
             self._make_stored_run(self._snapshot).save(self._options.checkpoint)
         except DataError as failure:
             warnings.warn(
-                f"the checkpoint of look {len(self._snapshot.weights_by_iteration)} was not written: {failure}",
+                f"the checkpoint of evaluation {len(self._snapshot.weights_by_iteration)} was not written: {failure}",
                 RuntimeWarning,
                 stacklevel=5,
             )
@@ -281,7 +281,8 @@ def _run_from_json(content: Mapping[str, Any], formulation: Any) -> StoredHistog
     problem = Problem.create(trusted, content["c"], None, content["epsilon"], "newton", content["given"])
     summary = content["oracle"]
     require(
-        exact_objective_of_problem(problem, float(summary["total"])) is not None, "looks do not support the problem"
+        exact_objective_of_problem(problem, float(summary["total"])) is not None,
+        "histogram Newton does not support the problem",
     )
     require(
         isinstance(summary["words"], str) and summary["majority"] in (-1, 1), "the class has no words or no majority"
@@ -320,7 +321,7 @@ def _run_from_json(content: Mapping[str, Any], formulation: Any) -> StoredHistog
     require(W is None or -1 <= lower <= upper <= 1, "the ends are not an interval in [-1, 1]")
     require(0.0 < total < math.inf, "the sum of the weights is not positive and finite")
     n_evaluations = sum(record.rows == oracle.N and record.active > 0 for record in snapshot.log)
-    require(n_evaluations == len(weights_by_iteration), "the weights belong to another number of looks")
+    require(n_evaluations == len(weights_by_iteration), "the weights belong to another number of evaluations")
     return StoredHistogramRun(problem, oracle, hypotheses, snapshot, content["reason"], page_digest)
 
 

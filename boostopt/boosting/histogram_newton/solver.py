@@ -180,9 +180,12 @@ class HistogramNewton:
                     raise
                 # The bounds remain valid, the lower one except for the width of a bin, so the run ends with them.
                 error_text = f"{type(failure).__name__}: {reason_of(failure)}"
-                failed = f"{StopReason.FAILED_AFTER_PASSES} {self.n_iterations} looks at all rows: {error_text}"
+                count = f"{self.n_iterations} evaluations on all rows"
+                failed = f"{StopReason.FAILED_AFTER_PASSES} {count}: {error_text}"
                 self.stop_reason = f"{self.stop_reason}; {failed}" if self.stop_reason else failed
-                warnings.warn(f"the run {failed}. The run ends with the looks before.", RuntimeWarning, stacklevel=3)
+                warnings.warn(
+                    f"the run {failed}. The run ends with the evaluations before.", RuntimeWarning, stacklevel=3
+                )
 
     def _solve_samples_then_all(self, interrupts: Interrupts) -> None:
         """Solve on nested samples, then on all rows; then compute the best lower bound of the best weights."""

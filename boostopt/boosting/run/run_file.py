@@ -183,8 +183,8 @@ def read_run_file(path: str | PathLike[str], expected: tuple[str, int]) -> tuple
     if (kind, version) != expected:
         raise DataError(
             f"expected a {expected[0]} of format {expected[1]} in {source}; got {kind!r} of format {version!r}. "
-            "Read it with the version of boostopt that wrote it. Continue a run of looks by looks, and any other run "
-            "by steps."
+            "Read it with the version of boostopt that wrote it. Continue a run of histogram Newton by "
+            "histogram Newton, and any other run by steps."
         )
     return source, about, arrays
 
@@ -278,10 +278,10 @@ def formulation_from_json(about: Mapping[str, Any], formulation: Any) -> tuple[F
         raise DataError(
             f"the file {file} states the formulation {name} of this run: pass its path, formulation={file!r}"
         )
-    page = resolve_formulation(name if formulation is None else formulation)
-    if page.name != name:
-        raise DataError(f"it is a run of {name}, not of {page.name}: pass the formulation of the run")
-    return page, digest
+    formulation = resolve_formulation(name if formulation is None else formulation)
+    if formulation.name != name:
+        raise DataError(f"it is a run of {name}, not of {formulation.name}: pass the formulation of the run")
+    return formulation, digest
 
 
 def warn_of_change(formulation: Formulation[Any], digest: str) -> None:
@@ -296,10 +296,10 @@ def warn_of_change(formulation: Formulation[Any], digest: str) -> None:
 
 def _run_from_json(about: Mapping[str, Any], formulation: Any) -> RunData:
     """Return the record of a description."""
-    page, page_digest = formulation_from_json(about, formulation)
+    formulation, page_digest = formulation_from_json(about, formulation)
     # Files of the first boosters call their update a projection.
-    update = page.boosting.update if page.boosting.update is UpdateKind.REWEIGHTING else about["update"]
-    problem = Problem.create(page, about["c"], about["d0"], about["epsilon"], update, about["given"])
+    update = formulation.boosting.update if formulation.boosting.update is UpdateKind.REWEIGHTING else about["update"]
+    problem = Problem.create(formulation, about["c"], about["d0"], about["epsilon"], update, about["given"])
     pool = ColumnPool(len(about["c"]))
     if about["U"] is not None:
         U = MarginMatrix.from_arrays(about["U"])

@@ -210,5 +210,5 @@ def svm_program(factored: KernelFactor, y: Int8[Array, " N"], c: ExampleVector, 
     """Return the program of a support vector machine with a bias over the columns of a factor, and their scale S."""
     S = float(np.abs(factored.Phi).max(initial=0.0)) or 1.0
     U = np.concatenate([y[:, np.newaxis], (factored.Phi / S) * y[:, np.newaxis]], axis=1).clip(-1.0, 1.0)
-    page = combine("hinge", "l2_squared", signed=True, intercept=True)
-    return page.bind(MarginMatrix.of_private(U), c=c, C=C, l2=1.0 / S**2), S
+    formulation = combine("hinge", "l2_squared", signed=True, intercept=True)
+    return formulation.bind(MarginMatrix.of_private(U), c=c, C=C, l2=1.0 / S**2), S

@@ -21,6 +21,9 @@ Bounds = tuple[float, float]
 
 UNBOUNDED: Bounds = (-math.inf, math.inf)
 
+TINY = 1e-300
+"""A positive number that stands for 0 where 0 is the limit of a domain, but not in it."""
+
 
 @dataclass(frozen=True)
 class Tangents:
@@ -51,6 +54,25 @@ class Tangents:
         return np.where(self.orientations * slopes < 0, 0.0, slopes)
 
 
+@dataclass(frozen=True)
+class QuadraticMinorant:
+    """A minorant 2 <S v, u> - q vᵀ S v of a function of u, whatever v is.
+
+    Attributes
+    ----------
+    point
+        v.
+    form
+        S in C order; None for the identity.
+    has_scale
+        Whether q is the last argument of the function, which follows u; else q is 1.
+    """
+
+    point: Sequence[Ball]
+    form: Sequence[Ball] | None = None
+    has_scale: bool = False
+
+
 class Function(ABC):
     """A convex function (`sign` is 1) or a concave function (`sign` is -1) of k numbers, and its minorants.
 
@@ -63,10 +85,18 @@ class Function(ABC):
     """Whether points inside the domain have more than one subgradient."""
     is_homogeneous: bool = False
     """Whether f(s u) = s f(u) for s > 0: the function is its own perspective."""
+    needs_bounds: bool = False
+    """Whether the minorants depend on bounds of the arguments."""
+    has_semidefinite_domain: bool = False
+    """Whether the argument is a matrix that must be positive semidefinite."""
 
     @abstractmethod
     def value(self, u: Sequence[Ball]) -> Ball:
         """Return a ball that contains the values at all points of k balls; nan if some may lie outside the domain."""
+
+    def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
+        """Return a point near u at which the function has a value, for u next to a closed domain; else u."""
+        return u
 
     @abstractmethod
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
@@ -101,6 +131,10 @@ class Function(ABC):
     @abstractmethod
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         """Return the slopes and the offset of the minorant of group i, for arguments within bounds."""
+
+    def quadratic_minorant(self, tangents: Tangents, i: int) -> QuadraticMinorant | None:
+        """Return the minorant of group i if it is quadratic in a point that may be chosen freely; else None."""
+        return None
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         """Return bounds of the value for arguments within bounds."""

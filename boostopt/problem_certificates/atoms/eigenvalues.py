@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.atoms.base import Bounds, Tangents, intersection
+from boostopt.problem_certificates.atoms.base import TINY, Bounds, Tangents, intersection
 from boostopt.problem_certificates.atoms.elementwise import entropy, size_power
 from boostopt.problem_certificates.atoms.extremes import SumOfLargest
 from boostopt.problem_certificates.atoms.norms import MIN_SIZE
@@ -44,6 +44,10 @@ MAX_CHANGE = 3.0
 
 INCREASING_LIMIT = 0.3
 """A number up to which -t log t increases; it does up to 1 / e."""
+
+
+MIN_EIGENVALUE = 1e-14
+"""Smallest eigenvalue, relative to the largest, of a matrix that is positive semidefinite in spite of rounding."""
 
 
 class SumOfLargestEigenvalues(SquareMatrixFunction):
@@ -156,6 +160,7 @@ class VonNeumannEntropy(SquareMatrixFunction):
     The minorant of a symmetric H is -<H + I, X> + tr exp(H), by the inequality of O. Klein; it touches at X = exp(H).
     """
 
+    has_semidefinite_domain = True
     sign = -1
 
     def value(self, u: Sequence[Ball]) -> Ball:
@@ -166,6 +171,11 @@ class VonNeumannEntropy(SquareMatrixFunction):
         for eigenvalue in eigenvalue_balls(X, self.n):
             total = total + _entropy_of_size(eigenvalue)
         return total
+
+    def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
+        eigenvalues, vectors = np.linalg.eigh(symmetric(u, self.n))
+        least = MIN_EIGENVALUE * max(float(np.abs(eigenvalues).max(initial=0.0)), TINY)
+        return ((vectors * np.maximum(eigenvalues, least)) @ vectors.T).ravel()
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         eigenvalues, vectors = np.linalg.eigh(symmetric(u, self.n))

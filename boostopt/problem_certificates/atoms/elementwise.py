@@ -19,13 +19,14 @@ from boostopt.problem_certificates.atoms.base import (
     UNBOUNDED,
     Bounds,
     Function,
+    QuadraticMinorant,
     Tangents,
     image,
     intersection,
     magnitude_bounds,
     nonnegative,
 )
-from boostopt.problem_certificates.balls import NOT_A_NUMBER, ZERO, Ball, ball, round_down, round_up
+from boostopt.problem_certificates.balls import NOT_A_NUMBER, ZERO, Ball, ball, balls, round_down, round_up
 
 MIN_POSITIVE = 1e-14
 """Smallest tangent point of functions of positive numbers, relative to the largest."""
@@ -239,6 +240,9 @@ class Entropy(SmoothFunction):
     def value(self, u: Sequence[Ball]) -> Ball:
         return entropy(u[0])
 
+    def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
+        return np.maximum(u, 0.0)
+
     def float_slope(self, v: Any) -> Any:
         return -np.log(v) - 1
 
@@ -364,6 +368,9 @@ class RealPower(SmoothFunction):
             return integer_power(u[0], int(self.p)) if self.is_power_of_two or u[0] >= 0 else NOT_A_NUMBER
         return positive_power(u[0], self.exponent)
 
+    def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
+        return np.maximum(u, 0.0) if self.p > 0 else u
+
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         result = super().tangents(u, orientations, width)
         return result.with_parameters(result.oriented(result.parameters)) if self.is_even else result
@@ -391,6 +398,9 @@ class RealPower(SmoothFunction):
         if not v > 0:
             return NOT_A_NUMBER, NOT_A_NUMBER
         return self.exponent * v ** (self.exponent - 1), (1 - self.exponent) * v**self.exponent
+
+    def quadratic_minorant(self, tangents: Tangents, i: int) -> QuadraticMinorant | None:
+        return QuadraticMinorant(balls(tangents.parameters[i])) if self.exponent == 2 else None
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf

@@ -98,9 +98,10 @@ def of_matrix(make: Callable[[tuple[int, int]], Function]) -> Rule:
 
     def rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
         shape = arguments[0].shape
-        if len(shape) != 2:
+        if len(shape) != 2 or 0 in shape:
             raise ProblemError(
-                f"{type(expression).__name__} must have a matrix as its argument; got shape {shape}. Reshape it."
+                f"{type(expression).__name__} must have a matrix with entries as its argument; got shape {shape}. "
+                "Reshape it, or leave it out."
             )
         return GroupedFunction(make((shape[0], shape[1])), np.arange(len(arguments[0].rows))[None, :])
 
@@ -271,7 +272,7 @@ def cumulative_maximum_rule(expression: Any, arguments: Sequence[AffineForm]) ->
     n = lines.shape[-1]
     indices = np.where(np.tri(n, dtype=bool), np.arange(n), 0)
     groups = np.moveaxis(lines[..., indices], -2, axis)
-    return GroupedFunction(Extreme(1), groups.reshape(-1, n))
+    return GroupedFunction(Extreme(1), groups.reshape(len(argument.rows), n))
 
 
 def quadratic_form_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
@@ -298,6 +299,8 @@ def matrix_fraction_rule(expression: Any, arguments: Sequence[AffineForm]) -> Gr
     """Return tr Xᵀ P^-1 X."""
     X, P = arguments
     check_symmetric("matrix_frac", P)
+    if not X.rows:
+        raise ProblemError(f"matrix_frac must have a matrix with entries; got shape {X.shape}. Leave it out.")
     n_columns = X.shape[1] if len(X.shape) == 2 else 1
     return GroupedFunction(MatrixFraction(X.shape[0], n_columns), np.arange(len(X.rows) + len(P.rows))[None, :])
 

@@ -42,6 +42,10 @@ class Perspective(Function):
         *entries, s = u
         return s * self.function.value([entry / s for entry in entries]) if s > 0 else NOT_A_NUMBER
 
+    def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
+        s = float(u[-1])
+        return np.append(s * self.function.domain_point(u[:-1] / s), s) if s > 0 else u
+
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         s = np.maximum(u[:, -1:], MIN_SCALE)
         inner = self.function.tangents(u[:, :-1] / s, orientations[:, :-1], width)

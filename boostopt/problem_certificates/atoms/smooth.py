@@ -15,8 +15,10 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.atoms.base import (
+    TINY,
     Bounds,
     Function,
+    QuadraticMinorant,
     Tangents,
     intersection,
     magnitude_bounds,
@@ -68,6 +70,11 @@ class RelativeEntropy(Function):
             return NOT_A_NUMBER
         total = x * (x / y).log() if x > 0 else -entropy(x) - x * y.log()
         return total - x + y if self.is_divergence else total
+
+    def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
+        if u[-1] > 0:
+            return np.maximum(u, 0.0)
+        return np.append(np.zeros(len(u) - 1), TINY)  # 0 is the limit of the values there
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         positive = np.maximum(u, MIN_POSITIVE * max(1e-3, float(np.abs(u).max(initial=0.0))))
@@ -149,6 +156,11 @@ class QuadraticOverLinear(Function):
         *x, y = u
         return weighted_sum(x, x) / y if y > 0 else NOT_A_NUMBER
 
+    def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
+        if u[-1] > 0:
+            return u
+        return np.append(np.zeros(len(u) - 1), TINY)  # 0 is the limit of the values there
+
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         y = np.maximum(u[:, -1:], 1e-12)
         w = u[:, :-1] / y
@@ -170,6 +182,9 @@ class QuadraticOverLinear(Function):
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         w = balls(tangents.parameters[i])
         return [*(2 * entry for entry in w), -weighted_sum(w, w)], ZERO
+
+    def quadratic_minorant(self, tangents: Tangents, i: int) -> QuadraticMinorant | None:
+        return QuadraticMinorant(balls(tangents.parameters[i]), has_scale=True)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
@@ -209,6 +224,7 @@ class QuadraticForm(Function):
         self.epsilon = (
             0.0 if is_positive_semidefinite(self.signed_matrix, n) else eigenvalue_shift(self.signed_matrix, n)
         )
+        self.needs_bounds = self.epsilon > 0
         sizes = self.sign * eigenvalues
         support = sizes > 1e-13 * max(float(np.abs(sizes).max()), 1e-300)
         self._factor = vectors[:, support] * np.sqrt(sizes[support])
@@ -238,7 +254,7 @@ class QuadraticForm(Function):
         v = balls(tangents.parameters[i])
         product = self._product(v)
         offset = -weighted_sum(v, product)
-        if self.epsilon > 0:
+        if self.needs_bounds:
             distance = ZERO
             for entry, (low, high) in zip(v, bounds, strict=True):
                 if not (math.isfinite(low) and math.isfinite(high)):
@@ -248,8 +264,11 @@ class QuadraticForm(Function):
             offset = offset - self.sign * ball(self.epsilon) * distance
         return [2 * entry for entry in product], offset
 
+    def quadratic_minorant(self, tangents: Tangents, i: int) -> QuadraticMinorant | None:
+        return None if self.needs_bounds else QuadraticMinorant(balls(tangents.parameters[i]), self.P)
+
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
-        if self.epsilon > 0:
+        if self.needs_bounds:
             return -math.inf, math.inf
         return (0.0, math.inf) if self.sign > 0 else (-math.inf, 0.0)
 
@@ -282,6 +301,9 @@ class Mean(Function):
     @abstractmethod
     def relative_curvature(self, v: Float[Array, "m k"]) -> Float[Array, "m k k"]:
         """Return minus the Hessian of phi in relative changes of v."""
+
+    def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
+        return np.maximum(u, 0.0)
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         # At the apex of a cone, where all entries are about 0, their ratios are noise.
@@ -378,6 +400,9 @@ class PowerMean(Mean):
         for entry in u:
             total = total + positive_power(entry, self.exponent)
         return positive_power(total, 1 / self.exponent)
+
+    def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
+        return np.maximum(u, 0.0 if self.p > 0 else TINY)
 
     def gradient(self, v: Sequence[Ball]) -> list[Ball]:
         mean = self.value(v)

@@ -243,6 +243,7 @@ class NuclearNorm(Function):
 class LogDeterminant(SquareMatrixFunction):
     """log det X; CVXPY's `log_det`. The minorant of a positive definite G is <G, X> - log det G - n."""
 
+    has_semidefinite_domain = True
     sign = -1
 
     def value(self, u: Sequence[Ball]) -> Ball:
@@ -284,6 +285,7 @@ class TraceOfInverse(SquareMatrixFunction):
     The minorant of a symmetric W is 2 tr W - <W W, X>.
     """
 
+    has_semidefinite_domain = True
     sign = 1
 
     def value(self, u: Sequence[Ball]) -> Ball:

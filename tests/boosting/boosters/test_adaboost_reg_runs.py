@@ -152,7 +152,7 @@ def test_slopes_at_many_steps_are_those_at_each(p: float, B: float) -> None:
 
 
 @pytest.mark.thorough
-def test_of_several_minima_for_p_2_the_line_search_takes_the_best() -> None:
+def test_the_line_search_takes_the_best_of_several_minima_for_p_2() -> None:
     """Random states in which the slope changes from falling to rising more than once."""
     rng, several = np.random.default_rng(0), 0
     for _ in range(120):

@@ -227,7 +227,7 @@ def test_influence_is_the_mean_of_the_weights_that_an_example_has_had() -> None:
 
 
 @each
-def test_its_certificate_is_verified_from_a_file(
+def test_the_certificate_is_verified_from_a_file(
     name: str, boosted: Boost, given: dict[str, Any], tmp_path: Path
 ) -> None:
     oracle = stumps()

@@ -31,7 +31,7 @@ def test_d_is_bounded_relative_to_the_first_one_by_the_training_error(seed: int)
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kappa", [0.2, 0.4])
-def test_it_ends_below_the_training_error_asked_for_and_bounds_the_class_at_kappa_N(seed: int, kappa: float) -> None:
+def test_a_run_ends_below_the_target_training_error_and_bounds_the_class_at_kappa_N(seed: int, kappa: float) -> None:
     of = drawn(seed)
     oracle = of.oracle("best")
     run = boost("madaboost", oracle, kappa=kappa, max_rounds=3000)

@@ -53,7 +53,7 @@ both = pytest.mark.parametrize("choose", ["best", "weakest"])
 
 @every_class
 @both
-def test_its_guarantees_hold(seed: int, choose: str) -> None:
+def test_the_guarantees_hold(seed: int, choose: str) -> None:
     weak = Weak(drawn(seed), choose)
     c, gamma, oracle = weak.of.c, weak.gamma, weak.oracle()
     assert gamma > 0.02

@@ -217,7 +217,7 @@ def test_the_factor_and_what_it_misses(seed: int) -> None:
     assert pivoted_cholesky(K).Phi.shape[1] == np.linalg.matrix_rank(K)
 
 
-def test_what_is_no_kernel_is_refused() -> None:
+def test_indefinite_kernels_are_refused() -> None:
     with pytest.raises(ProblemError, match=r"\bkernel\b.*\bsemidefinite\b.*\b3\b"):
         pivoted_cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))
     sigmoid = machine(kernel="sigmoid").fit(X, y)
@@ -255,7 +255,7 @@ def test_ensembles_are_certified_against_their_own_members() -> None:
     ],
     ids=["not fitted", "three classes", "ridge", "no penalty", "loss", "SGD"],
 )
-def test_what_cannot_be_certified_is_refused(model: Any, why: str) -> None:
+def test_models_without_a_certificate_are_refused(model: Any, why: str) -> None:
     with pytest.raises(ProblemError, match=why):
         certify_model(model, X, y)
 
@@ -407,7 +407,7 @@ def test_a_kernel_function_that_gives_no_kernel_is_refused(kernel: Any, why: str
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
-def test_what_is_no_such_model_is_told_what_to_do() -> None:
+def test_other_models_are_refused_with_advice() -> None:
     inside = make_pipeline(StandardScaler(), logistic()).fit(X, y)
     with pytest.raises(ProblemError) as refusal:
         certify_model(inside, X, y)

@@ -67,7 +67,7 @@ def test_residuals_name_what_is_violated() -> None:
     assert G.residuals(np.array([np.nan, 0.0])) == {"sum |w| <= 1": np.inf}
 
 
-def test_what_complementary_slackness_leaves() -> None:
+def test_complementary_slackness_determines_the_weights() -> None:
     """Only edges of the largest size may have weight, with their sign; at e = 0 the sum may be less than 1."""
     at = G.active(np.array([0.5, -0.5, 0.2]), 1e-9)
     np.testing.assert_array_equal(at.directions, [[1, 0], [0, -1], [0, 0]])
@@ -78,7 +78,7 @@ def test_what_complementary_slackness_leaves() -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_it_is_the_maximum_over_the_columns_and_their_negatives(seed: int) -> None:
+def test_the_largest_absolute_edge_is_the_maximum_over_the_columns_and_their_negatives(seed: int) -> None:
     """A class closed under negation with weights in the simplex: the same optimum."""
     problem = draw(np.random.default_rng(seed), largest_N=20, largest_t=4)
     c = np.ones(len(problem.U)) if problem.c is None else problem.c

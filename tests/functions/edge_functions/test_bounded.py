@@ -91,7 +91,7 @@ def test_rays_are_directions_of_norm_one_and_their_support_is_the_largest_produc
     assert [float(ray[0]) for ray in both] == [1.0, -1.0]
 
 
-def test_what_complementary_slackness_leaves() -> None:
+def test_complementary_slackness_determines_the_weights() -> None:
     e = np.array([0.3, 0.3 - 1e-8, 0.1])
     at = BoundedEdges(0.3).active(e, 1e-6)
     np.testing.assert_array_equal(at.directions, np.eye(3)[:, :2])

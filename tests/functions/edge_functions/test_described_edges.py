@@ -98,7 +98,7 @@ NOT_CONVEX = (
 
 
 @pytest.mark.parametrize("G", [lambda e: -cp.sum_squares(e), lambda e: e, lambda e: cp.sqrt(e[0] + 2)])
-def test_what_is_no_convex_scalar_is_refused(G: Callable[[Any], Any]) -> None:
+def test_nonconvex_and_vector_expressions_are_refused(G: Callable[[Any], Any]) -> None:
     with pytest.raises(ProblemError, match=NOT_CONVEX):
         CvxpyEdges(G).value(np.zeros(3))
 
@@ -118,7 +118,7 @@ def test_the_conjugate_has_no_model() -> None:
         CvxpyEdges(FUNCTIONS["maximum"]).cvxpy_conjugate(cp.Variable(2))
 
 
-def test_what_is_declared_convex_and_is_not_is_noticed() -> None:
+def test_functions_wrongly_declared_convex_are_noticed() -> None:
     G = CvxpyEdges(lambda e: cp.quad_form(e, cp.psd_wrap(np.diag([1.0, -2.0, 1.0]))))
     with pytest.raises(ProblemError, match=r"\bquadratic\b.*\bsemidefinite\b"):
         G.conjugate(np.zeros(3), np.array([0.1, 0.2, 0.3]))

@@ -14,7 +14,7 @@ SLOPES = (-0.5, 0.0, 2.0)
 
 
 @pytest.mark.parametrize("slope", SLOPES)
-def test_its_only_weights_are_the_slope(slope: float) -> None:
+def test_the_only_weights_are_the_slope(slope: float) -> None:
     G, e = LinearEdges(slope), np.array([0.3, -0.2, 0.5])
     w = np.full(3, slope)
     assert_edge_gap(G, e, w, slope * 0.6)

@@ -113,7 +113,7 @@ def test_rows_and_squares_have_the_same_value(G: AbsolutePenalty) -> None:
 
 
 @pytest.mark.parametrize("G", ALL, ids=repr)
-def test_what_a_further_edge_costs(G: AbsolutePenalty) -> None:
+def test_a_further_edge_costs_its_penalty(G: AbsolutePenalty) -> None:
     rng = np.random.default_rng(4)
     scale = 0.25 if isinstance(G, OneNormEdges) else 1.0
     for _ in range(20):

@@ -105,7 +105,7 @@ def test_edge_formulas_pass_the_checks() -> None:
     ],
     ids=("cube", "root", "inverse", "name", "kink", "call"),
 )
-def test_what_is_no_convex_formula_is_refused(text: str, message: str) -> None:
+def test_nonconvex_formulas_are_refused(text: str, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         edge_formula(text)
     with typechecker.unchecked(), pytest.raises(Rejected, match=message):

@@ -160,7 +160,7 @@ def test_a_formula_that_is_not_convex_on_part_of_the_box_is_refused(text: str, r
         ("", "no formula"),
     ],
 )
-def test_what_a_stranger_may_write_is_refused_at_once(text: str, reason: str) -> None:
+def test_hostile_formulas_are_refused_at_once(text: str, reason: str) -> None:
     with typechecker.unchecked(), pytest.raises(Rejected, match=reason):
         recomputed(text, {})
 

@@ -177,7 +177,7 @@ LARGE_INSIDE = {
 
 
 @pytest.mark.parametrize("text", LARGE_INSIDE)
-def test_what_is_lost_inside_of_a_sum_is_in_the_slack(text: str) -> None:
+def test_the_slack_counts_rounding_inside_of_a_sum(text: str) -> None:
     """The rounding of a sum within a logarithm or a power is large, and its terms are not."""
     U = np.array([[0.3], [-0.2], [0.1]])
     F = formula(text, CappedSimplex(np.ones(3), 1.5))

@@ -60,7 +60,7 @@ UNEVEN = CappedSimplex(np.array([1.0, 2.0, 1.0, 3.0]), 2.0)
         ("d/eta", {"eta": 1e-320}, "many digits"),
     ],
 )
-def test_what_is_no_convex_formula_is_refused_in_words(text: Any, numbers: Any, message: str) -> None:
+def test_nonconvex_formulas_are_refused_in_words(text: Any, numbers: Any, message: str) -> None:
     with typechecker.unchecked(), pytest.raises(ProblemError, match=message):
         formula(text, SIX, **numbers)
 
@@ -75,7 +75,7 @@ def test_a_domain_must_be_a_capped_simplex() -> None:
     "text",
     ["d**2", "-log(d)", "(d - d0)**2", "huber(d - d0, 1/10)", "d*log(d)", "c*d**2", "d**2/c*(1 + max(c - 2, 0))"],
 )
-def test_what_does_not_count_copies_as_copies_is_refused(text: str) -> None:
+def test_formulas_that_do_not_count_copies_are_refused(text: str) -> None:
     with pytest.raises(ProblemError) as caught:
         formula(text, UNEVEN)
     assert str(caught.value) == (
@@ -86,7 +86,7 @@ def test_what_does_not_count_copies_as_copies_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["d**2/c", "-c*log(d/c)", "d*log(d/c)", "c*huber((d - d0)/c, 1/10)", "-sqrt(d*u)"])
-def test_what_counts_copies_as_copies_is_taken(text: str) -> None:
+def test_formulas_that_count_copies_are_accepted(text: str) -> None:
     assert formula(text, UNEVEN).N == 4
 
 

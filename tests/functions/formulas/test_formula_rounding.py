@@ -167,7 +167,7 @@ class _Unknown(Squares):
         return np.full(self.N, np.nan)
 
 
-def test_what_is_no_number_is_an_infinite_end() -> None:
+def test_nan_becomes_an_infinite_bound() -> None:
     F = _Unknown(np.ones(3), 1.0) + formula("0*d", CappedSimplex(np.ones(3), 1.0))
     certificate = certified(F, np.eye(3), np.full(3, 1 / 3))
     assert (certificate.lower, certificate.upper, certificate.gap) == (-np.inf, np.inf, np.inf)

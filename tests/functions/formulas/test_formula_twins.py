@@ -124,7 +124,7 @@ def test_a_page_with_a_formula_passes_the_checks_of_formulations() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("text", ["c*sqrt(1 + (d/c)**2)/eta", "d*log(1 + d/c)/eta"])
-def test_of_what_cvxpy_has_no_expression_the_rest_is_checked(text: str) -> None:
+def test_formulas_without_a_cvxpy_expression_pass_the_other_checks(text: str) -> None:
     report = check_formulation(entropic(text)).raise_if_failed()
     unasked = {name for name in ("F: conjugate", "F: cones", "senses") if "no expression" in report[name].words}
     assert unasked == {"F: conjugate", "F: cones", "senses"}

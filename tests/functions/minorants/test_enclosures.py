@@ -98,7 +98,7 @@ def test_sums_hold_the_exact_ones(n: int) -> None:
             assert Fraction(running.lower[i, j]) <= sum(column[: i + 1]) <= Fraction(running.upper[i, j])
 
 
-def test_what_is_not_finite_ends_in_infinite_ends() -> None:
+def test_infinite_values_give_infinite_bounds() -> None:
     infinite = np.array([[np.inf, 1.0], [1.0, -np.inf]])
     for found in (
         column_sums(exact_interval(infinite)),

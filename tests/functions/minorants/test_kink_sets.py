@@ -88,7 +88,7 @@ def test_cumulative_sums_have_one_choice() -> None:
     assert float(delta[0] @ u) == pytest.approx(float(mu @ np.cumsum(u)))
 
 
-def test_what_lies_on_a_kink_is_told() -> None:
+def test_points_on_a_kink_are_recognized() -> None:
     u = np.array([[0.0, 1.0, 2.0], [1.0, 1.0, -2.0], [3.0, 0.5, 0.0]])
     for kink, on in (
         (DualNormBall(np.inf), [[1, 0, 0], [0, 0, 0], [0, 0, 1]]),

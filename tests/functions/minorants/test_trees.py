@@ -122,7 +122,7 @@ def test_the_best_choice_is_the_conjugate(name: str) -> None:
     assert best - 1e-7 <= float((z - found.gradient.lower).max()) - found.offset <= best + 1e-6
 
 
-def test_there_is_a_tree_only_where_there_is_a_choice() -> None:
+def test_nonsmooth_nodes_exist_only_where_a_choice_exists() -> None:
     for name in ("smooth", "sums, smooth"):
         assert not linearized(name, A)[2].nonsmooth_nodes()
     assert len(linearized("kinks of kinks", A)[2].nonsmooth_nodes()) == 4

@@ -184,7 +184,7 @@ def test_stationarity_holds_the_gradient_and_the_normals_of_active_constraints()
     np.testing.assert_allclose(inner.gradient, 2 * Q @ INSIDE, atol=1e-12)
 
 
-def test_what_is_not_known_is_said() -> None:
+def test_a_described_function_has_no_closed_form_conjugate() -> None:
     F = described("entropy")
     assert not F.has_closed_form_conjugate
     assert np.isnan(F.value_bound)

@@ -91,7 +91,7 @@ def test_a_steep_square_does_not_move_the_optimum_of_lpboost() -> None:
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("name", ZERO)
-def test_what_is_zero_on_exact_weights_does_not_move_the_optimum(name: str) -> None:
+def test_terms_that_are_zero_on_exact_weights_do_not_change_the_optimum(name: str) -> None:
     assert_contain(certificates(described(ZERO[name])), OPTIMUM)
 
 

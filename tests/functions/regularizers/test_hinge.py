@@ -64,7 +64,7 @@ def test_the_model_for_solvers(seed: int) -> None:
     assert_modelled(F, z, inside)
 
 
-def test_what_bounds_the_domain() -> None:
+def test_the_caps_bound_the_domain() -> None:
     F = Hinge(np.array([1.0, 2.0]), 3.0)
     assert F.mass == 9.0  # the largest sum of weights
     assert F.value_bound == 0.0  # the largest value

@@ -175,7 +175,7 @@ def test_any_junk_is_repaired(seed: int) -> None:
     assert_junk_is_repaired(drawn(np.random.default_rng(seed))[0], seed)
 
 
-def test_what_does_not_add_up_is_refused() -> None:
+def test_invalid_sums_are_refused() -> None:
     with pytest.raises(ProblemError, match=r"\bregularizers\b.*\[2, 3\]\."):
         SeparableSum((Squares(np.ones(2), 1.0), Squares(np.ones(3), 1.0)))
     with pytest.raises(ProblemError, match="no term"):
@@ -256,7 +256,7 @@ def test_tilted_weights_of_both_signs_are_certified_outside_the_range_of_the_mar
     assert program.certify(d=infeasible, w=np.zeros(2)).upper >= certificate.lower
 
 
-def test_what_does_not_add_up_is_named() -> None:
+def test_other_summands_are_refused_and_only_indicators_are_indicators() -> None:
     described = CvxpyRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.sum_squares(d), np.full(3, 1 / 3))
     other: Any = described
     with pytest.raises(ProblemError, match=r"\bSeparable\b.*\bCvxpyRegularizer\b"):

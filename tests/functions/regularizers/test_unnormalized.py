@@ -42,7 +42,7 @@ def test_the_reference_numbers_are_those_of_erlpboost() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_it_is_the_relative_entropy_and_its_gap_that_of_fenchel_young(seed: int) -> None:
+def test_the_regularizer_is_the_relative_entropy_and_its_gap_that_of_fenchel_young(seed: int) -> None:
     rng = np.random.default_rng(seed)
     entropy = draw(rng, largest_N=9).bind("erlpboost").regularizer
     assert isinstance(entropy, RelativeEntropy)

@@ -1,8 +1,8 @@
-"""Boosting by looks at many rows: python benchmarks/looks.py [N epsilon ...].
+"""Histogram Newton over many rows: python benchmarks/histogram_newton.py [N epsilon ...].
 
-Made-up examples of 28 features, some of few values, some of heavy tails, seven that tell of the label; three of a
-hundred labels are wrong. Each run in a process of its own; seconds by the clock, and the most memory that the process
-had while it boosted, libraries and codes included (Linux).
+The random examples have 28 features. Some features have few values, some have heavy tails, and seven depend on the
+label. Three of a hundred labels are wrong. Each run has its own process. The table shows wall time and the largest
+memory of the process while it boosts, libraries and codes included (Linux).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ FEATURES, ROWS = 28, 1_000_000
 WHERE = Path("build")
 RUNS = (("1000000", "0.01"), ("1000000", "0.001"), ("10000000", "0.003"))
 HEADER = (
-    "| N | epsilon | coded, s | boosted, s | looks at all rows, at samples | hypotheses | MB "
+    "| N | epsilon | encoding, s | boosting, s | evaluations on all rows, on samples | hypotheses | MB "
     "| interval over the class |\n| --: | --: | --: | --: | --: | --: | --: | --- |"
 )
 
 
 def examples(part: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return features and labels of a part, the same whatever else is made."""
+    """Return features and labels of a part. They depend on the part and its rows only."""
     rng = np.random.default_rng([0, part])
     X = rng.standard_normal((rows, FEATURES), dtype=np.float32)
     z = X[:, :21].copy()
@@ -43,10 +43,10 @@ def examples(part: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
     return X, np.where(rng.random(rows) < 0.03, -y, y).astype(np.int8)
 
 
-def made(N: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the features, mapped, and the labels."""
+def store_examples(N: int) -> tuple[np.ndarray, np.ndarray]:
+    """Write the features to a file; return them, memory-mapped, and the labels."""
     WHERE.mkdir(exist_ok=True)
-    file = WHERE / f"looks-{N}.npy"
+    file = WHERE / f"histogram-newton-{N}.npy"
     X = np.lib.format.open_memmap(file, "w+", np.float32, (N, FEATURES))
     y = np.empty(N, np.int8)
     for part, i in enumerate(range(0, N, ROWS)):
@@ -55,42 +55,42 @@ def made(N: int) -> tuple[np.ndarray, np.ndarray]:
     return np.load(file, mmap_mode="r"), y
 
 
-def measured(N: int, epsilon: float, share: float) -> str:
+def measure(N: int, epsilon: float, share: float) -> str:
     """Return a row of the table."""
-    X, y = made(N)
-    began = time.perf_counter()
+    X, y = store_examples(N)
+    start = time.perf_counter()
     oracle = BinnedStumps(X, y)
     del X
-    coded = time.perf_counter() - began
+    encoding_seconds = time.perf_counter() - start
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from now on
-    began = time.perf_counter()
+    start = time.perf_counter()
     run = boost("erlpboost", oracle, nu=share * N, epsilon=epsilon, update="newton")
-    seconds, proof = time.perf_counter() - began, run.class_certificate
-    sampled = len(run.evaluations) - run.rounds  # pyright: ignore[reportAttributeAccessIssue]
-    ends = f"[{proof.lower:.7f}, {proof.upper:.7f}]"
+    seconds, certificate = time.perf_counter() - start, run.class_certificate
+    n_sampled = len(run.evaluations) - run.rounds  # pyright: ignore[reportAttributeAccessIssue]
+    interval = f"[{certificate.lower:.7f}, {certificate.upper:.7f}]"
     row = (
         N,
         epsilon,
-        f"{coded:.1f}",
+        f"{encoding_seconds:.1f}",
         f"{seconds:.2f}",
-        f"{run.rounds}, {sampled}",
+        f"{run.rounds}, {n_sampled}",
         len(run.w),
-        f"{_peak():.0f}",
-        ends,
+        f"{_peak_megabytes():.0f}",
+        interval,
     )
     return f"| {' | '.join(map(str, row))} |"
 
 
-def _peak() -> float:
-    """Return the most megabytes that were in the memory since the peak was set back."""
+def _peak_megabytes() -> float:
+    """Return the peak of the memory since the last reset, in megabytes."""
     status = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
     return float(status["VmHWM"].split()[0]) / 1024
 
 
 if __name__ == "__main__":
-    given = sys.argv[1:]
-    runs = RUNS if not given else tuple(zip(given[::2], given[1::2], strict=True))
+    arguments = sys.argv[1:]
+    runs = RUNS if not arguments else tuple(zip(arguments[::2], arguments[1::2], strict=True))
     print(f"{FEATURES} features, nu = N / 2\n\n{HEADER}")
     for N, epsilon in runs:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            print(pool.apply(measured, (int(N), float(epsilon), 0.5)), flush=True)
+            print(pool.apply(measure, (int(N), float(epsilon), 0.5)), flush=True)

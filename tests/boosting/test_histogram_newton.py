@@ -1,4 +1,4 @@
-"""Looks: both ends hold in exact arithmetic, and nothing depends on how rows are cut or in what order they stand."""
+"""Histogram Newton: both bounds hold in exact arithmetic, whatever the row blocks and the order of the rows are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from plain_stumps import Asked
+from plain_stumps import PlainStumps
 
 from boostopt import Run, boost, verify
 from boostopt.authoring import (
@@ -26,9 +26,7 @@ from boostopt.authoring import (
     prototype,
 )
 from boostopt.backends.base import Deadline
-from boostopt.boosting.histogram_newton import histogram_run as looked_module
-from boostopt.boosting.histogram_newton import selection as serving
-from boostopt.boosting.histogram_newton import solver as looks
+from boostopt.boosting.histogram_newton import histogram_run, selection, solver
 from boostopt.boosting.histogram_newton.evaluator import DualEvaluator
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.selection import continuation_options, reduced_problem
@@ -49,10 +47,10 @@ from boostopt.rows.row_block import Split
 
 pytestmark = pytest.mark.every(2)
 
-PAGES = ("erlpboost", "lpboost", "binary_erlpboost", "corrective_erlpboost")
+FORMULATIONS = ("erlpboost", "lpboost", "binary_erlpboost", "corrective_erlpboost")
 
 
-def noisy(seed: int, N: int = 200, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def noisy_examples(seed: int, N: int = 200, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Five features, one of them constant, labels by two of them, multiplicities."""
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(N, 5)), int(rng.integers(0, 3)))
@@ -62,14 +60,16 @@ def noisy(seed: int, N: int = 200, noise: float = 1.0) -> tuple[np.ndarray, np.n
     return X, y, rng.integers(1, 4, N).astype(float)
 
 
-def binned(seed: int = 0, N: int = 200, noise: float = 1.0, **how: Any) -> BinnedStumps:
-    X, y, c = noisy(seed, N, noise)
+def binned_stumps(seed: int = 0, N: int = 200, noise: float = 1.0, **how: Any) -> BinnedStumps:
+    X, y, c = noisy_examples(seed, N, noise)
     return BinnedStumps(X, y, c=c if seed % 2 else None, bins=65_536, **how)
 
 
-def looked(oracle: BinnedStumps, page: Any = "erlpboost", epsilon: float = 0.02, **how: Any) -> HistogramRun:
+def histogram_run_of(
+    oracle: BinnedStumps, formulation: Any = "erlpboost", epsilon: float = 0.02, **how: Any
+) -> HistogramRun:
     nu = how.pop("nu", 0.3 * oracle.c.sum())
-    run = boost(page, oracle, nu=nu, epsilon=epsilon, update="newton", **how)
+    run = boost(formulation, oracle, nu=nu, epsilon=epsilon, update="newton", **how)
     assert isinstance(run, HistogramRun)
     return run
 
@@ -78,7 +78,7 @@ def column(oracle: BinnedStumps, hypothesis: Any) -> np.ndarray:
     return require_not_none(oracle.margins_of(hypothesis), "margins").astype(np.int64)
 
 
-def proved(run: HistogramRun, oracle: BinnedStumps) -> tuple[Fraction, Fraction]:
+def recomputed_bounds(run: HistogramRun, oracle: BinnedStumps) -> tuple[Fraction, Fraction]:
     """Both ends, anew, by Python's whole numbers: all stumps are tried, margins sorted."""
     W = [int(x) for x in np.ldexp(run.w, 30)]
     assert sum(W) == MARGIN_SCALE and min(W) >= 0
@@ -86,88 +86,88 @@ def proved(run: HistogramRun, oracle: BinnedStumps) -> tuple[Fraction, Fraction]
     c = [int(x) for x in oracle.c]
     nu = Fraction(getattr(run.problem.template.parameters, "nu", 1.0))
     M = U @ np.array(W, dtype=object)
-    left, total = nu, Fraction(0)
+    remaining, total = nu, Fraction(0)
     for k in sorted(range(len(M)), key=lambda k: M[k]):
-        taken = min(left, Fraction(c[k]))
-        total, left = total + taken * M[k], left - taken
+        count = min(remaining, Fraction(c[k]))
+        total, remaining = total + count * M[k], remaining - count
     # d as the proof has it, whole numbers over their sum.
     proof = require_not_none(run.stored_run.snapshot.bounds.upper_witness, "a proof")
     rows = require_not_none(oracle.binned_rows, "rows")
     q = rows.weights(rows.margins(proof.columns, proof.hypothesis_weights), proof.grid, proof.integer_weights)
     Q = sum(int(x) for x in q)
-    assert Q == proof.normalizer and all(nu * int(x) <= its * Q for x, its in zip(q, c, strict=True))
+    assert Q == proof.normalizer and all(nu * int(x) <= multiplicity * Q for x, multiplicity in zip(q, c, strict=True))
     stumps = [rows.split(i, 1) for i in range(rows.n_thresholds)]
     edges = [abs(int(q @ column(oracle, oracle.hypothesis_of(split)))) for split in stumps]
     return total / nu / MARGIN_SCALE, Fraction(max(edges), Q)
 
 
-def ranges(run: Run) -> tuple[float, float]:
+def class_bounds(run: Run) -> tuple[float, float]:
     return run.class_certificate.lower, run.class_certificate.upper
 
 
 @pytest.mark.thorough_cases("1-erlpboost")
 @pytest.mark.every(4)
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("seed", range(6))
-def test_both_ends_hold_exactly_and_overlap_those_of_the_papers_update(page: str, seed: int) -> None:
+def test_both_ends_hold_exactly_and_overlap_those_of_the_papers_update(formulation: str, seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
     N, noise = int(rng.integers(20, 300)), float(rng.choice([0.1, 1.0, 3.0]))
-    oracle, (X, y, _) = binned(seed, N, noise), noisy(seed, N, noise)
+    oracle, (X, y, _) = binned_stumps(seed, N, noise), noisy_examples(seed, N, noise)
     nu = float(rng.uniform(0.1, 0.5)) * oracle.c.sum()
-    run = looked(oracle, page, nu=nu)
-    (low, high), (lower, upper) = ranges(run), proved(run, oracle)
+    run = histogram_run_of(oracle, formulation, nu=nu)
+    (low, high), (lower, upper) = class_bounds(run), recomputed_bounds(run, oracle)
     assert low <= lower and upper <= high and high - low <= 0.02
     # Both ends are what they are, but for the last rounding to float64.
     assert float(lower) - low < 1e-15 and high - float(upper) < 1e-15
     other = boost("erlpboost", DecisionStumps(X, y, c=oracle.c), nu=nu, epsilon=0.02, update="total")
-    its_low, its_high = ranges(other)
+    its_low, its_high = class_bounds(other)
     assert max(low, its_low) <= min(high, its_high)
     assert run.rounds <= run.iteration_bound
 
 
-def told(problem: Problem, rows: BinnedRows) -> str:
-    """SHA-256 of all that a run of looks finds."""
-    aim, deadline = ExactSoftMargin(Fraction(300), rows.n_examples), Deadline.after(None)
-    looking = HistogramNewton(problem, rows, aim, True, BoostOptions(), deadline, lambda glance: None)
-    looking.run()
-    ends = looking.bounds
-    found = (
-        ends.lower,
-        require_not_none(ends.upper_witness, "a proof").value,
-        looking.splits,
-        require_not_none(ends.integer_weights, "weights").tolist(),
+def run_digest(problem: Problem, rows: BinnedRows) -> str:
+    """Return the SHA-256 digest of the result of a run of histogram Newton."""
+    objective, deadline = ExactSoftMargin(Fraction(300), rows.n_examples), Deadline.after(None)
+    newton_solver = HistogramNewton(problem, rows, objective, True, BoostOptions(), deadline, lambda record: None)
+    newton_solver.run()
+    bounds = newton_solver.bounds
+    content = (
+        bounds.lower,
+        require_not_none(bounds.upper_witness, "a proof").value,
+        newton_solver.splits,
+        require_not_none(bounds.integer_weights, "weights").tolist(),
     )
-    return hashlib.sha256(repr(found).encode()).hexdigest()
+    return hashlib.sha256(repr(content).encode()).hexdigest()
 
 
 @pytest.mark.thorough
 def test_nothing_depends_on_cuts_order_or_where_the_codes_stand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    X, y, c = noisy(3, 1000)
+    X, y, c = noisy_examples(3, 1000)
     oracle = BinnedStumps(X, y, c=c)
     problem = Problem.create(resolve_formulation("erlpboost"), oracle.c, None, 0.05, "newton", {"nu": 300.0})
-    one = told(problem, require_not_none(oracle.binned_rows, "rows"))
+    one = run_digest(problem, require_not_none(oracle.binned_rows, "rows"))
     for parts in (2, 8, 200):
-        assert told(problem, BinnedRows.from_binned(oracle.binned, oracle.y, oracle.c, parts)) == one
-    mapped = BinnedStumps(X, y, c=c, codes=tmp_path / "codes.npy")
+        assert run_digest(problem, BinnedRows.from_binned(oracle.binned, oracle.y, oracle.c, parts)) == one
+    memory_mapped = BinnedStumps(X, y, c=c, codes=tmp_path / "codes.npy")
     assert (
-        isinstance(mapped.binned.codes, np.memmap)
-        and told(problem, require_not_none(mapped.binned_rows, "rows")) == one
+        isinstance(memory_mapped.binned.codes, np.memmap)
+        and run_digest(problem, require_not_none(memory_mapped.binned_rows, "rows")) == one
     )
     order = np.random.default_rng(0).permutation(1000)
     permuted = BinnedStumps(X[order], y[order], c=c[order])
-    assert told(problem, require_not_none(permuted.binned_rows, "rows")) == one
+    assert run_digest(problem, require_not_none(permuted.binned_rows, "rows")) == one
     copied = np.repeat(np.arange(1000), c.astype(int))
     copies = BinnedStumps(X[copied], y[copied])
-    assert told(replace_examples(problem, copies), require_not_none(copies.binned_rows, "rows")) == one
+    assert run_digest(replace_examples(problem, copies), require_not_none(copies.binned_rows, "rows")) == one
     # With samples before, any cut is the same still.
-    monkeypatch.setattr(looks, "SAMPLE_SIZES", (100, 400))
-    monkeypatch.setattr(looks, "MIN_ROWS_PER_SAMPLED_ROW", 2)
-    sampled = told(problem, require_not_none(oracle.binned_rows, "rows"))
+    monkeypatch.setattr(solver, "SAMPLE_SIZES", (100, 400))
+    monkeypatch.setattr(solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
+    sampled = run_digest(problem, require_not_none(oracle.binned_rows, "rows"))
     assert sampled != one
     for parts in (3, 100):
-        assert told(problem, BinnedRows.from_binned(oracle.binned, oracle.y, oracle.c, parts)) == sampled
+        assert run_digest(problem, BinnedRows.from_binned(oracle.binned, oracle.y, oracle.c, parts)) == sampled
 
 
 def replace_examples(problem: Problem, oracle: BinnedStumps) -> Problem:
@@ -175,92 +175,92 @@ def replace_examples(problem: Problem, oracle: BinnedStumps) -> Problem:
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 0.01, 1e-3, 1e-4])
-def test_samples_decide_where_looks_begin_and_nothing_else(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    oracle = binned(1, 600)
-    monkeypatch.setattr(looks, "SAMPLE_SIZES", (50, 200))
-    monkeypatch.setattr(looks, "MIN_ROWS_PER_SAMPLED_ROW", 2)
-    run = looked(oracle, epsilon=epsilon)
-    sizes = [glance.rows for glance in run.evaluations]
+def test_samples_choose_the_starting_point_and_nothing_else(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    oracle = binned_stumps(1, 600)
+    monkeypatch.setattr(solver, "SAMPLE_SIZES", (50, 200))
+    monkeypatch.setattr(solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
+    run = histogram_run_of(oracle, epsilon=epsilon)
+    sizes = [record.rows for record in run.evaluations]
     assert sorted(set(sizes)) == [50, 200, 600] and sizes == sorted(sizes)
-    (low, high), (lower, upper) = ranges(run), proved(run, oracle)
+    (low, high), (lower, upper) = class_bounds(run), recomputed_bounds(run, oracle)
     assert low <= lower and upper <= high and high - low <= epsilon
     assert len(run.trace) == run.rounds <= sizes.count(600)
     assert run.trace[-1].upper == pytest.approx(high) and run.trace[-1].soft_margin == pytest.approx(low, abs=2**-13)
 
 
-@pytest.mark.parametrize("page", ["erlpboost", "binary_erlpboost"])
+@pytest.mark.parametrize("formulation", ["erlpboost", "binary_erlpboost"])
 @pytest.mark.parametrize("step", [1, 3, 10])
-def test_the_curvature_is_that_of_d_of_the_rows_looked_at(page: str, step: int) -> None:
-    """It is minus the second difference of D, whatever part of the rows is looked at."""
+def test_the_curvature_is_that_of_d_on_the_evaluated_rows(formulation: str, step: int) -> None:
+    """The negative Hessian gives minus the second difference of D, whichever part of the rows is evaluated."""
     N = 20_000
-    oracle = binned(0, N)
-    found = serving.histogram_inputs(resolve_formulation(page), oracle, 0.5, {"nu": 0.5 * N}, BoostOptions())
-    problem, aim, _, rows = require_not_none(found, "a run of looks")
-    asked = DualEvaluator(problem, rows.stride(step), aim)
-    splits = [Split(j, asked.rows.n_codes[j] // 2, 1) for j in range(3)]
-    w, way = np.array([0.4, 0.33, 0.27]), np.array([0.05, -0.03, -0.02])
+    oracle = binned_stumps(0, N)
+    inputs = selection.histogram_inputs(resolve_formulation(formulation), oracle, 0.5, {"nu": 0.5 * N}, BoostOptions())
+    problem, objective, _, rows = require_not_none(inputs, "the inputs of histogram Newton")
+    evaluator = DualEvaluator(problem, rows.stride(step), objective)
+    splits = [Split(j, evaluator.rows.n_codes[j] // 2, 1) for j in range(3)]
+    w, direction = np.array([0.4, 0.33, 0.27]), np.array([0.05, -0.03, -0.02])
 
     def value(w: np.ndarray) -> float:
-        return asked.weight_function(asked.iterate(splits, integer_weights(w)), 0).dual_objective
+        return evaluator.weight_function(evaluator.iterate(splits, integer_weights(w)), 0).dual_objective
 
-    seen = asked.iterate(splits, integer_weights(w))
-    law = asked.weight_function(seen, 0)
-    bent = way @ asked.negative_hessian(seen, law, splits) @ way
-    assert bent == pytest.approx(2.0 * value(w) - value(w + way) - value(w - way), rel=0.05)
+    iterate = evaluator.iterate(splits, integer_weights(w))
+    weight_function = evaluator.weight_function(iterate, 0)
+    curvature = direction @ evaluator.negative_hessian(iterate, weight_function, splits) @ direction
+    assert curvature == pytest.approx(2.0 * value(w) - value(w + direction) - value(w - direction), rel=0.05)
     # A spread below the width of buckets is none.
-    assert way @ asked.negative_hessian(seen, law, splits, 1e-9) @ way == bent
+    assert direction @ evaluator.negative_hessian(iterate, weight_function, splits, 1e-9) @ direction == curvature
 
 
 @pytest.mark.thorough
 def test_more_hypotheses_than_features_join_from_ranges_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    oracle, joined = binned(1), list[list[Split]]()
-    join = HistogramNewton._add_columns  # pyright: ignore[reportPrivateUsage]
+    oracle, new_splits = binned_stumps(1), list[list[Split]]()
+    add_columns = HistogramNewton._add_columns  # pyright: ignore[reportPrivateUsage]
 
-    def joining(self: HistogramNewton, look: Any) -> bool:
-        before = len(self.splits)
-        found = join(self, look)
-        joined.append(self.splits[before:])
-        return found
+    def add_and_record(self: HistogramNewton, evaluation: Any) -> bool:
+        n_old = len(self.splits)
+        has_new = add_columns(self, evaluation)
+        new_splits.append(self.splits[n_old:])
+        return has_new
 
-    monkeypatch.setattr(HistogramNewton, "_add_columns", joining)
-    run = looked(oracle, epsilon=1e-3)
+    monkeypatch.setattr(HistogramNewton, "_add_columns", add_and_record)
+    run = histogram_run_of(oracle, epsilon=1e-3)
     features = len(oracle.binned.varying_features)
-    assert any(len(splits) > features for splits in joined) and sum(map(len, joined)) == len(run.hypotheses)
-    for k, splits in enumerate(joined):
-        before = sorted((s.feature, s.code) for earlier in joined[:k] for s in earlier)
-        ranges_of = [sum(place <= (s.feature, s.code) for place in before) + s.feature * 10**6 for s in splits]
+    assert any(len(splits) > features for splits in new_splits) and sum(map(len, new_splits)) == len(run.hypotheses)
+    for k, splits in enumerate(new_splits):
+        old_places = sorted((s.feature, s.code) for earlier in new_splits[:k] for s in earlier)
+        ranges_of = [sum(place <= (s.feature, s.code) for place in old_places) + s.feature * 10**6 for s in splits]
         assert len(set(ranges_of)) == len(splits)
 
 
 @pytest.mark.thorough
 def test_a_step_that_gains_less_than_it_promised_widens_the_curvature(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a sharp program spreads come and go, and a checkpoint holds them."""
-    seen, adapt = list[tuple[float, float, float]](), HistogramNewton._adapt_spread  # pyright: ignore[reportPrivateUsage]
+    changes, adapt = list[tuple[float, float, float]](), HistogramNewton._adapt_spread  # pyright: ignore[reportPrivateUsage]
 
-    def adapting(self: HistogramNewton, gain: float, least: float) -> None:
-        before = self._spread  # pyright: ignore[reportPrivateUsage]
-        adapt(self, gain, least)
-        seen.append((gain, before, self._spread))  # pyright: ignore[reportPrivateUsage]
-        assert self._spread == 0.0 or 0.25 * least <= self._spread <= 1.0  # pyright: ignore[reportPrivateUsage]
+    def adapt_and_record(self: HistogramNewton, gain: float, min_spread: float) -> None:
+        old_spread = self._spread  # pyright: ignore[reportPrivateUsage]
+        adapt(self, gain, min_spread)
+        changes.append((gain, old_spread, self._spread))  # pyright: ignore[reportPrivateUsage]
+        assert self._spread == 0.0 or 0.25 * min_spread <= self._spread <= 1.0  # pyright: ignore[reportPrivateUsage]
 
-    monkeypatch.setattr(HistogramNewton, "_adapt_spread", adapting)
-    run = boost("erlpboost", binned(3, 3000, 0.0), nu=30.0, epsilon=0.002, update="newton")
-    poor = [(before, after) for gain, before, after in seen if gain < looks.POOR_GAIN]
-    fine = [(before, after) for gain, before, after in seen if gain > looks.GOOD_GAIN]
-    assert poor and all(after > before or after == 1.0 for before, after in poor)
-    assert fine and all(after < before or after == before == 0.0 for before, after in fine)
+    monkeypatch.setattr(HistogramNewton, "_adapt_spread", adapt_and_record)
+    run = boost("erlpboost", binned_stumps(3, 3000, 0.0), nu=30.0, epsilon=0.002, update="newton")
+    poor = [(old_spread, new_spread) for gain, old_spread, new_spread in changes if gain < solver.POOR_GAIN]
+    fine = [(old_spread, new_spread) for gain, old_spread, new_spread in changes if gain > solver.GOOD_GAIN]
+    assert poor and all(new_spread > old_spread or new_spread == 1.0 for old_spread, new_spread in poor)
+    assert fine and all(new_spread < old_spread or new_spread == old_spread == 0.0 for old_spread, new_spread in fine)
     assert run.class_certificate.gap <= 0.002
 
 
-def test_a_run_of_looks_is_a_run_like_any_other(tmp_path: Path) -> None:
-    oracle = binned(1)
-    run = looked(oracle)
-    X, _, _ = noisy(1)
+def test_a_histogram_run_is_a_run_like_any_other(tmp_path: Path) -> None:
+    oracle = binned_stumps(1)
+    run = histogram_run_of(oracle)
+    X, _, _ = noisy_examples(1)
     f = run.decision_function(X)
     m = np.stack([column(oracle, h) for h in run.hypotheses], axis=1) @ run.w
     assert f * oracle.y == pytest.approx(m, abs=1e-12) and set(run.predict(X)) <= {-1, 1}
     assert run.record.state.m == pytest.approx(m, abs=1e-12) and run.d.sum() == pytest.approx(1.0)
-    low, high = ranges(run)
+    low, high = class_bounds(run)
     again = run.verify_class(oracle)
     assert again.lower == pytest.approx(low, abs=1e-12) and again.upper == pytest.approx(high, abs=1e-12)
     assert again.lower <= low + 1e-15 and again.upper >= high - 1e-15
@@ -279,27 +279,27 @@ def test_a_run_of_looks_is_a_run_like_any_other(tmp_path: Path) -> None:
 
 
 def test_a_run_ends_at_limits_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    oracle = binned(0)
+    oracle = binned_stumps(0)
     rows = list[Any]()
-    one = looked(oracle, epsilon=1e-4, max_rounds=3, progress=rows.append)
+    one = histogram_run_of(oracle, epsilon=1e-4, max_rounds=3, progress=rows.append)
     assert one.rounds == 3 and one.reason == StopReason.ROUND_LIMIT and len(rows) == 3
-    (low, high), (lower, upper) = ranges(one), proved(one, oracle)
+    (low, high), (lower, upper) = class_bounds(one), recomputed_bounds(one, oracle)
     assert low <= lower and upper <= high
-    late = looked(oracle, epsilon=1e-4, time_limit=1e-9)
+    late = histogram_run_of(oracle, epsilon=1e-4, time_limit=1e-9)
     assert late.reason == StopReason.TIME_LIMIT and late.rounds == 1
-    shown = HistogramNewton._evaluate  # pyright: ignore[reportPrivateUsage]
+    evaluate = HistogramNewton._evaluate  # pyright: ignore[reportPrivateUsage]
 
-    def interrupting(self: HistogramNewton, *how: Any) -> Any:
-        look = shown(self, *how)
+    def evaluate_and_interrupt(self: HistogramNewton, *how: Any) -> Any:
+        evaluation = evaluate(self, *how)
         if self.n_iterations == 2:
             import signal
 
             signal.raise_signal(signal.SIGINT)
-        return look
+        return evaluation
 
-    monkeypatch.setattr(HistogramNewton, "_evaluate", interrupting)
-    stopped = looked(oracle, epsilon=1e-4)
-    assert stopped.reason == StopReason.INTERRUPTED and stopped.rounds == 2
+    monkeypatch.setattr(HistogramNewton, "_evaluate", evaluate_and_interrupt)
+    interrupted_run = histogram_run_of(oracle, epsilon=1e-4)
+    assert interrupted_run.reason == StopReason.INTERRUPTED and interrupted_run.rounds == 2
 
 
 def test_without_newtons_step_the_corrective_one_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,31 +307,34 @@ def test_without_newtons_step_the_corrective_one_still_ends(monkeypatch: pytest.
         return np.random.default_rng(len(g)).dirichlet(np.ones(len(g)))
 
     monkeypatch.setattr(newton, "simplex_maximizer", useless)
-    run = looked(binned(2), epsilon=0.3)
-    low, high = ranges(run)
+    run = histogram_run_of(binned_stumps(2), epsilon=0.3)
+    low, high = class_bounds(run)
     assert high - low <= 0.3 and run.rounds <= run.iteration_bound
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_move_raises_d_at_least_as_much_as_theory_promises(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    moved, moves = HistogramNewton._step, list[float]()  # pyright: ignore[reportPrivateUsage]
+def test_every_step_raises_d_at_least_as_much_as_theory_promises(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    step, increases = HistogramNewton._step, list[float]()  # pyright: ignore[reportPrivateUsage]
 
-    def checked(self: HistogramNewton, asked: Any, look: Any) -> Any:
-        seen, value = moved(self, asked, look)
-        if seen is not None and len(look.iterate.integer_weights):
-            eta = self.problem.template.parameters.eta * 0.5**look.level
-            edges = self.edges(look)  # pyright: ignore[reportPrivateUsage]
-            w = np.concatenate([look.w, np.zeros(len(edges) - len(look.w))])
+    def checked_step(self: HistogramNewton, evaluator: Any, evaluation: Any) -> Any:
+        iterate, value = step(self, evaluator, evaluation)
+        if iterate is not None and len(evaluation.iterate.integer_weights):
+            eta = self.problem.template.parameters.eta * 0.5**evaluation.level
+            edges = self.edges(evaluation)  # pyright: ignore[reportPrivateUsage]
+            w = np.concatenate([evaluation.w, np.zeros(len(edges) - len(evaluation.w))])
             slope = float(edges.max() - edges @ w)
-            rise = asked.weight_function(seen, look.level).dual_objective - look.weight_function.dual_objective
+            increase = (
+                evaluator.weight_function(iterate, evaluation.level).dual_objective
+                - evaluation.weight_function.dual_objective
+            )
             # s^2 / 8 eta, but for the width of buckets.
-            assert rise >= min(slope**2 / (8.0 * eta), 0.5 * slope) - 1e-5
-            moves.append(rise)
-        return seen, value
+            assert increase >= min(slope**2 / (8.0 * eta), 0.5 * slope) - 1e-5
+            increases.append(increase)
+        return iterate, value
 
-    monkeypatch.setattr(HistogramNewton, "_step", checked)
-    looked(binned(seed), epsilon=0.01)
-    assert len(moves) > 3 and max(moves) > 1e-3
+    monkeypatch.setattr(HistogramNewton, "_step", checked_step)
+    histogram_run_of(binned_stumps(seed), epsilon=0.01)
+    assert len(increases) > 3 and max(increases) > 1e-3
 
 
 @pytest.mark.parametrize(
@@ -345,28 +348,28 @@ def test_every_move_raises_d_at_least_as_much_as_theory_promises(seed: int, monk
     ],
     ids=lambda how: next(iter(how)),
 )
-def test_what_looks_do_not_know_is_done_in_floating_point(
+def test_options_that_histogram_newton_does_not_support_use_floating_point(
     how: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     options: dict[str, Any] = {"nu": 100.0, "epsilon": 0.05, **how}
-    run = boost("erlpboost", binned(1), update="newton", **options)
+    run = boost("erlpboost", binned_stumps(1), update="newton", **options)
     assert type(run) is Run and run.class_certificate.lower <= run.class_certificate.upper
 
 
 def test_where_whole_numbers_tell_no_more_steps_in_floating_point_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
-    oracle = binned(6302, 26, 0.0)
+    monkeypatch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
+    oracle = binned_stumps(6302, 26, 0.0)
     how: dict[str, Any] = {"nu": 1.0145286969499367, "epsilon": 0.001, "update": "newton"}
     run = boost("lpboost", oracle, **how)
     assert type(run) is Run and run.class_certificate.gap <= 0.001 and run.reason.startswith("direct")
     ended = boost("lpboost", oracle, time_limit=1e-9, **how)
     assert isinstance(ended, HistogramRun)
-    monkeypatch.setattr(looked_module, "MAX_MARGIN_ENTRIES", 0)
-    coarse = looked(oracle, "lpboost", epsilon=0.001, nu=how["nu"])
-    (low, high), (lower, upper) = ranges(coarse), proved(coarse, oracle)
+    monkeypatch.setattr(histogram_run, "MAX_MARGIN_ENTRIES", 0)
+    coarse = histogram_run_of(oracle, "lpboost", epsilon=0.001, nu=how["nu"])
+    (low, high), (lower, upper) = class_bounds(coarse), recomputed_bounds(coarse, oracle)
     assert coarse.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED and low <= lower and upper <= high
-    assert high - low > 0.001 and max(low, ranges(run)[0]) <= min(high, ranges(run)[1])
+    assert high - low > 0.001 and max(low, class_bounds(run)[0]) <= min(high, class_bounds(run)[1])
     limited = continuation_options(coarse, BoostOptions(max_rounds=coarse.rounds + 7, time_limit=1000.0))
     assert (
         limited.max_rounds == 7
@@ -379,33 +382,33 @@ def test_other_oracles_and_multiplicities_are_asked() -> None:
     class Silent(BinnedStumps):
         """Another class of hypotheses, for all that is known."""
 
-    X, y, c = noisy(0)
+    X, y, c = noisy_examples(0)
     assert Silent(X, y).binned_rows is None and BinnedStumps(X, y, c=0.5 * c).binned_rows is None
     assert BinnedStumps(X[:, -1:], y).binned_rows is None
-    for oracle in (Silent(X, y), Asked(X, y), BinnedStumps(X, y, c=0.5 * c), BinnedStumps(X[:, -1:], y)):
+    for oracle in (Silent(X, y), PlainStumps(X, y), BinnedStumps(X, y, c=0.5 * c), BinnedStumps(X[:, -1:], y)):
         assert type(boost("erlpboost", oracle, nu=60.0, update="newton", epsilon=0.3)) is Run
 
 
 def test_one_direction_is_another_class() -> None:
-    X, y, _ = noisy(0)
+    X, y, _ = noisy_examples(0)
     one, both = BinnedStumps(X, -y, reflexive=False), BinnedStumps(X, -y)
-    run, other = looked(one), looked(both)
-    assert all(h.sign == 1 for h in run.hypotheses) and ranges(run)[1] < ranges(other)[0]  # pyright: ignore[reportAttributeAccessIssue]
+    run, other = histogram_run_of(one), histogram_run_of(both)
+    assert all(h.sign == 1 for h in run.hypotheses) and class_bounds(run)[1] < class_bounds(other)[0]  # pyright: ignore[reportAttributeAccessIssue]
     papers = boost("erlpboost", DecisionStumps(X, -y, reflexive=False), nu=60.0, epsilon=0.02, update="total")
-    assert max(ranges(run)[0], ranges(papers)[0]) <= min(ranges(run)[1], ranges(papers)[1])
+    assert max(class_bounds(run)[0], class_bounds(papers)[0]) <= min(class_bounds(run)[1], class_bounds(papers)[1])
 
 
 def test_a_page_without_eta_has_one_level() -> None:
-    page = prototype(
+    formulation = prototype(
         "even",
         lambda p, examples: PowerDivergence(CappedSimplex(examples.c, p.nu), 2.0, p.strength),
         nu=parameter("the least number of examples", COUNT),
         strength=parameter("the inverse strength", POSITIVE),
     )
-    oracle = binned(1)
-    run = looked(oracle, page, strength=200.0, epsilon=0.05)
-    assert {glance.level for glance in run.evaluations} == {0}
-    (low, high), (lower, upper) = ranges(run), proved(run, oracle)
+    oracle = binned_stumps(1)
+    run = histogram_run_of(oracle, formulation, strength=200.0, epsilon=0.05)
+    assert {record.level for record in run.evaluations} == {0}
+    (low, high), (lower, upper) = class_bounds(run), recomputed_bounds(run, oracle)
     assert low <= lower and upper <= high and high - low <= 0.05
 
 
@@ -421,8 +424,8 @@ def test_ends_are_rounded_outwards() -> None:
     assert Fraction(float_below(third)) < third < Fraction(-float_below(-third)) and float_below(Fraction(1, 2)) == 0.5
 
 
-def test_lines_tell_of_each_look() -> None:
-    run = looked(binned(1), epsilon=0.005)
+def test_records_describe_each_evaluation() -> None:
+    run = histogram_run_of(binned_stumps(1), epsilon=0.005)
     lines: list[EvaluationRecord] = list(run.evaluations)
     assert all(line.upper >= line.lower and line.hypotheses >= line.active for line in lines)
     levels = [line.level for line in lines]
@@ -431,7 +434,7 @@ def test_lines_tell_of_each_look() -> None:
     assert replace(lines[0], rows=200) == lines[0]
 
 
-def hard(kind: str, n: int) -> tuple[np.ndarray, np.ndarray, float]:
+def hard_problem(kind: str, n: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Problems that are hard each in a way of its own: features, labels, nu as a share."""
     rng = np.random.default_rng(5)
     X = rng.normal(size=(n, 20))
@@ -440,16 +443,16 @@ def hard(kind: str, n: int) -> tuple[np.ndarray, np.ndarray, float]:
     rare = np.where(z > np.quantile(z, 0.98), 1, -1) * np.where(rng.random(n) < 0.01, -1, 1)
     weights = rng.random(10)
     linear = X[:, :10] @ weights
-    apart = np.abs(linear) > 0.8
+    has_distance = np.abs(linear) > 0.8
     bits = rng.integers(0, 2, (n, 12)).astype(float)
-    of_bits = np.where(bits @ rng.random(12) + 0.3 * rng.normal(size=n) > 3, 1, -1)
+    bit_labels = np.where(bits @ rng.random(12) + 0.3 * rng.normal(size=n) > 3, 1, -1)
     return {
         "low noise": (X, y, 0.1),
         "low noise, few": (X, y, 0.02),
         "linear": (X[:, :10], np.where(linear > 0, 1, -1), 0.1),
-        "linear, apart": (X[apart][:, :10], np.where(linear > 0, 1, -1)[apart], 0.01),
+        "linear, apart": (X[has_distance][:, :10], np.where(linear > 0, 1, -1)[has_distance], 0.01),
         "imbalance": (X, rare, 0.1),
-        "binary": (bits, of_bits, 0.3),
+        "binary": (bits, bit_labels, 0.3),
         "noise": (X, rng.choice([-1, 1], n), 0.3),
         "one feature": (X, np.where(X[:, 1] > 0, 1, -1), 0.1),
     }[kind]
@@ -461,10 +464,10 @@ HARD = ("low noise", "low noise, few", "linear", "linear, apart", "imbalance", "
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", HARD)
 def test_hard_problems_are_certified(kind: str) -> None:
-    X, y, share = hard(kind, 20_000)
+    X, y, share = hard_problem(kind, 20_000)
     oracle = BinnedStumps(X, y)
-    run = looked(oracle, epsilon=0.01, nu=share * len(y))
-    low, high = ranges(run)
+    run = histogram_run_of(oracle, epsilon=0.01, nu=share * len(y))
+    low, high = class_bounds(run)
     assert high - low <= 0.01 and len(run.evaluations) <= 150
     again = run.verify_class(oracle)
     assert again.lower == pytest.approx(low, abs=1e-9) and again.upper == pytest.approx(high, abs=1e-9)
@@ -475,56 +478,58 @@ def test_hard_problems_are_certified(kind: str) -> None:
 def test_random_sets_hold_exactly_and_overlap(seed: int) -> None:
     rng = np.random.default_rng(1000 + seed)
     N, noise = int(np.exp(rng.uniform(3, 7))), float(rng.choice([0.0, 0.1, 1.0, 3.0, 30.0]))
-    oracle, (X, y, _) = binned(seed, N, noise), noisy(seed, N, noise)
+    oracle, (X, y, _) = binned_stumps(seed, N, noise), noisy_examples(seed, N, noise)
     nu = float(rng.uniform(0.02, 1.0)) * oracle.c.sum()
-    run = looked(oracle, "erlpboost", nu=max(nu, 1.0))
-    (low, high), (lower, upper) = ranges(run), proved(run, oracle)
+    run = histogram_run_of(oracle, "erlpboost", nu=max(nu, 1.0))
+    (low, high), (lower, upper) = class_bounds(run), recomputed_bounds(run, oracle)
     assert low <= lower and upper <= high and high - low <= 0.02
     other = boost("erlpboost", DecisionStumps(X, y, c=oracle.c), nu=max(nu, 1.0), epsilon=0.02, update="total")
-    its_low, its_high = ranges(other)
+    its_low, its_high = class_bounds(other)
     assert max(low, its_low) <= min(high, its_high)
 
 
 def test_a_page_that_tells_examples_apart_is_done_in_floating_point() -> None:
-    oracle = binned(1)
+    oracle = binned_stumps(1)
     costs = np.random.default_rng(0).uniform(0.0, 0.1, oracle.N)
 
     def regularizer(p: Any, examples: Any) -> Any:
         return Tilted(RelativeEntropy.capped(examples.c, p.nu, p.eta, examples.d0), costs)
 
-    page = prototype(
+    formulation = prototype(
         "costs", regularizer, nu=parameter("the least number of examples", COUNT), eta=parameter("of it", POSITIVE)
     )
-    run = boost(page, oracle, nu=60.0, eta=300.0, epsilon=0.05, update="newton", max_rounds=30)
+    run = boost(formulation, oracle, nu=60.0, eta=300.0, epsilon=0.05, update="newton", max_rounds=30)
     assert type(run) is Run and run.class_certificate.lower <= run.class_certificate.upper
     with pytest.raises(ProblemError, match=r"^nu\b.*\b403\b.*\b5000\b"):
         boost("erlpboost", oracle, nu=5000.0, update="newton")
 
 
-@pytest.mark.parametrize("page", [*PAGES, "corrective_binary_erlpboost"])
+@pytest.mark.parametrize("formulation", [*FORMULATIONS, "corrective_binary_erlpboost"])
 @pytest.mark.parametrize("seed", range(8))
-def test_two_examples_cost_what_all_cost(page: str, seed: int) -> None:
+def test_two_examples_cost_what_all_cost(formulation: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     c = rng.integers(1, 1 + (seed % 3) * 5 + 1, int(rng.integers(2, 300))).astype(float)
     nu = (1.0, c.sum(), float(rng.uniform(1.0, c.sum())))[min(seed, 2)]
     epsilon, y = float(rng.choice([0.3, 0.01, 1e-3])), np.where(np.arange(len(c)) % 2, 1, -1)
     oracle = BinnedStumps(np.arange(float(len(c)))[:, np.newaxis], y, c)
-    every = Problem.create(resolve_formulation(page), c, None, epsilon, "newton", {"nu": nu})
-    two, aim = require_not_none(reduced_problem(resolve_formulation(page), oracle, epsilon, {"nu": nu}), "a problem")
-    assert (
-        aim == ExactSoftMargin(Fraction(nu), int(oracle.total))
-        and two.max_level == every.max_level
-        and two.affordable
-        and every.affordable
+    full_problem = Problem.create(resolve_formulation(formulation), c, None, epsilon, "newton", {"nu": nu})
+    two, objective = require_not_none(
+        reduced_problem(resolve_formulation(formulation), oracle, epsilon, {"nu": nu}), "a problem"
     )
-    assert two.strong_convexity == pytest.approx(every.strong_convexity, rel=1e-12)
-    assert two.iteration_bound == pytest.approx(every.iteration_bound, rel=1e-12)
+    assert (
+        objective == ExactSoftMargin(Fraction(nu), int(oracle.total))
+        and two.max_level == full_problem.max_level
+        and two.affordable
+        and full_problem.affordable
+    )
+    assert two.strong_convexity == pytest.approx(full_problem.strong_convexity, rel=1e-12)
+    assert two.iteration_bound == pytest.approx(full_problem.iteration_bound, rel=1e-12)
 
 
 def test_margins_at_both_ends_at_once_are_no_lower_end_but_minus_one() -> None:
     # 2^30 and -2^30 with buckets of one margin each: their difference does not fit into 32 bits.
     X, y = np.arange(6.0)[:, np.newaxis], np.array([-1, 1] * 3)
-    run = looked(BinnedStumps(X, y), nu=1.0, max_rounds=1)
+    run = histogram_run_of(BinnedStumps(X, y), nu=1.0, max_rounds=1)
     assert run.class_certificate.lower == -1.0 and len(run.w) == 1
 
 
@@ -533,18 +538,18 @@ STUMPS = {"all": DecisionStumps, "binned": lambda X, y, c: BinnedStumps(X, y, c,
 
 @pytest.mark.thorough_cases("all-erlpboost", "binned-erlpboost")
 @pytest.mark.every(3)
-@pytest.mark.parametrize("page", PAGES[:3])
+@pytest.mark.parametrize("formulation", FORMULATIONS[:3])
 @pytest.mark.parametrize("kind", ["all", "binned", "sparse"])
-def test_looks_are_what_boost_does_where_it_is_told_nothing_else(page: str, kind: str) -> None:
-    X, y, c = noisy(2)
+def test_histogram_newton_is_the_default_of_boost_where_it_is_supported(formulation: str, kind: str) -> None:
+    X, y, c = noisy_examples(2)
     X[np.abs(X) < 1.0] = 0.0
     nu = 0.3 * c.sum()
     oracle = DecisionStumps(scipy.sparse.csr_array(X), y, c) if kind == "sparse" else STUMPS[kind](X, y, c)
-    run = boost(page, oracle, nu=nu, epsilon=0.02)
+    run = boost(formulation, oracle, nu=nu, epsilon=0.02)
     assert isinstance(run, HistogramRun) and run.problem.update == "newton"
-    low, high = ranges(run)
-    other = boost(page, oracle, nu=nu, epsilon=0.02, update="total")
-    assert type(other) is Run and max(low, ranges(other)[0]) <= min(high, ranges(other)[1])
+    low, high = class_bounds(run)
+    other = boost(formulation, oracle, nu=nu, epsilon=0.02, update="total")
+    assert type(other) is Run and max(low, class_bounds(other)[0]) <= min(high, class_bounds(other)[1])
     again = run.verify_class(oracle)
     assert again.lower == pytest.approx(low, abs=1e-12) and again.upper == pytest.approx(high, abs=1e-12)
 
@@ -553,12 +558,12 @@ def test_looks_are_what_boost_does_where_it_is_told_nothing_else(page: str, kind
     "how", [{"backend": "interior"}, {"update": "total"}, {"rules": "direct"}, {"stabilization": Stabilization(0.5)}]
 )
 def test_who_names_a_backend_a_rule_or_an_option_of_steps_has_steps(how: dict[str, Any]) -> None:
-    X, y, _ = noisy(2)
+    X, y, _ = noisy_examples(2)
     assert type(boost("erlpboost", DecisionStumps(X, y), nu=60.0, epsilon=0.2, **how)) is Run
 
 
 def test_stumps_that_take_more_room_as_codes_are_asked() -> None:
-    X, y, c = noisy(2)
+    X, y, c = noisy_examples(2)
     wide = scipy.sparse.csr_array(np.hstack([X[:, :2] * (np.abs(X[:, :2]) > 2.0), np.zeros((200, 3000))]))
     assert DecisionStumps(wide, y).binned_rows is None and DecisionStumps(X, y, 0.5 * c).binned_rows is None
     many = np.arange(70_000.0)[:, np.newaxis]
@@ -567,40 +572,45 @@ def test_stumps_that_take_more_room_as_codes_are_asked() -> None:
 
 @pytest.mark.thorough
 def test_every_round_is_kept_as_w_alone() -> None:
-    oracle = binned(1)
-    run = looked(oracle, epsilon=0.005)
+    oracle = binned_stumps(1)
+    run = histogram_run_of(oracle, epsilon=0.005)
     U = np.stack([column(oracle, h) for h in run.hypotheses], axis=1)
     for k in (1, run.rounds // 2, run.rounds):
-        then = run.at_round(k)
-        m = U[:, : len(then.w)] @ then.w
-        assert then.hypotheses == list(run.hypotheses)[: len(then.w)] and then.w.sum() == pytest.approx(1.0)
-        assert then.d == pytest.approx(run.problem.conjugate_at_margins(m).d, abs=1e-12)
-        assert then.certificate.lower <= then.certificate.upper
+        earlier_run = run.at_round(k)
+        m = U[:, : len(earlier_run.w)] @ earlier_run.w
+        assert earlier_run.hypotheses == list(run.hypotheses)[
+            : len(earlier_run.w)
+        ] and earlier_run.w.sum() == pytest.approx(1.0)
+        assert earlier_run.d == pytest.approx(run.problem.conjugate_at_margins(m).d, abs=1e-12)
+        assert earlier_run.certificate.lower <= earlier_run.certificate.upper
     assert max(run.class_certificate.lower, run.trace[-1].soft_margin) == run.class_certificate.lower
     with pytest.raises(OptionError, match="1 to"):
         run.at_round(run.rounds + 1)
     with pytest.raises(OptionError, match=r"\bhistory=True\b"):
-        looked(oracle, history=False).at_round(1)
+        histogram_run_of(oracle, history=False).at_round(1)
 
 
 def test_constants_are_one_more_feature() -> None:
-    oracle = binned(4)
+    oracle = binned_stumps(4)
     rows = require_not_none(oracle.binned_rows, "rows")
     more = rows.with_constant_feature(5)
     splits = [rows.split(i, 1) for i in (0, 3, rows.n_thresholds - 1)]
     constant = more.split(rows.n_thresholds, -1)
     W = np.array([MARGIN_SCALE // 4, MARGIN_SCALE // 4, MARGIN_SCALE // 4, MARGIN_SCALE // 4])
-    kept = more.margins([*splits, constant], W)
+    margins = more.margins([*splits, constant], W)
     expected = rows.margins(splits, W[:3])[0] - W[3] * oracle.y
     assert (
-        np.array_equal(kept[0], expected) and more.threshold_of(constant) == rows.n_thresholds == more.n_thresholds - 1
+        np.array_equal(margins[0], expected)
+        and more.threshold_of(constant) == rows.n_thresholds == more.n_thresholds - 1
     )
-    window, table = MarginGrid.full(), np.random.default_rng(0).integers(0, 100, N_BINS + 2)
-    edges = more.class_edges(kept, window, table)
-    q = rows.weights(kept, window, table)
-    assert np.array_equal(edges[:-1], rows.class_edges(kept, window, table)) and edges[-1] == q @ oracle.y
-    some = more.stride(7)
-    assert some.n_rows == len(oracle.y[::7]) and some.split(rows.n_thresholds, 1) == more.split(rows.n_thresholds, 1)
+    grid, table = MarginGrid.full(), np.random.default_rng(0).integers(0, 100, N_BINS + 2)
+    edges = more.class_edges(margins, grid, table)
+    q = rows.weights(margins, grid, table)
+    assert np.array_equal(edges[:-1], rows.class_edges(margins, grid, table)) and edges[-1] == q @ oracle.y
+    sample = more.stride(7)
+    assert sample.n_rows == len(oracle.y[::7]) and sample.split(rows.n_thresholds, 1) == more.split(
+        rows.n_thresholds, 1
+    )
 
 
 CAPS: dict[str, Any] = {
@@ -618,7 +628,7 @@ CAPS: dict[str, Any] = {
 def test_a_cap_that_is_made_of_other_things_than_the_sum_of_c_is_that_of_all_examples(
     cap: str, rounds: int | None
 ) -> None:
-    page = prototype(
+    formulation = prototype(
         f"cap of {cap}",
         lambda p, examples: RelativeEntropy.capped(
             examples.c, min(max(CAPS[cap](p, examples.c), 1.0), examples.total), p.eta, examples.d0
@@ -626,46 +636,46 @@ def test_a_cap_that_is_made_of_other_things_than_the_sum_of_c_is_that_of_all_exa
         k=parameter("of it", POSITIVE),
         eta=parameter("the inverse strength", POSITIVE),
     )
-    oracle = binned(1)
+    oracle = binned_stumps(1)
     how: dict[str, Any] = {"k": 20.0, "eta": 300.0, "epsilon": 0.05}
-    low, high = ranges(boost(page, oracle, max_rounds=rounds, **how))
-    its_low, its_high = ranges(boost(page, oracle, update="total", **how))
+    low, high = class_bounds(boost(formulation, oracle, max_rounds=rounds, **how))
+    its_low, its_high = class_bounds(boost(formulation, oracle, update="total", **how))
     assert max(low, its_low) <= min(high, its_high)
 
 
 def test_a_certificate_is_stored_with_its_distribution() -> None:
-    run = looked(binned(1))
-    its = pickle.loads(pickle.dumps(run.class_certificate))
-    assert (its.lower, its.upper, its.oracle) == (*ranges(run), run.oracle)
-    assert np.array_equal(its.d, require_not_none(run.class_certificate.d, "d"))
+    run = histogram_run_of(binned_stumps(1))
+    loaded = pickle.loads(pickle.dumps(run.class_certificate))
+    assert (loaded.lower, loaded.upper, loaded.oracle) == (*class_bounds(run), run.oracle)
+    assert np.array_equal(loaded.d, require_not_none(run.class_certificate.d, "d"))
     both = pickle.loads(pickle.dumps((run, run.class_certificate)))
-    assert np.array_equal(both[0].w, run.w) and np.array_equal(both[1].d, its.d)
+    assert np.array_equal(both[0].w, run.w) and np.array_equal(both[1].d, loaded.d)
 
 
 @pytest.mark.thorough
 def test_an_eta_far_above_that_of_theory_is_for_steps() -> None:
-    oracle = binned(0)
+    oracle = binned_stumps(0)
     run = boost("erlpboost", oracle, nu=60.0, epsilon=0.05, eta=1e5)
     assert type(run) is Run and run.class_certificate.gap <= 0.05 and run.problem.update == "total"
 
 
 def test_where_whole_numbers_tell_no_more_the_pages_own_update_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "FEW_EXAMPLES", 0)
-    monkeypatch.setattr(looks, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
-    run = boost("lpboost", binned(6302, 26, 0.0), nu=1.0145286969499367, epsilon=0.001)
+    monkeypatch.setattr(selection, "FEW_EXAMPLES", 0)
+    monkeypatch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
+    run = boost("lpboost", binned_stumps(6302, 26, 0.0), nu=1.0145286969499367, epsilon=0.001)
     assert type(run) is Run and run.class_certificate.gap <= 0.001 and run.problem.update == "total"
 
 
 @pytest.mark.thorough
 def test_few_examples_and_a_fine_accuracy_are_for_steps() -> None:
-    assert type(boost("erlpboost", binned(0), nu=60.0, epsilon=0.004)) is Run
-    assert isinstance(boost("erlpboost", binned(0), nu=60.0, epsilon=0.004, update="newton"), HistogramRun)
-    assert isinstance(boost("erlpboost", binned(0, 1000), nu=300.0, epsilon=0.004), HistogramRun)
+    assert type(boost("erlpboost", binned_stumps(0), nu=60.0, epsilon=0.004)) is Run
+    assert isinstance(boost("erlpboost", binned_stumps(0), nu=60.0, epsilon=0.004, update="newton"), HistogramRun)
+    assert isinstance(boost("erlpboost", binned_stumps(0, 1000), nu=300.0, epsilon=0.004), HistogramRun)
 
 
 @pytest.mark.parametrize("time", [1, 2, 4])
-def test_a_look_that_fails_ends_the_run_and_loses_nothing(time: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    oracle, edges, count = binned(1), LocalRows.class_edges, [0]
+def test_an_evaluation_that_fails_ends_the_run_and_loses_nothing(time: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    oracle, edges, count = binned_stumps(1), LocalRows.class_edges, [0]
 
     def failing(self: LocalRows, *how: Any) -> Any:
         count[0] += 1
@@ -676,11 +686,11 @@ def test_a_look_that_fails_ends_the_run_and_loses_nothing(time: int, monkeypatch
     monkeypatch.setattr(LocalRows, "class_edges", failing)
     if time <= 2:  # the first one is of no weights yet
         with pytest.raises(OSError, match=r"^gone$"):
-            looked(oracle)
+            histogram_run_of(oracle)
         return
     with pytest.warns(RuntimeWarning, match=r"\b2\b.*OSError: gone"):
-        run = looked(oracle)
+        run = histogram_run_of(oracle)
     assert run.stop_reason is StopReason.FAILED_AFTER_PASSES and run.rounds == 2
     assert run.reason.endswith("OSError: gone")
-    (low, high), (lower, upper) = ranges(run), proved(run, oracle)
+    (low, high), (lower, upper) = class_bounds(run), recomputed_bounds(run, oracle)
     assert lower - Fraction(2, 2**14) < Fraction(low) <= lower and float(upper) == pytest.approx(high, abs=1e-15)

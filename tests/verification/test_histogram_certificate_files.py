@@ -1,4 +1,4 @@
-"""Certificates of runs of looks: proved in whole numbers by whoever has the rows, and forged in vain."""
+"""Certificates of histogram runs: proved in whole numbers by whoever has the rows, and forged in vain."""
 
 from __future__ import annotations
 

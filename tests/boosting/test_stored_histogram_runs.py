@@ -1,4 +1,4 @@
-"""Runs of looks in files: what goes on from one is the run in one go, and nothing in one is believed."""
+"""Histogram runs in files: a run continued from a file equals the run without a break, and no content is trusted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 from boostopt import Run, boost
 from boostopt._utils.files import read_npz, write_plain_npz
-from boostopt.boosting.histogram_newton import solver as looks
+from boostopt.boosting.histogram_newton import solver
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.histogram_run_file import StoredHistogramRun
 from boostopt.boosting.run.run_file import HISTOGRAM_KIND, KIND, META, run_kind
@@ -26,7 +26,7 @@ from boostopt.oracles.distributed.detached import DetachedOracle
 
 pytestmark = pytest.mark.every(2)
 
-PAGES = ("erlpboost", "lpboost", "binary_erlpboost", "softboost", "totalboost")
+FORMULATIONS = ("erlpboost", "lpboost", "binary_erlpboost", "softboost", "totalboost")
 
 TIMES = ("oracle_seconds", "update_seconds", "seconds")
 
@@ -42,25 +42,25 @@ def examples(seed: int, N: int = 400) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def boosted(X: np.ndarray, y: np.ndarray, page: str = "erlpboost", **how: Any) -> HistogramRun:
+def histogram_run_of(X: np.ndarray, y: np.ndarray, formulation: str = "erlpboost", **how: Any) -> HistogramRun:
     how = {"nu": 0.2 * len(y), "epsilon": 0.02, **how}
-    if page == "totalboost":
+    if formulation == "totalboost":
         del how["nu"]
-    run = boost(page, BinnedStumps(X, y, bins=65_536), **how)
+    run = boost(formulation, BinnedStumps(X, y, bins=65_536), **how)
     assert isinstance(run, HistogramRun)
     return run
 
 
-def differing(one: HistogramRun, other: HistogramRun) -> list[str]:
+def differences(one: HistogramRun, other: HistogramRun) -> list[str]:
     """What of two runs is not the same, to the last bit; seconds left out."""
-    ends, its = one.stored_run.snapshot.bounds, other.stored_run.snapshot.bounds
-    assert ends.upper_witness is not None and its.upper_witness is not None
-    same = {
+    bounds, other_bounds = one.stored_run.snapshot.bounds, other.stored_run.snapshot.bounds
+    assert bounds.upper_witness is not None and other_bounds.upper_witness is not None
+    is_same = {
         "w": np.array_equal(one.w, other.w),
         "hypotheses": list(one.hypotheses) == list(other.hypotheses),
         "reason": one.reason == other.reason,
-        "lower": ends.lower == its.lower,
-        "upper": ends.upper_witness.value == its.upper_witness.value,
+        "lower": bounds.lower == other_bounds.lower,
+        "upper": bounds.upper_witness.value == other_bounds.upper_witness.value,
         "d": np.array_equal(one.distribution(), other.distribution()),
         "history": all(np.array_equal(one.at_round(k + 1).w, other.at_round(k + 1).w) for k in range(one.rounds)),
         **{
@@ -69,10 +69,10 @@ def differing(one: HistogramRun, other: HistogramRun) -> list[str]:
             if name not in TIMES
         },
     }
-    return [name for name, holds in same.items() if not holds]
+    return [name for name, holds in is_same.items() if not holds]
 
 
-def killed_after(number: int) -> Callable[[TraceRow], None]:
+def kill_after(number: int) -> Callable[[TraceRow], None]:
     def progress(row: TraceRow) -> None:
         if row.round == number:
             raise Killed
@@ -82,50 +82,52 @@ def killed_after(number: int) -> Callable[[TraceRow], None]:
 
 @pytest.mark.thorough_cases("erlpboost-0")
 @pytest.mark.parametrize(
-    ("page", "seed"),
+    ("formulation", "seed"),
     [
         ("erlpboost", 0),
         ("softboost", 0),
-        *(pytest.param(page, k, marks=pytest.mark.thorough) for page in PAGES for k in range(1, 4)),
+        *(pytest.param(page, k, marks=pytest.mark.thorough) for page in FORMULATIONS for k in range(1, 4)),
     ],
 )
-def test_a_run_in_parts_and_one_killed_after_every_look_are_the_run_in_one_go(
-    page: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_in_parts_and_one_killed_after_every_evaluation_are_the_run_in_one_go(
+    formulation: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looks, "SAMPLE_SIZES", (100,))
-    monkeypatch.setattr(looks, "MIN_ROWS_PER_SAMPLED_ROW", 2)
+    monkeypatch.setattr(solver, "SAMPLE_SIZES", (100,))
+    monkeypatch.setattr(solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
     X, y = examples(seed)
-    whole, parts = boosted(X, y, page), tmp_path / "parts.npz"
-    for most in (1, 2, 4, None):
-        run = boosted(X, y, page, checkpoint=parts, max_rounds=most)
-    assert differing(run, whole) == []
-    assert differing(boosted(X, y, page, checkpoint=parts), whole) == []
-    killed = tmp_path / "killed.npz"
+    whole, parts = histogram_run_of(X, y, formulation), tmp_path / "parts.npz"
+    for max_rounds in (1, 2, 4, None):
+        run = histogram_run_of(X, y, formulation, checkpoint=parts, max_rounds=max_rounds)
+    assert differences(run, whole) == []
+    assert differences(histogram_run_of(X, y, formulation, checkpoint=parts), whole) == []
+    checkpoint = tmp_path / "killed.npz"
     for number in range(1, whole.rounds + 1):
         with pytest.raises(Killed):
-            boosted(X, y, page, checkpoint=killed, checkpoint_rounds=1, progress=killed_after(number))
-    assert differing(boosted(X, y, page, checkpoint=killed), whole) == []
-    assert run_kind(killed) == run_kind(parts) == HISTOGRAM_KIND
+            histogram_run_of(X, y, formulation, checkpoint=checkpoint, checkpoint_rounds=1, progress=kill_after(number))
+    assert differences(histogram_run_of(X, y, formulation, checkpoint=checkpoint), whole) == []
+    assert run_kind(checkpoint) == run_kind(parts) == HISTOGRAM_KIND
 
 
 @pytest.mark.thorough
 @pytest.mark.every(3)
-@pytest.mark.parametrize("page", ["erlpboost", "softboost", "totalboost"])
-def test_a_run_goes_on_from_whatever_it_has_stored(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("formulation", ["erlpboost", "softboost", "totalboost"])
+def test_a_run_goes_on_from_whatever_it_has_stored(
+    formulation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     X, y = examples(5, 60)
-    whole, save, files = boosted(X, y, page, epsilon=0.05), StoredHistogramRun.save, list[Path]()
+    whole, save, files = histogram_run_of(X, y, formulation, epsilon=0.05), StoredHistogramRun.save, list[Path]()
 
-    def copied(run: StoredHistogramRun, path: Path) -> None:
+    def save_copies(run: StoredHistogramRun, path: Path) -> None:
         save(run, path)
         files.append(tmp_path / f"{len(files)}.npz")
         save(run, files[-1])
 
     with monkeypatch.context() as patch:
-        patch.setattr(StoredHistogramRun, "save", copied)
-        boosted(X, y, page, epsilon=0.05, checkpoint=tmp_path / "run.npz", checkpoint_seconds=1e-9)
+        patch.setattr(StoredHistogramRun, "save", save_copies)
+        histogram_run_of(X, y, formulation, epsilon=0.05, checkpoint=tmp_path / "run.npz", checkpoint_seconds=1e-9)
     assert len(files) > whole.rounds
     for file in files:
-        assert differing(boosted(X, y, page, epsilon=0.05, checkpoint=file), whole) == []
+        assert differences(histogram_run_of(X, y, formulation, epsilon=0.05, checkpoint=file), whole) == []
 
 
 def test_a_class_that_the_file_calls_another_is_the_oracles(tmp_path: Path) -> None:
@@ -133,9 +135,9 @@ def test_a_class_that_the_file_calls_another_is_the_oracles(tmp_path: Path) -> N
     X, y = examples(4)
     path, run = tmp_path / "run.npz", boost("erlpboost", BinnedStumps(X, y, reflexive=False), nu=80.0, epsilon=0.02)
     assert isinstance(run, HistogramRun)
-    words, stored = str(BinnedStumps(X, y)), run.stored_run
-    left = DetachedOracle(words, stored.oracle.N, stored.oracle.total, stored.oracle.majority, False)
-    replace(stored, oracle=left).save(path)
+    words, file_run = str(BinnedStumps(X, y)), run.stored_run
+    detached = DetachedOracle(words, file_run.oracle.N, file_run.oracle.total, file_run.oracle.majority, False)
+    replace(file_run, oracle=detached).save(path)
     with pytest.raises(OptionError, match="the ends"):
         Run.load(path).verify_class(BinnedStumps(X, y))
     with pytest.raises(DataError, match="other examples"):
@@ -145,11 +147,11 @@ def test_a_class_that_the_file_calls_another_is_the_oracles(tmp_path: Path) -> N
 @pytest.mark.thorough
 def test_a_start_of_ones_own_takes_the_place_of_no_checkpoint(tmp_path: Path) -> None:
     X, y = examples(1)
-    boosted(X, y, checkpoint=tmp_path / "run.npz")
-    before, start = (tmp_path / "run.npz").read_bytes(), boosted(*examples(2), page="lpboost")
+    histogram_run_of(X, y, checkpoint=tmp_path / "run.npz")
+    content, start = (tmp_path / "run.npz").read_bytes(), histogram_run_of(*examples(2), formulation="lpboost")
     with pytest.raises(DataError, match=f"'{HISTOGRAM_KIND}'"):
-        boosted(*examples(2), start=start, checkpoint=tmp_path / "run.npz")
-    assert (tmp_path / "run.npz").read_bytes() == before
+        histogram_run_of(*examples(2), start=start, checkpoint=tmp_path / "run.npz")
+    assert (tmp_path / "run.npz").read_bytes() == content
 
 
 KILLED = """
@@ -175,39 +177,39 @@ def test_a_driver_that_is_killed_goes_on_where_it_stood(tmp_path: Path) -> None:
     np.save(tmp_path / "y.npy", y)
     files = [str(tmp_path / name) for name in ("X.npy", "y.npy", "run.npz")]
     assert subprocess.run([sys.executable, "-c", KILLED, *files], check=False).returncode == -9
-    seen = list[int]()
-    run = boosted(X, y, checkpoint=files[2], progress=lambda row: seen.append(row.round))
-    assert seen[0] == 3 and differing(run, boosted(X, y)) == []
+    rounds = list[int]()
+    run = histogram_run_of(X, y, checkpoint=files[2], progress=lambda row: rounds.append(row.round))
+    assert rounds[0] == 3 and differences(run, histogram_run_of(X, y)) == []
 
 
 def test_a_checkpoint_has_nothing_as_long_as_the_rows(tmp_path: Path) -> None:
     X, y = examples(0, 40_000)
-    boosted(X, y, checkpoint=tmp_path / "run.npz", checkpoint_rounds=1)
+    histogram_run_of(X, y, checkpoint=tmp_path / "run.npz", checkpoint_rounds=1)
     assert (tmp_path / "run.npz").stat().st_size < 40_000
     assert max(len(array) for array in read_npz(tmp_path / "run.npz").values() if array.ndim) < 40_000
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "facts"),
     [
         ({"y": -1}, "other examples"),
         ({"nu": 100.0}, r"'nu': 100\.0\b.*'nu': 80\.0\b"),
-        ({"page": "binary_erlpboost"}, r"\berlpboost\b.*\bbinary_erlpboost\b"),
+        ({"formulation": "binary_erlpboost"}, r"\berlpboost\b.*\bbinary_erlpboost\b"),
         ({"update": "total"}, f"'{HISTOGRAM_KIND}'"),
         ({"rows": 399}, r"\b399\b.*\b400\b"),
         ({"columns": 4}, r"\b4 features\b.*\b5 features\b"),
     ],
     ids=["y", "nu", "page", "update", "rows", "columns"],
 )
-def test_a_checkpoint_of_another_run_is_refused_and_stays(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_run_is_refused_and_stays(change: dict[str, Any], facts: str, tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "run.npz", examples(1)
-    boosted(X, y, checkpoint=path, max_rounds=5)
-    before = path.read_bytes()
+    histogram_run_of(X, y, checkpoint=path, max_rounds=5)
+    content = path.read_bytes()
     how: dict[str, Any] = {"nu": 80.0, "y": 1, "rows": 400, "columns": 5, **change}
     rows, columns, y = how.pop("rows"), how.pop("columns"), y * how.pop("y")
-    with pytest.raises(DataError, match=said):
-        boosted(X[:rows, :columns], y[:rows], checkpoint=path, **how)
-    assert path.read_bytes() == before
+    with pytest.raises(DataError, match=facts):
+        histogram_run_of(X[:rows, :columns], y[:rows], checkpoint=path, **how)
+    assert path.read_bytes() == content
 
 
 @pytest.mark.thorough
@@ -219,15 +221,15 @@ def test_a_run_goes_on_as_it_was_begun(tmp_path: Path) -> None:
     assert again.rounds == by_steps.rounds and np.array_equal(again.w, by_steps.w)
 
 
-def killed_in_steps(number: int) -> Callable[[TraceRow], None]:
-    before = list[int]()
+def kill_in_steps(number: int) -> Callable[[TraceRow], None]:
+    rounds = list[int]()
 
     def progress(row: TraceRow) -> None:
         """Counts begin anew where steps go on."""
-        if before and row.round <= before[-1]:
-            before.append(0)
-        before.append(row.round)
-        if 0 in before and row.round == number:
+        if rounds and row.round <= rounds[-1]:
+            rounds.append(0)
+        rounds.append(row.round)
+        if 0 in rounds and row.round == number:
             raise Killed
 
     return progress
@@ -235,7 +237,7 @@ def killed_in_steps(number: int) -> Callable[[TraceRow], None]:
 
 @pytest.mark.thorough_cases("erlpboost-None")
 @pytest.mark.parametrize(
-    ("page", "update"),
+    ("formulation", "update"),
     [
         ("erlpboost", None),
         pytest.param("softboost", None, marks=pytest.mark.thorough),
@@ -243,39 +245,39 @@ def killed_in_steps(number: int) -> Callable[[TraceRow], None]:
         pytest.param("softboost", "newton", marks=pytest.mark.thorough),
     ],
 )
-def test_looks_that_tell_no_more_go_on_by_steps_in_the_same_file(
-    page: str, update: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_stalled_histogram_run_continues_by_steps_in_the_same_file(
+    formulation: str, update: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looks, "MAX_ITERATIONS_PER_GAP_DECREASE", 1)
+    monkeypatch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 1)
     X, y = examples(3)
     path = tmp_path / "run.npz"
     how: dict[str, Any] = {"nu": 80.0, "epsilon": 0.01, "checkpoint_rounds": 1, "update": update}
-    whole = boost(page, BinnedStumps(X, y), **how)
+    whole = boost(formulation, BinnedStumps(X, y), **how)
     with pytest.raises(Killed):
-        boost(page, BinnedStumps(X, y), **how, checkpoint=path, progress=killed_in_steps(2))
+        boost(formulation, BinnedStumps(X, y), **how, checkpoint=path, progress=kill_in_steps(2))
     assert run_kind(path) == KIND and whole.class_certificate.gap <= 0.01
     for _ in range(2):
-        again = boost(page, BinnedStumps(X, y), **how, checkpoint=path)
+        again = boost(formulation, BinnedStumps(X, y), **how, checkpoint=path)
         assert again.rounds == whole.rounds and np.array_equal(again.w, whole.w)
 
 
-def stored(tmp_path: Path) -> tuple[Path, HistogramRun, BinnedStumps]:
+def stored_run(tmp_path: Path) -> tuple[Path, HistogramRun, BinnedStumps]:
     X, y = examples(4)
-    run, path = boosted(X, y), tmp_path / "run.npz"
+    run, path = histogram_run_of(X, y), tmp_path / "run.npz"
     run.stored_run.save(path)
     return path, run, BinnedStumps(X, y, bins=65_536)
 
 
 def test_a_stored_run_predicts_and_is_proved_anew_by_the_oracle(tmp_path: Path) -> None:
-    path, run, oracle = stored(tmp_path)
+    path, run, oracle = stored_run(tmp_path)
     loaded = Run.load(path)
     X, _ = examples(9)
     assert isinstance(loaded, HistogramRun) and loaded.loaded and loaded.class_certificate.recorded
     assert np.array_equal(loaded.decision_function(X), run.decision_function(X))
     assert loaded.reason == run.reason and loaded.trace.to_dict().keys() == run.trace.to_dict().keys()
-    anew, its = loaded.verify_class(oracle), run.class_certificate
-    assert (anew.lower, anew.upper, anew.recorded) == (its.lower, its.upper, False)
-    assert anew.d is not None and its.d is not None and np.array_equal(anew.d, its.d)
+    recomputed, certificate = loaded.verify_class(oracle), run.class_certificate
+    assert (recomputed.lower, recomputed.upper, recomputed.recorded) == (certificate.lower, certificate.upper, False)
+    assert recomputed.d is not None and certificate.d is not None and np.array_equal(recomputed.d, certificate.d)
     for ask in (lambda: loaded.d, lambda: loaded.certificate, lambda: loaded.class_certificate.d):
         with pytest.raises(ProblemError, match=r"\brows\b.*\bverify_class\b"):
             ask()
@@ -283,20 +285,20 @@ def test_a_stored_run_predicts_and_is_proved_anew_by_the_oracle(tmp_path: Path) 
         loaded.verify_class(BinnedStumps(*examples(5), bins=65_536))
     loaded.save(tmp_path / "again.npz")
     again = Run.load(tmp_path / "again.npz")
-    assert np.array_equal(again.w, run.w) and again.class_certificate.upper == its.upper
+    assert np.array_equal(again.w, run.w) and again.class_certificate.upper == certificate.upper
 
 
 def set_in(about: dict[str, Any], arrays: dict[str, Any], name: str, value: Any) -> None:
-    within, _, key = name.rpartition(" ")
-    of = about[within] if within else about
-    old = of[key]
+    section, _, key = name.rpartition(" ")
+    content = about[section] if section else about
+    old = content[key]
     if isinstance(old, dict) and "array" in old:
         arrays[old["array"]] = value(arrays[old["array"]])
     else:
-        of[key] = value(old)
+        content[key] = value(old)
 
 
-def raised(table: np.ndarray) -> np.ndarray:
+def cleared_half(table: np.ndarray) -> np.ndarray:
     """The lower half of the buckets that hold weight lose it."""
     return np.where(np.cumsum(table > 0) <= np.count_nonzero(table) // 2, 0, table)
 
@@ -305,7 +307,7 @@ FORGED: list[tuple[str, Callable[[Any], Any], str]] = [
     ("lower", lambda old: ["1", "2"], r"\b0\.5\b|interval"),
     ("proof upper", lambda old: ["1", "1"], "and 1, but"),
     ("proof total", lambda old: 2 * old, "the ends"),
-    ("proof table", raised, "the ends|simplex"),
+    ("proof table", cleared_half, "the ends|simplex"),
     ("proof table", lambda old: old * 0, "simplex"),
     ("proof table", lambda old: old[1:], "other buckets"),
     ("proof shift", lambda old: 99, "window"),
@@ -314,7 +316,7 @@ FORGED: list[tuple[str, Callable[[Any], Any], str]] = [
     ("W", lambda old: old * 3, r"range|above 2\^30"),
     ("splits", lambda old: old + np.array([0, 9999, 0]), r"class.*\bcontain\b.*\bfeature\b"),
     ("splits", lambda old: old[1:], "splits"),
-    ("glances", lambda old: old[:-1], r"weights.*\blooks\b"),
+    ("glances", lambda old: old[:-1], r"weights.*\bevaluations\b"),
     ("epsilon", lambda old: "x", r"\bepsilon\b.*'x'"),
     ("W", lambda old: old + 2**62, "whole numbers"),
     ("lower", lambda old: ["1", "0"], "fraction"),
@@ -339,25 +341,25 @@ FORGED: list[tuple[str, Callable[[Any], Any], str]] = [
 
 @pytest.mark.every(4)
 @pytest.mark.parametrize(
-    ("name", "value", "said"), FORGED, ids=[f"{name}-{number}" for number, (name, *_) in enumerate(FORGED)]
+    ("name", "value", "facts"), FORGED, ids=[f"{name}-{number}" for number, (name, *_) in enumerate(FORGED)]
 )
-def test_nothing_in_a_stored_run_is_believed(name: str, value: Any, said: str, tmp_path: Path) -> None:
-    path, _, oracle = stored(tmp_path)
+def test_nothing_in_a_stored_run_is_believed(name: str, value: Any, facts: str, tmp_path: Path) -> None:
+    path, _, oracle = stored_run(tmp_path)
     arrays = read_npz(path)
     about = json.loads(arrays[META].tobytes().decode())
     set_in(about, arrays, name, value)
     arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     with path.open("wb") as file:
         write_plain_npz(file, arrays)
-    with pytest.raises((DataError, OptionError, ProblemError), match=said) as refused:
+    with pytest.raises((DataError, OptionError, ProblemError), match=facts) as error:
         Run.load(path).verify_class(oracle)
-    assert ".. " not in str(refused.value)
+    assert ".. " not in str(error.value)
 
 
-def test_a_run_that_has_looked_at_nothing_is_no_run_yet(tmp_path: Path) -> None:
+def test_a_run_without_an_evaluation_is_no_run_yet(tmp_path: Path) -> None:
     X, y = examples(6)
     with pytest.raises(Killed):
-        boosted(X, y, checkpoint=tmp_path / "run.npz", checkpoint_seconds=1e-9, progress=killed_after(1))
+        histogram_run_of(X, y, checkpoint=tmp_path / "run.npz", checkpoint_seconds=1e-9, progress=kill_after(1))
     assert StoredHistogramRun.load(tmp_path / "run.npz").snapshot.bounds.integer_weights is None
-    with pytest.raises(DataError, match="without a look"):
+    with pytest.raises(DataError, match="without an evaluation"):
         Run.load(tmp_path / "run.npz")
