@@ -26,6 +26,9 @@ from boostopt.problem_certificates.steps import float_point, improved_choice, in
 MAX_SOLVES = 200
 """Maximum number of auxiliary solves."""
 
+MAX_SOLVED_ENTRIES = 40_000
+"""Maximum number of unknowns of all auxiliary solves together."""
+
 MAX_RHO = 0.5
 """Maximum sum of absolute slopes that are left."""
 
@@ -86,7 +89,7 @@ class CoordinateBounds:
         lower, upper = self.bounds.box
         sides = [(j, 1.0) for j in np.flatnonzero(~np.isfinite(upper)).tolist()]
         sides += [(j, -1.0) for j in np.flatnonzero(~np.isfinite(lower)).tolist()]
-        if not sides or len(sides) > MAX_SOLVES:
+        if not sides or len(sides) > MAX_SOLVES or len(sides) * self.problem.n > MAX_SOLVED_ENTRIES:
             return len(sides)
         results: dict[tuple[int, float], tuple[Ball, Ball]] = {}
         for j, side in sides:
