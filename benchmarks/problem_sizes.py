@@ -94,12 +94,12 @@ def transport(n: int) -> Any:
 
 
 def sparse_linear_program(n: int) -> Any:
-    """A linear program with n non-zeros in 20 entries a row, which lie within 200 columns of each other."""
+    """A linear program with n non-zeros in 50 entries a row, which lie within 100 columns."""
     rng = np.random.default_rng(0)
-    m = n // 20
+    m = n // 50
     columns = m // 2
-    places = (np.arange(m)[:, None] * columns // m + rng.integers(0, 200, (m, 20))) % columns
-    A = scipy.sparse.csr_array((rng.normal(size=m * 20), places.ravel(), np.arange(m + 1) * 20), shape=(m, columns))
+    places = (np.arange(m)[:, None] * columns // m + rng.integers(0, 100, (m, 50))) % columns
+    A = scipy.sparse.csr_array((rng.normal(size=m * 50), places.ravel(), np.arange(m + 1) * 50), shape=(m, columns))
     A.sum_duplicates()
     b = A @ rng.random(columns) + rng.random(m)
     x = cp.Variable(columns)

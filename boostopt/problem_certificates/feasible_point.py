@@ -28,12 +28,14 @@ from boostopt.problem_certificates.balls import (
     exact_fraction,
     exact_rank,
     is_positive_semidefinite,
+    midpoints,
     pivots,
     round_up,
     solve,
 )
 from boostopt.problem_certificates.forms import Row
 from boostopt.problem_certificates.reading import ReadProblem, dual_vector, value_of
+from boostopt.problem_certificates.slack_points import least_fraction, slack_point
 
 MIN_SLACK = 1e-7
 """Slack of a point that counts as having slack."""
@@ -112,7 +114,7 @@ class FeasiblePointSearch:
         self.interior: Array | None = None
         self.reason = ""
         self.is_contradictory = False
-        self._is_affine = all(not row or max(row) < problem.n for row in problem.equalities.rows.rows)
+        self._is_affine = problem.equalities.rows.is_affine(problem.n)
 
     def run(self, x: Float[Array, " n"] | None) -> FeasiblePoint | None:
         """Return a feasible point near x; None if none is proved."""
@@ -126,6 +128,11 @@ class FeasiblePointSearch:
                 return result
             if self.is_contradictory:
                 return None
+            nearby = slack_point(self.problem, x) if self.problem.is_large and exact is not None else None
+            if nearby is not None and exact is not None:
+                result = exact.approach(x, nearby)
+                if result is not None:
+                    return result
         promotions = self._find_interior()
         if self.interior is None:
             self.reason = self.reason or "no point with slack was found: the problem may be infeasible"
@@ -268,6 +275,8 @@ class ExactPoints:
         if result is not None:
             return result
         previous = 0.0
+        if self.problem.is_large:
+            return self._approach_directly(x, interior)
         for fraction in FRACTIONS:
             result = self.check((1 - fraction) * x + fraction * interior)
             if result is not None:
@@ -284,6 +293,19 @@ class ExactPoints:
             else:
                 high, result = middle, min(result, candidate, key=lambda point: point.upper)
         return result
+
+    def _approach_directly(self, x: Float[Array, " n"], interior: Float[Array, " n"]) -> FeasiblePoint | None:
+        """Return a feasible point on the segment, near the first that floats say has slack."""
+        corrected = [self.point_near(point) for point in (x, interior)]
+        ends = [midpoints(point) for point in corrected if point is not None]
+        fraction = least_fraction(self.problem, *ends) if len(ends) == 2 else math.inf
+        fraction = max(fraction * 1.01, FRACTIONS[0])
+        while fraction <= 1:
+            result = self.check((1 - fraction) * x + fraction * interior)
+            if result is not None:
+                return result
+            fraction = min(10 * fraction, 1.0) if fraction < 1 else math.inf
+        return None
 
     def are_contradictory(self) -> bool:
         """Return whether the equalities are proved, by exact ranks, to have no solution within the fixed entries."""

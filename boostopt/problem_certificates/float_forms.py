@@ -20,33 +20,8 @@ from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.minorants.interval_sums import INFLATION, UNIT, gamma, is_exact_product
 from boostopt.functions.numerics.error_free import sum_error
-from boostopt.problem_certificates.balls import NOT_A_NUMBER, ZERO, Ball, round_up
+from boostopt.problem_certificates.balls import ZERO, Ball, Enclosure, enclosing_balls, enclosures
 from boostopt.problem_certificates.forms import AffineForm, Row, RowBlock, check_coefficients, full_shape
-
-Enclosure = tuple[Float[Array, " k"], Float[Array, " k"]]
-"""Floats, and bounds of their distances from the numbers that they stand for."""
-
-
-def enclosures(values: Sequence[Ball]) -> Enclosure:
-    """Return floats near balls, and radii that contain the balls; 0 and inf for balls that no float is near to."""
-    mids, radii = np.zeros(len(values)), np.zeros(len(values))
-    for k, value in enumerate(values):
-        mid = float(value.mid())
-        exact = flint.arb(mid)
-        if value == exact:
-            mids[k] = mid
-            continue
-        radius = round_up(abs(value - exact))
-        mids[k], radii[k] = (mid, radius) if np.isfinite(radius) else (0.0, np.inf)
-    return mids, radii
-
-
-def enclosing_balls(mids: Float[Array, " k"], radii: Float[Array, " k"]) -> list[Ball]:
-    """Return balls around floats; nan for infinite radii."""
-    return [
-        (flint.arb(mid) if radius == 0 else flint.arb(mid, radius)) if radius < np.inf else NOT_A_NUMBER
-        for mid, radius in zip(mids.tolist(), radii.tolist(), strict=True)
-    ]
 
 
 def absolute(matrix: Any) -> Any:

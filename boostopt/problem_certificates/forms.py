@@ -330,6 +330,12 @@ class RowBlock:
             total = total + multipliers[i] * self.offsets[i]
         return total
 
+    def float_product(self, Z: Float[Array, "k q"]) -> Float[Array, "m q"]:
+        """Return A Z in floating point."""
+        if Z.shape[1] > 1 and self.floats.nnz > MIN_DENSITY * self.floats.shape[0] * self.floats.shape[1]:
+            return self.floats.toarray() @ Z
+        return np.asarray(self.floats @ Z)
+
     def float_pullback(self, multipliers: Float[Array, " m"]) -> Float[Array, " k"]:
         """Return Aᵀ mu in floating point."""
         return np.asarray(self._float_transpose @ multipliers)

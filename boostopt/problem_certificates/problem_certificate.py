@@ -37,6 +37,9 @@ WIDTHS = (1e-5, 1e-7, 1e-3, 1e-4, 1e-2)
 N_STEPS = 12
 """Number of steps for each of them."""
 
+MIN_NARROWING = 0.9
+"""Factor by which one of these distances must narrow the gap of a large problem, else no other is tried."""
+
 POOR_GAP = 1e-6
 """Scaled gap from which bounds of single unknowns are computed, if they are infinite."""
 
@@ -484,6 +487,7 @@ def _use_minorants(
     """Raise the lower end of an interval by minorants within a box; return why one proved nothing, or ""."""
     failure = ""
     for width in WIDTHS:
+        previous_gap = interval.scaled_gap
         for choice in proposed_choices(read, point, box.box, width, N_STEPS):
             if interval.scaled_gap <= goal:
                 return failure
@@ -491,6 +495,8 @@ def _use_minorants(
                 interval.lower = max(interval.lower, lower_bound(read, choice, box, change))
             except WrongSign as sign:
                 failure = f"{sign} has a multiplier of the wrong sign: the problem may not be convex there"
+        if read.is_large and interval.scaled_gap > MIN_NARROWING * previous_gap:
+            break
     return failure
 
 

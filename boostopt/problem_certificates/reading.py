@@ -35,7 +35,7 @@ from boostopt.problem_certificates.atoms.function_rules import (
 )
 from boostopt.problem_certificates.atoms.perspectives import Perspective, perspective_form
 from boostopt.problem_certificates.balls import ONE, ZERO, Ball
-from boostopt.problem_certificates.float_forms import FloatForm
+from boostopt.problem_certificates.float_forms import FloatForm, FloatRowBlock
 from boostopt.problem_certificates.forms import (
     AffineForm,
     RowBlock,
@@ -204,6 +204,11 @@ class ReadProblem:
     def n(self) -> int:
         """The number of entries of x."""
         return len(self.lower)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the coefficients are floats with radii, and not balls."""
+        return isinstance(self.objective, FloatRowBlock)
 
     def evaluate(self, x: Sequence[Ball]) -> list[Ball]:
         """Return z at a point x in balls; nan where an atom is outside its domain."""

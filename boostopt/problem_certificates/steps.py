@@ -136,7 +136,7 @@ def initial_choice(problem: ReadProblem, point: FloatPoint, width: float, object
     if any(constraint.dual is None for constraint in problem.matrices):
         slopes, _, _ = float_pullback(problem, choice)
         factors = [
-            _factor_of_rest(constraint, slopes, point) if constraint.dual is None else factor
+            _factor_of_rest(constraint, slopes, point, problem.is_large) if constraint.dual is None else factor
             for constraint, factor in zip(problem.matrices, factors, strict=True)
         ]
         choice = replace(choice, factors=factors)
@@ -229,7 +229,7 @@ def improved_choices(
                     *bound_parts(problem, slopes, point, box, width),
                 ]
             is_active = (rest != 0) | (slopes == rest)
-            size_of_columns = problem.n * sum(part.size for part in parts)
+            size_of_columns = int(is_active.sum()) * sum(part.size for part in parts)
             is_large = size_of_columns > MAX_DECOMPOSED
             step = _iterated_step if size_of_columns > MAX_DENSE else _normal_step if is_large else _shortest_step
             y = step(problem, choice, parts, -rest, is_active)
@@ -247,7 +247,7 @@ def _shortest_step(
     problem: ReadProblem, choice: Choice, parts: Sequence[StepPart], target: Array, is_active: Array
 ) -> Array | None:
     """Return the shortest y with G y = target in the rows that are active; None if there is none but 0."""
-    G = _dense_columns(problem, choice, parts)[is_active]
+    G = _active_rows(problem, choice, parts, is_active)
     if not G.any():
         return None
     try:
@@ -256,18 +256,22 @@ def _shortest_step(
         return None
 
 
-def _dense_columns(problem: ReadProblem, choice: Choice, parts: Sequence[StepPart]) -> Array:
-    """Return G."""
-    jacobian = pushed_forward(problem, choice, np.eye(problem.n))
-    blocks = [part.pull(jacobian) for part in parts]
-    return np.nan_to_num(np.vstack([np.zeros((0, problem.n)), *blocks]), posinf=0.0, neginf=0.0).T
+def _active_rows(problem: ReadProblem, choice: Choice, parts: Sequence[StepPart], is_active: Array) -> Array:
+    """Return the rows of G that are active."""
+    selected = np.flatnonzero(is_active)
+    units = np.zeros((problem.n, len(selected)))
+    units[selected, np.arange(len(selected))] = 1.0
+    Z = pushed_forward(problem, choice, units)
+    blocks = [part.pull(Z) for part in parts]
+    G = np.vstack([np.zeros((0, len(selected))), *blocks])
+    return (G if np.isfinite(G).all() else np.nan_to_num(G, posinf=0.0, neginf=0.0)).T
 
 
 def _normal_step(
     problem: ReadProblem, choice: Choice, parts: Sequence[StepPart], target: Array, is_active: Array
 ) -> Array | None:
     """Return nearly the shortest y with G y = target in the rows that are active, by the normal equations."""
-    G = _dense_columns(problem, choice, parts)[is_active]
+    G = _active_rows(problem, choice, parts, is_active)
     if not G.any():
         return None
     norms = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
@@ -379,7 +383,7 @@ def pushed_forward(problem: ReadProblem, choice: Choice, X: Float[Array, "n q"])
     result = np.zeros((problem.n_values, X.shape[1]))
     result[: problem.n] = X
     for node, tangents in zip(problem.nodes, choice.tangents, strict=True):
-        arguments = np.asarray(node.arguments.floats @ result)
+        arguments = node.arguments.float_product(result)
         slopes = node.function.slopes(tangents)
         with np.errstate(all="ignore"):
             result[node.outputs] = np.nan_to_num(np.einsum("mk,mkn->mn", slopes, arguments[node.members]))
@@ -391,7 +395,7 @@ def row_part(rows: RowBlock, scales: Array, take: StepTaker) -> StepPart:
     return StepPart(
         len(scales),
         lambda y: rows.float_pullback(scales * y),
-        lambda Z: scales[:, None] * np.asarray(rows.floats @ Z),
+        lambda Z: scales[:, None] * rows.float_product(Z),
         take,
     )
 
@@ -444,7 +448,7 @@ def _tangent_part(node: AtomNode, tangents: Tangents, mu: Array, index: int) -> 
         return node.arguments.float_pullback(np.bincount(node.members.ravel(), changes.ravel(), len(node.arguments)))
 
     def pull(Z: Array) -> Array:
-        arguments = np.asarray(node.arguments.floats @ Z)[node.members]
+        arguments = node.arguments.float_product(Z)[node.members]
         return (mu[:, None, None] * directions.multiply_transpose(arguments)).reshape(m * r, Z.shape[1])
 
     return StepPart(m * r, push, pull, _tangent_taker(node.function, index, weights, r))
@@ -493,7 +497,7 @@ def _matrix_part(constraint: MatrixConstraint, factor: Array, z: Array, width: f
         return -constraint.rows.float_pullback((half + half.T).ravel())
 
     def pull(Z: Array) -> Array:
-        matrices = np.asarray(constraint.rows.floats @ Z).T.reshape(-1, n, n)
+        matrices = constraint.rows.float_product(Z).T.reshape(-1, n, n)
         sums = matrices + matrices.transpose(0, 2, 1)
         return -(metric.T @ sums @ factor).reshape(len(matrices), -1).T
 
@@ -520,15 +524,17 @@ def _factor(dual: Array | None, n: int) -> Array:
     return vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
 
 
-def _factor_of_rest(constraint: MatrixConstraint, slopes: Array, point: FloatPoint) -> Array:
-    """Return a factor of the multiplier of a semidefinite variable: the remaining slopes on the null space of X."""
+def _factor_of_rest(constraint: MatrixConstraint, slopes: Array, point: FloatPoint, is_full: bool) -> Array:
+    """Return a factor of the multiplier of a semidefinite variable: of the remaining slopes, on the null space of X."""
     n = constraint.n
     X = symmetric(constraint.rows.float_values(np.nan_to_num(point.z)), n)
     # The slopes of X are those of its free entries; an entry off the diagonal counts twice.
     rest = symmetric(np.asarray(constraint.rows.floats[:, : len(slopes)] @ slopes), n)
     rest = rest * np.where(np.eye(n) > 0, 1.0, 0.5)
     eigenvalues, vectors = np.linalg.eigh(X)
-    null_space = vectors[:, eigenvalues <= 1e-4 * max(float(eigenvalues.max()), 1e-12)]
+    is_null = eigenvalues <= 1e-4 * max(float(eigenvalues.max()), 1e-12)
+    # A full factor leaves only the slopes below 0; the null space keeps the factor small, with fewer unknowns.
+    null_space = vectors if is_full else vectors[:, is_null]
     values, inner = (
         np.linalg.eigh(null_space.T @ rest @ null_space) if null_space.shape[1] else (np.zeros(0), np.zeros((0, 0)))
     )
