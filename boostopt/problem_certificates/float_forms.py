@@ -116,7 +116,7 @@ class SparseRows(Sequence[Row]):
             return [self[k] for k in range(*i.indices(len(self)))]
         if not -len(self) <= i < len(self):
             raise IndexError(i)
-        row = {k: flint.arb(value) for k, value in _row_items(self._matrix, i % len(self))}
+        row: Row = {k: flint.arb(value) for k, value in _row_items(self._matrix, i % len(self))}
         if self._radius is not None:
             for k, radius in _row_items(self._radius, i % len(self)):
                 row[k] = row.get(k, ZERO) + flint.arb(0.0, radius)
@@ -184,11 +184,14 @@ class FloatForm(AffineForm):
         if len(parts) == 1:
             return parts[0].reshaped((size,))
         width = max(part.matrix.shape[1] for part in parts)
-        matrix = scipy.sparse.vstack([_widened(part.matrix, width) for part in parts], format="csr")
+        matrix = scipy.sparse.vstack([_with_width(part.matrix, width) for part in parts], format="csr")
         radius = None
         if any(part.radius is not None for part in parts):
             radius = scipy.sparse.vstack(
-                [_zeros(len(part), width) if part.radius is None else _widened(part.radius, width) for part in parts],
+                [
+                    _zeros(len(part), width) if part.radius is None else _with_width(part.radius, width)
+                    for part in parts
+                ],
                 format="csr",
             )
         offsets = tuple(np.concatenate(side) for side in zip(*(part.enclosure for part in parts), strict=True))
@@ -262,29 +265,27 @@ class FloatForm(AffineForm):
         )
         return FloatForm(shape, matrix, radius, (values, radii))
 
-    def plus(self, others: Sequence[AffineForm]) -> FloatForm:
+    def plus(self, terms: Sequence[AffineForm]) -> FloatForm:
         total = self
-        for other in others:
-            total = total._plus_one(_as_float_form(other))
+        for term in terms:
+            total = total._plus_one(_as_float_form(term))
         return total
 
-    def _plus_one(self, other: FloatForm) -> FloatForm:
+    def _plus_one(self, term: FloatForm) -> FloatForm:
         """Return the entrywise sum with a form of the same shape."""
-        offsets = summed_enclosure(self.enclosure, other.enclosure)
-        if other.is_constant or self.is_constant:
-            first = other if self.is_constant else self
+        offsets = summed_enclosure(self.enclosure, term.enclosure)
+        if term.is_constant or self.is_constant:
+            first = term if self.is_constant else self
             return FloatForm(self.shape, first._matrix, first.radius, offsets)
-        width = max(self.matrix.shape[1], other.matrix.shape[1])
-        x, y = _widened(self.matrix, width), _widened(other.matrix, width)
+        width = max(self.matrix.shape[1], term.matrix.shape[1])
+        x, y = _with_width(self.matrix, width), _with_width(term.matrix, width)
         with np.errstate(all="ignore"):
             result = x + y
             # The error of each sum, as in `sum_error`.
             y_part = result - x
             radius = _without_zeros(absolute(((x - (result - y_part)) + (y - y_part)).tocsr()))
-            inherited = [_widened(part, width) for part in (self.radius, other.radius) if part is not None]
-            if inherited:
-                radius = sum(inherited, radius)
-                radius.data *= INFLATION
+            for part in (self.radius, term.radius):
+                radius = radius if part is None else (radius + _with_width(part, width)) * INFLATION
         return FloatForm(self.shape, result.tocsr(), radius, offsets)
 
     def scaled(self, factors: Sequence[Ball]) -> FloatForm:
@@ -311,7 +312,7 @@ class FloatForm(AffineForm):
 
     def product_from_left(self, factor: AffineForm) -> FloatForm:
         (m, _), n = factor.shape, self.shape[1]
-        weights, radius = _as_float_form(factor)._constant_matrices()
+        weights, radius = _as_float_form(factor).constant_matrices()
         if n > 1:
             identity = scipy.sparse.eye_array(n, format="csr")
             weights = scipy.sparse.csr_array(scipy.sparse.kron(weights, identity, format="csr"))
@@ -320,7 +321,7 @@ class FloatForm(AffineForm):
             )
         return self._mapped(weights, radius, (m, n))
 
-    def _constant_matrices(self) -> tuple[Any, Any]:
+    def constant_matrices(self) -> tuple[Any, Any]:
         """Return a constant form of two dimensions as a sparse matrix, and the radii."""
         if scipy.sparse.issparse(self._offsets):
             return self._offsets, None
@@ -351,10 +352,10 @@ class FloatForm(AffineForm):
         radius = _without_zeros(radius)
         if self.radius is not None:
             sizes = np.abs(factors[0]) + factors[1]
-            inherited = scipy.sparse.csr_array(scipy.sparse.diags_array(sizes) @ self.radius)
-            inherited.data = inherited.data * INFLATION + 8 * SMALLEST
-            radius = radius + inherited
-            radius.data *= INFLATION
+            inherited = self.radius.copy()
+            inherited.data *= np.repeat(sizes, np.diff(inherited.indptr)) * INFLATION
+            inherited.data += 8 * SMALLEST
+            radius = (radius + inherited) * INFLATION
         return FloatForm(self.shape, _without_zeros(result), radius, offsets)
 
     def _mapped(self, weights: Any, weight_radius: Any, shape: tuple[int, ...]) -> FloatForm:
@@ -373,19 +374,19 @@ class FloatForm(AffineForm):
                 return FloatForm(shape, matrix, None, offsets)
         if weight_radius is not None and not weight_radius.nnz:
             weight_radius = None
-        count = int(np.diff(weights.indptr).max(initial=0)) + (
-            0 if weight_radius is None else int(np.diff(weight_radius.indptr).max(initial=0))
-        )
         with np.errstate(all="ignore"):
-            result = (weights @ A).tocsr()
-            sizes = absolute(A) if R is None else absolute(A) + R
-            radius = (absolute(weights) @ absolute(A)).tocsr() * float(gamma(count + 1.0))
+            result = scipy.sparse.csr_array(weights @ A)
+            sizes, weight_sizes = absolute(A), absolute(weights)
+            counts = _pattern(weights) @ _pattern(A)  # products that underflow are stored here alone
+            radius = (weight_sizes @ sizes) * float(gamma(counts.max() + 1.0 if counts.nnz else 0.0))
             if R is not None:
-                radius = radius + absolute(weights) @ R
+                radius = radius + weight_sizes @ R
+                counts = counts + _pattern(weights) @ _pattern(R)
+                sizes = sizes + R
             if weight_radius is not None:
                 radius = radius + weight_radius @ sizes
-            radius = radius.tocsr()
-            radius.data = radius.data * INFLATION + (4.0 * count + 16.0) * SMALLEST
+                counts = counts + _pattern(weight_radius) @ _pattern(sizes)
+            radius = scipy.sparse.csr_array(radius * INFLATION + counts * (32.0 * SMALLEST))
         return FloatForm(shape, result, radius, offsets)
 
     @cached_property
@@ -409,12 +410,17 @@ def _as_float_form(form: AffineForm) -> FloatForm:
     return FloatForm.of_entries(list(zip(form.rows, form.offsets, strict=True)), form.shape)
 
 
+def _pattern(matrix: Any) -> Any:
+    """Return a sparse matrix with ones in place of the stored entries."""
+    return scipy.sparse.csr_array((np.ones(len(matrix.data)), matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
 def _zeros(m: int, n: int) -> Any:
     """Return an empty sparse matrix."""
     return scipy.sparse.csr_array((m, n))
 
 
-def _widened(matrix: Any, width: int) -> Any:
+def _with_width(matrix: Any, width: int) -> Any:
     """Return a sparse matrix with further empty columns."""
     return scipy.sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))
 
@@ -447,8 +453,8 @@ class FloatRowBlock(RowBlock):
 
     def __init__(self, form: FloatForm, n_unknowns: int) -> None:
         self.n_unknowns = n_unknowns
-        self.floats = _widened(form.matrix, n_unknowns)
-        self.radius = None if form.radius is None else _widened(form.radius, n_unknowns)
+        self.floats = _with_width(form.matrix, n_unknowns)
+        self.radius = None if form.radius is None else _with_width(form.radius, n_unknowns)
         self.float_offsets, self.float_offset_radii = form.enclosure
         check_coefficients(self.floats.data)
         if self.radius is not None:
@@ -511,9 +517,7 @@ class FloatRowBlock(RowBlock):
         """The radii where A stores no entry; None if there are none."""
         if self.radius is None:
             return None
-        pattern = scipy.sparse.csr_array(
-            (np.ones(len(self.floats.data)), self.floats.indices, self.floats.indptr), shape=self.floats.shape
-        )
+        pattern = _pattern(self.floats)
         stray = _without_zeros((self.radius - self.radius.multiply(pattern)).tocsr())
         return stray if stray.nnz else None
 

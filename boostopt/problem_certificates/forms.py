@@ -131,11 +131,11 @@ class AffineForm:
         positions = np.broadcast_to(np.arange(len(self.rows)).reshape(self.shape), shape)
         return self.selected(positions.ravel().tolist(), shape)
 
-    def plus(self, others: Sequence[AffineForm]) -> AffineForm:
+    def plus(self, terms: Sequence[AffineForm]) -> AffineForm:
         """Return the entrywise sum with forms of the same shape."""
         entries = [
             combination((ONE, *entry) for entry in group)
-            for group in zip(*(form._entries() for form in (self, *others)), strict=True)
+            for group in zip(*(form._entries() for form in (self, *terms)), strict=True)
         ]
         return self.of_entries(entries, self.shape)
 
@@ -208,8 +208,8 @@ def combination(terms: Iterable[tuple[Ball, Row, Ball]]) -> tuple[Row, Ball]:
 
 def sum_of_forms(forms: Sequence[AffineForm], shape: tuple[int, ...]) -> AffineForm:
     """Return the entrywise sum of forms, each broadcast to a shape."""
-    first, *others = [form.broadcast(shape) for form in forms]
-    return first.plus(others)
+    first, *rest = [form.broadcast(shape) for form in forms]
+    return first.plus(rest)
 
 
 def concatenated(forms: Sequence[AffineForm]) -> AffineForm:

@@ -225,8 +225,8 @@ def affine_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) -
     size = sum((abs(multiplier) for multiplier in (*multipliers, *equality_multipliers)), ZERO)
 
     def quadratic_tangents() -> list[QuadraticTangent]:
-        found = (quadratic_tangent(*group, problem.n) for group in pending)
-        return [tangent for tangent in found if tangent is not None]
+        tangents = (quadratic_tangent(*group, problem.n) for group in pending)
+        return [tangent for tangent in tangents if tangent is not None]
 
     return AffineMinorant(slopes[: problem.n], offset, size, quadratic_tangents)
 

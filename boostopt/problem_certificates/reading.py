@@ -606,11 +606,11 @@ def _constant_values(expression: Any) -> Any:
             f"parameters must have values; got {expression.name()} without one. Set {expression.name()}.value."
         )
     is_sparse = scipy.sparse.issparse(value)
-    values = scipy.sparse.csr_array(value) if is_sparse else np.asarray(value)
+    values: Any = scipy.sparse.csr_array(value) if is_sparse else np.asarray(value)
     if not np.isrealobj(values):
         raise ProblemError("constants must be real; got complex numbers. Write real and imaginary parts apart.")
     values = values.astype(float, copy=False).reshape(expression.shape)
-    entries = values.data if is_sparse else values
+    entries: Any = values.data if is_sparse else values
     if not np.isfinite(entries).all():
         raise ProblemError(
             f"constants must be finite; got {short_repr(float(entries[~np.isfinite(entries)][0]))} in the data. "

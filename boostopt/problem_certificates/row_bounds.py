@@ -243,14 +243,14 @@ class FloatRowBounds(RowBounds):
         self._parts = [slice(start, stop) for start, stop in itertools.pairwise(starts)]
 
     def improve(self, box: Box) -> None:
-        low, high = (
-            (np.array(side, dtype=float) for side in zip(*self.bounds, strict=True)) if self.bounds else ((), ())
-        )
+        if not self.bounds:
+            return
+        low, high = (np.array(side, dtype=float) for side in zip(*self.bounds, strict=True))
         for part in self._parts:
             for sign, ends, choose in ((1.0, low, np.fmax), (-1.0, high, np.fmin)):
                 terms = _Terms(self._block, part, box, sign)
                 ends[part] = choose(ends[part], sign * terms.row_ends())
-        self.bounds = list(zip(np.asarray(low).tolist(), np.asarray(high).tolist(), strict=True))
+        self.bounds = list(zip(low.tolist(), high.tolist(), strict=True))
 
     def use(self, box: Box) -> bool:
         improved = False
@@ -341,26 +341,26 @@ class _Terms:
         sizes = np.abs(self.coefficients)
         # The sum of the other terms is known if none of them is infinite.
         is_known = np.isfinite(limits)[self.places] & (self.n_infinite[self.places] == self.is_infinite)
-        chosen = np.flatnonzero(is_known & (sizes > self.radii))
-        if not len(chosen):
+        selected = np.flatnonzero(is_known & (sizes > self.radii))
+        if not len(selected):
             return False
-        places, radii = self.places[chosen], self.radii[chosen]
+        places, radii = self.places[selected], self.radii[selected]
         with np.errstate(all="ignore"):
             ends = limits - self.offsets
-            rest = self.sums[places] - self.terms[chosen]
+            rest = self.sums[places] - self.terms[selected]
             # Each of the three differences has a rounding of its own.
             errors = self.errors + 4 * UNIT * (np.abs(limits) + self.sizes)
             room = ends[places] - rest + errors[places] * INFLATION
             room = np.nextafter(np.nextafter(room, np.inf), np.inf)
-            smallest, largest = sizes[chosen], sizes[chosen]
+            smallest, largest = sizes[selected], sizes[selected]
             if radii.any():
                 smallest = np.where(radii > 0, np.nextafter(smallest - radii, 0.0), smallest)
                 largest = np.where(radii > 0, np.nextafter(largest + radii, np.inf), largest)
             bounds = np.nextafter(room / np.where(room >= 0, smallest, largest), np.inf)
         bounds = np.where(np.isnan(bounds), np.inf, bounds)
         low, high = np.full(len(box.lower), -np.inf), np.full(len(box.upper), np.inf)
-        is_upper = self.coefficients[chosen] > 0
-        columns = self.columns[chosen]
+        is_upper = self.coefficients[selected] > 0
+        columns = self.columns[selected]
         np.minimum.at(high, columns[is_upper], bounds[is_upper])
         np.maximum.at(low, columns[~is_upper], -bounds[~is_upper])
         return box.tighten_all(low, high)

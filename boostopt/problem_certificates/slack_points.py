@@ -32,6 +32,9 @@ NEAR_FRACTION = 1e-3
 LOOSE_WEIGHT = 1e-2
 """Weight of other slacks: a short step keeps them positive, wherever it leads."""
 
+LINALG: Any = scipy.sparse.linalg
+"""SciPy's operators, whose annotations do not have their arguments."""
+
 N_ITERATIONS = 300
 """Maximum number of iterations of LSMR."""
 
@@ -71,14 +74,14 @@ def slack_point(problem: ReadProblem, x: Float[Array, " n"]) -> Float[Array, " n
             (part.multiply_transpose(r.ravel()[k : k + len(part.target)]) for part, k in pieces), np.zeros(len(x))
         )
 
-    operator: Any = scipy.sparse.linalg.LinearOperator(
+    operator = LINALG.LinearOperator(
         (ends[-1], len(x)),
         matvec=lambda d: np.concatenate([part.multiply(d.ravel()) for part in parts]),
         rmatvec=multiply_transpose,
         dtype=float,
     )
     target = np.concatenate([part.target for part in parts])
-    step = scipy.sparse.linalg.lsmr(operator, target, atol=1e-6, btol=1e-6, maxiter=N_ITERATIONS)[0]
+    step = LINALG.lsmr(operator, target, atol=1e-6, btol=1e-6, maxiter=N_ITERATIONS)[0]
     result = x + step
     return result if np.isfinite(result).all() and step.any() else None
 
@@ -91,21 +94,20 @@ def least_fraction(problem: ReadProblem, x: Float[Array, " n"], interior: Float[
         nonlocal fraction
         short = first < margins
         with np.errstate(all="ignore"):
-            needed = np.where(second > first, (margins - first) / (second - first), np.inf)[short]
-        fraction = max(fraction, float(needed.max(initial=0.0)))
+            fractions = np.where(second > first, (margins - first) / (second - first), np.inf)[short]
+        fraction = max(fraction, float(fractions.max(initial=0.0)))
 
     rows = problem.inequalities.rows
-    sides = [-_values(rows, point) for point in (x, interior)]
-    use(*sides, MARGIN * (_sizes(rows, x) + _sizes(rows, interior)))
+    use(-_values(rows, x), -_values(rows, interior), MARGIN * (_sizes(rows, x) + _sizes(rows, interior)))
     for bound, sign in ((problem.lower, 1.0), (problem.upper, -1.0)):
         with np.errstate(invalid="ignore"):
             first, second = (np.where(np.isfinite(bound), sign * (point - bound), 1.0) for point in (x, interior))
         is_fixed = problem.lower == problem.upper
         use(np.where(is_fixed, 1.0, first), second, np.zeros(len(x)))
     for item in problem.matrices:
-        ends = [np.linalg.eigvalsh(symmetric(_values(item.rows, point), item.n)) for point in (x, interior)]
-        size = max(float(np.abs(end).max(initial=0.0)) for end in ends)
-        use(*(end[:1] for end in ends), np.array([1e-3 * MARGIN * size * item.n**2]))
+        first, second = (np.linalg.eigvalsh(symmetric(_values(item.rows, y), item.n)) for y in (x, interior))
+        size = float(np.abs(np.concatenate([first, second])).max(initial=0.0))
+        use(first[:1], second[:1], np.array([1e-3 * MARGIN * size * item.n**2]))
     return fraction if fraction <= 1 else math.inf
 
 

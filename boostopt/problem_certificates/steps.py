@@ -60,6 +60,9 @@ REGULARIZATION = 1e-13
 N_REFINEMENTS = 3
 """Number of solves with G Gᵀ for a step."""
 
+LINALG: Any = scipy.sparse.linalg
+"""SciPy's operators, whose annotations do not have their arguments."""
+
 N_ITERATIONS = 100
 """Maximum number of iterations of LSMR for a step of a large problem."""
 
@@ -275,16 +278,16 @@ def _normal_step(
     if not G.any():
         return None
     norms = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
-    G, rest = G / norms[:, None], target[is_active] / norms
-    gram = G @ G.T
+    scaled, rest = G / norms[:, None], target[is_active] / norms
+    gram = scaled @ scaled.T
     gram[np.diag_indices_from(gram)] += REGULARIZATION
     try:
         factor = scipy.linalg.cho_factor(gram, overwrite_a=True)
     except np.linalg.LinAlgError:  # infinite entries
         return None
-    y = np.zeros(G.shape[1])
+    y = np.zeros(scaled.shape[1])
     for _ in range(N_REFINEMENTS):
-        y += G.T @ scipy.linalg.cho_solve(factor, rest - G @ y)
+        y += scaled.T @ scipy.linalg.cho_solve(factor, rest - scaled @ y)
     return y if np.isfinite(y).all() else None
 
 
@@ -312,10 +315,10 @@ def _iterated_step(
         values = [np.zeros(0), *(part.pull(Z).ravel() for part in parts)]
         return np.nan_to_num(np.concatenate(values), posinf=0.0, neginf=0.0)
 
-    G: Any = scipy.sparse.linalg.LinearOperator(
+    operator = LINALG.LinearOperator(
         (problem.n, int(ends[-1])), matvec=multiply, rmatvec=multiply_transpose, dtype=float
     )
-    y = scipy.sparse.linalg.lsmr(G, target * is_active, atol=1e-14, btol=STEP_TOL, conlim=0, maxiter=N_ITERATIONS)[0]
+    y = LINALG.lsmr(operator, target * is_active, atol=1e-14, btol=STEP_TOL, conlim=0, maxiter=N_ITERATIONS)[0]
     return y if np.isfinite(y).all() and y.any() else None
 
 
