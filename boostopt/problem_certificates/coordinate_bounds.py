@@ -143,7 +143,7 @@ class CoordinateBounds:
         """Return beta and rho with <signs, x> <= beta + rho |x|_inf at the points that count; None without a proof."""
         problem = self.problem
         self._slopes.value = -signs
-        x = solved_point(problem, self._problem)
+        x = solved_point(problem, self._problem, ignore_dpp=False)
         if x is None:
             return None
         weight = 0.0 if self._level is None else max(float(dual_vector(self._level.dual_value, 1)[0]), 0.0)

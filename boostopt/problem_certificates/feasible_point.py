@@ -46,6 +46,9 @@ MIN_ACTIVE_DUAL = 1e-5
 FRACTIONS = (1e-15, 1e-13, 1e-11, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0)
 """Fractions of the way to a point with slack that are tried."""
 
+MAX_WEIGHT = 1e6
+"""Largest whole weight of a row in a combination that is tried before ranks over the rationals."""
+
 N_BISECTIONS = 6
 """Number of refinements of the fraction."""
 
@@ -318,11 +321,7 @@ class ExactPoints:
         """Choose independent rows and a basis of columns by pivoted factorizations in floating point."""
         n = self.problem.n
         free = np.array([j for j in range(n) if j not in self.fixed], dtype=int)
-        coefficients = np.zeros((len(self._rows), n))
-        for i, (row, _) in enumerate(self._rows):
-            for k, value in row.items():
-                coefficients[i, k] = float(value.mid())
-        A = coefficients[:, free]
+        A = _float_rows([row for row, _ in self._rows], n)[:, free]
         self._independent: list[int] = []
         self._basis: list[int] = []
         if A.size:
@@ -345,8 +344,30 @@ class ExactPoints:
         """Return whether the dependent rows are proved combinations of the others, right sides included."""
         if any(not value.is_exact() for row, offset in self._rows for value in (*row.values(), offset)):
             return False
+        if self.problem.is_large and self._are_whole_combinations():
+            return True
         _, augmented = self._exact_rows([*self._independent, *self._dependent])
         return exact_rank(augmented) == len(self._independent)
+
+    def _are_whole_combinations(self) -> bool:
+        """Return whether each dependent row is a combination of the others with whole weights, which floats propose."""
+        n = self.problem.n
+        A, B = (_float_rows([self._rows[i][0] for i in part], n) for part in (self._independent, self._dependent))
+        weights = np.linalg.lstsq(A.T, B.T)[0]
+        if not (np.abs(weights) < MAX_WEIGHT).all():
+            return False
+        for place, column in zip(self._dependent, np.rint(weights).T.astype(int).tolist(), strict=True):
+            row, offset = self._rows[place]
+            total = {k: exact_fraction(value) for k, value in row.items()}
+            rest = exact_fraction(offset)
+            for i, weight in zip(self._independent, column, strict=True):
+                if weight:
+                    for k, value in self._rows[i][0].items():
+                        total[k] = total.get(k, 0) - weight * exact_fraction(value)
+                    rest -= weight * exact_fraction(self._rows[i][1])
+            if rest != 0 or any(value != 0 for value in total.values()):
+                return False
+        return True
 
     def _exact_rows(self, selected: Sequence[int]) -> tuple[list[list[Any]], list[list[Any]]]:
         """Return exact rows over the free columns, without and with the right side that the fixed entries leave.
@@ -363,6 +384,14 @@ class ExactPoints:
             coefficients.append([fractions.get(j, 0) for j in free])
             augmented.append([*coefficients[-1], total])
         return coefficients, augmented
+
+
+def _float_rows(rows: Sequence[Row], n: int) -> Float[Array, "m n"]:
+    """Return the midpoints of rows as a matrix."""
+    result = np.zeros((len(rows), n))
+    for i, row in enumerate(rows):
+        result[i, list(row)] = midpoints(row.values())
+    return result
 
 
 @dataclass(frozen=True)
@@ -455,14 +484,17 @@ def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint 
     return SlackPoint(x, float(slack.value), tight_rows, tight_bounds)
 
 
-def solved_point(problem: ReadProblem, auxiliary: Any) -> Array | None:
-    """Solve a problem in the same variables, which keep their values. Return its x; None without an answer."""
+def solved_point(problem: ReadProblem, auxiliary: Any, ignore_dpp: bool = True) -> Array | None:
+    """Solve a problem in the same variables, which keep their values. Return its x; None without an answer.
+
+    A problem that is solved several times, with other parameters, is compiled once if `ignore_dpp` is False.
+    """
     values_of_caller = [value_of(variable.variable) for variable in problem.variables]
     try:
         for variable in problem.variables:
             variable.variable.save_value(None)  # CVXPY's forms of some atoms fail beside values
         with warnings.catch_warnings(action="ignore"):
-            auxiliary.solve("CLARABEL", ignore_dpp=True)
+            auxiliary.solve("CLARABEL", ignore_dpp=ignore_dpp)
         return problem.point_of_values()
     except (cp.SolverError, cp.DCPError, ValueError):  # an answer is a proposal: without one there is none
         return None
