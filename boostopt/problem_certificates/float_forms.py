@@ -55,7 +55,7 @@ def product(matrix: Any, radius: Any, x: Enclosure, offsets: Enclosure | None = 
             inherited = inherited + offsets[1]
             is_exact = is_exact & ((offsets[0] == 0) | (counts == 0))
         errors = np.where(is_exact, inherited, gamma(counts + 1.0) * total + inherited)
-        errors = np.where(errors + ~is_exact > 0, errors * INFLATION + (4.0 * counts + 8.0) * SMALLEST, 0.0)
+        errors = np.where(is_exact & (errors == 0), 0.0, errors * INFLATION + (4.0 * counts + 8.0) * SMALLEST)
     return finite_enclosure(result, errors)
 
 
@@ -79,6 +79,7 @@ def scaled_enclosure(x: Enclosure, factors: Enclosure) -> Enclosure:
         result = values * scales
         errors = np.where(is_exact_product(values, scales, result), 0.0, UNIT * np.abs(result) + 2 * SMALLEST)
         inherited = radii * (np.abs(scales) + scale_radii) + np.abs(values) * scale_radii
+        inherited = np.where(np.isnan(inherited), np.inf, inherited)
         errors = np.where(inherited > 0, (errors + inherited) * INFLATION + 8 * SMALLEST, errors)
         # A product of positive radii may underflow to 0.
         errors = np.where((inherited == 0) & ((radii > 0) | (scale_radii > 0)), errors + 8 * SMALLEST, errors)
@@ -160,7 +161,11 @@ class FloatForm(AffineForm):
     @classmethod
     def of_constants(cls, values: Any) -> FloatForm:
         if scipy.sparse.issparse(values):
-            return cls(values.shape, None, None, scipy.sparse.csr_array(values, dtype=float))
+            matrix = scipy.sparse.csr_array(values, dtype=float)
+            if not matrix.has_canonical_format:
+                matrix = matrix.copy()
+                matrix.sum_duplicates()
+            return cls(values.shape, None, None, matrix)
         array = np.asarray(values, dtype=float)
         return cls(array.shape, None, None, (array.ravel(), np.zeros(array.size)))
 
@@ -365,7 +370,9 @@ class FloatForm(AffineForm):
             offsets = product(weights, weight_radius, self.enclosure)
         A, R = self.matrix, self.radius
         columns = self._columns_of_units
-        if columns is not None and weight_radius is None:  # each product is exact, and nothing is summed up
+        if (
+            columns is not None and weight_radius is None and weights.has_canonical_format
+        ):  # each product is exact, and nothing is summed up
             places = columns[weights.indices]
             if (places >= 0).all():
                 matrix = scipy.sparse.csr_array(

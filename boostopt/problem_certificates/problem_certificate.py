@@ -2,7 +2,8 @@
 
 `certify_problem` takes a problem as it is, with the values and duals that a solver left in it, and proves an interval
 that contains its optimum. It believes no status, no solver, no canonicalization and no analysis of curvature: all that
-it claims is computed in balls (`balls`) from the meaning of CVXPY's objects. docs/any_problem.md has the theorems.
+it claims is computed in balls (`balls`), or in floats with bounds of their errors (`float_forms`), from the meaning of
+CVXPY's objects. docs/any_problem.md has the theorems.
 """
 
 from __future__ import annotations

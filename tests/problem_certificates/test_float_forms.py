@@ -116,6 +116,26 @@ def test_products_with_units_are_exact_and_infinite_ones_have_no_bound() -> None
     assert mids[:3].tolist() == [1e200, -1 / 3, 2.5] and errors.tolist() == [0, 0, 0, math.inf]
     assert mids[3] == 0
     assert not enclosing_balls(mids, errors)[3].is_finite()
+    stored_zero = scipy.sparse.csr_array((np.array([0.0, 1.0]), np.array([0, 1]), np.array([0, 1, 2])), shape=(2, 2))
+    mids, errors = product(stored_zero, None, (np.zeros(2), np.array([math.inf, math.inf])))
+    assert errors.tolist() == [math.inf, math.inf] and mids.tolist() == [0, 0]
+    unknown = FloatForm.of_balls([ball(0.0).log(), ball(2.0)], (2,))
+    for result in (unknown.multiplied(FloatForm.of_constants(np.zeros(2))), unknown.plus([unknown])):
+        assert not result.offsets[0].is_finite() and result.offsets[1].is_finite()
+
+
+def test_a_radius_is_never_smaller_as_a_ball() -> None:
+    rng = np.random.default_rng(0)
+    for radius in np.abs(hostile_numbers(rng, 200)).tolist():
+        assert enclosing_balls(np.array([1.0]), np.array([radius]))[0].rad() >= ball(radius)
+
+
+def test_entries_of_a_sparse_constant_that_occur_twice_are_summed() -> None:
+    data, columns, pointers = np.array([1.0, 2.0, 3.0]), np.array([1, 1, 0]), np.array([0, 2, 3])
+    matrix = scipy.sparse.csr_array((data, columns, pointers), shape=(2, 2))
+    x = FloatForm.of_unknowns(np.arange(2), (2, 1))
+    rows = x.product_from_left(FloatForm.of_constants(matrix)).rows
+    assert [{k: float(value) for k, value in row.items()} for row in rows] == [{1: 3.0}, {0: 3.0}]
 
 
 def test_enclosures_of_balls_contain_them() -> None:
