@@ -15,8 +15,8 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Int
 from boostopt.errors import ProblemError
-from boostopt.problem_certificates.balls import ONE, Ball
-from boostopt.problem_certificates.forms import AffineForm, combination, concatenated, sum_of_forms
+from boostopt.problem_certificates.balls import ONE
+from boostopt.problem_certificates.forms import AffineForm, concatenated, sum_of_forms
 
 STRUCTURAL_ATOMS = frozenset(
     "reshape index special_index transpose Promote broadcast_to Hstack Vstack Concatenate diag_vec diag_mat upper_tri "
@@ -57,7 +57,7 @@ def structural_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineF
     """
     labels, count = list[Any](), 1
     for argument in arguments:
-        size = len(argument.rows)
+        size = len(argument)
         labels.append(np.arange(count, count + size, dtype=float).reshape(argument.shape))
         count += size
     result = expression.numeric(labels)
@@ -79,7 +79,7 @@ def sum_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
 def trace_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
     """Return the sum of the diagonal of each matrix."""
     *stack, n, _ = arguments[0].shape
-    positions = np.arange(len(arguments[0].rows)).reshape(math.prod(stack), n * n)
+    positions = np.arange(len(arguments[0])).reshape(math.prod(stack), n * n)
     return _grouped_sums(arguments[0], positions[:, :: n + 1], tuple(expression.shape))
 
 
@@ -87,17 +87,13 @@ def cumulative_sum_form(expression: Any, arguments: Sequence[AffineForm]) -> Aff
     """Return the partial sums along an axis."""
     argument, axis = arguments[0], expression.axis
     if axis is None:
-        argument, axis = argument.reshaped((len(argument.rows),)), 0
-    positions = np.moveaxis(np.arange(len(argument.rows)).reshape(argument.shape), axis, -1)
-    entries: dict[int, Any] = {}
+        argument, axis = argument.reshaped((len(argument),)), 0
+    positions = np.moveaxis(np.arange(len(argument)).reshape(argument.shape), axis, -1)
+    terms: dict[int, list[tuple[int, int]]] = {}
     for line in positions.reshape(math.prod(positions.shape[:-1]), positions.shape[-1]).tolist():
-        row, offset = dict[int, Ball](), None
-        for k in line:
-            terms = [(ONE, argument.rows[k], argument.offsets[k])]
-            row, offset = combination(terms if offset is None else [(ONE, row, offset), *terms])
-            entries[k] = (row, offset)
-    ordered = [entries[k] for k in range(len(argument.rows))]
-    return AffineForm(tuple(expression.shape), [row for row, _ in ordered], [offset for _, offset in ordered])
+        for count, k in enumerate(line, 1):
+            terms[k] = [(0, place) for place in line[:count]]
+    return argument.weighted_sums(None, [terms[k] for k in range(len(argument))], tuple(expression.shape))
 
 
 def add_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
@@ -107,14 +103,14 @@ def add_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
 
 def negated_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
     """Return minus the argument."""
-    return arguments[0].scaled([-ONE] * len(arguments[0].rows))
+    return arguments[0].scaled([-ONE] * len(arguments[0]))
 
 
 def entrywise_product(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
     """Return the product of entries, where one argument is constant."""
     factor, form = _constant_first(expression, arguments)
     shape = tuple(expression.shape)
-    return form.broadcast(shape).scaled(factor.broadcast(shape).offsets)
+    return form.broadcast(shape).multiplied(factor.broadcast(shape))
 
 
 def quotient_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
@@ -149,32 +145,26 @@ def product_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm
         raise ProblemError("a matrix product must have at most two dimensions; got more. Write one product a matrix.")
     if not first_factor.is_constant and not second_factor.is_constant:
         raise _not_affine(expression)
-    m = first_factor.shape[0] if len(first_factor.shape) == 2 else 1
-    k = len(first_factor.rows) // max(m, 1)
-    n = second_factor.shape[1] if len(second_factor.shape) == 2 else 1
-    factor, form = (first_factor, second_factor) if first_factor.is_constant else (second_factor, first_factor)
-    entries = list[Any]()
-    for i in range(m):
-        for j in range(n):
-            pairs = ((i * k + q, q * n + j) for q in range(k))
-            if first_factor.is_constant:
-                entries.append(combination((factor.offsets[a], form.rows[b], form.offsets[b]) for a, b in pairs))
-            else:
-                entries.append(combination((factor.offsets[b], form.rows[a], form.offsets[a]) for a, b in pairs))
-    return AffineForm(tuple(expression.shape), [row for row, _ in entries], [offset for _, offset in entries])
+    first_factor = first_factor.reshaped(first_factor.shape if len(first_factor.shape) == 2 else (1, -1))
+    second_factor = second_factor.reshaped(second_factor.shape if len(second_factor.shape) == 2 else (-1, 1))
+    if first_factor.is_constant:
+        product = second_factor.product_from_left(first_factor)
+    else:
+        product = first_factor.transposed().product_from_left(second_factor.transposed()).transposed()
+    return product.reshaped(tuple(expression.shape))
 
 
 def kronecker_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
     """Return the Kronecker product of two matrices, one of them constant."""
     factor, form = _constant_first(expression, arguments)
-    first, second = (np.arange(len(argument.rows)).reshape(argument.shape) for argument in arguments)
+    first, second = (np.arange(len(argument)).reshape(argument.shape) for argument in arguments)
     first_factor = np.kron(first, np.ones_like(second)).ravel().tolist()
     second_factor = np.kron(np.ones_like(first), second).ravel().tolist()
     factor_places, form_places = (
         (first_factor, second_factor) if factor is arguments[0] else (second_factor, first_factor)
     )
     selected = form.selected(form_places, tuple(expression.shape))
-    return selected.scaled([factor.offsets[k] for k in factor_places])
+    return selected.multiplied(factor.selected(factor_places, selected.shape))
 
 
 def convolution_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
@@ -188,15 +178,9 @@ def convolution_form(expression: Any, arguments: Sequence[AffineForm]) -> Affine
     if any(len(argument.shape) == 2 and argument.shape[1] != 1 for argument in arguments):
         raise ProblemError("a convolution must be of vectors or columns; got a row. Transpose it.")
     factor, form = _constant_first(expression, arguments)
-    n, m = len(factor.rows), len(form.rows)
-    entries = [
-        combination(
-            (factor.offsets[i], form.rows[total - i], form.offsets[total - i])
-            for i in range(max(0, total - m + 1), min(n, total + 1))
-        )
-        for total in range(n + m - 1)
-    ]
-    return AffineForm(tuple(expression.shape), [row for row, _ in entries], [offset for _, offset in entries])
+    n, m = len(factor), len(form)
+    terms = [[(i, total - i) for i in range(max(0, total - m + 1), min(n, total + 1))] for total in range(n + m - 1)]
+    return form.weighted_sums(factor, terms, tuple(expression.shape))
 
 
 def _constant_first(expression: Any, arguments: Sequence[AffineForm]) -> tuple[AffineForm, AffineForm]:
@@ -219,8 +203,7 @@ def _not_affine(expression: Any) -> ProblemError:
 
 def _grouped_sums(form: AffineForm, groups: Int[Array, "m k"], shape: tuple[int, ...]) -> AffineForm:
     """Return the sum of the entries of each group."""
-    entries = [combination((ONE, form.rows[k], form.offsets[k]) for k in group) for group in groups.tolist()]
-    return AffineForm(shape, [row for row, _ in entries], [offset for _, offset in entries])
+    return form.weighted_sums(None, [[(0, k) for k in group] for group in groups.tolist()], shape)
 
 
 AFFINE_RULES: dict[str, Callable[[Any, Sequence[AffineForm]], AffineForm]] = {

@@ -67,6 +67,32 @@ def round_down(value: Ball) -> float:
     return -round_up(-value)
 
 
+Enclosure = tuple[Float[Array, " k"], Float[Array, " k"]]
+"""Floats, and bounds of their distances from the numbers that they stand for."""
+
+
+def enclosures(values: Sequence[Ball]) -> Enclosure:
+    """Return floats near balls, and radii that contain the balls; 0 and inf for balls that no float is near to."""
+    mids, radii = np.zeros(len(values)), np.zeros(len(values))
+    for k, value in enumerate(values):
+        mid = float(value.mid())
+        exact = flint.arb(mid)
+        if value == exact:
+            mids[k] = mid
+            continue
+        radius = round_up(abs(value - exact))
+        mids[k], radii[k] = (mid, radius) if np.isfinite(radius) else (0.0, np.inf)
+    return mids, radii
+
+
+def enclosing_balls(mids: Float[Array, " k"], radii: Float[Array, " k"]) -> list[Ball]:
+    """Return balls around floats; nan for infinite radii."""
+    return [
+        (flint.arb(mid) if radius == 0 else flint.arb(mid, radius)) if radius < np.inf else NOT_A_NUMBER
+        for mid, radius in zip(mids.tolist(), radii.tolist(), strict=True)
+    ]
+
+
 def largest(values: Sequence[Ball]) -> Ball:
     """Return the largest of some balls; nan if there is none."""
     result: Ball = NOT_A_NUMBER if not values else values[0]
@@ -108,8 +134,46 @@ def cholesky(values: Sequence[Ball], n: int) -> list[list[Ball]] | None:
     return factor
 
 
+MAX_BALL_MATRIX = 20
+"""Largest size of a matrix whose Cholesky factorization is computed in balls."""
+
+
+def _is_positive_definite_in_floats(values: Sequence[Ball], n: int) -> bool:
+    """Return whether the symmetric part of a matrix is proved positive definite, up to rows that are exactly 0.
+
+    If the factorization of X - c I succeeds in floats, in any order of summation, then X - c I + D is positive
+    semidefinite for a D of norm at most g / (1 - g) tr X, where g bounds the relative error of sums of n + 1 products
+    (S. M. Rump, Verification of positive definiteness, BIT 46 (2006), theorem 2.3). Half of c is this bound, with the
+    radii; the other half covers the rounding of c and of the diagonal.
+    """
+    floats, radii = (side.reshape(n, n) for side in enclosures(values))
+    with np.errstate(all="ignore"):
+        part = floats / 2 + floats.T / 2
+        # Each halved sum has an error of one rounding, and perhaps of underflow.
+        errors = (radii / 2 + radii.T / 2 + 2.0**-52 * np.abs(part)) * (1 + 2.0**-20) + 1e-320
+    errors = np.where((floats == floats.T) & (radii == 0) & (radii.T == 0), 0.0, errors)
+    support = np.flatnonzero(((floats != 0) | (floats.T != 0) | (errors != 0)).any(axis=1))
+    part, errors = part[np.ix_(support, support)], errors[np.ix_(support, support)]
+    if not len(support):
+        return True
+    diagonal = np.diag(part)
+    if not (np.isfinite(errors).all() and (diagonal > 0).all() and np.abs(part).max() <= 1e100):
+        return False
+    unit = (len(support) + 4) * 2.0**-53
+    shift = 2 * (unit / (1 - 2 * unit) * float(diagonal.sum()) + float(errors.sum(axis=1).max()))
+    if shift < 1e-150:  # the errors of underflow are not counted
+        return False
+    try:
+        np.linalg.cholesky(part - shift * np.eye(len(support)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
 def is_positive_semidefinite(values: Sequence[Ball], n: int) -> bool:
     """Return whether the symmetric part of a matrix in C order is proved positive semidefinite."""
+    if n > MAX_BALL_MATRIX:
+        return _is_positive_definite_in_floats(values, n)
     entries, size = _support_matrix(values, n)
     return cholesky(entries, size) is not None or _is_exactly_semidefinite(entries, size)
 

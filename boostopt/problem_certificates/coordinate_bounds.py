@@ -26,6 +26,9 @@ from boostopt.problem_certificates.steps import float_point, improved_choice, in
 MAX_SOLVES = 200
 """Maximum number of auxiliary solves."""
 
+MAX_SOLVED_ENTRIES = 40_000
+"""Maximum number of unknowns of all auxiliary solves together."""
+
 MAX_RHO = 0.5
 """Maximum sum of absolute slopes that are left."""
 
@@ -86,7 +89,7 @@ class CoordinateBounds:
         lower, upper = self.bounds.box
         sides = [(j, 1.0) for j in np.flatnonzero(~np.isfinite(upper)).tolist()]
         sides += [(j, -1.0) for j in np.flatnonzero(~np.isfinite(lower)).tolist()]
-        if not sides or len(sides) > MAX_SOLVES:
+        if not sides or len(sides) > MAX_SOLVES or len(sides) * self.problem.n > MAX_SOLVED_ENTRIES:
             return len(sides)
         results: dict[tuple[int, float], tuple[Ball, Ball]] = {}
         for j, side in sides:
@@ -140,7 +143,7 @@ class CoordinateBounds:
         """Return beta and rho with <signs, x> <= beta + rho |x|_inf at the points that count; None without a proof."""
         problem = self.problem
         self._slopes.value = -signs
-        x = solved_point(problem, self._problem)
+        x = solved_point(problem, self._problem, ignore_dpp=False)
         if x is None:
             return None
         weight = 0.0 if self._level is None else max(float(dual_vector(self._level.dual_value, 1)[0]), 0.0)

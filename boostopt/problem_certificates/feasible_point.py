@@ -27,12 +27,14 @@ from boostopt.problem_certificates.balls import (
     exact_fraction,
     exact_rank,
     is_positive_semidefinite,
+    midpoints,
     pivots,
     round_up,
     solve,
 )
 from boostopt.problem_certificates.forms import Row
 from boostopt.problem_certificates.reading import ReadProblem, dual_vector, value_of
+from boostopt.problem_certificates.slack_points import least_fraction, slack_point
 
 MIN_SLACK = 1e-7
 """Slack of a point that counts as having slack."""
@@ -42,6 +44,9 @@ MIN_ACTIVE_DUAL = 1e-5
 
 FRACTIONS = (1e-15, 1e-13, 1e-11, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0)
 """Fractions of the way to a point with slack that are tried."""
+
+MAX_WEIGHT = 1e6
+"""Largest whole weight of a row in a combination that is tried before ranks over the rationals."""
 
 N_BISECTIONS = 6
 """Number of refinements of the fraction."""
@@ -111,7 +116,7 @@ class FeasiblePointSearch:
         self.interior: Array | None = None
         self.reason = ""
         self.is_contradictory = False
-        self._is_affine = all(not row or max(row) < problem.n for row in problem.equalities.rows.rows)
+        self._is_affine = problem.equalities.rows.is_affine(problem.n)
 
     def run(self, x: Float[Array, " n"] | None) -> FeasiblePoint | None:
         """Return a feasible point near x; None if none is proved."""
@@ -125,6 +130,11 @@ class FeasiblePointSearch:
                 return result
             if self.is_contradictory:
                 return None
+            nearby = slack_point(self.problem, x) if self.problem.is_large and exact is not None else None
+            if nearby is not None and exact is not None:
+                result = exact.approach(x, nearby)
+                if result is not None:
+                    return result
         promotions = self._find_interior()
         if self.interior is None:
             self.reason = self.reason or "no point with slack was found: the problem may be infeasible"
@@ -267,6 +277,8 @@ class ExactPoints:
         if result is not None:
             return result
         previous = 0.0
+        if self.problem.is_large:
+            return self._approach_directly(x, interior)
         for fraction in FRACTIONS:
             result = self.check((1 - fraction) * x + fraction * interior)
             if result is not None:
@@ -284,6 +296,19 @@ class ExactPoints:
                 high, result = middle, min(result, candidate, key=lambda point: point.upper)
         return result
 
+    def _approach_directly(self, x: Float[Array, " n"], interior: Float[Array, " n"]) -> FeasiblePoint | None:
+        """Return a feasible point on the segment, near the first that floats say has slack."""
+        corrected = [self.point_near(point) for point in (x, interior)]
+        ends = [midpoints(point) for point in corrected if point is not None]
+        fraction = least_fraction(self.problem, *ends) if len(ends) == 2 else math.inf
+        fraction = max(fraction * 1.01, FRACTIONS[0])
+        while fraction <= 1:
+            result = self.check((1 - fraction) * x + fraction * interior)
+            if result is not None:
+                return result
+            fraction = min(10 * fraction, 1.0) if fraction < 1 else math.inf
+        return None
+
     def are_contradictory(self) -> bool:
         """Return whether the equalities are proved, by exact ranks, to have no solution within the fixed entries."""
         if any(not value.is_exact() for row, offset in self._rows for value in (*row.values(), offset)):
@@ -295,11 +320,7 @@ class ExactPoints:
         """Choose independent rows and a basis of columns by pivoted factorizations in floating point."""
         n = self.problem.n
         free = np.array([j for j in range(n) if j not in self.fixed], dtype=int)
-        coefficients = np.zeros((len(self._rows), n))
-        for i, (row, _) in enumerate(self._rows):
-            for k, value in row.items():
-                coefficients[i, k] = float(value.mid())
-        A = coefficients[:, free]
+        A = _float_rows([row for row, _ in self._rows], n)[:, free]
         self._independent: list[int] = []
         self._basis: list[int] = []
         if A.size:
@@ -322,8 +343,30 @@ class ExactPoints:
         """Return whether the dependent rows are proved combinations of the others, right sides included."""
         if any(not value.is_exact() for row, offset in self._rows for value in (*row.values(), offset)):
             return False
+        if self.problem.is_large and self._are_whole_combinations():
+            return True
         _, augmented = self._exact_rows([*self._independent, *self._dependent])
         return exact_rank(augmented) == len(self._independent)
+
+    def _are_whole_combinations(self) -> bool:
+        """Return whether each dependent row is a combination of the others with whole weights, which floats propose."""
+        n = self.problem.n
+        A, B = (_float_rows([self._rows[i][0] for i in part], n) for part in (self._independent, self._dependent))
+        weights = np.linalg.lstsq(A.T, B.T)[0]
+        if not (np.abs(weights) < MAX_WEIGHT).all():
+            return False
+        for place, column in zip(self._dependent, np.rint(weights).T.astype(int).tolist(), strict=True):
+            row, offset = self._rows[place]
+            total = {k: exact_fraction(value) for k, value in row.items()}
+            rest = exact_fraction(offset)
+            for i, weight in zip(self._independent, column, strict=True):
+                if weight:
+                    for k, value in self._rows[i][0].items():
+                        total[k] = total.get(k, 0) - weight * exact_fraction(value)
+                    rest -= weight * exact_fraction(self._rows[i][1])
+            if rest != 0 or any(value != 0 for value in total.values()):
+                return False
+        return True
 
     def _exact_rows(self, selected: Sequence[int]) -> tuple[list[list[Any]], list[list[Any]]]:
         """Return exact rows over the free columns, without and with the right side that the fixed entries leave.
@@ -340,6 +383,14 @@ class ExactPoints:
             coefficients.append([fractions.get(j, 0) for j in free])
             augmented.append([*coefficients[-1], total])
         return coefficients, augmented
+
+
+def _float_rows(rows: Sequence[Row], n: int) -> Float[Array, "m n"]:
+    """Return the midpoints of rows as a matrix."""
+    result = np.zeros((len(rows), n))
+    for i, row in enumerate(rows):
+        result[i, list(row)] = midpoints(row.values())
+    return result
 
 
 @dataclass(frozen=True)
@@ -432,13 +483,16 @@ def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint 
     return SlackPoint(x, float(slack.value), tight_rows, tight_bounds)
 
 
-def solved_point(problem: ReadProblem, auxiliary: Any) -> Array | None:
-    """Solve a problem in the same variables, which keep their values. Return its x; None without an answer."""
+def solved_point(problem: ReadProblem, auxiliary: Any, ignore_dpp: bool = True) -> Array | None:
+    """Solve a problem in the same variables, which keep their values. Return its x; None without an answer.
+
+    A problem that is solved several times, with other parameters, is compiled once if `ignore_dpp` is False.
+    """
     values_of_caller = [value_of(variable.variable) for variable in problem.variables]
     try:
         for variable in problem.variables:
             variable.variable.save_value(None)  # CVXPY's forms of some atoms fail beside values
-        failure = solve_quietly(auxiliary, "CLARABEL", ignore_dpp=True)
+        failure = solve_quietly(auxiliary, "CLARABEL", ignore_dpp=ignore_dpp)
         return None if failure is not None else problem.point_of_values()
     finally:
         for variable, value in zip(problem.variables, values_of_caller, strict=True):

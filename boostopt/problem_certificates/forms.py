@@ -1,17 +1,19 @@
-"""Affine forms: arrays whose entries are affine functions of unknowns, with balls as coefficients."""
+"""Affine forms: arrays whose entries are affine functions of unknowns, with balls as coefficients.
+
+`float_forms` has the same classes for large problems, with floats and bounds of their errors as coefficients.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Float, Int
 from boostopt.errors import ProblemError
 from boostopt.problem_certificates.balls import ONE, ZERO, Ball, balls, matrix, midpoints
 
@@ -25,11 +27,10 @@ MAX_COEFFICIENT = 1e150
 """Largest absolute value of a coefficient: squares of what is larger are no floats."""
 
 
-@dataclass(frozen=True)
 class AffineForm:
     """An array of affine functions of the unknowns.
 
-    Attributes
+    Parameters
     ----------
     shape
         The shape of the array.
@@ -40,17 +41,80 @@ class AffineForm:
     """
 
     shape: tuple[int, ...]
-    rows: Sequence[Row]
-    offsets: Sequence[Ball]
+
+    def __init__(self, shape: tuple[int, ...], rows: Sequence[Row], offsets: Sequence[Ball]) -> None:
+        self.shape = shape
+        self._rows = rows
+        self._offsets = offsets
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The coefficients of each entry, in C order."""
+        return self._rows
+
+    @property
+    def offsets(self) -> Sequence[Ball]:
+        """The constant term of each entry, in C order."""
+        return self._offsets
+
+    @classmethod
+    def of_unknowns(cls, positions: Int[Array, " k"], shape: tuple[int, ...]) -> AffineForm:
+        """Return unknowns as a form; the position -1 stands for the constant 0."""
+        rows = [{j: ONE} if j >= 0 else {} for j in positions.tolist()]
+        return cls(shape, rows, [ZERO] * len(rows))
+
+    @classmethod
+    def of_constants(cls, values: Any) -> AffineForm:
+        """Return an array of floats, dense or sparse, which are taken as exact, as a form."""
+        array = np.asarray(values.toarray() if scipy.sparse.issparse(values) else values, dtype=float)
+        return cls(array.shape, [{}] * array.size, balls(array))
+
+    @classmethod
+    def of_balls(cls, values: Sequence[Ball], shape: tuple[int, ...]) -> AffineForm:
+        """Return an array of constants as a form."""
+        return cls(shape, [{}] * len(values), values)
+
+    @classmethod
+    def concatenated(cls, forms: Sequence[AffineForm]) -> AffineForm:
+        """Return the entries of several forms as one form of one dimension."""
+        rows = [row for form in forms for row in form.rows]
+        return cls((len(rows),), rows, [offset for form in forms for offset in form.offsets])
 
     @cached_property
     def is_constant(self) -> bool:
         """Whether no entry depends on an unknown."""
         return not any(self.rows)
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def block(self, n_unknowns: int) -> RowBlock:
+        """Return the entries as rows over so many unknowns."""
+        return RowBlock(self, n_unknowns)
+
+    def signs(self, curvatures: Mapping[int, int]) -> Float[Array, " k"]:
+        """Return 1 for each entry that is convex, -1 for a concave one, 0 for an affine or unknown one.
+
+        Parameters
+        ----------
+        curvatures
+            1 for the unknowns that are values of a convex atom, -1 for those of a concave one.
+        """
+
+        def sign(row: Row) -> int:
+            signs = {curvatures[k] * (1 if value > 0 else -1) for k, value in row.items() if k in curvatures}
+            return signs.pop() if len(signs) == 1 else 0
+
+        return np.array([sign(row) for row in self.rows], dtype=float)
+
     def reshaped(self, shape: tuple[int, ...]) -> AffineForm:
-        """Return the same entries, in C order, as an array of another shape."""
-        return AffineForm(shape, self.rows, self.offsets)
+        """Return the same entries, in C order, as an array of another shape, in which one length may be -1."""
+        return AffineForm(full_shape(shape, len(self)), self.rows, self.offsets)
+
+    def transposed(self) -> AffineForm:
+        """Return the transpose of a form of two dimensions."""
+        m, n = self.shape
+        return self.selected(np.arange(m * n).reshape(m, n).T.ravel().tolist(), (n, m))
 
     def selected(self, positions: Iterable[int], shape: tuple[int, ...]) -> AffineForm:
         """Return entries by their positions in C order; -1 stands for the constant 0."""
@@ -67,16 +131,63 @@ class AffineForm:
         positions = np.broadcast_to(np.arange(len(self.rows)).reshape(self.shape), shape)
         return self.selected(positions.ravel().tolist(), shape)
 
+    def plus(self, terms: Sequence[AffineForm]) -> AffineForm:
+        """Return the entrywise sum with forms of the same shape."""
+        entries = [
+            combination((ONE, *entry) for entry in group)
+            for group in zip(*(form._entries() for form in (self, *terms)), strict=True)
+        ]
+        return self.of_entries(entries, self.shape)
+
     def scaled(self, factors: Sequence[Ball]) -> AffineForm:
         """Return each entry times a factor of its own."""
         rows = [{k: factor * value for k, value in row.items()} for factor, row in zip(factors, self.rows, strict=True)]
         return AffineForm(self.shape, rows, [factor * b for factor, b in zip(factors, self.offsets, strict=True)])
 
+    def multiplied(self, factor: AffineForm) -> AffineForm:
+        """Return each entry times the entry of a constant form."""
+        return self.scaled(factor.offsets)
 
-def constant_form(values: Any) -> AffineForm:
-    """Return an array of floats, which are taken as exact, as a form."""
-    array = np.asarray(values, dtype=float)
-    return AffineForm(array.shape, [{}] * array.size, balls(array))
+    def weighted_sums(
+        self, factor: AffineForm | None, terms: Sequence[Sequence[tuple[int, int]]], shape: tuple[int, ...]
+    ) -> AffineForm:
+        """Return sums of products of entries.
+
+        Parameters
+        ----------
+        factor
+            A constant form; None for factors 1.
+        terms
+            For each sum the pairs of the position in `factor`, and of that in this form.
+        shape
+            The shape of the result.
+        """
+        weights = None if factor is None else factor.offsets
+        entries = [
+            combination((ONE if weights is None else weights[a], self.rows[b], self.offsets[b]) for a, b in pairs)
+            for pairs in terms
+        ]
+        return self.of_entries(entries, shape)
+
+    def product_from_left(self, factor: AffineForm) -> AffineForm:
+        """Return the matrix product of a constant form with this one, both of two dimensions."""
+        (m, k), n = factor.shape, self.shape[1]
+        terms = [[(i * k + q, q * n + j) for q in range(k)] for i in range(m) for j in range(n)]
+        return self.weighted_sums(factor, terms, (m, n))
+
+    def _entries(self) -> list[tuple[Row, Ball]]:
+        """Return each entry as a row and an offset."""
+        return list(zip(self.rows, self.offsets, strict=True))
+
+    @classmethod
+    def of_entries(cls, entries: Sequence[tuple[Row, Ball]], shape: tuple[int, ...]) -> AffineForm:
+        """Return rows and offsets as a form."""
+        return cls(shape, [row for row, _ in entries], [offset for _, offset in entries])
+
+
+def full_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """Return a shape with the length that -1 stands for."""
+    return tuple(size // max(-math.prod(shape), 1) if k == -1 else k for k in shape)
 
 
 def combination(terms: Iterable[tuple[Ball, Row, Ball]]) -> tuple[Row, Ball]:
@@ -97,18 +208,13 @@ def combination(terms: Iterable[tuple[Ball, Row, Ball]]) -> tuple[Row, Ball]:
 
 def sum_of_forms(forms: Sequence[AffineForm], shape: tuple[int, ...]) -> AffineForm:
     """Return the entrywise sum of forms, each broadcast to a shape."""
-    parts = [form.broadcast(shape) for form in forms]
-    entries = [
-        combination((ONE, form.rows[i], form.offsets[i]) for form in parts)
-        for i in range(int(np.prod(shape, dtype=int)))
-    ]
-    return AffineForm(shape, [row for row, _ in entries], [offset for _, offset in entries])
+    first, *rest = [form.broadcast(shape) for form in forms]
+    return first.plus(rest)
 
 
 def concatenated(forms: Sequence[AffineForm]) -> AffineForm:
     """Return the entries of several forms as one form of one dimension."""
-    rows = [row for form in forms for row in form.rows]
-    return AffineForm((len(rows),), rows, [offset for form in forms for offset in form.offsets])
+    return forms[0].concatenated(forms) if forms else AffineForm((0,), [], [])
 
 
 def check_coefficients(values: Float[Array, " m"]) -> None:
@@ -139,16 +245,16 @@ class RowBlock:
     """
 
     rows: Sequence[Row]
-    offsets: Sequence[Ball]
     columns: Array
     coefficients: list[Ball]
     floats: Any
     float_offsets: Array
     support: Array
+    n_unknowns: int
 
     def __init__(self, form: AffineForm, n_unknowns: int) -> None:
         self.rows = form.rows
-        self.offsets = form.offsets
+        self._offsets = form.offsets
         lengths = [len(row) for row in form.rows]
         self.columns = np.array([k for row in form.rows for k in row], dtype=int)
         self.coefficients = [value for row in form.rows for value in row.values()]
@@ -163,10 +269,24 @@ class RowBlock:
                 "constant terms must be finite floats; got a larger product of constants. Scale the data."
             )
         self.support = np.unique(self.columns)
+        self.n_unknowns = n_unknowns
         self._is_dense = len(self.coefficients) > MIN_DENSITY * len(form.rows) * max(len(self.support), 1) > 0
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def offsets(self) -> Sequence[Ball]:
+        """The entries of b as balls."""
+        return self._offsets
+
+    def form(self) -> AffineForm:
+        """Return the rows as a form of one dimension."""
+        return AffineForm((len(self),), self.rows, self.offsets)
+
+    def is_affine(self, n: int) -> bool:
+        """Return whether all rows depend on the first n unknowns only."""
+        return int(self.columns.max(initial=-1)) < n
 
     @cached_property
     def _dense(self) -> Any:
@@ -183,7 +303,7 @@ class RowBlock:
         """Return A z + b for balls z."""
         if self._is_dense:
             product = self._dense * matrix([z[k] for k in self.support.tolist()], len(self.support))
-            return [value + offset for value, offset in zip(product.entries(), self.offsets, strict=True)]
+            return [value + offset for value, offset in zip(product.entries(), self._offsets, strict=True)]
         return [self.value(i, z) for i in range(len(self.rows))]
 
     def value(self, i: int, z: Sequence[Ball]) -> Ball:
@@ -209,6 +329,30 @@ class RowBlock:
         for i in active:
             total = total + multipliers[i] * self.offsets[i]
         return total
+
+    def float_product(self, Z: Float[Array, "k q"]) -> Float[Array, "m q"]:
+        """Return A Z in floating point."""
+        if Z.shape[1] > 1 and self.floats.nnz > MIN_DENSITY * self.floats.shape[0] * self.floats.shape[1]:
+            return self.floats.toarray() @ Z
+        return np.asarray(self.floats @ Z)
+
+    def float_pullback(self, multipliers: Float[Array, " m"]) -> Float[Array, " k"]:
+        """Return Aᵀ mu in floating point."""
+        return np.asarray(self._float_transpose @ multipliers)
+
+    def float_sizes(self, multipliers: Float[Array, " m"]) -> Float[Array, " k"]:
+        """Return |A|ᵀ |mu| in floating point."""
+        return np.asarray(self._float_size_transpose @ np.abs(multipliers))
+
+    @cached_property
+    def _float_transpose(self) -> Any:
+        """The transpose of `floats`."""
+        return self.floats.T
+
+    @cached_property
+    def _float_size_transpose(self) -> Any:
+        """The absolute values of the transpose of `floats`."""
+        return abs(self.floats).T
 
     def float_values(self, z: Float[Array, " k"]) -> Float[Array, " m"]:
         """Return A z + b in floating point."""

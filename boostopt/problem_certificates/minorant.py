@@ -9,7 +9,7 @@ positive semidefinite whatever B is.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -165,14 +165,14 @@ class AffineMinorant:
         A ball.
     multiplier_size
         A ball that is not below the sum of the absolute values of all multipliers of scalar constraints.
-    tangents
-        The tangents of quadratic atoms with affine arguments.
+    quadratic_tangents
+        Returns the tangents of quadratic atoms with affine arguments.
     """
 
     slopes: list[Ball]
     offset: Ball
     multiplier_size: Ball
-    tangents: Sequence[QuadraticTangent] = ()
+    quadratic_tangents: Callable[[], Sequence[QuadraticTangent]] = tuple
 
 
 def affine_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) -> AffineMinorant:
@@ -199,7 +199,7 @@ def affine_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) -
         if np.any(factor):
             Z = [-entry for entry in gram_matrix(balls(factor), constraint.n)]
             offset = offset + constraint.rows.add_pullback(Z, slopes)
-    quadratic_tangents = list[QuadraticTangent]()
+    pending = list[tuple[AtomNode, Tangents, int, Ball]]()
     for node, tangents in zip(reversed(problem.nodes), reversed(choice.tangents), strict=True):
         multiplier_sums: list[Ball] = [ZERO] * len(node.arguments)
         for k, group in enumerate(node.members.tolist()):
@@ -216,12 +216,16 @@ def affine_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) -
             )
             gradient, constant = node.function.minorant(tangents, k, ranges)
             offset = offset + mu * constant
-            tangent = quadratic_tangent(node, tangents, k, mu, problem.n)
-            quadratic_tangents += [] if tangent is None else [tangent]
+            pending.append((node, tangents, k, mu))
             for i, slope in zip(group, gradient, strict=True):
                 multiplier_sums[i] = multiplier_sums[i] + mu * slope
         offset = offset + node.arguments.add_pullback(multiplier_sums, slopes)
     size = sum((abs(multiplier) for multiplier in (*multipliers, *equality_multipliers)), ZERO)
+
+    def quadratic_tangents() -> list[QuadraticTangent]:
+        tangents = (quadratic_tangent(*group, problem.n) for group in pending)
+        return [tangent for tangent in tangents if tangent is not None]
+
     return AffineMinorant(slopes[: problem.n], offset, size, quadratic_tangents)
 
 
@@ -291,7 +295,9 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
     system, its solution makes all slopes 0.
     """
     n = problem.n
-    candidates = list[FreeNumber]()
+    if len(entries) > MAX_ELIMINATED:
+        return False
+    candidates, tangents = list[FreeNumber](), minorant.quadratic_tangents()
     for row, offset in zip(problem.equalities.rows.rows, problem.equalities.rows.offsets, strict=True):
         if row and max(row) < n:
             candidates.append(FreeNumber(row, offset))
@@ -300,12 +306,12 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
     ):
         if row and max(row) < n and multiplier > 0:
             candidates.append(FreeNumber(row, offset, multiplier))
-    for tangent in minorant.tangents:
+    for tangent in tangents:
         for i in range(len(tangent.point)):
             row, offset = tangent.shift(i)
             if row:
                 candidates.append(FreeNumber(row, offset, tangent=tangent, position=i))
-    if not candidates or len(entries) > MAX_ELIMINATED:
+    if not candidates:
         return False
     coefficients = np.array([[float(number.row.get(j, ZERO).mid()) for number in candidates] for j in entries])
     # Columns of inequalities count by their multipliers, those of tangents by their direction alone.
@@ -337,7 +343,7 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
             minorant.multiplier_size = minorant.multiplier_size + abs(change)
         else:
             changes_of_points.setdefault(id(number.tangent), {})[number.position] = change
-    for tangent in minorant.tangents:
+    for tangent in tangents:
         minorant.offset = minorant.offset - tangent.curvature(changes_of_points.get(id(tangent), {}))
     others = set(entries) - set(independent)
     return all(minorant.slopes[j] == 0 for j in others) or (

@@ -2,7 +2,8 @@
 
 `certify_problem` takes a problem as it is, with the values and duals that a solver left in it, and proves an interval
 that contains its optimum. It believes no status, no solver, no canonicalization and no analysis of curvature: all that
-it claims is computed in balls (`balls`) from the meaning of CVXPY's objects. docs/any_problem.md has the theorems.
+it claims is computed in balls (`balls`), or in floats with bounds of their errors (`float_forms`), from the meaning of
+CVXPY's objects. docs/any_problem.md has the theorems.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.cvxpy_tools import cp, solve_quietly
 from boostopt._utils.formatting import format_interval
 from boostopt._utils.immutable_arrays import as_immutable
@@ -27,13 +29,19 @@ from boostopt.problem_certificates.minorant import WrongSign, lower_bound
 from boostopt.problem_certificates.propagation import Propagation
 from boostopt.problem_certificates.rays import has_unbounded_ray
 from boostopt.problem_certificates.reading import ReadProblem, dual_matrix, dual_vector, read_problem, value_of
-from boostopt.problem_certificates.steps import float_point, proposed_choices
+from boostopt.problem_certificates.steps import FloatPoint, float_point, proposed_choices
 
 WIDTHS = (1e-5, 1e-7, 1e-3, 1e-4, 1e-2)
 """Relative distances from kinks that are tried in turn."""
 
 N_STEPS = 12
 """Number of steps for each of them."""
+
+MIN_NARROWING = 0.9
+"""Factor by which one of these distances must narrow the gap of a large problem, else no other is tried."""
+
+POOR_GAP = 1e-6
+"""Scaled gap from which bounds of single unknowns are computed, if they are infinite."""
 
 SOLVERS = ("CLARABEL", "SCS", "HIGHS", "OSQP", "ECOS")
 """Solvers that `solver="auto"` tries in turn, where they are installed."""
@@ -206,7 +214,7 @@ def certify_problem(
             'solver="auto".'
         )
     value = None if problem.value is None or not is_real_number(problem.value) else float(problem.value)
-    with working_precision(), np.errstate(all="ignore"):  # floats only propose
+    with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
         result: ProblemCertificate | None = None
         if problem.status is not None or all(value_of(variable) is not None for variable in problem.variables()):
             result = _certify_values(problem, bounds, goal, tolerance)
@@ -441,23 +449,18 @@ def _bound_below(
     goal: float,
     change: float,
 ) -> None:
-    """Raise the lower end of an interval by minorants."""
-    open_sides = 0
-    if not box.is_bounded:
-        open_sides = CoordinateBounds(read, box, interval.upper, change).run()
+    """Raise the lower end of an interval by minorants.
+
+    Bounds of single unknowns take up to two solves each. They are computed only if the end is poor without them.
+    """
     interval.lower = max(interval.lower, box.row_bounds(read.objective.rows[0], read.objective.offsets[0])[0])
     point = float_point(read, x)
-    failure = ""
-    for width in WIDTHS:
-        if interval.scaled_gap <= goal:
-            break
-        for choice in proposed_choices(read, point, box.box, width, N_STEPS):
-            try:
-                interval.lower = max(interval.lower, lower_bound(read, choice, box, change))
-            except WrongSign as sign:
-                failure = f"{sign} has a multiplier of the wrong sign: the problem may not be convex there"
-            if interval.scaled_gap <= goal:
-                break
+    open_sides = 0
+    failure = _use_minorants(read, interval, box, point, goal, change)
+    if interval.scaled_gap > max(goal, POOR_GAP) and not box.is_bounded:
+        open_sides = CoordinateBounds(read, box, interval.upper, change).run()
+        interval.lower = max(interval.lower, box.row_bounds(read.objective.rows[0], read.objective.offsets[0])[0])
+        failure = _use_minorants(read, interval, box, point, goal, change)
     if math.isfinite(interval.lower):
         return
     if failure:
@@ -472,6 +475,25 @@ def _bound_below(
         interval.reasons.append(
             f"no finite bounds are proved for {format_names(names)}{more}: pass bounds={{variable: (low, high)}}"
         )
+
+
+def _use_minorants(
+    read: ReadProblem, interval: _Interval, box: Propagation, point: FloatPoint, goal: float, change: float
+) -> str:
+    """Raise the lower end of an interval by minorants within a box; return why one proved nothing, or ""."""
+    failure = ""
+    for width in WIDTHS:
+        previous_gap = interval.scaled_gap
+        for choice in proposed_choices(read, point, box.box, width, N_STEPS):
+            if interval.scaled_gap <= goal:
+                return failure
+            try:
+                interval.lower = max(interval.lower, lower_bound(read, choice, box, change))
+            except WrongSign as sign:
+                failure = f"{sign} has a multiplier of the wrong sign: the problem may not be convex there"
+        if read.is_large and interval.scaled_gap > MIN_NARROWING * previous_gap:
+            break
+    return failure
 
 
 def _is_proved_infeasible(read: ReadProblem, box: Propagation, tolerance: float) -> bool:

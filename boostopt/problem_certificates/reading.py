@@ -35,13 +35,16 @@ from boostopt.problem_certificates.atoms.function_rules import (
 )
 from boostopt.problem_certificates.atoms.perspectives import Perspective, perspective_form
 from boostopt.problem_certificates.balls import ONE, ZERO, Ball
+from boostopt.problem_certificates.float_forms import FloatForm, FloatRowBlock
 from boostopt.problem_certificates.forms import (
     AffineForm,
     RowBlock,
     concatenated,
-    constant_form,
     sum_of_forms,
 )
+
+MAX_BALLS = 4_000
+"""Largest size of the data of a problem whose coefficients are balls. Those of larger ones are floats with errors."""
 
 MAX_VALUE = 1e100
 """Largest absolute value of an entry of a point: what is larger is no answer of a solver."""
@@ -202,6 +205,11 @@ class ReadProblem:
         """The number of entries of x."""
         return len(self.lower)
 
+    @property
+    def is_large(self) -> bool:
+        """Whether the coefficients are floats with radii, and not balls."""
+        return isinstance(self.objective, FloatRowBlock)
+
     def evaluate(self, x: Sequence[Ball]) -> list[Ball]:
         """Return z at a point x in balls; nan where an atom is outside its domain."""
         z = [*x, *([ZERO] * (self.n_values - self.n))]
@@ -238,7 +246,8 @@ class ReadProblem:
 class Reader:
     """Reads expressions into forms, and collects the atoms that are not affine."""
 
-    def __init__(self) -> None:
+    def __init__(self, form_class: type[AffineForm] | type[FloatForm]) -> None:
+        self._form_class = form_class
         self.variables: dict[int, Variable] = {}
         self.lower: list[float] = []
         self.upper: list[float] = []
@@ -333,23 +342,17 @@ class Reader:
             memo = self._forms[id(expression)] = (expression, self._read(expression))
         return memo[1]
 
-    def curvature(self, row: Mapping[int, Ball]) -> int:
-        """Return 1 for a row that is convex in x, -1 for a concave one, 0 for an affine or unknown one."""
-        signs = {self._curvatures[k] * (1 if value > 0 else -1) for k, value in row.items() if k in self._curvatures}
-        return signs.pop() if len(signs) == 1 else 0
-
     def nodes(self) -> list[AtomNode]:
         """Return all atoms that were read."""
         result = list[AtomNode]()
         for name, function, members, form, start in self._atoms:
-            curvatures = np.array([self.curvature(row) for row in form.rows], dtype=float)
-            orientations = function.sign * curvatures[members]
+            orientations = function.sign * form.signs(self._curvatures)[members]
             result.append(AtomNode(name, function, members, self.block(form), start, orientations))
         return result
 
     def block(self, form: AffineForm) -> RowBlock:
         """Return a form as rows over all unknowns, after everything was read."""
-        return RowBlock(form, self._n_values)
+        return form.block(self._n_values)
 
     @property
     def n_values(self) -> int:
@@ -359,12 +362,10 @@ class Reader:
     def _read(self, expression: Any) -> AffineForm:
         """Return the form of an expression that was not read before."""
         if isinstance(expression, cp.Variable):
-            positions = self.variables[expression.id].positions.tolist()
-            rows = [{j: ONE} if j >= 0 else {} for j in positions]
-            return AffineForm(tuple(expression.shape), rows, [ZERO] * len(rows))
+            return self._form_class.of_unknowns(self.variables[expression.id].positions, tuple(expression.shape))
         name = type(expression).__name__
         if isinstance(expression, cp.Constant | cp.Parameter) and name in ("Constant", "Parameter"):
-            return constant_form(_constant_values(expression))
+            return self._form_class.of_constants(_constant_values(expression))
         has_rule = name in AFFINE_RULES or name in FUNCTION_RULES or name in EXPANSIONS or name == "perspective"
         if not (has_rule and type(expression).__module__.startswith("cvxpy.")):
             raise ProblemError(
@@ -385,7 +386,7 @@ class Reader:
             if exponent == 1:
                 return arguments[0]
             if exponent == 0:
-                return constant_form(np.ones(expression.shape))
+                return self._form_class.of_constants(np.ones(expression.shape))
         if name in ("GeoMean", "GeoMeanApprox"):
             weights, groups = geometric_mean_weights(expression)
             if len(weights) == 1:  # CVXPY reads the entry itself, which may be negative
@@ -423,16 +424,16 @@ class Reader:
                     f"constants must have finite values; got {name} of a constant outside its domain, or of no "
                     "entries. Correct the constant."
                 )
-            return AffineForm(shape, [{}] * m, values)
+            return self._form_class.of_balls(values, shape)
         if self._scale is not None:
             form = concatenated([perspective_form(form, self._scale), self._scale])
-            function, members = Perspective(function), np.hstack([members, np.full((m, 1), len(form.rows) - 1)])
+            function, members = Perspective(function), np.hstack([members, np.full((m, 1), len(form) - 1)])
         start = self._n_values
         self._n_values += m
         self._atoms.append((name, function, members, form, start))
         for k in range(start, start + m):
             self._curvatures[k] = function.sign
-        return AffineForm(shape, [{k: ONE} for k in range(start, start + m)], [ZERO] * m)
+        return self._form_class.of_unknowns(np.arange(start, start + m), shape)
 
 
 def read_problem(problem: Any, bounds: Mapping[Any, Any] | None = None) -> ReadProblem:
@@ -455,14 +456,14 @@ def read_problem(problem: Any, bounds: Mapping[Any, Any] | None = None) -> ReadP
             f"expected a cvxpy.Problem; got {short_repr(problem)}. Pass cp.Problem(objective, constraints), or "
             "program.certify(d, w) for a program of boostopt."
         )
-    reader = Reader()
+    reader = Reader(FloatForm if data_size(problem) > MAX_BALLS else AffineForm)
     for variable in problem.variables():
         reader.add_variable(variable)
     reader.close_variables()
     _apply_bounds(reader, bounds)
     sign = -1 if isinstance(problem.objective, cp.Maximize) else 1
     objective = reader.form(problem.objective.args[0])
-    if len(objective.rows) != 1:
+    if len(objective) != 1:
         raise ProblemError(f"the objective must be one number; got shape {objective.shape}. Sum it.")
     objective = objective.reshaped(()).scaled([sign * ONE])
     parts: dict[str, list[tuple[AffineForm, Any, Any, Any]]] = {"inequality": [], "equality": [], "matrix": []}
@@ -476,8 +477,8 @@ def read_problem(problem: Any, bounds: Mapping[Any, Any] | None = None) -> ReadP
     matrices = list[MatrixConstraint]()
     for form, dual, source, expression in parts["matrix"]:
         n = form.shape[0] if form.shape else 1
-        transposed = form.selected(np.arange(n * n).reshape(n, n).T.ravel().tolist(), form.shape)
-        symmetric = sum_of_forms([form, transposed], form.shape).scaled([ONE / 2] * (n * n))
+        square = form.reshaped((n, n))
+        symmetric = sum_of_forms([square, square.transposed()], (n, n)).scaled([ONE / 2] * (n * n))
         matrices.append(MatrixConstraint(n, reader.block(symmetric), dual_matrix(dual, n), source, expression))
     return ReadProblem(
         sign,
@@ -493,6 +494,13 @@ def read_problem(problem: Any, bounds: Mapping[Any, Any] | None = None) -> ReadP
         problem.objective.args[0] * sign,
         reader.n_values,
     )
+
+
+def data_size(problem: Any) -> int:
+    """Return the number of entries of the variables and of non-zeros of the constants of a problem."""
+    constants = (constant.value for constant in problem.constants())
+    sizes = (int(value.nnz if scipy.sparse.issparse(value) else np.size(value)) for value in constants)
+    return sum(sizes) + sum(item.size for item in (*problem.variables(), *problem.parameters()))
 
 
 def value_of(variable: Any) -> Any:
@@ -551,7 +559,7 @@ def _constraint_parts(constraint: Any) -> tuple[str, Any, Any]:
 def _scalar_constraints(reader: Reader, parts: Sequence[tuple[AffineForm, Any, Any, Any]]) -> ScalarConstraints:
     """Return constraints as one block of rows, with the duals of the solver."""
     rows = reader.block(concatenated([form for form, _, _, _ in parts]))
-    duals = [dual_vector(dual, len(form.rows)) for form, dual, _, _ in parts]
+    duals = [dual_vector(dual, len(form)) for form, dual, _, _ in parts]
     flat = np.concatenate(duals) if duals else np.zeros(0)
     return ScalarConstraints(
         rows, flat, [source for _, _, source, _ in parts], [expression for _, _, _, expression in parts]
@@ -582,8 +590,8 @@ def _real_entries(value: Any, size: int) -> Float[Array, " k"] | None:
     return result if np.isfinite(result).all() else None
 
 
-def _constant_values(expression: Any) -> Array:
-    """Return the value of a constant or a parameter.
+def _constant_values(expression: Any) -> Any:
+    """Return the value of a constant or a parameter as a dense array or a sparse one.
 
     Raises
     ------
@@ -595,13 +603,15 @@ def _constant_values(expression: Any) -> Array:
         raise ProblemError(
             f"parameters must have values; got {expression.name()} without one. Set {expression.name()}.value."
         )
-    values = np.asarray(_dense(value))
+    is_sparse = scipy.sparse.issparse(value)
+    values: Any = scipy.sparse.csr_array(value) if is_sparse else np.asarray(value)
     if not np.isrealobj(values):
         raise ProblemError("constants must be real; got complex numbers. Write real and imaginary parts apart.")
-    values = values.astype(float).reshape(expression.shape)
-    if not np.isfinite(values).all():
+    values = values.astype(float, copy=False).reshape(expression.shape)
+    entries: Any = values.data if is_sparse else values
+    if not np.isfinite(entries).all():
         raise ProblemError(
-            f"constants must be finite; got {short_repr(float(values[~np.isfinite(values)].ravel()[0]))} in the data. "
+            f"constants must be finite; got {short_repr(float(entries[~np.isfinite(entries)][0]))} in the data. "
             "Correct the data, and leave out constraints without an effect."
         )
     return values

@@ -22,13 +22,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.linalg
+import scipy.sparse.linalg
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.atoms.base import Tangents
-from boostopt.problem_certificates.atoms.spectral import factor_columns, factor_step, symmetric
+from boostopt.problem_certificates.atoms.spectral import factor_step, symmetric
 from boostopt.problem_certificates.balls import balls, midpoints
+from boostopt.problem_certificates.forms import RowBlock
 from boostopt.problem_certificates.minorant import Choice
-from boostopt.problem_certificates.reading import MAX_VALUE, MatrixConstraint, ReadProblem
+from boostopt.problem_certificates.reading import MAX_VALUE, AtomNode, MatrixConstraint, ReadProblem
 
 MIN_MULTIPLIER = 1e-12
 """Size from which a multiplier of an inequality may grow."""
@@ -45,8 +48,48 @@ NEAR_TOL = 1e-4
 StepTaker = Callable[[Choice, Float[Array, " k"]], Choice]
 """A function that takes the part of a step that belongs to some unknowns."""
 
-StepColumns = tuple[Array, StepTaker]
-"""Columns of G for some unknowns, and the function that takes the part of a step that belongs to them."""
+MAX_DECOMPOSED = 50_000
+"""Maximum number of entries of G for which steps are computed by its singular values."""
+
+MAX_DENSE = 5_000_000
+"""Maximum number of entries of G for which steps are computed by G Gᵀ. Steps of larger problems are iterated."""
+
+REGULARIZATION = 1e-13
+"""What is added to the diagonal of G Gᵀ, whose entries are 1."""
+
+N_REFINEMENTS = 3
+"""Number of solves with G Gᵀ for a step."""
+
+LINALG: Any = scipy.sparse.linalg
+"""SciPy's operators, whose annotations do not have their arguments."""
+
+N_ITERATIONS = 100
+"""Maximum number of iterations of LSMR for a step of a large problem."""
+
+STEP_TOL = 1e-7
+"""Factor by which a step of a large problem lowers the remaining slopes, as far as they are linear in it."""
+
+
+@dataclass(frozen=True)
+class StepPart:
+    """Columns of G for some unknowns: C in G = Jᵀ C, where J are the slopes in x of the minorants of all of z.
+
+    Attributes
+    ----------
+    size
+        The number of unknowns.
+    push
+        The function of y that returns C y, shape (k,).
+    pull
+        The function of a matrix Z with a row for each entry of z that returns Cᵀ Z.
+    take
+        The function that takes the part of a step that belongs to these unknowns.
+    """
+
+    size: int
+    push: Callable[[Float[Array, " r"]], Float[Array, " k"]]
+    pull: Callable[[Float[Array, "k q"]], Float[Array, "r q"]]
+    take: StepTaker
 
 
 @dataclass(frozen=True)
@@ -96,7 +139,7 @@ def initial_choice(problem: ReadProblem, point: FloatPoint, width: float, object
     if any(constraint.dual is None for constraint in problem.matrices):
         slopes, _, _ = float_pullback(problem, choice)
         factors = [
-            _factor_of_rest(constraint, slopes, point) if constraint.dual is None else factor
+            _factor_of_rest(constraint, slopes, point, problem.is_large) if constraint.dual is None else factor
             for constraint, factor in zip(problem.matrices, factors, strict=True)
         ]
         choice = replace(choice, factors=factors)
@@ -112,7 +155,7 @@ def proposed_choices(
     objective_weight: float = 1.0,
     are_multipliers_fixed: bool = False,
 ) -> Iterator[Choice]:
-    """Yield the choice by the duals of the solver, then an improved one; fewer if floats do not suffice for them.
+    """Yield the choice by the duals of the solver, then improved ones; fewer if floats do not suffice for them.
 
     If the multipliers are fixed, they are the duals themselves, of any sign, and the choice proves no bound.
     """
@@ -121,12 +164,21 @@ def proposed_choices(
         if are_multipliers_fixed:
             choice = replace(choice, inequality=problem.inequalities.duals)
         yield choice
-        yield improved_choice(problem, choice, point, box, width, n_steps, are_multipliers_fixed)
+        yield from improved_choices(problem, choice, point, box, width, n_steps, are_multipliers_fixed)
     except np.linalg.LinAlgError:  # eigenvalues did not converge
         return
 
 
 def improved_choice(
+    problem: ReadProblem, choice: Choice, point: FloatPoint, box: tuple[Array, Array], width: float, n_steps: int
+) -> Choice:
+    """Return the last of `improved_choices`."""
+    for improved in improved_choices(problem, choice, point, box, width, n_steps):
+        choice = improved
+    return choice
+
+
+def improved_choices(
     problem: ReadProblem,
     choice: Choice,
     point: FloatPoint,
@@ -134,8 +186,8 @@ def improved_choice(
     width: float,
     n_steps: int,
     are_multipliers_fixed: bool = False,
-) -> Choice:
-    """Return the choice with the smallest remaining slopes after some steps.
+) -> Iterator[Choice]:
+    """Yield the choice with the smallest remaining slopes after some steps; for large problems, after each step.
 
     Parameters
     ----------
@@ -154,7 +206,7 @@ def improved_choice(
     are_multipliers_fixed
         Whether the steps change only the tangents of atoms with kinks: then the result is a subgradient at the point.
     """
-    best, best_size = choice, math.inf
+    best, best_size, is_large = choice, math.inf, False
     for count in range(n_steps + 1):
         slopes, multipliers, sizes = float_pullback(problem, choice)
         rest = remaining_slopes(slopes, point.x, box)
@@ -164,61 +216,158 @@ def improved_choice(
             break
         if size < best_size:
             best, best_size = choice, size
+            if is_large:
+                yield best
+        elif is_large:  # the next step costs as much
+            break
         if size <= MIN_SLOPE or count == n_steps:
             break
         with np.errstate(all="ignore"):
-            jacobian = minorant_jacobian(problem, choice)
             if are_multipliers_fixed:
-                columns = tangent_columns(problem, choice, multipliers, jacobian, kinks_only=True)
+                parts = tangent_parts(problem, choice, multipliers, kinks_only=True)
             else:
-                columns = [
-                    *multiplier_columns(problem, choice, jacobian, point, width),
-                    *tangent_columns(problem, choice, multipliers, jacobian),
-                    *bound_columns(slopes, point, box, width),
+                parts = [
+                    *multiplier_parts(problem, choice, point, width),
+                    *tangent_parts(problem, choice, multipliers),
+                    *bound_parts(problem, slopes, point, box, width),
                 ]
-        is_active = (rest != 0) | (slopes == rest)
-        G = np.hstack([np.zeros((problem.n, 1)), *(block for block, _ in columns)])[is_active]
-        if not G.any():
+            is_active = (rest != 0) | (slopes == rest)
+            size_of_columns = int(is_active.sum()) * sum(part.size for part in parts)
+            is_large = size_of_columns > MAX_DECOMPOSED
+            step = _iterated_step if size_of_columns > MAX_DENSE else _normal_step if is_large else _shortest_step
+            y = step(problem, choice, parts, -rest, is_active)
+        if y is None:
             break
-        scaled = np.nan_to_num(G, posinf=0.0, neginf=0.0)
-        try:
-            y = np.linalg.lstsq(scaled, -rest[is_active], rcond=1e-13)[0]
-        except np.linalg.LinAlgError:  # the iteration for the singular values did not converge
-            break
-        start = 1
-        for block, take in columns:
-            choice = take(choice, y[start : start + block.shape[1]])
-            start += block.shape[1]
-    return best
+        start = 0
+        for part in parts:
+            choice = part.take(choice, y[start : start + part.size])
+            start += part.size
+    if not is_large:
+        yield best
+
+
+def _shortest_step(
+    problem: ReadProblem, choice: Choice, parts: Sequence[StepPart], target: Array, is_active: Array
+) -> Array | None:
+    """Return the shortest y with G y = target in the rows that are active; None if there is none but 0."""
+    G = _active_rows(problem, choice, parts, is_active)
+    if not G.any():
+        return None
+    try:
+        return np.linalg.lstsq(G, target[is_active], rcond=1e-13)[0]
+    except np.linalg.LinAlgError:  # the iteration for the singular values did not converge
+        return None
+
+
+def _active_rows(problem: ReadProblem, choice: Choice, parts: Sequence[StepPart], is_active: Array) -> Array:
+    """Return the rows of G that are active."""
+    selected = np.flatnonzero(is_active)
+    units = np.zeros((problem.n, len(selected)))
+    units[selected, np.arange(len(selected))] = 1.0
+    Z = pushed_forward(problem, choice, units)
+    blocks = [part.pull(Z) for part in parts]
+    G = np.vstack([np.zeros((0, len(selected))), *blocks])
+    return (G if np.isfinite(G).all() else np.nan_to_num(G, posinf=0.0, neginf=0.0)).T
+
+
+def _normal_step(
+    problem: ReadProblem, choice: Choice, parts: Sequence[StepPart], target: Array, is_active: Array
+) -> Array | None:
+    """Return nearly the shortest y with G y = target in the rows that are active, by the normal equations."""
+    G = _active_rows(problem, choice, parts, is_active)
+    if not G.any():
+        return None
+    norms = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
+    scaled, rest = G / norms[:, None], target[is_active] / norms
+    gram = scaled @ scaled.T
+    gram[np.diag_indices_from(gram)] += REGULARIZATION
+    try:
+        factor = scipy.linalg.cho_factor(gram, overwrite_a=True)
+    except np.linalg.LinAlgError:  # infinite entries
+        return None
+    y = np.zeros(scaled.shape[1])
+    for _ in range(N_REFINEMENTS):
+        y += scaled.T @ scipy.linalg.cho_solve(factor, rest - scaled @ y)
+    return y if np.isfinite(y).all() else None
+
+
+def _iterated_step(
+    problem: ReadProblem, choice: Choice, parts: Sequence[StepPart], target: Array, is_active: Array
+) -> Array | None:
+    """Return nearly the shortest y with G y = target in the rows that are active; None if none but 0 was found.
+
+    G is not stored [D. C.-L. Fong and M. Saunders, LSMR: an iterative algorithm for sparse least-squares problems, SIAM
+    Journal on Scientific Computing 33 (2011)].
+    """
+    ends = np.cumsum([0, *(part.size for part in parts)])
+    node_slopes = [
+        node.function.slopes(tangents) for node, tangents in zip(problem.nodes, choice.tangents, strict=True)
+    ]
+
+    def multiply(y: Array) -> Array:
+        total = np.zeros(problem.n_values)
+        for part, start in zip(parts, ends.tolist(), strict=False):
+            total += part.push(y.ravel()[start : start + part.size])
+        return np.nan_to_num(pulled_back(problem, node_slopes, total)[0], posinf=0.0, neginf=0.0) * is_active
+
+    def multiply_transpose(u: Array) -> Array:
+        Z = pushed_forward(problem, choice, (u.ravel() * is_active)[:, None])
+        values = [np.zeros(0), *(part.pull(Z).ravel() for part in parts)]
+        return np.nan_to_num(np.concatenate(values), posinf=0.0, neginf=0.0)
+
+    operator = LINALG.LinearOperator(
+        (problem.n, int(ends[-1])), matvec=multiply, rmatvec=multiply_transpose, dtype=float
+    )
+    y = LINALG.lsmr(operator, target * is_active, atol=1e-14, btol=STEP_TOL, conlim=0, maxiter=N_ITERATIONS)[0]
+    return y if np.isfinite(y).all() and y.any() else None
 
 
 def float_pullback(problem: ReadProblem, choice: Choice) -> tuple[Array, list[Array], Array]:
     """Return the slopes of x, the multipliers of the values of each atom, and the sizes of what the slopes sum up."""
     total, sizes = np.zeros(problem.n_values), np.full(problem.n_values, 1e-300)
-
-    def add(rows: Any, multipliers: Array) -> None:
-        nonlocal total, sizes
-        total = total + rows.floats.T @ multipliers
-        sizes = sizes + abs(rows.floats).T @ np.abs(multipliers)
-
     if choice.linear is not None:
         total[: problem.n] += choice.linear
         sizes[: problem.n] += np.abs(choice.linear)
-    add(problem.objective, np.array([choice.objective_weight]))
-    add(problem.inequalities.rows, choice.inequality)
-    add(problem.equalities.rows, choice.equality)
+    terms = [
+        (problem.objective, np.array([choice.objective_weight])),
+        (problem.inequalities.rows, choice.inequality),
+        (problem.equalities.rows, choice.equality),
+    ]
     for constraint, factor in zip(problem.matrices, choice.factors, strict=True):
-        add(constraint.rows, -(factor @ factor.T).ravel())
+        terms.append((constraint.rows, -(factor @ factor.T).ravel()))
+    for rows, multipliers in terms:
+        total += rows.float_pullback(multipliers)
+        sizes += rows.float_sizes(multipliers)
+    node_slopes = [
+        node.function.slopes(tangents) for node, tangents in zip(problem.nodes, choice.tangents, strict=True)
+    ]
+    slopes, multipliers_of_nodes = pulled_back(problem, node_slopes, total, sizes)
+    sizes = sizes[: problem.n]
+    return slopes, multipliers_of_nodes, np.maximum(sizes, 1e-3 * float(sizes.max(initial=0.0)))
+
+
+def pulled_back(
+    problem: ReadProblem,
+    node_slopes: Sequence[Array],
+    multipliers: Float[Array, " k"],
+    sizes: Float[Array, " k"] | None = None,
+) -> tuple[Float[Array, " n"], list[Array]]:
+    """Return the slopes of x of <multipliers, minorants of z>, and the multipliers of the values of each atom.
+
+    What the slopes sum up is added to `sizes`, in place.
+    """
+    total = multipliers.copy()
     result = list[Array]()
-    for node, tangents in zip(reversed(problem.nodes), reversed(choice.tangents), strict=True):
+    for node, slopes in zip(reversed(problem.nodes), reversed(node_slopes), strict=True):
         mu = total[node.outputs]
         result.append(mu)
-        sums = np.zeros(len(node.arguments))
         with np.errstate(all="ignore"):
-            np.add.at(sums, node.members, np.where(mu[:, None] != 0, mu[:, None] * node.function.slopes(tangents), 0.0))
-        add(node.arguments, sums)
-    n = problem.n
-    return total[:n], result[::-1], np.maximum(sizes[:n], 1e-3 * float(sizes[:n].max(initial=0.0)))
+            products = np.where(mu[:, None] != 0, mu[:, None] * slopes, 0.0)
+            sums = np.bincount(node.members.ravel(), products.ravel(), len(node.arguments))
+            total += node.arguments.float_pullback(sums)
+            if sizes is not None:
+                sizes += node.arguments.float_sizes(sums)
+    return total[: problem.n], result[::-1]
 
 
 def remaining_slopes(slopes: Float[Array, " n"], x: Float[Array, " n"], box: tuple[Array, Array]) -> Float[Array, " n"]:
@@ -232,23 +381,31 @@ def remaining_slopes(slopes: Float[Array, " n"], x: Float[Array, " n"], box: tup
     return np.where(near_upper, np.maximum(rest, 0.0), rest)
 
 
-def minorant_jacobian(problem: ReadProblem, choice: Choice) -> Float[Array, "k n"]:
-    """Return the slopes in x of the minorants of all entries of z."""
-    result = np.zeros((problem.n_values, problem.n))
-    result[: problem.n] = np.eye(problem.n)
+def pushed_forward(problem: ReadProblem, choice: Choice, X: Float[Array, "n q"]) -> Float[Array, "k q"]:
+    """Return J X, where J are the slopes in x of the minorants of all entries of z."""
+    result = np.zeros((problem.n_values, X.shape[1]))
+    result[: problem.n] = X
     for node, tangents in zip(problem.nodes, choice.tangents, strict=True):
-        arguments = np.asarray(node.arguments.floats @ result)
+        arguments = node.arguments.float_product(result)
         slopes = node.function.slopes(tangents)
         with np.errstate(all="ignore"):
             result[node.outputs] = np.nan_to_num(np.einsum("mk,mkn->mn", slopes, arguments[node.members]))
     return result
 
 
-def multiplier_columns(
-    problem: ReadProblem, choice: Choice, jacobian: Float[Array, "k n"], point: FloatPoint, width: float
-) -> list[StepColumns]:
+def row_part(rows: RowBlock, scales: Array, take: StepTaker) -> StepPart:
+    """Return the columns of G for the multipliers of rows."""
+    return StepPart(
+        len(scales),
+        lambda y: rows.float_pullback(scales * y),
+        lambda Z: scales[:, None] * rows.float_product(Z),
+        take,
+    )
+
+
+def multiplier_parts(problem: ReadProblem, choice: Choice, point: FloatPoint, width: float) -> list[StepPart]:
     """Return the columns of G for the multipliers of the constraints."""
-    result = list[StepColumns]()
+    result = list[StepPart]()
     z = np.nan_to_num(point.z, posinf=0.0, neginf=0.0)
     if len(choice.inequality):
         values = problem.inequalities.rows.float_values(z)
@@ -258,45 +415,51 @@ def multiplier_columns(
         def take_inequality(current: Choice, y: Array) -> Choice:
             return replace(current, inequality=np.maximum(current.inequality + scales * y, 0.0))
 
-        result.append((np.asarray(problem.inequalities.rows.floats @ jacobian).T * scales, take_inequality))
+        result.append(row_part(problem.inequalities.rows, scales, take_inequality))
     if len(choice.equality):
         equality_scales = EQUALITY_SCALE * (1 + np.abs(choice.equality))
 
         def take_equality(current: Choice, y: Array) -> Choice:
             return replace(current, equality=current.equality + equality_scales * y)
 
-        result.append((np.asarray(problem.equalities.rows.floats @ jacobian).T * equality_scales, take_equality))
+        result.append(row_part(problem.equalities.rows, equality_scales, take_equality))
     for index, (constraint, factor) in enumerate(zip(problem.matrices, choice.factors, strict=True)):
         if np.any(factor):
-            result.append(_matrix_columns(constraint, factor, jacobian, z, width, index))
+            result.append(_matrix_part(constraint, factor, z, width, index))
     return result
 
 
-def tangent_columns(
-    problem: ReadProblem,
-    choice: Choice,
-    multipliers: Sequence[Array],
-    jacobian: Float[Array, "k n"],
-    kinks_only: bool = False,
-) -> list[StepColumns]:
+def tangent_parts(
+    problem: ReadProblem, choice: Choice, multipliers: Sequence[Array], kinks_only: bool = False
+) -> list[StepPart]:
     """Return the columns of G for the tangents of the atoms, or of the atoms with kinks only."""
-    result = list[StepColumns]()
-    for index, (node, tangents) in enumerate(zip(problem.nodes, choice.tangents, strict=True)):
-        mu = multipliers[index]
-        if not np.any(mu) or (kinks_only and not node.function.has_kinks):
-            continue
-        weights = np.where(mu != 0, np.abs(mu), 1.0)
-        directions = np.nan_to_num(node.function.directions(tangents, weights), posinf=0.0, neginf=0.0)
-        arguments = np.asarray(node.arguments.floats @ jacobian)[node.members]
-        columns = arguments.transpose(0, 2, 1) @ (mu[:, None, None] * directions)
-        block = columns.transpose(1, 0, 2).reshape(problem.n, -1)
-        result.append((block, _tangent_taker(node.function, index, weights, directions.shape[2])))
-    return result
+    return [
+        _tangent_part(node, tangents, multipliers[index], index)
+        for index, (node, tangents) in enumerate(zip(problem.nodes, choice.tangents, strict=True))
+        if np.any(multipliers[index]) and not (kinks_only and not node.function.has_kinks)
+    ]
 
 
-def bound_columns(
-    slopes: Float[Array, " n"], point: FloatPoint, box: tuple[Array, Array], width: float
-) -> list[StepColumns]:
+def _tangent_part(node: AtomNode, tangents: Tangents, mu: Array, index: int) -> StepPart:
+    """Return the columns of G for the tangents of one atom."""
+    weights = np.where(mu != 0, np.abs(mu), 1.0)
+    directions = node.function.direction_map(tangents, weights)
+    m, r = len(mu), directions.size
+
+    def push(y: Array) -> Array:
+        changes = mu[:, None] * directions.multiply(y.reshape(m, r))
+        return node.arguments.float_pullback(np.bincount(node.members.ravel(), changes.ravel(), len(node.arguments)))
+
+    def pull(Z: Array) -> Array:
+        arguments = node.arguments.float_product(Z)[node.members]
+        return (mu[:, None, None] * directions.multiply_transpose(arguments)).reshape(m * r, Z.shape[1])
+
+    return StepPart(m * r, push, pull, _tangent_taker(node.function, index, weights, r))
+
+
+def bound_parts(
+    problem: ReadProblem, slopes: Float[Array, " n"], point: FloatPoint, box: tuple[Array, Array], width: float
+) -> list[StepPart]:
     """Return the columns of G for bounds of x: a bound takes a slope in proportion to the multiplier that it has."""
     lower, upper = box
     distances = np.minimum(np.abs(point.x - lower), np.abs(upper - point.x))
@@ -305,7 +468,13 @@ def bound_columns(
     selected = np.flatnonzero(toward & (scales > 0))
     if not len(selected):
         return []
-    return [(np.eye(len(slopes))[:, selected] * scales[selected], lambda current, y: current)]
+
+    def push(y: Array) -> Array:
+        result = np.zeros(problem.n_values)
+        result[selected] = scales[selected] * y
+        return result
+
+    return [StepPart(len(selected), push, lambda Z: scales[selected, None] * Z[selected], lambda current, y: current)]
 
 
 def _tangent_taker(function: Any, index: int, weights: Array, count: int) -> StepTaker:
@@ -319,20 +488,28 @@ def _tangent_taker(function: Any, index: int, weights: Array, count: int) -> Ste
     return take
 
 
-def _matrix_columns(
-    constraint: MatrixConstraint, factor: Array, jacobian: Array, z: Array, width: float, index: int
-) -> StepColumns:
-    """Return the columns of a factor of a semidefinite multiplier, and what takes a step of the factor."""
-    eigenvalues, vectors = np.linalg.eigh(symmetric(constraint.rows.float_values(z), constraint.n))
+def _matrix_part(constraint: MatrixConstraint, factor: Array, z: Array, width: float, index: int) -> StepPart:
+    """Return the columns of G for a factor B of a semidefinite multiplier -B Bᵀ: changes S E of B for a metric S."""
+    n = constraint.n
+    eigenvalues, vectors = np.linalg.eigh(symmetric(constraint.rows.float_values(z), n))
     distance = width * max(1e-3, float(np.abs(eigenvalues).max(initial=0.0)))
     metric = vectors / np.sqrt(2 * (np.abs(eigenvalues) + distance))
+
+    def push(y: Array) -> Array:
+        half = metric @ y.reshape(factor.shape) @ factor.T
+        return -constraint.rows.float_pullback((half + half.T).ravel())
+
+    def pull(Z: Array) -> Array:
+        matrices = constraint.rows.float_product(Z).T.reshape(-1, n, n)
+        sums = matrices + matrices.transpose(0, 2, 1)
+        return -(metric.T @ sums @ factor).reshape(len(matrices), -1).T
 
     def take(current: Choice, y: Array) -> Choice:
         factors = list(current.factors)
         factors[index] = factor_step(factors[index], metric, y)
         return replace(current, factors=factors)
 
-    return -np.asarray(constraint.rows.floats @ jacobian).T @ factor_columns(factor, metric), take
+    return StepPart(factor.size, push, pull, take)
 
 
 def _tangents(node: Any, point: FloatPoint, width: float) -> Tangents:
@@ -350,15 +527,17 @@ def _factor(dual: Array | None, n: int) -> Array:
     return vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
 
 
-def _factor_of_rest(constraint: MatrixConstraint, slopes: Array, point: FloatPoint) -> Array:
-    """Return a factor of the multiplier of a semidefinite variable: the remaining slopes on the null space of X."""
+def _factor_of_rest(constraint: MatrixConstraint, slopes: Array, point: FloatPoint, is_full: bool) -> Array:
+    """Return a factor of the multiplier of a semidefinite variable: of the remaining slopes, on the null space of X."""
     n = constraint.n
     X = symmetric(constraint.rows.float_values(np.nan_to_num(point.z)), n)
     # The slopes of X are those of its free entries; an entry off the diagonal counts twice.
     rest = symmetric(np.asarray(constraint.rows.floats[:, : len(slopes)] @ slopes), n)
     rest = rest * np.where(np.eye(n) > 0, 1.0, 0.5)
     eigenvalues, vectors = np.linalg.eigh(X)
-    null_space = vectors[:, eigenvalues <= 1e-4 * max(float(eigenvalues.max()), 1e-12)]
+    is_null = eigenvalues <= 1e-4 * max(float(eigenvalues.max()), 1e-12)
+    # A full factor leaves only the slopes below 0; the null space keeps the factor small, with fewer unknowns.
+    null_space = vectors if is_full else vectors[:, is_null]
     values, inner = (
         np.linalg.eigh(null_space.T @ rest @ null_space) if null_space.shape[1] else (np.zeros(0), np.zeros((0, 0)))
     )

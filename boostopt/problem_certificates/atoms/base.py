@@ -73,6 +73,55 @@ class QuadraticMinorant:
     has_scale: bool = False
 
 
+class DirectionMap:
+    """The changes of slopes by steps, as a linear map in each of m groups.
+
+    Parameters
+    ----------
+    directions
+        As `Function.directions` returns them.
+    """
+
+    def __init__(self, directions: Float[Array, "m k r"]) -> None:
+        self._directions = np.nan_to_num(directions, posinf=0.0, neginf=0.0)
+        self.size = directions.shape[2]
+
+    def multiply(self, steps: Float[Array, "m r"]) -> Float[Array, "m k"]:
+        """Return the changes of the slopes by steps."""
+        return np.einsum("mkr,mr->mk", self._directions, steps)
+
+    def multiply_transpose(self, changes: Float[Array, "m k q"]) -> Float[Array, "m r q"]:
+        """Return the products of the directions with q changes of the arguments."""
+        return self._directions.transpose(0, 2, 1) @ changes
+
+
+class DiagonalMap(DirectionMap):
+    """A `DirectionMap` in which step i changes slope i, and perhaps that of the last argument.
+
+    Parameters
+    ----------
+    scales
+        The change of slope i by a unit of step i, shape (m, r).
+    last
+        The change of the slope of the last argument; None if it is not another one.
+    """
+
+    def __init__(self, scales: Float[Array, "m r"], last: Float[Array, "m r"] | None = None) -> None:
+        self._scales = np.nan_to_num(scales, posinf=0.0, neginf=0.0)
+        self._last = None if last is None else np.nan_to_num(last, posinf=0.0, neginf=0.0)
+        self.size = scales.shape[1]
+
+    def multiply(self, steps: Float[Array, "m r"]) -> Float[Array, "m k"]:
+        changes = self._scales * steps
+        if self._last is None:
+            return changes
+        return np.hstack([changes, np.sum(self._last * steps, axis=1, keepdims=True)])
+
+    def multiply_transpose(self, changes: Float[Array, "m k q"]) -> Float[Array, "m r q"]:
+        result = self._scales[:, :, None] * changes[:, : self.size]
+        return result if self._last is None else result + self._last[:, :, None] * changes[:, -1:]
+
+
 class Function(ABC):
     """A convex function (`sign` is 1) or a concave function (`sign` is -1) of k numbers, and its minorants.
 
@@ -123,6 +172,10 @@ class Function(ABC):
         A step y lowers the bound by about |y|^2 / 2, if the atom has the multiplier `weights` > 0: so a shortest step
         costs least.
         """
+
+    def direction_map(self, tangents: Tangents, weights: Float[Array, " m"]) -> DirectionMap:
+        """Return `directions` as a map, which may need less memory than they."""
+        return DirectionMap(self.directions(tangents, weights))
 
     @abstractmethod
     def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:

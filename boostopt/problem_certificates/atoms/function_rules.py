@@ -80,9 +80,9 @@ def elementwise(make: Callable[[Any], Function]) -> Rule:
     def rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
         columns, count = list[Any](), 0
         for argument in arguments:
-            positions = np.arange(count, count + len(argument.rows)).reshape(argument.shape)
+            positions = np.arange(count, count + len(argument)).reshape(argument.shape)
             columns.append(np.broadcast_to(positions, expression.shape).ravel())
-            count += len(argument.rows)
+            count += len(argument)
         return GroupedFunction(make(expression), np.stack(columns, axis=1))
 
     return rule
@@ -103,7 +103,7 @@ def of_matrix(make: Callable[[tuple[int, int]], Function]) -> Rule:
                 f"{type(expression).__name__} must have a matrix with entries as its argument; got shape {shape}. "
                 "Reshape it, or leave it out."
             )
-        return GroupedFunction(make((shape[0], shape[1])), np.arange(len(arguments[0].rows))[None, :])
+        return GroupedFunction(make((shape[0], shape[1])), np.arange(len(arguments[0]))[None, :])
 
     return rule
 
@@ -268,7 +268,7 @@ def cumulative_maximum_rule(expression: Any, arguments: Sequence[AffineForm]) ->
     if not isinstance(expression.axis, int) or not argument.shape:
         raise ProblemError(f"cummax must have one axis; got {expression.axis}. Pass a vector, or axis=0.")
     axis = expression.axis % len(argument.shape)
-    lines = np.moveaxis(np.arange(len(argument.rows)).reshape(argument.shape), axis, -1)
+    lines = np.moveaxis(np.arange(len(argument)).reshape(argument.shape), axis, -1)
     n = lines.shape[-1]
     indices = np.where(np.tri(n, dtype=bool), np.arange(n), 0)
     groups = np.moveaxis(lines[..., indices], -2, axis)
@@ -283,14 +283,14 @@ def quadratic_form_rule(expression: Any, arguments: Sequence[AffineForm]) -> Gro
             "the matrix of quad_form must be constant; got one with variables. Use matrix_frac, or fix it."
         )
     check_coefficients(midpoints(P.offsets))
-    return GroupedFunction(QuadraticForm(P.offsets), np.arange(len(x.rows))[None, :])
+    return GroupedFunction(QuadraticForm(P.offsets), np.arange(len(x))[None, :])
 
 
 def quadratic_over_linear_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
     """Return sums of squares over a number, along an axis."""
     groups = axis_groups(expression)
-    last = np.full((len(groups), 1), len(arguments[0].rows))
-    if len(arguments[1].rows) != 1:
+    last = np.full((len(groups), 1), len(arguments[0]))
+    if len(arguments[1]) != 1:
         raise ProblemError("quad_over_lin must divide by one number; got several. Write one term for each.")
     return GroupedFunction(QuadraticOverLinear(), np.hstack([groups, last]))
 
@@ -302,7 +302,7 @@ def matrix_fraction_rule(expression: Any, arguments: Sequence[AffineForm]) -> Gr
     if not X.rows:
         raise ProblemError(f"matrix_frac must have a matrix with entries; got shape {X.shape}. Leave it out.")
     n_columns = X.shape[1] if len(X.shape) == 2 else 1
-    return GroupedFunction(MatrixFraction(X.shape[0], n_columns), np.arange(len(X.rows) + len(P.rows))[None, :])
+    return GroupedFunction(MatrixFraction(X.shape[0], n_columns), np.arange(len(X) + len(P))[None, :])
 
 
 FUNCTION_RULES: dict[str, Rule] = {

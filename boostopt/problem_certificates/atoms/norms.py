@@ -11,7 +11,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.atoms.base import Bounds, Function, Tangents, intersection, magnitude_bounds
+from boostopt.problem_certificates.atoms.base import (
+    Bounds,
+    DiagonalMap,
+    DirectionMap,
+    Function,
+    Tangents,
+    intersection,
+    magnitude_bounds,
+)
 from boostopt.problem_certificates.atoms.elementwise import size_power
 from boostopt.problem_certificates.balls import ZERO, Ball, ball, balls, largest
 
@@ -57,6 +65,9 @@ class SumNorm(Norm):
     def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
         scales = 1 / np.sqrt(weights[:, None] * tangents.widths)
         return scales[:, :, None] * np.eye(scales.shape[1])
+
+    def direction_map(self, tangents: Tangents, weights: Float[Array, " m"]) -> DirectionMap:
+        return DiagonalMap(1 / np.sqrt(weights[:, None] * tangents.widths))
 
     def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
         changed = tangents.parameters + steps / np.sqrt(weights[:, None] * tangents.widths)

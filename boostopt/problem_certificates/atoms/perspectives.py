@@ -111,7 +111,7 @@ def perspective_form(form: AffineForm, scale: AffineForm) -> AffineForm:
         combination([(ONE, row, ZERO), (offset, scale.rows[0], scale.offsets[0])])
         for row, offset in zip(form.rows, form.offsets, strict=True)
     ]
-    return AffineForm(form.shape, [row for row, _ in entries], [offset for _, offset in entries])
+    return form.of_entries(entries, form.shape)
 
 
 def _product_end(value: float, s: float) -> float:

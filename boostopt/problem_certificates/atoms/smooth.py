@@ -17,6 +17,8 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.atoms.base import (
     TINY,
     Bounds,
+    DiagonalMap,
+    DirectionMap,
     Function,
     QuadraticMinorant,
     Tangents,
@@ -174,6 +176,10 @@ class QuadraticOverLinear(Function):
         w, scale = tangents.parameters, 1 / np.sqrt(2 * weights[:, None] * tangents.widths)
         entries = 2 * scale[:, :, None] * np.eye(w.shape[1])
         return np.concatenate([entries, -2 * (scale * w)[:, None, :]], axis=1)
+
+    def direction_map(self, tangents: Tangents, weights: Float[Array, " m"]) -> DirectionMap:
+        w, scale = tangents.parameters, 1 / np.sqrt(2 * weights[:, None] * tangents.widths)
+        return DiagonalMap(np.broadcast_to(2 * scale, w.shape), -2 * scale * w)
 
     def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
         w = tangents.parameters + steps / np.sqrt(2 * weights[:, None] * tangents.widths)

@@ -1,0 +1,193 @@
+"""Points with slack near an answer, for large problems: proposals by least squares, without another solve.
+
+Each inequality, bound and eigenvalue of a semidefinite matrix has a slack, and a target: its slack now, or a tenth of a
+typical one if this is larger. The proposal minimizes the squares of the relative distances from the targets and of the
+residuals of the equalities. Nothing of this is proved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse.linalg
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.atoms.spectral import symmetric
+from boostopt.problem_certificates.forms import RowBlock
+from boostopt.problem_certificates.reading import ReadProblem
+
+TARGET_FRACTION = 0.1
+"""Smallest target of a slack, relative to a typical one."""
+
+EQUALITY_WEIGHT = 100.0
+"""Weight of the residuals of equalities, relative to their size."""
+
+NEAR_FRACTION = 1e-3
+"""Fraction of its target up to which a slack must increase."""
+
+LOOSE_WEIGHT = 1e-2
+"""Weight of other slacks: a short step keeps them positive, wherever it leads."""
+
+LINALG: Any = scipy.sparse.linalg
+"""SciPy's operators, whose annotations do not have their arguments."""
+
+N_ITERATIONS = 300
+"""Maximum number of iterations of LSMR."""
+
+MARGIN = 1e-12
+"""Slack, relative to the sizes that cancel in it, that a proof in floats certainly needs."""
+
+
+@dataclass(frozen=True)
+class _Residuals:
+    """Residuals M (x + d) - t of the least squares that propose a step d, as functions.
+
+    Attributes
+    ----------
+    multiply, multiply_transpose
+        M d, and Mᵀ r.
+    target
+        t - M x.
+    """
+
+    multiply: Callable[[Float[Array, " n"]], Float[Array, " m"]]
+    multiply_transpose: Callable[[Float[Array, " m"]], Float[Array, " n"]]
+    target: Float[Array, " m"]
+
+
+def slack_point(problem: ReadProblem, x: Float[Array, " n"]) -> Float[Array, " n"] | None:
+    """Return a point that probably has more slack than x; None if a constraint is not affine, or nothing is gained."""
+    blocks = [problem.inequalities.rows, problem.equalities.rows, *(item.rows for item in problem.matrices)]
+    if not all(block.is_affine(problem.n) for block in blocks):
+        return None
+    parts = [_row_residuals(problem, x), _equality_residuals(problem, x), _bound_residuals(problem, x)]
+    parts += [_matrix_residuals(problem, item.rows, item.n, x) for item in problem.matrices]
+    ends = np.cumsum([0, *(len(part.target) for part in parts)]).tolist()
+
+    def multiply_transpose(r: Array) -> Array:
+        pieces = zip(parts, ends, strict=False)
+        return sum(
+            (part.multiply_transpose(r.ravel()[k : k + len(part.target)]) for part, k in pieces), np.zeros(len(x))
+        )
+
+    operator = LINALG.LinearOperator(
+        (ends[-1], len(x)),
+        matvec=lambda d: np.concatenate([part.multiply(d.ravel()) for part in parts]),
+        rmatvec=multiply_transpose,
+        dtype=float,
+    )
+    target = np.concatenate([part.target for part in parts])
+    step = LINALG.lsmr(operator, target, atol=1e-6, btol=1e-6, maxiter=N_ITERATIONS)[0]
+    result = x + step
+    return result if np.isfinite(result).all() and step.any() else None
+
+
+def least_fraction(problem: ReadProblem, x: Float[Array, " n"], interior: Float[Array, " n"]) -> float:
+    """Return about the smallest t at which (1 - t) x + t y has slack in all constraints; inf if there is none."""
+    fraction = 0.0
+
+    def use(first: Array, second: Array, margins: Array) -> None:
+        nonlocal fraction
+        short = first < margins
+        with np.errstate(all="ignore"):
+            fractions = np.where(second > first, (margins - first) / (second - first), np.inf)[short]
+        fraction = max(fraction, float(fractions.max(initial=0.0)))
+
+    rows = problem.inequalities.rows
+    use(-_values(rows, x), -_values(rows, interior), MARGIN * (_sizes(rows, x) + _sizes(rows, interior)))
+    for bound, sign in ((problem.lower, 1.0), (problem.upper, -1.0)):
+        with np.errstate(invalid="ignore"):
+            first, second = (np.where(np.isfinite(bound), sign * (point - bound), 1.0) for point in (x, interior))
+        is_fixed = problem.lower == problem.upper
+        use(np.where(is_fixed, 1.0, first), second, np.zeros(len(x)))
+    for item in problem.matrices:
+        first, second = (np.linalg.eigvalsh(symmetric(_values(item.rows, y), item.n)) for y in (x, interior))
+        size = float(np.abs(np.concatenate([first, second])).max(initial=0.0))
+        use(first[:1], second[:1], np.array([1e-3 * MARGIN * size * item.n**2]))
+    return fraction if fraction <= 1 else math.inf
+
+
+def _values(rows: RowBlock, x: Array) -> Array:
+    """Return the values of affine rows."""
+    return rows.float_values(np.append(x, np.zeros(rows.n_unknowns - len(x))))
+
+
+def _sizes(rows: RowBlock, x: Array) -> Array:
+    """Return the sizes of what the values of affine rows sum up."""
+    return np.asarray(abs(rows.floats[:, : len(x)]) @ np.abs(x)) + np.abs(rows.float_offsets)
+
+
+def _typical(x: Array) -> float:
+    """Return a typical size of the entries of a point."""
+    return max(float(np.abs(x).mean()), 1e-9)
+
+
+def _row_residuals(problem: ReadProblem, x: Array) -> _Residuals:
+    """Return the residuals of the slacks of inequalities."""
+    rows, n = problem.inequalities.rows, len(x)
+    slacks = -_values(rows, x)
+    targets = np.maximum(slacks, TARGET_FRACTION * np.maximum(_sizes(rows, np.abs(x) + _typical(x)), 1e-300))
+    weights = _weights(slacks, targets)
+    return _Residuals(
+        lambda d: -weights * np.asarray(rows.floats[:, :n] @ d),
+        lambda r: -rows.float_pullback(weights * r)[:n],
+        weights * (targets - slacks),
+    )
+
+
+def _equality_residuals(problem: ReadProblem, x: Array) -> _Residuals:
+    """Return the residuals of equalities."""
+    rows, n = problem.equalities.rows, len(x)
+    weights = EQUALITY_WEIGHT / np.maximum(_sizes(rows, np.abs(x) + _typical(x)), 1e-300)
+    return _Residuals(
+        lambda d: weights * np.asarray(rows.floats[:, :n] @ d),
+        lambda r: rows.float_pullback(weights * r)[:n],
+        -weights * _values(rows, x),
+    )
+
+
+def _bound_residuals(problem: ReadProblem, x: Array) -> _Residuals:
+    """Return the residuals of the distances from bounds."""
+    typical = _typical(x)
+    positions, signs, slacks, targets = list[Array](), list[Array](), list[Array](), list[Array]()
+    width = problem.upper - problem.lower
+    for bound, sign in ((problem.lower, 1.0), (problem.upper, -1.0)):
+        places = np.flatnonzero(np.isfinite(bound) & (width > 0))
+        distance = sign * (x - bound)[places]
+        positions.append(places)
+        signs.append(np.full(len(places), sign))
+        slacks.append(distance)
+        targets.append(np.maximum(distance, TARGET_FRACTION * np.minimum(typical, width[places])))
+    place, side, slack, target = (np.concatenate(part) for part in (positions, signs, slacks, targets))
+    weights = _weights(slack, target)
+    return _Residuals(
+        lambda d: side * weights * d[place],
+        lambda r: np.bincount(place, side * weights * r, minlength=len(x)),
+        weights * (target - slack),
+    )
+
+
+def _weights(slacks: Array, targets: Array) -> Array:
+    """Return the weights of residuals: small ones where a slack needs no increase."""
+    return np.where(slacks > NEAR_FRACTION * targets, LOOSE_WEIGHT, 1.0) / targets
+
+
+def _matrix_residuals(problem: ReadProblem, rows: RowBlock, n: int, x: Array) -> _Residuals:
+    """Return the residuals W (E(x + d) - T) W of a semidefinite matrix with the target T = W^-2."""
+    eigenvalues, vectors = np.linalg.eigh(symmetric(_values(rows, x), n))
+    typical = max(float(np.abs(eigenvalues).mean()), 1e-9)
+    targets = np.maximum(eigenvalues, TARGET_FRACTION * typical)
+    root = vectors / np.sqrt(targets)
+    size = len(x)
+
+    def multiply(d: Array) -> Array:
+        return (root.T @ np.asarray(rows.floats[:, :size] @ d).reshape(n, n) @ root).ravel()
+
+    def multiply_transpose(r: Array) -> Array:
+        return rows.float_pullback((root @ r.reshape(n, n) @ root.T).ravel())[:size]
+
+    return _Residuals(multiply, multiply_transpose, np.diag((targets - eigenvalues) / targets).ravel())
