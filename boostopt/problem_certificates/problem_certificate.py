@@ -171,7 +171,8 @@ def certify_problem(
         "Pass cp.Problem(objective, constraints), or call certify of a program of boostopt.",
         ProblemError,
     )
-    _check_kind(problem)
+    _check_parameters(problem)
+    check_kind(problem)
     if bounds is not None:
         check_instance(
             "bounds",
@@ -284,18 +285,22 @@ def relaxed_problem(problem: Any) -> tuple[Any, dict[Any, Any]]:
     return cp.Problem(objective, constraints), originals
 
 
-def _check_kind(problem: Any) -> None:
-    """Refuse parameters without values, and geometric and quasiconvex problems, which need another form.
-
-    Raises
-    ------
-    ProblemError
-        A parameter has no value, or the problem is only convex in logarithms, or only quasiconvex.
-    """
+def _check_parameters(problem: Any) -> None:
+    """Raise ProblemError if a parameter has no value."""
     for parameter in problem.parameters():
         if parameter.value is None:
             name = parameter.name()
             raise ProblemError(f"parameters must have values; got {name} without one. Set {name}.value.")
+
+
+def check_kind(problem: Any) -> None:
+    """Refuse geometric and quasiconvex problems, which need another form.
+
+    Raises
+    ------
+    ProblemError
+        The problem is only convex in logarithms, or only quasiconvex.
+    """
     if not problem.is_dcp() and problem.is_dgp():
         raise ProblemError(
             "expected a convex problem; got a geometric program, which is convex in the logarithms of its variables. "
