@@ -19,13 +19,15 @@ from boostopt.problem_certificates.problem_certificate import check_kind
 MAX_SHOWN_ENTRIES = 4
 """Number of entries up to which the table of symbols has the numbers of data."""
 
-NOTES = (
-    "Functions of numbers apply to each entry, and $\\circ$ is the product entry by entry. Indices begin with 0, as in "
-    "Python. $\\langle A, B \\rangle = \\operatorname{tr}(A^{\\top} B)$, $\\partial$ is the set of subgradients, and "
-    "$N_{C}(x)$ is the normal cone of $C$ at $x$: the slopes that the bounds of $x$ take. A feasible point with "
-    "multipliers that satisfy all conditions is optimal."
-)
-"""The explanation of the notation, in Markdown."""
+NOTES = {
+    r"\circ": r"$\circ$ is the product entry by entry.",
+    "[": "Indices begin with 0, as in Python.",
+    r"\langle": r"$\langle A, B \rangle = \operatorname{tr}(A^{\top} B)$.",
+    r"\partial": r"$\partial$ is the set of subgradients.",
+    "N_{": "$N_{C}(x)$ is the normal cone of $C$ at $x$: the slopes that the bounds of $x$ take.",
+    "": "A point with multipliers that satisfy all conditions is optimal.",
+}
+"""The explanation of signs, in Markdown; that of the empty text is always there."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,6 +61,7 @@ class ProblemPage:
         return f"\\begin{{array}}{{ll}}\n{body}\n\\end{{array}}"
 
     def _repr_markdown_(self) -> str:
+        formulas = [*self.statement, *(row for part in self.conditions.values() for row in part)]
         parts = [
             "**Problem**",
             _display(_problem_rows(self.statement)),
@@ -69,7 +72,7 @@ class ProblemPage:
             "\n".join(
                 ["| symbol | meaning |", "|---|---|", *(f"| ${name}$ | {text} |" for name, text in self.symbols)]
             ),
-            NOTES,
+            " ".join(note for sign, note in NOTES.items() if any(sign in row for row in formulas)),
         ]
         return "\n\n".join(parts)
 
@@ -404,7 +407,7 @@ def _problem_rows(statement: Sequence[str]) -> list[str]:
 
 def _lagrangian_rows(terms: Sequence[str]) -> list[str]:
     """Return the rows of the Lagrangian."""
-    return [f"L = & {terms[0]}", *(f"& {term}" for term in terms[1:])]
+    return [rf"\mathcal{{L}} = & {terms[0]}", *(f"& {term}" for term in terms[1:])]
 
 
 def _in_display_style(row: str) -> str:

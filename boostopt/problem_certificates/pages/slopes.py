@@ -314,7 +314,11 @@ def _product_slope(expression: Any, weight: Weight, formula: FormulaOf) -> Parts
     factor, rest = (first, second) if first.is_constant() else (second, first)
     if not factor.is_constant() or rest.shape != expression.shape:
         return None
-    return [(rest, weight.multiply(formula(factor), not is_scalar(factor)))]
+    result = weight.multiply(formula(factor), not is_scalar(factor))
+    if type(rest).__name__ == "Promote" and not is_scalar(factor) and weight.formula is not None:
+        total = inner_product(weight.formula, formula(factor), factor)  # a multiple of data
+        return [(rest.args[0], replace(weight, formula=total))]
+    return [(rest, result)]
 
 
 def _matrix_product_slope(expression: Any, weight: Weight, formula: FormulaOf) -> Parts | None:
