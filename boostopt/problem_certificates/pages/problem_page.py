@@ -8,13 +8,13 @@ from typing import Any
 
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_instance
-from boostopt.errors import ProblemError, short_repr
+from boostopt.errors import ProblemError
 from boostopt.problem_certificates.pages.constraint_formulas import constraint_formulas, weight_symbol
 from boostopt.problem_certificates.pages.expression_names import ExpressionNames
 from boostopt.problem_certificates.pages.expression_typesetter import RUN_LENGTH, ExpressionTypesetter, form_of, runs
 from boostopt.problem_certificates.pages.formulas import PRODUCT, SUM, Formula, escape_words, in_brackets
 from boostopt.problem_certificates.pages.slopes import SlopeCollector, Slopes, Weight, WeightedTerm, sum_with_dots
-from boostopt.problem_certificates.problem_certificate import check_kind
+from boostopt.problem_certificates.problem_certificate import check_form, non_convex_part
 
 MAX_SHOWN_ENTRIES = 4
 """Number of entries up to which the table of symbols has the numbers of data."""
@@ -128,7 +128,7 @@ def problem_page(problem: Any, names: Mapping[str, Any] | None = None) -> Proble
         check_instance("names", names, Mapping, "objects by name", 'Pass a mapping such as {"A": A}.', ProblemError)
         for name in names:
             check_instance("a key of names", name, str, "a text", 'Pass a mapping such as {"A": A}.', ProblemError)
-    check_kind(problem)
+    check_form(problem)
     _check_convex(problem)
     return _PageWriter(problem, names or {}).page()
 
@@ -148,12 +148,11 @@ def _check_convex(problem: Any) -> None:
                     f"variables must be real and continuous; got {variable.name()}, which is {attribute}. Typeset a "
                     "problem with a continuous variable in its place."
                 )
-    for part in (problem.objective, *problem.constraints):
-        if not part.is_dcp():
-            raise ProblemError(
-                "expected a problem that is convex by CVXPY's rules (DCP); got "
-                f"{short_repr(str(part))}, which is not. Write it with convex atoms."
-            )
+    if part := non_convex_part(problem):
+        raise ProblemError(
+            f"expected a problem that is convex by CVXPY's rules (DCP); got {part}, which is not. Write it with convex "
+            "atoms."
+        )
 
 
 class _PageWriter:
