@@ -56,7 +56,7 @@ def load_user_module(path: str | os.PathLike[str], description: str) -> ModuleTy
         return loaded
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise OptionError(f"expected a Python file ending in .py; got {path}. Pass the file of a formulation.")
+        raise OptionError(f"expected a Python file ending in .py; got {path}. Pass the file of {description}.")
     module = importlib.util.module_from_spec(spec)
     vars(module)[DIGEST_ATTRIBUTE] = digest
     sys.modules[spec.name] = module  # dataclasses look up their module here
@@ -65,8 +65,8 @@ def load_user_module(path: str | os.PathLike[str], description: str) -> ModuleTy
     except (Exception, SystemExit) as failure:
         del sys.modules[spec.name]
         raise OptionError(
-            f"the module {path} must run as Python; it ends with {type(failure).__name__}: {reason_of(failure)}"
-            f"{_format_line_suffix(failure)}. Correct the module."
+            f"the file {path} must run as Python; it ends with {type(failure).__name__}: {reason_of(failure)}"
+            f"{_format_line_suffix(failure)}. Correct the file."
         ) from failure
     return module
 

@@ -21,14 +21,29 @@ from boostopt._utils.cvxpy_tools import cp, solve_quietly
 from boostopt._utils.formatting import format_interval
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt._utils.validation import check_flag, check_instance, check_number, check_tolerance, is_real_number
-from boostopt.errors import ProblemError, SolverNotFound, format_names, reason_on_one_line, short_repr
+from boostopt.errors import (
+    ProblemError,
+    SolverNotFound,
+    format_names,
+    format_names_truncated,
+    reason_on_one_line,
+    short_repr,
+)
 from boostopt.problem_certificates.balls import midpoints, working_precision
 from boostopt.problem_certificates.coordinate_bounds import CoordinateBounds
 from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch, solved_point
 from boostopt.problem_certificates.minorant import WrongSign, lower_bound
 from boostopt.problem_certificates.propagation import Propagation
 from boostopt.problem_certificates.rays import has_unbounded_ray
-from boostopt.problem_certificates.reading import ReadProblem, dual_matrix, dual_vector, read_problem, value_of
+from boostopt.problem_certificates.reading import (
+    ReadProblem,
+    dual_matrix,
+    dual_vector,
+    has_usable_value,
+    read_problem,
+    read_variables,
+    value_of,
+)
 from boostopt.problem_certificates.steps import FloatPoint, float_point, proposed_choices
 
 WIDTHS = (1e-5, 1e-7, 1e-3, 1e-4, 1e-2)
@@ -178,7 +193,7 @@ def certify_problem(
         "Pass cp.Problem(objective, constraints), or call certify of a program of boostopt.",
         ProblemError,
     )
-    _check_kind(problem)
+    check_kind(problem)
     if bounds is not None:
         check_instance(
             "bounds",
@@ -208,11 +223,10 @@ def certify_problem(
             box={originals[copy]: pair for copy, pair in certificate.box.items()},
             reasons=("boolean and integer variables are read as continuous ones", *certificate.reasons),
         )
-    if not solvers and problem.status is None and any(value_of(variable) is None for variable in problem.variables()):
-        raise ProblemError(
-            "expected a problem with values; got one that was not solved. Call problem.solve() first, or pass "
-            'solver="auto".'
-        )
+    if problem.is_mixed_integer():
+        read_variables(problem)  # which refuses them
+    if not solvers and problem.status is None:
+        _check_values(problem)
     value = None if problem.value is None or not is_real_number(problem.value) else float(problem.value)
     with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
         result: ProblemCertificate | None = None
@@ -228,7 +242,48 @@ def certify_problem(
             result = following if result is None else _intersection(result, following)
     if result is None:  # no variables: nothing needs a solver
         raise ProblemError("expected a problem with values; got none. Call problem.solve() first.")
-    return replace(result, value=value)
+    return replace(result, value=value, reasons=(*_doubts(problem, result), *result.reasons))
+
+
+def non_convex_part(problem: Any) -> str:
+    """Return the objective or the first constraint that is not convex by CVXPY's rules; "" if there is none."""
+    parts = (problem.objective, *problem.constraints)
+    return next((short_repr(str(part)) for part in parts if not part.is_dcp()), "")
+
+
+def _check_values(problem: Any) -> None:
+    """Raise ProblemError if a variable has no value.
+
+    Raises
+    ------
+    ProblemError
+        A variable has none; the message says if CVXPY cannot solve the problem.
+    """
+    names = [variable.name() for variable in problem.variables() if value_of(variable) is None]
+    if not names:
+        return
+    part = non_convex_part(problem)
+    advice = (
+        f"CVXPY does not solve it, because {part} is not convex by its rules (DCP): write this with convex atoms."
+        if part
+        else 'Call problem.solve() first, or pass solver="auto".'
+    )
+    raise ProblemError(f"expected a problem with values; got none for {format_names_truncated(names)}. {advice}")
+
+
+def _doubts(problem: Any, certificate: ProblemCertificate) -> list[str]:
+    """Return why an interval may be wide or open: parts that are not convex, and values that are no numbers."""
+    if certificate.status in ("infeasible", "unbounded"):
+        return []
+    part = non_convex_part(problem) if certificate.status == "open" else ""
+    doubts = [f"{part} is not convex by CVXPY's rules (DCP): write it with convex atoms"] if part else []
+    names = [variable.name() for variable in problem.variables() if not has_usable_value(variable)]
+    if names and not part:
+        doubts.append(
+            f"no value of finite numbers of its shape was in {format_names_truncated(names)}, so that the interval may "
+            "be wide: call problem.solve()"
+        )
+    return doubts
 
 
 def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
@@ -248,20 +303,25 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
     Raises
     ------
     AssertionError
-        The interval is wider, or the reported value lies outside.
+        The interval is wider, the reported value lies outside, or the problem is proved infeasible or unbounded.
     """
     gap = check_tolerance("gap", gap)
     certificate = certify_problem(problem, goal=min(gap, 1e-8))
+    if certificate.status in ("infeasible", "unbounded"):
+        raise AssertionError(
+            f"expected an optimum that is certified to {gap:g}; the problem is proved {certificate.status}. Correct "
+            "the problem, or compare certify_problem(problem).status if this is what you expect"
+        )
     if not certificate.scaled_gap <= gap:
         why = f" ({'; '.join(certificate.reasons)})" if certificate.reasons else ""
         raise AssertionError(
             f"expected an optimum that is certified to {gap:g}; proved {certificate.words}, a gap of "
-            f"{certificate.scaled_gap:.2e}{why}"
+            f"{certificate.scaled_gap:.2e}{why}. Solve to a higher accuracy; explain_problem(problem) shows what fails"
         )
     if certificate.violation > gap:
         raise AssertionError(
             f"expected a value in {certificate.words}; the problem reports {certificate.value:.10g}, which is off by "
-            f"{certificate.violation:.2e}"
+            f"{certificate.violation:.2e}. Solve again: the values were changed, or the solver is wrong"
         )
     return certificate
 
@@ -291,7 +351,7 @@ def relaxed_problem(problem: Any) -> tuple[Any, dict[Any, Any]]:
     return cp.Problem(objective, constraints), originals
 
 
-def _check_kind(problem: Any) -> None:
+def check_kind(problem: Any) -> None:
     """Refuse parameters without values, and geometric and quasiconvex problems, which need another form.
 
     Raises
@@ -303,15 +363,28 @@ def _check_kind(problem: Any) -> None:
         if parameter.value is None:
             name = parameter.name()
             raise ProblemError(f"parameters must have values; got {name} without one. Set {name}.value.")
+    check_form(problem)
+
+
+def check_form(problem: Any) -> None:
+    """Refuse geometric and quasiconvex problems, which need another form.
+
+    Raises
+    ------
+    ProblemError
+        The problem is only convex in logarithms, or only quasiconvex.
+    """
     if not problem.is_dcp() and problem.is_dgp():
         raise ProblemError(
             "expected a convex problem; got a geometric program, which is convex in the logarithms of its variables. "
-            "Pass its log form: cvxpy.reductions.dgp2dcp.dgp2dcp.Dgp2Dcp().apply(problem)[0]."
+            "Pass its log form, cvxpy.reductions.dgp2dcp.dgp2dcp.Dgp2Dcp().apply(problem)[0], with "
+            'solver="auto": its optimum is the logarithm of that of the problem.'
         )
     if not problem.is_dcp() and problem.is_dqcp():
         raise ProblemError(
-            "expected a convex problem; got a quasiconvex one. Certify the convex feasibility problem at a level of "
-            "the objective, once below and once above the optimum."
+            "expected a convex problem; got one that is only quasiconvex by CVXPY's rules. If it is convex, write it "
+            "with other atoms, such as cp.norm(x) for cp.sqrt(cp.sum_squares(x)). If not, certify the convex "
+            "feasibility problem at a level of the objective, once below and once above the optimum."
         )
 
 

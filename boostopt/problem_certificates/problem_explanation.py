@@ -25,14 +25,14 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.formatting import html_table
 from boostopt._utils.validation import check_number
-from boostopt.errors import ProblemError
+from boostopt.errors import ProblemError, format_names_truncated
 from boostopt.problem_certificates.atoms.base import UNBOUNDED
 from boostopt.problem_certificates.atoms.spectral import symmetric
 from boostopt.problem_certificates.balls import midpoints, working_precision
 from boostopt.problem_certificates.domains import DomainPoint, domain_point
 from boostopt.problem_certificates.minorant import Choice
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
-from boostopt.problem_certificates.reading import ReadProblem, ScalarConstraints, read_problem
+from boostopt.problem_certificates.reading import ReadProblem, ScalarConstraints, has_usable_value, read_problem
 from boostopt.problem_certificates.steps import (
     float_pullback,
     proposed_choices,
@@ -179,6 +179,11 @@ def explain_problem(problem: Any, tolerance: float = DEFAULT_TOLERANCE) -> Probl
     """
     tolerance = check_number("tolerance", tolerance, "lie in (0, 1)", lambda value: 0.0 < value < 1.0)
     certificate = certify_problem(problem)
+    if certificate.status in ("infeasible", "unbounded") and not all(map(has_usable_value, problem.variables())):
+        raise ProblemError(
+            f"expected a problem with an optimum; got one that is proved {certificate.status}, so that there are no "
+            "KKT conditions to measure. Correct the problem, or use certify_problem, which returns the proof."
+        )
     return ProblemExplanation(measure_conditions(problem, tolerance), certificate, tolerance)
 
 
@@ -194,9 +199,10 @@ def measure_conditions(problem: Any, tolerance: float) -> tuple[ProblemCondition
         read = read_problem(problem)
         x = read.point_of_values()
         if x is None:
+            names = format_names_truncated([v.name() for v in problem.variables() if not has_usable_value(v)])
             raise ProblemError(
-                "expected a finite value of each variable; a variable has none. Call problem.solve() first, or set the "
-                "values of the variables."
+                f"expected a value of finite numbers of each variable; got none for {names}. Call problem.solve() "
+                "first, or set the values of the variables."
             )
         return tuple(_Measurement(read, domain_point(read, x), tolerance).conditions())
 
@@ -433,9 +439,8 @@ class _Measurement:
 
 
 def _has_no_dual(source: Any) -> bool:
-    """Return whether a solver left no multiplier in a constraint."""
-    duals: Sequence[Any] = getattr(source, "dual_variables", ())
-    return any(dual.value is None for dual in duals)
+    """Return whether a constraint lacks a multiplier of finite numbers."""
+    return not all(map(has_usable_value, getattr(source, "dual_variables", ())))
 
 
 def _smallest_eigenvalue(E: Float[Array, "n n"]) -> float:

@@ -9,7 +9,8 @@ of expressions are not used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -276,8 +277,8 @@ class Reader:
         is_discrete = bool(attributes.get("boolean")) or bool(attributes.get("integer"))
         if is_discrete:
             raise ProblemError(
-                f"variables must be continuous; got {name}, which is boolean or integer. Pass relaxation=True to "
-                "certify the optimum of the continuous relaxation."
+                f"variables must be continuous; got {name}, which is boolean or integer. Use relaxation=True of "
+                "certify_problem for the optimum of the continuous relaxation."
             )
         if len(variable.shape) > 2 and any(attributes.get(key) for key in ("symmetric", "PSD", "NSD", "diag")):
             raise ProblemError(
@@ -456,20 +457,20 @@ def read_problem(problem: Any, bounds: Mapping[Any, Any] | None = None) -> ReadP
             f"expected a cvxpy.Problem; got {short_repr(problem)}. Pass cp.Problem(objective, constraints), or "
             "program.certify(d, w) for a program of boostopt."
         )
-    reader = Reader(FloatForm if data_size(problem) > MAX_BALLS else AffineForm)
-    for variable in problem.variables():
-        reader.add_variable(variable)
+    reader = read_variables(problem)
     reader.close_variables()
     _apply_bounds(reader, bounds)
     sign = -1 if isinstance(problem.objective, cp.Maximize) else 1
-    objective = reader.form(problem.objective.args[0])
+    with _location_in_errors("the objective"):
+        objective = reader.form(problem.objective.args[0])
     if len(objective) != 1:
         raise ProblemError(f"the objective must be one number; got shape {objective.shape}. Sum it.")
     objective = objective.reshaped(()).scaled([sign * ONE])
     parts: dict[str, list[tuple[AffineForm, Any, Any, Any]]] = {"inequality": [], "equality": [], "matrix": []}
-    for constraint in problem.constraints:
-        kind, expression, dual = _constraint_parts(constraint)
-        parts[kind].append((reader.form(expression), dual, constraint, expression))
+    for k, constraint in enumerate(problem.constraints):
+        with _location_in_errors(f"constraint [{k}]"):
+            kind, expression, dual = _constraint_parts(constraint)
+            parts[kind].append((reader.form(expression), dual, constraint, expression))
     for variable, side in reader.semidefinite:
         expression = variable if side > 0 else -variable
         parts["matrix"].append((reader.form(expression), None, variable, expression))
@@ -496,11 +497,39 @@ def read_problem(problem: Any, bounds: Mapping[Any, Any] | None = None) -> ReadP
     )
 
 
+def read_variables(problem: Any) -> Reader:
+    """Return a reader that has read the variables of a problem, in balls or, for large data, in floats.
+
+    Raises
+    ------
+    ProblemError
+        A variable is complex, boolean or integer.
+    """
+    reader = Reader(FloatForm if data_size(problem) > MAX_BALLS else AffineForm)
+    for variable in problem.variables():
+        reader.add_variable(variable)
+    return reader
+
+
 def data_size(problem: Any) -> int:
     """Return the number of entries of the variables and of non-zeros of the constants of a problem."""
     constants = (constant.value for constant in problem.constants())
     sizes = (int(value.nnz if scipy.sparse.issparse(value) else np.size(value)) for value in constants)
     return sum(sizes) + sum(item.size for item in (*problem.variables(), *problem.parameters()))
+
+
+@contextmanager
+def _location_in_errors(place: str) -> Generator[None]:
+    """Add to the message of an error which part of the problem it is about."""
+    try:
+        yield
+    except ProblemError as failure:
+        raise ProblemError(f"{failure} This is in {place} of the problem.") from failure
+
+
+def has_usable_value(variable: Any) -> bool:
+    """Return whether a variable has a value of finite numbers of its shape."""
+    return _real_entries(value_of(variable), variable.size) is not None
 
 
 def value_of(variable: Any) -> Any:

@@ -372,6 +372,12 @@ MODELS = (
         {"problem": NOTHING, "tolerance": NUMBER},
     ),
     Attack(
+        "problem_page",
+        boostopt.problem_page,
+        lambda: {"problem": least_squares()},
+        {"problem": NOTHING, "names": MAPPING | NONE | {"{'x': 1}"}},
+    ),
+    Attack(
         "assert_certified",
         boostopt.assert_certified,
         lambda: {"problem": least_squares()},

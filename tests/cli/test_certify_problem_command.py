@@ -68,8 +68,42 @@ def test_bad_input_is_refused(model: Path) -> None:
     refused("got nothing, which it does not define", "certify-problem", f"{model}:nothing")
     refused("expected FILE:NAME", "certify-problem", "model")
     refused("there is no file", "certify-problem", "missing.py:problem")
-    refused("must be a cvxpy.Problem; got 3", "certify-problem", f"{model}:number")
+    refused(
+        "expected a cvxpy.Problem, or a function that returns one, at .*; got 3. Pass one of its problems: problem",
+        "certify-problem",
+        f"{model}:number",
+    )
     refused("--tol must lie in", "certify-problem", f"{model}:solved", "--tol", "2")
+
+
+def test_files_that_fail_and_names_that_are_no_problems_are_refused(tmp_path: Path, model: Path) -> None:
+    (tmp_path / "broken.py").write_text("import cvxpy as cp\nx = 1 / 0\n")
+    refused(
+        r"broken.py must run as Python; .* ZeroDivisionError.*broken.py:2.*Correct the file",
+        "certify-problem",
+        f"{tmp_path / 'broken.py'}:problem",
+    )
+    (tmp_path / "model.txt").write_text("")
+    refused("ending in .py; .*Pass the file of a CVXPY problem", "certify-problem", f"{tmp_path / 'model.txt'}:problem")
+    model.write_text(
+        MODEL + "\n\ndef sized(n):\n    return problem\n\n\ndef failing():\n    raise RuntimeError('no licence')\n"
+    )
+    refused(
+        "needs no arguments at .*:sized; got one that is missing .*'n'. Write another",
+        "certify-problem",
+        f"{model}:sized",
+    )
+    refused(
+        r"raised RuntimeError: no licence \(model.py, line \d+ in failing\). Correct the function",
+        "certify-problem",
+        f"{model}:failing",
+    )
+
+
+def test_certify_problem_explains_only_problems_with_an_optimum(model: Path) -> None:
+    result = run("certify-problem", f"{model}:infeasible", "--explain")
+    assert result.exit_code == 0
+    assert "There are no KKT conditions to measure: the problem is proved infeasible." in result.stdout
 
 
 def test_certify_problem_with_explain_prints_the_conditions(model: Path) -> None:

@@ -263,9 +263,9 @@ def solved(objective: Any, constraints: list[Any] | None = None) -> Any:
 def test_what_is_no_problem_is_refused() -> None:
     refused(r"must be a cvxpy.Problem; got 3\. Pass", 3)
     x = cp.Variable(name="x")
-    refused("got one that was not solved. Call problem.solve", cp.Problem(cp.Minimize(cp.square(x))))
+    refused("got none for x. Call problem.solve", cp.Problem(cp.Minimize(cp.square(x))))
     refused(
-        "which is boolean or integer. Pass relaxation=True",
+        "which is boolean or integer. Use relaxation=True",
         cp.Problem(cp.Minimize(cp.Variable(integer=True))),
         solver="auto",
     )

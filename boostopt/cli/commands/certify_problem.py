@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -9,18 +11,30 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.json_values import to_json_text
-from boostopt._utils.user_files import load_user_module
+from boostopt._utils.user_files import load_user_module, locate_exception_in_user_file
 from boostopt._utils.validation import check_tolerance
 from boostopt.cli.application import command, console
-from boostopt.errors import OptionError, short_repr
+from boostopt.errors import (
+    BoostoptError,
+    OptionError,
+    format_names_truncated,
+    reason_of,
+    reason_on_one_line,
+    short_repr,
+)
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
 from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, ProblemExplanation, measure_conditions
+from boostopt.problem_certificates.reading import has_usable_value
 
 ProblemName = Annotated[
     str,
     typer.Argument(metavar="FILE:NAME", help="Python file, and in it a cvxpy.Problem or a function that returns one."),
 ]
+MAX_REASON_LENGTH = 200
+"""Number of characters of the message of an exception of the user's file."""
+
 RefutationTol = Annotated[
     float,
     typer.Option(help="Distance from the interval, over max(1, |value|), from which the reported value is refuted."),
@@ -51,7 +65,8 @@ def certify_problem_command(
     target = load_problem(problem)
     certificate = certify_problem(target, solver=solver, tolerance=tolerance, relaxation=relaxation)
     explanation = None
-    if explain:
+    is_decided = certificate.status in ("infeasible", "unbounded")
+    if explain and not (is_decided and not all(map(has_usable_value, target.variables()))):
         explanation = ProblemExplanation(measure_conditions(target, DEFAULT_TOLERANCE), certificate, DEFAULT_TOLERANCE)
     is_refuted = certificate.violation > tol
     if json:
@@ -60,6 +75,8 @@ def certify_problem_command(
         console().print(problem_table(problem, certificate, is_refuted, tol))
         if explanation is not None:
             typer.echo(str(explanation))
+        elif explain:
+            typer.echo(f"There are no KKT conditions to measure: the problem is {certificate.words}.")
     return 1 if is_refuted else 0
 
 
@@ -79,8 +96,43 @@ def load_problem(place: str) -> Any:
     module = load_user_module(path, "a CVXPY problem")
     if name not in vars(module):
         raise OptionError(f"expected a name in {path}; got {name}, which it does not define. Correct the name.")
-    value = vars(module)[name]
-    return value() if callable(value) else value
+    return _problem_from(vars(module)[name], place, vars(module))
+
+
+def _problem_from(value: Any, place: str, names: Mapping[str, Any]) -> Any:
+    """Return a problem, or the one that a function without arguments returns.
+
+    Raises
+    ------
+    OptionError
+        The value is nothing of this kind, or the function raises an error.
+    """
+    if callable(value):
+        try:
+            inspect.signature(value).bind()
+        except TypeError as failure:
+            raise OptionError(
+                f"expected a function that needs no arguments at {place}; got one that is {reason_of(failure)}. Write "
+                "another function that calls it, and pass the name of that."
+            ) from None
+        try:
+            value = value()
+        except BoostoptError:
+            raise
+        except Exception as failure:
+            location = locate_exception_in_user_file(failure) or "outside the file"
+            reason = reason_on_one_line(failure, MAX_REASON_LENGTH)
+            raise OptionError(
+                f"expected a function that returns a cvxpy.Problem at {place}; it raised {type(failure).__name__}: "
+                f"{reason} ({location}). Correct the function."
+            ) from failure
+    if not isinstance(value, cp.Problem):
+        problems = [name for name, item in names.items() if isinstance(item, cp.Problem)]
+        advice = f"Pass one of its problems: {format_names_truncated(problems)}." if problems else "Pass another name."
+        raise OptionError(
+            f"expected a cvxpy.Problem, or a function that returns one, at {place}; got {short_repr(value)}. {advice}"
+        )
+    return value
 
 
 def problem_table(title: str, certificate: ProblemCertificate, is_refuted: bool, tol: float) -> Table:

@@ -1,0 +1,130 @@
+"""CVXPY expressions as TeX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from boostopt._utils.cvxpy_tools import cp
+from boostopt.problem_certificates.pages.atom_formulas import ATOM_FORMULAS, MEANINGS, is_scalar
+from boostopt.problem_certificates.pages.expression_names import ExpressionNames
+from boostopt.problem_certificates.pages.formulas import (
+    ELLIPSIS,
+    PRODUCT,
+    Formula,
+    inner_product,
+    operator_formula,
+    signed_sum,
+)
+
+RUN_LENGTH = 4
+"""From this number of terms or constraints of one form in a row on, only the first and the last are shown."""
+
+
+class ExpressionTypesetter:
+    """The formulas of the expressions of one problem.
+
+    Parameters
+    ----------
+    names
+        The names of variables, parameters and data.
+    """
+
+    def __init__(self, names: ExpressionNames) -> None:
+        self.names = names
+        self.classes: set[str] = set()
+        self._memo: dict[int, tuple[Any, Formula]] = {}
+
+    def formula(self, expression: Any) -> Formula:
+        """Return the formula of an expression."""
+        entry = self._memo.get(id(expression))
+        if entry is None:
+            entry = self._memo[id(expression)] = (expression, self._typeset(expression))
+        return entry[1]
+
+    def meanings(self) -> list[tuple[str, str]]:
+        """Return the calls and values of the functions that are shown by their names."""
+        return list(dict.fromkeys(MEANINGS[name] for name in sorted(self.classes & MEANINGS.keys())))
+
+    def _typeset(self, expression: Any) -> Formula:
+        """Return the formula of an expression that was not typeset before."""
+        if isinstance(expression, cp.Variable):
+            return self.names.variables[expression.id]
+        if isinstance(expression, cp.Parameter):
+            return self.names.parameters[expression.id]
+        if isinstance(expression, cp.Constant):
+            return self.names.constant(expression)
+        name = type(expression).__name__
+        self.classes.add(name)
+        if name in ("AddExpression", "NegExpression"):
+            return self._sum(expression)
+        if name == "Sum" and _is_product_of_arrays(expression):
+            first, second = map(self.formula, expression.args[0].args)
+            return inner_product(first, second, expression.args[0])
+        parts = map(_without_promotion, expression.args) if name in ("multiply", "DivExpression") else expression.args
+        arguments = [self.formula(part) for part in parts]
+        if name == "perspective":
+            arguments.insert(0, self.formula(expression.f))
+        if name in ATOM_FORMULAS and type(expression).__module__.startswith("cvxpy."):
+            return ATOM_FORMULAS[name](expression, arguments)
+        return operator_formula(name, arguments)
+
+    def _sum(self, expression: Any) -> Formula:
+        """Return a sum or a negative; long runs of terms of one form are shortened."""
+        terms = signed_terms(expression)
+        result, last = list[tuple[int, Formula]](), 0
+        for first, stop in runs([form_of(term) for _, term in terms]):
+            is_long = stop - first >= RUN_LENGTH
+            visible = (*range(first, first + 2), stop - 1) if is_long else range(first, stop)
+            for k in visible:
+                if k > last + 1 and is_long:
+                    result.append((1, Formula(ELLIPSIS, PRODUCT)))
+                result.append((terms[k][0], self.formula(terms[k][1])))
+                last = k
+        return signed_sum([term for term in result if term[1].text != "0"])
+
+
+def _is_product_of_arrays(expression: Any) -> bool:
+    """Return whether a sum is an inner product: of all entries of a product entry by entry of two arrays."""
+    argument = expression.args[0]
+    is_whole = getattr(expression, "axis", None) is None and not getattr(expression, "keepdims", False)
+    return is_whole and type(argument).__name__ == "multiply" and not any(map(is_scalar, argument.args))
+
+
+def _without_promotion(expression: Any) -> Any:
+    """Return the number that is the factor of an array."""
+    return expression.args[0] if type(expression).__name__ == "Promote" else expression
+
+
+def signed_terms(expression: Any, sign: int = 1) -> list[tuple[int, Any]]:
+    """Return the terms of a sum with their signs."""
+    name = type(expression).__name__
+    if name == "NegExpression":
+        return signed_terms(expression.args[0], -sign)
+    if name == "AddExpression":
+        return [term for argument in expression.args for term in signed_terms(argument, sign)]
+    if name == "Promote" and type(expression.args[0]).__name__ == "NegExpression":
+        return signed_terms(cp.promote(expression.args[0].args[0], expression.shape), -sign)
+    return [(sign, expression)]
+
+
+def form_of(expression: Any) -> Any:
+    """Return what two expressions share that differ only in their numbers, data and indices."""
+    if isinstance(expression, cp.Constant):
+        return "constant", tuple(expression.shape)
+    if isinstance(expression, cp.Variable | cp.Parameter):
+        return "leaf", expression.id
+    name = type(expression).__name__
+    data = "" if name in ("index", "special_index") else str(expression.get_data())
+    return name, data, tuple(expression.shape), *map(form_of, expression.args)
+
+
+def runs(forms: Sequence[Any]) -> list[tuple[int, int]]:
+    """Return the first and the stop of each run of equal forms."""
+    result = list[tuple[int, int]]()
+    for k, form in enumerate(forms):
+        if result and forms[result[-1][0]] == form:
+            result[-1] = (result[-1][0], k + 1)
+        else:
+            result.append((k, k + 1))
+    return result

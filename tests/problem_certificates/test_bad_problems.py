@@ -1,0 +1,182 @@
+"""Problems that are wrong, incomplete or degenerate: what each function says of them, one case each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from convex_problems import cp
+
+from boostopt import ProblemError, assert_certified, certify_problem, explain_problem, problem_page
+
+
+def solved(objective: Any, constraints: list[Any] | None = None) -> Any:
+    """Return a problem with an answer of Clarabel."""
+    problem = cp.Problem(objective, constraints or [])
+    problem.solve(solver="CLARABEL")
+    return problem
+
+
+def with_values(objective: Any, constraints: list[Any] | None = None) -> Any:
+    """Return a problem whose variables are 1."""
+    problem = cp.Problem(objective, constraints or [])
+    for variable in problem.variables():
+        variable.save_value(np.ones(variable.shape))
+    return problem
+
+
+def vector(**attributes: Any) -> Any:
+    return cp.Variable(2, name="x", **attributes)
+
+
+def half_solved() -> Any:
+    x, y = vector(), cp.Variable(name="y")
+    x.value = np.ones(2)
+    return cp.Problem(cp.Minimize(cp.sum(x) + y), [x >= 1, y >= 0])
+
+
+def solved_with_value(value: Any) -> Any:
+    x = vector()
+    problem = solved(cp.Minimize(cp.sum_squares(x)), [x >= 1])
+    x.save_value(value)
+    return problem
+
+
+def solved_with_dual(dual: Any) -> Any:
+    x = vector()
+    problem = solved(cp.Minimize(cp.sum_squares(x)), [x >= 1])
+    problem.constraints[0].dual_variables[0].save_value(dual)
+    return problem
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "a text": (lambda: "problem", r"must be a cvxpy\.Problem; got 'problem'\. Pass"),
+    "an objective and constraints": (lambda: (cp.Minimize(vector()[0]), []), r"must be a cvxpy\.Problem; got \("),
+    "nothing": (lambda: None, r"must be a cvxpy\.Problem; got None\. Pass"),
+    "no values": (
+        lambda: cp.Problem(cp.Minimize(cp.sum_squares(vector()))),
+        r"got none for x\. Call problem\.solve\(\) first",
+    ),
+    "values of some": (half_solved, r"with values; got none for y\. Call"),
+    "not convex, without values": (
+        lambda: cp.Problem(cp.Minimize(-cp.sum_squares(vector()))),
+        r"CVXPY does not solve it, because 'minimize .* is not convex .*: write this with convex atoms",
+    ),
+    "quasiconvex": (
+        lambda: with_values(cp.Minimize(cp.sqrt(cp.sum_squares(vector() - 1)))),
+        r"only quasiconvex by CVXPY's rules\. If it is convex, write it .* cp\.norm\(x\)",
+    ),
+    "geometric": (
+        lambda: with_values(cp.Minimize(cp.inv_pos(vector(pos=True)[0]) * vector(pos=True)[0])),
+        r"got a geometric program.*Pass its log form",
+    ),
+    "integer": (
+        lambda: cp.Problem(cp.Minimize(cp.sum(vector(integer=True)))),
+        r"got x, which is boolean or integer\. Use",
+    ),
+    "complex": (lambda: with_values(cp.Minimize(cp.norm(vector(complex=True)))), r"got x, which is complex\. Write"),
+    "nan in the data": (
+        lambda: with_values(cp.Minimize(cp.sum_squares(vector() - np.array([np.nan, 1.0])))),
+        r"must be finite; got nan in the data\. Correct .* This is in the objective of the problem",
+    ),
+    "inf in the data": (
+        lambda: solved(cp.Minimize(cp.sum_squares(x := vector())), [x >= 1, x <= np.array([np.inf, 2.0])]),
+        r"must be finite; got inf in the data\. Correct .* This is in constraint \[1\] of the problem",
+    ),
+    "a parameter without a value": (
+        lambda: cp.Problem(cp.Minimize(cp.sum(x := vector())), [x >= cp.Parameter(name="floor")]),
+        r"must have values; got floor without one\. Set floor\.value",
+    ),
+}
+"""Problems that are refused by all functions that need values, with what is said."""
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_problems_without_an_answer_are_refused_in_words(name: str) -> None:
+    make, message = REFUSED[name]
+    problem = make()
+    for function in (certify_problem, explain_problem, assert_certified):
+        with pytest.raises(ProblemError, match=message):
+            function(problem)
+
+
+NO_OPTIMUM: dict[str, tuple[Callable[[], Any], str, float]] = {
+    "unbounded, without constraints": (lambda: solved(cp.Minimize(cp.sum(vector()))), "unbounded", -math.inf),
+    "unbounded, maximized": (lambda: solved(cp.Maximize(cp.sum(x := vector())), [x >= 0]), "unbounded", math.inf),
+    "contradictory bounds": (
+        lambda: solved(cp.Minimize(cp.sum(x := vector())), [x >= 2, x <= 1]),
+        "infeasible",
+        math.inf,
+    ),
+    "a wrong constant constraint": (
+        lambda: solved(cp.Minimize(cp.sum(x := vector())), [cp.Constant(3) <= 2, x >= 1]),
+        "infeasible",
+        math.inf,
+    ),
+}
+"""Problems without an optimum, with their status and both ends."""
+
+
+@pytest.mark.parametrize("name", NO_OPTIMUM)
+def test_problems_without_an_optimum_are_proved_so(name: str) -> None:
+    make, status, end = NO_OPTIMUM[name]
+    problem = make()
+    certificate = certify_problem(problem)
+    assert (certificate.status, certificate.lower, certificate.upper) == (status, end, end)
+    with pytest.raises(ProblemError, match=f"proved {status}, so that there are no KKT conditions.*certify_problem"):
+        explain_problem(problem)
+    with pytest.raises(AssertionError, match=f"the problem is proved {status}. Correct the problem"):
+        assert_certified(problem)
+
+
+DEGENERATE: dict[str, tuple[Callable[[], Any], float]] = {
+    "no variables": (lambda: cp.Problem(cp.Minimize(0)), 0.0),
+    "a constant objective": (lambda: solved(cp.Minimize(3), [vector() >= 1]), 3.0),
+    "constant constraints": (
+        lambda: solved(cp.Minimize(cp.sum(x := vector())), [cp.Constant(1) <= 2, True, x >= 1]),
+        2.0,
+    ),
+    "a constraint twice": (lambda: solved(cp.Minimize(cp.sum(x := vector())), [x >= 1, x >= 1]), 2.0),
+    "no duals": (lambda: with_values(cp.Minimize(cp.sum_squares(x := vector())), [x >= 1]), 2.0),
+    "a dual that is nan": (lambda: solved_with_dual(np.array([np.nan, 1.0])), 2.0),
+}
+"""Problems that are certified, with their optimum."""
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_degenerate_problems_are_certified(name: str) -> None:
+    make, optimum = DEGENERATE[name]
+    problem = make()
+    certificate = assert_certified(problem)
+    assert certificate.lower <= optimum <= certificate.upper + 1e-12 and not certificate.reasons
+    assert problem_page(problem).statement
+    lines = str(explain_problem(problem))
+    assert ("no multiplier" in lines) == (name in ("no duals", "a dual that is nan"))
+
+
+@pytest.mark.parametrize(
+    "value", [np.array([np.nan, 1.0]), np.ones(3), np.full(2, np.inf)], ids=["nan", "shape", "inf"]
+)
+def test_values_that_are_no_numbers_are_a_reason_of_a_wide_interval(value: Any) -> None:
+    problem = solved_with_value(value)
+    certificate = certify_problem(problem)
+    assert certificate.lower <= 2.0 <= certificate.upper
+    assert certificate.reasons[0].startswith("no value of finite numbers of its shape was in x")
+    with pytest.raises(ProblemError, match=r"got none for x\. Call problem\.solve"):
+        explain_problem(problem)
+
+
+def test_what_is_not_convex_is_named_where_the_interval_is_open() -> None:
+    problem = with_values(cp.Minimize(cp.sum(x := vector())), [cp.sum_squares(x) >= 1])
+    certificate = certify_problem(problem)
+    assert certificate.status == "open" and certificate.upper == 2.0
+    assert certificate.reasons[0].startswith(
+        "'1.0 <= quad_over_lin(x, 1.0, None, False)' is not convex by CVXPY's rules"
+    )
+    with pytest.raises(AssertionError, match=r"certified to 1e-06; .* Solve to a higher accuracy; explain_problem"):
+        assert_certified(problem)
+    with pytest.raises(ProblemError, match=r"convex by CVXPY's rules \(DCP\); got '1\.0 <= .* Write it"):
+        problem_page(problem)
