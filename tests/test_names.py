@@ -82,7 +82,8 @@ def test_modules_of_one_name_have_one_role() -> None:
     places = defaultdict[str, set[str]](set)
     for path in ROOT.rglob("*.py"):
         places[path.stem].add(path.parent.relative_to(ROOT).as_posix())
-    assert {name for name, folders in places.items() if len(folders) > 1} <= ROLES
+    doubled = {name for name, folders in places.items() if len(folders) > 1}
+    assert doubled <= ROLES, "two modules have one name: rename the new one"
 
 
 if __name__ == "__main__":

@@ -274,7 +274,7 @@ def document_text(document: dict[str, Any]) -> bytes:
 def _not_statable_error(function: str, value: object) -> ProblemError:
     """Return the error for an F or a G that no file can state."""
     return ProblemError(
-        f"a certificate file can only state {function} of boostopt with a closed form, or a formula; got "
+        f"a certificate file can only state {function} that the checker has a formula for, or a formula of yours; got "
         f"{type(value).__name__}. Write it with boostopt.authoring.formula or edge_formula, or keep the program and "
         "its certificate in Python."
     )

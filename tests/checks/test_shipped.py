@@ -149,6 +149,7 @@ EDGES: dict[str, tuple[EdgeFunction, int]] = {
     "1-norm, not negative": (OneNormEdges(False, 0.1), 3),
     "intercept beside an elastic net": (InterceptEdges(ElasticEdges(True, 0.2, 3.0)), 4),
     "intercept beside a 1-norm": (InterceptEdges(OneNormEdges(True, 0.5)), 3),
+    "intercept alone": (InterceptEdges(OneNormEdges(True, 0.5)), 1),
     "intercept beside a ball": (InterceptEdges(BallEdges(True, 1.0, 0.7)), 3),
     "linear": (LinearEdges(0.7), 2),
     "described": (CvxpyEdges(cp.log_sum_exp), 3),

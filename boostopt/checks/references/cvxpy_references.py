@@ -114,6 +114,8 @@ def conic_form(problem: Any, quadratic: bool) -> Any:
 
 def required_cones(problem: Any, declared: frozenset[str]) -> frozenset[str]:
     """Return the cones in CVXPY's form of a problem; a quadratic objective counts as one if it is declared."""
+    if not problem.variables():  # CVXPY makes no data of it
+        return frozenset({"linear"})
     dims = conic_form(problem, "quadratic" in declared)["dims"]
     second_order = "quadratic" if "quadratic" in declared and "second_order" not in declared else "second_order"
     counts = {
