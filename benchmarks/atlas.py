@@ -103,11 +103,11 @@ def finish(label: str, program: Program, keep: Path, until: float) -> int:
     backends = [name for name in (*OWN, *(f"cvxpy:{solver}" for solver in SOLVERS)) if takes(name, program)]
     missing = 0
     gaps = FEW_GAPS if entries(program) > LARGE else GAPS
-    for kind, asked, pinned in zip(KINDS, (PROFILES, gaps), (forms(program), None), strict=True):
+    for kind, target, pinned in zip(KINDS, (PROFILES, gaps), (forms(program), None), strict=True):
         done = benchmark(
             {label: program},
             backends,
-            asked,
+            target,
             repeats=1,
             time_limit=LIMIT,
             forms=pinned,

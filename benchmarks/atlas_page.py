@@ -161,10 +161,10 @@ def far_table(certified: Sequence[SolveRecord]) -> Iterator[str]:
         yield table_row([f"`{solver}`", str(len({row.program for row in of})), *map(str, counts)])
 
 
-def claims_table(asked: Sequence[SolveRecord]) -> Iterator[str]:
+def claims_table(records: Sequence[SolveRecord]) -> Iterator[str]:
     """Yield how often a claim of an optimum is not true."""
     yield from _head(["solver", "asked for", "claims an optimum", "of solves", "> 1e-6", "> 1e-3", "> 0.1", "widest"])
-    by_solver = _grouped([row for row in asked if row.ran], solver_of)
+    by_solver = _grouped([row for row in records if row.ran], solver_of)
     for solver in _in_order(by_solver):
         for profile, of in sorted(_grouped(by_solver[solver], lambda row: row.profile or "").items()):
             claiming = [row.scaled_gap for row in of if row.claims]
@@ -205,10 +205,10 @@ def _given_up(rows: Sequence[SolveRecord]) -> str:
     return ", ".join(bad) or NONE
 
 
-def same_table(asked: Sequence[SolveRecord]) -> Iterator[str]:
+def same_table(records: Sequence[SolveRecord]) -> Iterator[str]:
     """Yield the seconds of the best form of each rival over those of the interior point."""
     yield from _head(["rival", "asked for", "both reached the gap", "ratio", "least", "largest"])
-    best = best_forms(row for row in asked if row.ran)
+    best = best_forms(row for row in records if row.ran)
     own = {(row.program, row.profile): row for row in best if row.backend == "interior" and row.scaled_gap <= GOOD}
     by_solver = _grouped([row for row in best if row.backend != "interior"], solver_of)
     for solver in _in_order(by_solver):

@@ -194,8 +194,8 @@ ROUNDS = 45
 def colboost() -> None:
     """Print the table of colboost's programs."""
     print("\n## colboost on breast_cancer, stumps\n")
-    if said := missing("colboost", "gurobipy"):
-        print(said)
+    if message := missing("colboost", "gurobipy"):
+        print(message)
         return
     from sklearn.datasets import load_breast_cancer
 

@@ -113,12 +113,12 @@ def line(case: Case, oracle: Oracle, way: str, most: int, epsilon: float) -> str
     began = time.process_time()
     run: Run = boost(name, oracle, nu=case.count(oracle.N), epsilon=epsilon, history=False, max_rounds=most, **options)
     seconds = time.process_time() - began
-    by_program, held = sum(backend != "" for backend in run.trace["backend"]), int((run.w > 0.0).sum())
+    by_program, n_active = sum(backend != "" for backend in run.trace["backend"]), int((run.w > 0.0).sum())
     ended = run.class_certificate.gap <= epsilon
     allowed = "" if math.isinf(run.iteration_bound) else f"{run.iteration_bound:,.0f}"
     rounds = f"{run.rounds}" if ended else f"> {run.rounds}"
     gap = f"{run.class_certificate.gap:.4f}"
-    cells = (case.data, case.nu, way, rounds, by_program, len(run.hypotheses), held, gap, f"{seconds:.2g}", allowed)
+    cells = (case.data, case.nu, way, rounds, by_program, len(run.hypotheses), n_active, gap, f"{seconds:.2g}", allowed)
     return f"| {' | '.join(map(str, cells))} |"
 
 

@@ -20,15 +20,15 @@ CERTIFICATES = 4
 
 
 def main(count: int, seed: int) -> None:
-    start, told = time.time(), list[str]()
+    start, printed_lines = time.time(), list[str]()
 
     def report(found: Outcome) -> None:
-        for line in found.false[len(told) :]:
+        for line in found.false[len(printed_lines) :]:
             print(line, flush=True)
-            told.append(line)
+            printed_lines.append(line)
         if found.counts["formulas"] % 100 == 0:
             counted = {name: count for name, count in found.counts.items() if count}
-            print(counted, "false:", len(told), f"{time.time() - start:.0f} s", flush=True)
+            print(counted, "false:", len(printed_lines), f"{time.time() - start:.0f} s", flush=True)
 
     slacks = np.sort(run(count, seed, CERTIFICATES, report).slacks)
     quantiles = [f"{slacks[int(share * (len(slacks) - 1))]:.2e}" for share in (0.5, 0.9, 0.99)]

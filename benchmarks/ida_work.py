@@ -149,7 +149,7 @@ class Work:
                     line = future.result()
                     del under_way[future]
                     self.ledger.write(line)
-                    print(_said(line), file=sys.stderr, flush=True)
+                    print(_format_line(line), file=sys.stderr, flush=True)
 
 
 def selected(lines: Sequence[Mapping[str, Any]]) -> Chosen:
@@ -186,7 +186,7 @@ def end_with_parent() -> None:
     Thread(target=watch, daemon=True).start()
 
 
-def _said(line: Line) -> str:
+def _format_line(line: Line) -> str:
     """Return what is reported of a finished unit."""
     name, kind, split, fold = line["unit"]
     what = f"split {split + 1}" if fold == WHOLE else f"split {split + 1}, fold {fold + 1}"

@@ -145,9 +145,9 @@ def family_of(page: Page) -> str:
 
 def _page(page: Page, folder: Path) -> str:
     meanings = {parameter.name: parameter.meaning for parameter in page.parameters}
-    stated, sources, said = markdown_page(page.text, meanings).rstrip().partition("## Sources")
+    stated, sources, source_text = markdown_page(page.text, meanings).rstrip().partition("## Sources")
     parts = [
-        stated + sources + cited(said),
+        stated + sources + cited(source_text),
         "## Use",
         use(page),
         "## Parameters",

@@ -276,9 +276,9 @@ def _directive(home: str, path: str, value: Any) -> Iterator[str]:
 def _said_of(home: str, name: str) -> str:
     """Return the string below an assignment."""
     body = ast.parse(inspect.getsource(sys.modules[home])).body
-    for assignment, said in itertools.pairwise(body):
+    for assignment, docstring in itertools.pairwise(body):
         targets = [assignment.target] if isinstance(assignment, ast.AnnAssign) else getattr(assignment, "targets", [])
         named = any(isinstance(target, ast.Name) and target.id == name for target in targets)
-        if named and isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant):
-            return inspect.cleandoc(str(said.value.value))
+        if named and isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant):
+            return inspect.cleandoc(str(docstring.value.value))
     raise ValueError(f"expected a string below {home}.{name}, which is public, that says what it is; found none.")

@@ -319,7 +319,7 @@ def test_sets_of_the_users_are_read_from_their_files(tmp_path: Path, monkeypatch
     y = [label for part in (drawn.train, drawn.valid, drawn.test) for label in part[1]]
     assert sorted(y) == [-1.0] * 5 + [1.0] * 5
     found = dissertation_runs.lpboost(drawn.oracle("raw"), 0.0, 0.01)
-    assert found.held
+    assert found.ended_by_rule
     dissertation_runs.examples.cache_clear()
 
 

@@ -73,8 +73,8 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as scratch:
                 place = Path(scratch)
                 command = str(install(built, place))
-                said = run(command, "--version", cwd=place)
-                assert said == f"boostopt {version}\n", said
+                output = run(command, "--version", cwd=place)
+                assert output == f"boostopt {version}\n", output
                 run(command, *SOLVED, cwd=place)
             print(f"{built.name} {install.__name__.replace('_', ' ')}: installed, solves")
 

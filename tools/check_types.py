@@ -25,12 +25,12 @@ def main() -> None:
         path = os.pathsep.join((str(folder), os.environ["PATH"]))
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": path}
         done = subprocess.run(words, cwd=scratch, env=environment, capture_output=True, text=True)
-    told = json.loads(done.stdout)["typeCompleteness"]
-    counts, score = told["exportedSymbolCounts"], told["completenessScore"]
+    report = json.loads(done.stdout)["typeCompleteness"]
+    counts, score = report["exportedSymbolCounts"], report["completenessScore"]
     print(f"types: {score:.2%} of {sum(counts.values())} names; {counts}")
     if score < LEAST:
-        told_of = [(symbol["name"], symbol.get("diagnostics", ())) for symbol in told["symbols"]]
-        gaps = [f"{name}: {one['message']}" for name, all_ in told_of for one in all_ if one["severity"] == "error"]
+        diagnostics = [(symbol["name"], symbol.get("diagnostics", ())) for symbol in report["symbols"]]
+        gaps = [f"{name}: {one['message']}" for name, all_ in diagnostics for one in all_ if one["severity"] == "error"]
         sys.exit("\n".join([f"{score:.2%} is less than {LEAST:.1%}. Annotate what is new among these:", *gaps]))
 
 

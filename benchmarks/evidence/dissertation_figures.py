@@ -87,7 +87,7 @@ def _stability(found: Fit, drawn: Split, curve: bool) -> dict[str, Any]:
     errors, zeros = _errors_by_round(found.run, drawn)
     changes = {name: float(np.abs(np.diff(each)).max(initial=0.0)) for name, each in errors.items()}
     result: dict[str, Any] = {"changes": changes, "zeros": float(zeros.max()), "gap": found.facts["gap"]}
-    result |= {"rounds": found.run.rounds, "last": float(errors["majority"][-1]), "held": found.held}
+    result |= {"rounds": found.run.rounds, "last": float(errors["majority"][-1]), "held": found.ended_by_rule}
     majority = errors["majority"]
     result |= {"best": float(majority[:50].min()), "best_at": int(majority[:50].argmin()) + 1}
     if curve:
@@ -465,9 +465,9 @@ def _fine_verdict(results: Results) -> str:
     for hypotheses in present(results, "hypotheses", tuple(CLASSES)):
         for name in present(results, "data", NAMES):
             found = results.where(data=name, hypotheses=hypotheses)
-            held = [(result["seconds"], WAYS[p["way"]]) for p, result in found if result["held"]]
-            first = f"{min(held)[1]} first" if held else "none to the end"
-            parts.append(f"{name}, {hypotheses}: {first} ({len(held)} of {len(found)} ways come there)")
+            finished_ways = [(result["seconds"], WAYS[p["way"]]) for p, result in found if result["held"]]
+            first = f"{min(finished_ways)[1]} first" if finished_ways else "none to the end"
+            parts.append(f"{name}, {hypotheses}: {first} ({len(finished_ways)} of {len(found)} ways come there)")
     return f"Ours: {'; '.join(parts)}."
 
 

@@ -176,7 +176,7 @@ class Fit:
         return [float(np.mean(self.run.predict(X) != y)) for X, y in (drawn.valid, drawn.test)]
 
     @property
-    def held(self) -> bool:
+    def ended_by_rule(self) -> bool:
         """Return True if a rule ended the run, and neither a limit nor stalled steps did."""
         return self.run.reason.partition(":")[0] in ENDS
 
@@ -190,7 +190,7 @@ class Fit:
             "hypotheses": len(self.run.hypotheses),
             "gap": float(f"{gap:.3g}"),
             "delta": float(f"{delta:.3g}") if math.isfinite(delta) else None,
-            "held": self.held,
+            "held": self.ended_by_rule,
         }
 
 

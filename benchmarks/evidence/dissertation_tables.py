@@ -229,8 +229,8 @@ def _gap_words(results: Results) -> str:
         row = [WORDS[algorithm]]
         for epsilon in EPSILONS:
             of_one = [point for point in points if point["epsilon"] == epsilon]
-            held = sum(point["held"] for point in of_one)
-            row.append(f"{held} of {len(of_one)}; {statistics.median(point['gap'] for point in of_one):.1e}")
+            finished_runs = sum(point["held"] for point in of_one)
+            row.append(f"{finished_runs} of {len(of_one)}; {statistics.median(point['gap'] for point in of_one):.1e}")
         lines.append(row)
     return table(["", *(f"epsilon = {epsilon:g}" for epsilon in EPSILONS)], lines)
 
@@ -448,12 +448,14 @@ def _ended(result: Mapping[str, Any]) -> str:
 
 def _seconds_verdict(results: Results) -> str:
     """Say how many runs were faster than print, of those that met the rule."""
-    held = [(p, r) for p, r in results if p["algorithm"] in ALGORITHMS and r["held"]]
-    faster = sum(r["seconds"] <= SECONDS[p["hypotheses"]][p["algorithm"]][SETS.index(p["data"])] for p, r in held)
+    finished_runs = [(p, r) for p, r in results if p["algorithm"] in ALGORITHMS and r["held"]]
+    faster = sum(
+        r["seconds"] <= SECONDS[p["hypotheses"]][p["algorithm"]][SETS.index(p["data"])] for p, r in finished_runs
+    )
     there = sum(1 for p, _ in results if p["algorithm"] in ALGORITHMS)
     return (
-        f"Of {there} runs of the four algorithms {len(held)} met the practical rule, {faster} of them in no more "
-        f"seconds than print."
+        f"Of {there} runs of the four algorithms {len(finished_runs)} met the practical rule, {faster} of them in no "
+        f"more seconds than print."
     )
 
 

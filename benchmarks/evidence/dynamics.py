@@ -41,7 +41,7 @@ SAME = 1e-6
 """By how much two distributions may differ that are called the same."""
 
 
-def said(quantity: str) -> Any:
+def printed_value(quantity: str) -> Any:
     """Return what print gives for a quantity."""
     return next(row["value"] for row in printed("D_numbers")["rows"] if row["quantity"] == quantity)
 
@@ -135,7 +135,7 @@ def _examples_written(results: Results, folder: Path) -> str:
     for p, found in results.where(example="3 x 3"):
         orders = ", ".join(f"{count} in {order}" for order, count in found["orders"].items())
         rows += [
-            ["3 x 3: best margin", said("its maximum margin"), _interval(found["best"])],
+            ["3 x 3: best margin", printed_value("its maximum margin"), _interval(found["best"])],
             ["3 x 3: random starts that end in one of the two cycles", "", f"{found['ends']} of {p['starts']}"],
             ["3 x 3: how many in which (columns from 0)", "", orders],
             ["3 x 3: farthest from the printed points and edge", "0", f"{found['off']:.0e}"],
@@ -150,13 +150,13 @@ def _examples_written(results: Results, folder: Path) -> str:
             [f"{m} x {m}: margins of the cycles, and the best", "the best", _of_best(found)],
         ]
     for _, found in results.where(example="4 x 5"):
-        best, of_cycle = said("its maximum margin; margin of the cycle")
+        best, of_cycle = printed_value("its maximum margin; margin of the cycle")
         rows += [
             ["4 x 5: best margin", best, _interval(found["best"])],
             ["4 x 5: margin with hypotheses 5, 4, 3 in turn", of_cycle, f"{found['margin']:.6f}"],
             ["4 x 5: their edges", "above the best margin", _interval(found["edges"])],
             ["4 x 5: largest change over a period, on the whole manifold", "0", f"{found['comes back to within']:.0e}"],
-            ["4 x 5: second distribution", said("d_2"), ", ".join(f"{x:.4f}" for x in found["second"])],
+            ["4 x 5: second distribution", printed_value("d_2"), ", ".join(f"{x:.4f}" for x in found["second"])],
             ["4 x 5: margin with the best hypotheses", "", f"{found['margin of the best oracle']:.6f}"],
         ]
     agree = sum(_agrees(p, found) for p, found in results)
@@ -264,17 +264,17 @@ def _figure_2ab_work(points: int) -> Mapping[str, Any]:
     for _ in range(3):
         image = np.array([reduced_map(instance.U, d) for d in image])
         values.append(rounded(unfolded_triangle(image), 5))
-    of_cycles, moved = list[float](), dict[str, list[float]]()
+    of_cycles, moves = list[float](), dict[str, list[float]]()
     for name in CYCLES:
         of_cycles += unfolded_triangle(instance.known[name]).tolist()
     for times in (1, 2, 3):
         ends = [unfolded_triangle(iterate(instance.U, _on_the_line(x), times)[0][-1:])[0] for x in of_cycles]
         away = np.abs(np.array(ends) - of_cycles)
-        moved[str(times)] = np.minimum(away, 3 - away).tolist()
+        moves[str(times)] = np.minimum(away, 3 - away).tolist()
     # The mean slope on a short piece about each point of a cycle.
     near = [np.argsort(np.abs(position - x))[:3] for x in of_cycles]
     slopes = [float(np.ptp(np.array(values[2])[at]) / np.ptp(position[at])) for at in near]
-    return {"values": values, "cycles": rounded(of_cycles), "moved": moved, "slopes": rounded(slopes)}
+    return {"values": values, "cycles": rounded(of_cycles), "moved": moves, "slopes": rounded(slopes)}
 
 
 def _figure_2ab_written(results: Results, folder: Path) -> str:
@@ -294,7 +294,7 @@ def _figure_2ab_written(results: Results, folder: Path) -> str:
         axis.set(title=title, xlabel="position of $d_t$", ylabel=f"position of $d_{{t+{times}}}$", aspect="equal")
         axis.set(xlim=(0, 3), ylim=(0, 3), xticks=range(4), yticks=range(4))
     shown = picture(folder, "D_figure_2ab", figure, "AdaBoost as a map of the unfolded inner triangle")
-    stay = {times: max(moved) < SAME for times, moved in found["moved"].items()}
+    stay = {times: max(moves) < SAME for times, moves in found["moved"].items()}
     which = [times for times, all_stay in stay.items() if all_stay]
     return (
         "The inner triangle, cut open, is the interval from 0 to 3, and AdaBoost a map of it. Print says of (b) that "
@@ -482,14 +482,14 @@ SECTION_3 = (
 
 def _third_map(found: Result) -> Decision:
     """Return whether the map that is drawn is the third iterate: the cycles stay, and the graph is flat there."""
-    moved, slopes = found["moved"], found["slopes"]
-    stays = max(moved["3"]) < SAME <= min(moved["2"]) and max(slopes) < 1
+    moves, slopes = found["moved"], found["slopes"]
+    stays = max(moves["3"]) < SAME <= min(moves["2"]) and max(slopes) < 1
     return Decision(stays, f"three times; slopes up to {max(slopes):.2f}", "twice, drawn three times")
 
 
 def _twice(found: Result) -> Decision:
-    moved = found["moved"]["2"]
-    return Decision(max(moved) < SAME, f"the points of the cycles move by {min(moved):.3f} or more")
+    moves = found["moved"]["2"]
+    return Decision(max(moves) < SAME, f"the points of the cycles move by {min(moves):.3f} or more")
 
 
 FIGURE_2AB = (

@@ -53,7 +53,7 @@ def margins(noise: float, seed: int, relevant: int = 3) -> Float[Array, "N t"]:
     return require_not_none(data.y, "labels")[:, None] * data.X
 
 
-def said(place: str) -> str:
+def quote(place: str) -> str:
     """Return the statement that print has in a place."""
     return next(statement for where, statement, _ in printed("S_rates")["rows"] if where == place)
 
@@ -117,7 +117,7 @@ def _rate(relaxation: str, epsilon: float, noise: float, seed: int) -> Mapping[s
 BY_ITSELF = "no more hypotheses have a weight than there were rounds"
 """The statement that holds by construction and decides nothing."""
 
-HELD = {
+CONDITIONS = {
     "theorem 9, as its proof has it: accurate within 32 ln m / eps^2 - 2 rounds": lambda p, r: (
         r["reached"] is not None and r["rounds"] <= r["bound"]
     ),
@@ -151,13 +151,15 @@ def _rates_written(results: Results, folder: Path) -> str:
                         f"{min(r['gains'][1] for r in found):.1f}",
                     ]
                 )
-    held = [[claim, f"{sum(holds(p, r) for p, r in results)} of {len(results)}"] for claim, holds in HELD.items()]
+    claim_rows = [
+        [claim, f"{sum(holds(p, r) for p, r in results)} of {len(results)}"] for claim, holds in CONDITIONS.items()
+    ]
     header = ["", "eps", "bound", "rounds, certified", "rounds, in truth", "hypotheses", "nearest", "least gain"]
     return (
         f"Print has no experiment of the rate. Ours: {M} examples of the hypercube, {COLUMNS} coordinates and their "
         "negations, labels the majority of the first three, none or two of them wrong; radius of the 2-ball "
         f"{RELAXATIONS['2-ball'][2]['r']:g}, penalty {RELAXATIONS['2-penalty'][2]['r']:g}. Figure 1's algorithm, from "
-        f"w = 0, with {said('figure 1')}. Theorem 9 says: {said('Theorem 9')}; its proof has the constant, "
+        f"w = 0, with {quote('figure 1')}. Theorem 9 says: {quote('Theorem 9')}; its proof has the constant, "
         "T + 2 >= 32 ln m / eps^2 (erratum S3). A run ends when its certificate over the class says that the relaxed "
         "margin is within eps of the best; “in truth” is when it was, by a certified optimum. “Nearest” is the largest "
         "share of 8 eta / (k + 2) that was left after any number k of rounds, “least gain” the smallest gain of a "
@@ -166,7 +168,7 @@ def _rates_written(results: Results, folder: Path) -> str:
         f"seeds, lines the largest.\n\n{curves}\n\n{against}\n\n"
         + table(header, rows)
         + "\n\n"
-        + table(["claim", "holds in runs"], held)
+        + table(["claim", "holds in runs"], claim_rows)
     )
 
 
@@ -257,8 +259,8 @@ def _halves_written(results: Results, folder: Path) -> str:
     within = sum(_within(result) for _, result in results)
     header = ["relevant", "best margin", *ALGORITHMS.values(), "figure 1, certified", "its bound", "AdaBoost*'s bound"]
     return (
-        f"Print: {said('5')}. Rounds to half of the best margin, on {M} examples of the hypercube whose labels are the "
-        f"majority of the first few of {COLUMNS} coordinates; seeds: {len({p['seed'] for p, _ in results})}. Best "
+        f"Print: {quote('5')}. Rounds to half of the best margin, on {M} examples of the hypercube whose labels are "
+        f"the majority of the first few of {COLUMNS} coordinates; seeds: {len({p['seed'] for p, _ in results})}. Best "
         "margins are certified. The bound is theorem 9's with eps = gamma / 2, 128 ln m / gamma^2 - 2; that of "
         f"AdaBoost* with the accuracy gamma / 2 is 8 ln m / gamma^2. In {within} of {len(results)} cases all three "
         "come to half of the margin, figure 1's algorithm and AdaBoost* within their bounds.\n\n" + table(header, rows)
@@ -319,9 +321,9 @@ def _caps_written(results: Results, folder: Path) -> str:
     tenths = sum(result["tenth"]["at least rho"] >= 0.9 * M for _, result in results)
     header = ["wrong labels v", "k", "soft margin", "margins >= 1/6", "k = 0.1 m: soft margin", "rho", "margins >= rho"]
     return (
-        f"Print: {said('4.1')}, v being the number of bad examples. With the majority of three coordinates all but the "
-        f"v wrong examples have the margin 1/3, so that k = 8 v. So it is in {holds} of {len(results)} cases, the soft "
-        "margin being at least 1/6. With k = 0.1 m print has 90% of the examples at a margin of at least rho: "
+        f"Print: {quote('4.1')}, v being the number of bad examples. With the majority of three coordinates all but "
+        f"the v wrong examples have the margin 1/3, so that k = 8 v. So it is in {holds} of {len(results)} cases, "
+        "the soft margin being at least 1/6. With k = 0.1 m print has 90% of the examples at a margin of at least rho: "
         f"{tenths} of {len(results)}. Optima are certified; the smallest over the seeds is shown.\n\n"
         + table(header, rows)
     )
@@ -433,7 +435,7 @@ def _of_runs(holds: Callable[[Parameters, Result], bool]) -> Ask:
 
 THEOREM_9 = tuple(
     counted_claim(place, f"{says[0].upper()}{says[1:]}.", _of_runs(holds), "runs", always=True)
-    for place, says, holds in ((*what.split(": "), holds) for what, holds in HELD.items() if what != BY_ITSELF)
+    for place, says, holds in ((*what.split(": "), holds) for what, holds in CONDITIONS.items() if what != BY_ITSELF)
 )
 
 HALF = (

@@ -315,16 +315,16 @@ def _figure_7(found: Found, data: str, words: str, folder: Path) -> str:
             span([float(np.ptp(np.quantile(m, (0.05, 0.8)))) for m in its]),
         ])  # fmt: skip
     late = [r for _, r in noisy if r["rounds"] > STAGES_7[-1]]
-    said = ""
+    sentence = ""
     if late:
-        said = (
+        sentence = (
             f" Here the largest difference of the heights of both is {span(map(_to_come, late), '.2f')}, within "
             f"{ALMOST} with {of_seeds([_to_come(r) <= ALMOST for r in late])}. Of the smallest margin, what is gained "
             f"after round 200 is {span(map(_gained_late, late), '.2f')} times what is gained from round 20 to 200."
         )
     return (
         f"### Figure 7, {words}\n\n30 centres, sigma^2 = 16 %. Print calls the distribution after 200 rounds almost "
-        f"the asymptotic one.{said}\n\n{shown}\n\n"
+        f"the asymptotic one.{sentence}\n\n{shown}\n\n"
         + table(["rounds", "smallest margin", "median", "from the 5 % to the 80 % quantile"], rows)
     )
 

@@ -292,14 +292,14 @@ def _written_9(results: Results, folder: Path) -> str:
             for title in list(PANELS)[1:]
         ]
         less[name] = f"{sum(soft < hard for soft, hard in both)} of {len(both)}"
-    moved = [far for _, r in separated for far in _moved(r)]
+    changes = [far for _, r in separated for far in _direction_changes(r)]
     kept = [share for _, r in separated for share in _kept(r)]
     gap = max(line["gap"] for _, r in results for title in PANELS for line in r[title]["lines"].values())
     head = ["data", "margin of the SVM", "turned by: SVM, hard", "SVM, slack", "LP_REG, hard", "LP_REG, slack"]
     return (
         f"Points of our own, {len(separated)} of {len(results)} draws, those that a line separates in all panels. "
         "Solid and dashed, the line of the largest margin and its margin area; dotted, that of the reliable data. One "
-        f"pattern turns the line by more than {TURNED} degrees in {sum(moved)} of {len(moved)} cases, and leaves "
+        f"pattern turns the line by more than {TURNED} degrees in {sum(changes)} of {len(changes)} cases, and leaves "
         f"{span(kept, '.0%')} of the margin. Not in print: a "
         f"slack (SVM, green, and LP_REG, purple). With it the line of the SVM turns less than the hard one in "
         f"{less['svm']}, that of LP_REG in {less['lp']}. LP_REG weights {DIRECTIONS} linear hypotheses, one for each "
@@ -317,7 +317,7 @@ TURNED = 10
 """Degrees by which a line must turn to be called another one."""
 
 
-def _moved(r: Mapping[str, Any]) -> list[bool]:
+def _direction_changes(r: Mapping[str, Any]) -> list[bool]:
     """Return of each pattern that is not reliable whether it makes the line of the largest margin another one."""
     return [turned(r, title, "svm hard") > TURNED for title in list(PANELS)[1:]]
 
@@ -360,7 +360,7 @@ FIGURE_9 = (
     counted_claim(
         "figure 9",
         f"One outlier or one wrong label moves the line of the largest margin: it turns by over {TURNED} degrees.",
-        lambda results: [far for _, r in results if _separated(r) for far in _moved(r)],
+        lambda results: [far for _, r in results if _separated(r) for far in _direction_changes(r)],
         of="cases",
     ),
 )

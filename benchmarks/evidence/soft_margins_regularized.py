@@ -187,10 +187,10 @@ def _written_11(results: Results, folder: Path) -> str:
         cells = [span([one[k] for one in of], ".2f") if of else "" for k in (0, 1)]
         smallest, errors = span([r["margins"][0] for _, r in its]), span([r["error"] for _, r in its])
         rows.append([f"AdaBoost_REG, C = {C:g} N^2", smallest, *cells, errors])
-    said = list[str]()
+    sentences = list[str]()
     for k, words in enumerate(("at the scale of the picture", "at the best scale")):
         if best := _nearest(distances, k):
-            said.append(
+            sentences.append(
                 f"{words} the least distance over C > 0 is {span([least for least, _, _ in best], '.2f')}, at C = "
                 f"{span([C for _, C, _ in best], 'g')} N^2, and less than AdaBoost's with "
                 f"{of_seeds([closer for _, _, closer in best])}"
@@ -202,7 +202,7 @@ def _written_11(results: Results, folder: Path) -> str:
         f"after {rounds} rounds (print: {in_print('11,13', 'iterations')}) over networks of {CENTRES} centres; C = 0 "
         "is AdaBoost. Print names neither C nor centres nor scale here. The distance of two distributions is the "
         "largest difference of their heights; of a run it is taken to the network with as many centres. Print finds "
-        f"the distribution for some C quite like that of a network: {'; '.join(said)}.\n\n{shown}\n\n"
+        f"the distribution for some C quite like that of a network: {'; '.join(sentences)}.\n\n{shown}\n\n"
         + table(head, rows)
     )
 

@@ -96,13 +96,14 @@ def _written(results: Results, folder: Path) -> str:
     rows = _finished_rows(results)
     if not rows:
         return "No split is tested yet."
-    held = _held(rows)
+    compared_rows = _compared_rows(rows)
     parts = [
         _protocol(rows),
         "### Test error\n\nIn percent, mean ± standard deviation over the splits, print below in italics. S1: "
         "AdaBoost_REG is significantly better (+) or worse (-) than AdaBoost; S2: than the SVM.\n\n" + _errors(rows),
         _significance(rows),
-        "### Held to print\n\n" + (_accepted(held, results, folder) if held else "No such set is finished."),
+        "### Held to print\n\n"
+        + (_accepted(compared_rows, results, folder) if compared_rows else "No such set is finished."),
         *(
             ["### Who is below whom\n\n" + _compared(rows), "### Mean % and Winner %\n\n" + _summary(rows)]
             if _one_a_set(rows)
@@ -114,10 +115,10 @@ def _written(results: Results, folder: Path) -> str:
     return "\n\n".join(parts)
 
 
-def _held(rows: Sequence[Finished]) -> list[Finished]:
+def _compared_rows(rows: Sequence[Finished]) -> list[Finished]:
     """Return the rows that are held to print: sets with ten published splits, of which several are finished."""
-    held = [row for row in rows if row.row.kind == PUBLISHED and row.row.splits > 1]
-    return [row for row in held if Row(row.row.name, PUBLISHED, TEN) in ROWS]
+    published = [row for row in rows if row.row.kind == PUBLISHED and row.row.splits > 1]
+    return [row for row in published if Row(row.row.name, PUBLISHED, TEN) in ROWS]
 
 
 def _protocol(rows: Sequence[Finished]) -> str:
@@ -246,10 +247,10 @@ def _reason(row: Finished, method: str, results: Results) -> str:
         f"**{SETS[row.row.name]}, {method}**: {row.mean(method):.2f} here, {row.print[COLUMNS[method]][0]} in print."
     )
     others = statistics.fmean(row.difference(m) for m in COLUMNS if m != method)
-    said = f"{there} The other methods are off by {others:+.2f} on these splits, on average."
+    text = f"{there} The other methods are off by {others:+.2f} on these splits, on average."
     hindsight = _hindsight(row, method, results)
     if hindsight is None:
-        return said
+        return text
     least, off = hindsight, hindsight - row.print[COLUMNS[method]][0]
     if row.difference(method) < 0.0:
         verdict = "ours is the smaller error"
@@ -258,7 +259,7 @@ def _reason(row: Finished, method: str, results: Results) -> str:
     else:
         verdict = "a value is there that agrees with print: cross-validation does not choose it"
     grid = "all pairs of K and O" if method == "RBF" else "the coarse grid"
-    return f"{said} In hindsight, on the test parts, the best of {grid} comes to {least:.2f}; {verdict}."
+    return f"{text} In hindsight, on the test parts, the best of {grid} comes to {least:.2f}; {verdict}."
 
 
 def _hindsight(row: Finished, method: str, results: Results) -> float | None:
@@ -304,7 +305,7 @@ def _summary(rows: Sequence[Finished]) -> str:
     """Return the last two lines of the table, over the published splits and over one row of each set."""
     chosen = _one_a_set(rows)
     published = [row for row in chosen if row.row.kind == PUBLISHED]
-    lines, said = list[list[str]](), list[str]()
+    lines, sentences = list[list[str]](), list[str]()
     for words, group in (("published splits", published), ("one row a set", chosen)):
         if not group:
             continue
@@ -317,7 +318,7 @@ def _summary(rows: Sequence[Finished]) -> str:
             ["*the same sets, from the cells of print*", *(f"*{_spread(share)}*" for share in theirs)],
             [f"Winner %, {sets}", *map(_spread, zip(*won, strict=True))],
         ]
-        said.append(
+        sentences.append(
             f"Over {sets}, the least Mean % has {_extreme(shares, min)} (from the cells of print "
             f"{_extreme(theirs, min)}), the largest Winner % {_extreme(list(zip(*won, strict=True)), max)}."
         )
@@ -327,10 +328,13 @@ def _summary(rows: Sequence[Finished]) -> str:
         lines.append([f"*{name[:-1]} %, print, {len(SETS)} sets*", *cells])
         end = min if name == "Mean%" else max
         at = _best_in_print(name)
-        said.append(f"In print, over {len(SETS)} sets, the {end.__name__}imum of {name[:-1]} % has {at}.")
+        sentences.append(f"In print, over {len(SETS)} sets, the {end.__name__}imum of {name[:-1]} % has {at}.")
     return (
         "Mean %: the error over the least of the set, less 1, mean ± standard deviation over the sets. Winner %: the "
-        "share of splits that a method wins, ties shared. " + " ".join(said) + "\n\n" + table(["", *COLUMNS], lines)
+        "share of splits that a method wins, ties shared. "
+        + " ".join(sentences)
+        + "\n\n"
+        + table(["", *COLUMNS], lines)
     )
 
 
@@ -415,7 +419,7 @@ def _as_printed(method: str) -> Claim:
     """Return the claim that the errors of a method are those of the table."""
 
     def decide(results: Results) -> Decision | None:
-        return agreeing((row.agrees(method) for row in _held(_finished_rows(results))), "sets")
+        return agreeing((row.agrees(method) for row in _compared_rows(_finished_rows(results))), "sets")
 
     return Claim("table 1", f"The test errors of {method}, within two standard errors, set by set.", decide)
 

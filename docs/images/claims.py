@@ -60,8 +60,8 @@ def dual(U: Any) -> tuple[cp.Problem, Callable[[], tuple[Any, Any]]]:
 
 def by_cvxpy(U: Any) -> Iterator[Answer]:
     """Yield what solvers of CVXPY say."""
-    asked = (("Clarabel", "primal", primal), ("SCS", "primal", primal), ("Clarabel", "dual", dual))
-    for solver, form, state in asked:
+    requests = (("Clarabel", "primal", primal), ("SCS", "primal", primal), ("Clarabel", "dual", dual))
+    for solver, form, state in requests:
         problem, found = state(U)
         name = f"CVXPY, {solver}, {form}"
         try:

@@ -122,14 +122,17 @@ def test_forms_agree_where_the_further_variables_are_optimal() -> None:
     rng = np.random.default_rng(5)
     for _ in range(20):
         m = U.margins(rng.dirichlet(np.ones(3)))
-        at = ENTROPY.conjugate_at(-m)
-        psi, beta = np.asarray(at.multipliers["psi"]), np.array([float(np.asarray(at.multipliers["beta"]))])
+        conjugate = ENTROPY.conjugate_at(-m)
+        psi, beta = (
+            np.asarray(conjugate.multipliers["psi"]),
+            np.array([float(np.asarray(conjugate.multipliers["beta"]))]),
+        )
         for dual, best in ((DualInWPsi(ENTROPY), psi), (DualInWBeta(ENTROPY), beta)):
-            found = dual.evaluate(m, best)
-            assert found.value == pytest.approx(at.value, abs=1e-13)
-            np.testing.assert_allclose(found.d, at.d, atol=1e-13)
-            moved = np.maximum(best + rng.normal(size=len(best)), dual.lower_y)
-            assert dual.evaluate(m, moved).value > at.value
+            evaluation = dual.evaluate(m, best)
+            assert evaluation.value == pytest.approx(conjugate.value, abs=1e-13)
+            np.testing.assert_allclose(evaluation.d, conjugate.d, atol=1e-13)
+            neighbour = np.maximum(best + rng.normal(size=len(best)), dual.lower_y)
+            assert dual.evaluate(m, neighbour).value > conjugate.value
 
 
 def test_a_stage_is_the_conjugate_of_a_regularizer_with_a_bregman_distance() -> None:
@@ -137,11 +140,11 @@ def test_a_stage_is_the_conjugate_of_a_regularizer_with_a_bregman_distance() -> 
     dual, rng = staged(ENTROPY), np.random.default_rng(6)
     for _ in range(20):
         m = rng.uniform(-1, 1, size=6)
-        at = dual.evaluate(m, np.zeros(0))
-        for d, least in ((at.d, 0.0), (ENTROPY.project(rng.dirichlet(np.ones(6))), 1e-6)):
+        conjugate = dual.evaluate(m, np.zeros(0))
+        for d, min_difference in ((conjugate.d, 0.0), (ENTROPY.project(rng.dirichlet(np.ones(6))), 1e-6)):
             F = ENTROPY.value(d) + (dual.steps - 1) * (ENTROPY.value(d) - float(dual.center @ d))
-            excess = F + at.value + float(m @ d)
-            assert excess >= least if least else excess == pytest.approx(0, abs=1e-12)
+            excess = F + conjugate.value + float(m @ d)
+            assert excess >= min_difference if min_difference else excess == pytest.approx(0, abs=1e-12)
 
 
 def test_stages_leave_the_optimum_where_it_is() -> None:
@@ -248,9 +251,9 @@ def test_certified_answer_overlaps_that_of_an_interior_point(case: str) -> None:
 def test_random_programs_up_to_steep_ones(name: str) -> None:
     rng = np.random.default_rng(8)
     for _ in range(12):
-        drawn = draw(rng, largest_N=100, largest_t=12, largest_eta=1e7)
+        sample = draw(rng, largest_N=100, largest_t=12, largest_eta=1e7)
         try:
-            program = drawn.bind(name)
+            program = sample.bind(name)
         except boostopt.ProblemError:  # the binary entropy needs d0 within the caps
             continue
         certificate = program.solve(NAME, tol=1e-6, time_limit=20).certificate

@@ -18,12 +18,12 @@ PROGRAM = get_formulation("erlpboost").bind(REFERENCE_U, nu=2.5, eta=3.0)
 def iterates(solution: Solution, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Pairs near the optimum, some with better d, some with better w."""
     rng = np.random.default_rng(seed)
-    near = list[tuple[np.ndarray, np.ndarray]]()
+    points = list[tuple[np.ndarray, np.ndarray]]()
     for _ in range(3):
         of_d, of_w = 10 ** rng.uniform(-4, -1, size=2)
         d = np.abs(solution.d + of_d * rng.normal(size=len(solution.d)))
-        near.append((d, np.abs(solution.w + of_w * rng.normal(size=len(solution.w)))))
-    return near
+        points.append((d, np.abs(solution.w + of_w * rng.normal(size=len(solution.w)))))
+    return points
 
 
 @pytest.mark.thorough
@@ -31,17 +31,22 @@ def test_the_gap_is_that_of_the_pair_that_is_kept_and_the_least() -> None:
     """The best sides of two iterates may be a worse pair than either: then an iterate is kept as it came."""
     solution, whole = PROGRAM.solve("interior", tol=1e-10), 0
     for seed in range(100):
-        best, least, upper, lower = Incumbent(Task(PROGRAM, 1e-9, Deadline(None))), np.inf, list[float](), list[float]()
-        given = iterates(solution, seed)
-        for d, w in given:
+        best, smallest_gap, upper, lower = (
+            Incumbent(Task(PROGRAM, 1e-9, Deadline(None))),
+            np.inf,
+            list[float](),
+            list[float](),
+        )
+        pairs = iterates(solution, seed)
+        for d, w in pairs:
             best.add(d, w)
             certificate = PROGRAM.certify(d, w)
-            least = min(least, certificate.scaled_gap)
+            smallest_gap = min(smallest_gap, certificate.scaled_gap)
             upper.append(certificate.upper)
             lower.append(certificate.lower)
             assert best.gap == PROGRAM.certify(best.d, best.w).scaled_gap
-            assert best.gap <= least
-        sides = PROGRAM.certify(given[int(np.argmin(upper))][0], given[int(np.argmax(lower))][1])
+            assert best.gap <= smallest_gap
+        sides = PROGRAM.certify(pairs[int(np.argmin(upper))][0], pairs[int(np.argmax(lower))][1])
         assert best.gap <= sides.scaled_gap
         whole += best.gap < sides.scaled_gap
     assert whole > 0

@@ -99,8 +99,8 @@ def test_intervals_of_different_backends_overlap(case: str) -> None:
     assert len(able) >= 5
     certificates = [program.solve(name, tol=1e-7, time_limit=20).certificate for name in able]
     for one in certificates:
-        for other in certificates:
-            assert one.overlaps(other)
+        for certificate in certificates:
+            assert one.overlaps(certificate)
 
 
 @pytest.mark.thorough_cases("erlpboost-0")

@@ -30,9 +30,9 @@ WORDS = {
 
 @pytest.fixture(autouse=True)
 def handlers_stay() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
     yield
-    assert {number: signal.getsignal(number) for number in signal.valid_signals()} == before
+    assert {number: signal.getsignal(number) for number in signal.valid_signals()} == handlers
 
 
 @pytest.mark.parametrize("then", LEAVING)
@@ -121,30 +121,30 @@ def test_handlers_of_other_signals_may_raise(name: str) -> None:
         raise SystemExit("ended")
 
     number = getattr(signal, name)
-    before = signal.signal(number, handler)
+    old_handler = signal.signal(number, handler)
     try:
         with pytest.raises(SystemExit, match=r"^ended$"):
             reference_lpboost().solve(Pressed("pressed", reason=name))
     finally:
-        signal.signal(number, before)
+        signal.signal(number, old_handler)
 
 
 def test_who_ignores_ctrl_c_goes_on_to() -> None:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    old_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         assert reference_lpboost().solve(Pressed("pressed")).verdict is Verdict.CLAIMED
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, old_handler)
 
 
 def test_a_handler_that_only_notes_ctrl_c_is_asked_and_nothing_ends() -> None:
-    noted = list[int]()
-    before = signal.signal(signal.SIGINT, lambda number, frame: noted.append(number))
+    signals = list[int]()
+    old_handler = signal.signal(signal.SIGINT, lambda number, frame: signals.append(number))
     try:
         assert reference_lpboost().solve(Pressed("pressed")).verdict is Verdict.CLAIMED
     finally:
-        signal.signal(signal.SIGINT, before)
-    assert noted == [signal.SIGINT]
+        signal.signal(signal.SIGINT, old_handler)
+    assert signals == [signal.SIGINT]
 
 
 def test_an_interrupt_whose_sender_cannot_be_told_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,8 +155,8 @@ def test_an_interrupt_whose_sender_cannot_be_told_passes(monkeypatch: pytest.Mon
 
     with pytest.raises(ExternalError, match="KeyboardInterrupt"):
         call_external(interrupting)
-    known = signal.getsignal
-    monkeypatch.setattr(signal, "getsignal", lambda number: None if number == signal.SIGINT else known(number))
+    getsignal = signal.getsignal
+    monkeypatch.setattr(signal, "getsignal", lambda number: None if number == signal.SIGINT else getsignal(number))
     with pytest.raises(KeyboardInterrupt):
         call_external(interrupting)
     monkeypatch.undo()

@@ -241,18 +241,18 @@ def test_few_examples_and_many_hypotheses_are_a_matter_of_w_space() -> None:
 
 
 def test_a_stale_handle_is_built_anew() -> None:
-    before = solve(BOUND["lpboost"](appended(5, "margins"), 0.2), "highs")
-    model = handle(before).model
-    after = solve(BOUND["lpboost"](appended(6, "margins"), 0.2), "highs", start=before)
+    first = solve(BOUND["lpboost"](appended(5, "margins"), 0.2), "highs")
+    model = handle(first).model
+    after = solve(BOUND["lpboost"](appended(6, "margins"), 0.2), "highs", start=first)
     assert handle(after).model is model
-    other = solve(BOUND["lpboost"](appended(7, "margins"), 0.3), "highs", tol=1e-9, start=before)
-    assert_solved(other, "cold")
-    assert handle(other).model is not model
+    later = solve(BOUND["lpboost"](appended(7, "margins"), 0.3), "highs", tol=1e-9, start=first)
+    assert_solved(later, "cold")
+    assert handle(later).model is not model
     assert_solved(solve(BOUND["lpboost"](appended(8, "margins"), 0.2), "highs", start=after), "hot")
 
 
 @pytest.mark.parametrize(
-    "other",
+    "unrelated",
     (
         lambda: BOUND["lpboost"](-appended(5, "arrays"), 0.2),
         lambda: BOUND["lpboost"](appended(5, "arrays")[:, ::-1].copy(), 0.2),
@@ -263,20 +263,20 @@ def test_a_stale_handle_is_built_anew() -> None:
     ),
     ids=("negated", "reversed", "other G", "other F", "other examples", "fewer columns"),
 )
-def test_an_unrelated_program_is_built_anew(other: Any) -> None:
-    before = solve(BOUND["lpboost"](appended(5, "arrays"), 0.2), "highs")
-    start = WarmStart(backend="highs", state=before.start.state)
-    assert_solved(solve(other(), "highs", tol=1e-9, start=start), "cold")
+def test_an_unrelated_program_is_built_anew(unrelated: Any) -> None:
+    first = solve(BOUND["lpboost"](appended(5, "arrays"), 0.2), "highs")
+    start = WarmStart(backend="highs", state=first.start.state)
+    assert_solved(solve(unrelated(), "highs", tol=1e-9, start=start), "cold")
 
 
 def test_a_matrix_that_was_written_to_is_another_one() -> None:
     U = appended(6, "arrays").astype(np.float64)
-    before = solve(BOUND["lpboost"](U, 0.2), "highs")
+    first = solve(BOUND["lpboost"](U, 0.2), "highs")
     U[:, 2] *= -0.5
-    after = solve(BOUND["lpboost"](U, 0.2), "highs", tol=1e-9, start=before)
+    after = solve(BOUND["lpboost"](U, 0.2), "highs", tol=1e-9, start=first)
     assert_solved(after, "cold")
-    again = before.program.certify(before.d, before.w)
-    assert (again.lower, again.upper) == (before.certificate.lower, before.certificate.upper)
+    again = first.program.certify(first.d, first.w)
+    assert (again.lower, again.upper) == (first.certificate.lower, first.certificate.upper)
 
 
 @pytest.mark.parametrize("copied", (copy.deepcopy, lambda solution: pickle.loads(pickle.dumps(solution))))
@@ -341,42 +341,42 @@ STORED: dict[str, Any] = {
 @pytest.mark.parametrize("case", STORED)
 def test_a_stored_basis_is_where_the_next_solve_begins_in_every_process(case: str) -> None:
     bind, U = STORED[case]
-    before = None
+    first = None
     for t in range(36, 39):
-        before = solve(bind(U[:, :t]), "highs", tol=1e-9, start=before)
+        first = solve(bind(U[:, :t]), "highs", tol=1e-9, start=first)
     # Two columns have joined since.
-    assert before is not None
+    assert first is not None
     program, cold = bind(U), solve(bind(U), "highs", tol=1e-9)
-    state = through_a_file("highs", before.start.state)
-    answers = [solve(program, "highs", tol=1e-9, start=replace(before.start, state=state)) for _ in range(2)]
-    answers.append(solve(program, "highs", tol=1e-9, start=replace(before.start, state=through_a_file("highs", state))))
+    state = through_a_file("highs", first.start.state)
+    answers = [solve(program, "highs", tol=1e-9, start=replace(first.start, state=state)) for _ in range(2)]
+    answers.append(solve(program, "highs", tol=1e-9, start=replace(first.start, state=through_a_file("highs", state))))
     for answer in answers:
         assert_solved(answer, "hot")
         assert 0 < (answer.iterations or 0) < (cold.iterations or 0)
         np.testing.assert_array_equal(answer.attempts[0].d, answers[0].attempts[0].d)
         np.testing.assert_array_equal(answer.attempts[0].w, answers[0].attempts[0].w)
         assert answer.certificate.overlaps(cold.certificate)
-    same = solve(bind(U[:, :38]), "highs", start=replace(before.start, state=state))
+    same = solve(bind(U[:, :38]), "highs", start=replace(first.start, state=state))
     assert same.iterations == 0
 
 
 def test_failed_forms_are_stored_with_the_basis(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(highs, "ITERATIONS_PER_ROW", 0)
-    before = solve(BOUND["lpboost"](appended(12, "margins"), 0.2), "highs")
-    state = through_a_file("highs", before.start.state)
-    after = solve(BOUND["lpboost"](appended(13, "margins"), 0.2), "highs", start=replace(before.start, state=state))
+    first = solve(BOUND["lpboost"](appended(12, "margins"), 0.2), "highs")
+    state = through_a_file("highs", first.start.state)
+    after = solve(BOUND["lpboost"](appended(13, "margins"), 0.2), "highs", start=replace(first.start, state=state))
     assert_solved(after, "d-space, cold interior point")
 
 
 def test_a_stored_basis_of_another_program_is_none() -> None:
-    before = solve(BOUND["lpboost"](appended(5, "arrays"), 0.2), "highs")
-    state = through_a_file("highs", before.start.state)
+    first = solve(BOUND["lpboost"](appended(5, "arrays"), 0.2), "highs")
+    state = through_a_file("highs", first.start.state)
     for name, t in (("hinge", 5), ("lpboost", 4), ("two-sided", 5)):
-        other = solve(BOUND[name](appended(t, "arrays"), 0.2), "highs", tol=1e-9, start=WarmStart(state=state))
-        assert_solved(other, "cold")
+        solution = solve(BOUND[name](appended(t, "arrays"), 0.2), "highs", tol=1e-9, start=WarmStart(state=state))
+        assert_solved(solution, "cold")
     # Other numbers of the same sizes: a poor start, and no wrong answer.
-    other = solve(BOUND["lpboost"](-appended(5, "arrays"), 0.3), "highs", tol=1e-9, start=WarmStart(state=state))
-    assert_solved(other, "hot")
+    solution = solve(BOUND["lpboost"](-appended(5, "arrays"), 0.3), "highs", tol=1e-9, start=WarmStart(state=state))
+    assert_solved(solution, "hot")
 
 
 def test_states_that_are_not_of_a_backend_are_not_stored() -> None:
@@ -390,13 +390,13 @@ def test_states_that_are_not_of_a_backend_are_not_stored() -> None:
     assert get_backend("interior").packed(first.start.state) is None
 
 
-@pytest.mark.parametrize("wrong", (np.full(151, 9), np.zeros(151), np.ones(7)))
-def test_a_basis_that_is_none_is_not_taken(wrong: np.ndarray) -> None:
-    before = solve(BOUND["lpboost"](appended(5, "margins"), 0.2), "highs")
-    packed = get_backend("highs").packed(before.start.state)
+@pytest.mark.parametrize("invalid", (np.full(151, 9), np.zeros(151), np.ones(7)))
+def test_a_basis_that_is_none_is_not_taken(invalid: np.ndarray) -> None:
+    first = solve(BOUND["lpboost"](appended(5, "margins"), 0.2), "highs")
+    packed = get_backend("highs").packed(first.start.state)
     assert packed is not None
-    state = get_backend("highs").deserialize_state({**packed, "columns": wrong.astype(np.int8)})
-    assert_solved(solve(before.program, "highs", start=WarmStart(state=state)), "cold")
+    state = get_backend("highs").deserialize_state({**packed, "columns": invalid.astype(np.int8)})
+    assert_solved(solve(first.program, "highs", start=WarmStart(state=state)), "cold")
 
 
 # The two spaces
@@ -461,8 +461,8 @@ def test_both_spaces_are_the_linear_program_that_scipy_solves(algorithm: str) ->
 
 def attempted(lp: LinearProgram, rung: AttemptSettings, seconds: float | None = None, hot: Any = None) -> Attempt:
     """One rung alone."""
-    left = Deadline.after(seconds)
-    return highs._attempt(lp, rung, 1e-10, left, time.perf_counter(), frozenset(), hot)  # pyright: ignore[reportPrivateUsage]
+    deadline = Deadline.after(seconds)
+    return highs._attempt(lp, rung, 1e-10, deadline, time.perf_counter(), frozenset(), hot)  # pyright: ignore[reportPrivateUsage]
 
 
 # What cannot be solved

@@ -19,7 +19,7 @@ from boostopt.backends.interior.start import cold_start_point
 
 pytestmark = pytest.mark.every(2)
 
-TAKEN = [name for name in list_formulations() if name not in OWN_RADII]
+SUPPORTED = [name for name in list_formulations() if name not in OWN_RADII]
 MOST_ITERATIONS = 60
 
 
@@ -34,7 +34,7 @@ def start_of(program: Program) -> tuple[InteriorProblem, Iterate]:
     return problem, cold_start_point(problem, program.regularizer.project(None), 0.1)
 
 
-def dense_step(problem: InteriorProblem, point: Iterate, wanted: ComplementarityPairs) -> np.ndarray | None:
+def dense_step(problem: InteriorProblem, point: Iterate, target: ComplementarityPairs) -> np.ndarray | None:
     """The Newton step (d, v, beta, x) with nothing eliminated, by a general solver; None where it is not unique."""
     d = problem.weights_inside_box(point.lower_distance)
     residuals = Residuals.from_point(problem, point, d)
@@ -46,7 +46,7 @@ def dense_step(problem: InteriorProblem, point: Iterate, wanted: Complementarity
     slack = np.zeros(k)
     slack[problem.inequality] = point.s[problem.inequality] / point.v[problem.inequality]
     from_rows = np.zeros(k)
-    from_rows[problem.inequality] = wanted.rows[problem.inequality] / point.v[problem.inequality]
+    from_rows[problem.inequality] = target.rows[problem.inequality] / point.v[problem.inequality]
     free_beta = np.zeros((1, 1)) if problem.f.on_simplex else np.ones((1, 1))
     matrix = np.block(
         [
@@ -58,7 +58,7 @@ def dense_step(problem: InteriorProblem, point: Iterate, wanted: Complementarity
     )
     right = np.concatenate(
         [
-            wanted.lower / point.lower_distance - wanted.upper / point.upper_distance - residuals.stationarity,
+            target.lower / point.lower_distance - target.upper / point.upper_distance - residuals.stationarity,
             -residuals.rows - from_rows,
             [-residuals.weight_sum],
             -residuals.x,
@@ -67,7 +67,7 @@ def dense_step(problem: InteriorProblem, point: Iterate, wanted: Complementarity
     return np.linalg.solve(matrix, right) if np.linalg.cond(matrix) < 1e10 else None
 
 
-@pytest.mark.parametrize("name", TAKEN)
+@pytest.mark.parametrize("name", SUPPORTED)
 def test_a_step_is_the_one_of_the_whole_system(name: str) -> None:
     rng = np.random.default_rng(3)
     checked = 0
@@ -77,25 +77,25 @@ def test_a_step_is_the_one_of_the_whole_system(name: str) -> None:
             continue
         problem, point = start_of(program)
         residuals = Residuals.from_point(problem, point, problem.weights_inside_box(point.lower_distance))
-        wanted = ComplementarityPairs(
+        target = ComplementarityPairs(
             *(0.3 - part for part in (point.products.lower, point.products.upper, point.products.rows))
         )
-        step = NewtonSystem(problem, point, problem.weights_inside_box(point.lower_distance), residuals).step(wanted)
-        twin = dense_step(problem, point, wanted)
+        step = NewtonSystem(problem, point, problem.weights_inside_box(point.lower_distance), residuals).step(target)
+        twin = dense_step(problem, point, target)
         if twin is None:
             continue
         mine = np.concatenate([step.lower_distance, step.v, [step.beta], step.x])
         np.testing.assert_allclose(mine, twin, rtol=1e-5, atol=1e-7 * np.abs(twin).max())
         np.testing.assert_allclose(
-            step.zeta * point.lower_distance + point.zeta * step.lower_distance, wanted.lower, rtol=1e-9
+            step.zeta * point.lower_distance + point.zeta * step.lower_distance, target.lower, rtol=1e-9
         )
         np.testing.assert_allclose(
-            step.psi * point.upper_distance + point.psi * step.upper_distance, wanted.upper, rtol=1e-9
+            step.psi * point.upper_distance + point.psi * step.upper_distance, target.upper, rtol=1e-9
         )
         checked += 1
 
 
-@pytest.mark.parametrize("name", TAKEN)
+@pytest.mark.parametrize("name", SUPPORTED)
 def test_the_start_is_centred_and_stationary(name: str) -> None:
     program = draw_program(np.random.default_rng(8), name, largest_eta=1e3)
     problem = opened(program)
@@ -113,7 +113,7 @@ def test_the_start_is_centred_and_stationary(name: str) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", TAKEN)
+@pytest.mark.parametrize("name", SUPPORTED)
 def test_random_programs_are_solved_to_the_last_digit_that_the_certificate_has(name: str) -> None:
     """Within 1e-8, or as near as the certificate's own rounding allows; the narrowest that Clarabel has overlaps."""
     rng = np.random.default_rng([2, *name.encode()])
@@ -131,8 +131,8 @@ def test_random_programs_are_solved_to_the_last_digit_that_the_certificate_has(n
             attempt.iterations is not None and attempt.iterations <= MOST_ITERATIONS for attempt in solution.attempts
         )
         if k < 3:
-            other = program.solve("cvxpy:clarabel", tol=1e-6, time_limit=10).certificate
-            assert certificate.infeasible == other.infeasible or certificate.overlaps(other)
+            reference = program.solve("cvxpy:clarabel", tol=1e-6, time_limit=10).certificate
+            assert certificate.infeasible == reference.infeasible or certificate.overlaps(reference)
 
 
 @pytest.mark.parametrize("eta", (0.5, 46.0, 2e4, 1e6))
@@ -146,16 +146,16 @@ def test_noisy_stumps_at_every_strength(name: str, eta: float) -> None:
 
 def test_reference_numbers() -> None:
     certificate = reference_erlpboost().solve("interior", tol=1e-10).certificate
-    other = reference_erlpboost().solve("cvxpy:clarabel", tol=1e-9).certificate
+    reference = reference_erlpboost().solve("cvxpy:clarabel", tol=1e-9).certificate
     assert certificate.scaled_gap <= 1e-10
-    assert certificate.overlaps(other)
+    assert certificate.overlaps(reference)
 
 
 def test_every_storage_gives_the_same_answer() -> None:
     U = noisy_stumps(400, 12).astype(int)
     answers = [
-        get_formulation("erlpboost").bind(stored, nu=40, eta=100).solve("interior", tol=1e-9)
-        for stored in (U, U.astype(float), scipy.sparse.csr_array(U.astype(float)))
+        get_formulation("erlpboost").bind(matrix, nu=40, eta=100).solve("interior", tol=1e-9)
+        for matrix in (U, U.astype(float), scipy.sparse.csr_array(U.astype(float)))
     ]
     for answer in answers:
         assert answer.certificate.scaled_gap <= 1e-9
@@ -169,10 +169,10 @@ def test_an_infeasible_program_is_proved_to_be_so() -> None:
     assert len(solution.attempts) == 1
 
 
-@pytest.mark.parametrize("asked", ["default", "low", 1e-6])
-def test_where_it_finds_no_feasible_point_it_claims_no_optimum_and_no_gap(asked: str | float) -> None:
+@pytest.mark.parametrize("tol", ["default", "low", 1e-6])
+def test_where_it_finds_no_feasible_point_it_claims_no_optimum_and_no_gap(tol: str | float) -> None:
     program = get_formulation("softboost").bind(noisy_stumps(500, 20)[:, ::2], nu=50, gamma=-0.6)
-    (attempt,) = program.solve("interior", asked).attempts
+    (attempt,) = program.solve("interior", tol).attempts
     assert attempt.status.startswith("infeasible") and not attempt.claims and attempt.claimed_gap is None
 
 
@@ -187,15 +187,15 @@ def test_where_no_weight_can_move_there_is_nothing_to_solve() -> None:
 def grown(U: np.ndarray, name: str, first: int, rounds: int, **parameters: Any) -> list[tuple[int, int]]:
     """Iterations (cold, warm) of programs to which the column of largest edge is appended, one after another."""
     formulation = get_formulation(name)
-    kept, rest = list(range(first)), list(range(first, U.shape[1]))
-    solution = formulation.bind(U[:, kept], **parameters).solve("interior", tol=1e-9)
+    columns, rest = list(range(first)), list(range(first, U.shape[1]))
+    solution = formulation.bind(U[:, columns], **parameters).solve("interior", tol=1e-9)
     counts = list[tuple[int, int]]()
     for _ in range(rounds):
         edges = U.T @ solution.d
         best = max(rest, key=lambda q: edges[q])
         rest.remove(best)
-        kept.append(best)
-        program = formulation.bind(U[:, kept], **parameters)
+        columns.append(best)
+        program = formulation.bind(U[:, columns], **parameters)
         cold = program.solve("interior", tol=1e-9)
         solution = program.solve("interior", tol=1e-9, start=solution)
         assert solution.certificate.scaled_gap <= 1e-9
@@ -211,16 +211,16 @@ def test_appended_columns_take_fewer_iterations_than_anew(eta: float) -> None:
     counts = grown(U, "erlpboost", 20, 8, nu=100, eta=eta)
     cold, warm = np.sum(counts, axis=0)
     assert warm <= 0.75 * cold
-    assert min(one / max(other, 1) for other, one in counts) <= 0.5
+    assert min(one / max(reference, 1) for reference, one in counts) <= 0.5
 
 
-@pytest.mark.parametrize("moved", ({"eta": 150.0}, {"nu": 120.0}, {"nu": 60.0, "eta": 20.0}))
-def test_a_moved_parameter_starts_from_the_last_answer(moved: dict[str, float]) -> None:
+@pytest.mark.parametrize("changes", ({"eta": 150.0}, {"nu": 120.0}, {"nu": 60.0, "eta": 20.0}))
+def test_a_moved_parameter_starts_from_the_last_answer(changes: dict[str, float]) -> None:
     usual = {"nu": 100.0, "eta": 100.0}
     U = noisy_stumps(1000, 60)[:, ::2]
-    before = get_formulation("erlpboost").bind(U, **usual).solve("interior", tol=1e-9)
-    program = get_formulation("erlpboost").bind(U, **(usual | moved))
-    cold, warm = program.solve("interior", tol=1e-9), program.solve("interior", tol=1e-9, start=before)
+    first = get_formulation("erlpboost").bind(U, **usual).solve("interior", tol=1e-9)
+    program = get_formulation("erlpboost").bind(U, **(usual | changes))
+    cold, warm = program.solve("interior", tol=1e-9), program.solve("interior", tol=1e-9, start=first)
     assert warm.certificate.scaled_gap <= 1e-9
     assert warm.attempts[0].form.startswith("warm")
     assert warm.certificate.overlaps(cold.certificate)
@@ -302,10 +302,12 @@ def test_huge_penalties_start_without_a_warning() -> None:
     assert get_formulation("svm").bind(U, C=1e14).solve("interior").certificate.scaled_gap <= 1e-8
 
 
-@pytest.mark.parametrize(("name", "given"), [("binary_softboost", {"gamma": 0.9}), ("binary_erlpboost", {"eta": 1.0})])
-def test_where_a_reference_at_its_cap_leaves_no_weight_nothing_moves(name: str, given: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    ("name", "parameters"), [("binary_softboost", {"gamma": 0.9}), ("binary_erlpboost", {"eta": 1.0})]
+)
+def test_where_a_reference_at_its_cap_leaves_no_weight_nothing_moves(name: str, parameters: dict[str, float]) -> None:
     U, d0 = [[1.0, -1.0], [-1.0, 1.0], [0.5, -1.0]], [1e-100, 1e-200, 1.0]
-    solution = get_formulation(name).bind(U, nu=1, d0=d0, **given).solve("interior")
+    solution = get_formulation(name).bind(U, nu=1, d0=d0, **parameters).solve("interior")
     assert solution.certificate.scaled_gap <= 1e-8
     assert solution.iterations == 0
 

@@ -62,7 +62,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return pids
 
 
-def gone(pid: int) -> bool:
+def is_gone(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -70,11 +70,11 @@ def gone(pid: int) -> bool:
     return False
 
 
-def within(seconds: float, work: Callable[[], Any]) -> Any:
+def run_within(seconds: float, work: Callable[[], Any]) -> Any:
     began = time.perf_counter()
-    found = work()
+    result = work()
     assert time.perf_counter() - began < seconds + SLACK
-    return found
+    return result
 
 
 # Everywhere
@@ -87,34 +87,36 @@ def test_a_solve_ends_at_its_limit(fault: str, isolate: bool, killed: list[int])
     backend, program = Fake(fault, then=fault), reference_lpboost()
     assert isolate_backend(backend).prepare(program)
     pid = idle_process_id()
-    solution: Solution = within(LIMIT, lambda: program.solve(backend, time_limit=LIMIT, isolate=isolate))
+    solution: Solution = run_within(LIMIT, lambda: program.solve(backend, time_limit=LIMIT, isolate=isolate))
     assert (solution.outcome, solution.verdict, solution.path) == (Outcome.FAILED, Verdict.NONE, (fault,))
     assert solution.attempts[-1].status.startswith("killed after ")
     assert re.search(rf"\b{fault}\b.*\b{LIMIT:g} s\b", solution.attempts[-1].error or "")
-    assert killed == [pid] and gone(killed[0])
+    assert killed == [pid] and is_gone(killed[0])
     assert solution.certificate.lower <= 2 / 530 <= solution.certificate.upper
 
 
 @pytest.mark.thorough
 def test_a_comparison_ends_at_its_limits(killed: list[int]) -> None:
     backends = [*(Fake(fault, then=fault) for fault in FAULTS), rough("lies"), "interior"]
-    found = within(4 * LIMIT, lambda: compare(reference_lpboost(), backends, time_limit=LIMIT))
-    assert [row.result for row in found.rows] == [*["failed"] * 5, "reached"]
-    assert [row.isolated for row in found.rows] == [*[True] * 4, False, False]
-    assert all(row.backend in row.error and "was killed" in row.error for row in found.rows[:4])
-    assert found.rows[4].solution is not None and found.rows[4].solution.verdict is Verdict.CLAIMED
-    assert found.overlap and found.reached
-    assert len(killed) == 4 and all(map(gone, killed))
+    result = run_within(4 * LIMIT, lambda: compare(reference_lpboost(), backends, time_limit=LIMIT))
+    assert [row.result for row in result.rows] == [*["failed"] * 5, "reached"]
+    assert [row.isolated for row in result.rows] == [*[True] * 4, False, False]
+    assert all(row.backend in row.error and "was killed" in row.error for row in result.rows[:4])
+    assert result.rows[4].solution is not None and result.rows[4].solution.verdict is Verdict.CLAIMED
+    assert result.overlap and result.reached
+    assert len(killed) == 4 and all(map(is_gone, killed))
     assert idle_process_id() is None
 
 
 @pytest.mark.thorough
 def test_a_benchmark_ends_at_its_limits(killed: list[int]) -> None:
     backends = [Fake(fault, then=fault) for fault in ("hold", "flood")]
-    found = within(4 * LIMIT, lambda: benchmark(reference_lpboost(), backends, [1e-3], repeats=1, time_limit=LIMIT))
-    assert [run.result for run in found.runs] == ["failed", "failed"]
-    assert all("was killed" in run.reason and run.isolated for run in found.runs)
-    assert len(killed) == 4 and all(map(gone, killed))  # each was tried once before it was measured
+    result = run_within(
+        4 * LIMIT, lambda: benchmark(reference_lpboost(), backends, [1e-3], repeats=1, time_limit=LIMIT)
+    )
+    assert [run.result for run in result.runs] == ["failed", "failed"]
+    assert all("was killed" in run.reason and run.isolated for run in result.runs)
+    assert len(killed) == 4 and all(map(is_gone, killed))  # each was tried once before it was measured
     assert idle_process_id() is None
 
 
@@ -123,9 +125,9 @@ def test_a_benchmark_ends_at_its_limits(killed: list[int]) -> None:
 def test_boosting_ends_at_its_limit(fault: str, killed: list[int]) -> None:
     oracle, backend = GivenMargins(noisy_stumps(40, 8)), Fake(fault, then=fault)
     assert isolate_backend(backend).prepare(reference_lpboost())
-    run = within(LIMIT, lambda: boost("lpboost", oracle, nu=4, backend=backend, time_limit=LIMIT))
+    run = run_within(LIMIT, lambda: boost("lpboost", oracle, nu=4, backend=backend, time_limit=LIMIT))
     assert (run.reason, run.rounds) == (StopReason.TIME_LIMIT, 1)
-    assert len(killed) == 1 and gone(killed[0])
+    assert len(killed) == 1 and is_gone(killed[0])
 
 
 @pytest.mark.thorough
@@ -133,26 +135,26 @@ def test_endless_output_fills_neither_memory_nor_disk() -> None:
     backend, program = Fake("flood", then="flood"), reference_lpboost()
     assert isolate_backend(backend).prepare(program)
     attempt = program.solve(backend, time_limit=LIMIT).attempts[-1]
-    printed = attempt.statistics["printed"]
-    assert 0 < len(printed) <= MAX_OUTPUT_LENGTH and "still here" in printed
+    output = attempt.statistics["printed"]
+    assert 0 < len(output) <= MAX_OUTPUT_LENGTH and "still here" in output
     assert 'it printed "' in (attempt.error or "")
 
 
 def test_the_end_of_the_output_is_kept_without_marks() -> None:
     read, write = os.pipe()
-    printed = OutputTail(open(read, "rb", buffering=0), b"<mark>")
+    tail = OutputTail(open(read, "rb", buffering=0), b"<mark>")
     with open(write, "wb", buffering=0) as stream:
         stream.write(b"begin<ma")
         stream.write(b"rk>")
-        assert printed.take(1) == "begin"
+        assert tail.take(1) == "begin"
         for _ in range(100):
             stream.write(b"x" * 50_000)
         stream.write(b"end<mark>")
-        kept = printed.take(2)
-        assert len(kept) == MAX_TAIL_BYTES and kept.endswith("xend")
+        text = tail.take(2)
+        assert len(text) == MAX_TAIL_BYTES and text.endswith("xend")
         stream.write(b"last")
-    assert printed.take(3) == "last"
-    printed.join()
+    assert tail.take(3) == "last"
+    tail.join()
 
 
 # Which run in a process of their own
@@ -164,8 +166,12 @@ def test_who_keeps_a_limit_runs_here_and_without_a_limit_everybody(killed: list[
     for name in list_backends():
         backend = get_backend(name)
         assert backend.keeps_limit(small), name
-        own = name in ("interior", "augmented_lagrangian", "sqp:highs")  # the last has a process of its own anyway
-        assert backend.keeps_limit(large) == own, name
+        has_process = name in (
+            "interior",
+            "augmented_lagrangian",
+            "sqp:highs",
+        )  # the last has a process of its own anyway
+        assert backend.keeps_limit(large) == has_process, name
         assert isolate_backend(backend).keeps_limit(large)
     assert not SolverSpec().has_time_limit and not SOLVERS["ECOS"].has_time_limit  # no option, no promise
     assert all(SOLVERS[name].has_time_limit for name in ("CLARABEL", "SCS", "HIGHS", "OSQP", "SCIPY"))
@@ -253,10 +259,10 @@ def test_a_solver_that_holds_the_lock_ends_with_its_parent(end: str) -> None:
         time.sleep(0.3)
         parent.send_signal(getattr(signal, end))
         parent.wait(timeout=30)
-    until = time.perf_counter() + SLACK
-    while not gone(child) and time.perf_counter() < until:
+    deadline = time.perf_counter() + SLACK
+    while not is_gone(child) and time.perf_counter() < deadline:
         time.sleep(0.02)
-    assert gone(child)
+    assert is_gone(child)
 
 
 @pytest.mark.thorough
@@ -299,8 +305,8 @@ def test_a_process_outlives_the_thread_that_needed_it() -> None:
 def test_a_solver_that_cycles_ends_without_a_limit() -> None:
     page = get_formulation("log_loss")
     program = page.bind([[0.5, 1], [0.5, -1], [0.5, 0.5]], c=[28793389, 34770009, 2748783], eta=1)
-    here = SequentialQuadratic("highs", in_this_process=True)
-    attempt = next(iter(here.attempts(Task(program, 1e-12, Deadline(None)))))
+    backend = SequentialQuadratic("highs", in_this_process=True)
+    attempt = next(iter(backend.attempts(Task(program, 1e-12, Deadline(None)))))
     assert "Iteration limit reached" in attempt.status
 
 

@@ -24,7 +24,7 @@ from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 
 pytestmark = pytest.mark.every(2)
 
-HERE = [name for name, solver in SOLVERS.items() if not solver.may_kill_process]
+IN_PROCESS = [name for name, solver in SOLVERS.items() if not solver.may_kill_process]
 
 
 def model(program: Program, d: np.ndarray) -> QuadraticModel:
@@ -83,17 +83,17 @@ def test_constraints_of_the_model_are_those_of_the_program() -> None:
     program, rng = reference_erlpboost(), np.random.default_rng(0)
     d = rng.dirichlet(np.ones(6))
     of_step, scale = model(program, d).program, model(program, d).scale
-    other, gamma = rng.uniform(size=6), 0.3
-    x = np.append((other - d) / scale, gamma)
-    rows = np.concatenate([REFERENCE_U.T @ other - gamma, [other.sum() - 1]])
+    point, gamma = rng.uniform(size=6), 0.3
+    x = np.append((point - d) / scale, gamma)
+    rows = np.concatenate([REFERENCE_U.T @ point - gamma, [point.sum() - 1]])
     np.testing.assert_allclose(of_step.A @ x - of_step.high, rows, atol=1e-13)
-    np.testing.assert_allclose((of_step.lower[:6] - x[:6]) * scale, -other, atol=1e-13)
-    np.testing.assert_allclose((of_step.upper[:6] - x[:6]) * scale, 1 / 2.5 - other, atol=1e-13)
+    np.testing.assert_allclose((of_step.lower[:6] - x[:6]) * scale, -point, atol=1e-13)
+    np.testing.assert_allclose((of_step.upper[:6] - x[:6]) * scale, 1 / 2.5 - point, atol=1e-13)
     assert of_step.low[:3].tolist() == [-np.inf] * 3
     assert of_step.low[3] == of_step.high[3]
 
 
-@pytest.mark.parametrize("solver", HERE)
+@pytest.mark.parametrize("solver", IN_PROCESS)
 @pytest.mark.parametrize("name", ("svm", "qp_reg_adaboost", "l1_adaboost", "lpboost"))
 def test_one_step_on_a_quadratic_program_is_exact(name: str, solver: str) -> None:
     program = bound(name, REFERENCE_U, **({"nu": 2.5} if name == "lpboost" else {"C": 0.7}))
@@ -154,9 +154,9 @@ def test_certified_answer_through_an_active_set_method(case: str) -> None:
 def test_random_programs_up_to_steep_ones(name: str) -> None:
     rng = np.random.default_rng(9)
     for _ in range(many(12, 2)):
-        drawn = draw(rng, largest_N=100, largest_t=12, largest_eta=1e7)
+        sample = draw(rng, largest_N=100, largest_t=12, largest_eta=1e7)
         try:
-            program = drawn.bind(name)
+            program = sample.bind(name)
         except boostopt.ProblemError:  # the binary entropy needs d0 within the caps
             continue
         certificate = program.solve("sqp", tol=1e-8, time_limit=20).certificate
@@ -164,7 +164,7 @@ def test_random_programs_up_to_steep_ones(name: str) -> None:
         assert certificate.overlaps(program.solve("cvxpy:clarabel", tol=1e-5, time_limit=5).certificate)
 
 
-@pytest.mark.parametrize("solver", HERE)
+@pytest.mark.parametrize("solver", IN_PROCESS)
 def test_infeasible_programs_are_proved_infeasible(solver: str) -> None:
     program = bound("softboost", REFERENCE_U, nu=2.5, gamma=-0.2)
     solution = program.solve(SequentialQuadratic(solver), time_limit=20)
@@ -255,9 +255,9 @@ def test_names() -> None:
     assert get_backend("sqp:osqp").name == "sqp:osqp"
     assert {"sqp", "sqp:osqp", "sqp:highs"} <= set(boostopt.list_backends())
     assert get_backend("sqp").version.startswith("clarabel ")
-    for wrong in ("sqp:osqpp", "sqp:", "sqpx"):
+    for name in ("sqp:osqpp", "sqp:", "sqpx"):
         with pytest.raises(boostopt.OptionError, match="unknown backend"):
-            get_backend(wrong)
+            get_backend(name)
 
 
 def test_a_solver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

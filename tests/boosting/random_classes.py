@@ -36,7 +36,7 @@ ROUNDING = 1e-12
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
-class Noted(GivenMargins):
+class RecordingMargins(GivenMargins):
     """An oracle that keeps the distributions that it was asked with, and the margins that it answered first."""
 
     def __init__(self, U: Any, **options: Any) -> None:
@@ -120,17 +120,17 @@ class RandomClass:
         """The same class with nu at the smallest multiplicity, where no cap binds."""
         return RandomClass(self.U, self.c, float(self.c.min()))
 
-    def oracle(self, choose: str, **options: Any) -> Noted:
+    def oracle(self, choose: str, **options: Any) -> RecordingMargins:
         """The best oracle, or the weakest that is legal: its guarantee is the optimum of the class less a bit."""
         guarantee = {"guarantee": self.optimum - BIT} if choose == "weakest" else {}
-        return Noted(self.U, choose=choose, c=self.c, **guarantee, **options)
+        return RecordingMargins(self.U, choose=choose, c=self.c, **guarantee, **options)
 
     def soft_margin(self, w: np.ndarray, U: np.ndarray) -> float:
         """The mean of the nu smallest margins of w / sum w, filled up one by one in order."""
         m = U @ w / w.sum()
         order = np.argsort(m)
-        before = np.concatenate([[0.0], np.cumsum(self.c[order])[:-1]])
-        return float(np.clip(self.nu - before, 0.0, self.c[order]) @ m[order]) / self.nu
+        sums_before = np.concatenate([[0.0], np.cumsum(self.c[order])[:-1]])
+        return float(np.clip(self.nu - sums_before, 0.0, self.c[order]) @ m[order]) / self.nu
 
     def entropy(self, d: np.ndarray) -> float:
         """The relative entropy to d0, term by term."""
@@ -160,7 +160,7 @@ def linear_program(U: np.ndarray, c: np.ndarray, nu: float) -> float:
 
 
 @cache
-def drawn(seed: int, signs: bool | None = None, right: float = 0.6) -> RandomClass:
+def draw_class(seed: int, signs: bool | None = None, right: float = 0.6) -> RandomClass:
     """Class number `seed`: entries -1 and 1 in the even ones, real ones in the others; three with uneven c.
 
     A share `right` of the signs is 1; the real entries are uniform between 2 right - 2 and 1.
@@ -176,7 +176,7 @@ def drawn(seed: int, signs: bool | None = None, right: float = 0.6) -> RandomCla
 
 def separable(seed: int, signs: bool | None = None) -> RandomClass:
     """A class of the same kind with a hard margin that is large, where no cap binds."""
-    return drawn(seed, signs, right=0.75).hard
+    return draw_class(seed, signs, right=0.75).hard
 
 
 def row(trace: Any, name: str) -> np.ndarray:
@@ -184,24 +184,24 @@ def row(trace: Any, name: str) -> np.ndarray:
     return np.asarray(trace[name], dtype=float)
 
 
-def assert_stopped(of: RandomClass, run: Run, choose: str, epsilon: float = EPSILON) -> None:
+def assert_stopped(random_class: RandomClass, run: Run, choose: str, epsilon: float = EPSILON) -> None:
     """The weights of the classifier have a soft margin of at least g - epsilon, and no more than scipy's optimum."""
     U = run.program.margins.to_array()
-    guarantee = of.optimum - (BIT if choose == "weakest" else LP)
-    reached = of.soft_margin(run.w, U)
-    assert guarantee - epsilon <= reached <= of.optimum + LP
-    assert run.class_certificate.lower == pytest.approx(reached, abs=1e-9)
+    guarantee = random_class.optimum - (BIT if choose == "weakest" else LP)
+    soft_margin = random_class.soft_margin(run.w, U)
+    assert guarantee - epsilon <= soft_margin <= random_class.optimum + LP
+    assert run.class_certificate.lower == pytest.approx(soft_margin, abs=1e-9)
     assert not run.reason.startswith("the limit")
 
 
-def assert_bounds(of: RandomClass, run: Run) -> None:
+def assert_bounds(random_class: RandomClass, run: Run) -> None:
     """No bound of any round passes scipy's optimum: over the class, and over the hypotheses collected."""
-    assert (row(run.trace, "upper") >= of.optimum - LP).all()
+    assert (row(run.trace, "upper") >= random_class.optimum - LP).all()
     assert (np.diff(row(run.trace, "upper")) <= 0.0).all()
-    assert (row(run.trace, "soft_margin") <= of.optimum + LP).all()
-    assert run.class_certificate.lower <= of.optimum + LP
-    assert run.class_certificate.upper >= of.optimum - LP
+    assert (row(run.trace, "soft_margin") <= random_class.optimum + LP).all()
+    assert run.class_certificate.lower <= random_class.optimum + LP
+    assert run.class_certificate.upper >= random_class.optimum - LP
     hypotheses = row(run.trace, "hypotheses").astype(int)
     U = run.program.margins.to_array()
     for k in {1, run.rounds // 2, run.rounds} - {0}:
-        assert run.trace[k - 1].soft_margin <= of.optimum_of(U[:, : hypotheses[k - 1]]) + LP
+        assert run.trace[k - 1].soft_margin <= random_class.optimum_of(U[:, : hypotheses[k - 1]]) + LP

@@ -109,10 +109,10 @@ def case(seed: int) -> Case:
     N, t, rounds = int(rng.integers(5, 40)), int(rng.integers(4, 40)), int(rng.integers(4, 25))
     oracle = oracle_of(rng, N, t)
     if rng.random() < 0.12:
-        booster, given = booster_of(rng)
-        return Case(booster, oracle, given, rounds, rng)
-    name, given, updates = formulation_of(rng, float(rng.uniform(1.0, 0.5 * N)))
-    options: dict[str, Any] = {**given, "epsilon": float(rng.choice([0.3, 0.05, 1e-3])), "columns_per_round": 1}
+        booster, parameters = booster_of(rng)
+        return Case(booster, oracle, parameters, rounds, rng)
+    name, parameters, updates = formulation_of(rng, float(rng.uniform(1.0, 0.5 * N)))
+    options: dict[str, Any] = {**parameters, "epsilon": float(rng.choice([0.3, 0.05, 1e-3])), "columns_per_round": 1}
     if updates and rng.random() < 0.5:
         options["update"] = str(rng.choice(updates))
     elif updates or name in ("lpboost", "lp_reg_adaboost", "softboost"):
@@ -122,7 +122,7 @@ def case(seed: int) -> Case:
         if name != "corrective_erlpboost" and rng.random() < 0.4:
             inner, idle = float(rng.choice([0.5, 0.8])), float(rng.choice([0.5, np.inf]))
             options["stabilization"] = Stabilization(inner, idle=idle)
-    return Case(lambda oracle, **given: boost(name, oracle, **given), oracle, options, rounds, rng)
+    return Case(lambda oracle, **parameters: boost(name, oracle, **parameters), oracle, options, rounds, rng)
 
 
 def killed_at(number: int) -> Callable[[TraceRow], None]:
@@ -137,15 +137,15 @@ def killed_at(number: int) -> Callable[[TraceRow], None]:
 
 def in_parts(case: Case, path: Path) -> Run:
     """Return the run that is stopped by a limit, killed, resumed, and resumed once more after its end."""
-    every, rng = int(case.rng.integers(1, 5)), case.rng
-    case(checkpoint=path, checkpoint_rounds=every, max_rounds=int(rng.integers(1, case.rounds + 1)))
+    n_rounds, rng = int(case.rng.integers(1, 5)), case.rng
+    case(checkpoint=path, checkpoint_rounds=n_rounds, max_rounds=int(rng.integers(1, case.rounds + 1)))
     for number in sorted(rng.integers(1, case.rounds + 1, 2).tolist()):
         try:
-            case(checkpoint=path, checkpoint_rounds=every, progress=killed_at(number))
+            case(checkpoint=path, checkpoint_rounds=n_rounds, progress=killed_at(number))
         except Killed:
             continue
-    case(checkpoint=path, checkpoint_rounds=every)
-    return case(checkpoint=path, checkpoint_rounds=every)
+    case(checkpoint=path, checkpoint_rounds=n_rounds)
+    return case(checkpoint=path, checkpoint_rounds=n_rounds)
 
 
 def interval(run: Run) -> tuple[float, float]:
@@ -155,7 +155,7 @@ def interval(run: Run) -> tuple[float, float]:
 
 def differences(one: Run, other: Run) -> list[str]:
     """Return in what two runs differ, to the last bit."""
-    same = {
+    is_same = {
         "hypotheses": one.hypotheses == other.hypotheses,
         "w": np.array_equal(one.w, other.w),
         "d": np.array_equal(one.d, other.d),
@@ -171,21 +171,21 @@ def differences(one: Run, other: Run) -> list[str]:
     }
     if one.record.problem.objective is not None:
         ours, theirs = one.class_certificate, other.class_certificate
-        same["class certificate"] = (ours.lower, ours.upper) == (theirs.lower, theirs.upper)
+        is_same["class certificate"] = (ours.lower, ours.upper) == (theirs.lower, theirs.upper)
     if one.record.history.is_enabled and one.rounds == other.rounds:
         pairs = [(one.at_round(k), other.at_round(k)) for k in range(1, one.rounds + 1)]
-        same["history"] = all(np.array_equal(a.w, b.w) and np.array_equal(a.d, b.d) for a, b in pairs)
-    return [name for name, equal in same.items() if not equal]
+        is_same["history"] = all(np.array_equal(a.w, b.w) and np.array_equal(a.d, b.d) for a, b in pairs)
+    return [name for name, equal in is_same.items() if not equal]
 
 
 def compared(seed: int, folder: Path) -> dict[str, list[str]]:
     """Return in what the run of a seed with checkpoints, and the one in parts, differ from the one without."""
     run = case(seed)
     plain = run()
-    every = int(run.rng.integers(1, 5))
-    stored = run(checkpoint=folder / f"{seed}.npz", checkpoint_rounds=every)
+    n_rounds = int(run.rng.integers(1, 5))
+    checkpointed = run(checkpoint=folder / f"{seed}.npz", checkpoint_rounds=n_rounds)
     parts = in_parts(run, folder / f"{seed} in parts.npz")
-    return {"with checkpoints": differences(plain, stored), "in parts": differences(plain, parts)}
+    return {"with checkpoints": differences(plain, checkpointed), "in parts": differences(plain, parts)}
 
 
 def main() -> None:
@@ -194,10 +194,10 @@ def main() -> None:
     bad = 0
     for seed in range(first, first + count):
         with tempfile.TemporaryDirectory() as folder:
-            found = {how: what for how, what in compared(seed, Path(folder)).items() if what}
-        if found:
+            failures = {how: text for how, text in compared(seed, Path(folder)).items() if text}
+        if failures:
             bad += 1
-            sys.stdout.write(f"{seed} {found}\n")
+            sys.stdout.write(f"{seed} {failures}\n")
     sys.stdout.write(f"{count} runs compared, {bad} differ\n")
 
 

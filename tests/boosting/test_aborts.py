@@ -26,11 +26,11 @@ def test_a_hypothesis_without_error_is_the_classifier_or_left_out_as_printed(nam
     ours = boost(name, perfect_in_the_third_round(), max_rounds=9, rules=(), **given)
     assert ours.w.tolist() == [0.0, 0.0, 1.0] and ours.rounds == 3
     assert ours.stop_reason is StopReason.ONE_HYPOTHESIS
-    printed = boost(name, perfect_in_the_third_round(), max_rounds=9, rules=(), keep_faultless=False, **given)
-    before = boost(name, perfect_in_the_third_round(), max_rounds=2, rules=(), **given)
-    assert printed.stop_reason is StopReason.OTHER and printed.reason.endswith("left out")
-    assert printed.rounds == before.rounds == 2 and printed.w[2] == 0.0
-    assert np.array_equal(printed.w[:2], before.w) and before.w.all()
+    printed_run = boost(name, perfect_in_the_third_round(), max_rounds=9, rules=(), keep_faultless=False, **given)
+    earlier_run = boost(name, perfect_in_the_third_round(), max_rounds=2, rules=(), **given)
+    assert printed_run.stop_reason is StopReason.OTHER and printed_run.reason.endswith("left out")
+    assert printed_run.rounds == earlier_run.rounds == 2 and printed_run.w[2] == 0.0
+    assert np.array_equal(printed_run.w[:2], earlier_run.w) and earlier_run.w.all()
 
 
 @pytest.mark.parametrize(("name", "given"), NAMES)

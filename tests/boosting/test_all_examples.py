@@ -96,8 +96,10 @@ def test_a_subclass_inherits_what_it_depends_on_only_with_its_statement() -> Non
 def test_a_formulation_of_ones_own_is_boosted_on_rows_elsewhere(page: ERLPBoost) -> None:
     run = boostopt.boost(page, Far(), nu=12.0, epsilon=0.2)
     twin = boostopt.boost("erlpboost", BinnedStumps(X, Y), nu=12.0, epsilon=0.2)
-    own, other = run.class_certificate, twin.class_certificate
-    assert (own.lower, own.upper) == (other.lower, other.upper) and np.array_equal(run.w, twin.w)
+    certificate, reference = run.class_certificate, twin.class_certificate
+    assert (certificate.lower, certificate.upper) == (reference.lower, reference.upper) and np.array_equal(
+        run.w, twin.w
+    )
 
 
 def test_a_formulation_that_needs_all_examples_is_refused_by_name() -> None:
@@ -125,8 +127,8 @@ def test_formulations_depend_on_the_examples_as_they_say(name: str) -> None:
         return
     functions = list[tuple[Any, ...]]()
     for c in (np.array([4.0, 8.0]), np.array([2.5, 4.0, 1.5, 3.0, 1.0])):
-        needed = {key: typical_value(p.domain, len(c)) for key, p in page.parameters.items() if p.required}
-        F = page.bind(np.ones((len(c), page.columns or 1)) * 0.0, c=c, **needed).regularizer
+        values = {key: typical_value(p.domain, len(c)) for key, p in page.parameters.items() if p.required}
+        F = page.bind(np.ones((len(c), page.columns or 1)) * 0.0, c=c, **values).regularizer
         n = int(np.argmax(c == 4.0))
         terms = present(F.pointwise(), "a sum over the examples")
         low, high = terms.lower, terms.upper

@@ -111,7 +111,7 @@ def sound(run: Run) -> None:
 
 # Lying oracles
 
-WRONG: list[tuple[str, Any, str]] = [
+INVALID_COLUMNS: list[tuple[str, Any, str]] = [
     ("too large", [0.5, 1.2, -0.5], r"\[-1, 1\].*-0\.5\b.*\b1\.2\b"),
     ("too small", [0.5, -1.2, -0.5], r"\[-1, 1\].*-1\.2\b.*\b0\.5\b"),
     ("nan", [0.5, math.nan, -0.5], "not finite"),
@@ -125,16 +125,20 @@ WRONG: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize("formulation", ["lpboost", "erlpboost", "corrective_erlpboost"])
-@pytest.mark.parametrize(("wrong", "says"), [case[1:] for case in WRONG], ids=[case[0] for case in WRONG])
-def test_a_wrong_first_column_is_an_error(formulation: str, wrong: object, says: str) -> None:
+@pytest.mark.parametrize(
+    ("invalid", "says"), [case[1:] for case in INVALID_COLUMNS], ids=[case[0] for case in INVALID_COLUMNS]
+)
+def test_a_wrong_first_column_is_an_error(formulation: str, invalid: object, says: str) -> None:
     with pytest.raises(ProblemError, match=says):
-        boost(formulation, Scripted(3, lambda call, d: wrong), nu=1)
+        boost(formulation, Scripted(3, lambda call, d: invalid), nu=1)
 
 
 @pytest.mark.parametrize("formulation", ["lpboost", "erlpboost", "softboost", "corrective_erlpboost"])
-@pytest.mark.parametrize(("wrong", "says"), [case[1:] for case in WRONG], ids=[case[0] for case in WRONG])
-def test_a_wrong_later_column_ends_the_run_and_loses_nothing(formulation: str, wrong: object, says: str) -> None:
-    oracle = Scripted(3, lambda call, d: wrong if call == 2 else right(call, d))
+@pytest.mark.parametrize(
+    ("invalid", "says"), [case[1:] for case in INVALID_COLUMNS], ids=[case[0] for case in INVALID_COLUMNS]
+)
+def test_a_wrong_later_column_ends_the_run_and_loses_nothing(formulation: str, invalid: object, says: str) -> None:
+    oracle = Scripted(3, lambda call, d: invalid if call == 2 else right(call, d))
     with pytest.warns(RuntimeWarning, match=says):
         run = boost(formulation, oracle, nu=1, epsilon=1e-6)
     assert run.rounds == 2 and run.stop_reason is StopReason.FAILED_IN_ROUND and " 3: ProblemError: " in run.reason
@@ -220,7 +224,7 @@ def test_a_guarantee_is_an_edge(guarantee: float) -> None:
 # Options
 
 
-def given() -> GivenMargins:
+def margins_oracle() -> GivenMargins:
     return GivenMargins(np.random.default_rng(0).uniform(-1, 1, (6, 8)), reflexive=True)
 
 
@@ -229,7 +233,7 @@ def given() -> GivenMargins:
 def test_epsilon_is_positive(name: str, epsilon: float) -> None:
     says = f"epsilon must be a positive number; got {epsilon}. Pass the accuracy of the soft margin, such as 0.01."
     with pytest.raises(OptionError, match=f"^{re.escape(says)}$"):
-        boost(name, given(), epsilon=epsilon)
+        boost(name, margins_oracle(), epsilon=epsilon)
 
 
 OPTIONS: list[tuple[dict[str, Any], str]] = [
@@ -260,7 +264,7 @@ def test_an_option_that_means_nothing_is_an_error(options: dict[str, Any], says:
 
 def test_a_page_that_states_one_update_is_not_boosted() -> None:
     with pytest.raises(OptionError, match=r'adaboost_reg.*boost\("adaboost_reg"'):
-        boost(get_formulation("adaboost_reg"), given())
+        boost(get_formulation("adaboost_reg"), margins_oracle())
 
 
 def test_other_objects_than_oracles_and_unknown_parameters_are_refused() -> None:
@@ -269,7 +273,7 @@ def test_other_objects_than_oracles_and_unknown_parameters_are_refused() -> None
         boost("lpboost", anything, nu=2)
     assert not isinstance(error.value, AttributeError)
     with pytest.raises(BoostoptError, match="mu"):
-        boost("lpboost", given(), mu=2)
+        boost("lpboost", margins_oracle(), mu=2)
 
 
 @pytest.mark.parametrize(
@@ -283,32 +287,32 @@ def test_other_objects_than_oracles_and_unknown_parameters_are_refused() -> None
 )
 def test_parameters_of_a_schedule_are_refused_as_arguments(name: str, options: dict[str, Any], parameter: str) -> None:
     with pytest.raises(OptionError, match=rf"^{name}\b.*\b{parameter}=0\.1\b"):
-        boost(name, given(), max_rounds=5, **options)
+        boost(name, margins_oracle(), max_rounds=5, **options)
 
 
 @pytest.mark.parametrize("nu", [0, 0.0, -1, 7, math.nan, math.inf])
 @pytest.mark.parametrize("name", ["lpboost", "erlpboost", "softboost", "corrective_erlpboost"])
 def test_nu_lies_between_1_and_the_number_of_examples(name: str, nu: float) -> None:
     with pytest.raises(ProblemError, match="nu"):
-        boost(name, given(), nu=nu)
+        boost(name, margins_oracle(), nu=nu)
 
 
 @pytest.mark.parametrize("name", ["adaboost", "arc_gv", "approximate_coordinate_ascent", "coordinate_ascent"])
 def test_boosters_without_a_stopping_rule_need_a_limit(name: str) -> None:
     with pytest.raises(OptionError, match=rf"^{name}\b.*\bmax_rounds\b.*\btime_limit\b"):
-        boost(name, given())
-    assert boost(name, given(), time_limit=0.2).reason
+        boost(name, margins_oracle())
+    assert boost(name, margins_oracle(), time_limit=0.2).reason
 
 
 def test_a_limit_of_time_that_has_passed_leaves_a_round() -> None:
-    run = boost("lpboost", given(), nu=2, time_limit=1e-9)
+    run = boost("lpboost", margins_oracle(), nu=2, time_limit=1e-9)
     assert run.rounds == 1 and run.reason == StopReason.TIME_LIMIT
     sound(run)
 
 
 @pytest.mark.parametrize("name", ["lpboost", "erlpboost", "softboost"])
 def test_an_epsilon_above_everything_leaves_a_round(name: str) -> None:
-    run = boost(name, given(), nu=2, epsilon=10.0)
+    run = boost(name, margins_oracle(), nu=2, epsilon=10.0)
     assert run.rounds == 1
     sound(run)
 

@@ -34,10 +34,10 @@ def in_buckets(M: np.ndarray, c: np.ndarray | None, window: MarginGrid) -> Margi
 
 def mean_of_smallest(M: np.ndarray, c: np.ndarray, nu: Fraction) -> Fraction:
     """The slow twin: margins are sorted."""
-    left, total = nu, Fraction(0)
+    remaining, total = nu, Fraction(0)
     for k in np.argsort(M, kind="stable").tolist():
-        taken = min(left, Fraction(int(c[k])))
-        total, left = total + taken * int(M[k]), left - taken
+        count = min(remaining, Fraction(int(c[k])))
+        total, remaining = total + count * int(M[k]), remaining - count
     return total / nu / MARGIN_SCALE
 
 
@@ -53,10 +53,10 @@ def test_the_soft_margin_lies_just_below_the_mean_of_the_smallest(kind: str, win
     c = rng.integers(1, 5, len(M)) if copied else np.ones(len(M), np.int64)
     buckets = in_buckets(M, c if copied else None, window)
     for nu in (Fraction(1), Fraction(0.37), Fraction(17.25), Fraction(100), Fraction(int(c.sum()))):
-        exact, found = mean_of_smallest(M, c, nu), buckets.soft_margin_lower_bound(nu)
-        assert found <= exact
+        exact, bound = mean_of_smallest(M, c, nu), buckets.soft_margin_lower_bound(nu)
+        assert bound <= exact
         if window == MarginGrid.full():
-            assert float(exact - found) <= window.bin_width
+            assert float(exact - bound) <= window.bin_width
     assert buckets.soft_margin_lower_bound(Fraction(int(c.sum()))) == mean_of_smallest(M, c, Fraction(int(c.sum())))
 
 
@@ -124,15 +124,17 @@ def test_with_a_spread_curvature_is_the_largest_rate_at_which_weights_fall(sprea
     order = np.argsort(M)
     m, d = M[order] / MARGIN_SCALE, F.conjugate_at(-M / MARGIN_SCALE).d[order]
     # Between the margins at which it is computed it is interpolated.
-    near = (law.transition[1] - law.transition[0] + 2.0 * spread) / (CURVATURE_SAMPLES - 1)
+    tolerance = (law.transition[1] - law.transition[0] + 2.0 * spread) / (CURVATURE_SAMPLES - 1)
     widths = spread / 2.0 ** np.arange(20)
     widths = widths[widths > 2.0 * buckets.grid.bin_width]
     r = unit * table[window.bin_index(M[order], np.empty_like(M))]
 
-    def rate(at: np.ndarray) -> np.ndarray:
-        return np.max([(np.interp(at - s, m, d) - np.interp(at + s, m, d)) / (2.0 * s) for s in widths], axis=0)
+    def rate(margins: np.ndarray) -> np.ndarray:
+        return np.max(
+            [(np.interp(margins - s, m, d) - np.interp(margins + s, m, d)) / (2.0 * s) for s in widths], axis=0
+        )
 
-    around = [rate(m + share * near) for share in np.linspace(-1.0, 1.0, 9)]
+    around = [rate(m + share * tolerance) for share in np.linspace(-1.0, 1.0, 9)]
     room = 0.02 * np.max(around)
     assert (r <= np.max(around, axis=0) + room).all() and (r >= np.min(around, axis=0) - room).all()
     assert CURVATURE_SCALE / 2 <= table.max() <= CURVATURE_SCALE and table.min() == 0 and table[0] == table[-1] == 0

@@ -39,11 +39,11 @@ def signs(seed: int, N: int, t: int) -> GivenMargins:
 )
 def test_long_runs_that_a_solver_goes_on_from(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     plain = boost(name, signs(3, 30, 60), max_rounds=16, **options)
-    stored = boost(name, signs(3, 30, 60), max_rounds=16, checkpoint=tmp_path / "a.npz", checkpoint_rounds=5, **options)
+    whole = boost(name, signs(3, 30, 60), max_rounds=16, checkpoint=tmp_path / "a.npz", checkpoint_rounds=5, **options)
     path = tmp_path / "b.npz"
     for limit in (3, 11, 16, 16):
         parts = boost(name, signs(3, 30, 60), max_rounds=limit, checkpoint=path, **options)
-    for run in (stored, parts):
+    for run in (whole, parts):
         assert run.hypotheses == plain.hypotheses and run.reason == plain.reason
         assert np.array_equal(run.w, plain.w) and np.array_equal(run.d, plain.d)
         assert np.array_equal(run.trace["upper"], plain.trace["upper"])
@@ -70,8 +70,13 @@ def test_the_track_of_the_interior_point_is_stored_to_the_last_bit_or_refused(tm
     again = interior.packed(interior.deserialize_state(arrays))
     assert again is not None and again.keys() == arrays.keys()
     assert all(np.array_equal(again[name], arrays[name]) for name in arrays)
-    some = next(name for name in arrays if name.startswith("below"))
-    for wrong in (arrays[some][:-1], arrays[some] * np.nan, arrays[some].astype(np.float32), arrays[some][np.newaxis]):
-        assert interior.deserialize_state({**arrays, some: wrong}) is None
-    assert interior.deserialize_state({name: array for name, array in arrays.items() if name != some}) is None
+    array_name = next(name for name in arrays if name.startswith("below"))
+    for invalid in (
+        arrays[array_name][:-1],
+        arrays[array_name] * np.nan,
+        arrays[array_name].astype(np.float32),
+        arrays[array_name][np.newaxis],
+    ):
+        assert interior.deserialize_state({**arrays, array_name: invalid}) is None
+    assert interior.deserialize_state({name: array for name, array in arrays.items() if name != array_name}) is None
     assert interior.deserialize_state({}) is None and interior.packed(None) is None

@@ -20,12 +20,12 @@ def test_no_column_is_checked_or_hashed_twice(name: str, monkeypatch: pytest.Mon
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 5))
     y = np.where(X[:, 0] + 0.7 * rng.normal(size=80) > 0, 1, -1)
-    counts, kept = Counter[tuple[str, int]](), list[Any]()
+    counts, columns = Counter[tuple[str, int]](), list[Any]()
 
-    def counting(what: str, f: Any, of: Any) -> Any:
+    def counting(action: str, f: Any, key_of: Any) -> Any:
         def called(*arguments: Any) -> Any:
-            kept.append(of(arguments[0]))  # alive, so that no other one has its address
-            counts[what, id(kept[-1])] += 1
+            columns.append(key_of(arguments[0]))  # alive, so that no other one has its address
+            counts[action, id(columns[-1])] += 1
             return f(*arguments)
 
         return called
@@ -38,5 +38,5 @@ def test_no_column_is_checked_or_hashed_twice(name: str, monkeypatch: pytest.Mon
     )
     parameters: dict[str, Any] = {"nu": 8} if name == "lpboost" else {"C": 0.2}
     run = boost(name, PlainStumps(X, y), columns_per_round=3, stabilization=Stabilization(inner=0.5), **parameters)
-    assert run.rounds > 3 and {what for what, _ in counts} == {"checked", "hashed"}
+    assert run.rounds > 3 and {action for action, _ in counts} == {"checked", "hashed"}
     assert max(counts.values()) == 1

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from plain_stumps import PlainStumps
-from support.file_edits import edit_description, edited, packed, unpacked
+from support.file_edits import edit_description, edited_content, packed, unpacked
 from support.problems import reference_lpboost
 from support.speeds import many
 
@@ -61,29 +61,29 @@ def used(run: Run) -> None:
 
 def outcomes(path: Path, count: int, seed: int, tried: Callable[[Path], object]) -> dict[str, int]:
     """What comes of so many edited copies: each is used, or refused in words."""
-    draws, found = np.random.default_rng(seed), {"used": 0, "refused": 0}
+    draws, counts = np.random.default_rng(seed), {"used": 0, "refused": 0}
     for number in range(count):
-        content, said = edited(path, draws)
-        other = path.with_name(f"edited{path.suffix}")
-        other.write_bytes(content)
+        content, description = edited_content(path, draws)
+        edited_path = path.with_name(f"edited{path.suffix}")
+        edited_path.write_bytes(content)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)
-                tried(other)
-            found["used"] += 1
+                tried(edited_path)
+            counts["used"] += 1
         except BoostoptError:
-            found["refused"] += 1
+            counts["refused"] += 1
         except Exception as failure:
-            raise AssertionError(f"edit {number} of {path.name}, {said}: {type(failure).__name__}") from failure
-    return found
+            raise AssertionError(f"edit {number} of {path.name}, {description}: {type(failure).__name__}") from failure
+    return counts
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", RUNS)
 def test_an_edited_run_is_refused_or_works(name: str, tmp_path: Path) -> None:
     RUNS[name]().save(tmp_path / "run.npz")
-    found = outcomes(tmp_path / "run.npz", 30, 1, lambda path: used(Run.load(path)))
-    assert min(found.values()) > 0, found
+    counts = outcomes(tmp_path / "run.npz", 30, 1, lambda path: used(Run.load(path)))
+    assert min(counts.values()) > 0, counts
 
 
 @pytest.mark.thorough_cases("lpboost", "corrective")
@@ -91,8 +91,8 @@ def test_an_edited_run_is_refused_or_works(name: str, tmp_path: Path) -> None:
 def test_an_edited_checkpoint_is_refused_or_gone_on_from(name: str, tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.npz"
     RUNS[name](checkpoint=path)
-    found = outcomes(path, 15, 2, lambda other: used(RUNS[name](checkpoint=other)))
-    assert min(found.values()) > 0, found
+    counts = outcomes(path, 15, 2, lambda checkpoint: used(RUNS[name](checkpoint=checkpoint)))
+    assert min(counts.values()) > 0, counts
 
 
 def of_model(path: Path) -> None:
@@ -105,12 +105,12 @@ def of_model(path: Path) -> None:
 @pytest.mark.thorough
 def test_an_edited_model_is_refused_or_works(tmp_path: Path) -> None:
     MarginBoostClassifier("lpboost", 0.5, 0.3).fit(X, y).save(tmp_path / "model.npz")
-    found = outcomes(tmp_path / "model.npz", 150, 3, of_model)
-    assert min(found.values()) > 10, found
+    counts = outcomes(tmp_path / "model.npz", 150, 3, of_model)
+    assert min(counts.values()) > 10, counts
 
 
 def test_an_edited_ledger_is_refused_or_gone_on_with(tmp_path: Path) -> None:
-    path, other = tmp_path / "ledger.jsonl", tmp_path / "other.jsonl"
+    path, edited_path = tmp_path / "ledger.jsonl", tmp_path / "other.jsonl"
     benchmark({"a": reference_lpboost()}, ["highs", "interior"], (1e-6,), 1, resume=path)
     lines, draws, refused = path.read_text().splitlines(), np.random.default_rng(4), 0
     head = json.loads(lines[0])
@@ -118,15 +118,15 @@ def test_an_edited_ledger_is_refused_or_gone_on_with(tmp_path: Path) -> None:
     count = many(200, 40)
     for number in range(count):
         documents = [json.loads(line) for line in lines]
-        said = edit_description(documents[draws.integers(len(documents))], draws)
-        other.write_text("".join(json.dumps(document) + "\n" for document in documents))
+        description = edit_description(documents[draws.integers(len(documents))], draws)
+        edited_path.write_text("".join(json.dumps(document) + "\n" for document in documents))
         for tried in (load_document, lambda path: ResultsLog(path, about, "1.0")):
             try:
-                tried(other)
+                tried(edited_path)
             except BoostoptError:
                 refused += 1
             except Exception as failure:
-                raise AssertionError(f"edit {number}, {said}: {type(failure).__name__}") from failure
+                raise AssertionError(f"edit {number}, {description}: {type(failure).__name__}") from failure
     assert count / 4 < refused < 2 * count
 
 
@@ -163,22 +163,22 @@ def test_a_trace_with_a_column_of_another_kind_is_refused(tmp_path: Path, column
         Run.load(edit_of(tmp_path, replaced))
 
 
-@pytest.mark.parametrize(("part", "said"), [("sizes", "a round .*size"), ("at", "exceed"), ("counts", "counts")])
-def test_rounds_whose_weights_do_not_fit_are_refused(tmp_path: Path, part: str, said: str) -> None:
+@pytest.mark.parametrize(("part", "facts"), [("sizes", "a round .*size"), ("at", "exceed"), ("counts", "counts")])
+def test_rounds_whose_weights_do_not_fit_are_refused(tmp_path: Path, part: str, facts: str) -> None:
     def grown(about: Any, arrays: dict[str, np.ndarray]) -> None:
         name = about["history"]["rounds"]["w"][part]["array"]
         arrays[name] = arrays[name] + 100
 
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=facts):
         Run.load(edit_of(tmp_path, grown))
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "facts"),
     [("majority", 0, "majority"), ("reason", None, "texts"), ("oracle", 1, "texts"), ("guarantee", "x", "numbers")],
 )
-def test_a_record_that_says_something_else_is_refused(tmp_path: Path, name: str, value: Any, said: str) -> None:
-    with pytest.raises(DataError, match=rf"edited\.npz.*\b{said}\b"):
+def test_a_record_that_says_something_else_is_refused(tmp_path: Path, name: str, value: Any, facts: str) -> None:
+    with pytest.raises(DataError, match=rf"edited\.npz.*\b{facts}\b"):
         Run.load(edit_of(tmp_path, lambda about, arrays: about.update({name: value})))
 
 

@@ -60,8 +60,8 @@ def test_german_credits_as_they_are(seed: int, nu: float) -> None:
 
     loaded: Any = load_svmlight_file(io.BytesIO(lzma.decompress(GERMAN.read_bytes())))
     X, y = loaded[0].toarray(), loaded[1]
-    chosen = np.random.default_rng(seed).permutation(len(y))[:700]
-    assert_within(boost("erlpboost", RawFeatures(X[chosen], y[chosen]), nu=nu, epsilon=1e-5), 1e-5)
+    rows = np.random.default_rng(seed).permutation(len(y))[:700]
+    assert_within(boost("erlpboost", RawFeatures(X[rows], y[rows]), nu=nu, epsilon=1e-5), 1e-5)
 
 
 def test_where_rounding_forbids_it_the_reason_says_so_with_numbers() -> None:
@@ -77,14 +77,14 @@ def test_a_run_is_not_said_to_have_converged_while_its_bounds_are_apart() -> Non
     problem, state = run.record.problem, run.record.state
     certificate = state.certificate
     assert certificate is not None
-    apart = replace(state, bounds=replace(state.bounds, smallest_value=state.dual_objective + 0.6 * epsilon))
-    words = stagnation_reason(problem, apart)
+    wide_state = replace(state, bounds=replace(state.bounds, smallest_value=state.dual_objective + 0.6 * epsilon))
+    words = stagnation_reason(problem, wide_state)
     assert StopReason.from_text(words) is StopReason.SOLVER_STUCK
     assert " 6e-06 apart" in words and "epsilon / 2 is 5e-06" in words
-    off = math.sqrt(2.0 * certificate.gap / problem.F.strong_convexity)
-    assert words.endswith(f" {off:.2g}")
-    met = replace(state, bounds=replace(state.bounds, smallest_value=state.dual_objective + 0.4 * epsilon))
-    assert stagnation_reason(problem, met) == StopReason.CONVERGED
+    distance = math.sqrt(2.0 * certificate.gap / problem.F.strong_convexity)
+    assert words.endswith(f" {distance:.2g}")
+    narrow_state = replace(state, bounds=replace(state.bounds, smallest_value=state.dual_objective + 0.4 * epsilon))
+    assert stagnation_reason(problem, narrow_state) == StopReason.CONVERGED
 
 
 def test_corrective_steps_that_rounding_hides_have_not_converged() -> None:

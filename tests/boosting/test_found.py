@@ -122,8 +122,8 @@ def test_squares_over_stumps_reach_the_optimum_of_the_class(formulation: str) ->
     y = np.where(X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=30) > 0, 1, -1)
     columns = PlainStumps(X, y, reflexive=formulation != "svm").best(Query(np.full(30, 1 / 30), 1000)).columns
     both = np.stack([column.margins for column in columns], axis=1)
-    each = np.unique(both * both[0], axis=1)  # each part of the examples once, whichever its sign
-    U = each if formulation == "svm" else np.hstack([each, -each])
+    distinct = np.unique(both * both[0], axis=1)  # each part of the examples once, whichever its sign
+    U = distinct if formulation == "svm" else np.hstack([distinct, -distinct])
     whole = get_formulation(formulation).bind(U, C=1.0).solve(tol=1e-9).certificate
     run = boost(formulation, PlainStumps(X, y), C=1.0, epsilon=1e-9)
     assert run.certificate.lower <= whole.upper

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import typechecker
 from plain_stumps import PlainStumps
-from random_classes import LP, ROUNDING, Noted, RandomClass, drawn, row
+from random_classes import LP, ROUNDING, RandomClass, RecordingMargins, draw_class, row
 from support.speeds import many
 
 from boostopt import OptionError, boost, instances
@@ -47,11 +47,11 @@ def small_class(seed: int) -> RandomClass:
     return RandomClass(U, c, float(rng.uniform(max(1.0, c.max()), 0.6 * c.sum())))
 
 
-def gaining(run: Run, oracle: Noted, of: RandomClass) -> None:
+def gaining(run: Run, oracle: RecordingMargins, random_class: RandomClass) -> None:
     """D rises in every round, by s^2 / (8 eta) or more: sums over the examples, but for D as the run had it."""
     eta, T = run.program.parameters.eta, run.rounds
     value = np.array([-1.0, *row(run.trace, "value")])
-    costs = np.array([of.entropy(d) / eta for d in oracle.d[:T]])
+    costs = np.array([random_class.entropy(d) / eta for d in oracle.d[:T]])
     slopes = oracle.edges[:T] + costs - value[:-1]
     gains = np.diff(value)
     assert (gains >= -ROUNDING).all()
@@ -63,15 +63,28 @@ def gaining(run: Run, oracle: Noted, of: RandomClass) -> None:
 @every_way
 def test_theorem_c_bounds_the_rounds_on_many_random_classes(how: str) -> None:
     for seed in range(many(25, 3)):
-        of = small_class(seed)
-        oracle = Noted(of.U, c=of.c, choose=("best", "random")[seed % 5 == 0], random_state=seed)
-        run = boost("erlpboost", oracle, nu=of.nu, epsilon=COARSE, rules=("regularized",), max_rounds=2000, **WAYS[how])
+        random_class = small_class(seed)
+        oracle = RecordingMargins(
+            random_class.U, c=random_class.c, choose=("best", "random")[seed % 5 == 0], random_state=seed
+        )
+        run = boost(
+            "erlpboost",
+            oracle,
+            nu=random_class.nu,
+            epsilon=COARSE,
+            rules=("regularized",),
+            max_rounds=2000,
+            **WAYS[how],
+        )
         # An answer that is no better than the mixture ends a run of a random oracle.
         assert run.reason.startswith("regularized") or seed % 5 == 0
-        eta = max(2.0 / COARSE * of.entropy_range, 0.5)
+        eta = max(2.0 / COARSE * random_class.entropy_range, 0.5)
         assert run.rounds <= run.iteration_bound == pytest.approx(16.0 * eta / COARSE, rel=1e-12)
-        gaining(run, oracle, of)
-        assert run.class_certificate.lower <= of.optimum + LP and run.class_certificate.upper >= of.optimum - LP
+        gaining(run, oracle, random_class)
+        assert (
+            run.class_certificate.lower <= random_class.optimum + LP
+            and run.class_certificate.upper >= random_class.optimum - LP
+        )
 
 
 @every_way
@@ -79,7 +92,7 @@ def test_the_hard_instance_takes_no_half_of_its_examples(how: str) -> None:
     """LPBoost collects N / 2 hypotheses there and more, whatever solves."""
     N, epsilon = 400, 0.1
     hard = instances.iteration_lower_bound(N)
-    oracle = Noted(hard.U)
+    oracle = RecordingMargins(hard.U)
     run = boost("erlpboost", oracle, nu=1.0, epsilon=epsilon, **WAYS[how])
     assert run.rounds < 0.3 * N and run.rounds <= run.iteration_bound
     assert len(run.hypotheses) == 2 and run.class_certificate.gap <= epsilon
@@ -96,8 +109,16 @@ def test_lpboost_does_take_them() -> None:
 @every_way
 @pytest.mark.parametrize("seed", range(4))
 def test_weights_stay_in_the_simplex(how: str, seed: int) -> None:
-    of = drawn(seed)
-    run = boost("erlpboost", of.oracle("best"), nu=of.nu, epsilon=0.1, max_rounds=300, history=True, **WAYS[how])
+    random_class = draw_class(seed)
+    run = boost(
+        "erlpboost",
+        random_class.oracle("best"),
+        nu=random_class.nu,
+        epsilon=0.1,
+        max_rounds=300,
+        history=True,
+        **WAYS[how],
+    )
     for k in range(1, run.rounds + 1):
         w = run.at_round(k).w
         assert w.min() >= 0.0 and w.sum() == pytest.approx(1.0, abs=1e-12)
@@ -145,28 +166,28 @@ def test_weight_goes_from_the_worst_that_is_held_as_far_as_d_rises(
         return after
 
     monkeypatch.setattr(WeightTransfer, "transfer", checked)
-    of = drawn(1)
-    boost("erlpboost", of.oracle("best"), nu=of.nu, epsilon=0.05, max_rounds=150, update=update)
+    random_class = draw_class(1)
+    boost("erlpboost", random_class.oracle("best"), nu=random_class.nu, epsilon=0.05, max_rounds=150, update=update)
     assert 20 < carries <= rounds and emptied > 0
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("step", CORRECTIVE_STEPS)
 def test_the_better_of_both_weights_is_kept(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    of, kept, found, solved_at = drawn(3), list[str](), list[State](), list[int]()
-    looked, solved = MLPBoost.__call__, MLPBoost.lpboost_state
+    random_class, choices, states, solved_at = draw_class(3), list[str](), list[State](), list[int]()
+    update, lpboost_state = MLPBoost.__call__, MLPBoost.lpboost_state
 
-    def noted(self: MLPBoost, move: UpdateContext) -> State:
-        found.append(solved(self, move))
+    def update_and_record(self: MLPBoost, move: UpdateContext) -> State:
+        states.append(lpboost_state(self, move))
         solved_at.append(move.pool.t)
-        return found[-1]
+        return states[-1]
 
     def checked(self: MLPBoost, move: UpdateContext) -> State:
-        programs = len(found)
-        after, stepped, weighed = looked(self, move), self.step(move), found[-1]
+        programs = len(states)
+        after, stepped, weighed = update(self, move), self.step(move), states[-1]
         assert isinstance(self.step, CORRECTIVE_UPDATES[step])
         # Weights of the same hypotheses are looked at once: D has not fallen since.
-        new = len(found) > programs
+        new = len(states) > programs
         assert (
             after.dual_objective
             == (max(stepped.dual_objective, weighed.dual_objective) if new else stepped.dual_objective)
@@ -176,20 +197,22 @@ def test_the_better_of_both_weights_is_kept(step: str, monkeypatch: pytest.Monke
         for state in (after, stepped, weighed):
             assert state.dual_objective == pytest.approx(-self.problem.F.conjugate_at(-(U @ state.w)).value, abs=1e-12)
         # The linear program of the hypotheses collected: its weights reach the optimum that scipy knows.
-        best = of.optimum_of(U)
-        assert of.soft_margin(weighed.w, U) >= best - 2.0 * move.tol - LP
+        best = random_class.optimum_of(U)
+        assert random_class.soft_margin(weighed.w, U) >= best - 2.0 * move.tol - LP
         # So nothing falls behind LPBoost by more than the entropy may cost: theorem C.
-        price = of.entropy_range / self.problem.template.parameters.eta
-        assert of.soft_margin(after.w, U) >= best - price - 2.0 * move.tol - LP
+        price = random_class.entropy_range / self.problem.template.parameters.eta
+        assert random_class.soft_margin(after.w, U) >= best - price - 2.0 * move.tol - LP
         assert (after.backend != "") == (new and weighed.dual_objective > stepped.dual_objective)
-        kept.append(after.backend)
+        choices.append(after.backend)
         return after
 
     monkeypatch.setattr(MLPBoost, "__call__", checked)
-    monkeypatch.setattr(MLPBoost, "lpboost_state", noted)
-    run = boost("erlpboost", of.oracle("best"), nu=of.nu, epsilon=0.02, update="mlpboost", corrective=step)
-    assert run.reason.startswith("direct") and list(run.trace["backend"]) == kept
-    assert "" in kept and set(kept) != {""}
+    monkeypatch.setattr(MLPBoost, "lpboost_state", update_and_record)
+    run = boost(
+        "erlpboost", random_class.oracle("best"), nu=random_class.nu, epsilon=0.02, update="mlpboost", corrective=step
+    )
+    assert run.reason.startswith("direct") and list(run.trace["backend"]) == choices
+    assert "" in choices and set(choices) != {""}
     assert solved_at == list(dict.fromkeys(run.trace["hypotheses"]))  # one program for each hypothesis that came
 
 
@@ -216,8 +239,8 @@ def test_intervals_over_the_class_overlap_those_of_the_papers_update(name: str, 
     options: dict[str, Any] = {"nu": 0.3 * oracle.c.sum(), "epsilon": 0.1}
     run = boost(name, oracle, **options, **WAYS[how])
     other = boost("erlpboost", oracle, update="total", **options)
-    ours, its = run.class_certificate, other.class_certificate
-    assert ours.gap <= 0.1 and max(ours.lower, its.lower) <= min(ours.upper, its.upper)
+    ours, theirs = run.class_certificate, other.class_certificate
+    assert ours.gap <= 0.1 and max(ours.lower, theirs.lower) <= min(ours.upper, theirs.upper)
     assert run.verify_class(oracle).gap <= 0.1 + 1e-9
 
 
@@ -237,31 +260,38 @@ def test_two_sided_weights_stay_in_the_ball(how: str, begun: bool) -> None:
     for k in range(1, run.rounds + 1):
         assert float(np.abs(run.at_round(k).w).sum()) <= 1.0 + 1e-12
     assert (np.diff(row(run.trace, "value")) >= -ROUNDING).all()
-    ours, its = run.class_certificate, total.class_certificate
-    assert max(ours.lower, its.lower) <= min(ours.upper, its.upper)
+    ours, theirs = run.class_certificate, total.class_certificate
+    assert max(ours.lower, theirs.lower) <= min(ours.upper, theirs.upper)
 
 
 @pytest.mark.thorough
 def test_several_columns_a_round_are_weighed_and_those_of_an_earlier_run() -> None:
-    of = drawn(5)
-    options: dict[str, Any] = {"nu": of.nu, "epsilon": 0.02, "update": "mlpboost"}
-    one, three = (boost("erlpboost", of.oracle("best"), columns_per_round=n, **options) for n in (1, 3))
+    random_class = draw_class(5)
+    options: dict[str, Any] = {"nu": random_class.nu, "epsilon": 0.02, "update": "mlpboost"}
+    one, three = (boost("erlpboost", random_class.oracle("best"), columns_per_round=n, **options) for n in (1, 3))
     assert max(one.class_certificate.gap, three.class_certificate.gap) <= 0.02
     options["epsilon"] = 0.01
-    again = boost("erlpboost", of.oracle("best"), start=one, **options)
+    again = boost("erlpboost", random_class.oracle("best"), start=one, **options)
     assert again.hypotheses[: len(one.hypotheses)] == one.hypotheses and again.class_certificate.gap <= 0.01
 
 
 @pytest.mark.thorough
 def test_any_backend_of_linear_programs_will_do() -> None:
-    of = drawn(4)
+    random_class = draw_class(4)
     runs = [
-        boost("erlpboost", of.oracle("best"), nu=of.nu, epsilon=0.05, update="mlpboost", backend=backend)
+        boost(
+            "erlpboost",
+            random_class.oracle("best"),
+            nu=random_class.nu,
+            epsilon=0.05,
+            update="mlpboost",
+            backend=backend,
+        )
         for backend in ("highs", "interior", "cvxpy:clarabel")
     ]
     for run in runs:
         assert run.class_certificate.gap <= 0.05
-        assert run.class_certificate.lower <= of.optimum + LP <= run.class_certificate.upper + 2.0 * LP
+        assert run.class_certificate.lower <= random_class.optimum + LP <= run.class_certificate.upper + 2.0 * LP
 
 
 def test_the_step_is_an_option_of_mlpboost_alone() -> None:

@@ -14,12 +14,12 @@ from random_classes import (
     ORACLES,
     ROUNDING,
     SEEDS,
-    Noted,
     RandomClass,
     Reckless,
+    RecordingMargins,
     assert_bounds,
     assert_stopped,
-    drawn,
+    draw_class,
     linear_program,
     row,
 )
@@ -68,17 +68,17 @@ UPDATES: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("how", UPDATES)
 def test_theorem_a_bounds_the_rounds_of_every_update(how: str, choose: str, seed: int) -> None:
     """D rises by s^2 / (8 eta) a round, so that the regularized rule holds after 16 eta / epsilon hypotheses."""
-    of, (name, options) = drawn(seed), UPDATES[how]
-    C = of.binary_range if "binary" in name else of.entropy_range
-    eta, oracle = max(2.0 / COARSE * C, 0.5), of.oracle(choose)
-    run = boost(name, oracle, nu=of.nu, epsilon=COARSE, rules=("regularized",), **options)
+    random_class, (name, options) = draw_class(seed), UPDATES[how]
+    C = random_class.binary_range if "binary" in name else random_class.entropy_range
+    eta, oracle = max(2.0 / COARSE * C, 0.5), random_class.oracle(choose)
+    run = boost(name, oracle, nu=random_class.nu, epsilon=COARSE, rules=("regularized",), **options)
     assert run.reason.startswith("regularized")
     assert len(run.hypotheses) <= run.rounds <= 16.0 * eta / COARSE
     assert run.iteration_bound == pytest.approx(16.0 * eta / COARSE, rel=1e-12)
-    assert_stopped(of, run, choose, COARSE)
-    assert_bounds(of, run)
+    assert_stopped(random_class, run, choose, COARSE)
+    assert_bounds(random_class, run)
     # R(d^(t-1)) and with it s_t by sums over the examples, D(w^t) as the run had it.
-    entropy = of.binary_entropy if "binary" in name else of.entropy
+    entropy = random_class.binary_entropy if "binary" in name else random_class.entropy
     T, value = run.rounds, np.array([-1.0, *row(run.trace, "value")])
     costs = np.array([entropy(d) / eta for d in oracle.d[:T]])
     slopes = oracle.edges[:T] + costs - value[:-1]
@@ -99,11 +99,11 @@ def test_theorem_a_bounds_the_rounds_of_every_update(how: str, choose: str, seed
 @pytest.mark.parametrize("name", ["corrective_erlpboost", "corrective_binary_erlpboost"])
 def test_corrective_runs_stop_at_what_the_oracle_guarantees(name: str, choose: str, seed: int) -> None:
     """By the page's own rules, of which the direct one comes first."""
-    of = drawn(seed)
-    run = boost(name, of.oracle(choose), nu=of.nu, epsilon=COARSE)
+    random_class = draw_class(seed)
+    run = boost(name, random_class.oracle(choose), nu=random_class.nu, epsilon=COARSE)
     assert run.reason.startswith("direct")
-    assert_stopped(of, run, choose, COARSE)
-    assert_bounds(of, run)
+    assert_stopped(random_class, run, choose, COARSE)
+    assert_bounds(random_class, run)
 
 
 # Shalev-Shwartz and Singer
@@ -116,19 +116,21 @@ class TwoSided:
     name: str
     parameters: dict[str, Any]
 
-    def cost(self, of: RandomClass, d: np.ndarray) -> float:
+    def cost(self, random_class: RandomClass, d: np.ndarray) -> float:
         """F0(d) inside its domain."""
-        return self.parameters["r"] * float(np.linalg.norm(d / np.sqrt(of.c))) if "penalty" in self.name else 0.0
+        return (
+            self.parameters["r"] * float(np.linalg.norm(d / np.sqrt(random_class.c))) if "penalty" in self.name else 0.0
+        )
 
-    def optimum(self, of: RandomClass) -> float:
+    def optimum(self, random_class: RandomClass) -> float:
         """The least F0(d) + max |Uᵀd|: by linear programming for the cap, SLSQP for the norms."""
-        both = np.column_stack([of.U, -of.U])
+        both = np.column_stack([random_class.U, -random_class.U])
         if "nu" in self.parameters:
-            return linear_program(both, of.c, self.parameters["nu"])
-        r, start = self.parameters["r"], np.append(of.d0, 1.0)
+            return linear_program(both, random_class.c, self.parameters["nu"])
+        r, start = self.parameters["r"], np.append(random_class.d0, 1.0)
 
         def squares(x: np.ndarray) -> float:
-            return float(np.sum(x[:-1] ** 2 / of.c))
+            return float(np.sum(x[:-1] ** 2 / random_class.c))
 
         constraints: list[dict[str, Any]] = [
             {"type": "eq", "fun": lambda x: x[:-1].sum() - 1.0},
@@ -139,7 +141,7 @@ class TwoSided:
         answer: Any = scipy.optimize.minimize(
             lambda x: x[-1] + (r * math.sqrt(squares(x)) if "penalty" in self.name else 0.0),
             start,
-            bounds=[*[(0.0, None)] * len(of.c), (None, None)],
+            bounds=[*[(0.0, None)] * len(random_class.c), (None, None)],
             constraints=constraints,
             method="SLSQP",
             options={"maxiter": 500, "ftol": 1e-12},
@@ -159,9 +161,9 @@ RELAXATIONS = {
 @pytest.mark.parametrize("relaxation", RELAXATIONS)
 def test_lemma_11_and_theorem_9_of_shalev_shwartz_and_singer(relaxation: str, seed: int) -> None:
     """Every step gains delta^2 / (8 eta) or more, and (32 / epsilon^2) ln N of them are enough."""
-    of, program, epsilon = drawn(seed), RELAXATIONS[relaxation], COARSE
-    N = of.total / float(of.c.min())
-    eta, oracle = 2.0 / epsilon * math.log(N), Noted(of.U, c=of.c, reflexive=True)
+    random_class, program, epsilon = draw_class(seed), RELAXATIONS[relaxation], COARSE
+    N = random_class.total / float(random_class.c.min())
+    eta, oracle = 2.0 / epsilon * math.log(N), RecordingMargins(random_class.U, c=random_class.c, reflexive=True)
     run = boost(
         program.name,
         oracle,
@@ -175,22 +177,24 @@ def test_lemma_11_and_theorem_9_of_shalev_shwartz_and_singer(relaxation: str, se
     assert run.reason.startswith("direct")
     T = run.rounds
     assert T <= 32.0 * math.log(N) / epsilon**2 - 2.0
-    optimum = program.optimum(of)
+    optimum = program.optimum(random_class)
     assert optimum - epsilon - 1e-6 <= run.class_certificate.lower <= optimum + 1e-6
     assert (row(run.trace, "upper") >= optimum - 1e-6).all()
     assert float(np.abs(run.w).sum()) <= 1.0 + ROUNDING
     # D(w) = F(d(w)) + d(w) . Uw by sums over the examples; it begins at w = 0.
-    costs = np.array([program.cost(of, d) + of.entropy(d) / eta for d in oracle.d[:T]])
+    costs = np.array([program.cost(random_class, d) + random_class.entropy(d) / eta for d in oracle.d[:T]])
     margins = [
-        np.zeros(len(of.c)),
-        *(at.program.margins.to_array() @ at.w for at in map(run.at_round, range(1, T + 1))),
+        np.zeros(len(random_class.c)),
+        *(earlier_run.program.margins.to_array() @ earlier_run.w for earlier_run in map(run.at_round, range(1, T + 1))),
     ]
     duals = np.array([costs[0], *row(run.trace, "value")])
-    asked = np.array([float(d @ m) for d, m in zip(oracle.d[:T], margins, strict=False)]) + costs
-    np.testing.assert_allclose(duals[:-1], asked, atol=1e-8)
+    queried_edges = np.array([float(d @ m) for d, m in zip(oracle.d[:T], margins, strict=False)]) + costs
+    np.testing.assert_allclose(duals[:-1], queried_edges, atol=1e-8)
     # delta is the derivative of D towards the hypothesis of the largest absolute edge, whose sign u has.
     deltas = np.array([float((u - m) @ d) for u, m, d in zip(oracle.u[:T], margins, oracle.d[:T], strict=False)])
-    np.testing.assert_allclose(oracle.edges[:T], [np.abs(of.U.T @ d).max() for d in oracle.d[:T]], atol=ROUNDING)
+    np.testing.assert_allclose(
+        oracle.edges[:T], [np.abs(random_class.U.T @ d).max() for d in oracle.d[:T]], atol=ROUNDING
+    )
     assert (deltas >= -ROUNDING).all()
     assert (np.diff(duals) >= deltas**2 / (8.0 * eta) - 1e-10).all()
 
@@ -215,17 +219,17 @@ def test_the_stalled_criterion_is_met_where_the_oracle_is_asked_with_d_of_w(how:
     """8171 rounds were legal where solvers return what is accurate to epsilon / 4; d(w) is exact for any w."""
     name, options = UPDATES[how]
     epsilon = float(STALLED.parameters["epsilon"])
-    printed = float(STALLED.known["printed bound of the rounds"])
-    assert STALLED.U.shape[1] > printed
+    printed_bound = float(STALLED.known["printed bound of the rounds"])
+    assert STALLED.U.shape[1] > printed_bound
     # g = 0 is the optimum of the class: the weakest legal answer is all that is left of it under d(w).
     optimum = float(STALLED.known["LPBoost optimum"])
-    oracle = Noted(STALLED.U, choose="weakest", guarantee=optimum)
+    oracle = RecordingMargins(STALLED.U, choose="weakest", guarantee=optimum)
     run = boost(name, oracle, nu=1.0, epsilon=epsilon, rules=("regularized",), **options)
     stopped(run, epsilon)
     assert run.rounds <= 2
     assert float((run.program.margins.to_array() @ run.w).min()) >= optimum - epsilon
     # In the order of the stalled run: what is not legal under d(w) lowers the smallest edge, and so the aim.
-    ordered = Noted(STALLED.U, choose=list(range(STALLED.U.shape[1])))
+    ordered = RecordingMargins(STALLED.U, choose=list(range(STALLED.U.shape[1])))
     run = boost(name, ordered, nu=1.0, epsilon=epsilon, rules=("regularized",), **options)
     stopped(run, epsilon)
     assert float((run.program.margins.to_array() @ run.w).min()) >= ordered.edges.min() - epsilon
@@ -238,7 +242,7 @@ def test_theorem_a_on_the_subsets_of_the_stalled_criterion(choose: str) -> None:
     U, epsilon = STALLED.U[:80, 1:401], 0.3
     optimum = linear_program(U, np.ones(80), 1.0)
     guarantee = {"guarantee": optimum - 1e-6} if choose == "weakest" else {}
-    oracle, eta = Noted(U, choose=choose, **guarantee), 2.0 / epsilon * math.log(80)
+    oracle, eta = RecordingMargins(U, choose=choose, **guarantee), 2.0 / epsilon * math.log(80)
     run = boost("corrective_erlpboost", oracle, nu=1.0, epsilon=epsilon, rules=("regularized",))
     stopped(run, epsilon)
     assert run.iteration_bound == pytest.approx(16.0 * eta / epsilon)

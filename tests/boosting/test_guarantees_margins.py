@@ -14,11 +14,11 @@ from random_classes import (
     ORACLES,
     ROUNDING,
     SEEDS,
-    Noted,
     RandomClass,
+    RecordingMargins,
     assert_bounds,
     assert_stopped,
-    drawn,
+    draw_class,
     row,
     separable,
 )
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.every(2)
 every_class = pytest.mark.parametrize("seed", SEEDS)
 both_oracles = pytest.mark.parametrize("choose", ORACLES)
 
-NEAR = 1e-7
+MARGIN_TOL = 1e-7
 """What an LP solved to the default scaled gap of 1e-8 may miss, seen from scipy's."""
 
 
@@ -44,23 +44,23 @@ NEAR = 1e-7
 @both_oracles
 def test_lpboost_bounds_are_monotone_and_close(choose: str, seed: int) -> None:
     """P_LP^t rises to within epsilon of the smallest edge, which falls; each is scipy's optimum."""
-    of, epsilon = drawn(seed), 0.05
-    oracle = of.oracle(choose)
-    run = boost("lpboost", oracle, nu=of.nu, epsilon=epsilon)
+    random_class, epsilon = draw_class(seed), 0.05
+    oracle = random_class.oracle(choose)
+    run = boost("lpboost", oracle, nu=random_class.nu, epsilon=epsilon)
     U, value = run.program.margins.to_array(), row(run.trace, "value")
-    optima = np.array([of.optimum_of(U[:, :k]) for k in row(run.trace, "hypotheses").astype(int)])
-    np.testing.assert_allclose(value, optima, atol=NEAR)
+    optima = np.array([random_class.optimum_of(U[:, :k]) for k in row(run.trace, "hypotheses").astype(int)])
+    np.testing.assert_allclose(value, optima, atol=MARGIN_TOL)
     assert (np.diff(optima) >= -LP).all()
     assert (np.diff(value) >= -LP).all()
     assert (np.diff(row(run.trace, "smallest_edge")) <= 0.0).all()
     # A guarantee that is known in advance counts as an edge; the last row has what the last answer said as well.
-    known = 1.0 if oracle.guarantee is None else oracle.guarantee
-    edges = np.minimum(np.minimum.accumulate(oracle.edges), known)[: run.rounds]
+    guarantee = 1.0 if oracle.guarantee is None else oracle.guarantee
+    edges = np.minimum(np.minimum.accumulate(oracle.edges), guarantee)[: run.rounds]
     np.testing.assert_allclose(row(run.trace, "smallest_edge")[:-1], edges[:-1], atol=ROUNDING)
-    assert_stopped(of, run, choose, epsilon)
-    assert_bounds(of, run)
+    assert_stopped(random_class, run, choose, epsilon)
+    assert_bounds(random_class, run)
     if choose == "best":
-        assert optima[-1] == pytest.approx(of.optimum, abs=epsilon)
+        assert optima[-1] == pytest.approx(random_class.optimum, abs=epsilon)
 
 
 @every_class
@@ -68,21 +68,26 @@ def test_lpboost_bounds_are_monotone_and_close(choose: str, seed: int) -> None:
 @pytest.mark.parametrize("name", ["lpboost", "lp_adaboost", "lp_reg_adaboost"])
 def test_the_nu_property_of_the_linear_programs(name: str, choose: str, seed: int) -> None:
     """#{m < rho} <= nu <= #{m <= rho}, examples counted with multiplicity, rho the one of the certificate."""
-    of = drawn(seed).hard if name == "lp_adaboost" else drawn(seed)
-    given: dict[str, Any] = {"lpboost": {"nu": of.nu}, "lp_reg_adaboost": {"C": 1.0 / of.nu}}.get(name, {})
-    run = boost(name, of.oracle(choose), epsilon=EPSILON, **given)
-    assert_stopped(of, run, choose)
-    assert_bounds(of, run)
+    random_class = draw_class(seed).hard if name == "lp_adaboost" else draw_class(seed)
+    parameters: dict[str, Any] = {
+        "lpboost": {"nu": random_class.nu},
+        "lp_reg_adaboost": {"C": 1.0 / random_class.nu},
+    }.get(name, {})
+    run = boost(name, random_class.oracle(choose), epsilon=EPSILON, **parameters)
+    assert_stopped(random_class, run, choose)
+    assert_bounds(random_class, run)
     U = run.program.margins.to_array()
-    m, rho, optimum = U @ run.w, -float(np.asarray(run.certificate.multipliers["beta"])), of.optimum_of(U)
-    assert of.c[m < rho - NEAR].sum() <= of.nu + ROUNDING
-    assert of.c[m <= rho + NEAR].sum() >= of.nu - ROUNDING
-    assert rho - float(of.c @ np.maximum(rho - m, 0.0)) / of.nu == pytest.approx(optimum, abs=NEAR)
+    m, rho, optimum = U @ run.w, -float(np.asarray(run.certificate.multipliers["beta"])), random_class.optimum_of(U)
+    assert random_class.c[m < rho - MARGIN_TOL].sum() <= random_class.nu + ROUNDING
+    assert random_class.c[m <= rho + MARGIN_TOL].sum() >= random_class.nu - ROUNDING
+    assert rho - float(random_class.c @ np.maximum(rho - m, 0.0)) / random_class.nu == pytest.approx(
+        optimum, abs=MARGIN_TOL
+    )
     # Every bound of the program over the hypotheses collected, in every round.
     for k in range(1, run.rounds + 1):
-        at = run.at_round(k)
-        optimum = of.optimum_of(at.program.margins.to_array())
-        assert at.certificate.lower - LP <= optimum <= at.certificate.upper + LP
+        earlier_run = run.at_round(k)
+        optimum = random_class.optimum_of(earlier_run.program.margins.to_array())
+        assert earlier_run.certificate.lower - LP <= optimum <= earlier_run.certificate.upper + LP
 
 
 # AdaBoost and its relatives
@@ -94,53 +99,53 @@ def after(run: Run) -> tuple[np.ndarray, np.ndarray]:
     """The smallest margin of the normalized steps after every round, and ||lambda||_1."""
     margins, totals = list[float](), list[float]()
     for k in range(1, run.rounds + 1):
-        at = run.at_round(k)
-        total = float(at.w.sum())
-        margins.append(float((at.program.margins.to_array() @ at.w).min()) / total)
+        earlier_run = run.at_round(k)
+        total = float(earlier_run.w.sum())
+        margins.append(float((earlier_run.program.margins.to_array() @ earlier_run.w).min()) / total)
         totals.append(total)
     return np.array(margins), np.array(totals)
 
 
-def largest_share(of: RandomClass) -> float:
+def largest_share(random_class: RandomClass) -> float:
     """N in the bounds, for d0 = c / sum c: one over the smallest weight of the reference distribution."""
-    return of.total / float(of.c.min())
+    return random_class.total / float(random_class.c.min())
 
 
 @every_class
 @both_oracles
 def test_adaboost_star_reaches_the_best_margin_less_its_accuracy(choose: str, seed: int) -> None:
     """Margin >= min_q r_q - nu >= rho - nu after 2 ln N / nu^2 rounds, whatever nu was named."""
-    of, accuracy = drawn(seed).hard, 0.4
-    enough = math.ceil(2.0 * math.log(largest_share(of)) / accuracy**2)
-    oracle = of.oracle(choose)
+    random_class, accuracy = draw_class(seed).hard, 0.4
+    enough = math.ceil(2.0 * math.log(largest_share(random_class)) / accuracy**2)
+    oracle = random_class.oracle(choose)
     run = boost("adaboost_star", oracle, accuracy=accuracy, epsilon=EPSILON, rules=(), max_rounds=enough)
     assert run.iteration_bound <= enough == run.rounds
     margins, _ = after(run)
-    guarantee = of.optimum - (BIT if choose == "weakest" else LP)
+    guarantee = random_class.optimum - (BIT if choose == "weakest" else LP)
     smallest = min(guarantee, oracle.edges[:enough].min())
     assert margins[-1] >= smallest - accuracy - ROUNDING
     assert smallest >= guarantee - ROUNDING
-    assert margins[-1] <= of.optimum + LP
-    assert_bounds(of, run)
+    assert margins[-1] <= random_class.optimum + LP
+    assert_bounds(random_class, run)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @both_oracles
 def test_adaboost_reaches_half_of_the_best_margin(choose: str, seed: int) -> None:
     """The margin is at least Upsilon(rho) - ln N / ||lambda||_1 in every round, Upsilon(rho) >= rho / 2, u = +-1."""
-    of = separable(seed, signs=True)
-    rho = of.optimum - (BIT if choose == "weakest" else LP)
+    random_class = separable(seed, signs=True)
+    rho = random_class.optimum - (BIT if choose == "weakest" else LP)
     assert rho > 0.05
-    run = boost("adaboost", of.oracle(choose), epsilon=EPSILON, rules=(), max_rounds=ROUNDS)
+    run = boost("adaboost", random_class.oracle(choose), epsilon=EPSILON, rules=(), max_rounds=ROUNDS)
     assert run.rounds == ROUNDS
     limit = -math.log(1.0 - rho**2) / math.log((1.0 + rho) / (1.0 - rho))
     assert limit >= rho / 2.0
     margins, totals = after(run)
     assert (totals >= np.arange(1, ROUNDS + 1) * math.atanh(rho) - 1e-9).all()
-    left = math.log(largest_share(of)) / totals
-    assert (margins >= limit - left - 1e-9).all()
-    assert margins[-1] >= rho / 2.0 - left[-1] > 0.0
-    assert_bounds(of, run)
+    smallest_rate = math.log(largest_share(random_class)) / totals
+    assert (margins >= limit - smallest_rate - 1e-9).all()
+    assert margins[-1] >= rho / 2.0 - smallest_rate[-1] > 0.0
+    assert_bounds(random_class, run)
 
 
 @pytest.mark.thorough
@@ -148,24 +153,24 @@ def test_adaboost_reaches_half_of_the_best_margin(choose: str, seed: int) -> Non
 @both_oracles
 @pytest.mark.parametrize("name", ["arc_gv", "approximate_coordinate_ascent", "coordinate_ascent"])
 def test_the_smooth_margin_rises_once_it_is_positive(name: str, choose: str, seed: int) -> None:
-    of = separable(seed)
-    run = boost(name, of.oracle(choose), epsilon=EPSILON, rules=(), max_rounds=ROUNDS)
+    random_class = separable(seed)
+    run = boost(name, random_class.oracle(choose), epsilon=EPSILON, rules=(), max_rounds=ROUNDS)
     margins, totals = after(run)
     smooth = np.empty(run.rounds)
     for k in range(1, run.rounds + 1):
-        at = run.at_round(k)
-        m = at.program.margins.to_array() @ at.w
-        smooth[k - 1] = -float(np.asarray(logsumexp(-m, b=of.c))) / totals[k - 1]
+        earlier_run = run.at_round(k)
+        m = earlier_run.program.margins.to_array() @ earlier_run.w
+        smooth[k - 1] = -float(np.asarray(logsumexp(-m, b=random_class.c))) / totals[k - 1]
     positive = np.flatnonzero(smooth > 0.0)
     assert len(positive) >= 10
     assert (np.diff(smooth[positive[0] :]) >= -ROUNDING).all()
-    assert (smooth <= margins - np.log(of.c.min()) / totals + ROUNDING).all()
-    assert (smooth >= margins - math.log(of.total) / totals - ROUNDING).all()
-    assert (margins <= of.optimum + LP).all()
-    assert_bounds(of, run)
+    assert (smooth <= margins - np.log(random_class.c.min()) / totals + ROUNDING).all()
+    assert (smooth >= margins - math.log(random_class.total) / totals - ROUNDING).all()
+    assert (margins <= random_class.optimum + LP).all()
+    assert_bounds(random_class, run)
 
 
-def errors(oracle: Noted, rounds: int) -> np.ndarray:
+def errors(oracle: RecordingMargins, rounds: int) -> np.ndarray:
     """The weighted errors of the hypotheses when they came, for u = +-1."""
     return (1.0 - oracle.edges[:rounds]) / 2.0
 
@@ -174,27 +179,27 @@ def errors(oracle: Noted, rounds: int) -> np.ndarray:
 @both_oracles
 def test_theorem_3_and_corollary_4_of_ata(choose: str, seed: int) -> None:
     """(5) for every T and theta; (6) as it is after T rounds, less the ln N / ||lambda||_1 that fades, u = +-1."""
-    of = separable(seed, signs=True)
-    oracle, phi = of.oracle(choose), (1.0 - (of.optimum - BIT) / 2.0) / 2.0
+    random_class = separable(seed, signs=True)
+    oracle, phi = random_class.oracle(choose), (1.0 - (random_class.optimum - BIT) / 2.0) / 2.0
     run = boost("ata", oracle, phi=phi, epsilon=EPSILON, rules=(), max_rounds=ROUNDS)
     T = run.rounds
     assert T == ROUNDS
     eps = errors(oracle, T)
     assert (eps < phi).all()
-    odds, total = phi / (1.0 - phi), largest_share(of)
+    odds, total = phi / (1.0 - phi), largest_share(random_class)
     margins, totals = after(run)
     thetas = np.linspace(-1.0, 1.0, 41)
     for k in range(1, T + 1):
-        at = run.at_round(k)
-        f = at.program.margins.to_array() @ at.w / totals[k - 1]
-        share = np.array([of.c[f <= theta - ROUNDING].sum() for theta in thetas]) / of.total
+        earlier_run = run.at_round(k)
+        f = earlier_run.program.margins.to_array() @ earlier_run.w / totals[k - 1]
+        share = np.array([random_class.c[f <= theta - ROUNDING].sum() for theta in thetas]) / random_class.total
         logs = 0.5 * ((1.0 - thetas) * np.log(eps[:k]).sum() + (1.0 + thetas) * np.log1p(-eps[:k]).sum())
         log_factor = np.log(odds ** ((1.0 + thetas) / 2.0) + odds ** (-(1.0 - thetas) / 2.0))
         assert (share <= np.exp(np.minimum(k * log_factor + logs, 0.0)) + ROUNDING).all()
         # After the step the newest hypothesis errs by phi.
-        assert (1.0 - float(oracle.u[k - 1] @ at.d)) / 2.0 == pytest.approx(phi, abs=1e-10)
+        assert (1.0 - float(oracle.u[k - 1] @ earlier_run.d)) / 2.0 == pytest.approx(phi, abs=1e-10)
     worst = np.maximum.accumulate(eps)
     A, B = np.log(phi / worst), np.log((1.0 - phi) / (1.0 - worst))
     assert (margins >= (A + B) / (A - B) - math.log(total) / totals - 1e-9).all()
-    assert margins[-1] <= of.optimum + LP
-    assert_bounds(of, run)
+    assert margins[-1] <= random_class.optimum + LP
+    assert_bounds(random_class, run)

@@ -6,8 +6,8 @@ import ast
 import re
 from pathlib import Path
 
-HERE = Path(__file__).parent
-DOCS = HERE.parents[1] / "docs"
+FOLDER = Path(__file__).parent
+DOCS = FOLDER.parents[1] / "docs"
 PAGE = (DOCS / "guarantees.md").read_text(encoding="utf-8")
 FILES = ("test_guarantees.py", "test_guarantees_corrective.py", "test_guarantees_margins.py")
 
@@ -19,7 +19,7 @@ def test_the_page_names_every_test_of_the_file_of_its_section() -> None:
         assert f"`tests/boosting/{file}`" in section
         defined = {
             node.name
-            for node in ast.parse((HERE / file).read_text(encoding="utf-8")).body
+            for node in ast.parse((FOLDER / file).read_text(encoding="utf-8")).body
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
         }
         assert defined == set(re.findall(r"`(test_(?!guarantees)\w+)`", section))
@@ -35,5 +35,5 @@ def test_every_line_has_all_its_cells_and_a_test() -> None:
 
 
 def test_every_citation_of_the_page_is_in_the_bibliography() -> None:
-    known = re.findall(r"^@\w+\{(\w+),$", (DOCS / "references.bib").read_text(encoding="utf-8"), re.MULTILINE)
-    assert set(re.findall(r"\{cite:[pt]\}`(\w+)`", PAGE)) <= set(known)
+    keys = re.findall(r"^@\w+\{(\w+),$", (DOCS / "references.bib").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(re.findall(r"\{cite:[pt]\}`(\w+)`", PAGE)) <= set(keys)

@@ -93,10 +93,10 @@ def test_the_weight_function_is_that_of_the_formulation_and_of_the_largest_edge_
 class FixedEdgeBound(BoundedEdgeNewton):
     """Histogram Newton for the program of one edge bound."""
 
-    held = 0.0
+    fixed_bound = 0.0
 
     def _bisect_edge_bound(self) -> bool:
-        self._edge_bound = self.held
+        self._edge_bound = self.fixed_bound
         return False
 
 
@@ -108,7 +108,7 @@ def test_the_program_of_one_bound_has_the_optimum_that_a_solver_finds(
     oracle = binned_stumps(1, 60)
     nu = 0.3 * oracle.c.sum()
     gamma = class_bounds(histogram_run_of(oracle, formulation, nu))[1] + 0.05
-    monkeypatch.setattr(FixedEdgeBound, "held", gamma)
+    monkeypatch.setattr(FixedEdgeBound, "fixed_bound", gamma)
     newton = newton_solver(FixedEdgeBound, formulation, oracle, nu, 1e-5, 60)
     newton.run()
     rows = require_not_none(oracle.binned_rows, "rows")

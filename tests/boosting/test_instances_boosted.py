@@ -75,10 +75,10 @@ def test_lpboost_needs_half_of_the_examples_in_rounds_whatever_solves_it(N: int,
     problem, half = iteration_lower_bound(N), N // 2
     run = lpboost(problem, 1e-3, backend=backend)
     assert columns(run) == problem.known["order of columns"].tolist()
-    value, known = run.trace["value"], problem.known["LPBoost optimum after t = 1, ..., N / 2 rounds"]
+    value, optima = run.trace["value"], problem.known["LPBoost optimum after t = 1, ..., N / 2 rounds"]
     atol = FIRST_ORDER if backend == "cvxpy:osqp" else CERTIFIED
-    np.testing.assert_allclose(value[:half], known, rtol=0, atol=atol)
-    assert (value[:half] <= known).all()
+    np.testing.assert_allclose(value[:half], optima, rtol=0, atol=atol)
+    assert (value[:half] <= optima).all()
     # After N / 2 rounds the bounds are as far apart as at first, but for the last column's edge.
     assert (run.trace["gap"][:half] >= problem.known["what is missing to it after N / 2 rounds is at least"]).all()
     assert run.class_certificate.lower >= problem.known["LPBoost optimum is at least"] - CERTIFIED
@@ -91,8 +91,8 @@ def test_copies_of_the_examples_take_as_many_rounds_under_the_cap(repeat: int) -
     problem = iteration_lower_bound(16, repeat=repeat)
     run = lpboost(problem, 1e-3)
     assert columns(run) == list(range(9))
-    known = problem.known["LPBoost optimum after t = 1, ..., N / 2 rounds"]
-    np.testing.assert_allclose(run.trace["value"][:8], known, rtol=0, atol=CERTIFIED)
+    optima = problem.known["LPBoost optimum after t = 1, ..., N / 2 rounds"]
+    np.testing.assert_allclose(run.trace["value"][:8], optima, rtol=0, atol=CERTIFIED)
 
 
 @pytest.mark.parametrize("N", [8, 16, 32, 64])
@@ -121,8 +121,8 @@ def test_a_bad_example_and_a_bad_hypothesis_spoil_the_hard_margin() -> None:
     margins = problem.U @ weights(problem, run)
     np.testing.assert_allclose(margins, problem.known["margins at w"], atol=1e-7)
     assert (margins < 0).sum() == problem.known["misclassified examples"] == len(problem.U)
-    seen = run.trace["smallest_edge"][4] - run.trace["value"][4]
-    assert seen == pytest.approx(problem.known["smallest edge seen minus optimum after 5 rounds"], abs=CERTIFIED)
+    difference = run.trace["smallest_edge"][4] - run.trace["value"][4]
+    assert difference == pytest.approx(problem.known["smallest edge seen minus optimum after 5 rounds"], abs=CERTIFIED)
 
 
 def test_the_bad_hypothesis_is_left_out_once_its_edge_is_known_to_gain_no_more_than_epsilon() -> None:
@@ -138,8 +138,8 @@ def test_the_bad_hypothesis_is_left_out_once_its_edge_is_known_to_gain_no_more_t
 @pytest.mark.parametrize(("nu", "spoilt"), [(1.5, True), (2.0, False), (3.0, False)])
 def test_a_cap_of_two_examples_removes_the_effect_and_a_smaller_one_does_not(nu: float, spoilt: bool) -> None:
     problem = bad_example_and_hypothesis()
-    wrong = (problem.U @ weights(problem, lpboost(problem, 1e-6, nu)) < 0).sum()
-    assert wrong == (len(problem.U) if spoilt else 1)
+    n_wrong = (problem.U @ weights(problem, lpboost(problem, 1e-6, nu)) < 0).sum()
+    assert n_wrong == (len(problem.U) if spoilt else 1)
 
 
 @pytest.mark.parametrize("gamma", [0.02, 0.1, 0.16])
@@ -150,15 +150,15 @@ def test_one_wrong_label_among_four_spoils_the_weights_for_every_cap(gamma: floa
     for nu in (1.0, 1.5, 2.0, turn - 0.01, turn + 0.01, 3.0, 4.0):
         run = lpboost(problem, 1e-6, nu, backend)
         w = weights(problem, run)
-        below = nu < turn
-        known = problem.known[f"LPBoost w, nu {'<' if below else '>'} 2 + 4 gamma"]
-        np.testing.assert_allclose(w, known, atol=1e-5)
-        if below:
+        is_small = nu < turn
+        expected = problem.known[f"LPBoost w, nu {'<' if is_small else '>'} 2 + 4 gamma"]
+        np.testing.assert_allclose(w, expected, atol=1e-5)
+        if is_small:
             assert w[0] == pytest.approx(low, abs=1e-5)
             assert run.class_certificate.lower == pytest.approx(-low, abs=1e-6)
             assert run.class_certificate.upper == pytest.approx(-low, abs=1e-6)
-        wrong = problem.known["examples with right labels that are misclassified for every nu"]
-        assert (problem.U[wrong] @ w < 0).all()
+        n_wrong = problem.known["examples with right labels that are misclassified for every nu"]
+        assert (problem.U[n_wrong] @ w < 0).all()
 
 
 @pytest.mark.parametrize("name", ["erlpboost", "binary_erlpboost", "softboost"])
@@ -166,8 +166,8 @@ def test_one_wrong_label_among_four_spoils_the_weights_for_every_cap(gamma: floa
 def test_no_entropy_repairs_one_wrong_label_among_four(name: str, nu: float) -> None:
     problem = long_servedio(0.1)
     run = boost(name, GivenMargins(problem.U), nu=nu, epsilon=0.01)
-    wrong = problem.known["examples with right labels that are misclassified for every nu"]
-    assert (problem.U[wrong] @ weights(problem, run) < 0).all()
+    n_wrong = problem.known["examples with right labels that are misclassified for every nu"]
+    assert (problem.U[n_wrong] @ weights(problem, run) < 0).all()
 
 
 def test_the_largest_cap_makes_symmetric_noise_harmless() -> None:
@@ -195,7 +195,7 @@ def test_adaboost_goes_round_its_cycle_of_three_with_the_golden_edge(order: str)
 @pytest.mark.thorough
 def test_adaboost_converges_to_one_of_two_cycles_from_anywhere() -> None:
     problem, rng = cycle_3x3(), np.random.default_rng(0)
-    found = set[str]()
+    cycles = set[str]()
     for _ in range(8):
         run = boost("adaboost", GivenMargins(problem.U), d0=rng.dirichlet(np.ones(3)), max_rounds=63)
         np.testing.assert_allclose(run.trace["edge"][54:], problem.known["edge in every round"], atol=1e-9)
@@ -203,11 +203,11 @@ def test_adaboost_converges_to_one_of_two_cycles_from_anywhere() -> None:
         for name in ("cycle of the columns 0, 1, 2", "cycle of the columns 0, 2, 1"):
             distances = np.abs(points[:, np.newaxis] - problem.known[name]).max(axis=2)
             if (distances.min(axis=1) < 1e-9).all():
-                found.add(name)
+                cycles.add(name)
                 break
         else:
             pytest.fail("neither cycle")
-    assert len(found) == 2
+    assert len(cycles) == 2
 
 
 @pytest.mark.parametrize("m", [3, 4, 5, 8, 12])

@@ -67,8 +67,8 @@ def test_intervals_over_the_class_overlap_those_of_the_papers_update(name: str, 
     assert run.rounds < run.iteration_bound
     eta = run.program.parameters.eta
     levels = int(np.log2(2.0 * eta))
-    printed = 16.0 * eta / 0.02
-    assert run.iteration_bound == pytest.approx(7.0 / 3.0 * printed + levels, rel=1e-12)
+    printed_bound = 16.0 * eta / 0.02
+    assert run.iteration_bound == pytest.approx(7.0 / 3.0 * printed_bound + levels, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -97,14 +97,14 @@ def test_the_curvature_is_the_difference_of_slopes(make: Callable[[np.ndarray], 
 def test_every_move_is_at_least_as_good_as_a_corrective_step_of_its_level(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moved, levels = Newton.combined, list[float]()
+    combined, levels = Newton.combined, list[float]()
 
     def checked(self: Newton, move: Any) -> Any:
-        after = moved(self, move)
+        after = combined(self, move)
         F = self.regularizer_at(int(after.memory[MEMORY_LEVEL]))
         _, m = newton.short_step_weights(F, move, F.conjugate_at(-move.state.m))
-        D, least = -F.conjugate_at(-after.m).value, -F.conjugate_at(-m).value
-        assert D >= least - 1e-12 and least >= -F.conjugate_at(-move.state.m).value - 1e-12
+        D, minimum = -F.conjugate_at(-after.m).value, -F.conjugate_at(-m).value
+        assert D >= minimum - 1e-12 and minimum >= -F.conjugate_at(-move.state.m).value - 1e-12
         levels.append(float(after.memory[MEMORY_LEVEL]))
         return after
 
@@ -138,7 +138,7 @@ def test_a_page_that_names_no_smooth_twin_has_no_entropy_to_take() -> None:
 
 
 def test_without_newtons_step_the_corrective_one_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    def useless(F: Any, U: MarginMatrix, w: Any, m: Any, at: Any, near: float) -> Any:
+    def useless(F: Any, U: MarginMatrix, w: Any, m: Any, point: Any, tolerance: float) -> Any:
         at_random = np.random.default_rng(len(w)).dirichlet(np.ones(len(w)))
         return at_random, U.margins(at_random)
 
@@ -198,7 +198,7 @@ def test_the_known_optimum_of_breast_cancer_lies_in_the_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "said"),
+    ("name", "options", "facts"),
     [
         ("lpboost", {"nu": 3, "two_sided": True}, "two_sided"),
         ("softboost", {"nu": 3}, "histogram Newton"),
@@ -207,9 +207,9 @@ def test_the_known_optimum_of_breast_cancer_lies_in_the_interval() -> None:
     ],
     ids=["lpboost", "softboost", "erlpboost", "adaboost"],
 )
-def test_where_it_has_no_meaning_it_is_refused(name: str, options: dict[str, Any], said: str) -> None:
+def test_where_it_has_no_meaning_it_is_refused(name: str, options: dict[str, Any], facts: str) -> None:
     U = np.array([[1, -1], [-1, 1], [1, 1], [1, -1]])
-    with pytest.raises(OptionError, match=rf"\b{name}\b.*{said}"):
+    with pytest.raises(OptionError, match=rf"\b{name}\b.*{facts}"):
         boost(name, GivenMargins(U, reflexive=True), update="newton", **options)
 
 

@@ -51,9 +51,11 @@ def test_options_are_read_when_they_are_made_and_do_not_change() -> None:
 
 
 def test_boost_has_few_parameters_of_its_own_and_each_other_one_is_an_option() -> None:
-    own = [name for name, its in signature(boost).parameters.items() if its.kind is not its.VAR_KEYWORD]
-    assert len(own) <= 8
-    assert not {field.name for field in fields(BoostOptions)} & set(own)
+    names = [
+        name for name, parameter in signature(boost).parameters.items() if parameter.kind is not parameter.VAR_KEYWORD
+    ]
+    assert len(names) <= 8
+    assert not {field.name for field in fields(BoostOptions)} & set(names)
 
 
 def test_a_rule_of_ones_own_ends_a_run() -> None:
@@ -77,6 +79,6 @@ def test_test_examples_that_hypotheses_cannot_be_evaluated_on_are_refused_before
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     y = np.where(X[:, 3] + X[:, 1] > 0, 1, -1)
-    for wrong, came in ((X[:, :2], r"\b4\b.*\(60, 2\)"), (X * np.nan, r"\bnan\b")):
+    for invalid, came in ((X[:, :2], r"\b4\b.*\(60, 2\)"), (X * np.nan, r"\bnan\b")):
         with pytest.raises(OptionError, match=rf"^test\b.*\bX\b.*{came}"):
-            boost("erlpboost", PlainStumps(X, y), nu=6, epsilon=0.1, test=(wrong, y))
+            boost("erlpboost", PlainStumps(X, y), nu=6, epsilon=0.1, test=(invalid, y))

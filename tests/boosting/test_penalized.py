@@ -126,10 +126,10 @@ def test_where_all_hypotheses_have_weight_no_single_one_is_left_that_changes_muc
     G, d = program.edge_function, run.record.state.d
     columns = np.asarray(run.record.pool.margins.to_array(), dtype=float).T
     # The negation of a hypothesis whose weight may have either sign is no other one.
-    known = {column.tobytes() for column in [*columns, *(-columns if G.is_symmetric else [])]}
-    others = [column for column in U.T if np.ascontiguousarray(column).tobytes() not in known]
+    collected = {column.tobytes() for column in [*columns, *(-columns if G.is_symmetric else [])]}
+    candidates = [column for column in U.T if np.ascontiguousarray(column).tobytes() not in collected]
     e = run.record.pool.margins.edges(d)
-    for column in others:
+    for column in candidates:
         assert G.value(np.append(e, column @ d)) - G.value(e) <= 1e-3 + 1e-9
 
 

@@ -39,14 +39,14 @@ def test_a_round_is_told_in_full_where_there_is_room(row: TraceRow) -> None:
 
 
 def test_the_least_needed_numbers_are_left_out_first(row: TraceRow) -> None:
-    said, left = progress_text("erlpboost", row), ["17", "18", "0.145172", "0.249172", "1.04e-01", "68.0"]
+    text, numbers = progress_text("erlpboost", row), ["17", "18", "0.145172", "0.249172", "1.04e-01", "68.0"]
     for number in ("68.0", "18", "0.249172", "0.145172", "1.04e-01"):
-        assert re.findall(r"\d[\d.e-]*", said) == left
-        assert progress_text("erlpboost", row, len(said)) == said
-        shorter = progress_text("erlpboost", row, len(said) - 1)
-        assert len(shorter) < len(said)
-        said, left = shorter, [other for other in left if other != number]
-    assert said == "erlpboost: round 17"
+        assert re.findall(r"\d[\d.e-]*", text) == numbers
+        assert progress_text("erlpboost", row, len(text)) == text
+        shorter = progress_text("erlpboost", row, len(text) - 1)
+        assert len(shorter) < len(text)
+        text, numbers = shorter, [candidate for candidate in numbers if candidate != number]
+    assert text == "erlpboost: round 17"
 
 
 def test_a_long_name_is_cut_off(row: TraceRow) -> None:

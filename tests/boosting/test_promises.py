@@ -36,10 +36,10 @@ def test_no_hypothesis_changes_the_value_by_more_than_priced_says(
     parameters = {"C": run.record.problem.template.parameters.C}
     if run.reason.startswith("priced") and name == "l1_adaboost":  # all hypotheses at once, not one by one
         assert whole(name, U, **parameters) <= run.record.state.dual_objective + 0.1 + 1e-6
-    collected = np.asarray(run.record.pool.margins.to_cvxpy_constant())
+    margins = np.asarray(run.record.pool.margins.to_cvxpy_constant())
     for u in U.T:
-        if not (collected.T == u).all(axis=1).any():  # a class has each hypothesis once
-            changed = whole(name, np.column_stack([collected, u]), **parameters) - run.record.state.dual_objective
+        if not (margins.T == u).all(axis=1).any():  # a class has each hypothesis once
+            changed = whole(name, np.column_stack([margins, u]), **parameters) - run.record.state.dual_objective
             assert changed <= 0.1 + 1e-6
 
 

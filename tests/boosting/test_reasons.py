@@ -14,7 +14,7 @@ from boostopt.boosting.rules import RULES, rule_of
 from boostopt.boosting.run.stop_reason import LABELS, LIMITS, SENTENCES, StopReason
 from boostopt.oracles import GivenMargins
 
-STORED = {
+STORED_TEXTS = {
     "DIRECT": "direct",
     "REGULARIZED": "regularized",
     "SIMPLE": "simple",
@@ -49,8 +49,8 @@ TEXT_DECIDES = re.compile(r"\.(reason|end) (==|!=|in|not in) |\.(reason|end)\.(s
 
 
 def test_the_texts_in_files_stay() -> None:
-    assert {member.name: member.value for member in StopReason} == STORED
-    assert set(RULES) <= set(STORED.values())
+    assert {member.name: member.value for member in StopReason} == STORED_TEXTS
+    assert set(RULES) <= set(STORED_TEXTS.values())
 
 
 @pytest.mark.parametrize("member", StopReason)
@@ -62,8 +62,8 @@ def test_a_reason_is_found_whatever_its_details(member: StopReason) -> None:
         assert labelled is (member if member in LABELS else StopReason.OTHER)
         continued = StopReason.from_text(f"{member.value} 3 of them")
         assert continued is (member if member in SENTENCES else StopReason.OTHER)
-        for other in (f"{member.value}ly", f"so {member.value}"):
-            assert StopReason.from_text(other) is StopReason.OTHER
+        for text in (f"{member.value}ly", f"so {member.value}"):
+            assert StopReason.from_text(text) is StopReason.OTHER
 
 
 def test_a_rule_is_found_by_its_reason() -> None:
@@ -79,14 +79,14 @@ def test_the_reason_of_a_run_is_plain_text() -> None:
 
 def test_no_module_compares_reasons_as_text() -> None:
     root = Path(boostopt.__file__).parent
-    found = {
+    places = {
         (str(path.relative_to(root)), line.strip())
         for room in ("boosting", "cli", "estimators", "ensembles", "objectives", "pictures", "reporting")
         for path in (root / room).rglob("*.py")
         for line in path.read_text().splitlines()
         if TEXT_DECIDES.search(line)
     }
-    assert found == {
+    assert places == {
         # The words that a formulation states itself, and a reason without any details.
         (
             "cli/run_output.py",

@@ -26,7 +26,7 @@ THREE = cycle_3x3()
 ORDERS = ("cycle of the columns 0, 1, 2", "cycle of the columns 0, 2, 1")
 
 
-def found(M: np.ndarray, d: np.ndarray, rounds: int) -> Cycle:
+def cycle_of(M: np.ndarray, d: np.ndarray, rounds: int) -> Cycle:
     cycle = find_cycle(M, *iterate(M, d, rounds))
     assert cycle is not None
     return cycle
@@ -48,7 +48,7 @@ def test_a_round_is_one_of_adaboost() -> None:
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_cycles_of_three(order: str) -> None:
     points = THREE.known[order]
-    cycle = found(THREE.U, points[1], 30)
+    cycle = cycle_of(THREE.U, points[1], 30)
     assert cycle.period == 3
     assert cycle.choices.tolist() == ([0, 1, 2] if order == ORDERS[0] else [0, 2, 1])
     np.testing.assert_allclose(cycle.points, points, atol=1e-14)
@@ -62,7 +62,7 @@ def test_the_cycles_of_three(order: str) -> None:
 def test_all_of_200_random_starts_end_on_one_of_the_two_cycles() -> None:
     rng, ends = np.random.default_rng(1), list[tuple[int, ...]]()
     for _ in range(200):
-        cycle = found(THREE.U, rng.dirichlet(np.ones(3)), 90)
+        cycle = cycle_of(THREE.U, rng.dirichlet(np.ones(3)), 90)
         ends.append(tuple(cycle.choices.tolist()))
         np.testing.assert_allclose(cycle.points, THREE.known[ORDERS[cycle.choices[1] - 1]], atol=1e-9)
     assert set(ends) == {(0, 1, 2), (0, 2, 1)}
@@ -83,8 +83,8 @@ def test_the_cycle_through_all_columns(m: int) -> None:
         columns = np.array([0, *order])
         start = np.empty(m)
         start[columns] = problem.known["cycle"][0]
-        near = start * (1 + 1e-7 * rng.standard_normal(m))
-        cycle = found(problem.U, near / near.sum(), 40 * m)
+        neighbour = start * (1 + 1e-7 * rng.standard_normal(m))
+        cycle = cycle_of(problem.U, neighbour / neighbour.sum(), 40 * m)
         np.testing.assert_array_equal(cycle.choices, columns)
         np.testing.assert_allclose(cycle.points[0], start, atol=1e-9)
         np.testing.assert_allclose(cycle.edges, problem.known["edge in every round"], atol=1e-9)
@@ -125,12 +125,12 @@ def test_without_renormalizing_the_sum_drifts() -> None:
     """The sum keeps to 1 in exact arithmetic; its error grows by 1 / (1 - r^2) a round, here 1.618."""
     start = np.array([0.31, 0.29, 0.4])
     bare, _ = iterate(THREE.U, start, 60, renormalize=False)
-    kept, _ = iterate(THREE.U, start, 60)
+    renormalized, _ = iterate(THREE.U, start, 60)
     assert abs(bare[-1].sum() - 1) > 1e-6
-    np.testing.assert_allclose(kept.sum(axis=1), 1, atol=3e-16)
+    np.testing.assert_allclose(renormalized.sum(axis=1), 1, atol=3e-16)
     point, r = THREE.known[ORDERS[0]][0], THREE.known["edge in every round"]
-    off = reduced_map(THREE.U, point * (1 + 1e-7), 0, renormalize=False)
-    assert (off.sum() - 1) / 1e-7 == pytest.approx(1 / (1 - r * r), rel=1e-5)
+    drift = reduced_map(THREE.U, point * (1 + 1e-7), 0, renormalize=False)
+    assert (drift.sum() - 1) / 1e-7 == pytest.approx(1 / (1 - r * r), rel=1e-5)
 
 
 def test_a_classifier_of_a_cycle_weighs_with_the_steps() -> None:
@@ -178,8 +178,8 @@ def test_the_unfolded_triangle() -> None:
     # A corner is on two sides: from both the position comes near the same.
     for k, corner in enumerate(0.5 * (1 - np.eye(3))):
         two = np.array([corner + 1e-9 * (np.eye(3)[k] - np.eye(3)[side]) for side in ((k + 1) % 3, (k + 2) % 3)])
-        apart = abs(float(np.diff(unfolded_triangle(two))[0]))
-        assert min(apart, 3 - apart) == pytest.approx(4e-9, rel=1e-3)
+        distance = abs(float(np.diff(unfolded_triangle(two))[0]))
+        assert min(distance, 3 - distance) == pytest.approx(4e-9, rel=1e-3)
     # A third of the plane's perimeter for each side: lengths in the picture are those on the line, halved.
     steps = np.linalg.norm(np.diff(triangle_coordinates(points), axis=0), axis=1)
     np.testing.assert_allclose(steps, 0.01 / 2, atol=1e-14)
@@ -195,7 +195,7 @@ def test_three_iterations_of_the_map_have_the_cycles_as_fixed_points() -> None:
 
 
 @pytest.mark.parametrize(
-    ("M", "d", "j", "said"),
+    ("M", "d", "j", "facts"),
     [
         ([[1.0, 0.5], [1, 1]], [0.5, 0.5], 0, r"margins.*-1 and 1\b.*\b0\.5\b.*\(0, 1\)"),
         ([[1.0], [-1]], [0.5, 0.6], 0, r"^d\b.*\b1\.1\b"),
@@ -204,8 +204,8 @@ def test_three_iterations_of_the_map_have_the_cycles_as_fixed_points() -> None:
     ],
     ids=["margins", "sum", "hypothesis", "edge"],
 )
-def test_where_the_map_is_not_defined(M: list[list[float]], d: list[float], j: int, said: str) -> None:
-    with pytest.raises(ProblemError, match=said):
+def test_where_the_map_is_not_defined(M: list[list[float]], d: list[float], j: int, facts: str) -> None:
+    with pytest.raises(ProblemError, match=facts):
         reduced_map(np.array(M), np.array(d), j)
 
 

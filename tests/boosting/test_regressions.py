@@ -80,9 +80,9 @@ def counted_and_doubled() -> list[tuple[DecisionStumps, float]]:
     return [(PlainStumps(X, y, c), 0.2 * len(rows)), (PlainStumps(X[rows], y[rows]), 0.2 * len(rows))]
 
 
-def boosted(name: str, oracle: Any, **options: Any) -> Run:
-    given: dict[str, Any] = {"nu": NU, "epsilon": EPSILON, "history": True, **CAPPED[name], **options}
-    return boost(name, oracle, **given)
+def run_of(name: str, oracle: Any, **options: Any) -> Run:
+    parameters: dict[str, Any] = {"nu": NU, "epsilon": EPSILON, "history": True, **CAPPED[name], **options}
+    return boost(name, oracle, **parameters)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def counts() -> Float[Array, " N"]:
 
 @pytest.mark.parametrize("name", CAPPED)
 def test_weights_are_never_all_zero(name: str) -> None:
-    run = boosted(name, GivenMargins(U))
+    run = run_of(name, GivenMargins(U))
     assert run.rounds >= 2
     for k in range(1, run.rounds + 1):
         assert np.abs(run.at_round(k).w).sum() > 1e-6
@@ -102,7 +102,7 @@ def test_weights_are_never_all_zero(name: str) -> None:
 @pytest.mark.thorough_cases("corrective_binary_erlpboost")
 @pytest.mark.parametrize("name", CAPPED)
 def test_distributions_stay_below_the_cap_in_every_round(name: str, counts: Float[Array, " N"]) -> None:
-    run = boosted(name, GivenMargins(U, c=counts))
+    run = run_of(name, GivenMargins(U, c=counts))
     for k in range(1, run.rounds + 1):
         d = run.at_round(k).d
         assert d.min() >= 0.0
@@ -115,7 +115,7 @@ def test_distributions_stay_below_the_cap_in_every_round(name: str, counts: Floa
 @pytest.mark.parametrize("name", CAPPED)
 def test_no_bound_is_on_the_wrong_side_of_the_linear_programs_optimum(name: str, counts: Float[Array, " N"]) -> None:
     best = optimum(U, NU, counts)
-    run = boosted(name, GivenMargins(U, c=counts))
+    run = run_of(name, GivenMargins(U, c=counts))
     assert (run.trace["soft_margin"] <= best + 1e-9).all()
     assert (run.trace["upper"] >= best - 1e-9).all()
     certificate = run.class_certificate
@@ -128,8 +128,8 @@ def test_no_bound_is_on_the_wrong_side_of_the_linear_programs_optimum(name: str,
 @pytest.mark.parametrize("name", SHORT)
 @pytest.mark.parametrize("final_weights", ["program", "lp", "scaled"])
 def test_a_column_that_stands_there_twice_changes_nothing(name: str, final_weights: str) -> None:
-    once = boosted(name, GivenMargins(U), final_weights=final_weights)
-    twice = boosted(name, GivenMargins(np.concatenate([U, U[:, ::-1]], axis=1)), final_weights=final_weights)
+    once = run_of(name, GivenMargins(U), final_weights=final_weights)
+    twice = run_of(name, GivenMargins(np.concatenate([U, U[:, ::-1]], axis=1)), final_weights=final_weights)
     assert twice.class_certificate.lower == pytest.approx(once.class_certificate.lower, abs=1e-8)
     assert twice.class_certificate.upper == pytest.approx(once.class_certificate.upper, abs=1e-8)
     columns = twice.record.pool.margins.to_array()
@@ -140,30 +140,30 @@ def test_a_column_that_stands_there_twice_changes_nothing(name: str, final_weigh
 @pytest.mark.parametrize("name", SHORT)
 def test_a_feature_that_stands_there_twice_changes_nothing(name: str) -> None:
     X, y = small()
-    once = boosted(name, PlainStumps(X, y), nu=0.2 * len(y))
-    twice = boosted(name, PlainStumps(np.concatenate([X, X], axis=1), y), nu=0.2 * len(y), columns_per_round=1)
+    once = run_of(name, PlainStumps(X, y), nu=0.2 * len(y))
+    twice = run_of(name, PlainStumps(np.concatenate([X, X], axis=1), y), nu=0.2 * len(y), columns_per_round=1)
     assert twice.class_certificate.lower == pytest.approx(once.class_certificate.lower, abs=1e-8)
     assert twice.class_certificate.upper == pytest.approx(once.class_certificate.upper, abs=1e-8)
 
 
 @pytest.mark.parametrize("name", ["softboost", "binary_softboost"])
 def test_softboost_leaves_the_uniform_distribution(name: str) -> None:
-    run = boosted(name, GivenMargins(U))
+    run = run_of(name, GivenMargins(U))
     uniform = np.full(len(U), 1 / len(U))
     for k in range(1, run.rounds):  # after the last round no distribution is below the bound of the edges
-        reached = run.at_round(k)
+        earlier_run = run.at_round(k)
         gamma = run.trace["smallest_edge"][k - 1] - EPSILON
-        assert reached.program.parameters.gamma == pytest.approx(gamma, abs=1e-15)
-        first = reached.program.margins.column(0)
+        assert earlier_run.program.parameters.gamma == pytest.approx(gamma, abs=1e-15)
+        first = earlier_run.program.margins.column(0)
         # The first hypothesis must lose epsilon of its edge, and |u| <= 1.
-        assert np.abs(reached.d - uniform).sum() >= first @ uniform - gamma - 1e-3
-        assert reached.program.margins.edges(reached.d).max() <= gamma + 1e-3
+        assert np.abs(earlier_run.d - uniform).sum() >= first @ uniform - gamma - 1e-3
+        assert earlier_run.program.margins.edges(earlier_run.d).max() <= gamma + 1e-3
 
 
 @pytest.mark.parametrize("name", ["corrective_erlpboost", "corrective_binary_erlpboost"])
 def test_a_line_search_raises_the_program_at_least_as_much_as_the_step(name: str) -> None:
     oracle, whole = GivenMargins(U), get_formulation(name.removeprefix("corrective_"))
-    run = boosted(name, oracle, update="line_search", max_rounds=60)
+    run = run_of(name, oracle, update="line_search", max_rounds=60)
     eta = run.record.problem.template.parameters.eta
     values = run.trace["value"]
     assert (np.diff(values) >= -1e-12).all()
@@ -173,11 +173,11 @@ def test_a_line_search_raises_the_program_at_least_as_much_as_the_step(name: str
         m = now.program.margins.margins(now.w)
         x = u - m
         alpha = min(max(float(x @ now.d) / (eta * np.abs(x).max() ** 2), 0.0), 1.0)
-        known = now.program.margins.append(u)
-        step = whole.bind(known, nu=NU, eta=eta)
+        margins = now.program.margins.append(u)
+        step = whole.bind(margins, nu=NU, eta=eta)
         value = step.certify(w=np.append((1 - alpha) * now.w, alpha)).lower
         assert values[k] >= value - 1e-12
-    plain = boosted(name, oracle, update="step", max_rounds=60)
+    plain = run_of(name, oracle, update="step", max_rounds=60)
     assert values[-1] > plain.trace["value"][-1]
 
 
@@ -186,7 +186,7 @@ def test_a_line_search_raises_the_program_at_least_as_much_as_the_step(name: str
 def test_an_example_of_multiplicity_two_is_two_examples_in_every_round(name: str) -> None:
     # d(w) is unique, and here so accurate that both runs are answered with the same stumps.
     fine = Schedule(loosest=FINE, finest=FINE)
-    counted, doubled = (boosted(name, oracle, nu=nu, schedule=fine) for oracle, nu in counted_and_doubled())
+    counted, doubled = (run_of(name, oracle, nu=nu, schedule=fine) for oracle, nu in counted_and_doubled())
     assert list(counted.hypotheses) == list(doubled.hypotheses)
     for column in ("upper", "soft_margin", "value"):
         np.testing.assert_allclose(counted.trace[column], doubled.trace[column], rtol=0, atol=1e-6)
@@ -195,15 +195,15 @@ def test_an_example_of_multiplicity_two_is_two_examples_in_every_round(name: str
 @pytest.mark.thorough_cases("erlpboost", "binary_erlpboost", "softboost")
 @pytest.mark.parametrize("name", SHORT)
 def test_an_example_of_multiplicity_two_is_two_examples(name: str) -> None:
-    one, other = (boosted(name, oracle, nu=nu).class_certificate for oracle, nu in counted_and_doubled())
-    assert one.lower <= other.upper
-    assert other.lower <= one.upper
-    assert max(one.gap, other.gap) <= EPSILON
+    one, doubled = (run_of(name, oracle, nu=nu).class_certificate for oracle, nu in counted_and_doubled())
+    assert one.lower <= doubled.upper
+    assert doubled.lower <= one.upper
+    assert max(one.gap, doubled.gap) <= EPSILON
 
 
 @pytest.mark.thorough
 def test_values_and_thresholds_of_a_doubled_example_are_the_same_at_the_optimum() -> None:
-    runs = [boosted("lpboost", oracle, nu=nu, epsilon=1e-9) for oracle, nu in counted_and_doubled()]
+    runs = [run_of("lpboost", oracle, nu=nu, epsilon=1e-9) for oracle, nu in counted_and_doubled()]
     counted, doubled = runs
     assert counted.class_certificate.upper == pytest.approx(doubled.class_certificate.upper, abs=1e-8)
     assert counted.class_certificate.lower == pytest.approx(doubled.class_certificate.lower, abs=1e-8)
@@ -229,13 +229,13 @@ def test_examples_of_multiplicity_zero_are_gone_before_thresholds_are_made() -> 
 @pytest.mark.parametrize("name", SHORT)
 def test_examples_of_multiplicity_zero_are_as_if_they_were_not_there(name: str) -> None:
     X, y = small()
-    kept = np.arange(len(y)) % 4 != 1
-    nu = 0.2 * kept.sum()
-    zero = boosted(name, PlainStumps(X, y, kept.astype(float)), nu=nu)
-    gone = boosted(name, PlainStumps(X[kept], y[kept]), nu=nu)
-    assert list(zero.hypotheses) == list(gone.hypotheses)
-    np.testing.assert_array_equal(zero.w, gone.w)
-    np.testing.assert_array_equal(zero.d, gone.d)
+    has_weight = np.arange(len(y)) % 4 != 1
+    nu = 0.2 * has_weight.sum()
+    zero = run_of(name, PlainStumps(X, y, has_weight.astype(float)), nu=nu)
+    smaller = run_of(name, PlainStumps(X[has_weight], y[has_weight]), nu=nu)
+    assert list(zero.hypotheses) == list(smaller.hypotheses)
+    np.testing.assert_array_equal(zero.w, smaller.w)
+    np.testing.assert_array_equal(zero.d, smaller.d)
 
 
 @pytest.mark.thorough
@@ -244,9 +244,9 @@ def test_the_same_examples_in_other_clothes_give_the_same_run(name: str) -> None
     X, y = small()
     nu = 0.2 * len(y)
     oracle = PlainStumps(X, y)
-    run = boosted(name, oracle, nu=nu)
-    for other in (oracle, PlainStumps(X, (y + 1) / 2), PlainStumps(scipy.sparse.csr_array(X), y)):
-        again = boosted(name, other, nu=nu)
+    run = run_of(name, oracle, nu=nu)
+    for variant in (oracle, PlainStumps(X, (y + 1) / 2), PlainStumps(scipy.sparse.csr_array(X), y)):
+        again = run_of(name, variant, nu=nu)
         assert list(again.hypotheses) == list(run.hypotheses)
         np.testing.assert_array_equal(again.w, run.w)
         np.testing.assert_array_equal(again.d, run.d)
@@ -255,10 +255,10 @@ def test_the_same_examples_in_other_clothes_give_the_same_run(name: str) -> None
 @pytest.mark.thorough
 def test_nobody_elses_logging_is_touched() -> None:
     root = logging.getLogger()
-    before = list(root.handlers), root.level
-    boosted("erlpboost", GivenMargins(U))
-    boosted("lpboost", GivenMargins(U), backend="cvxpy:clarabel")
-    assert (list(root.handlers), root.level) == before
+    old_setting = list(root.handlers), root.level
+    run_of("erlpboost", GivenMargins(U))
+    run_of("lpboost", GivenMargins(U), backend="cvxpy:clarabel")
+    assert (list(root.handlers), root.level) == old_setting
 
 
 @pytest.mark.parametrize("page", ["largest edge", "without a sign", "bounded edges"])

@@ -32,7 +32,7 @@ from boostopt.oracles.base import Oracle
 pytestmark = pytest.mark.every(2)
 
 N = 40
-SAME = ("hypotheses", "edge", "upper", "soft_margin", "value", "active")
+COMPARED_COLUMNS = ("hypotheses", "edge", "upper", "soft_margin", "value", "active")
 
 
 def features() -> np.ndarray:
@@ -53,7 +53,7 @@ def sparse_features() -> scipy.sparse.csr_array:
     return scipy.sparse.csr_array(np.where(np.abs(X) > 0.8, X, 0.0))
 
 
-def given() -> GivenMargins:
+def margins_oracle() -> GivenMargins:
     return GivenMargins(np.random.default_rng(1).integers(-1, 2, (N, 30)).astype(np.int8), reflexive=True)
 
 
@@ -69,18 +69,18 @@ ORACLES: dict[str, tuple[Callable[[], Oracle], Callable[[], Any]]] = {
     "sparse raw features": (lambda: RawFeatures(sparse_features(), labels()), sparse_features),
     "linear kernel": (lambda: KernelColumns(features(), labels()), features),
     "rbf kernel": (lambda: KernelColumns(features(), labels(), kernel="rbf"), features),
-    "given int8 margins": (given, lambda: np.random.default_rng(3).uniform(-1, 1, (5, 30))),
+    "given int8 margins": (margins_oracle, lambda: np.random.default_rng(3).uniform(-1, 1, (5, 30))),
     "given sparse margins": (sparse_given, lambda: np.random.default_rng(3).uniform(-1, 1, (5, 30))),
 }
 
 
-def same_run(one: Run, other: Run) -> None:
-    assert one.hypotheses == other.hypotheses
-    assert np.array_equal(one.w, other.w) and np.array_equal(one.d, other.d)
-    assert (one.rounds, one.reason, one.final_weights) == (other.rounds, other.reason, other.final_weights)
-    assert one.trace.columns == other.trace.columns
-    for column in SAME:
-        assert np.array_equal(one.trace[column], other.trace[column], equal_nan=True), column
+def same_run(one: Run, reference: Run) -> None:
+    assert one.hypotheses == reference.hypotheses
+    assert np.array_equal(one.w, reference.w) and np.array_equal(one.d, reference.d)
+    assert (one.rounds, one.reason, one.final_weights) == (reference.rounds, reference.reason, reference.final_weights)
+    assert one.trace.columns == reference.trace.columns
+    for column in COMPARED_COLUMNS:
+        assert np.array_equal(one.trace[column], reference.trace[column], equal_nan=True), column
 
 
 # Files
@@ -254,7 +254,7 @@ def test_a_distribution_that_is_none_proves_nothing(saved: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "value", "said"),
+    ("part", "value", "facts"),
     [
         (("state", "round"), None, "numbers"),
         (("state", "value"), "high", "numbers"),
@@ -270,13 +270,13 @@ def test_a_distribution_that_is_none_proves_nothing(saved: Path) -> None:
     ],
     ids=str,
 )
-def test_damaged_descriptions_are_refused(part: tuple[str, ...], value: object, said: str, saved: Path) -> None:
+def test_damaged_descriptions_are_refused(part: tuple[str, ...], value: object, facts: str, saved: Path) -> None:
     def change(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         for name in part[:-1]:
             about = about[name]
         about[part[-1]] = value
 
-    with pytest.raises(DataError, match=rf"{re.escape(str(saved))}; .*{said}"):
+    with pytest.raises(DataError, match=rf"{re.escape(str(saved))}; .*{facts}"):
         Run.load(forged(saved, change))
 
 
@@ -289,8 +289,8 @@ def test_weights_that_are_not_those_of_the_run_are_refused(name: str, saved: Pat
         Run.load(forged(saved, not_finite))
 
     def too_short(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        where = about["state"][name]["array"]
-        arrays[where] = np.ones(N + 1)
+        array_name = about["state"][name]["array"]
+        arrays[array_name] = np.ones(N + 1)
 
     with typechecker.unchecked(), pytest.raises(DataError, match=rf"{re.escape(str(saved))}; .*weights.*size"):
         Run.load(forged(saved, too_short))
@@ -354,9 +354,9 @@ def test_only_the_oracle_of_the_run_verifies_it() -> None:
 def test_verifying_leaves_an_oracle_as_it_was() -> None:
     oracle = GivenMargins(np.random.default_rng(1).uniform(-1, 1, (N, 30)), choose="random")
     run = boost("lpboost", oracle, nu=4, max_rounds=4)
-    before = oracle.state()
+    old_state = oracle.state()
     assert run.verify_class(oracle).upper == pytest.approx(run.class_certificate.upper, abs=1e-12)
-    assert oracle.state() == before
+    assert oracle.state() == old_state
 
 
 # Rounds
@@ -377,16 +377,19 @@ def test_verifying_leaves_an_oracle_as_it_was() -> None:
 def test_a_round_is_the_run_that_was_stopped_there(name: str, options: dict[str, Any]) -> None:
     run = boost(name, stumps(), max_rounds=12, **options)
     for k in (1, 5, 9):
-        then, stopped = run.at_round(k), boost(name, stumps(), max_rounds=k, **options)
+        earlier_run, stopped = run.at_round(k), boost(name, stumps(), max_rounds=k, **options)
         now = stopped.at_round(k)
-        assert then.hypotheses == now.hypotheses == stopped.hypotheses
-        assert np.array_equal(then.w, now.w) and np.array_equal(then.d, now.d)
-        assert (then.certificate.lower, then.certificate.upper) == (now.certificate.lower, now.certificate.upper)
-        assert np.array_equal(then.decision_function(features()), now.decision_function(features()))
+        assert earlier_run.hypotheses == now.hypotheses == stopped.hypotheses
+        assert np.array_equal(earlier_run.w, now.w) and np.array_equal(earlier_run.d, now.d)
+        assert (earlier_run.certificate.lower, earlier_run.certificate.upper) == (
+            now.certificate.lower,
+            now.certificate.upper,
+        )
+        assert np.array_equal(earlier_run.decision_function(features()), now.decision_function(features()))
         # The last program of a run is solved to more digits than those on the way.
-        scaled = then.w / then.w.sum() if stopped.final_weights == "scaled" else then.w
+        scaled = earlier_run.w / earlier_run.w.sum() if stopped.final_weights == "scaled" else earlier_run.w
         assert stopped.w == pytest.approx(scaled, abs=1e-9 if name in ("lpboost", "adaboost") else 1e-2)
-        assert then.certificate.overlaps(stopped.certificate) or stopped.final_weights != "program"
+        assert earlier_run.certificate.overlaps(stopped.certificate) or stopped.final_weights != "program"
 
 
 def test_rounds_that_are_not_there() -> None:
@@ -429,8 +432,8 @@ def test_error_and_zero_share_on_test_examples(at_zero: Any) -> None:
     majority = 1 if labels().sum() >= 0 else -1
     value = {"majority": majority, "positive": 1, "negative": -1}[at_zero]
     for k in (1, 2, 5, 8):
-        at = run.at_round(k)
-        f = sum((w * h(X) for w, h in zip(at.w, at.hypotheses, strict=True)), start=np.zeros(30))
+        earlier_run = run.at_round(k)
+        f = sum((w * h(X) for w, h in zip(earlier_run.w, earlier_run.hypotheses, strict=True)), start=np.zeros(30))
         zero = np.abs(f) <= 1e-10
         predicted = np.where(zero, value, np.sign(f))
         assert run.trace["zero_share"][k - 1] == pytest.approx(zero.mean())
@@ -493,9 +496,9 @@ def test_bounds_in_the_trace_close_in(name: str) -> None:
     assert (trace["active"] >= 1).all() and (trace["active"] <= trace["hypotheses"]).all()
 
 
-def html(shown: Any) -> str:
+def html(value: Any) -> str:
     """What a notebook shows."""
-    return shown._repr_html_()
+    return value._repr_html_()
 
 
 def test_the_trace_is_a_table() -> None:
@@ -535,14 +538,14 @@ def test_final_weights_are_certified(name: str, how: str) -> None:
     assert (w >= 0).all() and run.final_weights == how
     if how != "program":
         assert run.w.sum() == pytest.approx(1.0)
-    reached = soft_margin(U @ w, nu)
-    assert run.class_certificate.lower == pytest.approx(reached, abs=1e-9) and run.class_certificate.lower <= reached
+    value = soft_margin(U @ w, nu)
+    assert run.class_certificate.lower == pytest.approx(value, abs=1e-9) and run.class_certificate.lower <= value
     best = best_soft_margin(U, nu)
     if how == "lp":
-        assert reached == pytest.approx(best, abs=1e-8)
+        assert value == pytest.approx(best, abs=1e-8)
     if how != "program":
         # Over the hypotheses collected: what the weights reach, and what none of them can exceed.
-        assert run.certificate.lower == pytest.approx(reached, abs=1e-9)
+        assert run.certificate.lower == pytest.approx(value, abs=1e-9)
         assert run.certificate.lower <= best <= run.certificate.upper
     assert best <= run.class_certificate.upper
 
@@ -560,10 +563,10 @@ def test_no_weight_of_an_example_exceeds_its_cap_and_no_weights_are_all_zero(nam
     c = np.random.default_rng(5).uniform(0.5, 3.0, N)
     run = boost(name, stumps(c=c), nu=6, max_rounds=20)
     for k in range(1, run.rounds + 1):
-        at = run.at_round(k)
-        assert (at.d <= c / 6 * (1 + 1e-12)).all() and (at.d >= 0).all()
-        assert at.d.sum() == pytest.approx(1.0)
-        assert np.abs(at.w).sum() > 0
+        earlier_run = run.at_round(k)
+        assert (earlier_run.d <= c / 6 * (1 + 1e-12)).all() and (earlier_run.d >= 0).all()
+        assert earlier_run.d.sum() == pytest.approx(1.0)
+        assert np.abs(earlier_run.w).sum() > 0
     assert np.abs(run.w).sum() > 0
 
 
@@ -588,14 +591,14 @@ def test_an_oracle_that_counts_its_calls_begins_again() -> None:
 def test_labels_and_storage_do_not_matter() -> None:
     X, y = features(), labels()
     run = boost("lpboost", PlainStumps(X, y), nu=4, max_rounds=10)
-    for other in (
+    for variant in (
         PlainStumps(X, (y + 1) // 2),
         PlainStumps(X, y > 0),
         PlainStumps(X, y.astype(float)),
         PlainStumps(scipy.sparse.csr_array(X), y),
         PlainStumps(scipy.sparse.csc_array(X), (y + 1) // 2),
     ):
-        again = boost("lpboost", other, nu=4, max_rounds=10)
+        again = boost("lpboost", variant, nu=4, max_rounds=10)
         assert [str(h) for h in again.hypotheses] == [str(h) for h in run.hypotheses]
         assert np.array_equal(again.w, run.w)
         assert np.array_equal(again.predict(X), run.predict(X))
@@ -613,10 +616,10 @@ def test_multiplicities_count_copies() -> None:
 
 def test_no_handler_is_added_to_the_root_logger(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     root = logging.getLogger()
-    before, level = list(root.handlers), root.level
+    handlers, level = list(root.handlers), root.level
     for name in ("lpboost", "erlpboost", "corrective_erlpboost"):
         boost(name, stumps(), nu=4, max_rounds=4, checkpoint=tmp_path / f"{name}.npz").save(tmp_path / "run.npz")
-    assert root.handlers == before and root.level == level
+    assert root.handlers == handlers and root.level == level
     assert capfd.readouterr() == ("", "")
 
 

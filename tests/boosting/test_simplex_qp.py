@@ -12,7 +12,7 @@ from boostopt.boosting.qp.primal_dual_active_set import active_set_maximizer
 from boostopt.boosting.qp.simplex_qp import capped_sum_maximizer, simplex_maximizer
 
 
-def drawn(seed: int) -> tuple[np.ndarray, np.ndarray]:
+def random_problem(seed: int) -> tuple[np.ndarray, np.ndarray]:
     """H of any rank and size, g of any size."""
     rng = np.random.default_rng(seed)
     t = int(rng.integers(1, 40))
@@ -22,7 +22,7 @@ def drawn(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_the_value_is_that_of_another_solver(seed: int) -> None:
-    H, g = drawn(seed)
+    H, g = random_problem(seed)
     z = simplex_maximizer(H, g)
     assert (z >= 0).all() and z.sum() == pytest.approx(1.0, abs=1e-12)
     # Optimal where no vertex has a larger slope than the point: what is missed is bounded by the difference.
@@ -37,15 +37,15 @@ def test_the_value_is_that_of_another_solver(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("most", [0.1, 10.0])
-def test_without_a_sum_the_slope_is_0_or_all_of_the_sum_is_used(seed: int, most: float) -> None:
-    H, g = drawn(seed)
-    z = capped_sum_maximizer(H, g, most)
-    assert (z >= 0).all() and z.sum() <= most * (1.0 + 1e-12)
+@pytest.mark.parametrize("max_sum", [0.1, 10.0])
+def test_without_a_sum_the_slope_is_0_or_all_of_the_sum_is_used(seed: int, max_sum: float) -> None:
+    H, g = random_problem(seed)
+    z = capped_sum_maximizer(H, g, max_sum)
+    assert (z >= 0).all() and z.sum() <= max_sum * (1.0 + 1e-12)
     slope = g - H @ z
-    size = most * max(most * float(H.diagonal().max()), float(np.abs(g).max()))
+    size = max_sum * max(max_sum * float(H.diagonal().max()), float(np.abs(g).max()))
     # No point of the set has more than this above the value of z.
-    assert most * max(float(slope.max()), 0.0) - float(slope @ z) <= 1e-9 * size
+    assert max_sum * max(float(slope.max()), 0.0) - float(slope @ z) <= 1e-9 * size
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ def missed(H: np.ndarray, g: np.ndarray, z: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("seed", range(30))
-@pytest.mark.parametrize("wrong", [0.0, 0.05, 1.0])
-def test_guesses_settle_at_the_maximizer_from_any_first_one(seed: int, wrong: float) -> None:
+@pytest.mark.parametrize("wrong_share", [0.0, 0.05, 1.0])
+def test_guesses_settle_at_the_maximizer_from_any_first_one(seed: int, wrong_share: float) -> None:
     """Of 60 weights, the right ones are guessed, or all but a few, or at random."""
     rng = np.random.default_rng(seed)
     A, g = rng.normal(size=(90, 60)), rng.normal(size=60)
     H = A.T @ A / 90 * 10.0 ** rng.uniform(-1, 1)
     best = simplex_maximizer(H, g)
-    used = (best > 1e-9) ^ (rng.random(60) < wrong / 2)
+    used = (best > 1e-9) ^ (rng.random(60) < wrong_share / 2)
     used[int(g.argmax())] = True
     z = active_set_maximizer(H, g, used)
     assert z is not None and (z >= 0).all() and z.sum() == pytest.approx(1.0, abs=1e-12)
@@ -92,7 +92,7 @@ def test_guesses_settle_at_the_maximizer_from_any_first_one(seed: int, wrong: fl
 @pytest.mark.parametrize("seed", range(30))
 def test_the_interior_point_solves_problems_that_guesses_do_not_settle(seed: int) -> None:
     """Of low rank, of any size: an answer of guesses is a maximizer, and there is always some answer."""
-    H, g = drawn(seed)
+    H, g = random_problem(seed)
     used = np.random.default_rng(seed).random(len(g)) < 0.5
     used[0] = True
     z = active_set_maximizer(H, g, used)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from noisy_stumps import stumps, trees
-from random_classes import LP, SEEDS, Noted, drawn
+from random_classes import LP, SEEDS, RecordingMargins, draw_class
 
 from boostopt import DataError, OptionError, boost
 from boostopt.boosting.run.run import Run
@@ -33,7 +33,7 @@ EPSILON = 0.02
 @pytest.mark.parametrize("formulation", ["lpboost", "erlpboost", "softboost"])
 @pytest.mark.parametrize("seed", SEEDS[:1])
 def test_the_interval_holds_the_optimum(seed: int, formulation: str, stabilization: Stabilization) -> None:
-    one = drawn(seed)
+    one = draw_class(seed)
     oracle = GivenMargins(one.U, c=one.c)
     run = boost(formulation, oracle, nu=one.nu, epsilon=0.1, stabilization=stabilization)
     assert run.class_certificate.lower - LP <= one.optimum <= run.class_certificate.upper + LP
@@ -56,26 +56,26 @@ def test_stumps_end_within_epsilon(formulation: str, stabilization: Stabilizatio
 
 @pytest.mark.thorough
 def test_the_oracle_is_asked_between_the_best_distribution_and_the_newest() -> None:
-    one = drawn(2)
+    one = draw_class(2)
     stabilization = Stabilization(inner=0.6)
-    oracle = Noted(one.U, c=one.c)
+    oracle = RecordingMargins(one.U, c=one.c)
     run = boost("erlpboost", oracle, nu=one.nu, epsilon=0.05, stabilization=stabilization)
-    best, upper, asked, between = one.d0, math.inf, iter(oracle.d), 0
+    best, upper, query, n_between = one.d0, math.inf, iter(oracle.d), 0
     for k in range(run.rounds):
         newest = one.d0 if k == 0 else run.at_round(k).d
-        d = next(asked)
+        d = next(query)
         np.testing.assert_allclose(d, newest if k == 0 else 0.4 * newest + 0.6 * best, atol=1e-9)
         questions = [d]
-        known = np.array([h.q for h in run.at_round(k).hypotheses]) if k else np.zeros(0, dtype=int)  # type: ignore[attr-defined]
+        collected = np.array([h.q for h in run.at_round(k).hypotheses]) if k else np.zeros(0, dtype=int)  # type: ignore[attr-defined]
         edges = one.U.T @ newest
-        if k and edges[(one.U.T @ d).argmax()] <= edges[known].max() + 1e-12:
-            questions.append(next(asked))
+        if k and edges[(one.U.T @ d).argmax()] <= edges[collected].max() + 1e-12:
+            questions.append(next(query))
             np.testing.assert_allclose(questions[1], newest, atol=1e-9)
-        between += len(questions) == 1 and k > 0
+        n_between += len(questions) == 1 and k > 0
         for question in questions:
             value = float((one.U.T @ question).max())
             upper, best = min((upper, best), (value, question), key=lambda pair: pair[0])
-    assert between > 0
+    assert n_between > 0
     assert len(oracle.d) > run.rounds  # some questions between were not worth it
 
 
@@ -110,8 +110,8 @@ def test_a_checkpoint_goes_on_as_if_nothing_had_happened(tmp_path: Path, stabili
 
 def test_a_saved_run_whose_active_hypotheses_do_not_exist_is_refused(tmp_path: Path) -> None:
     run = boost("lpboost", stumps(60), nu=6, max_rounds=10, stabilization=Stabilization(idle=0.1))
-    broken = replace(run.record, state=replace(run.record.state, active=np.array([10_000])))
-    save(broken, tmp_path / "run.npz", (run.w, run.final_weights))
+    invalid = replace(run.record, state=replace(run.record.state, active=np.array([10_000])))
+    save(invalid, tmp_path / "run.npz", (run.w, run.final_weights))
     with pytest.raises(DataError, match=r"run\.npz.*\bactive\b"):
         Run.load(tmp_path / "run.npz")
 
@@ -132,7 +132,7 @@ def test_a_row_is_a_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "facts"),
     [
         ({"inner": -0.1}, r"^inner\b.*\[0, 1\).*-0\.1\b"),
         ({"inner": 1.0}, r"^inner\b.*\[0, 1\).*\b1\.0\b"),
@@ -142,8 +142,8 @@ def test_a_row_is_a_row() -> None:
     ],
     ids=["inner below 0", "inner 1", "inner nan", "idle 0", "idle nan"],
 )
-def test_options_out_of_range_are_refused(options: Any, said: str) -> None:
-    with pytest.raises(OptionError, match=said):
+def test_options_out_of_range_are_refused(options: Any, facts: str) -> None:
+    with pytest.raises(OptionError, match=facts):
         Stabilization(**options)
 
 

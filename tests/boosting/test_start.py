@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from noisy_stumps import stumps, trees
-from random_classes import LP, SEEDS, drawn
+from random_classes import LP, SEEDS, draw_class
 
 from boostopt import OptionError, ProblemError, boost, get_formulation, path
 from boostopt.boosting.run.run import Run
@@ -24,8 +24,8 @@ TOTAL = ("lpboost", "erlpboost", "binary_erlpboost", "softboost", "binary_softbo
 EPSILON = 0.02
 
 
-def overlap(one: Run, other: Run) -> bool:
-    a, b = one.class_certificate, other.class_certificate
+def overlap(one: Run, reference: Run) -> bool:
+    a, b = one.class_certificate, reference.class_certificate
     return max(a.lower, b.lower) <= min(a.upper, b.upper)
 
 
@@ -63,12 +63,12 @@ def test_programs_without_a_soft_margin_reach_the_optimum_of_the_class_cold_and_
 @pytest.mark.thorough_cases("1")
 @pytest.mark.parametrize("seed", SEEDS[:4])
 def test_the_interval_holds_what_linear_programming_finds(seed: int) -> None:
-    one = drawn(seed)
-    other = min(one.nu + 2.0, one.total)
+    one = draw_class(seed)
+    larger_nu = min(one.nu + 2.0, one.total)
     oracle = GivenMargins(one.U, c=one.c)
     first = boost("erlpboost", oracle, nu=one.nu, epsilon=0.1)
-    run = boost("lpboost", oracle, nu=other, epsilon=0.05, start=first)
-    best = one.optimum_of(one.U, other)
+    run = boost("lpboost", oracle, nu=larger_nu, epsilon=0.05, start=first)
+    best = one.optimum_of(one.U, larger_nu)
     assert run.class_certificate.lower - LP <= best <= run.class_certificate.upper + LP
     assert run.class_certificate.gap <= 0.05 + LP
 
@@ -89,16 +89,16 @@ def test_a_projection_goes_on_as_if_it_had_not_stopped() -> None:
     oracle = stumps(60)
     half = boost("adaboost", oracle, max_rounds=15)
     whole = boost("adaboost", oracle, max_rounds=30)
-    joined = boost("adaboost", oracle, max_rounds=15, start=half)
-    assert joined.hypotheses == whole.hypotheses
-    np.testing.assert_allclose(joined.w, whole.w, rtol=1e-9)
+    continued = boost("adaboost", oracle, max_rounds=15, start=half)
+    assert continued.hypotheses == whole.hypotheses
+    np.testing.assert_allclose(continued.w, whole.w, rtol=1e-9)
 
 
 def test_numbers_of_fits_go_on() -> None:
     oracle = trees(50)
     first = boost("erlpboost", oracle, nu=10, max_rounds=5)
-    then = boost("erlpboost", oracle, nu=5, max_rounds=5, start=first)
-    assert len(set(then.hypotheses)) == len(then.hypotheses)
+    continued = boost("erlpboost", oracle, nu=5, max_rounds=5, start=first)
+    assert len(set(continued.hypotheses)) == len(continued.hypotheses)
     assert oracle.state() == {"calls": 0}
 
 
@@ -154,24 +154,24 @@ def test_a_path_of_a_program_without_a_soft_margin_shows_its_own_intervals() -> 
 
 @pytest.mark.thorough
 def test_an_interrupted_path_has_what_was_reached() -> None:
-    reached: list[float] = []
+    bounds: list[float] = []
 
     def interrupt(row: TraceRow) -> None:
-        if len(reached) == 1 and row.round == 1:
+        if len(bounds) == 1 and row.round == 1:
             os.kill(os.getpid(), signal.SIGINT)
 
     def note(value: float, run: Run) -> None:
-        reached.append(value)
+        bounds.append(value)
 
     along = path("erlpboost", stumps(60), nu=[4.0, 20.0, 10.0], epsilon=EPSILON, on_run=note, progress=interrupt)
-    assert reached == [20.0, 10.0]
+    assert bounds == [20.0, 10.0]
     assert along.values.tolist() == [20.0, 10.0]
     assert along.runs[1].reason == StopReason.INTERRUPTED
     assert along.runs[1].class_certificate.has_upper_bound
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "facts"),
     [
         ({}, r"\berlpboost\b.*\beta\b.*\bnone\b"),
         ({"nu": 5.0, "epsilon": [0.1, 0.2]}, r"\berlpboost\b.*\beta\b.*\bnu\b.*\(\)"),
@@ -183,8 +183,8 @@ def test_an_interrupted_path_has_what_was_reached() -> None:
     ],
     ids=["nothing", "number, list", "a number", "two lists", "empty", "start", "checkpoint"],
 )
-def test_invalid_paths_are_refused(options: Any, said: str) -> None:
-    with pytest.raises(OptionError, match=said):
+def test_invalid_paths_are_refused(options: Any, facts: str) -> None:
+    with pytest.raises(OptionError, match=facts):
         path("erlpboost", stumps(60), **options)
 
 
@@ -200,11 +200,12 @@ def test_invalid_paths_are_refused(options: Any, said: str) -> None:
 def test_a_path_goes_along_any_parameter(formulation: str, parameters: dict[str, Any]) -> None:
     oracle = stumps(60)
     along = path(formulation, oracle, epsilon=EPSILON, **parameters)
-    for value, its in along:
-        own: dict[str, Any] = {**parameters, along.parameter: value}
-        alone = boost(formulation, oracle, epsilon=EPSILON, update="total", **own)
+    for value, nu_run in along:
+        settings: dict[str, Any] = {**parameters, along.parameter: value}
+        single_run = boost(formulation, oracle, epsilon=EPSILON, update="total", **settings)
         ends = [
-            run.certificate if its.record.problem.objective is None else run.class_certificate for run in (its, alone)
+            run.certificate if nu_run.record.problem.objective is None else run.class_certificate
+            for run in (nu_run, single_run)
         ]
         assert max(end.lower for end in ends) <= min(end.upper for end in ends) + 1.1 * EPSILON
     assert list(along.values) == parameters[along.parameter]

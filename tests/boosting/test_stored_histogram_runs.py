@@ -51,20 +51,20 @@ def histogram_run_of(X: np.ndarray, y: np.ndarray, formulation: str = "erlpboost
     return run
 
 
-def differences(one: HistogramRun, other: HistogramRun) -> list[str]:
+def differences(one: HistogramRun, reference: HistogramRun) -> list[str]:
     """What of two runs is not the same, to the last bit; seconds left out."""
-    bounds, other_bounds = one.stored_run.snapshot.bounds, other.stored_run.snapshot.bounds
+    bounds, other_bounds = one.stored_run.snapshot.bounds, reference.stored_run.snapshot.bounds
     assert bounds.upper_witness is not None and other_bounds.upper_witness is not None
     is_same = {
-        "w": np.array_equal(one.w, other.w),
-        "hypotheses": list(one.hypotheses) == list(other.hypotheses),
-        "reason": one.reason == other.reason,
+        "w": np.array_equal(one.w, reference.w),
+        "hypotheses": list(one.hypotheses) == list(reference.hypotheses),
+        "reason": one.reason == reference.reason,
         "lower": bounds.lower == other_bounds.lower,
         "upper": bounds.upper_witness.value == other_bounds.upper_witness.value,
-        "d": np.array_equal(one.distribution(), other.distribution()),
-        "history": all(np.array_equal(one.at_round(k + 1).w, other.at_round(k + 1).w) for k in range(one.rounds)),
+        "d": np.array_equal(one.distribution(), reference.distribution()),
+        "history": all(np.array_equal(one.at_round(k + 1).w, reference.at_round(k + 1).w) for k in range(one.rounds)),
         **{
-            name: np.array_equal(one.trace[name], other.trace[name], equal_nan=name != "backend")
+            name: np.array_equal(one.trace[name], reference.trace[name], equal_nan=name != "backend")
             for name in one.trace.columns
             if name not in TIMES
         },

@@ -30,7 +30,7 @@ from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, Sta
 
 KILLS = 20
 LONGEST = 115_000  # calls and returns after which a process is killed at most: a round makes some thousands
-EVERY = 3  # rounds from one checkpoint to the next
+CHECKPOINT_ROUNDS = 3  # rounds from one checkpoint to the next
 COMPARED = ("round", "hypotheses", "edge", "smallest_edge", "upper", "soft_margin", "value", "active", "backend")
 
 
@@ -79,10 +79,10 @@ for line in sys.stdin:
 
 @pytest.fixture
 def server() -> Generator[subprocess.Popen[str]]:
-    here = str(Path(__file__).parent)
+    folder = str(Path(__file__).parent)
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(
-        [sys.executable, "-c", SERVER, here], stdin=-1, stdout=-1, text=True, env=environment
+        [sys.executable, "-c", SERVER, folder], stdin=-1, stdout=-1, text=True, env=environment
     ) as process:
         yield process
         process.kill()
@@ -103,13 +103,13 @@ def test_a_run_killed_at_20_random_moments_is_the_run_that_was_not(
     whole = boost("lpboost", stumps(), nu=10, epsilon=1e-4)
     folder = tmp_path / "killed"
     folder.mkdir()
-    path, reached = folder / "run.npz", [0]
+    path, last_round = folder / "run.npz", [0]
     for calls in np.random.default_rng(20).integers(1, LONGEST, KILLS).tolist():
         assert attempt(server, path, calls) == -signal.SIGKILL
         # Whatever the moment, the checkpoint is readable.
-        reached.append(Run.load(path).rounds if path.exists() else 0)
-    assert reached == sorted(reached) and 0 < reached[-1] < whole.rounds
-    assert len(set(reached)) > 5, "most of the kills must fall between different checkpoints"
+        last_round.append(Run.load(path).rounds if path.exists() else 0)
+    assert last_round == sorted(last_round) and 0 < last_round[-1] < whole.rounds
+    assert len(set(last_round)) > 5, "most of the kills must fall between different checkpoints"
     assert attempt(server, path) == 0
     run = Run.load(path)
     assert names(folder) == ["run.npz"]
@@ -207,8 +207,8 @@ def test_a_resumed_run_is_the_run_in_one_go_to_the_last_bit(
     assert np.array_equal(run.w, whole.w) and np.array_equal(run.d, whole.d)
     for column in COMPARED:
         # Two answers of the oracle are asked for anew; their bound may be rounded otherwise.
-        same = run.trace[column] == whole.trace[column]
-        assert same.all() or np.allclose(run.trace[column], whole.trace[column], rtol=1e-14, atol=0), column
+        is_same = run.trace[column] == whole.trace[column]
+        assert is_same.all() or np.allclose(run.trace[column], whole.trace[column], rtol=1e-14, atol=0), column
     assert (run.reason, run.rounds, run.d.tolist()) == (whole.reason, whole.rounds, whole.d.tolist())
 
 
@@ -320,9 +320,9 @@ def test_hypotheses_of_the_users_own_are_restored_by_their_class(tmp_path: Path)
 @pytest.fixture
 def interruptible() -> Generator[None]:
     """Interrupts as a process in the foreground has them."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    old_handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, old_handler)
 
 
 def interrupt_at(number: int, times: int = 1) -> Callable[[TraceRow], None]:
@@ -386,20 +386,20 @@ print(run.class_certificate)
 @pytest.mark.thorough
 @pytest.mark.parametrize("interrupts", [1, 2])
 def test_ctrl_c_in_another_process(interrupts: int) -> None:
-    here, seconds = str(Path(__file__).parent), 0.5 if interrupts == 1 else 30.0
-    command = [sys.executable, "-c", INTERRUPTED, here, str(seconds)]
+    folder, seconds = str(Path(__file__).parent), 0.5 if interrupts == 1 else 30.0
+    command = [sys.executable, "-c", INTERRUPTED, folder, str(seconds)]
     with subprocess.Popen(command, stdout=-1, stderr=-1, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
         for _ in range(interrupts):
             process.send_signal(signal.SIGINT)
             time.sleep(0.1)
-        said, wrong = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=60)
     if interrupts == 1:
-        assert process.returncode == 0, wrong
-        assert said.startswith(f"3 {StopReason.INTERRUPTED}\n") and str(stumps()) in said
+        assert process.returncode == 0, errors
+        assert output.startswith(f"3 {StopReason.INTERRUPTED}\n") and str(stumps()) in output
     else:
         # Let alone, it would have gone on to the end of the round, and ended as after one.
-        assert process.returncode != 0 and wrong.rstrip().endswith("KeyboardInterrupt")
+        assert process.returncode != 0 and errors.rstrip().endswith("KeyboardInterrupt")
 
 
 # Checkpoints that are not of this run
@@ -410,7 +410,7 @@ def small() -> DecisionStumps:
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Path:
+def checkpoint(tmp_path: Path) -> Path:
     path = tmp_path / "run.npz"
     boost("erlpboost", small(), nu=4, max_rounds=3, checkpoint=path)
     return path
@@ -418,11 +418,11 @@ def made(tmp_path: Path) -> Path:
 
 def refused(path: Path, formulation: str = "erlpboost", oracle: Oracle | None = None, **options: Any) -> str:
     """Return why a checkpoint is refused; the file is left as it was."""
-    before = path.read_bytes()
-    given: dict[str, Any] = {"nu": 4, **options}
+    content = path.read_bytes()
+    parameters: dict[str, Any] = {"nu": 4, **options}
     with pytest.raises(DataError) as error:
-        boost(formulation, oracle or small(), checkpoint=path, **given)
-    assert path.read_bytes() == before and names(path.parent) == [path.name]
+        boost(formulation, oracle or small(), checkpoint=path, **parameters)
+    assert path.read_bytes() == content and names(path.parent) == [path.name]
     message = str(error.value)
     # What was expected, what came, what to do.
     assert message.startswith("expected ") and len(message.split(". ")) >= 2 and message.endswith(".")
@@ -430,19 +430,19 @@ def refused(path: Path, formulation: str = "erlpboost", oracle: Oracle | None = 
 
 
 @pytest.mark.thorough
-def test_a_checkpoint_of_another_run_is_refused(made: Path) -> None:
-    assert "the examples" in refused(made, oracle=stumps(21))
+def test_a_checkpoint_of_another_run_is_refused(checkpoint: Path) -> None:
+    assert "the examples" in refused(checkpoint, oracle=stumps(21))
     X, y = examples(20)
-    assert "the examples" in refused(made, oracle=PlainStumps(X, -y))
-    assert "the examples" in refused(made, oracle=PlainStumps(X, y, c=np.arange(1.0, 21.0)))
-    assert "the examples" in refused(made, oracle=PlainStumps(X[:, :5], y))
-    assert "parameters" in refused(made, nu=5)
-    assert "parameters" in refused(made, eta=7.0)
-    assert "parameters" in refused(made, epsilon=0.1)
-    assert "parameters" in refused(made, two_sided=True)
-    assert "guarantee" in refused(made, guarantee=0.01)
-    assert "nus" in refused(made, nus=[2.0])
-    assert "binary_erlpboost" in refused(made, "binary_erlpboost")
+    assert "the examples" in refused(checkpoint, oracle=PlainStumps(X, -y))
+    assert "the examples" in refused(checkpoint, oracle=PlainStumps(X, y, c=np.arange(1.0, 21.0)))
+    assert "the examples" in refused(checkpoint, oracle=PlainStumps(X[:, :5], y))
+    assert "parameters" in refused(checkpoint, nu=5)
+    assert "parameters" in refused(checkpoint, eta=7.0)
+    assert "parameters" in refused(checkpoint, epsilon=0.1)
+    assert "parameters" in refused(checkpoint, two_sided=True)
+    assert "guarantee" in refused(checkpoint, guarantee=0.01)
+    assert "nus" in refused(checkpoint, nus=[2.0])
+    assert "binary_erlpboost" in refused(checkpoint, "binary_erlpboost")
 
 
 def test_a_checkpoint_of_another_reference_is_refused(tmp_path: Path) -> None:
@@ -473,29 +473,29 @@ def test_a_file_of_another_version_is_refused(
         Run.load(path)
 
 
-def test_a_truncated_file_is_refused(made: Path) -> None:
-    whole = made.read_bytes()
+def test_a_truncated_file_is_refused(checkpoint: Path) -> None:
+    whole = checkpoint.read_bytes()
     for size in (0, 1, 100, len(whole) // 2, len(whole) - 100, len(whole) - 1):
-        made.write_bytes(whole[:size])
-        assert str(made) in (message := refused(made)) and "damaged" in message
+        checkpoint.write_bytes(whole[:size])
+        assert str(checkpoint) in (message := refused(checkpoint)) and "damaged" in message
 
 
 @pytest.mark.thorough
-def test_flipped_bytes_are_found_or_mean_nothing(made: Path) -> None:
-    whole, expected = made.read_bytes(), Run.load(made)
-    rng, found = np.random.default_rng(4), 0
-    for at in rng.integers(0, len(whole), 250).tolist():
+def test_flipped_bytes_are_found_or_mean_nothing(checkpoint: Path) -> None:
+    whole, expected = checkpoint.read_bytes(), Run.load(checkpoint)
+    rng, n_refused = np.random.default_rng(4), 0
+    for offset in rng.integers(0, len(whole), 250).tolist():
         flipped = bytearray(whole)
-        flipped[at] ^= int(rng.integers(1, 256))
-        made.write_bytes(flipped)
+        flipped[offset] ^= int(rng.integers(1, 256))
+        checkpoint.write_bytes(flipped)
         try:
-            run = Run.load(made)
+            run = Run.load(checkpoint)
         except DataError as failure:
             assert str(failure).startswith("expected ")
-            found += 1
+            n_refused += 1
             continue
         assert run.hypotheses == expected.hypotheses and np.array_equal(run.w, expected.w)
-    assert found > 125
+    assert n_refused > 125
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"kind": "boostopt run", "format": 1}', "nonsense", "null"])
@@ -541,14 +541,14 @@ def test_a_run_is_not_lost_with_the_folder_of_its_checkpoint(tmp_path: Path) -> 
 
 def rounds_stored(path: Path, **options: Any) -> list[int]:
     """Return what was stored as each round began."""
-    stored: list[int] = []
+    rounds: list[int] = []
 
     def show(row: TraceRow) -> None:
-        stored.append(Run.load(path).rounds if path.exists() else 0)
+        rounds.append(Run.load(path).rounds if path.exists() else 0)
 
     boost("lpboost", stumps(), nu=10, max_rounds=6, checkpoint=path, progress=show, **options)
     assert Run.load(path).rounds == 6
-    return stored
+    return rounds
 
 
 @pytest.mark.thorough
@@ -560,7 +560,7 @@ def test_checkpoints_after_rounds_and_after_seconds(tmp_path: Path) -> None:
     assert soon == [0, 1, 2, 3, 4, 5]
 
 
-def test_the_clock_goes_on(made: Path) -> None:
-    seconds = Run.load(made).trace["seconds"]
-    run = boost("erlpboost", small(), nu=4, max_rounds=5, checkpoint=made)
+def test_the_clock_goes_on(checkpoint: Path) -> None:
+    seconds = Run.load(checkpoint).trace["seconds"]
+    run = boost("erlpboost", small(), nu=4, max_rounds=5, checkpoint=checkpoint)
     assert np.array_equal(run.trace["seconds"][:3], seconds) and (np.diff(run.trace["seconds"]) > 0).all()

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from random_classes import EPSILON, ORACLES, ROUNDING, Reckless, assert_bounds, assert_stopped, drawn, row
+from random_classes import EPSILON, ORACLES, ROUNDING, Reckless, assert_bounds, assert_stopped, draw_class, row
 
 from boostopt import OptionError, boost
 from boostopt.authoring import BoundedEdges, EdgeFunction, FixedEdges, TiedEdges
@@ -32,23 +32,23 @@ both_oracles = pytest.mark.parametrize("choose", ORACLES)
 every_page = pytest.mark.parametrize("name", ["softboost", "binary_softboost", "totalboost"])
 
 
-def smallest_end(of: Any, name: str) -> float:
+def smallest_end(random_class: Any, name: str) -> float:
     """floor(2 C / epsilon^2) + 1."""
-    C = of.binary_range if name == "binary_softboost" else of.entropy_range
+    C = random_class.binary_range if name == "binary_softboost" else random_class.entropy_range
     return math.floor(2.0 * C / EPSILON**2 + ROUNDING) + 1
 
 
-def duals(run: Run, of: Any, name: str) -> list[float]:
+def duals(run: Run, random_class: Any, name: str) -> list[float]:
     """F_min and D(w^t; gamma_t) of all rounds but the last, by sums over the examples."""
-    entropy = of.binary_entropy if name == "binary_softboost" else of.entropy
-    gamma, found = row(run.trace, "smallest_edge") - EPSILON, [0.0]
+    entropy = random_class.binary_entropy if name == "binary_softboost" else random_class.entropy
+    gamma, values = row(run.trace, "smallest_edge") - EPSILON, [0.0]
     for k in range(1, run.rounds):
-        at = run.at_round(k)
-        m = at.program.margins.to_array() @ at.w
-        found.append(entropy(at.d) + float(at.d @ m) - gamma[k - 1] * float(at.w.sum()))
-        assert (at.w >= 0.0).all()
-        assert found[-1] == pytest.approx(float(run.trace[k - 1].value), abs=1e-9)
-    return found
+        earlier_run = run.at_round(k)
+        m = earlier_run.program.margins.to_array() @ earlier_run.w
+        values.append(entropy(earlier_run.d) + float(earlier_run.d @ m) - gamma[k - 1] * float(earlier_run.w.sum()))
+        assert (earlier_run.w >= 0.0).all()
+        assert values[-1] == pytest.approx(float(run.trace[k - 1].value), abs=1e-9)
+    return values
 
 
 @pytest.mark.thorough_cases(
@@ -62,25 +62,29 @@ def duals(run: Run, of: Any, name: str) -> list[float]:
 @pytest.mark.parametrize("how", UPDATES)
 def test_theorem_b_bounds_the_rounds_of_every_update(how: str, name: str, choose: str, seed: int) -> None:
     """D rises by epsilon^2 / 2 a round, until w proves that no distribution has edges below gamma."""
-    of = drawn(seed).hard if name == "totalboost" else drawn(seed)
-    options: dict[str, Any] = UPDATES[how] if name == "totalboost" else {**UPDATES[how], "nu": of.nu}
-    run = boost(name, of.oracle(choose), epsilon=EPSILON, rules=("infeasible",), history=True, **options)
+    random_class = draw_class(seed).hard if name == "totalboost" else draw_class(seed)
+    options: dict[str, Any] = UPDATES[how] if name == "totalboost" else {**UPDATES[how], "nu": random_class.nu}
+    run = boost(name, random_class.oracle(choose), epsilon=EPSILON, rules=("infeasible",), history=True, **options)
     assert run.reason.startswith("infeasible")
     assert run.record.state.certificate is not None and run.record.state.certificate.infeasible
-    assert len(run.hypotheses) <= run.rounds <= smallest_end(of, name) == run.iteration_bound
-    assert_stopped(of, run, choose)
-    assert_bounds(of, run)
-    D = duals(run, of, name)
+    assert len(run.hypotheses) <= run.rounds <= smallest_end(random_class, name) == run.iteration_bound
+    assert_stopped(random_class, run, choose)
+    assert_bounds(random_class, run)
+    D = duals(run, random_class, name)
     assert (np.diff(D) >= EPSILON**2 / 2 - ROUNDING).all()
-    assert max(D) <= (of.binary_range if name == "binary_softboost" else of.entropy_range) + ROUNDING
+    assert (
+        max(D) <= (random_class.binary_range if name == "binary_softboost" else random_class.entropy_range) + ROUNDING
+    )
     # No linear program: w over its sum has a soft margin above the smallest edge less epsilon.
-    assert of.soft_margin(run.w, run.program.margins.to_array()) > row(run.trace, "smallest_edge")[-1] - EPSILON
+    assert (
+        random_class.soft_margin(run.w, run.program.margins.to_array()) > row(run.trace, "smallest_edge")[-1] - EPSILON
+    )
 
 
 def test_the_sum_of_the_weights_is_free() -> None:
     """On the simplex, where print has them, the weights would end at a gap of 0.4 after any number of rounds."""
-    of = drawn(1)
-    run = boost("softboost", of.oracle("best"), nu=of.nu, epsilon=0.1, update="step", history=True)
+    random_class = draw_class(1)
+    run = boost("softboost", random_class.oracle("best"), nu=random_class.nu, epsilon=0.1, update="step", history=True)
     assert run.reason.startswith("direct") and run.rounds <= run.iteration_bound
     assert run.class_certificate.gap <= 0.1
     sums = [float(run.at_round(k).w.sum()) for k in range(1, run.rounds + 1)]
@@ -89,12 +93,14 @@ def test_the_sum_of_the_weights_is_free() -> None:
 
 @pytest.mark.parametrize("how", UPDATES)
 def test_a_run_that_begins_with_weights_that_are_no_good_takes_one_hypothesis_more_at_most(how: str) -> None:
-    of = drawn(3)
-    bad = boost("corrective_erlpboost", of.oracle("weakest"), nu=1.0, epsilon=1.9, max_rounds=3)
-    run = boost("softboost", of.oracle("best"), nu=of.nu, epsilon=EPSILON, start=bad, **UPDATES[how])
+    random_class = draw_class(3)
+    bad = boost("corrective_erlpboost", random_class.oracle("weakest"), nu=1.0, epsilon=1.9, max_rounds=3)
+    run = boost(
+        "softboost", random_class.oracle("best"), nu=random_class.nu, epsilon=EPSILON, start=bad, **UPDATES[how]
+    )
     assert run.reason.startswith("direct")
     assert run.rounds <= run.iteration_bound + 1
-    assert_stopped(of, run, "best")
+    assert_stopped(random_class, run, "best")
 
 
 def test_a_bound_below_every_edge_ends_the_run_at_once() -> None:
@@ -108,10 +114,10 @@ def test_a_bound_below_every_edge_ends_the_run_at_once() -> None:
 @every_page
 def test_a_mixture_of_weights_without_a_sum_is_refused(name: str) -> None:
     oracle = GivenMargins(np.random.default_rng(0).uniform(-1, 1, (12, 8)))
-    given: dict[str, Any] = {} if name == "totalboost" else {"nu": 3.0}
+    parameters: dict[str, Any] = {} if name == "totalboost" else {"nu": 3.0}
     for update in set(CORRECTIVE_UPDATES) - set(UPDATES_WITH_EDGE_BOUND):
         with pytest.raises(OptionError, match=rf"update='{update}'.*\b{name}\b.*\bstep\b.*\bline_search\b.*\btotal\b"):
-            boost(name, oracle, update=update, **given)
+            boost(name, oracle, update=update, **parameters)
 
 
 @pytest.mark.parametrize("update", sorted({*CORRECTIVE_UPDATES} - {"newton"}))

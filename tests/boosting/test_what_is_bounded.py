@@ -47,7 +47,7 @@ C = np.array([1.0, 1.0, 2.0, 1.0])
 D0 = C / C.sum()
 U = np.random.default_rng(39).choice([-1.0, -0.5, 0.5, 1.0], (N, T))
 Z = np.array([0.3, -0.2, 0.1, -0.3])
-NONE = np.zeros(N)
+ZERO_WEIGHTS = np.zeros(N)
 EPSILON = 1e-2
 CAPS = CappedSimplex(C, NU)
 SIMPLEX = CappedSimplex(C, 1.0)
@@ -57,7 +57,7 @@ REST = f"{VALUE} without its smoothing term"
 
 
 @dataclass(frozen=True, eq=False)
-class Own(Separable):
+class UserRegularizer(Separable):
     """A class of one's own: the linear and the square term on the caps, by its values and slopes alone."""
 
     z: np.ndarray
@@ -104,7 +104,7 @@ class Own(Separable):
         raise ProblemError("only the primal is known")
 
 
-class Smoothed(Own):
+class Smoothed(UserRegularizer):
     """The same, its author saying that the term only smooths."""
 
     @property
@@ -112,7 +112,7 @@ class Smoothed(Own):
         return CappedSimplexIndicator(CAPS)
 
 
-def expression(d: Any, z: np.ndarray = NONE, mu: float = 0.0) -> Any:
+def expression(d: Any, z: np.ndarray = ZERO_WEIGHTS, mu: float = 0.0) -> Any:
     return z @ d + 0.5 * mu * cp.sum(cp.multiply(1.0 / C, cp.square(d)))
 
 
@@ -124,7 +124,7 @@ def norm(d: Any) -> Any:
     return cp.norm(cp.multiply(1.0 / np.sqrt(C), d))
 
 
-def described(f: Callable[[Any], Any], constraints: Any = None, domain: CappedSimplex = CAPS) -> Regularizer:
+def cvxpy_regularizer(f: Callable[[Any], Any], constraints: Any = None, domain: CappedSimplex = CAPS) -> Regularizer:
     return CvxpyRegularizer(domain, f, D0, **({} if constraints is None else {"constraints": constraints}))
 
 
@@ -142,7 +142,7 @@ SQUARES = "mu/2*d**2/c"
 
 Ways = dict[str, Callable[[], Regularizer]]
 
-WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
+STATEMENTS: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
     "nothing": (
         SOFT,
         lambda d: 0.0,
@@ -150,11 +150,11 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         {
             "built-in": lambda: CappedSimplexIndicator(CAPS),
             "sum": lambda: CappedSimplexIndicator(CAPS) + CappedSimplexIndicator(CAPS),
-            "tilted": lambda: Tilted(CappedSimplexIndicator(CAPS), NONE),
-            "described": lambda: described(lambda d: cp.Constant(0.0)),
-            "described with d": lambda: described(lambda d: 0.0 * cp.sum(d)),
+            "tilted": lambda: Tilted(CappedSimplexIndicator(CAPS), ZERO_WEIGHTS),
+            "described": lambda: cvxpy_regularizer(lambda d: cp.Constant(0.0)),
+            "described with d": lambda: cvxpy_regularizer(lambda d: 0.0 * cp.sum(d)),
             "formula": lambda: by_formula("0*d"),
-            "own": lambda: Own(NONE, 0.0),
+            "own": lambda: UserRegularizer(ZERO_WEIGHTS, 0.0),
         },
     ),
     "a linear term": (
@@ -164,9 +164,9 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         {
             "tilted": lambda: Tilted(CappedSimplexIndicator(CAPS), Z),
             "sum": lambda: by_formula("z*d") + CappedSimplexIndicator(CAPS),
-            "described": lambda: described(lambda d: Z @ d),
+            "described": lambda: cvxpy_regularizer(lambda d: Z @ d),
             "formula": lambda: by_formula("z*d"),
-            "own": lambda: Own(Z, 0.0),
+            "own": lambda: UserRegularizer(Z, 0.0),
         },
     ),
     "squares": (
@@ -176,10 +176,10 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         {
             "sum": lambda: CappedSimplexIndicator(CAPS) + Squares(C, MU),
             "sum of formulas": lambda: by_formula(SQUARES) + CappedSimplexIndicator(CAPS),
-            "tilted": lambda: Tilted(CappedSimplexIndicator(CAPS) + Squares(C, MU), NONE),
-            "described": lambda: described(lambda d: expression(d, mu=MU)),
+            "tilted": lambda: Tilted(CappedSimplexIndicator(CAPS) + Squares(C, MU), ZERO_WEIGHTS),
+            "described": lambda: cvxpy_regularizer(lambda d: expression(d, mu=MU)),
             "formula": lambda: by_formula(SQUARES),
-            "own": lambda: Own(NONE, MU),
+            "own": lambda: UserRegularizer(ZERO_WEIGHTS, MU),
         },
     ),
     "a linear term and squares": (
@@ -189,9 +189,9 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         {
             "tilted": lambda: Tilted(CappedSimplexIndicator(CAPS) + Squares(C, MU), Z),
             "sum": lambda: by_formula("z*d") + Squares(C, MU),
-            "described": lambda: described(lambda d: expression(d, Z, MU)),
+            "described": lambda: cvxpy_regularizer(lambda d: expression(d, Z, MU)),
             "formula": lambda: by_formula(f"z*d + {SQUARES}"),
-            "own": lambda: Own(Z, MU),
+            "own": lambda: UserRegularizer(Z, MU),
         },
     ),
     "an entropy": (
@@ -200,7 +200,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         [1.0],
         {
             "built-in": lambda: LogExponentialLoss.capped(C, 1.0, ETA, D0),
-            "described": lambda: described(entropy, domain=SIMPLEX),
+            "described": lambda: cvxpy_regularizer(entropy, domain=SIMPLEX),
             "formula": lambda: by_formula(ENTROPY, SIMPLEX),
             "sum": lambda: by_formula(ENTROPY, SIMPLEX) + CappedSimplexIndicator(SIMPLEX),
         },
@@ -212,9 +212,9 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         {
             "built-in": lambda: RelativeEntropy.capped(C, NU, ETA, D0),
             "sum": lambda: RelativeEntropy.capped(C, NU, ETA, D0) + CappedSimplexIndicator(CAPS),
-            "tilted": lambda: Tilted(RelativeEntropy.capped(C, NU, ETA, D0), NONE),
+            "tilted": lambda: Tilted(RelativeEntropy.capped(C, NU, ETA, D0), ZERO_WEIGHTS),
             "formula": smoothing,
-            "own": lambda: Smoothed(NONE, MU),
+            "own": lambda: Smoothed(ZERO_WEIGHTS, MU),
         },
     ),
     "squares beside an entropy that smooths": (
@@ -224,7 +224,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         {
             "sum": lambda: RelativeEntropy.capped(C, NU, ETA, D0) + Squares(C, MU),
             "sum of formulas": lambda: smoothing() + by_formula(SQUARES),
-            "sum with a class": lambda: smoothing() + Own(NONE, MU),
+            "sum with a class": lambda: smoothing() + UserRegularizer(ZERO_WEIGHTS, MU),
         },
     ),
     "a linear term beside an entropy that smooths": (
@@ -243,7 +243,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         [1.0, R],
         {
             "built-in": lambda: NormBall(simplex(C), C, 2.0, R),
-            "described": lambda: described(lambda d: cp.Constant(0.0), lambda d: [norm(d) <= R], SIMPLEX),
+            "described": lambda: cvxpy_regularizer(lambda d: cp.Constant(0.0), lambda d: [norm(d) <= R], SIMPLEX),
         },
     ),
     "a penalty": (
@@ -252,29 +252,29 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         [1.0],
         {
             "built-in": lambda: NormPenalty(simplex(C), C, 2.0, R),
-            "described": lambda: described(lambda d: R * norm(d), domain=SIMPLEX),
+            "described": lambda: cvxpy_regularizer(lambda d: R * norm(d), domain=SIMPLEX),
         },
     ),
 }
 """Of each F: what is bounded; F0 and its domain for the truth, nu and a radius; the ways in which F is written."""
 
-CASES = [(what, way) for what, (_, _, _, ways) in WRITTEN.items() for way in ways]
+CASES = [(what, way) for what, (_, _, _, ways) in STATEMENTS.items() for way in ways]
 
 FAST = ("nothing", "a linear term")
 """Each F whose description is boosted in little time."""
 
 
-def is_slow(what: str, way: str) -> bool:
+def is_slow(case: str, way: str) -> bool:
     """Whether a run takes long: sums halve all weights again and again, descriptions ask a solver."""
-    return way.startswith("sum") or (way == "described" and what not in FAST)
+    return way.startswith("sum") or (way == "described" and case not in FAST)
 
 
 RUNS = [pytest.param(*case, marks=[pytest.mark.thorough] if is_slow(*case) else []) for case in CASES]
 
 
-def truth(what: str) -> float:
+def truth(case: str) -> float:
     """The best value over the class, by Clarabel alone."""
-    _, F0, (nu, *radius), _ = WRITTEN[what]
+    _, F0, (nu, *radius), _ = STATEMENTS[case]
     d, gamma = cp.Variable(N, nonneg=True), cp.Variable()
     conditions: list[Any] = [cp.sum(d) == 1, d <= C / nu, U.T @ d <= gamma, *(norm(d) <= r for r in radius)]
     problem = cp.Problem(cp.Minimize(gamma + F0(d)), conditions)
@@ -286,28 +286,32 @@ def html(run: Any) -> str:
     return run._repr_html_()
 
 
-def page_of(what: str, way: str) -> Formulation[Any]:
-    F = WRITTEN[what][3][way]()
+def formulation_of(case: str, way: str) -> Formulation[Any]:
+    F = STATEMENTS[case][3][way]()
     return prototype("written", lambda p, examples: F)
 
 
-def boosted(what: str, way: str) -> tuple[Formulation[Any], GivenMargins, Run]:
-    page, oracle = page_of(what, way), GivenMargins(U, c=C)
+def boost_case(case: str, way: str) -> tuple[Formulation[Any], GivenMargins, Run]:
+    page, oracle = formulation_of(case, way), GivenMargins(U, c=C)
     return page, oracle, boost(page, oracle, epsilon=EPSILON)
 
 
-@pytest.mark.parametrize(("what", "way"), CASES)
-def test_the_bounded_objective_follows_from_f_alone(what: str, way: str) -> None:
-    F = WRITTEN[what][3][way]()
+@pytest.mark.parametrize(("case", "way"), CASES)
+def test_the_bounded_objective_follows_from_f_alone(case: str, way: str) -> None:
+    F = STATEMENTS[case][3][way]()
     goal = SoftMarginObjective.from_pair(F, MaximumEdge(), Examples(C, D0))
-    assert goal is not None and SoftMarginObjective.name_of(goal) == WRITTEN[what][0] and WRITTEN[what][0] in MEASURES
-    assert (goal.nu is None) == (WRITTEN[what][0] != SOFT or what == "a ball")
+    assert (
+        goal is not None
+        and SoftMarginObjective.name_of(goal) == STATEMENTS[case][0]
+        and STATEMENTS[case][0] in MEASURES
+    )
+    assert (goal.nu is None) == (STATEMENTS[case][0] != SOFT or case == "a ball")
 
 
-@pytest.mark.parametrize(("what", "way"), RUNS)
-def test_the_words_and_the_numbers_are_those_of_f(what: str, way: str, tmp_path: Path) -> None:
-    page, oracle, run = boosted(what, way)
-    certificate, best, name = run.class_certificate, truth(what), WRITTEN[what][0]
+@pytest.mark.parametrize(("case", "way"), RUNS)
+def test_the_words_and_the_numbers_are_those_of_f(case: str, way: str, tmp_path: Path) -> None:
+    page, oracle, run = boost_case(case, way)
+    certificate, best, name = run.class_certificate, truth(case), STATEMENTS[case][0]
     assert certificate.lower - 1e-8 <= best <= certificate.upper + 1e-8
     assert certificate.gap <= EPSILON + run.problem.F.price + 1e-8, run.reason
     assert certificate.quantity == run.problem.measure == name
@@ -320,12 +324,12 @@ def test_the_words_and_the_numbers_are_those_of_f(what: str, way: str, tmp_path:
         path = tmp_path / "class.json"
         run.save_certificate(path, oracle)
         assert json.loads(path.read_text())["claim"]["what"] == name
-        found = verify(path, oracle, formulation=page)
-        assert found and found.quantity == name and f"of the best {name}" in found.reason
-        assert found.lower - 1e-8 <= best <= found.upper + 1e-8
-        for other in {SOFT, VALUE, REST} - {name}:
+        verification = verify(path, oracle, formulation=page)
+        assert verification and verification.quantity == name and f"of the best {name}" in verification.reason
+        assert verification.lower - 1e-8 <= best <= verification.upper + 1e-8
+        for word in {SOFT, VALUE, REST} - {name}:
             text = json.loads(path.read_text())
-            text["claim"]["what"] = other
+            text["claim"]["what"] = word
             (tmp_path / "other.json").write_text(json.dumps(text))
             refused = verify(tmp_path / "other.json", oracle, formulation=page)
             assert not refused and f"means the best {name}" in refused.reason
@@ -349,7 +353,7 @@ def test_a_tilted_cap_is_not_called_a_soft_margin() -> None:
 
 
 @pytest.mark.parametrize(
-    ("F", "what"),
+    ("F", "case"),
     [
         (lambda: RelativeEntropy.capped(C, NU, ETA, D0), SOFT),
         (lambda: by_formula(ENTROPY), f"{VALUE} with the largest edge for G"),
@@ -359,13 +363,13 @@ def test_a_tilted_cap_is_not_called_a_soft_margin() -> None:
         ),
     ],
 )
-def test_a_bound_of_the_edges_is_not_what_is_bounded_over_a_class(F: Callable[[], Any], what: str) -> None:
+def test_a_bound_of_the_edges_is_not_what_is_bounded_over_a_class(F: Callable[[], Any], case: str) -> None:
     """F0(d) + the largest edge is bounded, which is no value of a program whose edges are held below a bound."""
-    made = F()
-    page = prototype("bounded", lambda p, examples: made, lambda p: BoundedEdges(0.5))
+    regularizer = F()
+    page = prototype("bounded", lambda p, examples: regularizer, lambda p: BoundedEdges(0.5))
     run = boost(page, GivenMargins(U, c=C), epsilon=0.05, max_rounds=20)
-    assert run.class_certificate.quantity == what and what in MEASURES
-    assert run.class_certificate.lower - 1e-8 <= bounded_truth(made) <= run.class_certificate.upper + 1e-8
+    assert run.class_certificate.quantity == case and case in MEASURES
+    assert run.class_certificate.lower - 1e-8 <= bounded_truth(regularizer) <= run.class_certificate.upper + 1e-8
 
 
 def bounded_truth(F: Regularizer) -> float:

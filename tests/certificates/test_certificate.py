@@ -107,9 +107,9 @@ def test_kkt_residuals_are_those_of_the_answer_as_it_came() -> None:
     assert program.certify(d, -w).kkt.residuals["w >= 0"] == pytest.approx(w.max())
     d[np.argmin(d)] = -0.125
     assert program.certify(d, w).kkt.residuals["d >= lower"] == pytest.approx(0.125)
-    off = program.certify(solution.d, [1.0, 0.0, 0.0]).kkt
-    assert off.residuals["d optimal for w"] + off.residuals["w optimal for d"] > 0.1
-    assert not off.holds_within(1e-3)
+    kkt = program.certify(solution.d, [1.0, 0.0, 0.0]).kkt
+    assert kkt.residuals["d optimal for w"] + kkt.residuals["w optimal for d"] > 0.1
+    assert not kkt.holds_within(1e-3)
     assert program.certify(d=np.full(6, np.nan), w=w).kkt.worst == np.inf
 
 
@@ -118,9 +118,9 @@ def test_the_gap_blames_the_right_example_and_hypothesis() -> None:
     optimal = program.solve("cvxpy:highs", tol=1e-12)
     # Weight moved to a hypothesis of smaller edge: complementary slackness fails there and nowhere else.
     edges = program.margins.edges(optimal.d)
-    moved = program.certify(d=np.full(6, 1 / 6), w=[0.0, 0.0, 1.0])
-    edges = program.margins.edges(moved.d)
-    np.testing.assert_allclose(moved.hypothesis_gaps, [0, 0, edges.max() - edges[2]], atol=1e-15)
+    certificate = program.certify(d=np.full(6, 1 / 6), w=[0.0, 0.0, 1.0])
+    edges = program.margins.edges(certificate.d)
+    np.testing.assert_allclose(certificate.hypothesis_gaps, [0, 0, edges.max() - edges[2]], atol=1e-15)
     assert optimal.certificate.hypothesis_gaps.sum() + optimal.certificate.example_gaps.sum() < 1e-13
 
 
@@ -242,16 +242,16 @@ def test_edges_are_summed_once_for_each_candidate(monkeypatch: pytest.MonkeyPatc
 def test_example_weights_are_certified_once_with_each_w(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the best hypothesis, and with each of the weights that the tolerances of the sweep lead to."""
     program, rng = reference_erlpboost(), np.random.default_rng(0)
-    solved = program.solve("interior", tol=1e-12).d
-    moved = [solved * (1 + size * rng.uniform(-1, 1, len(solved))) for size in (1e-8, 1e-6, 1e-4, 1e-2)]
+    optimal_d = program.solve("interior", tol=1e-12).d
+    points = [optimal_d * (1 + size * rng.uniform(-1, 1, len(optimal_d))) for size in (1e-8, 1e-6, 1e-4, 1e-2)]
     conjugate_at, counts = RelativeEntropy.conjugate_at, list[int]()
 
-    def counted(F: RelativeEntropy, z: np.ndarray, near: np.ndarray | None = None) -> ConjugatePoint:
+    def counted(F: RelativeEntropy, z: np.ndarray, start: np.ndarray | None = None) -> ConjugatePoint:
         counts[-1] += 1
-        return conjugate_at(F, z, near)
+        return conjugate_at(F, z, start)
 
-    for d in (solved, *moved):
-        recovered = {program.recover(d, within=within).w.tobytes() for within in ACTIVE_TOLERANCES}
+    for d in (optimal_d, *points):
+        recovered = {program.recover(d, within=tolerance).w.tobytes() for tolerance in ACTIVE_TOLERANCES}
         certifier = Certifier(program.margins, program.regularizer, program.edge_function, d)
         # The w are compared at the repaired d, which another repair may move by a rounding error.
         again = certifier.for_feasible_d is not certifier

@@ -57,11 +57,11 @@ def least_bound(U: np.ndarray, caps: np.ndarray) -> tuple[float, np.ndarray]:
     return float(answer.fun), np.asarray(answer.x[:N])
 
 
-def exact_answer(C: list[list[Fraction]], room: list[Fraction], left: list[Fraction]) -> list[Fraction] | None:
+def exact_answer(C: list[list[Fraction]], room: list[Fraction], remainder: list[Fraction]) -> list[Fraction] | None:
     """The point d - room C y with C' room C y = left, as moves of d; None if there is none. C by columns."""
     k, N = len(C), len(room)
     rows = [[sum((C[i][n] * room[n] * C[j][n] for n in range(N)), Fraction(0)) for j in range(k)] for i in range(k)]
-    rows = [[*row, value] for row, value in zip(rows, left, strict=True)]
+    rows = [[*row, value] for row, value in zip(rows, remainder, strict=True)]
     pivots = list[int]()
     for j in range(k):
         pivot = next((i for i in range(len(pivots), k) if rows[i][j] != 0), None)
@@ -70,9 +70,9 @@ def exact_answer(C: list[list[Fraction]], room: list[Fraction], left: list[Fract
         i = len(pivots)
         rows[i], rows[pivot] = rows[pivot], rows[i]
         rows[i] = [x / rows[i][j] for x in rows[i]]
-        for other in range(k):
-            if other != i:
-                rows[other] = [x - rows[other][j] * y for x, y in zip(rows[other], rows[i], strict=True)]
+        for target_row in range(k):
+            if target_row != i:
+                rows[target_row] = [x - rows[target_row][j] * y for x, y in zip(rows[target_row], rows[i], strict=True)]
         pivots.append(j)
     if any(row[k] != 0 for row in rows[len(pivots) :]):
         return None
@@ -91,8 +91,10 @@ def assert_cost_is_true(U: np.ndarray, F: Separable, G: FixedEdges | TiedEdges, 
     else:
         conditions, bounds = [[u - v for v, u in zip(*columns, strict=True)]], [Fraction(0)]
     C, b = [*conditions, [Fraction(1)] * len(d)], [*bounds, Fraction(1)]
-    left = [sum((c * w for c, w in zip(one, x, strict=True)), Fraction(0)) - v for one, v in zip(C, b, strict=True)]
-    moves = exact_answer(C, [Fraction(float(r)) for r in F.room(d)], left)
+    remainder = [
+        sum((c * w for c, w in zip(one, x, strict=True)), Fraction(0)) - v for one, v in zip(C, b, strict=True)
+    ]
+    moves = exact_answer(C, [Fraction(float(r)) for r in F.room(d)], remainder)
     assert moves is not None
     exact = [weight - move for weight, move in zip(x, moves, strict=True)]
     assert sum(exact, Fraction(0)) == 1
@@ -100,18 +102,18 @@ def assert_cost_is_true(U: np.ndarray, F: Separable, G: FixedEdges | TiedEdges, 
     assert all(e == Fraction(float(G.rho)) for e in edges) if isinstance(G, FixedEdges) else edges[0] == edges[1]
     rounded_up = [Fraction(float(cap)) * (1 + Fraction(1, 10**15)) for cap in F.upper]
     assert all(0 <= weight <= cap for weight, cap in zip(exact, rounded_up, strict=True))
-    at = np.array([float(weight) for weight in exact])
-    before, after = F.value(d) + G.value(U.T @ d), F.value(at) + G.value(np.array([float(e) for e in edges]))
-    assert after <= before + cost + 1e-14
+    point = np.array([float(weight) for weight in exact])
+    old_value, new_value = F.value(d) + G.value(U.T @ d), F.value(point) + G.value(np.array([float(e) for e in edges]))
+    assert new_value <= old_value + cost + 1e-14
 
 
 @pytest.mark.parametrize("name", REGULARIZERS)
 def test_without_conditions_nothing_is_done(name: str) -> None:
     rng = np.random.default_rng(0)
     F, d = REGULARIZERS[name](9), points(rng, np.full(9, 1 / 2.7), 1)[0]
-    found, cost = restore_feasibility(boostopt.MarginMatrix(rng.uniform(-1, 1, (9, 2))), F, MaximumEdge(), d)
+    feasible, cost = restore_feasibility(boostopt.MarginMatrix(rng.uniform(-1, 1, (9, 2))), F, MaximumEdge(), d)
     assert cost == 0.0
-    np.testing.assert_array_equal(found, d)
+    np.testing.assert_array_equal(feasible, d)
 
 
 @pytest.mark.thorough_cases("cap", "binary")
@@ -123,28 +125,28 @@ def test_a_feasible_point_is_never_moved(name: str, seed: int) -> None:
     N, t = int(rng.integers(4, 20)), int(rng.integers(1, 4))
     F, U = REGULARIZERS[name](N), boostopt.MarginMatrix(rng.uniform(-1, 1, (N, t)))
     for d in points(rng, np.full(N, 1 / (0.3 * N))):
-        found, cost = restore_feasibility(U, F, BoundedEdges(float(U.edges(d).max()) + 1e-13), d)
+        feasible, cost = restore_feasibility(U, F, BoundedEdges(float(U.edges(d).max()) + 1e-13), d)
         assert cost == 0.0
-        np.testing.assert_allclose(found, d, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(feasible, d, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", REGULARIZERS)
-@pytest.mark.parametrize("beyond", (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
-def test_bounded_edges_are_met_exactly_however_near_the_least_bound(name: str, beyond: float) -> None:
+@pytest.mark.parametrize("margin", (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
+def test_bounded_edges_are_met_exactly_however_near_the_least_bound(name: str, margin: float) -> None:
     """From a solver's d, off by a tolerance, to edges that are below the bound in rational arithmetic."""
     for seed in range(2):
         rng = np.random.default_rng(seed)
         N, t = int(rng.integers(8, 40)), int(rng.integers(2, 5))
         U, F = rng.uniform(-1, 1, (N, t)), REGULARIZERS[name](N)
-        least, d = least_bound(U, np.full(N, 1 / (0.3 * N)))
-        gamma = least + beyond
-        mixed = (1 - 0.2 * beyond) * d + 0.2 * beyond / N
-        off = mixed + rng.normal(size=N) * beyond * 0.02 / N
-        found, cost = restore_feasibility(boostopt.MarginMatrix(U), F, BoundedEdges(gamma), F.project(off))
+        min_bound, d = least_bound(U, np.full(N, 1 / (0.3 * N)))
+        gamma = min_bound + margin
+        mixed = (1 - 0.2 * margin) * d + 0.2 * margin / N
+        start = mixed + rng.normal(size=N) * margin * 0.02 / N
+        feasible, cost = restore_feasibility(boostopt.MarginMatrix(U), F, BoundedEdges(gamma), F.project(start))
         assert cost == 0.0
-        assert max(F.residuals(found).values()) <= 1e-12
-        assert max(exact_edges(U, [Fraction(float(x)) for x in found])) <= Fraction(gamma)
-        assert np.abs(found - off).max() <= max(10 * beyond, 1e-8)  # it is near
+        assert max(F.residuals(feasible).values()) <= 1e-12
+        assert max(exact_edges(U, [Fraction(float(x)) for x in feasible])) <= Fraction(gamma)
+        assert np.abs(feasible - start).max() <= max(10 * margin, 1e-8)  # it is near
 
 
 def test_a_bound_that_holds_but_for_rounding_is_met_in_fractions() -> None:
@@ -155,10 +157,10 @@ def test_a_bound_that_holds_but_for_rounding_is_met_in_fractions() -> None:
         d = F.project(0.5 * points(rng, F.upper, 1)[0] + 0.5 / 12)
         gamma = float(boostopt.MarginMatrix(U).edges(d).max())
         exceeded += max(exact_edges(U, [Fraction(float(x)) for x in d])) > Fraction(gamma)
-        found, cost = restore_feasibility(boostopt.MarginMatrix(U), F, BoundedEdges(gamma), d)
+        feasible, cost = restore_feasibility(boostopt.MarginMatrix(U), F, BoundedEdges(gamma), d)
         assert cost == 0.0
-        assert max(exact_edges(U, [Fraction(float(x)) for x in found])) <= Fraction(gamma)
-        np.testing.assert_allclose(found, d, atol=1e-12)
+        assert max(exact_edges(U, [Fraction(float(x)) for x in feasible])) <= Fraction(gamma)
+        np.testing.assert_allclose(feasible, d, atol=1e-12)
     assert exceeded > 5  # it is not for nothing
 
 
@@ -175,8 +177,8 @@ def test_a_point_on_its_bound_is_told_from_one_a_rounding_beside_it(seed: int) -
     first, last = boostopt.MarginMatrix(u[:, np.newaxis]), boostopt.MarginMatrix(-u[:, np.newaxis])
     for one, bound in ((first, edge), (last, -edge)):
         assert is_exactly_feasible(one, F, Polyhedron(None, np.array([bound]), np.array([bound])), d)
-        for off in (np.nextafter(bound, 2), np.nextafter(bound, -2)):
-            assert not is_exactly_feasible(one, F, Polyhedron(None, np.array([off]), np.array([off])), d)
+        for point in (np.nextafter(bound, 2), np.nextafter(bound, -2)):
+            assert not is_exactly_feasible(one, F, Polyhedron(None, np.array([point]), np.array([point])), d)
     assert not is_exactly_feasible(first, F, Polyhedron(None, np.array([edge]), np.array([edge])), np.nextafter(d, 2))
 
 
@@ -213,11 +215,13 @@ def test_below_the_least_bound_nothing_is_claimed(name: str) -> None:
     for seed in range(4):
         rng = np.random.default_rng(seed)
         U, F = rng.uniform(-1, 1, (15, 3)), REGULARIZERS[name](15)
-        least, d = least_bound(U, np.full(15, 1 / 4.5))
-        for below in (1e-2, 1e-9):
+        min_bound, d = least_bound(U, np.full(15, 1 / 4.5))
+        for distance in (1e-2, 1e-9):
             for start in (d, *points(rng, np.full(15, 1 / 4.5), 1)):
                 assert (
-                    restore_feasibility(boostopt.MarginMatrix(U), F, BoundedEdges(least - below), F.project(start))[1]
+                    restore_feasibility(
+                        boostopt.MarginMatrix(U), F, BoundedEdges(min_bound - distance), F.project(start)
+                    )[1]
                     == np.inf
                 )
 
@@ -233,19 +237,19 @@ def test_the_cost_of_an_equation_is_an_upper_bound(name: str, seed: int) -> None
     F, u = REGULARIZERS[name](N), rng.uniform(-0.9, 0.9, N)
     inside = 0.5 * points(rng, np.full(N, 1 / (0.3 * N)), 1)[0] + 0.5 / N
     for size in (1.0, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15):
-        near = u + 0.1 * size * rng.uniform(-1, 1, N)
+        target = u + 0.1 * size * rng.uniform(-1, 1, N)
         cases: list[tuple[np.ndarray, FixedEdges | TiedEdges]] = [
             ((size * u)[:, np.newaxis], FixedEdges(float(size * u @ inside))),
-            (np.column_stack([u, near]), FixedEdges(float(u @ inside))),
-            (np.column_stack([u, near - (near - u) @ inside]), TiedEdges()),
+            (np.column_stack([u, target]), FixedEdges(float(u @ inside))),
+            (np.column_stack([u, target - (target - u) @ inside]), TiedEdges()),
         ]
         for U, G in cases:
-            off = F.project(inside + rng.normal(size=N) * 1e-6)
-            found, cost = restore_feasibility(boostopt.MarginMatrix(U), F, G, off)
+            start = F.project(inside + rng.normal(size=N) * 1e-6)
+            feasible, cost = restore_feasibility(boostopt.MarginMatrix(U), F, G, start)
             assert cost >= 0.0
             if np.isfinite(cost):
-                assert max(F.residuals(found).values()) <= 1e-12
-                assert_cost_is_true(U, F, G, found, cost)
+                assert max(F.residuals(feasible).values()) <= 1e-12
+                assert_cost_is_true(U, F, G, feasible, cost)
 
 
 @pytest.mark.parametrize("name", REGULARIZERS)
@@ -253,11 +257,11 @@ def test_the_cost_of_an_equation_is_an_upper_bound(name: str, seed: int) -> None
 def test_equations_with_small_numbers_are_met_like_others(name: str, size: float) -> None:
     rng = np.random.default_rng(1)
     F, u = REGULARIZERS[name](8), rng.uniform(-1, 1, 8)
-    found, cost = restore_feasibility(
+    feasible, cost = restore_feasibility(
         boostopt.MarginMatrix((size * u)[:, np.newaxis]), F, FixedEdges(0.0), np.full(8, 1 / 8)
     )
     assert cost < 1e-12
-    assert abs(u @ found) < 1e-14
+    assert abs(u @ feasible) < 1e-14
 
 
 def test_nearly_equal_columns_are_not_claimed_to_be_met() -> None:
@@ -276,22 +280,22 @@ def test_equal_columns_are_one_condition() -> None:
     F = RelativeEntropy.capped(np.ones(7), 1.0, 1.0, np.full(7, 1 / 7))
     one = restore_feasibility(boostopt.MarginMatrix(u[:, np.newaxis]), F, FixedEdges(0.0), np.full(7, 1 / 7))
     for U in (np.column_stack([u, u]), np.column_stack([u, -u, np.zeros(7)])):
-        found, cost = restore_feasibility(boostopt.MarginMatrix(U), F, FixedEdges(0.0), np.full(7, 1 / 7))
+        feasible, cost = restore_feasibility(boostopt.MarginMatrix(U), F, FixedEdges(0.0), np.full(7, 1 / 7))
         assert cost == pytest.approx(one[1], rel=1.0)
-        assert np.abs(U.T @ found).max() <= 1e-15
+        assert np.abs(U.T @ feasible).max() <= 1e-15
 
 
 def test_equal_edges_of_equal_columns_are_met_by_everything() -> None:
     u = np.random.default_rng(3).uniform(-1, 1, 5)
     d = np.array([0.3, 0.1, 0.2, 0.3, 0.1])
-    found, cost = restore_feasibility(
+    feasible, cost = restore_feasibility(
         boostopt.MarginMatrix(np.column_stack([u, u])),
         CappedSimplexIndicator(CappedSimplex(np.ones(5), 2.0)),
         TiedEdges(),
         d,
     )
     assert cost == 0.0
-    np.testing.assert_allclose(found, d, rtol=1e-12)
+    np.testing.assert_allclose(feasible, d, rtol=1e-12)
 
 
 @pytest.mark.parametrize("G", (BoundedEdges(-1.0), FixedEdges(1.0), FixedEdges(-1.0)))
@@ -300,10 +304,12 @@ def test_a_bound_at_the_end_of_what_an_edge_can_be_forces_a_face(G: EdgeFunction
     sign = 1.0 if isinstance(G, FixedEdges) and G.rho == 1.0 else -1.0
     U = sign * np.array([[1.0], [1.0], [0.5], [-1.0], [1.0]])
     F = RelativeEntropy.capped(np.ones(5), 1.0, 2.0, np.full(5, 0.2))
-    found, cost = restore_feasibility(boostopt.MarginMatrix(U), F, G, F.project(np.array([0.3, 0.3, 1e-9, 1e-12, 0.4])))
+    feasible, cost = restore_feasibility(
+        boostopt.MarginMatrix(U), F, G, F.project(np.array([0.3, 0.3, 1e-9, 1e-12, 0.4]))
+    )
     assert cost == 0.0
-    assert found[2] == found[3] == 0.0
-    np.testing.assert_allclose(found[[0, 1, 4]], [0.3, 0.3, 0.4], atol=1e-8)
+    assert feasible[2] == feasible[3] == 0.0
+    np.testing.assert_allclose(feasible[[0, 1, 4]], [0.3, 0.3, 0.4], atol=1e-8)
 
 
 def test_where_the_domain_is_one_point_an_equation_holds_as_well_as_can_be_told() -> None:
@@ -322,13 +328,13 @@ def test_weights_without_the_simplex_are_lowered(seed: int) -> None:
     N, t = int(rng.integers(2, 12)), int(rng.integers(1, 4))
     U, F = rng.uniform(-1, 1, (N, t)), Hinge(rng.uniform(0.5, 2, N), float(rng.uniform(0.1, 3)))
     for start in (F.upper, F.upper * rng.random(N), np.zeros(N)):
-        found, cost = restore_feasibility(boostopt.MarginMatrix(U), F, BoundedEdges(1.0), start)
+        feasible, cost = restore_feasibility(boostopt.MarginMatrix(U), F, BoundedEdges(1.0), start)
         assert cost == 0.0
-        assert (found >= 0).all()
-        assert (found <= F.upper).all()
-        assert max(exact_edges(U, [Fraction(float(x)) for x in found])) <= 1
-    below = restore_feasibility(boostopt.MarginMatrix(np.abs(U)), F, BoundedEdges(-0.1), F.upper)
-    assert below[1] == np.inf  # no weights have an edge below 0 where no entry is
+        assert (feasible >= 0).all()
+        assert (feasible <= F.upper).all()
+        assert max(exact_edges(U, [Fraction(float(x)) for x in feasible])) <= 1
+    distance = restore_feasibility(boostopt.MarginMatrix(np.abs(U)), F, BoundedEdges(-0.1), F.upper)
+    assert distance[1] == np.inf  # no weights have an edge below 0 where no entry is
 
 
 def test_where_moves_are_not_known_nothing_is_claimed() -> None:
@@ -336,9 +342,9 @@ def test_where_moves_are_not_known_nothing_is_claimed() -> None:
     rng = np.random.default_rng(5)
     U, uniform = boostopt.MarginMatrix(rng.uniform(-1, 1, (6, 1))), np.full(6, 1 / 6)
     ball = NormBall(simplex(np.ones(6)), np.ones(6), 2.0, 0.6)
-    described = CvxpyRegularizer(CappedSimplex(np.ones(6), 2.0), lambda d: cp.sum_squares(d), uniform)
+    regularizer = CvxpyRegularizer(CappedSimplex(np.ones(6), 2.0), lambda d: cp.sum_squares(d), uniform)
     edge = float(U.edges(uniform)[0])
-    for F in (ball, described):
+    for F in (ball, regularizer):
         for rho in (edge + 1e-9, edge):
             assert restore_feasibility(U, F, FixedEdges(rho), uniform)[1] == np.inf
         assert restore_feasibility(U, F, BoundedEdges(edge + 1e-9), uniform)[1] == 0.0
@@ -379,28 +385,28 @@ def best_weights(U: np.ndarray, nu: float) -> np.ndarray:
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("name", REGULARIZERS)
-@pytest.mark.parametrize("below", (0.3, 1e-2, 1e-5, 1e-8))
-def test_the_excess_is_by_how_much_the_bound_is_missed(name: str, below: float) -> None:
+@pytest.mark.parametrize("distance", (0.3, 1e-2, 1e-5, 1e-8))
+def test_the_excess_is_by_how_much_the_bound_is_missed(name: str, distance: float) -> None:
     """A lower bound of min over d of max e - gamma, and the whole of it for the best w."""
     for seed in range(3):
         rng = np.random.default_rng(seed)
         N, t = int(rng.integers(5, 25)), int(rng.integers(1, 5))
         U = rng.uniform(-1, 1, (N, t))
-        least, _ = least_bound(U, np.full(N, 1 / (0.3 * N)))
-        pair, best = program(U, REGULARIZERS[name](N), BoundedEdges(least - below)), best_weights(U, 0.3 * N)
+        min_bound, _ = least_bound(U, np.full(N, 1 / (0.3 * N)))
+        pair, best = program(U, REGULARIZERS[name](N), BoundedEdges(min_bound - distance)), best_weights(U, 0.3 * N)
         for w in (best, 1e6 * best, best + rng.normal(size=t), rng.exponential(size=t)):
             certificate = pair.certify(w=w)
-            assert certificate.excess <= below + 1e-10
+            assert certificate.excess <= distance + 1e-10
             assert certificate.infeasible == (certificate.excess > 0)
-            asked = Certifier(pair.margins, pair.regularizer, pair.edge_function, rng.dirichlet(np.ones(N)))
-            assert asked.proves_infeasible(w) == asked.certify(w).infeasible
+            certifier = Certifier(pair.margins, pair.regularizer, pair.edge_function, rng.dirichlet(np.ones(N)))
+            assert certifier.proves_infeasible(w) == certifier.certify(w).infeasible
         proof = pair.certify(w=best)
         assert proof.infeasible
-        assert proof.excess == pytest.approx(below, rel=1e-6, abs=1e-9)
+        assert proof.excess == pytest.approx(distance, rel=1e-6, abs=1e-9)
         assert (proof.lower, proof.upper, proof.gap) == (np.inf, np.inf, 0.0)
         m = U @ proof.w  # the proof, in other words: no d in C_nu has a smaller product with these margins
         least_product = scipy.optimize.linprog(m, A_eq=np.ones((1, N)), b_eq=[1.0], bounds=(0, 1 / (0.3 * N))).fun
-        assert least_product - (least - below) * proof.w.sum() >= proof.excess - 1e-12
+        assert least_product - (min_bound - distance) * proof.w.sum() >= proof.excess - 1e-12
 
 
 @pytest.mark.thorough
@@ -427,11 +433,11 @@ def test_edges_that_cannot_be_equal_or_at_a_value_are_proved() -> None:
     u = rng.uniform(-0.5, 0.5, 8)
     for name, make in REGULARIZERS.items():
         F = make(8)
-        apart = program(np.column_stack([u, u + 0.01 + 0.1 * rng.random(8)]), F, TiedEdges())
-        found = apart.certify(w=np.array([0.5, 0.5]))
-        assert found.infeasible, name
-        x = apart.margins.to_array() @ np.array([-1.0, 1.0])
-        assert 0.01 <= found.excess <= x.max()
+        infeasible = program(np.column_stack([u, u + 0.01 + 0.1 * rng.random(8)]), F, TiedEdges())
+        certificate = infeasible.certify(w=np.array([0.5, 0.5]))
+        assert certificate.infeasible, name
+        x = infeasible.margins.to_array() @ np.array([-1.0, 1.0])
+        assert 0.01 <= certificate.excess <= x.max()
         one = program(u[:, np.newaxis], F, FixedEdges(0.6)).certify(w=np.array([0.0]))
         assert one.infeasible, name
         assert 0.1 - 1e-12 <= one.excess <= 0.6 - u.min()

@@ -42,7 +42,7 @@ ACTIVE = 3
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownProgram:
     """A program with its optimal pair."""
 
     program: Program
@@ -58,7 +58,7 @@ def some_weights(rng: np.random.Generator) -> np.ndarray:
     return np.append(rng.dirichlet(np.full(ACTIVE, 5.0)), np.zeros(T - ACTIVE))
 
 
-def known(F: Regularizer, G: EdgeFunction, seed: int) -> Known:
+def known_program(F: Regularizer, G: EdgeFunction, seed: int) -> KnownProgram:
     """A pair that is optimal by construction, for F on the simplex and G the largest edge, with or without a sign.
 
     A constant added to a column moves all margins alike and leaves d(w) where it is: the columns are moved until those
@@ -68,10 +68,10 @@ def known(F: Regularizer, G: EdgeFunction, seed: int) -> Known:
     columns, w = 0.4 * rng.uniform(-1, 1, (N, T)), some_weights(rng)
     d = F.conjugate_at(-columns @ w).d
     signs = np.where((np.arange(T) == 1) & isinstance(G, AbsoluteEdge), -1.0, 1.0)
-    return Known(program(signs * (columns + EDGES - columns.T @ d), F, G), d, signs * w)
+    return KnownProgram(program(signs * (columns + EDGES - columns.T @ d), F, G), d, signs * w)
 
 
-def known_linear(seed: int, G: EdgeFunction) -> Known:
+def known_linear(seed: int, G: EdgeFunction) -> KnownProgram:
     """The same for the cap alone: the margins of ten examples are made equal, and their weights are then free."""
     rng = np.random.default_rng(seed)
     columns, w, inside = 0.4 * rng.uniform(-1, 1, (N, T)), some_weights(rng), np.arange(N) < 10
@@ -80,7 +80,7 @@ def known_linear(seed: int, G: EdgeFunction) -> Known:
     cap = 1.0 / float(free.sum() + capped.sum())
     d = np.where(capped, cap, 0.0)
     d[inside] = free * cap
-    return Known(
+    return KnownProgram(
         program(columns + EDGES - columns.T @ d, CappedSimplexIndicator(CappedSimplex(np.ones(N), 1.0 / cap)), G), d, w
     )
 
@@ -104,13 +104,13 @@ ON_SIMPLEX: dict[str, Regularizer] = {
 @pytest.mark.parametrize("G", (MaximumEdge(), AbsoluteEdge()))
 @pytest.mark.parametrize("name", ON_SIMPLEX)
 def test_exact_d_gives_w(name: str, G: EdgeFunction) -> None:
-    one = known(ON_SIMPLEX[name], G, seed=1)
-    found = one.program.recover(one.d)
-    assert found.certificate.gap < 1e-10  # the pair is optimal
-    assert found.unique
-    np.testing.assert_allclose(found.w, one.w, atol=1e-7)
-    np.testing.assert_array_equal(found.active_edges, one.w != 0)
-    assert found.residual < 1e-7
+    one = known_program(ON_SIMPLEX[name], G, seed=1)
+    recovery = one.program.recover(one.d)
+    assert recovery.certificate.gap < 1e-10  # the pair is optimal
+    assert recovery.unique
+    np.testing.assert_allclose(recovery.w, one.w, atol=1e-7)
+    np.testing.assert_array_equal(recovery.active_edges, one.w != 0)
+    assert recovery.residual < 1e-7
 
 
 @pytest.mark.parametrize("G", (MaximumEdge(), AbsoluteEdge()))
@@ -118,22 +118,22 @@ def test_exact_d_gives_w(name: str, G: EdgeFunction) -> None:
 def test_exact_d_of_a_linear_program_gives_w(seed: int, G: EdgeFunction) -> None:
     one = known_linear(seed, G)
     for method in ("nnls", "least_squares"):
-        found = one.program.recover(one.d, method)
-        np.testing.assert_allclose(found.w, one.w, atol=1e-9)
-        assert found.unique
-        assert found.certificate.gap < 1e-11
-    assert int(found.at_zero.sum() + found.at_cap.sum()) == N - 10
+        recovery = one.program.recover(one.d, method)
+        np.testing.assert_allclose(recovery.w, one.w, atol=1e-9)
+        assert recovery.unique
+        assert recovery.certificate.gap < 1e-11
+    assert int(recovery.at_zero.sum() + recovery.at_cap.sum()) == N - 10
 
 
 def test_the_multipliers_are_those_of_the_certificate() -> None:
     """The reference program: w to the digits that are printed, beta and psi as they follow from w."""
-    solved = reference_erlpboost().solve("interior", tol=1e-12)
-    found = solved.program.recover(solved.d, within=1e-5)
-    np.testing.assert_allclose(found.w, (0.3703617116, 0.4491978337, 0.1804404547), atol=1e-7)
-    at = solved.program.regularizer.conjugate_at(-REFERENCE_U @ solved.w)
-    assert found.beta == pytest.approx(float(at.multipliers["beta"]), abs=1e-6)
-    np.testing.assert_allclose(found.psi, at.multipliers["psi"], atol=1e-6)
-    np.testing.assert_array_equal(found.zeta, 0.0)
+    solution = reference_erlpboost().solve("interior", tol=1e-12)
+    recovery = solution.program.recover(solution.d, within=1e-5)
+    np.testing.assert_allclose(recovery.w, (0.3703617116, 0.4491978337, 0.1804404547), atol=1e-7)
+    conjugate = solution.program.regularizer.conjugate_at(-REFERENCE_U @ solution.w)
+    assert recovery.beta == pytest.approx(float(conjugate.multipliers["beta"]), abs=1e-6)
+    np.testing.assert_allclose(recovery.psi, conjugate.multipliers["psi"], atol=1e-6)
+    np.testing.assert_array_equal(recovery.zeta, 0.0)
     linear = known_linear(0, MaximumEdge())
     multipliers = linear.program.recover(linear.d)
     m = linear.program.margins.margins(linear.w)
@@ -163,11 +163,11 @@ def test_a_sweep_takes_the_tolerance_of_the_smallest_gap() -> None:
     pair = reference_erlpboost()
     d = pair.solve("cvxpy:clarabel", tol=1e-4).d + 1e-7 * np.array([1, -1, 1, -1, 1, -1])
     certifier = Certifier(pair.margins, pair.regularizer, pair.edge_function, d)
-    every = [pair.recover(d, within=within).certificate.gap for within in ACTIVE_TOLERANCES]
-    assert recover_over_tolerances(certifier).certificate.gap == min(every)
-    assert min(every) < max(every)
+    gaps = [pair.recover(d, within=tolerance).certificate.gap for tolerance in ACTIVE_TOLERANCES]
+    assert recover_over_tolerances(certifier).certificate.gap == min(gaps)
+    assert min(gaps) < max(gaps)
     # A tolerance below the error of d leaves only one edge active, and that is not enough.
-    assert every[0] > 100 * min(every)
+    assert gaps[0] > 100 * min(gaps)
 
 
 def test_ambiguous_examples_and_doubtful_hypotheses_are_flagged() -> None:
@@ -190,16 +190,16 @@ def test_ambiguous_examples_and_doubtful_hypotheses_are_flagged() -> None:
 
 
 def test_equal_columns_have_no_unique_weights() -> None:
-    one = known(ENTROPY, MaximumEdge(), 2)
+    one = known_program(ENTROPY, MaximumEdge(), 2)
     U = one.program.margins.to_array()
     twice = program(np.column_stack([U, U[:, 0]]), ENTROPY, MaximumEdge())
-    found = twice.recover(one.d)
-    assert not found.unique
-    assert (found.rank, found.unknowns) == (ACTIVE + 1, ACTIVE + 2)
-    assert f" {found.rank} for {found.unknowns} " in str(found)
-    assert "unique" not in str(found) and "unique" in str(one.program.recover(one.d))
-    assert found.certificate.gap < 1e-10
-    assert found.w[0] + found.w[T] == pytest.approx(one.w[0], abs=1e-7)
+    recovery = twice.recover(one.d)
+    assert not recovery.unique
+    assert (recovery.rank, recovery.unknowns) == (ACTIVE + 1, ACTIVE + 2)
+    assert f" {recovery.rank} for {recovery.unknowns} " in str(recovery)
+    assert "unique" not in str(recovery) and "unique" in str(one.program.recover(one.d))
+    assert recovery.certificate.gap < 1e-10
+    assert recovery.w[0] + recovery.w[T] == pytest.approx(one.w[0], abs=1e-7)
     both = program(np.column_stack([U, -U[:, 0]]), ENTROPY, AbsoluteEdge()).recover(one.d)
     assert not both.unique  # two-sided, a column and its negative
     assert both.certificate.gap < 1e-10
@@ -209,9 +209,9 @@ def test_too_few_weights_inside_leave_w_open() -> None:
     """Every weight at its cap: the equations say nothing but sum w = 1."""
     rng = np.random.default_rng(3)
     F = CappedSimplexIndicator(CappedSimplex(np.ones(6), 6.0))
-    found = program(rng.uniform(-1, 1, (6, 2)), F, MaximumEdge()).recover(np.full(6, 1 / 6))
-    assert not found.unique
-    assert found.certificate.gap < 1e-12
+    recovery = program(rng.uniform(-1, 1, (6, 2)), F, MaximumEdge()).recover(np.full(6, 1 / 6))
+    assert not recovery.unique
+    assert recovery.certificate.gap < 1e-12
 
 
 def test_weights_that_cannot_move_say_nothing() -> None:
@@ -223,10 +223,10 @@ def test_weights_that_cannot_move_say_nothing() -> None:
     d0[4:] = np.minimum(d0[4:] * (1 - 3 / nu) / d0[4:].sum(), 0.9 / nu)
     d0[4:] *= (1 - 3 / nu) / d0[4:].sum()
     F = BinaryEntropy(np.full(N, 1 / nu), 20.0, d0)
-    one = known(F, MaximumEdge(), 5)
-    found = one.program.recover(one.d)
-    np.testing.assert_allclose(found.w, one.w, atol=1e-7)
-    assert found.residual < 1e-7
+    one = known_program(F, MaximumEdge(), 5)
+    recovery = one.program.recover(one.d)
+    np.testing.assert_allclose(recovery.w, one.w, atol=1e-7)
+    assert recovery.residual < 1e-7
 
 
 PAIRS: dict[str, tuple[Regularizer, Callable[[np.ndarray, float], tuple[np.ndarray, EdgeFunction]]]] = {
@@ -257,13 +257,13 @@ def test_d_alone_certifies_every_pair(name: str) -> None:
     """From the d of a solver at its accuracy, w unknown."""
     F, make = PAIRS[name]
     rng = np.random.default_rng(11)
-    drawn = rng.uniform(-1, 1, (N, T))
-    least = (
-        program(drawn, CappedSimplexIndicator(CappedSimplex(C, 8.0)), MaximumEdge())
+    base_U = rng.uniform(-1, 1, (N, T))
+    bounds = (
+        program(base_U, CappedSimplexIndicator(CappedSimplex(C, 8.0)), MaximumEdge())
         .solve("cvxpy:highs")
         .certificate.upper
     )
-    columns, G = make(drawn, least)
+    columns, G = make(base_U, bounds)
     pair = program(columns, F, G)
     solution = pair.solve("cvxpy:clarabel", tol=1e-7)
     d = solution.attempts[-1].d
@@ -299,19 +299,19 @@ def test_the_answer_to_w_is_the_maximizer() -> None:
 def test_a_d_that_had_to_be_moved_is_named() -> None:
     pair = reference_lpboost()
     best = pair.solve(tol=1e-9).d
-    broken = np.where(np.arange(6) == 1, np.nan, best)
+    invalid = np.where(np.arange(6) == 1, np.nan, best)
     assert not re.search("moved|finite", str(pair.recover(best)))
     assert re.search(rf"\bd\b.*\bmoved\b.*{re.escape(f'{abs(best).max():.2e}')}", str(pair.recover(2 * best)))
-    assert re.search(r"\bd\b.*\bfinite\b", str(pair.recover(broken)))
+    assert re.search(r"\bd\b.*\bfinite\b", str(pair.recover(invalid)))
 
 
 @pytest.mark.parametrize("method", ["nnls", "least_squares"])
 @pytest.mark.parametrize("r", [0.55, 0.6, 0.7])
 def test_the_multiplier_of_a_ball_is_one_of_the_unknowns(r: float, method: str) -> None:
     U = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [0.5, -0.25]])
-    its = get_formulation("norm_ball").bind(U, r=r, p=2.0)
-    found = its.recover(its.solve("cvxpy:clarabel", tol=1e-10).d, method)
-    assert found.unknowns == 4 and found.certificate.gap < 1e-6
+    ball = get_formulation("norm_ball").bind(U, r=r, p=2.0)
+    recovery = ball.recover(ball.solve("cvxpy:clarabel", tol=1e-10).d, method)
+    assert recovery.unknowns == 4 and recovery.certificate.gap < 1e-6
 
 
 def test_any_junk_is_recovered_from() -> None:
@@ -321,12 +321,12 @@ def test_any_junk_is_recovered_from() -> None:
         best = pair.solve("cvxpy:clarabel", tol=1e-9).certificate
         for d in junk(6, rng):
             for method in ("nnls", "least_squares"):
-                found = pair.recover(d, method)
-                assert np.isfinite(found.w).all()
-                assert (found.psi >= 0).all()
-                assert (found.zeta >= 0).all()
-                assert found.certificate.overlaps(best)
-                assert str(found)
+                recovery = pair.recover(d, method)
+                assert np.isfinite(recovery.w).all()
+                assert (recovery.psi >= 0).all()
+                assert (recovery.zeta >= 0).all()
+                assert recovery.certificate.overlaps(best)
+                assert str(recovery)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ CASES: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 ROUNDS = 60
 
-each = pytest.mark.parametrize(("name", "parameters"), CASES, ids=[name for name, _ in CASES])
+each_booster = pytest.mark.parametrize(("name", "parameters"), CASES, ids=[name for name, _ in CASES])
 
 
 def examples() -> tuple[Any, Any]:
@@ -36,17 +36,17 @@ def test_every_booster_is_tried() -> None:
 
 
 @pytest.mark.thorough_cases("adaboost_reg", "brownboost")
-@each
+@each_booster
 def test_the_classifier_is_the_run_of_boost(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:
     X, y = examples()
     model = MarginBoostClassifier(name, parameters=parameters or None, max_iter=ROUNDS).fit(X, y)
     run = boost(name, DecisionStumps(X, y), epsilon=0.01, nu=6.0, max_rounds=ROUNDS, **parameters)
-    (own,) = model.runs_
+    (fitted_run,) = model.runs_
     # The classifier sorts its examples: sums differ by rounding.
-    np.testing.assert_allclose(np.sort(own.w), np.sort(run.w), rtol=1e-9)
-    assert own.reason == run.reason
-    assert own.class_certificate.lower == pytest.approx(run.class_certificate.lower, abs=1e-12)
-    assert own.class_certificate.upper == pytest.approx(run.class_certificate.upper, abs=1e-12)
+    np.testing.assert_allclose(np.sort(fitted_run.w), np.sort(run.w), rtol=1e-9)
+    assert fitted_run.reason == run.reason
+    assert fitted_run.class_certificate.lower == pytest.approx(run.class_certificate.lower, abs=1e-12)
+    assert fitted_run.class_certificate.upper == pytest.approx(run.class_certificate.upper, abs=1e-12)
     assert model.score(X, y) > 0.7
     model.save(tmp_path / "model.npz")
     np.testing.assert_array_equal(MarginBoostClassifier.load(tmp_path / "model.npz").predict(X), model.predict(X))

@@ -57,42 +57,47 @@ def classifier(**parameters: Any) -> MarginBoostClassifier:
     return MarginBoostClassifier(**{"base": "binned", "epsilon": 0.1, **parameters})
 
 
-def same(one: MarginBoostClassifier, other: MarginBoostClassifier) -> bool:
+def are_equal(one: MarginBoostClassifier, reference: MarginBoostClassifier) -> bool:
     """Whether two classifiers have the same hypotheses, weights and certificates."""
-    pairs = zip(one.runs_, other.runs_, strict=True)
+    pairs = zip(one.runs_, reference.runs_, strict=True)
     return all(
-        list(run.hypotheses) == list(its.hypotheses)
-        and np.array_equal(run.w, its.w)
-        and run.class_certificate.lower == its.class_certificate.lower
-        and run.class_certificate.upper == its.class_certificate.upper
-        for run, its in pairs
+        list(run.hypotheses) == list(reference_run.hypotheses)
+        and np.array_equal(run.w, reference_run.w)
+        and run.class_certificate.lower == reference_run.class_certificate.lower
+        and run.class_certificate.upper == reference_run.class_certificate.upper
+        for run, reference_run in pairs
     )
 
 
 @pytest.mark.parametrize("parameters", [{}, {"nu": 40}, {"intercept": False}, {"formulation": "lpboost", "nu": 0.3}])
 def test_two_classes_of_an_array(parameters: dict[str, Any], client: Any) -> None:
-    there = classifier(**parameters).fit(array(), array(Y))
-    here = classifier(**parameters).fit(X, Y)
-    assert same(there, here) and there.classes_.tolist() == ["no", "yes"] and there.n_iter_ == here.n_iter_
-    lazy = there.predict(array())
-    assert isinstance(lazy, da.Array) and np.array_equal(lazy.compute(), here.predict(X))
-    assert np.array_equal(there.decision_function(array()).compute(), here.decision_function(X))
-    assert np.array_equal(there.predict(X), here.predict(X)) and not hasattr(there, "margins_")
-    assert np.array_equal(there.feature_importances_, here.feature_importances_)
+    distributed = classifier(**parameters).fit(array(), array(Y))
+    local = classifier(**parameters).fit(X, Y)
+    assert (
+        are_equal(distributed, local)
+        and distributed.classes_.tolist() == ["no", "yes"]
+        and distributed.n_iter_ == local.n_iter_
+    )
+    lazy = distributed.predict(array())
+    assert isinstance(lazy, da.Array) and np.array_equal(lazy.compute(), local.predict(X))
+    assert np.array_equal(distributed.decision_function(array()).compute(), local.decision_function(X))
+    assert np.array_equal(distributed.predict(X), local.predict(X)) and not hasattr(distributed, "margins_")
+    assert np.array_equal(distributed.feature_importances_, local.feature_importances_)
 
 
 def test_labels_and_copies_of_a_data_frame_are_named(client: Any) -> None:
-    there = classifier().fit(frame(), "label", "copies")
-    here = classifier().fit(pd.DataFrame(X, columns=NAMES), Y, C)
-    assert same(there, here) and there.feature_names_in_.tolist() == NAMES
+    distributed = classifier().fit(frame(), "label", "copies")
+    local = classifier().fit(pd.DataFrame(X, columns=NAMES), Y, C)
+    assert are_equal(distributed, local) and distributed.feature_names_in_.tolist() == NAMES
     features = frame()[NAMES]
-    lazy = there.predict(features)
+    lazy = distributed.predict(features)
     assert (
-        isinstance(lazy, dd.Series) and lazy.compute().tolist() == here.predict(pd.DataFrame(X, columns=NAMES)).tolist()
+        isinstance(lazy, dd.Series)
+        and lazy.compute().tolist() == local.predict(pd.DataFrame(X, columns=NAMES)).tolist()
     )
     assert lazy.compute().index.tolist() == list(range(N))
     by_series = classifier().fit(features, frame()["label"])
-    assert same(by_series, classifier().fit(X, Y))
+    assert are_equal(by_series, classifier().fit(X, Y))
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own
@@ -103,18 +108,20 @@ def test_predictions_go_to_parquet_and_empty_parts_do_not_disturb(client: Any, t
     table.assign(found=model.predict(table[NAMES])).to_parquet(tmp_path / "found")
     back: Any = dd.read_parquet(tmp_path / "found")
     assert back.compute().found.tolist() == classifier().fit(X, Y).predict(X).tolist()
-    none = table[table.a > 100.0][NAMES]
-    assert len(model.predict(none).compute()) == len(model.decision_function(none).compute()) == 0
+    empty = table[table.a > 100.0][NAMES]
+    assert len(model.predict(empty).compute()) == len(model.decision_function(empty).compute()) == 0
 
 
 def test_each_of_three_classes_is_told_from_the_rest(client: Any) -> None:
-    there, here = classifier(nu=0.5).fit(array(), array(THREE)), classifier(nu=0.5).fit(X, THREE)
-    assert same(there, here) and there.classes_.tolist() == [0, 1, 2]
-    f = there.decision_function(array())
-    assert f.shape == (N, 3) and np.array_equal(f.compute(), here.decision_function(X))
-    assert np.array_equal(there.predict(array()).compute(), here.predict(X))
-    table = there.decision_function(from_pandas(pd.DataFrame(X), npartitions=3))
-    assert table.columns.tolist() == [0, 1, 2] and np.array_equal(table.compute().to_numpy(), here.decision_function(X))
+    distributed, local = classifier(nu=0.5).fit(array(), array(THREE)), classifier(nu=0.5).fit(X, THREE)
+    assert are_equal(distributed, local) and distributed.classes_.tolist() == [0, 1, 2]
+    f = distributed.decision_function(array())
+    assert f.shape == (N, 3) and np.array_equal(f.compute(), local.decision_function(X))
+    assert np.array_equal(distributed.predict(array()).compute(), local.predict(X))
+    table = distributed.decision_function(from_pandas(pd.DataFrame(X), npartitions=3))
+    assert table.columns.tolist() == [0, 1, 2] and np.array_equal(
+        table.compute().to_numpy(), local.decision_function(X)
+    )
 
 
 def test_the_model_is_a_plain_local_object(client: Any, tmp_path: Path) -> None:
@@ -128,11 +135,11 @@ def test_the_model_is_a_plain_local_object(client: Any, tmp_path: Path) -> None:
             ask()
     model.save(tmp_path / "model.npz")
     loaded = MarginBoostClassifier.load(tmp_path / "model.npz")
-    its, own = (cast(ClassCertificate, each.certificate_) for each in (loaded, model))
-    assert its.upper == own.upper and its.recorded
+    loaded_certificate, certificate = (cast(ClassCertificate, fit.certificate_) for fit in (loaded, model))
+    assert loaded_certificate.upper == certificate.upper and loaded_certificate.recorded
     assert (tmp_path / "model.npz").stat().st_size < 10_000
     with pytest.raises(ProblemError, match=WITHOUT_ROWS):
-        _ = its.d
+        _ = loaded_certificate.d
     assert np.array_equal(loaded.predict(array()).compute(), model.predict(X))
 
 
@@ -141,8 +148,8 @@ def test_a_fit_goes_on_from_its_checkpoints(client: Any, tmp_path: Path) -> None
     with pytest.warns(ConvergenceWarning):
         classifier(**how, max_iter=1).fit(array(), array(THREE))
     assert len(list(tmp_path.iterdir())) == 3
-    there = classifier(**how).fit(array(), array(THREE))
-    assert same(there, classifier(**{**how, "checkpoint": None}).fit(X, THREE))
+    distributed = classifier(**how).fit(array(), array(THREE))
+    assert are_equal(distributed, classifier(**{**how, "checkpoint": None}).fit(X, THREE))
 
 
 def test_a_fit_in_memory_follows_one_on_a_cluster_and_the_other_way(client: Any) -> None:
@@ -186,8 +193,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_unsupported_arguments_are_refused_by_name(what: str, client: Any) -> None:
-    make, error, facts = REFUSED[what]
+@pytest.mark.parametrize("case", REFUSED)
+def test_unsupported_arguments_are_refused_by_name(case: str, client: Any) -> None:
+    make, error, facts = REFUSED[case]
     with typechecker.unchecked(), pytest.raises(error, match=facts):
         make()

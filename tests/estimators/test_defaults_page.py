@@ -38,15 +38,15 @@ def test_the_fastest_of_the_best_is_chosen_and_never_a_limit_that_ends_fits() ->
     best, fast, poor = Candidate(0.1, 0.01, 1000), Candidate(0.2, 0.1, 1000), Candidate(0.3, 0.1, 1000)
     short = Candidate(0.1, 0.01, 20)
     scores = {best: (0.9, 2.0), fast: (0.899, 1.0), poor: (0.8, 0.1), short: (0.95, 0.1)}
-    found = {each: {"a": Score(*score), "b": Score(0.0, 1.0)} for each, score in scores.items()}
-    assert chosen(found, ["a"]) == fast
+    scores_by_name = {candidate: {"a": Score(*score), "b": Score(0.0, 1.0)} for candidate, score in scores.items()}
+    assert chosen(scores_by_name, ["a"]) == fast
     both = together({"a": Score(0.8, 1.0), "b": Score(0.6, 4.0)}, ["a", "b"])
     assert both.accuracy == pytest.approx(0.7) and both.seconds == pytest.approx(2.0)
 
 
 def test_tables_go_between_the_marks_and_leave_the_rest(tmp_path: Path) -> None:
-    found = {each: {"a": Score(0.5, 1.0), "b": Score(0.25, 1.0)} for each in candidates()}
-    text = tables(found, {"other": {"a": Score(0.75, 2.0), "b": Score(0.5, 2.0)}})
+    scores_by_name = {candidate: {"a": Score(0.5, 1.0), "b": Score(0.25, 1.0)} for candidate in candidates()}
+    text = tables(scores_by_name, {"other": {"a": Score(0.75, 2.0), "b": Score(0.5, 2.0)}})
     assert "| a* | 50.0, 1 s | 75.0, 2 s |" in text and "| all | 37.5, 1 s | 62.5, 2 s |" in text
     page = tmp_path / "page.md"
     page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")

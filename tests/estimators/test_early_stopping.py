@@ -45,9 +45,11 @@ def test_a_fit_ends_after_so_many_rounds_without_improvement() -> None:
 @pytest.mark.thorough
 def test_the_examples_to_stop_by_are_a_stratified_draw_of_scikit_learns() -> None:
     model: Any = MarginBoostClassifier(**ROUGH, random_state=3).fit(X, y)
-    learnt, held = train_test_split(np.arange(200), test_size=0.1, stratify=y, random_state=3)
-    assert model.run_.record.problem.examples.total == len(learnt) == 180
-    assert model.validation_score_[-1] == pytest.approx(np.mean(model.predict(X[held]) == y[held]))
+    training_rows, validation_rows = train_test_split(np.arange(200), test_size=0.1, stratify=y, random_state=3)
+    assert model.run_.record.problem.examples.total == len(training_rows) == 180
+    assert model.validation_score_[-1] == pytest.approx(
+        np.mean(model.predict(X[validation_rows]) == y[validation_rows])
+    )
     assert model.margins_.shape == (200,)
     counted: Any = MarginBoostClassifier(**ROUGH, validation_fraction=40).fit(X, y)
     assert counted.run_.record.problem.examples.total == 160
@@ -63,8 +65,8 @@ def test_without_a_fraction_the_error_is_that_on_the_examples_themselves() -> No
 def test_examples_of_weight_zero_are_not_in_the_validation_set() -> None:
     weights = np.where(np.arange(200) < 100, 0.0, 2.0)
     model: Any = MarginBoostClassifier(**ROUGH).fit(X, y, sample_weight=weights)
-    alone: Any = MarginBoostClassifier(**ROUGH).fit(X[100:], y[100:], sample_weight=weights[100:])
-    np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
+    subset_model: Any = MarginBoostClassifier(**ROUGH).fit(X[100:], y[100:], sample_weight=weights[100:])
+    np.testing.assert_array_equal(model.decision_function(X), subset_model.decision_function(X))
 
 
 @pytest.mark.thorough

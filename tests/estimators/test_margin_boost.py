@@ -36,7 +36,7 @@ from boostopt.oracles import DecisionStumps, KernelColumns, Oracle, Query, RawFe
 from boostopt.oracles.base import Answer
 
 
-def drawn(N: int = 60, features: int = 4, seed: int = 0) -> Any:
+def random_examples(N: int = 60, features: int = 4, seed: int = 0) -> Any:
     """Noisy examples of two classes, 0 and 1, no two alike."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(N, features)).round(3)
@@ -47,7 +47,7 @@ def wine() -> Any:
     return load_wine(return_X_y=True)
 
 
-X, y = drawn()
+X, y = random_examples()
 WINE, CULTIVAR = wine()
 
 
@@ -98,9 +98,9 @@ def test_the_certificate_holds_the_optimum_of_the_linear_program_over_the_whole_
     bounds = [(0, None)] * (t + N) + [(None, None)]
     optimum = -linprog(cost, rows, np.zeros(N), one, [1.0], bounds).fun
     for formulation in ("erlpboost", "lpboost", "softboost"):
-        found = fitted(X, y, formulation=formulation, nu=6, epsilon=0.005).certificate_
-        assert found.lower - 1e-9 <= optimum <= found.upper + 1e-9
-        assert found.gap <= 0.005
+        certificate = fitted(X, y, formulation=formulation, nu=6, epsilon=0.005).certificate_
+        assert certificate.lower - 1e-9 <= optimum <= certificate.upper + 1e-9
+        assert certificate.gap <= 0.005
 
 
 @pytest.mark.thorough
@@ -144,8 +144,8 @@ def test_labels_are_names() -> None:
     assert list(named.classes_) == ["no", "yes"]
     np.testing.assert_array_equal(named.decision_function(X), fitted(X, y, epsilon=0.1).decision_function(X))
     np.testing.assert_array_equal(named.predict(X) == "yes", named.decision_function(X) > 0)
-    turned = fitted(X, np.where(y == 1, "a", "b"), epsilon=0.1)
-    assert turned.certificate_.lower == pytest.approx(named.certificate_.lower, abs=0.1)
+    renamed = fitted(X, np.where(y == 1, "a", "b"), epsilon=0.1)
+    assert renamed.certificate_.lower == pytest.approx(named.certificate_.lower, abs=0.1)
 
 
 @pytest.mark.thorough
@@ -155,10 +155,10 @@ def test_more_classes_are_problems_of_two_each() -> None:
     f = model.decision_function(WINE)
     assert f.shape == model.margins_.shape == (178, 3) and np.abs(f).max() <= 1.0
     for k, name in enumerate(model.classes_):
-        alone = fitted(WINE, names == name, epsilon=0.2)
-        np.testing.assert_array_equal(f[:, k], alone.decision_function(WINE))
+        binary_model = fitted(WINE, names == name, epsilon=0.2)
+        np.testing.assert_array_equal(f[:, k], binary_model.decision_function(WINE))
         np.testing.assert_array_equal(model.margins_[:, k], np.where(names == name, 1, -1) * f[:, k])
-        assert model.certificate_[k].lower == alone.certificate_.lower
+        assert model.certificate_[k].lower == binary_model.certificate_.lower
     np.testing.assert_array_equal(model.predict(WINE), model.classes_[f.argmax(axis=1)])
     assert model.n_iter_ == max(run.rounds for run in model.runs_)
     assert model.feature_importances_.sum() == pytest.approx(1.0)
@@ -198,16 +198,16 @@ def test_a_time_limit_ends_the_fit_and_says_what_is_proved() -> None:
 
 
 def test_the_time_limit_is_shared_by_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    told, run = list[Any](), FitSettings.fit_binary
+    time_limits, run = list[Any](), FitSettings.fit_binary
 
-    def noted(self: FitSettings, *arguments: Any) -> Run:
-        told.append(self.time_limit)
+    def fit_and_record(self: FitSettings, *arguments: Any) -> Run:
+        time_limits.append(self.time_limit)
         return run(self, *arguments)
 
-    monkeypatch.setattr(FitSettings, "fit_binary", noted)
+    monkeypatch.setattr(FitSettings, "fit_binary", fit_and_record)
     fitted(WINE, CULTIVAR, epsilon=0.4, time_limit=3000)
     fitted(X, y, epsilon=0.4, time_limit=3000)
-    assert told == [1000, 1000, 1000, 3000]
+    assert time_limits == [1000, 1000, 1000, 3000]
 
 
 @pytest.mark.thorough
@@ -230,10 +230,10 @@ def test_importances_are_shares_of_the_weights() -> None:
 @pytest.mark.thorough
 def test_further_fits_go_on_from_the_last_one() -> None:
     model = fitted(X, y, warm_start=True, epsilon=0.1)
-    before = list(model.run_.hypotheses)
+    old_hypotheses = list(model.run_.hypotheses)
     again = model.set_params(epsilon=0.002, nu=0.25).fit(X, y)
     cold = fitted(X, y, epsilon=0.002, nu=0.25)
-    assert list(again.run_.hypotheses)[: len(before)] == before
+    assert list(again.run_.hypotheses)[: len(old_hypotheses)] == old_hypotheses
     assert again.n_iter_ < cold.n_iter_ and again.certificate_.gap <= 0.002
     assert again.certificate_.lower <= cold.certificate_.upper and cold.certificate_.lower <= again.certificate_.upper
     np.testing.assert_array_equal(list(again.staged_predict(X))[-1], again.predict(X))
@@ -250,9 +250,9 @@ def test_a_fit_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["wine.0", "wine.1", "wine.2"]
     first = [Run.load(tmp_path / f"wine.{k}") for k in range(3)]
     resumed = fitted(WINE, CULTIVAR, epsilon=0.05, checkpoint=str(tmp_path / "wine"))
-    for before, after, certificate in zip(first, resumed.runs_, resumed.certificate_, strict=True):
+    for first_run, after, certificate in zip(first, resumed.runs_, resumed.certificate_, strict=True):
         # A run is stored before its last evaluation, which is repeated.
-        assert list(after.hypotheses[: len(before.w)]) == list(before.hypotheses) and before.rounds == 3
+        assert list(after.hypotheses[: len(first_run.w)]) == list(first_run.hypotheses) and first_run.rounds == 3
         assert certificate.gap <= 0.05
     with pytest.raises(DataError, match=r"\bcheckpoint\b.*\bwine\.0\b"):
         fitted(WINE, CULTIVAR, epsilon=0.05, checkpoint=tmp_path / "wine", nu=0.3)
@@ -328,8 +328,8 @@ def test_the_limit_on_rounds_is_warned_of_with_what_is_proved() -> None:
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_any_formulation_classifies(formulation: str, parameters: Any) -> None:
-    own = {"eta": parameters.pop("eta")} if parameters and "eta" in parameters else {}
-    model = fitted(X, y, formulation=formulation, parameters=parameters, max_iter=40, epsilon=0.1, nu=0.2, **own)
+    settings = {"eta": parameters.pop("eta")} if parameters and "eta" in parameters else {}
+    model = fitted(X, y, formulation=formulation, parameters=parameters, max_iter=40, epsilon=0.1, nu=0.2, **settings)
     assert model.score(X, y) >= 0.75
     assert np.abs(model.decision_function(X)).max() <= 1.0
     assert model.run_.record.problem.formulation.name == formulation
@@ -379,10 +379,10 @@ def test_constant_features_give_the_majority(base: str, majority: int) -> None:
 
 @pytest.mark.thorough
 def test_a_class_may_have_one_example() -> None:
-    alone = np.zeros(len(y), dtype=int)
-    alone[7] = 1
-    model = fitted(X, alone, nu=1)
-    assert model.score(X, alone) == 1.0 and model.certificate_.lower > 0
+    single_label = np.zeros(len(y), dtype=int)
+    single_label[7] = 1
+    model = fitted(X, single_label, nu=1)
+    assert model.score(X, single_label) == 1.0 and model.certificate_.lower > 0
     three = y.copy()
     three[7] = 2
     assert fitted(X, three, nu=1).predict(X)[7] == 2

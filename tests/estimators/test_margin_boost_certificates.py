@@ -44,8 +44,8 @@ def test_the_certificate_of_a_fit_is_verified_over_its_examples(parameters: dict
     order = RNG.permutation(len(y))  # the class is that of the examples, in whatever order
     verification = verify(path, classifier(**parameters).class_of(X[order], y[order], weights[order]))
     assert verification, verification.reason
-    found: Any = model.certificate_
-    assert abs(verification.lower - found.lower) < 1e-9 and abs(verification.upper - found.upper) < 1e-9
+    certificate: Any = model.certificate_
+    assert abs(verification.lower - certificate.lower) < 1e-9 and abs(verification.upper - certificate.upper) < 1e-9
     assert not verify(path, classifier(**parameters).class_of(X[1:], y[1:], weights[1:]))
     assert not verify(path, classifier(**parameters).class_of(X, y))
 
@@ -66,8 +66,10 @@ def test_constants_of_the_other_sign_are_no_part_of_a_class_without_negations(tm
     classifier(nu=1.0, reflexive=False).fit(X, rare).save_certificate(path, X, rare)
     oracle = classifier(reflexive=False).class_of(X, rare)
     assert verify(path, oracle)
-    said = json.loads(path.read_text())
-    states = [its["is"] for its in said["data"]["hypotheses"] if "inf" in str(its["is"]["threshold"])]
+    content = json.loads(path.read_text())
+    states = [
+        hypothesis["is"] for hypothesis in content["data"]["hypotheses"] if "inf" in str(hypothesis["is"]["threshold"])
+    ]
     assert states and oracle.margins_of(Stump(0, -np.inf, 1, 4)) is not None
     with pytest.raises(ValueError, match=r"\bstumps\b.*\bone direction\b.*\balways -1\b"):
         oracle.margins_of(Stump(0, -np.inf, -1, 4))
@@ -117,9 +119,9 @@ def test_the_rounds_of_a_fit_are_those_of_its_trace(tmp_path: Path) -> None:
     for formulation in ("erlpboost", str(page)):
         model = classifier(formulation=formulation).fit(X, y)
         run: Any = model.run_
-        found: Any = model.certificate_
+        certificate: Any = model.certificate_
         assert model.n_iter_ == len(run.trace) == run.rounds > 1
-        assert run.trace[-1].soft_margin - 1e-6 <= found.lower and found.gap <= 0.1 + 1e-9
+        assert run.trace[-1].soft_margin - 1e-6 <= certificate.lower and certificate.gap <= 0.1 + 1e-9
         assert len(list(model.staged_predict(X))) == model.n_iter_
 
 

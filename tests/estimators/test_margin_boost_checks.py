@@ -41,7 +41,7 @@ def test_scikit_learns_checks_pass_without_exceptions(arguments: str) -> None:
         [sys.executable, "-c", CHECK.format(arguments)], env=one, capture_output=True, text=True, check=True
     )
     results = json.loads(done.stdout.splitlines()[-1])
-    others = {name: exception for name, status, exception, _ in results if status != "passed"}
+    failures = {name: exception for name, status, exception, _ in results if status != "passed"}
     assert len(results) > 50
-    assert set(others) <= UNTRIED, others
+    assert set(failures) <= UNTRIED, failures
     assert not any(expected for *_, expected in results)

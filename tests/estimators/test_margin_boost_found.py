@@ -27,8 +27,8 @@ def fitted(sample_weight: Any = None, X: Any = X, y: Any = y, **parameters: Any)
 
 @pytest.mark.thorough
 def test_a_run_that_ends_far_from_epsilon_is_warned_of() -> None:
-    stuck = StopReason.SOLVER_STUCK
-    with pytest.warns(ConvergenceWarning, match=rf"\({stuck}.*\bepsilon = 1e-09\b.*\[.*\].*\bepsilon\.$"):
+    reason = StopReason.SOLVER_STUCK
+    with pytest.warns(ConvergenceWarning, match=rf"\({reason}.*\bepsilon = 1e-09\b.*\[.*\].*\bepsilon\.$"):
         model = fitted(epsilon=1e-9)
     assert model.certificate_.gap > 1e-9
     with pytest.warns(ConvergenceWarning, match=r"\bepsilon = 0\.01\b.*\beta\.$"):

@@ -31,23 +31,23 @@ EXCLUSIVE = np.tile([0, 1, 1, 0], 5)
 """No stump, and no sum of stumps, tells the corners of a square apart like this."""
 
 
-def said(X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> list[str]:
+def warnings_of(X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> list[str]:
     """Return the warnings of a fit."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         MarginBoostClassifier(**{"epsilon": 0.05, **parameters}).fit(X, y, sample_weight=sample_weight)
-    return [str(each.message) for each in caught if each.category is MarginWarning]
+    return [str(message.message) for message in caught if message.category is MarginWarning]
 
 
 @pytest.mark.thorough
 def test_separable_classes_cause_no_warning() -> None:
     for parameters in ({}, {"nu": 10}, {"formulation": "svm", "parameters": {"C": 1.0}}, {"formulation": "adaboost"}):
-        assert said(X, CLEAR, max_iter=50, **parameters) == []
-    assert said(X, RARE, nu=0.19) == [] and said(X, np.digitize(X[:, 0], [-0.4, 0.4]), nu=0.2) == []
+        assert warnings_of(X, CLEAR, max_iter=50, **parameters) == []
+    assert warnings_of(X, RARE, nu=0.19) == [] and warnings_of(X, np.digitize(X[:, 0], [-0.4, 0.4]), nu=0.2) == []
 
 
 def test_a_soft_margin_of_zero_is_named_with_its_interval_and_what_to_do() -> None:
-    (words,) = said(SQUARE, EXCLUSIVE, nu=0.3, formulation="lpboost")
+    (words,) = warnings_of(SQUARE, EXCLUSIVE, nu=0.3, formulation="lpboost")
     assert re.sub(r"\[.*\]", "[...]", words) == (
         "at nu = 0.3 no weights have a soft margin above 0, that of f(x) = 0, which predicts nothing: the best one "
         "over decision stumps on 2 features, both directions, and constants lies in [...]. Raise nu, to 1 at most, or "
@@ -58,10 +58,10 @@ def test_a_soft_margin_of_zero_is_named_with_its_interval_and_what_to_do() -> No
 
 def test_an_interval_that_contains_0_may_be_narrowed() -> None:
     noise = RNG.permutation(CLEAR)
-    (words,) = said(X, noise, epsilon=0.3)
+    (words,) = warnings_of(X, noise, epsilon=0.3)
     assert re.match(r"at nu = 0\.1 .*\bnot proved\b.* 0,", words) and "lower epsilon = 0.3" in words
     assert f"nu, to {2 * min((noise == 'yes').mean(), (noise == 'no').mean()):g} " in words
-    assert said(X, noise, nu=0.5) == []
+    assert warnings_of(X, noise, nu=0.5) == []
 
 
 @pytest.mark.thorough
@@ -69,27 +69,27 @@ def test_random_labels_that_are_fitted_are_named() -> None:
     """Many stumps fit random labels with a small soft margin, which is proved and says nothing."""
     rng = np.random.default_rng(1)
     features, labels = rng.normal(size=(1200, 10)), np.where(rng.random(1200) < 0.25, "yes", "no")
-    (words,) = said(features, labels, epsilon=0.01)
+    (words,) = warnings_of(features, labels, epsilon=0.01)
     assert "soft margin" in words and re.search(r" 0, .* 0\.01: .*\[0\.00", words)
 
 
 def test_a_limit_that_ended_the_run_is_what_narrows_the_interval() -> None:
-    (words,) = said(X, RNG.permutation(CLEAR), epsilon=0.001, max_iter=2)
+    (words,) = warnings_of(X, RNG.permutation(CLEAR), epsilon=0.001, max_iter=2)
     assert "max_iter" in words and "epsilon" not in words
 
 
 def test_a_nu_that_gives_the_smaller_class_up_is_named_with_what_one_answer_reaches() -> None:
-    (words,) = said(X, RARE, nu=0.4)
+    (words,) = warnings_of(X, RARE, nu=0.4)
     assert re.match(r"nu = 0\.4 .* 4 .* 0\.1 .*'no' .* 0\.5; .* 0\.59", words)  # 1 - 2 * 0.1 / 0.4
     assert re.search(r'\bnu to 0\.2 .*\bclass_weight="balanced"\.$', words)
-    assert said(X, RARE, nu=0.4, class_weight="balanced") == []
+    assert warnings_of(X, RARE, nu=0.4, class_weight="balanced") == []
     # One feature tells these apart with soft margin 1: nothing is given up.
-    assert said(X, np.where(X[:, 0] > np.sort(X[:, 0])[-11], "yes", "no"), nu=0.4) == []
-    (counted,) = said(X, RARE, nu=40)
+    assert warnings_of(X, np.where(X[:, 0] > np.sort(X[:, 0])[-11], "yes", "no"), nu=0.4) == []
+    (counted,) = warnings_of(X, RARE, nu=40)
     assert re.match(r"nu = 40 .* 4 .*\bnu to 20 ", counted)
-    (weighted,) = said(X, RARE, np.where(RARE == "yes", 1.0, 2.0), nu=0.2)
+    (weighted,) = warnings_of(X, RARE, np.where(RARE == "yes", 1.0, 2.0), nu=0.2)
     assert re.search(r" 3\.8 .* 0\.0526 ", weighted)  # 10 / 190
-    (constant,) = said(X, RARE, nu=1.0)
+    (constant,) = warnings_of(X, RARE, nu=1.0)
     assert re.match(r"[^.]* 'no'\. nu = 1\.0 .* 10 ", constant)
 
 
@@ -103,25 +103,25 @@ def test_the_soft_margin_of_one_answer_is_the_mean_of_the_smallest_margins() -> 
 def test_one_warning_covers_several_classes() -> None:
     sizes = np.repeat([0, 1, 2, 3], [10, 20, 30, 40])
     y = sizes[np.argsort(np.argsort(SUM))]
-    (words,) = said(X, y, nu=0.35, epsilon=0.3)
+    (words,) = warnings_of(X, y, nu=0.35, epsilon=0.3)
     assert re.search(r" 3\.5 .* 0\.1 .*\(classes 0, 1, 2 .*\bnot 0 .* 0\.429\b", words)  # 1 - 2 * 0.1 / 0.35
     assert re.search(r"\bnu to 0\.1 [^.]*\.$", words)
-    (noise,) = said(X, RNG.permutation(np.repeat([0, 1, 2, 3, 4], 20)), epsilon=0.5)
+    (noise,) = warnings_of(X, RNG.permutation(np.repeat([0, 1, 2, 3, 4], 20)), epsilon=0.5)
     assert re.search(r"\(classes 0, 1, 2 and 2 more .*\bof class [0-4] .*\[", noise)
 
 
 def test_useless_fits_of_losses_cause_a_warning() -> None:
-    (zero,) = said(X, CLEAR, formulation="l1_adaboost", parameters={"C": 1e-6}, epsilon=0.01)
+    (zero,) = warnings_of(X, CLEAR, formulation="l1_adaboost", parameters={"C": 1e-6}, epsilon=0.01)
     assert re.match(r"f\(x\) = 0 on 100% .* predicted as \S+\. .*\bl1_adaboost\b", zero)
     # A booster that adds steps goes on whatever the soft margin is.
-    assert said(SQUARE, EXCLUSIVE + (np.arange(20) == 0), formulation="madaboost", max_iter=3) == []
+    assert warnings_of(SQUARE, EXCLUSIVE + (np.arange(20) == 0), formulation="madaboost", max_iter=3) == []
 
 
 def test_chance_of_a_penalty_is_what_no_weights_are_worth() -> None:
     """With the penalty r |d| the value of f = 0 is the least penalty, r / sqrt N."""
-    (words,) = said(SQUARE, EXCLUSIVE, formulation="norm_penalty", parameters={"r": 0.5})
-    least = 0.5 / np.sqrt(20)
-    assert f"value of the program above {least:.3g}, " in words and "at nu" not in words
+    (words,) = warnings_of(SQUARE, EXCLUSIVE, formulation="norm_penalty", parameters={"r": 0.5})
+    smallest_penalty = 0.5 / np.sqrt(20)
+    assert f"value of the program above {smallest_penalty:.3g}, " in words and "at nu" not in words
 
 
 def test_new_weights_of_an_ensemble_are_warned_of_alike() -> None:
@@ -131,8 +131,8 @@ def test_new_weights_of_an_ensemble_are_warned_of_alike() -> None:
     noise = np.random.default_rng(3).permutation(CLEAR)
     stumps = RandomForestClassifier(5, max_depth=1, random_state=0).fit(X, CLEAR)
     with pytest.warns(MarginWarning, match=r"^at nu = 5 no weights .*\bmembers .*\[.*\bnu, to \d+ ") as w:
-        found = reweight(stumps, X, noise, "lpboost", nu=5)
-    assert found.soft_margin <= ZERO_TOL and len(w) == 1
+        reweighted = reweight(stumps, X, noise, "lpboost", nu=5)
+    assert reweighted.soft_margin <= ZERO_TOL and len(w) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         reweight(stumps, X, CLEAR, "lpboost", nu=30)
@@ -153,4 +153,4 @@ def test_the_place_of_a_warning_is_where_the_user_called() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         MarginBoostClassifier(epsilon=0.05, nu=0.9).fit(X, RARE)
-    assert caught and all(each.filename == __file__ for each in caught)
+    assert caught and all(message.filename == __file__ for message in caught)

@@ -31,13 +31,15 @@ def test_the_scores_are_those_of_fits_by_hand_and_the_last_fit_has_the_best_nu()
     # By hand: the folds are those of the examples in the classifier's own order.
     from boostopt.estimators.training.training_data import merge_examples
 
-    its = merge_examples(X, y, None).merged()
+    merged = merge_examples(X, y, None).merged()
     assert isinstance(model.run_, HistogramRun)  # each run is one by itself
     for nu, score in zip(model.nus_[::2], model.nu_scores_[::2], strict=True):
         right = 0.0
-        for learnt, held in StratifiedKFold(5, shuffle=True, random_state=0).split(its.X, its.codes):
-            one = MarginBoostClassifier(nu=float(nu), **ROUGH).fit(its.X[learnt], its.codes[learnt])
-            right += (one.predict(its.X[held]) == its.codes[held]).sum()
+        for training_rows, validation_rows in StratifiedKFold(5, shuffle=True, random_state=0).split(
+            merged.X, merged.codes
+        ):
+            one = MarginBoostClassifier(nu=float(nu), **ROUGH).fit(merged.X[training_rows], merged.codes[training_rows])
+            right += (one.predict(merged.X[validation_rows]) == merged.codes[validation_rows]).sum()
         assert score == pytest.approx(right / 80)
     best = MarginBoostClassifier(nu=model.nu_, **ROUGH).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), best.decision_function(X))
@@ -71,11 +73,11 @@ def test_steps_begin_where_those_of_the_next_nu_ended(monkeypatch: pytest.Monkey
 
     begun, run = list[bool](), FitSettings.fit_binary
 
-    def noted(self: FitSettings, examples: Any, k: int, before: Any, *more: Any) -> Any:
-        begun.append(before is not None)
-        return run(self, examples, k, before, *more)
+    def fit_and_record(self: FitSettings, examples: Any, k: int, start: Any, *more: Any) -> Any:
+        begun.append(start is not None)
+        return run(self, examples, k, start, *more)
 
-    monkeypatch.setattr(FitSettings, "fit_binary", noted)
+    monkeypatch.setattr(FitSettings, "fit_binary", fit_and_record)
     tree = DecisionTreeClassifier(max_depth=1, random_state=0)
     MarginBoostClassifier(nu="auto", base=tree, max_iter=5, epsilon=0.3).fit(X[:30], y[:30])
     assert begun == [*([False] + [True] * (len(NU_FRACTIONS) - 1)) * 5, False]

@@ -38,9 +38,9 @@ def test_probabilities_are_those_of_scikit_learn_and_leave_the_classifier_unchan
     model: Any = MarginBoostClassifier(**ROUGH, probability=True).fit(X, y)
     plain: Any = MarginBoostClassifier(**ROUGH).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), plain.decision_function(X))
-    own: Any = CalibratedClassifierCV(MarginBoostClassifier(**ROUGH), **WHOLE).fit(X, y)
+    calibrated: Any = CalibratedClassifierCV(MarginBoostClassifier(**ROUGH), **WHOLE).fit(X, y)
     probabilities = model.predict_proba(X)
-    np.testing.assert_allclose(probabilities, own.predict_proba(X), rtol=1e-12)
+    np.testing.assert_allclose(probabilities, calibrated.predict_proba(X), rtol=1e-12)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
     np.testing.assert_allclose(np.log(probabilities), model.predict_log_proba(X))
     assert log_loss(y, probabilities) < log_loss(y, np.full((120, 2), 0.5))
@@ -70,15 +70,15 @@ def test_sigmoids_that_are_damaged_are_refused(tmp_path: Path) -> None:
 
 
 def test_sigmoids_of_which_all_are_0_give_equal_probabilities() -> None:
-    found = sigmoid_probabilities(np.array([[1e4, 0.0]] * 3), np.array([[1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]]))
-    np.testing.assert_array_equal(found, [[1 / 3, 1 / 3, 1 / 3], [1.0, 0.0, 0.0]])
+    probabilities = sigmoid_probabilities(np.array([[1e4, 0.0]] * 3), np.array([[1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]]))
+    np.testing.assert_array_equal(probabilities, [[1 / 3, 1 / 3, 1 / 3], [1.0, 0.0, 0.0]])
 
 
 @pytest.mark.thorough
 def test_several_classes_have_one_each_and_weights_count() -> None:
     several = np.digitize(X[:, 0] + 0.3 * RNG.normal(size=120), [-0.6, 0.6])
     model: Any = MarginBoostClassifier(**ROUGH, probability=True).fit(X, several, sample_weight=np.ones(120))
-    own: Any = CalibratedClassifierCV(MarginBoostClassifier(**ROUGH), **WHOLE).fit(X, several)
-    np.testing.assert_allclose(model.predict_proba(X), own.predict_proba(X), rtol=1e-12)
+    calibrated: Any = CalibratedClassifierCV(MarginBoostClassifier(**ROUGH), **WHOLE).fit(X, several)
+    np.testing.assert_allclose(model.predict_proba(X), calibrated.predict_proba(X), rtol=1e-12)
     model.fit(X[:60], y[:60])
     assert model.predict_proba(X).shape == (120, 2)

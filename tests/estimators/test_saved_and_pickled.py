@@ -38,9 +38,9 @@ OF_THIS_MODULE = prototype(
 
 
 def fitted(formulation: Any, **more: Any) -> MarginBoostClassifier:
-    own: Any = {"nu": 0.5, "epsilon": 0.5, "max_iter": 3, "backend": "interior", **more}
+    settings: Any = {"nu": 0.5, "epsilon": 0.5, "max_iter": 3, "backend": "interior", **more}
     eta = {"eta": 5.0} if formulation == str(PAGE) else {}
-    return MarginBoostClassifier(formulation=formulation, **own, **eta).fit(X, y)
+    return MarginBoostClassifier(formulation=formulation, **settings, **eta).fit(X, y)
 
 
 FORMULATIONS = [str(PAGE), PAGE, OF_THIS_MODULE, "LPBoost", "erlpboost "]
@@ -51,8 +51,10 @@ FORMULATIONS = [str(PAGE), PAGE, OF_THIS_MODULE, "LPBoost", "erlpboost "]
 @pytest.mark.parametrize("formulation", FORMULATIONS, ids=str)
 def test_whatever_states_the_formulation_a_model_file_is_read_again(formulation: Any, tmp_path: Path) -> None:
     backend = "auto" if formulation in (str(PAGE), PAGE) else "interior"
-    given: Any = {"parameters": {"eta": 5.0}} if formulation == PAGE else {}
-    model = fitted(formulation, backend=backend, **given) if formulation != PAGE else fitted(str(PAGE), backend="auto")
+    settings: Any = {"parameters": {"eta": 5.0}} if formulation == PAGE else {}
+    model = (
+        fitted(formulation, backend=backend, **settings) if formulation != PAGE else fitted(str(PAGE), backend="auto")
+    )
     model.save(tmp_path / "model.npz")
     loaded = MarginBoostClassifier.load(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
@@ -124,8 +126,8 @@ class Threshold(Hypothesis):
 
     kind = "threshold of a test"
 
-    def __init__(self, at: float) -> None:
-        self.at = at
+    def __init__(self, threshold: float) -> None:
+        self.at = threshold
 
     def __call__(self, X: Any) -> Any:
         return np.where(np.asarray(X)[:, 0] > self.at, 1.0, -1.0)
@@ -156,12 +158,12 @@ class Steeper(Threshold):
         return {"at": self.at, "more": object()}
 
 
-class Over(GivenMargins):
+class UserHypotheses(GivenMargins):
     """The class of three hypotheses that are made from their columns."""
 
-    def __init__(self, made: Any, X: Any, y: Any, c: Any) -> None:
+    def __init__(self, make_hypothesis: Any, X: Any, y: Any, c: Any) -> None:
         super().__init__(y[:, np.newaxis] * np.where(X > np.median(X, axis=0), 1.0, -1.0), c=c)
-        self.made = made
+        self.made = make_hypothesis
 
     def best(self, query: Any) -> Any:
         answer = super().best(query)
@@ -169,31 +171,31 @@ class Over(GivenMargins):
         return replace(answer, columns=tuple(columns))
 
 
-def over(made: Any) -> Any:
+def user_oracle(make_hypothesis: Any) -> Any:
     """The base of such a class."""
-    return lambda X, y, c: Over(made, X, y, c)
+    return lambda X, y, c: UserHypotheses(make_hypothesis, X, y, c)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_hypotheses_of_plain_numbers_are_saved_whatever_their_class(tmp_path: Path) -> None:
     H = np.sign(X)
     model = MarginBoostClassifier("lpboost", 0.5, base=lambda X, y, c: GivenMargins(y[:, np.newaxis] * X, c=c))
-    given = model.fit(H, y)
-    given.save(tmp_path / "given.npz")
+    reference = model.fit(H, y)
+    reference.save(tmp_path / "given.npz")
     loaded = MarginBoostClassifier.load(tmp_path / "given.npz")
-    np.testing.assert_array_equal(loaded.decision_function(H), given.decision_function(H))
+    np.testing.assert_array_equal(loaded.decision_function(H), reference.decision_function(H))
 
-    own = fitted("lpboost", base=over(Threshold))
-    own.save(tmp_path / "own.npz")
+    model_of_thresholds = fitted("lpboost", base=user_oracle(Threshold))
+    model_of_thresholds.save(tmp_path / "own.npz")
     loaded = MarginBoostClassifier.load(tmp_path / "own.npz")
-    np.testing.assert_array_equal(loaded.decision_function(X), own.decision_function(X))
+    np.testing.assert_array_equal(loaded.decision_function(X), model_of_thresholds.decision_function(X))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_hypotheses_that_are_more_than_numbers_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
     bases = (
         (DecisionTreeClassifier(max_depth=1), r"'DecisionTreeClassifier 0'"),
-        (over(Steeper), r"\bobject\b.*\bJSON\b"),
+        (user_oracle(Steeper), r"\bobject\b.*\bJSON\b"),
     )
     for base, facts in bases:
         with pytest.raises(OptionError, match=rf"{facts}.*\bpickle\b"):
@@ -228,9 +230,9 @@ def test_verify_says_which_of_the_two_classes_a_proof_is_of(tmp_path: Path) -> N
         (of_fit, ["--classifier"], "pass --classifier"),
         (of_run, [], "leave out --classifier"),
     ):
-        other = [] if right else ["--classifier"]
+        options = [] if right else ["--classifier"]
         assert CliRunner().invoke(app, ["verify", path, *data, *right]).exit_code == 0
-        result = CliRunner().invoke(app, ["verify", path, *data, *other, "--json"])
+        result = CliRunner().invoke(app, ["verify", path, *data, *options, "--json"])
         assert result.exit_code == 1 and hint in result.stdout
     result = CliRunner().invoke(app, ["verify", of_fit, "--data", "iris", "--positive", "0", "--json"])
     assert result.exit_code == 1 and "--classifier" not in result.stdout
@@ -240,10 +242,13 @@ def test_verify_says_which_of_the_two_classes_a_proof_is_of(tmp_path: Path) -> N
 def test_a_fit_by_histogram_newton_is_pickled_with_its_certificate() -> None:
     model = MarginBoostClassifier(epsilon=0.1).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
-    its: Any = model.certificate_
-    other: Any = again.certificate_
+    certificate: Any = model.certificate_
+    loaded_certificate: Any = again.certificate_
     assert np.array_equal(again.predict(X), model.predict(X)) and np.array_equal(again.margins_, model.margins_)
-    assert (its.lower, its.upper) == (other.lower, other.upper) and np.array_equal(its.d, other.d)
-    assert not other.recorded
-    found: Any = cross_validate(MarginBoostClassifier(epsilon=0.3), X, y, cv=3, n_jobs=2, return_estimator=True)
-    assert all(estimator.certificate_.gap <= 0.3 for estimator in found["estimator"])
+    assert (certificate.lower, certificate.upper) == (
+        loaded_certificate.lower,
+        loaded_certificate.upper,
+    ) and np.array_equal(certificate.d, loaded_certificate.d)
+    assert not loaded_certificate.recorded
+    folds: Any = cross_validate(MarginBoostClassifier(epsilon=0.3), X, y, cv=3, n_jobs=2, return_estimator=True)
+    assert all(estimator.certificate_.gap <= 0.3 for estimator in folds["estimator"])

@@ -85,7 +85,7 @@ COSTS = prototype("costs", lambda p, x: Tilted(CappedSimplexIndicator(CappedSimp
 """The same program; nothing says that it is symmetric."""
 
 
-def described(f: Any, **parameters: Any) -> Formulation[Any]:
+def described_formulation(f: Any, **parameters: Any) -> Formulation[Any]:
     """Return the page of a function in CVXPY's words."""
 
     def regularizer(p: Any, x: Examples) -> Regularizer:
@@ -116,9 +116,9 @@ def fitted(page: Any, X: Any, y: Any, c: Any = None, **parameters: Any) -> Any:
     return MarginBoostClassifier(page, **{**defaults, **parameters}).fit(X, y, c)
 
 
-def check_same(run: Any, other: Any, wide: float = EPSILON) -> None:
+def check_same(run: Any, reference: Any, wide: float = EPSILON) -> None:
     """Two runs over one class bound the same number, and say where it is."""
-    one, two = run.class_certificate, other.class_certificate
+    one, two = run.class_certificate, reference.class_certificate
     assert max(one.lower, two.lower) <= min(one.upper, two.upper)
     assert max(one.gap, two.gap) <= wide
 
@@ -146,8 +146,8 @@ def test_the_order_of_the_rows_does_not_matter_to_a_symmetric_program() -> None:
     )
     np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
     assert one.certificate_.lower == two.certificate_.lower and one.certificate_.upper == two.certificate_.upper
-    other = fitted(Costs(), X, y, parameters={"z": z[order]}).certificate_
-    assert other.upper < one.certificate_.lower or other.lower > one.certificate_.upper
+    permuted = fitted(Costs(), X, y, parameters={"z": z[order]}).certificate_
+    assert permuted.upper < one.certificate_.lower or permuted.lower > one.certificate_.upper
 
 
 def test_weights_are_scaled_only_where_a_share_of_them_is_no_count() -> None:
@@ -209,7 +209,7 @@ class Recorded:
         assert {len(rows) for rows in self.rows} == set(sizes)
 
 
-TOLD = np.column_stack([z, X])
+FEATURES = np.column_stack([z, X])
 COUNTS = np.where(np.arange(N) % 6 == 1, 0.0, 1.0)
 """Weights of which four are 0."""
 
@@ -217,9 +217,9 @@ COUNTS = np.where(np.arange(N) % 6 == 1, 0.0, 1.0)
 def test_examples_that_are_held_out_take_their_costs_along() -> None:
     recorded = Recorded()
     model = recorded.classifier(early_stopping=True, validation_fraction=0.25, parameters={"z": z})
-    model.fit(TOLD, y, COUNTS)
+    model.fit(FEATURES, y, COUNTS)
     recorded.check(15)
-    rows, _ = split_validation_set(TOLD, y, COUNTS, 0.25, None)
+    rows, _ = split_validation_set(FEATURES, y, COUNTS, 0.25, None)
     np.testing.assert_array_equal(model.run_.problem.template.parameters.z, z[rows])
 
 
@@ -229,7 +229,7 @@ def test_folds_that_choose_nu_take_their_costs_along(page: str, monkeypatch: pyt
     monkeypatch.setattr(choosing_nu, "MAX_FOLDS", 2)
     recorded, twice = Recorded(), np.tile(np.arange(N), 2)
     recorded.page.is_symmetric = page == "symmetric"  # pyright: ignore[reportAttributeAccessIssue]
-    recorded.classifier(nu="auto", parameters={"z": z[twice]}).fit(TOLD[twice], y[twice])
+    recorded.classifier(nu="auto", parameters={"z": z[twice]}).fit(FEATURES[twice], y[twice])
     sizes = {len(rows) for rows in recorded.rows}
     assert all(recorded.right)
     # Copies are in one fold; they are merged only where the page says that they may be.
@@ -240,7 +240,7 @@ def test_folds_that_choose_nu_take_their_costs_along(page: str, monkeypatch: pyt
 def test_a_path_of_nu_goes_on_where_weights_begin_to_be_scaled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing_nu, "NU_FRACTIONS", (0.05, 1.0))
     monkeypatch.setattr(choosing_nu, "MAX_FOLDS", 2)
-    model = Recorded().classifier(nu="auto").fit(TOLD, y, np.full(N, 0.5), z=z)
+    model = Recorded().classifier(nu="auto").fit(FEATURES, y, np.full(N, 0.5), z=z)
     assert len(model.nus_) == 2 and model.nus_[0] * 6 < 1 < model.nus_[1] * 6
 
 
@@ -249,7 +249,7 @@ def test_folds_of_probabilities_take_their_costs_along(passed: str, monkeypatch:
     monkeypatch.setattr(probabilities, "CALIBRATION_FOLDS", 2)
     recorded = Recorded()
     model = recorded.classifier(nu=0.3, probability=True, parameters={"z": z} if passed == "parameters" else None)
-    model.fit(TOLD, y, COUNTS, **({"z": z} if passed == "fit" else {}))
+    model.fit(FEATURES, y, COUNTS, **({"z": z} if passed == "fit" else {}))
     assert all(recorded.right) and len(recorded.rows) == 4
 
 
@@ -257,12 +257,12 @@ def test_searches_split_what_is_passed_to_fit() -> None:
     recorded = Recorded()
     failing: dict[str, Any] = {"cv": 2, "error_score": "raise"}
     search: Any = GridSearchCV(recorded.classifier(), {"nu": [0.3]}, **failing)
-    search.fit(TOLD, y, z=z)
+    search.fit(FEATURES, y, z=z)
     recorded.check(12, N)
-    cross_val_score(recorded.classifier(), TOLD, y, params={"z": z}, **failing)
+    cross_val_score(recorded.classifier(), FEATURES, y, params={"z": z}, **failing)
     recorded.check(12, N)
     with pytest.raises(ProblemError, match=r"^z\b.*\(12,\).*\(24,\)"):
-        cross_val_score(recorded.classifier(parameters={"z": z}), TOLD, y, **failing)
+        cross_val_score(recorded.classifier(parameters={"z": z}), FEATURES, y, **failing)
 
 
 @pytest.mark.parametrize(
@@ -343,9 +343,9 @@ def test_rows_of_multiplicity_0_leave_with_their_values(kind: str) -> None:
 
 def test_a_path_leaves_out_the_same_rows() -> None:
     oracle = DecisionStumps(X, y, COUNTS)
-    found = path(COSTS, oracle, nu=[6, 8], z=z, epsilon=0.1)
-    assert len(found.runs) == 2
-    for run in found.runs:
+    runs = path(COSTS, oracle, nu=[6, 8], z=z, epsilon=0.1)
+    assert len(runs.runs) == 2
+    for run in runs.runs:
         np.testing.assert_array_equal(run.problem.template.parameters.z, z[COUNTS > 0])
 
 
@@ -353,8 +353,8 @@ def test_reweighting_leaves_out_the_same_rows() -> None:
     forest, alive = RandomForestClassifier(4, max_depth=2, random_state=0).fit(X, y), COUNTS > 0
     whole = reweight(forest, X, y, COSTS, sample_weight=COUNTS, z=z, nu=6)
     part = reweight(forest, X[alive], y[alive], COSTS, z=z[alive], nu=6)
-    for found in (whole, part):
-        np.testing.assert_array_equal(found.program.parameters.z, z[alive])
+    for reweighted in (whole, part):
+        np.testing.assert_array_equal(reweighted.program.parameters.z, z[alive])
     one, two = whole.solution.certificate, part.solution.certificate
     assert max(one.lower, two.lower) <= min(one.upper, two.upper)
     page = prototype("closed", lambda p, x: formula("z*d", CappedSimplex(x.c, p.nu), z=z), nu=NU)
@@ -371,9 +371,9 @@ def test_equal_examples_of_unequal_values_are_different(sparse: bool) -> None:
     rows, labels = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0], [-0.0, 2.0], [1.0, 0.0]]), np.array([0, 1, 0, 1, 0])
     values = {"z": np.array([1.0, 5.0, 2.0, 5.0, 1.0]), "v": np.zeros(5)}
     features = scipy.sparse.csr_array(rows) if sparse else rows
-    found = merge_examples(features, labels, np.arange(1.0, 6.0), values).merged()
-    kept = sorted(zip(found.codes.tolist(), found.values["z"].tolist(), found.c.tolist(), strict=True))
-    assert kept == [(0, 1.0, 6.0), (0, 2.0, 3.0), (1, 5.0, 6.0)]
+    merged = merge_examples(features, labels, np.arange(1.0, 6.0), values).merged()
+    merged_rows = sorted(zip(merged.codes.tolist(), merged.values["z"].tolist(), merged.c.tolist(), strict=True))
+    assert merged_rows == [(0, 1.0, 6.0), (0, 2.0, 3.0), (1, 5.0, 6.0)]
     groups, codes = merge_examples(features, labels, None, values).groups
     assert codes[groups].tolist() == labels.tolist() and len(codes) == 2
     assert groups[0] == groups[2] == groups[4] != groups[1] == groups[3]
@@ -387,8 +387,8 @@ def test_a_certificate_of_a_fit_is_about_the_rows_and_their_values(tmp_path: Pat
     assert verify(proof, model.class_of(X, y), formulation=page)
     order = np.arange(N)[::-1]
     assert not verify(proof, model.class_of(X[order], y[order]), formulation=page)
-    other = MarginBoostClassifier(page, intercept=False)
-    assert other.class_of(X, y, z=z).digest == model.class_of(X, y).digest
+    unfitted = MarginBoostClassifier(page, intercept=False)
+    assert unfitted.class_of(X, y, z=z).digest == model.class_of(X, y).digest
 
 
 class Renamed(ERLPBoost):
@@ -407,15 +407,15 @@ class Changed(Renamed):
         return super().fill_parameters(p, examples)
 
 
-class Said(Changed):
+class SaidFormulation(Changed):
     """The same, and its author says what the functions leave as it was."""
 
     is_symmetric = True
 
 
 def test_a_subclass_with_functions_of_its_own_says_anew_that_it_is_symmetric() -> None:
-    assert Renamed.is_symmetric and not Changed.is_symmetric and Said.is_symmetric
-    assert not type("Further", (Said,), {"regularizer": lambda self, p, x: None}).is_symmetric
+    assert Renamed.is_symmetric and not Changed.is_symmetric and SaidFormulation.is_symmetric
+    assert not type("Further", (SaidFormulation,), {"regularizer": lambda self, p, x: None}).is_symmetric
     assert not COSTS.is_symmetric
     assert all(get_formulation(name).is_symmetric for name in list_formulations())
     assert all(page.is_symmetric for page in PAGES.values()) and combine("hinge", "l1").is_symmetric
@@ -430,12 +430,12 @@ def test_descriptions_over_real_data(case: str) -> None:
     X, y = data.X[rows], data.y[rows]
     c = np.where(np.arange(n) % 7 == 0, 0.0, 1.0) if case == "weights of 0" else np.ones(n)
     lam = parameter("the price", POSITIVE, 1.0)
-    page = described(lambda d, p: p.lam * (p.z @ d), z=Z, lam=lam)
+    page = described_formulation(lambda d, p: p.lam * (p.z @ d), z=Z, lam=lam)
     values: dict[str, Any] = {"z": np.random.default_rng(0).normal(size=n), "lam": 0.5}
     if case == "order":
-        page, values = described(lambda d, p: cp.tv(d)), {}
+        page, values = described_formulation(lambda d, p: cp.tv(d)), {}
     elif case == "groups":
-        page, values = described(lambda d, p: sum(cp.norm(d[k : k + 10]) for k in (0, 10, 20))), {}
+        page, values = described_formulation(lambda d, p: sum(cp.norm(d[k : k + 10]) for k in (0, 10, 20))), {}
     model, oracle = fitted(page, X, y, c, nu=0.2, epsilon=0.01, parameters=values), DecisionStumps(X, y, c)
     assert model.class_of(X, y, c).digest == oracle.digest
     check_same(model.run_, boost(page, oracle, nu=0.2 * c.sum(), epsilon=0.01, **values), 0.1)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from support.problems import Drawn, draw
+from support.problems import RandomProgram, draw
 
 from boostopt import Program, get_formulation
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
@@ -21,7 +21,7 @@ def bind(name: str, U: object, **parameters: object) -> Program:
     return get_formulation(name).bind(U, **parameters)  # pyright: ignore[reportArgumentType]
 
 
-def drawn(seed: int, smallest_N: int = 8, smallest_t: int = 1) -> Drawn:
+def drawn(seed: int, smallest_N: int = 8, smallest_t: int = 1) -> RandomProgram:
     """Ingredients of a moderate size and strength.
 
     References with weights of 1e-9 are left out: on the entropy primals of such Clarabel stops 2 percent off.
@@ -34,7 +34,7 @@ def drawn(seed: int, smallest_N: int = 8, smallest_t: int = 1) -> Drawn:
             return one
 
 
-def within_caps(one: Drawn) -> np.ndarray | None:
+def within_caps(one: RandomProgram) -> np.ndarray | None:
     """The reference distribution moved below the caps, where some of it may then stand."""
     if one.d0 is None:
         return None

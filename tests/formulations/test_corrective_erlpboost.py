@@ -14,7 +14,7 @@ from support.problems import (
     REFERENCE_ETA,
     REFERENCE_NU,
     REFERENCE_U,
-    Drawn,
+    RandomProgram,
     noisy_stumps,
     slow_soft_margin,
 )
@@ -32,7 +32,7 @@ def reference(segment: bool) -> Program:
     return corrective(U, nu=REFERENCE_NU, eta=REFERENCE_ETA, d0=REFERENCE_D0, segment=segment)
 
 
-def two_columns(seed: int, segment: bool) -> tuple[Drawn, Program]:
+def two_columns(seed: int, segment: bool) -> tuple[RandomProgram, Program]:
     """A mixture and a hypothesis that have an edge in common under the reference, so that the print is feasible."""
     one, rng = drawn(seed), np.random.default_rng(seed)
     N = len(one.U)

@@ -12,7 +12,7 @@ from support.problems import (
     REFERENCE_NU,
     REFERENCE_U,
     REFERENCE_W,
-    Drawn,
+    RandomProgram,
     noisy_stumps,
     reference_lpboost,
     slow_soft_margin,
@@ -32,13 +32,13 @@ def reference(gamma: float) -> Program:
     return softboost(REFERENCE_U, nu=REFERENCE_NU, gamma=gamma, d0=REFERENCE_D0)
 
 
-def caps(one: Drawn) -> np.ndarray:
+def caps(one: RandomProgram) -> np.ndarray:
     """The caps of the examples that may have weight."""
     counts = np.ones(len(one.U)) if one.c is None else one.c
     return counts / one.nu if one.d0 is None else np.where(one.d0 > 0, counts, 0.0) / one.nu
 
 
-def above_the_soft_margin(one: Drawn, by: float) -> Program:
+def above_the_soft_margin(one: RandomProgram, by: float) -> Program:
     return softboost(one.U, nu=one.nu, gamma=min(1.0, best_edge(one.U, caps(one)) + by), c=one.c, d0=one.d0)
 
 
@@ -148,7 +148,7 @@ def test_below_the_soft_margin_it_is_infeasible_and_w_proves_it(seed: int, backe
     one = drawn(seed)
     best = best_edge(one.U, caps(one))
     if best - 0.02 < -1.0:
-        one = Drawn(0.5 * one.U, one.nu, one.c, one.d0, one.eta)
+        one = RandomProgram(0.5 * one.U, one.nu, one.c, one.d0, one.eta)
         best *= 0.5
     program = softboost(one.U, nu=one.nu, gamma=best - 0.02, c=one.c, d0=one.d0)
     solution = program.solve(backend)

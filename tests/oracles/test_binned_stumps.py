@@ -60,12 +60,12 @@ def answers(oracle: Any, d: np.ndarray, count: int) -> list[Any]:
 @pytest.mark.parametrize("bins", [65_536, 300])
 def test_with_all_thresholds_every_answer_is_that_of_all_stumps(form: str, reflexive: bool, bins: int) -> None:
     X, y, d = noisy()
-    some = BinnedStumps(FORMS[form](X), y, bins=bins, reflexive=reflexive)
+    few_stumps = BinnedStumps(FORMS[form](X), y, bins=bins, reflexive=reflexive)
     whole = DecisionStumps(X, y, reflexive=reflexive)
-    assert some.complete and str(some) == str(whole)
+    assert few_stumps.complete and str(few_stumps) == str(whole)
     for count in (1, 4, 40):
         for weights in (d, np.where(d > np.median(d), d, 0.0), np.zeros(300)):
-            assert answers(some, weights, count) == answers(whole, weights, count)
+            assert answers(few_stumps, weights, count) == answers(whole, weights, count)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -75,7 +75,7 @@ def test_the_best_of_few_thresholds_is_the_best_by_their_margins(bins: int, seed
     oracle = BinnedStumps(X, y, bins=bins)
     assert not oracle.complete and re.search(rf"\b6\b.*\b{bins - 1}\b", str(oracle))
     answer = oracle.best(Query(d, 1000))  # all of them
-    found: set[Any] = {column.hypothesis for column in answer.columns}
+    hypotheses: set[Any] = {column.hypothesis for column in answer.columns}
     assert answer.edge_bound is not None
     whole: Any = DecisionStumps(X, y)
     for column in answer.columns:
@@ -86,7 +86,7 @@ def test_the_best_of_few_thresholds_is_the_best_by_their_margins(bins: int, seed
         assert column.edge <= answer.edge_bound
         assert np.array_equal(oracle.margins_of(stump), column.margins)
         assert whole.margins_of(stump).tolist() == column.margins.tolist()
-    assert max(len({s.threshold for s in found if s.feature == j}) for j in range(6)) <= bins - 1
+    assert max(len({s.threshold for s in hypotheses if s.feature == j}) for j in range(6)) <= bins - 1
     assert answer.columns[0].edge == max(column.edge for column in answer.columns)
     assert answer.edge_bound <= largest(whole, d)
 
@@ -116,23 +116,25 @@ def test_codes_in_a_file_answer_as_those_in_the_memory(bins: int, tmp_path: Path
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     path = tmp_path / "codes.npy"
     path.write_text("what was there before")
-    there = BinnedStumps(mapped, y, bins=bins, codes=path)
-    here = BinnedStumps(X, y, bins=bins)
-    assert isinstance(there.binned.codes, np.memmap) and not there.binned.codes.flags.writeable
-    assert there.binned.codes.dtype == here.binned.codes.dtype == (np.uint8 if bins == 5 else np.uint16)
-    assert there.digest == here.digest
-    assert answers(there, d, 7) == answers(here, d, 7)
+    mapped_answers = BinnedStumps(mapped, y, bins=bins, codes=path)
+    memory_answers = BinnedStumps(X, y, bins=bins)
+    assert isinstance(mapped_answers.binned.codes, np.memmap) and not mapped_answers.binned.codes.flags.writeable
+    assert (
+        mapped_answers.binned.codes.dtype == memory_answers.binned.codes.dtype == (np.uint8 if bins == 5 else np.uint16)
+    )
+    assert mapped_answers.digest == memory_answers.digest
+    assert answers(mapped_answers, d, 7) == answers(memory_answers, d, 7)
     assert not list(leftover_temporary_files(path))
 
 
 def test_a_file_that_cannot_be_filled_leaves_what_was_there(tmp_path: Path) -> None:
     X, y, _ = noisy()
     X[299, 2] = np.nan
-    before = "what was there before"
-    (tmp_path / "codes.npy").write_text(before)
+    content = "what was there before"
+    (tmp_path / "codes.npy").write_text(content)
     with pytest.raises(ProblemError, match=r"^X\b.*\bnan\b.*\b299\b.*\b2\b"):
         BinnedStumps(X, y, codes=tmp_path / "codes.npy")
-    assert (tmp_path / "codes.npy").read_text() == before
+    assert (tmp_path / "codes.npy").read_text() == content
     with pytest.raises(DataError, match=r"\bmissing/codes\.npy\b.*\bwritten\b"):
         BinnedStumps(noisy()[0], y, codes=tmp_path / "missing" / "codes.npy")
 
@@ -145,9 +147,9 @@ def test_copies_are_multiplicities_and_multiplicity_0_is_left_out() -> None:
     assert weighted.N == (c > 0).sum() and np.array_equal(weighted.c, c[c > 0])
     assert all(map(np.array_equal, weighted.binned.thresholds_by_feature, copied.binned.thresholds_by_feature))
     d = np.random.default_rng(2).integers(1, 9, weighted.N) / 1.0
-    one, other = weighted.best(Query(d)), copied.best(Query(np.repeat(d / c[c > 0], c[c > 0].astype(int))))
-    assert one.columns[0].hypothesis == other.columns[0].hypothesis
-    assert one.columns[0].edge == pytest.approx(other.columns[0].edge, rel=1e-14)
+    one, copied_answer = weighted.best(Query(d)), copied.best(Query(np.repeat(d / c[c > 0], c[c > 0].astype(int))))
+    assert one.columns[0].hypothesis == copied_answer.columns[0].hypothesis
+    assert one.columns[0].edge == pytest.approx(copied_answer.columns[0].edge, rel=1e-14)
 
 
 @pytest.mark.parametrize("reflexive", [True, False])
@@ -158,9 +160,9 @@ def test_constants_are_the_class_only_where_nothing_else_is(reflexive: bool) -> 
     assert answers(oracle, d, 3) == answers(whole, d, 3)
     constant = oracle.best(Query(d)).columns[0].hypothesis
     assert np.array_equal(oracle.margins_of(constant), oracle.best(Query(d)).columns[0].margins)
-    other, always = binned(), Stump(0, -np.inf, 1, 6)
-    with pytest.raises(ProblemError, match=f"{re.escape(str(other))}.*{re.escape(str(always))}"):
-        other.margins_of(always)
+    varying, always = binned(), Stump(0, -np.inf, 1, 6)
+    with pytest.raises(ProblemError, match=f"{re.escape(str(varying))}.*{re.escape(str(always))}"):
+        varying.margins_of(always)
 
 
 @pytest.mark.parametrize(
@@ -217,14 +219,16 @@ def test_a_million_entries_are_asked_with_little_memory() -> None:
     X, y = rng.normal(size=(50_000, 20)), rng.choice([-1, 1], 50_000)
     tracemalloc.start()
     oracle = BinnedStumps(X, y)
-    kept, peak = tracemalloc.get_traced_memory()
+    base_memory, peak = tracemalloc.get_traced_memory()
     tracemalloc.reset_peak()
     oracle.best(Query(np.full(50_000, 2e-5)))
-    asked = tracemalloc.get_traced_memory()[1] - kept
+    query_memory = tracemalloc.get_traced_memory()[1] - base_memory
     tracemalloc.stop()
-    assert kept < 1.2 * (X.size + 17 * len(y)) + 1e5  # a byte an entry, labels, multiplicities and which rows count
-    assert peak < kept + 2 * X.nbytes  # the sample, which is all of them
-    assert asked < 60 * len(y) + 1e6
+    assert (
+        base_memory < 1.2 * (X.size + 17 * len(y)) + 1e5
+    )  # a byte an entry, labels, multiplicities and which rows count
+    assert peak < base_memory + 2 * X.nbytes  # the sample, which is all of them
+    assert query_memory < 60 * len(y) + 1e6
 
 
 @pytest.mark.parametrize(

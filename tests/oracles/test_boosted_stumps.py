@@ -25,8 +25,8 @@ def test_first_columns_have_the_largest_edges_under_the_weights_of_adaboost() ->
     d = np.random.default_rng(3).exponential(size=30)
     for q in range(6):
         edges = d @ all_U
-        chosen = (all_U[:, :, np.newaxis] == U[:, np.newaxis, :q]).all(axis=0).any(axis=1)
-        assert d @ U[:, q] == pytest.approx(edges[~chosen].max())
+        is_chosen = (all_U[:, :, np.newaxis] == U[:, np.newaxis, :q]).all(axis=0).any(axis=1)
+        assert d @ U[:, q] == pytest.approx(edges[~is_chosen].max())
         edge = d @ U[:, q] / d.sum()
         d = d * np.exp(-np.arctanh(edge) * U[:, q])
 

@@ -111,10 +111,12 @@ def test_no_edge_of_the_class_is_above_the_bound_and_the_bound_is_tight(seed: in
 def test_weights_of_any_size_find_the_same_stump(scale: float) -> None:
     X, y, _ = noisy()
     d = np.random.default_rng(1).integers(0, 5, 300).astype(float)
-    there, here = best(X, y, d), best(X, y, d * scale)
-    assert here.columns[0].hypothesis == there.columns[0].hypothesis
-    assert here.columns[0].edge == pytest.approx(there.columns[0].edge * scale, rel=1e-3 if scale == 1e-320 else 1e-15)
-    assert here.columns[0].edge <= here.edge_bound
+    expected, answer = best(X, y, d), best(X, y, d * scale)
+    assert answer.columns[0].hypothesis == expected.columns[0].hypothesis
+    assert answer.columns[0].edge == pytest.approx(
+        expected.columns[0].edge * scale, rel=1e-3 if scale == 1e-320 else 1e-15
+    )
+    assert answer.columns[0].edge <= answer.edge_bound
 
 
 def test_without_any_weight_all_edges_are_0_and_the_first_stump_wins() -> None:
@@ -129,11 +131,11 @@ def test_without_any_weight_all_edges_are_0_and_the_first_stump_wins() -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_dense_and_sparse_features_give_one_answer(form: str, reflexive: bool) -> None:
     X, y, d = noisy()
-    there = best(X, y, d, 4, reflexive=reflexive)
-    here = best(FORMS[form](X), y, d, 4, reflexive=reflexive)
-    assert [c.hypothesis for c in here.columns] == [c.hypothesis for c in there.columns]
-    assert [c.edge for c in here.columns] == [c.edge for c in there.columns]
-    assert here.edge_bound == there.edge_bound
+    expected = best(X, y, d, 4, reflexive=reflexive)
+    answer = best(FORMS[form](X), y, d, 4, reflexive=reflexive)
+    assert [c.hypothesis for c in answer.columns] == [c.hypothesis for c in expected.columns]
+    assert [c.edge for c in answer.columns] == [c.edge for c in expected.columns]
+    assert answer.edge_bound == expected.edge_bound
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int8, np.bool_, np.float32])
@@ -210,12 +212,12 @@ def test_examples_of_multiplicity_0_make_no_threshold() -> None:
 @pytest.mark.thorough
 def test_several_columns_are_the_best_of_each_of_the_best_features() -> None:
     X, y, d = noisy()
-    each = [max(edge for edge, stump, _ in twin(X, y, d, True) if stump.feature == j) for j in (0, 1, 2, 4, 5)]
-    order = [(0, 1, 2, 4, 5)[k] for k in np.argsort(-np.array(each), kind="stable")]
+    best_edges = [max(edge for edge, stump, _ in twin(X, y, d, True) if stump.feature == j) for j in (0, 1, 2, 4, 5)]
+    order = [(0, 1, 2, 4, 5)[k] for k in np.argsort(-np.array(best_edges), kind="stable")]
     for count in range(1, 6):
         columns = best(X, y, d, count).columns
         assert [column.hypothesis.feature for column in columns] == order[:count]
-        assert [column.edge for column in columns] == pytest.approx(sorted(each, reverse=True)[:count], abs=1e-15)
+        assert [column.edge for column in columns] == pytest.approx(sorted(best_edges, reverse=True)[:count], abs=1e-15)
 
 
 def test_more_columns_than_features_are_the_best_stumps_whatever_their_features() -> None:
@@ -224,9 +226,9 @@ def test_more_columns_than_features_are_the_best_stumps_whatever_their_features(
     columns = best(X, y, d, 12).columns
     assert len(columns) > 6
     assert len({column.margins.tobytes() for column in columns}) == len(columns)
-    found = [round(column.edge, 12) for column in columns]
-    assert found == sorted(found, reverse=True)
-    assert set(found) == set(edges[: len(set(found))])
+    column_edges = [round(column.edge, 12) for column in columns]
+    assert column_edges == sorted(column_edges, reverse=True)
+    assert set(column_edges) == set(edges[: len(set(column_edges))])
 
 
 def test_equal_and_opposite_features_are_answered_once_by_the_lowest() -> None:
@@ -360,13 +362,13 @@ def test_the_digest_tells_examples_multiplicities_and_directions_apart() -> None
     assert DecisionStumps(X.copy(), (y + 1) // 2).digest == digest
     changed = X.copy()
     changed[0, 0] += 1e-9
-    others = {
+    variants = {
         DecisionStumps(changed, y).digest,
         DecisionStumps(X, -y).digest,
         DecisionStumps(X, y, c=np.full(300, 2.0)).digest,
         DecisionStumps(X, y, reflexive=False).digest,
     }
-    assert len(others | {digest}) == 5
+    assert len(variants | {digest}) == 5
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
@@ -380,7 +382,7 @@ def test_a_pickled_oracle_answers_the_same(form: str) -> None:
 
 def test_neither_examples_nor_weights_are_changed() -> None:
     X, y, d = noisy()
-    before = X.copy(), y.copy(), d.copy()
+    copies = X.copy(), y.copy(), d.copy()
     best(X, y, d, 3)
-    for now, then in zip((X, y, d), before, strict=True):
-        np.testing.assert_array_equal(now, then)
+    for now, copy in zip((X, y, d), copies, strict=True):
+        np.testing.assert_array_equal(now, copy)

@@ -26,19 +26,19 @@ CLASSES: tuple[tuple[type[Placeable], type[DistributedClass]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("near", "far"), CLASSES)
+@pytest.mark.parametrize(("local_class", "far"), CLASSES)
 def test_a_collection_makes_a_class_of_rows_on_a_cluster(
-    near: type[Placeable], far: type[DistributedClass], monkeypatch: pytest.MonkeyPatch
+    local_class: type[Placeable], far: type[DistributedClass], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name, calls = "U" if near is GivenMargins else "X", list[tuple[Any, Any]]()
-    assert near.distributed is far and not issubclass(far, Oracle)
+    name, calls = "U" if local_class is GivenMargins else "X", list[tuple[Any, Any]]()
+    assert local_class.distributed is far and not issubclass(far, Oracle)
     # A collection without a cluster cannot be encoded, so only the arguments of the constructor are of interest.
     monkeypatch.setattr(far, "__init__", lambda self, *arguments, **options: calls.append((arguments, options)))
     with typechecker.unchecked():
-        made = near(COLLECTION, reflexive=True), near(**{name: COLLECTION})
-    assert [type(result) for result in made] == [far, far]
+        results = local_class(COLLECTION, reflexive=True), local_class(**{name: COLLECTION})
+    assert [type(result) for result in results] == [far, far]
     assert calls == [((COLLECTION,), {"reflexive": True}), ((), {name: COLLECTION})]
-    assert type(near.__new__(near, np.eye(2))) is type(near.__new__(near)) is near
+    assert type(local_class.__new__(local_class, np.eye(2))) is type(local_class.__new__(local_class)) is local_class
 
 
 @pytest.mark.parametrize("far", [far for _, far in CLASSES])
@@ -51,14 +51,14 @@ def test_rows_on_a_cluster_are_a_class_without_what_is_as_long_as_the_rows(far: 
     assert require_oracle(oracle, "labels") is oracle
 
 
-@pytest.mark.parametrize(("near", "far"), CLASSES)
+@pytest.mark.parametrize(("local_class", "far"), CLASSES)
 def test_a_subclass_is_another_class_and_takes_no_collection(
-    near: type[Placeable], far: type[DistributedClass]
+    local_class: type[Placeable], far: type[DistributedClass]
 ) -> None:
-    Mine: Any = type("Mine", (near,), {})
+    Mine: Any = type("Mine", (local_class,), {})
     assert type(Mine.__new__(Mine, COLLECTION)) is Mine
-    with typechecker.unchecked(), pytest.raises(ProblemError, match=rf"\b{near.__name__}\b.*\bMine\b"):
-        Mine(COLLECTION) if near is GivenMargins else Mine(COLLECTION, None)
+    with typechecker.unchecked(), pytest.raises(ProblemError, match=rf"\b{local_class.__name__}\b.*\bMine\b"):
+        Mine(COLLECTION) if local_class is GivenMargins else Mine(COLLECTION, None)
 
 
 def test_copies_are_of_the_same_class() -> None:

@@ -77,8 +77,8 @@ def test_a_stump_fitted_to_the_weights_is_a_column_with_its_edge() -> None:
     assert column.edge == pytest.approx(float(column.margins @ D), abs=1e-15)
     assert 0.5 < column.edge <= best_stump_edge(D) + 1e-15
     # It is a fit to these weights: the tree of scikit-learn itself, by hand.
-    same = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y, sample_weight=60 * D)
-    np.testing.assert_array_equal(column.hypothesis(X), same.predict(X))
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y, sample_weight=60 * D)
+    np.testing.assert_array_equal(column.hypothesis(X), tree.predict(X))
 
 
 @pytest.mark.parametrize("estimator", [STUMP, LogisticRegression()])
@@ -101,13 +101,13 @@ def test_a_decision_function_is_cut_to_the_interval() -> None:
 
 
 def test_the_negation_is_returned_for_a_negative_edge_if_it_belongs_to_the_class() -> None:
-    wrong = Answering(-y)
-    column = Estimators(wrong, X, y).best(Query(D)).columns[0]
+    learner = Answering(-y)
+    column = Estimators(learner, X, y).best(Query(D)).columns[0]
     assert column.edge == pytest.approx(1.0, abs=1e-15)
     np.testing.assert_array_equal(column.margins, np.ones(60))
     np.testing.assert_array_equal(column.hypothesis(X), y)
     assert (fitted(column).sign, str(column.hypothesis)) == (-1, "-Answering 0")
-    column = Estimators(wrong, X, y, reflexive=False).best(Query(D)).columns[0]
+    column = Estimators(learner, X, y, reflexive=False).best(Query(D)).columns[0]
     assert column.edge == pytest.approx(-1.0, abs=1e-15)
     np.testing.assert_array_equal(column.hypothesis(X), -y)
 
@@ -187,8 +187,8 @@ def test_a_state_goes_on_where_it_was_taken(kind: Any) -> None:
         assert column.hypothesis == expected.hypothesis
         np.testing.assert_array_equal(column.margins, expected.margins)
     assert len({column.margins.tobytes() for column in columns}) > 4  # each call draws anew
-    other = kind(learner, X, y, random_state=5).best(Query(D)).columns[0]
-    assert not np.array_equal(other.margins, columns[0].margins)
+    reference = kind(learner, X, y, random_state=5).best(Query(D)).columns[0]
+    assert not np.array_equal(reference.margins, columns[0].margins)
 
 
 def test_the_seed_is_the_estimators_own_unless_given_and_parts_of_it_are_seeded_too() -> None:
@@ -198,9 +198,9 @@ def test_the_seed_is_the_estimators_own_unless_given_and_parts_of_it_are_seeded_
     def seed_of(oracle: Estimators) -> int:
         return fitted(oracle.best(Query(D)).columns[0]).estimator.random_state
 
-    own = seed_of(Estimators(random_tree(3), X, y))
-    assert own == seed_of(Estimators(random_tree(None), X, y, random_state=3))
-    assert own != seed_of(Estimators(random_tree(None), X, y)) == seed_of(Estimators(random_tree(0), X, y))
+    seed = seed_of(Estimators(random_tree(3), X, y))
+    assert seed == seed_of(Estimators(random_tree(None), X, y, random_state=3))
+    assert seed != seed_of(Estimators(random_tree(None), X, y)) == seed_of(Estimators(random_tree(0), X, y))
     pipeline = make_pipeline(StandardScaler(), random_tree(None))
     model: Any = fitted(Resampled(pipeline, X, y).best(Query(D)).columns[0]).estimator
     assert isinstance(model[-1].random_state, int)
@@ -356,17 +356,17 @@ def test_oracles_and_hypotheses_can_be_pickled(kind: Any) -> None:
 def test_the_digest_is_of_examples_and_learner_and_not_of_seeds() -> None:
     digest = Estimators(STUMP, X, y).digest
     assert digest == Estimators(DecisionTreeClassifier(max_depth=1, random_state=5), X, y, random_state=1).digest
-    others = [
+    variants = [
         Estimators(STUMP, X, -y),
         Estimators(DecisionTreeClassifier(max_depth=2), X, y),
         Estimators(STUMP, X, y, values="predict_proba"),
         Estimators(STUMP, X, y, reflexive=False),
         Resampled(STUMP, X, y),
     ]
-    assert len({digest, *(other.digest for other in others)}) == 6
+    assert len({digest, *(variant.digest for variant in variants)}) == 6
 
 
 def test_oracles_of_estimators_describe_themselves() -> None:
     assert re.fullmatch(r"DecisionTreeClassifier\D*\bnegations", str(Estimators(STUMP, X, y)))
-    drawn = str(Resampled(STUMP, X, y, size=9, reflexive=False))
-    assert re.match(r"DecisionTreeClassifier\b.*\b9\b", drawn) and "negations" not in drawn
+    text = str(Resampled(STUMP, X, y, size=9, reflexive=False))
+    assert re.match(r"DecisionTreeClassifier\b.*\b9\b", text) and "negations" not in text

@@ -49,7 +49,7 @@ class Table:
         return len(self.values)
 
 
-class Own(Hypothesis):
+class UserHypothesis(Hypothesis):
     """A hypothesis of one's own: a function of X as it was passed."""
 
     kind = "own"
@@ -73,23 +73,25 @@ class Own(Hypothesis):
         return {}
 
     @classmethod
-    def restored(cls, state: StateDict) -> Own:
+    def restored(cls, state: StateDict) -> UserHypothesis:
         raise NotImplementedError
 
 
 def int64_indices(values: np.ndarray) -> Any:
-    made = scipy.sparse.csr_array(values)
-    made.indices, made.indptr = made.indices.astype(np.int64), made.indptr.astype(np.int64)
-    return made
+    matrix = scipy.sparse.csr_array(values)
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
+    return matrix
 
 
 def unsorted_with_duplicates(values: np.ndarray) -> Any:
     """CSR rows in which every entry stands twice with half of its value, in descending order."""
     N, count = values.shape
     indices = np.tile(np.repeat(np.arange(count)[::-1], 2), N)
-    made = scipy.sparse.csr_array((values[:, ::-1].repeat(2) / 2, indices, np.arange(N + 1) * 2 * count), values.shape)
-    assert not made.has_canonical_format
-    return made
+    matrix = scipy.sparse.csr_array(
+        (values[:, ::-1].repeat(2) / 2, indices, np.arange(N + 1) * 2 * count), values.shape
+    )
+    assert not matrix.has_canonical_format
+    return matrix
 
 
 FORMS: dict[str, Callable[[np.ndarray], Any]] = {
@@ -119,13 +121,13 @@ ORACLES: dict[str, Callable[[Any, Any], Any]] = {
 def test_whatever_features_are_stored_in_the_answers_are_the_same(kind: str, form: str, values: np.ndarray) -> None:
     if form == "unsorted, with duplicates":
         values = values.astype(np.float64)
-    stored = FORMS[form](values)
-    there = ORACLES[kind](np.asarray(values, dtype=np.float64), y).best(Query(D, 3)).columns
-    here = ORACLES[kind](stored, y).best(Query(D, 3)).columns
-    assert [column.hypothesis for column in here] == [column.hypothesis for column in there]
-    for one, other in zip(here, there, strict=True):
-        np.testing.assert_allclose(one.margins, other.margins, atol=1e-14)
-        np.testing.assert_allclose(y * one.hypothesis(stored), other.margins, atol=1e-14)
+    features = FORMS[form](values)
+    expected = ORACLES[kind](np.asarray(values, dtype=np.float64), y).best(Query(D, 3)).columns
+    answer = ORACLES[kind](features, y).best(Query(D, 3)).columns
+    assert [column.hypothesis for column in answer] == [column.hypothesis for column in expected]
+    for one, expected_column in zip(answer, expected, strict=True):
+        np.testing.assert_allclose(one.margins, expected_column.margins, atol=1e-14)
+        np.testing.assert_allclose(y * one.hypothesis(features), expected_column.margins, atol=1e-14)
 
 
 @pytest.mark.parametrize("kind", ORACLES)
@@ -134,23 +136,23 @@ def test_two_examples_with_one_feature_are_told_apart(kind: str) -> None:
     assert column.edge > 0.1
 
 
-@pytest.mark.parametrize("stored", [np.asarray, scipy.sparse.csr_array, scipy.sparse.coo_matrix], ids=str)
-def test_many_hypotheses_have_the_values_that_each_has_alone(stored: Any) -> None:
+@pytest.mark.parametrize("features", [np.asarray, scipy.sparse.csr_array, scipy.sparse.coo_matrix], ids=str)
+def test_many_hypotheses_have_the_values_that_each_has_alone(features: Any) -> None:
     hypotheses = [
         Stump(1, 0.2, -1, 3),
         Feature(0, 3.0, 1, 3),
         KernelColumns(X, y, "rbf").best(Query(D)).columns[0].hypothesis,
-        Own(lambda X: np.asarray(X.sum(axis=1)).ravel() / 100),
+        UserHypothesis(lambda X: np.asarray(X.sum(axis=1)).ravel() / 100),
         Stump(2, 0.0, 1, 3),
     ]
-    together = list(evaluate(hypotheses, stored(X)))
+    together = list(evaluate(hypotheses, features(X)))
     for h, hypothesis in zip(together, hypotheses, strict=True):
-        np.testing.assert_array_equal(h, hypothesis(stored(X)))
+        np.testing.assert_array_equal(h, hypothesis(features(X)))
         np.testing.assert_allclose(h, hypothesis(X), atol=1e-15)
-    for h, given in zip(
-        evaluate([MatrixColumn(2), MatrixColumn(0, -1)], stored(X / 10)), (X[:, 2], -X[:, 0]), strict=True
+    for h, values in zip(
+        evaluate([MatrixColumn(2), MatrixColumn(0, -1)], features(X / 10)), (X[:, 2], -X[:, 0]), strict=True
     ):
-        np.testing.assert_array_equal(h, given / 10)
+        np.testing.assert_array_equal(h, values / 10)
 
 
 def test_features_are_checked_once_however_many_hypotheses_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +171,7 @@ def test_features_are_checked_once_however_many_hypotheses_there_are(monkeypatch
     checks.clear()
     run.decision_function(X)
     assert len(checks) == 1
-    list(evaluate([Own(lambda X: np.zeros(len(X)))], [["a"]] * 40))
+    list(evaluate([UserHypothesis(lambda X: np.zeros(len(X)))], [["a"]] * 40))
     assert len(checks) == 1  # hypotheses of one's own take what they like
 
 
@@ -184,10 +186,10 @@ def test_the_test_examples_of_a_run_are_checked_once(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("stored", [np.asarray, scipy.sparse.csr_array], ids=str)
-def test_a_thousand_stumps_on_thirty_thousand_examples_take_less_than_two_seconds(stored: Any) -> None:
+@pytest.mark.parametrize("features", [np.asarray, scipy.sparse.csr_array], ids=str)
+def test_a_thousand_stumps_on_thirty_thousand_examples_take_less_than_two_seconds(features: Any) -> None:
     rng = np.random.default_rng(1)
-    wide = stored((rng.random((30_000, 123)) < 0.11).astype(np.float64))
+    wide = features((rng.random((30_000, 123)) < 0.11).astype(np.float64))
     hypotheses = [Stump(int(j), 0.5, 1, 123) for j in rng.integers(0, 123, 1000)]
     w = rng.dirichlet(np.ones(1000))
     began = time.process_time()
@@ -199,8 +201,8 @@ def test_a_thousand_stumps_on_thirty_thousand_examples_take_less_than_two_second
 
 
 def test_without_weight_all_values_are_0_and_rows_are_counted_of_anything() -> None:
-    for stored in (X, X.tolist(), Table(X), scipy.sparse.csr_array(X)):
-        np.testing.assert_array_equal(weighted_vote([Stump(0, 0.0, 1, 3)], np.zeros(1), stored), np.zeros(40))
+    for matrix in (X, X.tolist(), Table(X), scipy.sparse.csr_array(X)):
+        np.testing.assert_array_equal(weighted_vote([Stump(0, 0.0, 1, 3)], np.zeros(1), matrix), np.zeros(40))
     with pytest.raises(ProblemError, match=r"^X\b.*\brow\b.* 3: "):
         weighted_vote([Stump(0, 0.0, 1, 3)], np.zeros(1), 3)
 
@@ -209,13 +211,16 @@ def test_without_weight_all_values_are_0_and_rows_are_counted_of_anything() -> N
 def test_own_hypotheses_that_return_something_else_are_an_error(values: Any) -> None:
     came = re.escape(f"{np.shape(values)} of {np.asarray(values).dtype}")
     with pytest.raises(ProblemError, match=rf"\b40\b.*\bown\b.*{came}"):
-        list(evaluate([Own(lambda X: values)], X))
+        list(evaluate([UserHypothesis(lambda X: values)], X))
 
 
 def test_own_hypotheses_boost_and_predict() -> None:
     """They see X as it was passed: here a list of words."""
     words = ["aa", "ab", "ba", "bb"]
-    hypotheses = [Own(lambda X: np.array([1.0 if word[0] == "a" else -1.0 for word in X])), Own(lambda X: np.ones(4))]
+    hypotheses = [
+        UserHypothesis(lambda X: np.array([1.0 if word[0] == "a" else -1.0 for word in X])),
+        UserHypothesis(lambda X: np.ones(4)),
+    ]
     np.testing.assert_array_equal(weighted_vote(hypotheses, np.array([3.0, -1.0]), words), [0.5, 0.5, -1.0, -1.0])
 
 
@@ -226,9 +231,9 @@ def test_features_can_be_pickled_after_they_were_checked() -> None:
 
 
 def with_index(index: int) -> Any:
-    made = scipy.sparse.csr_array(X)
-    made.indices[5] = index
-    return made
+    matrix = scipy.sparse.csr_array(X)
+    matrix.indices[5] = index
+    return matrix
 
 
 @pytest.mark.parametrize(
@@ -278,13 +283,13 @@ def test_duplicates_whose_sum_is_not_finite_are_an_error(pair: tuple[float, floa
 
 
 def test_a_sparse_matrix_stays_as_it_was_passed() -> None:
-    for made in (unsorted_with_duplicates(X), int64_indices(X)):
-        before = [part.copy() for part in (made.data, made.indices, made.indptr)]
-        DecisionStumps(made, y)
-        Stump(0, 0.0, 1, 3)(made)
-        for part, then in zip((made.data, made.indices, made.indptr), before, strict=True):
-            np.testing.assert_array_equal(part, then)
-            assert part.dtype == then.dtype
+    for matrix in (unsorted_with_duplicates(X), int64_indices(X)):
+        copies = [part.copy() for part in (matrix.data, matrix.indices, matrix.indptr)]
+        DecisionStumps(matrix, y)
+        Stump(0, 0.0, 1, 3)(matrix)
+        for part, copy in zip((matrix.data, matrix.indices, matrix.indptr), copies, strict=True):
+            np.testing.assert_array_equal(part, copy)
+            assert part.dtype == copy.dtype
 
 
 def test_the_digest_does_not_depend_on_the_width_of_indices_or_the_order_of_entries() -> None:

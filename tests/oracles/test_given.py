@@ -24,20 +24,20 @@ D = np.array([0.5, 0.25, 0.25])
 """The edges are 0.5, 0, 0.5, 0.25."""
 
 
-def chosen(answer: Answer) -> list[tuple[int, int]]:
+def choices_of(answer: Answer) -> list[tuple[int, int]]:
     """Column number and sign of each answer, its margins and edge held against U."""
-    found: list[tuple[int, int]] = []
+    choices: list[tuple[int, int]] = []
     for column in answer.columns:
         hypothesis = column.hypothesis
         assert isinstance(hypothesis, MatrixColumn)
         np.testing.assert_array_equal(column.margins, hypothesis.sign * U[:, hypothesis.q])
         assert column.edge == pytest.approx(float(column.margins @ D), abs=1e-15)
-        found.append((hypothesis.q, hypothesis.sign))
-    return found
+        choices.append((hypothesis.q, hypothesis.sign))
+    return choices
 
 
 def ask(oracle: GivenMargins, count: int = 1) -> list[tuple[int, int]]:
-    return chosen(oracle.best(Query(D, count)))
+    return choices_of(oracle.best(Query(D, count)))
 
 
 def test_the_best_columns_come_in_order_of_their_edges() -> None:
@@ -82,21 +82,21 @@ def test_a_guarantee_that_is_not_true_is_an_error_however_the_choice(choose: Any
 @pytest.mark.thorough
 def test_random_columns_are_drawn_uniformly_among_those_that_reach_the_guarantee() -> None:
     oracle = GivenMargins(U, "random", guarantee=0.2)
-    drawn = Counter(ask(oracle)[0][0] for _ in range(3000))
-    assert set(drawn) == {0, 2, 3}
-    assert all(abs(times - 1000) < 120 for times in drawn.values())  # 4.6 standard deviations
+    draws = Counter(ask(oracle)[0][0] for _ in range(3000))
+    assert set(draws) == {0, 2, 3}
+    assert all(abs(times - 1000) < 120 for times in draws.values())  # 4.6 standard deviations
     assert {ask(GivenMargins(U, "random", random_state=seed))[0][0] for seed in range(40)} == {0, 1, 2, 3}
     assert sorted(ask(GivenMargins(U, "random"), 10)) == [(0, 1), (1, 1), (2, 1), (3, 1)]
 
 
 def test_equal_seeds_draw_equal_columns_and_a_state_goes_on_where_it_was_taken() -> None:
     first, second = (GivenMargins(U, "random", random_state=7) for _ in range(2))
-    drawn = [ask(first) for _ in range(20)]
-    assert drawn[:8] == [ask(second) for _ in range(8)]
+    draws = [ask(first) for _ in range(20)]
+    assert draws[:8] == [ask(second) for _ in range(8)]
     third = GivenMargins(U, "random", random_state=7)
     third.restore(json.loads(json.dumps(dict(second.state()))))
-    assert drawn[8:] == [ask(third) for _ in range(12)]
-    assert drawn != [ask(GivenMargins(U, "random", random_state=7)) for _ in range(20)]
+    assert draws[8:] == [ask(third) for _ in range(12)]
+    assert draws != [ask(GivenMargins(U, "random", random_state=7)) for _ in range(20)]
 
 
 def test_a_call_that_fails_does_not_move_the_state() -> None:
@@ -109,8 +109,8 @@ def test_a_call_that_fails_does_not_move_the_state() -> None:
 def test_the_largest_increase_is_chosen_by_the_gain() -> None:
     gains: dict[tuple[int, ...], float] = {(1, 1, -1): 0.1, (-1, 1, 1): 0.4, (1, -1, 1): 0.2, (0, 0, 1): 0.3}
     query = Query(D, 2, lambda u: gains[tuple(int(x) for x in u)])
-    assert chosen(GivenMargins(U, "largest_increase").best(query)) == [(1, 1), (3, 1)]
-    assert chosen(GivenMargins(U, "largest_increase", guarantee=0.2).best(query)) == [(3, 1), (2, 1)]
+    assert choices_of(GivenMargins(U, "largest_increase").best(query)) == [(1, 1), (3, 1)]
+    assert choices_of(GivenMargins(U, "largest_increase", guarantee=0.2).best(query)) == [(3, 1), (2, 1)]
 
 
 def test_without_a_program_there_is_no_increase() -> None:
@@ -151,7 +151,7 @@ def test_the_bound_on_the_class_is_the_largest_edge_however_it_chooses(
 def test_every_storage_gives_the_same_answers_and_whole_numbers_take_a_byte() -> None:
     for storage in (U, U.astype(float), U.astype(np.int8), scipy.sparse.csr_array(U), MarginMatrix(U)):
         answer = GivenMargins(storage).best(Query(D, 4))
-        assert chosen(answer) == [(0, 1), (2, 1), (3, 1), (1, 1)]
+        assert choices_of(answer) == [(0, 1), (2, 1), (3, 1), (1, 1)]
         assert {column.margins.dtype for column in answer.columns} == {np.dtype(np.int8)}
     halves = GivenMargins(0.5 * U).best(Query(D)).columns[0]
     assert halves.margins.dtype == np.float64
@@ -169,8 +169,8 @@ def test_examples_of_multiplicity_0_are_left_out() -> None:
 def test_the_digest_is_of_the_class_and_not_of_the_way_to_choose() -> None:
     digest = GivenMargins(U).digest
     assert digest == GivenMargins(scipy.sparse.csr_array(U), "random", random_state=3).digest
-    others = [GivenMargins(-U), GivenMargins(U, reflexive=True), GivenMargins(U, c=[1, 1, 2])]
-    assert len({digest, *(other.digest for other in others)}) == 4
+    variants = [GivenMargins(-U), GivenMargins(U, reflexive=True), GivenMargins(U, c=[1, 1, 2])]
+    assert len({digest, *(variant.digest for variant in variants)}) == 4
 
 
 def test_a_pickled_oracle_continues() -> None:

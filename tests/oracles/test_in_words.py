@@ -40,11 +40,11 @@ def test_features_are_called_by_their_names() -> None:
 def test_a_classifier_says_what_weighs_most() -> None:
     model: Any = MarginBoostClassifier(epsilon=0.2).fit(pd.DataFrame(X, columns=["age", "height"]), y)
     words, w = model.in_words(3), model.run_.w
-    assert len(words) == 3 and all("age" in each or "height" in each or "always" in each for each in words)
+    assert len(words) == 3 and all("age" in line or "height" in line or "always" in line for line in words)
     q = int(np.argmax(w))
     assert words[0] == f"{w[q]:.4f} {model.run_.hypotheses[q].in_words(['age', 'height'])}"
     several: Any = MarginBoostClassifier(epsilon=0.3).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
-    assert [each[0] for each in several.in_words(1)] == ["0", "1", "2"] and "feature" in several.in_words(1)[0]
+    assert [line[0] for line in several.in_words(1)] == ["0", "1", "2"] and "feature" in several.in_words(1)[0]
 
 
 def test_the_page_of_one_update_says_how_the_algorithm_is_run() -> None:
@@ -64,10 +64,10 @@ def test_the_page_of_one_update_says_how_the_algorithm_is_run() -> None:
 
 def test_a_classifier_says_all_and_its_new_weights_keep_the_names() -> None:
     model: Any = MarginBoostClassifier(epsilon=0.2).fit(pd.DataFrame(X, columns=["age", "height"]), y)
-    every = model.in_words(None)
-    assert len(every) == np.count_nonzero(model.run_.w) and every[:3] == model.in_words(3)
-    found = reweight(model, pd.DataFrame(X, columns=["age", "height"]), y, "lpboost", nu=0.2 * len(y))
-    words = found.in_words(None)
-    assert len(words) == found.n_nonzero_weights and any("age" in line or "height" in line for line in words)
+    lines = model.in_words(None)
+    assert len(lines) == np.count_nonzero(model.run_.w) and lines[:3] == model.in_words(3)
+    reweighted = reweight(model, pd.DataFrame(X, columns=["age", "height"]), y, "lpboost", nu=0.2 * len(y))
+    words = reweighted.in_words(None)
+    assert len(words) == reweighted.n_nonzero_weights and any("age" in line or "height" in line for line in words)
     nameless: Any = MarginBoostClassifier(epsilon=0.2).fit(X, y)
     assert "feature 0" in " ".join(reweight(nameless, X, y, "lpboost", nu=0.2 * len(y)).in_words(None))

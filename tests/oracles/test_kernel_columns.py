@@ -149,11 +149,11 @@ def test_the_linear_kernel_never_makes_the_kernel_matrix(monkeypatch: pytest.Mon
     rng = np.random.default_rng(0)
     X = scipy.sparse.csr_array((rng.random((3000, 20)) < 0.3).astype(float))
     y = rng.choice([-1, 1], 3000)
-    seen: list[int] = []
+    sizes: list[int] = []
     block = Kernel.block
 
     def counted(self: Kernel, X: Any, Z: np.ndarray) -> np.ndarray:
-        seen.append(len(Z))
+        sizes.append(len(Z))
         return block(self, X, Z)
 
     monkeypatch.setattr(Kernel, "block", counted)
@@ -161,8 +161,8 @@ def test_the_linear_kernel_never_makes_the_kernel_matrix(monkeypatch: pytest.Mon
     for seed in range(10):
         oracle.best(Query(np.random.default_rng(seed).dirichlet(np.ones(3000))))
     # Of 0 and 1, K(x_k, x_k) is the scale itself: one scale at the start, then at most one a call, and its column.
-    assert set(seen) == {1}
-    assert len(seen) <= 21
+    assert set(sizes) == {1}
+    assert len(sizes) <= 21
 
 
 def test_equal_edges_go_to_the_first_example_whatever_scales_are_known() -> None:
@@ -231,9 +231,9 @@ def test_a_multiplicity_is_a_row_given_so_often() -> None:
 
 def test_distances_far_from_the_origin_do_not_cancel() -> None:
     X, y, d = random_examples()
-    near = KernelColumns(X, y, "rbf", gamma=0.5).best(Query(d)).columns[0]
+    reference = KernelColumns(X, y, "rbf", gamma=0.5).best(Query(d)).columns[0]
     far = KernelColumns(X + 2.0**30, y, "rbf", gamma=0.5).best(Query(d)).columns[0]
-    np.testing.assert_allclose(near.margins, far.margins, atol=1e-5)  # X itself is rounded to 2^-23
+    np.testing.assert_allclose(reference.margins, far.margins, atol=1e-5)  # X itself is rounded to 2^-23
     np.testing.assert_allclose(y * far.hypothesis(X + 2.0**30), far.margins, atol=1e-15)
 
 
@@ -255,13 +255,16 @@ def test_a_hypothesis_is_restored_from_arrays_and_numbers(options: dict[str, Any
 
 
 def test_hypotheses_are_equal_by_row_sign_and_kernel() -> None:
-    none = np.zeros(0, dtype=np.int64), np.zeros(0)
+    nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
     linear, rbf = Kernel("linear"), Kernel("rbf", 0.5)
     different = {
-        KernelColumn(row, sign, kernel, 1.0, 2, *none) for row in (0, 1) for sign in (-1, 1) for kernel in (linear, rbf)
+        KernelColumn(row, sign, kernel, 1.0, 2, *nothing)
+        for row in (0, 1)
+        for sign in (-1, 1)
+        for kernel in (linear, rbf)
     }
     assert len(different) == 8
-    assert KernelColumn(0, 1, linear, 2.0, 3, *none) in different
+    assert KernelColumn(0, 1, linear, 2.0, 3, *nothing) in different
 
 
 def test_the_oracle_describes_itself() -> None:
@@ -282,13 +285,13 @@ def test_the_digest_is_of_examples_kernel_and_class() -> None:
     X, y, _ = random_examples()
     digest = KernelColumns(X, y).digest
     assert digest == KernelColumns(X.copy(), (y + 1) // 2, gamma=3.0).digest  # the linear kernel has no gamma
-    others = [
+    variants = [
         KernelColumns(X, -y),
         KernelColumns(X, y, reflexive=False),
         KernelColumns(X, y, "rbf"),
         KernelColumns(X, y, "rbf", gamma=1.0),
     ]
-    assert len({digest, *(other.digest for other in others)}) == 5
+    assert len({digest, *(variant.digest for variant in variants)}) == 5
 
 
 def test_examples_that_do_not_vary_have_gamma_1() -> None:

@@ -26,13 +26,13 @@ FUNCTION = r"\(X, y, c\).*<lambda>.*\blambda X, y, c: "
 
 @pytest.mark.thorough_cases("class")
 @pytest.mark.parametrize(
-    ("made", "message"),
+    ("make_oracle_of", "message"),
     [(Pair, CLASS), (partial(Pair), CLASS), (lambda X, y: Pair(X, y), FUNCTION)],
     ids=["class", "partial", "function"],
 )
-def test_oracle_makers_with_other_arguments_are_refused(made: Any, message: str) -> None:
+def test_oracle_makers_with_other_arguments_are_refused(make_oracle_of: Any, message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        check_oracle(made)
+        check_oracle(make_oracle_of)
     X, y = np.arange(8.0).reshape(4, 2), np.array([1, -1, 1, -1], dtype=np.int8)
     with pytest.raises(OptionError, match=message):
-        make_oracle(made, None, True, None, X, y, np.ones(4))
+        make_oracle(make_oracle_of, None, True, None, X, y, np.ones(4))

@@ -28,7 +28,7 @@ FORMS = {
 
 def twin(X: np.ndarray, y: np.ndarray, d: np.ndarray, reflexive: bool) -> list[tuple[float, Feature, list[float]]]:
     """Edge, feature and margins of the whole class, in the order in which ties are broken: loops and math.fsum."""
-    found: list[tuple[float, Feature, list[float]]] = []
+    rows: list[tuple[float, Feature, list[float]]] = []
     for j in range(X.shape[1]):
         largest = max(abs(float(x)) for x in X[:, j])
         scale = largest if largest > 1.0 else 1.0
@@ -36,8 +36,8 @@ def twin(X: np.ndarray, y: np.ndarray, d: np.ndarray, reflexive: bool) -> list[t
             u = [int(label) * sign * float(x) / scale for x, label in zip(X[:, j], y, strict=True)]
             edge = math.fsum(a * b for a, b in zip(u, d, strict=True))
             if largest > 0:
-                found.append((edge, Feature(j, scale, sign, X.shape[1]), u))
-    return found
+                rows.append((edge, Feature(j, scale, sign, X.shape[1]), u))
+    return rows
 
 
 def best(X: Any, y: Any, d: Any, count: int = 1, **options: Any) -> Any:
@@ -104,9 +104,9 @@ def test_no_edge_of_the_class_is_above_the_bound_and_the_bound_is_tight(seed: in
 @pytest.mark.parametrize("scale", [1e-300, 1e300])
 def test_weights_and_features_of_any_size_find_the_same_feature(scale: float) -> None:
     X, y, d = noisy()
-    there, here = best(X, y, d), best(X, y, d * scale)
-    assert here.columns[0].hypothesis == there.columns[0].hypothesis
-    assert here.columns[0].edge == pytest.approx(there.columns[0].edge * scale, rel=1e-14)
+    expected, answer = best(X, y, d), best(X, y, d * scale)
+    assert answer.columns[0].hypothesis == expected.columns[0].hypothesis
+    assert answer.columns[0].edge == pytest.approx(expected.columns[0].edge * scale, rel=1e-14)
     huge = best(X[:, :3] / np.abs(X[:, :3]).max(axis=0) * np.finfo(float).max, y, d)
     assert huge.columns[0].edge == pytest.approx(best(X[:, :3], y, d).columns[0].edge, rel=1e-12)
 
@@ -115,13 +115,13 @@ def test_weights_and_features_of_any_size_find_the_same_feature(scale: float) ->
 @pytest.mark.parametrize("form", FORMS)
 def test_dense_and_sparse_features_give_one_answer(form: str, reflexive: bool) -> None:
     X, y, d = noisy()
-    there = best(X, y, d, 4, reflexive=reflexive)
-    here = best(FORMS[form](X), y, d, 4, reflexive=reflexive)
-    assert [c.hypothesis for c in here.columns] == [c.hypothesis for c in there.columns]
-    for one, other in zip(here.columns, there.columns, strict=True):
-        np.testing.assert_array_equal(one.margins, other.margins)
-        assert one.margins.dtype == other.margins.dtype
-    assert here.edge_bound == pytest.approx(there.edge_bound, abs=1e-14)
+    expected = best(X, y, d, 4, reflexive=reflexive)
+    answer = best(FORMS[form](X), y, d, 4, reflexive=reflexive)
+    assert [c.hypothesis for c in answer.columns] == [c.hypothesis for c in expected.columns]
+    for one, reference in zip(answer.columns, expected.columns, strict=True):
+        np.testing.assert_array_equal(one.margins, reference.margins)
+        assert one.margins.dtype == reference.margins.dtype
+    assert answer.edge_bound == pytest.approx(expected.edge_bound, abs=1e-14)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int8, np.bool_, np.float32])
@@ -137,15 +137,15 @@ def test_whole_features_have_margins_in_one_byte(dtype: type[np.generic]) -> Non
 @pytest.mark.parametrize("form", FORMS)
 def test_on_the_training_examples_every_hypothesis_is_its_column(form: str) -> None:
     X, y, _ = noisy()
-    oracle, seen = RawFeatures(FORMS[form](X), y), set[int]()
+    oracle, feature_numbers = RawFeatures(FORMS[form](X), y), set[int]()
     rng = np.random.default_rng(5)
     for _ in range(10):
         columns = oracle.best(Query(rng.dirichlet(np.ones(300)), 5)).columns
         for column in columns:
             np.testing.assert_array_equal(y * column.hypothesis(FORMS[form](X)), column.margins)
             np.testing.assert_array_equal(y * column.hypothesis(X), column.margins)
-            seen.add(column.hypothesis.feature)  # pyright: ignore[reportAttributeAccessIssue]
-    assert seen == {0, 1, 2, 4, 5}
+            feature_numbers.add(column.hypothesis.feature)  # pyright: ignore[reportAttributeAccessIssue]
+    assert feature_numbers == {0, 1, 2, 4, 5}
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
@@ -182,8 +182,8 @@ def test_equal_and_opposite_features_are_answered_once_by_the_lowest() -> None:
     column = X[:, [0]]
     copies = np.hstack([0 * column, column, -column, 2 * column, 0 * column, column])
     for form in (np.asarray, scipy.sparse.csr_array):
-        found = best(form(copies), y, d, 6).columns
-        assert [column.hypothesis.feature for column in found] == [1]  # twice the feature has twice the scale
+        rows = best(form(copies), y, d, 6).columns
+        assert [column.hypothesis.feature for column in rows] == [1]  # twice the feature has twice the scale
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
@@ -236,8 +236,8 @@ def test_the_digest_tells_examples_classes_and_directions_apart() -> None:
     X, y, _ = noisy()
     digest = RawFeatures(X, y).digest
     assert RawFeatures(X.copy(), (y + 1) // 2).digest == digest
-    others = {RawFeatures(X, -y).digest, RawFeatures(X, y, reflexive=False).digest, DecisionStumps(X, y).digest}
-    assert len(others | {digest}) == 4
+    variants = {RawFeatures(X, -y).digest, RawFeatures(X, y, reflexive=False).digest, DecisionStumps(X, y).digest}
+    assert len(variants | {digest}) == 4
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
@@ -251,7 +251,7 @@ def test_a_pickled_oracle_answers_the_same(form: str) -> None:
 
 def test_neither_examples_nor_weights_are_changed() -> None:
     X, y, d = noisy()
-    before = X.copy(), y.copy(), d.copy()
+    copies = X.copy(), y.copy(), d.copy()
     best(X, y, d, 3)
-    for now, then in zip((X, y, d), before, strict=True):
-        np.testing.assert_array_equal(now, then)
+    for now, copy in zip((X, y, d), copies, strict=True):
+        np.testing.assert_array_equal(now, copy)

@@ -56,8 +56,8 @@ def differences(function: Callable[[np.ndarray], float], x: np.ndarray) -> np.nd
     """The gradient by differences of five points."""
     gradient = np.empty(len(x))
     for i, step in enumerate(FIVE_POINT * np.eye(len(x))):
-        near, far = function(x + step) - function(x - step), function(x + 2 * step) - function(x - 2 * step)
-        gradient[i] = (8 * near - far) / (12 * FIVE_POINT)
+        short, far = function(x + step) - function(x - step), function(x + 2 * step) - function(x - 2 * step)
+        gradient[i] = (8 * short - far) / (12 * FIVE_POINT)
     return gradient
 
 
@@ -70,18 +70,18 @@ PACKED = np.concatenate([CENTRES.ravel(), LOG_WIDTHS])
 
 @pytest.mark.parametrize("lambda_", [1e-6, 1.0, 300.0])
 def test_error_and_output_weights_are_those_of_least_squares(lambda_: float) -> None:
-    there = ReducedError(X, Y, S, lambda_).evaluate(CENTRES, LOG_WIDTHS)
+    evaluation = ReducedError(X, Y, S, lambda_).evaluate(CENTRES, LOG_WIDTHS)
     K = design(CENTRES, LOG_WIDTHS)
     w = best_weights(K, lambda_ / S.sum())
-    np.testing.assert_allclose(there.output_weights, w, rtol=1e-9, atol=1e-9 * np.abs(w).max())
-    assert there.error == pytest.approx(error(K, w, lambda_), rel=1e-12)
+    np.testing.assert_allclose(evaluation.output_weights, w, rtol=1e-9, atol=1e-9 * np.abs(w).max())
+    assert evaluation.error == pytest.approx(error(K, w, lambda_), rel=1e-12)
 
 
 @pytest.mark.parametrize("lambda_", [1e-6, 1.0, 300.0])
 def test_gradients_are_those_of_differences(lambda_: float) -> None:
     problem = ReducedError(X, Y, S, lambda_)
-    there = problem.evaluate(CENTRES, LOG_WIDTHS)
-    gradient = np.concatenate([there.by_centres.ravel(), there.by_log_widths])
+    evaluation = problem.evaluate(CENTRES, LOG_WIDTHS)
+    gradient = np.concatenate([evaluation.by_centres.ravel(), evaluation.by_log_widths])
     slow = differences(lambda x: problem.evaluate(*split(x)).error, PACKED)
     assert np.abs(gradient - slow).max() <= 1e-6 * np.abs(gradient).max()
 
@@ -97,21 +97,21 @@ def test_the_printed_factor_of_the_regularisation_gives_no_gradient() -> None:
         K = design(centres, log_widths)
         w = best_weights(K, factor * lambda_ / S.sum())
         pull = (S[:, np.newaxis] * (K @ w - Y)) @ w.T * K / np.exp(2 * log_widths)
-        apart = X[:, np.newaxis] - centres
-        by_centres = np.einsum("nk,nkj->kj", pull, apart)
-        by_log_widths = np.einsum("nk,nkj->k", pull, apart**2)
+        distances = X[:, np.newaxis] - centres
+        by_centres = np.einsum("nk,nkj->kj", pull, distances)
+        by_log_widths = np.einsum("nk,nkj->k", pull, distances**2)
         return error(K, w, lambda_), np.concatenate([by_centres.ravel(), by_log_widths])
 
-    wrong = {}
+    ratios = {}
     for factor in (1.0, 2.0):
         gradient = along(PACKED, factor)[1]
         slow = differences(lambda x, factor=factor: along(x, factor)[0], PACKED)
-        wrong[factor] = np.abs(gradient - slow).max() / np.abs(slow).max()
-    assert wrong[1.0] < 1e-8
-    assert wrong[2.0] > 0.1
+        ratios[factor] = np.abs(gradient - slow).max() / np.abs(slow).max()
+    assert ratios[1.0] < 1e-8
+    assert ratios[2.0] > 0.1
     # What is right by hand is what is computed.
-    there = ReducedError(X, Y, S, lambda_).evaluate(CENTRES, LOG_WIDTHS)
-    computed = np.concatenate([there.by_centres.ravel(), there.by_log_widths])
+    evaluation = ReducedError(X, Y, S, lambda_).evaluate(CENTRES, LOG_WIDTHS)
+    computed = np.concatenate([evaluation.by_centres.ravel(), evaluation.by_log_widths])
     np.testing.assert_allclose(computed, along(PACKED, 1.0)[1], atol=1e-9)
 
 
@@ -119,20 +119,20 @@ def test_centres_that_coincide_are_solved_by_least_squares() -> None:
     """With so small a regularisation the equations are singular in floating point; the sum of equal bumps is not."""
     twice = np.vstack([CENTRES, CENTRES[:2]]), np.concatenate([LOG_WIDTHS, LOG_WIDTHS[:2]])
     once = ReducedError(X, Y, S, 1e-10).evaluate(CENTRES, LOG_WIDTHS)
-    there = ReducedError(X, Y, S, 1e-10).evaluate(*twice)
-    assert there.error == pytest.approx(once.error, rel=1e-10)
-    w = there.output_weights
+    evaluation = ReducedError(X, Y, S, 1e-10).evaluate(*twice)
+    assert evaluation.error == pytest.approx(once.error, rel=1e-10)
+    w = evaluation.output_weights
     np.testing.assert_allclose(np.vstack([w[:2] + w[-2:], w[2:-2]]), once.output_weights, rtol=1e-7)
 
 
 def test_a_centre_far_from_everything_has_no_weight_and_changes_nothing() -> None:
     far = np.vstack([CENTRES, np.full((1, 3), 100.0)]), np.append(LOG_WIDTHS, -1.0)
     once = ReducedError(X, Y, S, 1e-6).evaluate(CENTRES, LOG_WIDTHS)
-    there = ReducedError(X, Y, S, 1e-6).evaluate(*far)
-    assert there.error == pytest.approx(once.error, rel=1e-12)
-    np.testing.assert_array_equal(there.output_weights[-1], 0)
-    np.testing.assert_array_equal(there.by_centres[-1], 0)
-    assert there.by_log_widths[-1] == 0
+    evaluation = ReducedError(X, Y, S, 1e-6).evaluate(*far)
+    assert evaluation.error == pytest.approx(once.error, rel=1e-12)
+    np.testing.assert_array_equal(evaluation.output_weights[-1], 0)
+    np.testing.assert_array_equal(evaluation.by_centres[-1], 0)
+    assert evaluation.by_log_widths[-1] == 0
 
 
 def test_the_error_falls_in_each_step_of_a_fit() -> None:
@@ -151,9 +151,9 @@ def test_a_fit_is_the_network_of_its_reduced_error() -> None:
     data = bananas(200, noise=0.1)
     network = fit_rbf(data.X, data.y, K=10)
     problem = ReducedError(data.X, data.y[:, np.newaxis].astype(float), np.ones(200), 1e-6)
-    there = problem.evaluate(network.centres, np.log(network.widths))
-    assert there.error == pytest.approx(((data.y - network.value(data.X)) ** 2).sum() / 2, rel=1e-8)
-    np.testing.assert_allclose(network.output_weights, there.output_weights[:, 0], rtol=1e-5)
+    evaluation = problem.evaluate(network.centres, np.log(network.widths))
+    assert evaluation.error == pytest.approx(((data.y - network.value(data.X)) ** 2).sum() / 2, rel=1e-8)
+    np.testing.assert_allclose(network.output_weights, evaluation.output_weights[:, 0], rtol=1e-5)
 
 
 def test_bananas_are_told_apart() -> None:
@@ -195,10 +195,10 @@ def test_a_power_of_two_as_scale_changes_no_digit(power: int) -> None:
 
 def test_features_far_from_0_lose_only_what_they_have_lost() -> None:
     data = bananas(100, noise=0.1)
-    moved = data.X + 2.0**20
-    near = moved - 2.0**20  # exact
+    shifted_X = data.X + 2.0**20
+    centred_X = shifted_X - 2.0**20  # exact
     np.testing.assert_allclose(
-        fit_rbf(moved, data.y, K=10).value(moved), fit_rbf(near, data.y, K=10).value(near), atol=1e-6
+        fit_rbf(shifted_X, data.y, K=10).value(shifted_X), fit_rbf(centred_X, data.y, K=10).value(centred_X), atol=1e-6
     )
 
 

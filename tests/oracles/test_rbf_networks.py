@@ -36,12 +36,12 @@ def hypothesis(column: Any) -> RBFHypothesis:
 
 
 @pytest.mark.parametrize(
-    "values, made", [("sign", np.sign), ("tanh", np.tanh), ("clip", lambda f: np.minimum(1, np.maximum(-1, f)))]
+    "values, transform", [("sign", np.sign), ("tanh", np.tanh), ("clip", lambda f: np.minimum(1, np.maximum(-1, f)))]
 )
-def test_values_are_made_from_those_of_the_network(values: str, made: Any) -> None:
+def test_values_are_made_from_those_of_the_network(values: str, transform: Any) -> None:
     h = RBFHypothesis(0, values, ONE)(X)
     f = [2 * np.exp(-(x @ x) / 2) - 3 * np.exp(-((x[0] - 1) ** 2 + (x[1] - 0.5) ** 2) / 0.5) for x in X]
-    np.testing.assert_allclose(h, made(np.array(f)), atol=1e-12)
+    np.testing.assert_allclose(h, transform(np.array(f)), atol=1e-12)
     assert np.abs(h).max() <= 1
     np.testing.assert_array_equal(RBFHypothesis(0, values, ONE)(scipy.sparse.csr_array(X)), h)
 
@@ -58,16 +58,16 @@ def test_a_fit_to_the_weights_is_a_column_with_its_edge(values: str) -> None:
     assert (column.margins.dtype == np.int8) == (values == "sign")
     assert {"0", "8"} <= set(str(column.hypothesis).replace(",", "").split())
     # It is the fit to N d from the start of the first call.
-    same = fit_rbf(X, y, 80 * D, K=8, random_state=np.random.default_rng([0, 0]))
-    np.testing.assert_allclose(hypothesis(column).network.value(X), same.value(X), atol=1e-6)
+    network = fit_rbf(X, y, 80 * D, K=8, random_state=np.random.default_rng([0, 0]))
+    np.testing.assert_allclose(hypothesis(column).network.value(X), network.value(X), atol=1e-6)
 
 
 def test_multiplicities_say_how_many_examples_there_are() -> None:
     """The regularisation is lambda / sum c: only then is c = 3 three copies."""
     c = np.full(80, 3.0)
     network = hypothesis(RBFNetworks(X, y, c, K=5, lambda_=100.0).best(Query(D)).columns[0]).network
-    same = fit_rbf(X, y, 240 * D, K=5, lambda_=100.0, random_state=np.random.default_rng([0, 0]))
-    np.testing.assert_allclose(network.value(X), same.value(X), atol=1e-8)
+    tripled = fit_rbf(X, y, 240 * D, K=5, lambda_=100.0, random_state=np.random.default_rng([0, 0]))
+    np.testing.assert_allclose(network.value(X), tripled.value(X), atol=1e-8)
     assert RBFNetworks(X, y, np.where(np.arange(80) < 30, 0.0, 1.0)).N == 50
 
 
@@ -77,16 +77,16 @@ def test_the_negation_is_returned_for_a_negative_edge_if_it_belongs_to_the_class
     d = np.array([0.275, 0.275, *[0.025] * 18])
     for values in ("sign", "tanh", "clip"):
         options: Any = {"K": 1, "iterations": 0, "values": values}
-        given = RBFNetworks(points, labels, reflexive=False, **options).best(Query(d)).columns[0]
-        turned = RBFNetworks(points, labels, **options).best(Query(d)).columns[0]
+        column = RBFNetworks(points, labels, reflexive=False, **options).best(Query(d)).columns[0]
+        negation = RBFNetworks(points, labels, **options).best(Query(d)).columns[0]
         if values == "sign":
-            assert given.edge == pytest.approx(-0.1, abs=1e-15)
-            assert turned.edge == pytest.approx(0.1, abs=1e-15)
-            np.testing.assert_array_equal(turned.margins, -given.margins)
-            np.testing.assert_array_equal(turned.hypothesis(points), -given.hypothesis(points))
+            assert column.edge == pytest.approx(-0.1, abs=1e-15)
+            assert negation.edge == pytest.approx(0.1, abs=1e-15)
+            np.testing.assert_array_equal(negation.margins, -column.margins)
+            np.testing.assert_array_equal(negation.hypothesis(points), -column.hypothesis(points))
         else:  # of their size the far ones count little
-            assert turned.edge == given.edge > 0.3
-        np.testing.assert_array_equal(turned.margins, labels * turned.hypothesis(points))
+            assert negation.edge == column.edge > 0.3
+        np.testing.assert_array_equal(negation.margins, labels * negation.hypothesis(points))
 
 
 def test_calls_start_anew_and_are_repeated_by_their_number() -> None:
@@ -100,20 +100,20 @@ def test_calls_start_anew_and_are_repeated_by_their_number() -> None:
 
 
 def test_a_hypothesis_comes_back_from_its_state() -> None:
-    made = RBFHypothesis(3, "tanh", ONE)
-    state = to_state(made)
+    transform = RBFHypothesis(3, "tanh", ONE)
+    state = to_state(transform)
     assert state["kind"] == "rbf"
     again = shipped_from_state(state)
-    assert again == made and hash(again) == hash(made) and again != RBFHypothesis(3, "clip", ONE)
-    np.testing.assert_array_equal(again(X), made(X))
-    for broken, reason in (
+    assert again == transform and hash(again) == hash(transform) and again != RBFHypothesis(3, "clip", ONE)
+    np.testing.assert_array_equal(again(X), transform(X))
+    for invalid, reason in (
         ({"widths": np.array([1.0, -1.0])}, "ProblemError"),
         ({"number": 0.5}, "TypeError"),
         ({"values": "step"}, "OptionError"),
         ({"centres": None}, "TypeError"),
     ):
         with pytest.raises(DataError, match=rf"\brbf\b.*`state`.*\b{reason}: "):
-            shipped_from_state({**state, **broken})
+            shipped_from_state({**state, **invalid})
 
 
 @pytest.mark.thorough
@@ -121,8 +121,8 @@ def test_runs_over_networks_survive_files(tmp_path: Path) -> None:
     nu = 24
     run = boost("erlpboost", RBFNetworks(X, y, K=5, values="tanh"), nu=nu, epsilon=0.05, max_rounds=15)
     # The soft margin of one hypothesis is the mean of its nu smallest margins; together they have a larger one.
-    alone = [float(np.sort(y * h(X))[:24].mean()) for h in run.hypotheses]
-    assert run.certificate.lower > max(alone) + 0.05
+    soft_margins = [float(np.sort(y * h(X))[:24].mean()) for h in run.hypotheses]
+    assert run.certificate.lower > max(soft_margins) + 0.05
     np.testing.assert_allclose(np.sign(run.decision_function(X)), run.predict(X))
     assert (run.predict(X) == y).mean() > 0.85
     run.save(tmp_path / "run.npz")
@@ -134,20 +134,20 @@ def test_runs_over_networks_survive_files(tmp_path: Path) -> None:
 def test_settings_come_whole_or_one_by_one() -> None:
     whole = RBFNetworks(X, y, settings=RBFSettings(K=5, iterations=4), K=8)
     assert whole.digest == RBFNetworks(X, y, K=8, iterations=4).digest != RBFNetworks(X, y, K=8).digest
-    wrong: Any = {"K": 5}
+    options: Any = {"K": 5}
     with typechecker.unchecked(), pytest.raises(OptionError, match=r"^settings\b.*\bRBFSettings\b.*\{'K': 5\}"):
-        RBFNetworks(X, y, settings=wrong)
+        RBFNetworks(X, y, settings=options)
 
 
 def test_digests_tell_options_and_data_apart() -> None:
     one = RBFNetworks(X, y).digest
     assert one == RBFNetworks(X, y).digest
-    for other in ({"K": 3}, {"iterations": 3}, {"lambda_": 1.0}, {"values": "clip"}, {"reflexive": False}):
-        assert RBFNetworks(X, y, **_any(other)).digest != one
+    for options in ({"K": 3}, {"iterations": 3}, {"lambda_": 1.0}, {"values": "clip"}, {"reflexive": False}):
+        assert RBFNetworks(X, y, **as_any(options)).digest != one
     assert RBFNetworks(X, -y).digest != one
 
 
-def _any(options: Any) -> Any:
+def as_any(options: Any) -> Any:
     return options
 
 

@@ -159,8 +159,8 @@ def test_every_public_name_loads_and_nothing_heavy_before() -> None:
 
 def test_the_oracle_that_the_page_shows_works() -> None:
     assert oracles.__doc__ is not None
-    shown = oracles.__doc__.split("A complete oracle for a given matrix:\n")[1].split("\nNames are loaded")[0]
-    source = "\n".join(line.removeprefix("    ") for line in shown.splitlines())
+    example = oracles.__doc__.split("A complete oracle for a given matrix:\n")[1].split("\nNames are loaded")[0]
+    source = "\n".join(line.removeprefix("    ") for line in example.splitlines())
     names: dict[str, Any] = {}
     exec(compile(ast.parse(source), "page", "exec"), names)
     U = np.array([[1.0, -1.0], [-1.0, 0.5], [0.0, 1.0]])

@@ -64,9 +64,9 @@ def test_a_draw_holds_different_stumps_of_the_class_next_to_their_negations(t: i
     assert U.shape == (60, t)
     assert U.dtype == np.int8
     h = hypotheses(U, labels)
-    drawn = h[0::2]
-    assert Counter(drawn) <= Counter(every_stump(features))  # none oftener than it is there: without replacement
-    assert h[1::2] == [tuple(-value for value in up) for up in drawn][: t // 2]
+    stumps = h[0::2]
+    assert Counter(stumps) <= Counter(every_stump(features))  # none oftener than it is there: without replacement
+    assert h[1::2] == [tuple(-value for value in up) for up in stumps][: t // 2]
 
 
 def test_equal_seeds_give_equal_matrices_and_others_do_not() -> None:
@@ -162,10 +162,10 @@ def test_integers_booleans_and_lists_are_features_too() -> None:
 
 def test_neither_features_nor_labels_are_changed() -> None:
     features, labels = noisy()
-    before = features.copy(), labels.copy()
+    copies = features.copy(), labels.copy()
     stump_matrix(features, labels, 10)
-    np.testing.assert_array_equal(features, before[0])
-    np.testing.assert_array_equal(labels, before[1])
+    np.testing.assert_array_equal(features, copies[0])
+    np.testing.assert_array_equal(labels, copies[1])
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_features_that_are_no_numbers_are_an_error(features: list[list[object]],
 
 
 @pytest.mark.parametrize(
-    "labels, shown",
+    "labels, facts",
     [
         ([0, 1, -1, 1], "0, 1, -1"),
         ([1, -1, np.nan, 1], "1.0, -1.0, nan"),
@@ -213,17 +213,17 @@ def test_features_that_are_no_numbers_are_an_error(features: list[list[object]],
     ],
     ids=["three", "nan", "others", "text"],
 )
-def test_labels_that_are_no_two_classes_are_refused_in_a_sentence(labels: list[float], shown: str) -> None:
+def test_labels_that_are_no_two_classes_are_refused_in_a_sentence(labels: list[float], facts: str) -> None:
     """What was expected, what came, what to do: the whole sentence stands here, elsewhere what it is about."""
     with pytest.raises(ProblemError) as error:
         stump_matrix(X, labels, 2)
-    assert str(error.value) == f"y must hold -1 and 1, or 0 and 1; got {shown}. Code the two classes so."
+    assert str(error.value) == f"y must hold -1 and 1, or 0 and 1; got {facts}. Code the two classes so."
 
 
 def test_labels_are_those_that_the_oracle_takes() -> None:
-    own = stump_matrix(X, y, 4)
+    signs = stump_matrix(X, y, 4)
     for labels in (np.asarray(y) > 0, np.where(np.asarray(y) > 0, 1, 0)):
-        np.testing.assert_array_equal(stump_matrix(X, labels, 4), own)
+        np.testing.assert_array_equal(stump_matrix(X, labels, 4), signs)
         assert DecisionStumps(X, labels).digest == DecisionStumps(X, y).digest
 
 

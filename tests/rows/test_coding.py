@@ -12,7 +12,7 @@ from boostopt.rows.encoding import BinnedFeatures, encode_block
 from boostopt.rows.thresholds import all_thresholds, distinct_values, quantile_thresholds
 
 
-def coded(X: np.ndarray, bins: int = 256) -> BinnedFeatures:
+def encoded_features(X: np.ndarray, bins: int = 256) -> BinnedFeatures:
     values = distinct_values([X], range(X.shape[1]), bins)
     cuts = [
         all_thresholds(values[j]) if j in values else quantile_thresholds(X[:, j], np.ones(len(X)), bins)
@@ -35,7 +35,7 @@ def test_sums_are_those_of_whole_numbers_that_never_overflow(
     share: float, bins: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(coding, "BLOCK_ROWS", rows)
-    table, rng = coded(features(), bins), np.random.default_rng(1)
+    table, rng = encoded_features(features(), bins), np.random.default_rng(1)
     s = rng.integers(-(2**62), 2**62, 700) * (rng.random(700) < share)
     for sums, code in zip(table.sums_by_code(s), table.codes[table.varying_features], strict=True):
         exact = [sum(int(x) for x in s[code == k]) for k in range(len(sums))]
@@ -44,7 +44,7 @@ def test_sums_are_those_of_whole_numbers_that_never_overflow(
 
 def test_edges_are_those_of_every_threshold() -> None:
     X = features()
-    table, s = coded(X, 20), np.random.default_rng(2).integers(-(2**50), 2**50, 700)
+    table, s = encoded_features(X, 20), np.random.default_rng(2).integers(-(2**50), 2**50, 700)
     edges, i = table.threshold_edges(s), 0
     assert table.varying_features.tolist() == [0, 2] and table.first_threshold.tolist() == [0, 3]
     for j in table.varying_features:

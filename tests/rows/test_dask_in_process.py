@@ -40,9 +40,9 @@ def parts(values: np.ndarray) -> Any:
 
 @pytest.mark.usefixtures("client")
 def test_a_run_is_that_over_the_rows_in_memory() -> None:
-    there, here = BinnedStumps(parts(X), parts(Y)), BinnedStumps(X, Y)
-    assert isinstance(there.binned_rows, DaskRows)
-    runs = [boost("erlpboost", oracle, nu=20.0, epsilon=0.3, max_rounds=1) for oracle in (there, here)]
+    distributed, local = BinnedStumps(parts(X), parts(Y)), BinnedStumps(X, Y)
+    assert isinstance(distributed.binned_rows, DaskRows)
+    runs = [boost("erlpboost", oracle, nu=20.0, epsilon=0.3, max_rounds=1) for oracle in (distributed, local)]
     ends = [(run.class_certificate.lower, run.class_certificate.upper, run.w.tolist()) for run in runs]
     assert ends[0] == ends[1]
 
@@ -50,26 +50,26 @@ def test_a_run_is_that_over_the_rows_in_memory() -> None:
 @pytest.mark.usefixtures("client")
 def test_margins_are_boosted_where_they_are() -> None:
     U = np.sign(X + 0.05) * Y[:, None]
-    there, here = (boost("erlpboost", GivenMargins(margins), nu=20.0, epsilon=0.3) for margins in (parts(U), U))
-    own, its = there.class_certificate, here.class_certificate
-    assert own.lower <= its.upper and its.lower <= own.upper
-    assert own.gap <= 0.3
+    distributed, local = (boost("erlpboost", GivenMargins(margins), nu=20.0, epsilon=0.3) for margins in (parts(U), U))
+    certificate, reference = distributed.class_certificate, local.class_certificate
+    assert certificate.lower <= reference.upper and reference.lower <= certificate.upper
+    assert certificate.gap <= 0.3
 
 
 @pytest.mark.usefixtures("client")
 def test_a_classifier_is_that_of_the_rows_in_memory() -> None:
-    there, here = (MarginBoostClassifier(base="binned", epsilon=0.9, intercept=False) for _ in range(2))
-    there.fit(parts(X), parts(Y))
-    here.fit(X, Y)
-    assert np.array_equal(there.runs_[0].w, here.runs_[0].w)
-    assert np.asarray(there.predict(parts(X))).tolist() == here.predict(X).tolist()
+    distributed, local = (MarginBoostClassifier(base="binned", epsilon=0.9, intercept=False) for _ in range(2))
+    distributed.fit(parts(X), parts(Y))
+    local.fit(X, Y)
+    assert np.array_equal(distributed.runs_[0].w, local.runs_[0].w)
+    assert np.asarray(distributed.predict(parts(X))).tolist() == local.predict(X).tolist()
 
 
 @pytest.mark.usefixtures("client")
 def test_a_forest_is_weighed_by_the_rows_where_they_are() -> None:
     forest = RandomForestClassifier(4, max_depth=2, random_state=0).fit(X, Y)
-    there = reweight(forest, parts(X), parts(Y), formulation="lpboost", nu=20.0, tol=0.1)
-    here = reweight(forest, X, Y, "lpboost", nu=20.0)
-    assert there.certificate.lower <= here.soft_margin_certificate.upper
-    assert here.soft_margin_certificate.lower <= there.certificate.upper
-    assert there.w.sum() == 1.0
+    distributed = reweight(forest, parts(X), parts(Y), formulation="lpboost", nu=20.0, tol=0.1)
+    local = reweight(forest, X, Y, "lpboost", nu=20.0)
+    assert distributed.certificate.lower <= local.soft_margin_certificate.upper
+    assert local.soft_margin_certificate.lower <= distributed.certificate.upper
+    assert distributed.w.sum() == 1.0

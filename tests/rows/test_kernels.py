@@ -27,8 +27,8 @@ def part(n: int, seed: int = 0, wide: bool = False, copies: bool = False) -> Row
 
 def values(rows: RowBlock, splits: Sequence[Split] = SPLITS) -> np.ndarray:
     """h(x), shape (n, t)."""
-    each = [np.where(rows.codes[s.feature] > s.code, s.sign, -s.sign) for s in splits]
-    return np.stack(each, axis=1).astype(np.int64)
+    columns = [np.where(rows.codes[s.feature] > s.code, s.sign, -s.sign) for s in splits]
+    return np.stack(columns, axis=1).astype(np.int64)
 
 
 def copies(rows: RowBlock) -> np.ndarray:
@@ -46,8 +46,8 @@ def random_margins(n: int, seed: int = 0) -> np.ndarray:
 
 def places(M: np.ndarray, window: MarginGrid) -> list[int]:
     """The bucket of each margin, by division."""
-    each = [(int(m) - window.origin) // (1 << window.log2_bin_width) for m in M]
-    return [min(max(b, -1), N_BINS) + 1 for b in each]
+    bins = [(int(m) - window.origin) // (1 << window.log2_bin_width) for m in M]
+    return [min(max(b, -1), N_BINS) + 1 for b in bins]
 
 
 WINDOWS = (
@@ -79,14 +79,14 @@ def test_counts_are_those_of_whole_numbers(
 ) -> None:
     monkeypatch.setattr("boostopt.rows.block_kernels.HISTOGRAM_BATCH", span)
     rows, M = part(700, copies=copied), random_margins(700)
-    found, total = histogram(rows, M, window)
-    at = places(M, window)
-    for b in set(at):
-        here = [k for k in range(700) if at[k] == b]
-        assert found[b] == sum(int(copies(rows)[k]) for k in here)
-        assert total[b] == sum(int(copies(rows)[k]) * int(M[k]) for k in here)
-        assert all(window.bin_min(b) <= M[k] <= window.bin_max(b) for k in here)
-    assert found.sum() == copies(rows).sum() and np.count_nonzero(found) == len(set(at))
+    counts, total = histogram(rows, M, window)
+    bins = places(M, window)
+    for b in set(bins):
+        members = [k for k in range(700) if bins[k] == b]
+        assert counts[b] == sum(int(copies(rows)[k]) for k in members)
+        assert total[b] == sum(int(copies(rows)[k]) * int(M[k]) for k in members)
+        assert all(window.bin_min(b) <= M[k] <= window.bin_max(b) for k in members)
+    assert counts.sum() == copies(rows).sum() and np.count_nonzero(counts) == len(set(bins))
 
 
 @pytest.mark.parametrize("n", [5, 300_000])
@@ -95,9 +95,9 @@ def test_no_sum_of_the_largest_margins_is_rounded(n: int) -> None:
     M = np.full(n, MARGIN_SCALE - 1, np.int32)
     c = min(MAX_MULTIPLICITY, MAX_EXAMPLES // n) - 1
     rows = RowBlock(np.zeros((1, n), np.uint8), np.ones(n, np.int8), np.full(n, c))
-    for each in (rows, RowBlock(rows.codes, rows.y)):
-        found, total = histogram(each, M, MarginGrid.full())
-        assert int(total.sum()) == each.total * (MARGIN_SCALE - 1) and int(found.sum()) == each.total
+    for block in (rows, RowBlock(rows.codes, rows.y)):
+        counts, total = histogram(block, M, MarginGrid.full())
+        assert int(total.sum()) == block.total * (MARGIN_SCALE - 1) and int(counts.sum()) == block.total
 
 
 @pytest.mark.parametrize("copied", [False, True])
@@ -108,9 +108,9 @@ def test_sums_over_codes_are_those_of_whole_numbers(copied: bool, share: float, 
     rows, M, window = part(20_000, copies=copied, wide=wide), random_margins(20_000), WINDOWS[1]
     table = rng.integers(0, WEIGHT_SCALE + 1, N_BINS + 2) * (rng.random(N_BINS + 2) < share)
     s = (rows.y * copies(rows) * table[places(M, window)]).astype(object)
-    found = signed_sums_by_code(rows, M, window, table, {2: 6, 0: 6})
-    for j, of in zip((2, 0), found, strict=True):
-        assert [int(x) for x in of] == [sum(s[rows.codes[j] == k], 0) for k in range(6)]
+    sums = signed_sums_by_code(rows, M, window, table, {2: 6, 0: 6})
+    for j, feature_sums in zip((2, 0), sums, strict=True):
+        assert [int(x) for x in feature_sums] == [sum(s[rows.codes[j] == k], 0) for k in range(6)]
 
 
 ALL = (*(Split(j, code, (-1) ** (j + code)) for j in (2, 0) for code in range(5)), *SPLITS, SPLITS[0])
@@ -139,30 +139,36 @@ def test_no_answer_depends_on_how_rows_are_cut(parts: int) -> None:
     one = part(1000, copies=True)
     features, starts = np.arange(3), np.array([0, 5, 10])
     whole = LocalRows([one], features, starts, 15)
-    coded = BinnedFeatures.from_codes(np.asarray(one.codes), [np.arange(5.0)] * 3)
-    cut = BinnedRows.from_binned(coded, one.y, copies(one).astype(float), parts)
+    encoding = BinnedFeatures.from_codes(np.asarray(one.codes), [np.arange(5.0)] * 3)
+    cut = BinnedRows.from_binned(encoding, one.y, copies(one).astype(float), parts)
     W, window = np.array([MARGIN_SCALE - 7, 4, 2, 1]), MarginGrid.covering(-0.2, 0.3)
     table = np.random.default_rng(0).integers(0, WEIGHT_SCALE + 1, N_BINS + 2)
     assert (cut.n_rows, cut.n_examples) == (whole.n_rows, whole.n_examples) and len(cut.parts) == parts
-    for every in (1, 3, 64):
-        these, those = whole.stride(every), cut.stride(every)
-        assert those.n_rows == len(one.y[::every])
-        kept, its = these.margins(SPLITS, W), those.margins(SPLITS, W)
-        assert np.array_equal(np.concatenate(kept), np.concatenate(its))
-        assert np.array_equal(these.histogram(kept, window), those.histogram(its, window))
-        assert np.array_equal(these.class_edges(kept, window, table), those.class_edges(its, window, table))
-        assert np.array_equal(these.weights(kept, window, table), those.weights(its, window, table))
+    for step in (1, 3, 64):
+        whole_sample, cut_sample = whole.stride(step), cut.stride(step)
+        assert cut_sample.n_rows == len(one.y[::step])
+        whole_margins, cut_margins = whole_sample.margins(SPLITS, W), cut_sample.margins(SPLITS, W)
+        assert np.array_equal(np.concatenate(whole_margins), np.concatenate(cut_margins))
+        assert np.array_equal(whole_sample.histogram(whole_margins, window), cut_sample.histogram(cut_margins, window))
+        assert np.array_equal(
+            whole_sample.class_edges(whole_margins, window, table), cut_sample.class_edges(cut_margins, window, table)
+        )
+        assert np.array_equal(
+            whole_sample.weights(whole_margins, window, table), cut_sample.weights(cut_margins, window, table)
+        )
         steep = table % 257
-        assert np.array_equal(these.gram(kept, window, steep, SPLITS), those.gram(its, window, steep, SPLITS))
+        assert np.array_equal(
+            whole_sample.gram(whole_margins, window, steep, SPLITS), cut_sample.gram(cut_margins, window, steep, SPLITS)
+        )
 
 
 def test_edges_are_sums_over_what_lies_above_each_threshold() -> None:
     rows = part(500, copies=True)
     table = LocalRows([rows], np.arange(3), np.array([0, 5, 10]), 15)
     q = np.random.default_rng(1).integers(0, WEIGHT_SCALE + 1, N_BINS + 2)
-    kept = table.margins(SPLITS, np.array([MARGIN_SCALE - 7, 4, 2, 1]))
-    s = rows.y * table.weights(kept, MarginGrid.full(), q)
-    edges = table.class_edges(kept, MarginGrid.full(), q)
+    margins = table.margins(SPLITS, np.array([MARGIN_SCALE - 7, 4, 2, 1]))
+    s = rows.y * table.weights(margins, MarginGrid.full(), q)
+    edges = table.class_edges(margins, MarginGrid.full(), q)
     for i in range(15):
         split = table.split(i, 1)
         assert table.threshold_of(split) == i
@@ -189,11 +195,11 @@ def test_a_digest_is_of_rows_in_any_order_and_of_every_code_label_and_copy(parts
             BinnedFeatures.from_codes(codes, [np.arange(5.0)] * 3), y, c.astype(float), parts
         ).digest()
 
-    found, order = {digest(codes, y, c)}, np.random.default_rng(1).permutation(300)
-    assert digest(codes[:, order], y[order], c[order]) in found
+    digests, order = {digest(codes, y, c)}, np.random.default_rng(1).permutation(300)
+    assert digest(codes[:, order], y[order], c[order]) in digests
     for n in range(0, 300, 60):
         for k in range(5):
             rows = [*codes.copy(), y.copy(), c.copy()]
             rows[k][n] = -rows[k][n] if k == 3 else rows[k][n] + 1
-            found.add(digest(np.array(rows[:3]) % 6, rows[3], rows[4]))
-    assert len(found) == 1 + 5 * 5
+            digests.add(digest(np.array(rows[:3]) % 6, rows[3], rows[4]))
+    assert len(digests) == 1 + 5 * 5

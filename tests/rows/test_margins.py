@@ -115,10 +115,10 @@ def test_appended_columns_stand_behind_the_others_in_every_storage() -> None:
 
 def test_a_second_descendant_writes_into_storage_of_its_own() -> None:
     margins = MarginMatrix(np.zeros((4, 1))).append(np.full(4, 0.5))
-    one, other = margins.append(np.full(4, 1.0)), margins.append(np.full(4, -1.0))
+    one, second = margins.append(np.full(4, 1.0)), margins.append(np.full(4, -1.0))
     np.testing.assert_array_equal(one.to_array()[:, 2], np.ones(4))
-    np.testing.assert_array_equal(other.to_array()[:, 2], -np.ones(4))
-    assert not one.is_extension_of(other)
+    np.testing.assert_array_equal(second.to_array()[:, 2], -np.ones(4))
+    assert not one.is_extension_of(second)
 
 
 @pytest.mark.parametrize(

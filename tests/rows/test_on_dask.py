@@ -76,24 +76,26 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame({**columns, "label": Y, "copies": C})
 
 
-def told(rows: BinnedRows | None, c: np.ndarray | None = None, epsilon: float = 0.1, page: str = "erlpboost") -> str:
+def run_digest(
+    rows: BinnedRows | None, c: np.ndarray | None = None, epsilon: float = 0.1, page: str = "erlpboost"
+) -> str:
     """Return the SHA-256 digest of the result of a run of histogram Newton."""
     copies = np.ones(N) if c is None else c[c > 0].astype(float)
     problem = Problem.create(resolve_formulation(page), copies, None, epsilon, "newton", {"nu": 300.0})
     show: Callable[[Any], None] = lambda record: None  # noqa: E731
     kind = HistogramNewton if problem.edge_function.is_largest_edge else BoundedEdgeNewton
-    its = require_not_none(rows, "rows")
-    aim = ExactSoftMargin(Fraction(300), its.n_examples)
-    looking = kind(problem, its, aim, True, BoostOptions(), Deadline.after(None), show)
-    looking.run()
-    ends = looking.bounds
-    found = (
-        ends.lower,
-        require_not_none(ends.upper_witness, "a proof").value,
-        looking.splits,
-        require_not_none(ends.integer_weights, "weights").tolist(),
+    checked_rows = require_not_none(rows, "rows")
+    objective = ExactSoftMargin(Fraction(300), checked_rows.n_examples)
+    newton = kind(problem, checked_rows, objective, True, BoostOptions(), Deadline.after(None), show)
+    newton.run()
+    bounds = newton.bounds
+    content = (
+        bounds.lower,
+        require_not_none(bounds.upper_witness, "a proof").value,
+        newton.splits,
+        require_not_none(bounds.integer_weights, "weights").tolist(),
     )
-    return hashlib.sha256(repr(found).encode()).hexdigest()
+    return hashlib.sha256(repr(content).encode()).hexdigest()
 
 
 @contextmanager
@@ -172,28 +174,28 @@ def test_a_client_must_have_workers_and_stay() -> None:
 
 @pytest.mark.parametrize("workers", [1, 2, 8, 40])
 def test_nothing_depends_on_how_many_workers_there_are(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    here, epsilon = BinnedStumps(X, Y, c=C), 0.1 if workers < 8 else 0.3
+    local, epsilon = BinnedStumps(X, Y, c=C), 0.1 if workers < 8 else 0.3
     with cluster_of(workers):
         oracle = on_dask(array((N // workers // 2, 5)), Y, c=C)
         shards = oracle.binned_rows
         assert isinstance(shards, DaskRows) and len(shards.shards) == workers
-        assert (oracle.N, shards.n_rows, shards.n_examples) == (here.N, here.N, C.sum())
-        assert str(oracle) == str(here) and oracle.complete == here.complete
-        assert told(shards, C, epsilon) == told(here.binned_rows, C, epsilon)
+        assert (oracle.N, shards.n_rows, shards.n_examples) == (local.N, local.N, C.sum())
+        assert str(oracle) == str(local) and oracle.complete == local.complete
+        assert run_digest(shards, C, epsilon) == run_digest(local.binned_rows, C, epsilon)
         monkeypatch.setattr(solver, "SAMPLE_SIZES", (100, 400))
         monkeypatch.setattr(solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
-        sampled = told(here.binned_rows, C, epsilon)
-        assert told(shards, C, epsilon) == sampled
+        sampled = run_digest(local.binned_rows, C, epsilon)
+        assert run_digest(shards, C, epsilon) == sampled
 
 
 def test_below_a_bound_of_the_edges_nothing_depends_on_workers_either() -> None:
-    here = BinnedStumps(X, Y, c=C)
+    local = BinnedStumps(X, Y, c=C)
     with cluster_of(3):
         oracle = on_dask(array((200, 5)), Y, c=C)
-        assert told(oracle.binned_rows, C, 0.1, "softboost") == told(here.binned_rows, C, 0.1, "softboost")
-        run, other = (boost("softboost", its, nu=300.0, epsilon=0.1) for its in (oracle, here))
-        assert run.reason == other.reason and np.array_equal(run.w, other.w)
-        assert run.class_certificate.upper == other.class_certificate.upper
+        assert run_digest(oracle.binned_rows, C, 0.1, "softboost") == run_digest(local.binned_rows, C, 0.1, "softboost")
+        run, reference = (boost("softboost", stumps, nu=300.0, epsilon=0.1) for stumps in (oracle, local))
+        assert run.reason == reference.reason and np.array_equal(run.w, reference.w)
+        assert run.class_certificate.upper == reference.class_certificate.upper
 
 
 def collections(folder: Path) -> Iterator[tuple[Any, ...]]:
@@ -210,8 +212,8 @@ def collections(folder: Path) -> Iterator[tuple[Any, ...]]:
         frame()[N * k // 4 : N * (k + 1) // 4].to_parquet(folder / f"{k}.parquet")
     read = dd.read_parquet(folder)
     yield read[[f"x{j}" for j in range(5)]], read["label"], read["copies"]
-    kept = table[table["x4"] > 0.0]  # all of them, which it does not know
-    yield kept.drop(columns="copies"), "label"
+    filtered = table[table["x4"] > 0.0]  # all of them, which it does not know
+    yield filtered.drop(columns="copies"), "label"
 
 
 @pytest.mark.parametrize("bins", [20, 3000])
@@ -221,18 +223,18 @@ def test_codes_are_those_of_the_rows_in_memory(
     monkeypatch.setattr(binning, "SAMPLE_SIZE", 333)
     for arguments in collections(tmp_path):
         c = C if len(arguments) == 3 else None
-        here = BinnedStumps(X, Y, c=c, bins=bins)
+        local = BinnedStumps(X, Y, c=c, bins=bins)
         oracle = on_dask(*arguments, bins=bins)
-        part = np.concatenate([part.codes for part in every(oracle.binned_rows, 1)], axis=1)
-        assert np.array_equal(part, here.binned.codes) and part.dtype == here.binned.codes.dtype
-        for i in range(len(here.binned.thresholds)):
-            split = require_not_none(here.binned_rows, "rows").split(i, -1)
+        part = np.concatenate([part.codes for part in sample_blocks(oracle.binned_rows, 1)], axis=1)
+        assert np.array_equal(part, local.binned.codes) and part.dtype == local.binned.codes.dtype
+        for i in range(len(local.binned.thresholds)):
+            split = require_not_none(local.binned_rows, "rows").split(i, -1)
             assert require_not_none(oracle.binned_rows, "rows").split(i, -1) == split
             stump = oracle.hypothesis_of(split)
-            assert type(pickle.loads(pickle.dumps(stump))) is Stump and stump == here.hypothesis_of(split)
+            assert type(pickle.loads(pickle.dumps(stump))) is Stump and stump == local.hypothesis_of(split)
 
 
-def every(rows: BinnedRows, step: int) -> Sequence[RowBlock]:
+def sample_blocks(rows: BinnedRows, step: int) -> Sequence[RowBlock]:
     sample = rows.stride(step)
     assert isinstance(sample, LocalRows)
     return sample.parts
@@ -240,25 +242,27 @@ def every(rows: BinnedRows, step: int) -> Sequence[RowBlock]:
 
 def test_a_run_over_any_collection_is_that_over_arrays(client: Any, tmp_path: Path) -> None:
     digests = {
-        c: told(BinnedStumps(X, Y, c=C if c else None).binned_rows, C if c else None, 0.5) for c in (False, True)
+        c: run_digest(BinnedStumps(X, Y, c=C if c else None).binned_rows, C if c else None, 0.5) for c in (False, True)
     }
     for arguments in collections(tmp_path):
         c = len(arguments) == 3
-        assert told(on_dask(*arguments).binned_rows, C if c else None, 0.5) == digests[c]
+        assert run_digest(on_dask(*arguments).binned_rows, C if c else None, 0.5) == digests[c]
 
 
 def test_blocks_of_one_class_and_empty_ones_are_rows_like_others(client: Any) -> None:
     order = np.argsort(Y, kind="stable")
     c = np.where(np.arange(N) < 60, 0, 1)
-    here = BinnedStumps(X[order], Y[order], c=c)
+    local = BinnedStumps(X[order], Y[order], c=c)
     X_sorted = da.concatenate([from_array(X[order], chunks=(50, 5)), da.empty((0, 5))])
-    assert told(on_dask(X_sorted, Y[order], c=c).binned_rows, c) == told(here.binned_rows, c)
+    assert run_digest(on_dask(X_sorted, Y[order], c=c).binned_rows, c) == run_digest(local.binned_rows, c)
     table = frame().iloc[order].reset_index(drop=True)
     parts = dd.from_pandas(table, npartitions=9)
     few = parts[parts["copies"] > 2]
-    taken = table[table["copies"] > 2]
-    one = BinnedStumps(taken.iloc[:, :5].to_numpy(), taken["label"].to_numpy())
-    assert np.array_equal(every(on_dask(few.drop(columns="copies"), "label").binned_rows, 1)[0].y[:9], one.y[:9])
+    filtered = table[table["copies"] > 2]
+    one = BinnedStumps(filtered.iloc[:, :5].to_numpy(), filtered["label"].to_numpy())
+    assert np.array_equal(
+        sample_blocks(on_dask(few.drop(columns="copies"), "label").binned_rows, 1)[0].y[:9], one.y[:9]
+    )
 
 
 class Tasks(SchedulerPlugin):
@@ -281,13 +285,13 @@ def test_a_question_is_one_task_for_each_worker() -> None:
         scheduler.add_plugin(tasks)
         table = np.arange(N_BINS + 2) % 257
         splits, W = [Split(0, 3, 1), Split(1, 2, -1)], np.array([MARGIN_SCALE - 5, 5])
-        kept = rows.margins(splits, W)
-        client.gather(kept)
+        margins = rows.margins(splits, W)
+        client.gather(margins)
         questions: dict[str, Callable[[], object]] = {
-            "histogram": lambda: rows.histogram(kept, MarginGrid.full()),
-            "signed_sums_by_code": lambda: rows.class_edges(kept, MarginGrid.full(), table),
-            "gram": lambda: rows.gram(kept, MarginGrid.full(), table, splits),
-            "weights": lambda: rows.weights(kept, MarginGrid.full(), table),
+            "histogram": lambda: rows.histogram(margins, MarginGrid.full()),
+            "signed_sums_by_code": lambda: rows.class_edges(margins, MarginGrid.full(), table),
+            "gram": lambda: rows.gram(margins, MarginGrid.full(), table, splits),
+            "weights": lambda: rows.weights(margins, MarginGrid.full(), table),
             "every": lambda: rows.stride(10),
         }
         for question in questions.values():
@@ -295,27 +299,27 @@ def test_a_question_is_one_task_for_each_worker() -> None:
         client.run_on_scheduler(lambda: None)  # all transitions have been seen
         workers = set(client.nthreads())
         for name in ("margins", *questions):
-            found = [worker for key, worker in tasks.done if key.startswith(f"boostopt-{name}-")]
-            assert len(found) == 3 and set(found) == workers, name
+            workers_used = [worker for key, worker in tasks.done if key.startswith(f"boostopt-{name}-")]
+            assert len(workers_used) == 3 and set(workers_used) == workers, name
         assert len(tasks.done) == 3 * 6, Counter(key for key, _ in tasks.done)
 
 
 def test_a_shard_says_how_large_it_is(client: Any) -> None:
-    parts = list(every(on_dask(array(), Y, c=C).binned_rows, 1))
+    parts = list(sample_blocks(on_dask(array(), Y, c=C).binned_rows, 1))
     assert sizeof(parts) >= (C > 0).sum() * (5 + 1 + 8)  # else Dask would move it for nothing
 
 
 def test_weights_stand_in_the_order_of_the_rows(client: Any) -> None:
-    here, there = (
+    local, distributed = (
         require_not_none(BinnedStumps(X, Y, c=C).binned_rows, "rows"),
         on_dask(array((70, 5)), Y, c=C).binned_rows,
     )
     table = np.random.default_rng(0).integers(0, 1 << 20, N_BINS + 2)
     how: tuple[Any, ...] = ([Split(0, 3, 1), Split(1, 2, -1)], np.array([MARGIN_SCALE - 5, 5]))
-    its = there.weights(there.margins(*how), MarginGrid.full(), table)
-    assert np.array_equal(its, here.weights(here.margins(*how), MarginGrid.full(), table))
+    weights = distributed.weights(distributed.margins(*how), MarginGrid.full(), table)
+    assert np.array_equal(weights, local.weights(local.margins(*how), MarginGrid.full(), table))
     for step in (1, 3, 400):
-        parts = every(there, step)
+        parts = sample_blocks(distributed, step)
         assert np.array_equal(np.concatenate([part.y for part in parts]), Y[C > 0][::step])
 
 
@@ -323,10 +327,10 @@ def test_weights_stand_in_the_order_of_the_rows(client: Any) -> None:
 def test_a_worker_is_killed_and_nothing_changes(kernel: str, processes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     processes.wait_for_workers(2, timeout=30)
     oracle = on_dask(array((100, 5)), Y, c=C)
-    asked, killed = DaskRows._submit, list[int]()  # pyright: ignore[reportPrivateUsage]
+    submit, killed = DaskRows._submit, list[int]()  # pyright: ignore[reportPrivateUsage]
 
     def killing(self: DaskRows, name: str, *how: Any) -> list[Any]:
-        futures = asked(self, name, *how)
+        futures = submit(self, name, *how)
         if name == kernel and not killed:
             pids: dict[str, int] = processes.run(os.getpid)
             holder = processes.who_has([self.shards[0]])[self.shards[0].key][0]
@@ -335,13 +339,13 @@ def test_a_worker_is_killed_and_nothing_changes(kernel: str, processes: Any, mon
         return futures
 
     monkeypatch.setattr(DaskRows, "_submit", killing)
-    found = told(oracle.binned_rows, C)
-    assert killed and found == told(BinnedStumps(X, Y, c=C).binned_rows, C)
+    digest = run_digest(oracle.binned_rows, C)
+    assert killed and digest == run_digest(BinnedStumps(X, Y, c=C).binned_rows, C)
     assert killed[0] not in processes.run(os.getpid).values()
 
 
 def test_workers_leave_and_join(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, count = DaskRows._submit, Counter[str]()  # pyright: ignore[reportPrivateUsage]
+    submit, count = DaskRows._submit, Counter[str]()  # pyright: ignore[reportPrivateUsage]
     with cluster_of(3) as (client, cluster):
         oracle = on_dask(array((100, 5)), Y)
 
@@ -353,11 +357,11 @@ def test_workers_leave_and_join(monkeypatch: pytest.MonkeyPatch) -> None:
             if (name, count[name]) == ("gram", 1):
                 cluster.scale(4)  # of which two have left
                 client.wait_for_workers(2, timeout=30)
-            return asked(self, name, *how)
+            return submit(self, name, *how)
 
         monkeypatch.setattr(DaskRows, "_submit", changing)
         assert (
-            told(oracle.binned_rows) == told(BinnedStumps(X, Y).binned_rows)
+            run_digest(oracle.binned_rows) == run_digest(BinnedStumps(X, Y).binned_rows)
             and min(count["histogram"], count["gram"]) > 1
         )
 
@@ -366,16 +370,16 @@ def test_workers_leave_and_join(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_depends_on_how_many_partitions_there_are_or_on_their_order(
     partitions: int, parts: int, client: Any
 ) -> None:
-    here = BinnedStumps(X, Y, c=C)
-    found = told(here.binned_rows, C)
-    assert told(BinnedRows.from_binned(here.binned, here.y, here.c, parts), C) == found
+    local = BinnedStumps(X, Y, c=C)
+    digest = run_digest(local.binned_rows, C)
+    assert run_digest(BinnedRows.from_binned(local.binned, local.y, local.c, parts), C) == digest
     order = np.random.default_rng(partitions).permutation(N)
     for rows in (np.arange(N), order):
         oracle = on_dask(from_array(X[rows], chunks=(N // partitions, 5)), Y[rows], c=C[rows])
-        assert told(oracle.binned_rows, C) == found
+        assert run_digest(oracle.binned_rows, C) == digest
 
 
-ALONE = (
+SCRIPT = (
     "import sys; sys.path[:0] = sys.argv[1:]\n"
     "from test_on_dask import *\n"
     "print(os.environ['MALLOC_TRIM_THRESHOLD_'], told(BinnedStumps(X, Y, c=C).binned_rows, C))"
@@ -383,38 +387,40 @@ ALONE = (
 
 
 def test_memory_that_is_given_back_at_once_as_on_workers_changes_nothing(processes: Any) -> None:
-    there = set(processes.run(os.getenv, "MALLOC_TRIM_THRESHOLD_").values())
-    assert there == {"65536"}  # what workers run with
+    settings = set(processes.run(os.getenv, "MALLOC_TRIM_THRESHOLD_").values())
+    assert settings == {"65536"}  # what workers run with
     environment = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"}
-    command = [sys.executable, "-c", ALONE, *sys.path]
+    command = [sys.executable, "-c", SCRIPT, *sys.path]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["65536", told(BinnedStumps(X, Y, c=C).binned_rows, C)]
+    assert done.stdout.split() == ["65536", run_digest(BinnedStumps(X, Y, c=C).binned_rows, C)]
 
 
 def spilled(dask_worker: Any) -> list[str]:
     """The shards and margins of a worker that are on its disk and not in its memory."""
-    kept = [str(key) for key in dask_worker.data.slow if key not in dask_worker.data.fast]
-    return [key for key in kept if key.startswith(("boostopt-shard", "boostopt-margins"))]
+    keys = [str(key) for key in dask_worker.data.slow if key not in dask_worker.data.fast]
+    return [key for key in keys if key.startswith(("boostopt-shard", "boostopt-margins"))]
 
 
 def test_codes_and_margins_that_are_spilled_to_disk_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     more = np.concatenate([X, X + 0.1 * rng.normal(size=X.shape)])
-    y, asked, seen = np.concatenate([Y, Y]), DaskRows._submit, list[str]()  # pyright: ignore[reportPrivateUsage]
+    y, submit, keys_on_disk = np.concatenate([Y, Y]), DaskRows._submit, list[str]()  # pyright: ignore[reportPrivateUsage]
     # 2000 rows of 5 codes on two workers are more than the kilobytes that each of them may keep in memory.
     full = {"distributed.worker.memory.target": 4e3 / 2**30, "distributed.worker.memory.spill": False}
     limit: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": 2**30}
     with config.set(full), LocalCluster(n_workers=2, **limit) as cluster, Client(cluster) as client:
 
-        def noting(self: DaskRows, name: str, *how: Any) -> list[Any]:
-            found: Any = client.run(spilled)
-            seen.extend(key for keys in found.values() for key in keys)
-            return asked(self, name, *how)
+        def submit_and_record(self: DaskRows, name: str, *how: Any) -> list[Any]:
+            keys_by_worker: Any = client.run(spilled)
+            keys_on_disk.extend(key for keys in keys_by_worker.values() for key in keys)
+            return submit(self, name, *how)
 
-        monkeypatch.setattr(DaskRows, "_submit", noting)
-        found = told(on_dask(from_array(more, chunks=(250, 5)), y).binned_rows, np.ones(2 * N))
-    assert found == told(BinnedStumps(more, y).binned_rows, np.ones(2 * N))
-    shards, scores = ({key for key in seen if key.startswith(f"boostopt-{name}")} for name in ("shard", "margins"))
+        monkeypatch.setattr(DaskRows, "_submit", submit_and_record)
+        digest = run_digest(on_dask(from_array(more, chunks=(250, 5)), y).binned_rows, np.ones(2 * N))
+    assert digest == run_digest(BinnedStumps(more, y).binned_rows, np.ones(2 * N))
+    shards, scores = (
+        {key for key in keys_on_disk if key.startswith(f"boostopt-{name}")} for name in ("shard", "margins")
+    )
     assert len(shards) == 2 and len(scores) > 2
 
 
@@ -445,7 +451,7 @@ def from_files(kind: str, folder: Path) -> tuple[Any, Any]:
 def failing(client: Any, kernel: str, time: int, failure: Callable[[], object]) -> Generator[None]:
     """Let all workers be killed when a question is asked, and something fail that they need then."""
     count = Counter[str]()
-    asked = DaskRows._submit  # pyright: ignore[reportPrivateUsage]
+    submit = DaskRows._submit  # pyright: ignore[reportPrivateUsage]
 
     def killing(self: DaskRows, name: str, *how: Any) -> list[Any]:
         count[name] += 1
@@ -453,7 +459,7 @@ def failing(client: Any, kernel: str, time: int, failure: Callable[[], object]) 
             failure()
             for pid in client.run(os.getpid).values():
                 os.kill(pid, signal.SIGKILL)
-        return asked(self, name, *how)
+        return submit(self, name, *how)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DaskRows, "_submit", killing)
@@ -466,14 +472,17 @@ def holds(run: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 10**6)
         twin = boost("erlpboost", BinnedStumps(X, Y), nu=0.4 * N, epsilon=0.02, max_rounds=run.rounds)
-    own, other = run.class_certificate, twin.class_certificate
+    certificate, reference = run.class_certificate, twin.class_certificate
     t = len(twin.w)
     assert np.array_equal(run.w[:t], twin.w) and not run.w[t:].any()
     assert list(run.hypotheses)[:t] == list(twin.hypotheses) and run.rounds == twin.rounds > 0
-    assert own.upper == other.upper and other.lower - MarginGrid.full().bin_width < own.lower <= other.lower
+    assert (
+        certificate.upper == reference.upper
+        and reference.lower - MarginGrid.full().bin_width < certificate.lower <= reference.lower
+    )
     assert len(run.trace) == run.rounds and np.array_equal(run.predict(X[:9]), twin.predict(X[:9]))
     again = pickle.loads(pickle.dumps(run))
-    assert (again.reason, again.class_certificate.lower) == (run.reason, own.lower)
+    assert (again.reason, again.class_certificate.lower) == (run.reason, certificate.lower)
 
 
 @pytest.mark.parametrize(
@@ -498,8 +507,8 @@ def test_a_file_that_has_vanished_ends_the_run_with_what_it_had(
     ):
         run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
     assert run.stop_reason is StopReason.FAILED_AFTER_PASSES
-    said = rf"\b{run.rounds}\b.*DataError: .*FileNotFoundError: .*'{tmp_path}/\d\.{kind}'"
-    assert re.search(said, run.reason)
+    facts = rf"\b{run.rounds}\b.*DataError: .*FileNotFoundError: .*'{tmp_path}/\d\.{kind}'"
+    assert re.search(facts, run.reason)
     holds(run)
     with pytest.raises(DataError, match=f"FileNotFoundError: .*{kind}"):
         _ = run.class_certificate.d
@@ -517,12 +526,12 @@ def test_rows_that_are_lost_when_the_run_has_ended_cost_the_width_of_a_bucket(pr
     processes.wait_for_workers(2, timeout=30)
     oracle, margin = on_dask(*from_files("npy", tmp_path)), ExactSoftMargin.best_lower_bound
 
-    def losing(*asked: Any) -> Any:
+    def losing(*arguments: Any) -> Any:
         for file in tmp_path.iterdir():
             file.unlink()
         for pid in processes.run(os.getpid).values():
             os.kill(pid, signal.SIGKILL)
-        return margin(*asked)
+        return margin(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ExactSoftMargin, "best_lower_bound", losing)
@@ -546,7 +555,7 @@ def test_rows_of_which_workers_die_end_the_run_with_what_it_had(tmp_path: Path) 
 
 
 def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, count = DaskRows._submit, Counter[str]()  # pyright: ignore[reportPrivateUsage]
+    submit, count = DaskRows._submit, Counter[str]()  # pyright: ignore[reportPrivateUsage]
     with cluster_of(2) as (_, cluster):
         oracle = on_dask(array(), Y)
 
@@ -554,7 +563,7 @@ def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pyt
             count[name] += 1
             if (name, count[name]) == ("signed_sums_by_code", 4):
                 cluster.close()
-            return asked(self, name, *how)
+            return submit(self, name, *how)
 
         monkeypatch.setattr(DaskRows, "_submit", closing)
         with pytest.warns(RuntimeWarning, match=r"\bevaluations\b.*DataError: "):
@@ -566,22 +575,22 @@ def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pyt
 def test_lost_margins_are_computed_again() -> None:
     with cluster_of(2) as (client, _):
         rows = on_dask(array((100, 5)), Y).binned_rows
-        kept = rows.margins([Split(0, 3, 1)], np.array([MARGIN_SCALE]))
-        before = rows.histogram(kept, MarginGrid.full())
-        client.gather(kept)
-        gone = next(iter(client.nthreads()))
+        margins = rows.margins([Split(0, 3, 1)], np.array([MARGIN_SCALE]))
+        counts = rows.histogram(margins, MarginGrid.full())
+        client.gather(margins)
+        lost_worker = next(iter(client.nthreads()))
 
         async def remove(dask_scheduler: Any) -> None:
-            await dask_scheduler.remove_worker(gone, stimulus_id="gone")
+            await dask_scheduler.remove_worker(lost_worker, stimulus_id="gone")
 
         client.run_on_scheduler(remove)
         assert len(client.nthreads()) == 1
-        assert np.array_equal(rows.histogram(kept, MarginGrid.full()), before)
+        assert np.array_equal(rows.histogram(margins, MarginGrid.full()), counts)
 
 
 def bad() -> dict[str, tuple[Callable[[], Any], str]]:
     table = dd.from_pandas(frame(), npartitions=4)
-    other = dd.from_pandas(frame().iloc[:500], npartitions=2)
+    other_table = dd.from_pandas(frame().iloc[:500], npartitions=2)
     features = table[["x0", "x1"]]
     spoiled = X.copy()
     spoiled[777, 3] = np.inf
@@ -595,7 +604,7 @@ def bad() -> dict[str, tuple[Callable[[], Any], str]]:
         "no column": (lambda: BinnedStumps(features, "label"), r"^y\b.*\bX\b.*'label'.*x0, x1"),
         "array beside a frame": (lambda: BinnedStumps(features, Y), r"^y\b.*\bX\b.*\bndarray\b.*x0, x1"),
         "series beside an array": (lambda: BinnedStumps(array(), table["label"]), "to_dask_array"),
-        "another frame": (lambda: BinnedStumps(features, other["label"]), r"\by\b.*-1 and 1\b"),
+        "another frame": (lambda: BinnedStumps(features, other_table["label"]), r"\by\b.*-1 and 1\b"),
         "one axis": (lambda: BinnedStumps(array()[:, 0], Y), r"\bX\b.*\(1000,\)"),
         "a bag": (lambda: BinnedStumps(array().to_delayed()[0, 0], Y), r"\bX\b.*dask\.array.*dask\.dataframe.*Delayed"),
         "a series": (lambda: BinnedStumps(table["x0"], table["label"]), r"\bX\b.*dask\.dataframe.*\bSeries\b"),
@@ -625,8 +634,8 @@ def test_invalid_collections_are_refused_with_a_reason(case: str, client: Any) -
 
 def test_sums_that_could_be_rounded_are_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binning, "MAX_EXAMPLES", N - 1)
-    said = rf"^expected at most {N - 1} examples, with multiplicity; got {N}\. Take a part of them\.$"
-    with pytest.raises(ProblemError, match=said):
+    facts = rf"^expected at most {N - 1} examples, with multiplicity; got {N}\. Take a part of them\.$"
+    with pytest.raises(ProblemError, match=facts):
         BinnedStumps(array(), Y)
 
 
@@ -635,7 +644,7 @@ class Mine(BinnedStumps):
 
 
 @pytest.mark.parametrize(
-    ("make", "error", "said"),
+    ("make", "error", "facts"),
     [
         (lambda: BinnedStumps(array(), Y, codes="codes.npy"), OptionError, r"codes='codes\.npy'"),
         (lambda: BinnedStumps(array(), Y, bins=1), OptionError, r"^bins\b.*\b1\b"),
@@ -643,8 +652,8 @@ class Mine(BinnedStumps):
     ],
     ids=["codes", "bins", "class"],
 )
-def test_options_are_refused(make: Callable[[], Any], error: type[Exception], said: str, client: Any) -> None:
-    with pytest.raises(error, match=said):
+def test_options_are_refused(make: Callable[[], Any], error: type[Exception], facts: str, client: Any) -> None:
+    with pytest.raises(error, match=facts):
         make()
 
 
@@ -663,20 +672,24 @@ def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any
 
 @pytest.mark.parametrize("page", ["erlpboost", "lpboost"])
 def test_boost_on_a_cluster_is_boost_in_memory(page: str, client: Any) -> None:
-    there, here = on_dask(array(), Y), BinnedStumps(X, Y)
-    run, twin = (boost(page, oracle, nu=0.4 * N, epsilon=0.02) for oracle in (there, here))
+    distributed, local = on_dask(array(), Y), BinnedStumps(X, Y)
+    run, twin = (boost(page, oracle, nu=0.4 * N, epsilon=0.02) for oracle in (distributed, local))
     assert np.array_equal(run.w, twin.w) and list(run.hypotheses) == list(twin.hypotheses)
-    own, other = run.class_certificate, twin.class_certificate
-    assert (own.lower, own.upper, own.oracle) == (other.lower, other.upper, other.oracle)
-    assert own.d is not None and other.d is not None and np.array_equal(own.d, other.d)
+    certificate, reference = run.class_certificate, twin.class_certificate
+    assert (certificate.lower, certificate.upper, certificate.oracle) == (
+        reference.lower,
+        reference.upper,
+        reference.oracle,
+    )
+    assert certificate.d is not None and reference.d is not None and np.array_equal(certificate.d, reference.d)
     assert (run.majority, run.rounds, run.iteration_bound) == (twin.majority, twin.rounds, twin.iteration_bound)
     assert repr(run) == repr(twin) and f"N = {N}" in run._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert np.array_equal(run.predict(X[:9]), twin.predict(X[:9]))
     with pytest.raises(ProblemError, match=r"\bdata passes\b.*X\.compute\(\)"):
-        boost(page, there, nu=0.4 * N, epsilon=0.02, update="total")
+        boost(page, distributed, nu=0.4 * N, epsilon=0.02, update="total")
     with pytest.raises(ProblemError, match=r"^nu\b.*\b1000\b.*\b2000\b"):
-        boost(page, there, nu=2.0 * N)
-    with_constants = there.binned_rows.with_constant_feature(X.shape[1])
+        boost(page, distributed, nu=2.0 * N)
+    with_constants = distributed.binned_rows.with_constant_feature(X.shape[1])
     W, constant = np.array([2**30]), with_constants.split(with_constants.n_thresholds - 1, 1)
     window, table = MarginGrid.full(), np.ones(N_BINS + 2, np.int64)
     edges = with_constants.class_edges(with_constants.margins([constant], W), window, table)
@@ -687,9 +700,12 @@ def test_a_loss_on_a_cluster_is_that_in_memory(client: Any) -> None:
     run, twin = (
         boost("log_loss", oracle, eta=10.0, epsilon=1e-3 * N) for oracle in (on_dask(array(), Y), BinnedStumps(X, Y))
     )
-    own, other = run.class_certificate, twin.class_certificate
-    assert np.array_equal(run.w, twin.w) and (own.lower, own.upper) == (other.lower, other.upper)
-    assert own.d is not None and other.d is not None and np.array_equal(own.d, other.d)
+    certificate, reference = run.class_certificate, twin.class_certificate
+    assert np.array_equal(run.w, twin.w) and (certificate.lower, certificate.upper) == (
+        reference.lower,
+        reference.upper,
+    )
+    assert certificate.d is not None and reference.d is not None and np.array_equal(certificate.d, reference.d)
 
 
 def test_where_whole_numbers_tell_no_more_a_run_on_a_cluster_ends(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -712,20 +728,20 @@ def test_a_driver_that_is_killed_goes_on_and_its_files_are_those_of_memory(
     page: str, client: Any, tmp_path: Path
 ) -> None:
     how: dict[str, Any] = {"nu": 0.3 * N, "epsilon": 0.02}
-    file, here = tmp_path / "check.npz", BinnedStumps(X, Y, bins=20)
+    file, local = tmp_path / "check.npz", BinnedStumps(X, Y, bins=20)
     with pytest.raises(Killed):
         boost(page, on_dask(array(), Y, bins=20), checkpoint=file, checkpoint_rounds=1, progress=killed, **how)
-    there = on_dask(array((70, 5)), Y, bins=20)
-    run, whole = boost(page, there, checkpoint=file, **how), boost(page, here, **how)
+    distributed = on_dask(array((70, 5)), Y, bins=20)
+    run, whole = boost(page, distributed, checkpoint=file, **how), boost(page, local, **how)
     assert run.rounds == whole.rounds > 2 and list(run.hypotheses) == list(whole.hypotheses)
     assert np.array_equal(run.w, whole.w) and str(run.class_certificate) == str(whole.class_certificate)
     run.save(tmp_path / "run.npz")
     loaded = Run.load(tmp_path / "run.npz")
     assert np.array_equal(loaded.decision_function(X), whole.decision_function(X))
-    run.save_certificate(tmp_path / "proof.json", there)
-    for oracle in (here, there):
-        anew = loaded.verify_class(oracle)
-        assert (anew.lower, anew.upper) == (whole.class_certificate.lower, whole.class_certificate.upper)
+    run.save_certificate(tmp_path / "proof.json", distributed)
+    for oracle in (local, distributed):
+        recomputed = loaded.verify_class(oracle)
+        assert (recomputed.lower, recomputed.upper) == (whole.class_certificate.lower, whole.class_certificate.upper)
         assert verify(tmp_path / "proof.json", oracle).verdict == "proved"
     with pytest.raises(OptionError, match=r"\boracle\b.*\b1000\b"):
         loaded.verify_class(on_dask(array(), -Y, bins=20))

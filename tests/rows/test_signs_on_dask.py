@@ -58,11 +58,11 @@ def frame(values: np.ndarray = U, parts: int = 4) -> Any:
     return from_pandas(pd.DataFrame({**columns, "copies": C, "label": Y}), npartitions=parts)
 
 
-def here(c: np.ndarray, reflexive: bool = False) -> HypothesisClass:
+def local_class(c: np.ndarray, reflexive: bool = False) -> HypothesisClass:
     """The same rows in this process."""
     counting = c > 0
-    coded = BinnedFeatures.from_codes((U[counting].T > 0).astype(np.uint8), [np.zeros(1)] * T)
-    rows = BinnedRows.from_binned(coded, np.ones(counting.sum(), np.int8), c[counting].astype(float))
+    features = BinnedFeatures.from_codes((U[counting].T > 0).astype(np.uint8), [np.zeros(1)] * T)
+    rows = BinnedRows.from_binned(features, np.ones(counting.sum(), np.int8), c[counting].astype(float))
     return DistributedMembers(rows, 1, T, reflexive)
 
 
@@ -70,12 +70,12 @@ def boosted(oracle: HypothesisClass, page: str = "erlpboost") -> Run:
     return boost(page, oracle, nu=0.3 * oracle.total, epsilon=0.02)
 
 
-def same(one: Run, other: Run) -> bool:
-    own, its = one.class_certificate, other.class_certificate
+def are_equal(one: Run, reference: Run) -> bool:
+    certificate, reference_certificate = one.class_certificate, reference.class_certificate
     return (
-        np.array_equal(one.w, other.w)
-        and (own.lower, own.upper) == (its.lower, its.upper)
-        and np.array_equal(np.asarray(own.d), np.asarray(its.d))
+        np.array_equal(one.w, reference.w)
+        and (certificate.lower, certificate.upper) == (reference_certificate.lower, reference_certificate.upper)
+        and np.array_equal(np.asarray(certificate.d), np.asarray(reference_certificate.d))
     )
 
 
@@ -83,13 +83,13 @@ def same(one: Run, other: Run) -> bool:
 @pytest.mark.parametrize("page", ["erlpboost", "lpboost", "binary_erlpboost"])
 def test_margins_are_boosted_where_they_are(page: str, reflexive: bool, client: Any) -> None:
     ones = np.ones(N, int)
-    twin, steps = boosted(here(ones, reflexive), page), boosted(GivenMargins(U, reflexive=reflexive), page)
+    twin, steps = boosted(local_class(ones, reflexive), page), boosted(GivenMargins(U, reflexive=reflexive), page)
     for parts in (1, 2, 5):
         for collection in (array(parts=parts), frame(parts=parts).drop(columns=["copies", "label"])):
             oracle = GivenMargins(collection, reflexive=reflexive)
             assert isinstance(oracle, DistributedMargins) and (oracle.N, oracle.total, oracle.majority) == (N, N, 1)
             run = boosted(oracle, page)
-            assert same(run, twin) and list(run.hypotheses) == list(twin.hypotheses)
+            assert are_equal(run, twin) and list(run.hypotheses) == list(twin.hypotheses)
     assert run.class_certificate.lower <= steps.class_certificate.upper
     assert steps.class_certificate.lower <= run.class_certificate.upper
     assert run.oracle == steps.oracle and all(isinstance(h, MatrixColumn) for h in run.hypotheses)
@@ -97,7 +97,7 @@ def test_margins_are_boosted_where_they_are(page: str, reflexive: bool, client: 
 
 
 def test_multiplicities_are_named_or_stand_beside_the_margins(client: Any) -> None:
-    twin = boosted(here(C))
+    twin = boosted(local_class(C))
     table = frame().drop(columns="label")
     for oracle in (
         GivenMargins(table, c="copies"),  # pyright: ignore[reportArgumentType]
@@ -105,7 +105,7 @@ def test_multiplicities_are_named_or_stand_beside_the_margins(client: Any) -> No
         GivenMargins(array(), c=C),
         GivenMargins(array(parts=3), c=from_array(C, chunks=50)),
     ):
-        assert same(boosted(oracle), twin) and (oracle.N, oracle.total) == ((C > 0).sum(), C.sum())
+        assert are_equal(boosted(oracle), twin) and (oracle.N, oracle.total) == ((C > 0).sum(), C.sum())
     steps = boosted(GivenMargins(U, c=C)).class_certificate
     assert steps.lower <= twin.class_certificate.upper and twin.class_certificate.lower <= steps.upper
 
@@ -123,11 +123,11 @@ def test_a_constant_column_is_a_hypothesis(client: Any) -> None:
 def test_features_of_two_values_are_stumps(reflexive: bool, client: Any) -> None:
     twin, steps = boosted(BinnedStumps(H, Y, C, reflexive=reflexive)), boosted(RawFeatures(H, Y, C, reflexive))
     for parts in (1, 2, 5):
-        for given in ((array(H, parts), Y, C), (frame(H, parts), "label", "copies")):
-            oracle = RawFeatures(*given, reflexive=reflexive)
+        for arguments in ((array(H, parts), Y, C), (frame(H, parts), "label", "copies")):
+            oracle = RawFeatures(*arguments, reflexive=reflexive)
             assert isinstance(oracle, DistributedFeatures) and oracle.majority == (1 if C @ Y >= 0 else -1)
             run = boosted(oracle)
-            assert same(run, twin)
+            assert are_equal(run, twin)
     assert run.class_certificate.lower <= steps.class_certificate.upper
     assert steps.class_certificate.lower <= run.class_certificate.upper
     assert run.oracle == steps.oracle and all(isinstance(h, Feature) for h in run.hypotheses)
@@ -204,8 +204,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_unsupported_arguments_are_refused_by_name(what: str, client: Any) -> None:
-    make, error, message = REFUSED[what]
+@pytest.mark.parametrize("case", REFUSED)
+def test_unsupported_arguments_are_refused_by_name(case: str, client: Any) -> None:
+    make, error, message = REFUSED[case]
     with typechecker.unchecked(), pytest.raises(error, match=message):
         make()

@@ -16,7 +16,7 @@ from boostopt.backends.base import Attempt, Deadline, Task
 from boostopt.backends.cvxpy.solver_specs import SOLVERS
 from boostopt.backends.profiles import Profile
 
-ASKED = (1e-2, 1e-4, 1e-6, 1e-8)
+TARGET_GAPS = (1e-2, 1e-4, 1e-6, 1e-8)
 PARAMETERS = {
     "lpboost": {"nu": 24.0},
     "qp_reg_adaboost": {"C": 0.1},
@@ -42,47 +42,50 @@ def row_of(name: str) -> str:
 def cases(remarked: bool) -> list[tuple[str, str]]:
     """Solvers with the programs that they take, with or without a remark in the table."""
     named = [name for name in list_backends() if name.startswith("cvxpy:") and name not in UNLICENSED]
-    known = [name for name in named if row_of(name) in SOLVERS]
-    own = [] if remarked else ["interior"]
-    wanted = [name for name in known if bool(SOLVERS[row_of(name)].remark) == remarked]
+    supported = [name for name in named if row_of(name) in SOLVERS]
+    additional = [] if remarked else ["interior"]
+    selected = [name for name in supported if bool(SOLVERS[row_of(name)].remark) == remarked]
     return [
-        (name, which) for name in [*own, *wanted] for which in PARAMETERS if get_backend(name).takes(program(which))
+        (name, formulation)
+        for name in [*additional, *selected]
+        for formulation in PARAMETERS
+        if get_backend(name).takes(program(formulation))
     ]
 
 
 @cache
-def answers(name: str, which: str) -> Sequence[tuple[Attempt, float]]:
+def answers(name: str, formulation: str) -> Sequence[tuple[Attempt, float]]:
     """The only attempt and its certified gap at each accuracy."""
-    backend, made = get_backend(name), list[tuple[Attempt, float]]()
-    for accuracy in ASKED:
-        task = Task(program(which), accuracy, Deadline.after(30.0), profile=Profile("asked", accuracy))
+    backend, results = get_backend(name), list[tuple[Attempt, float]]()
+    for accuracy in TARGET_GAPS:
+        task = Task(program(formulation), accuracy, Deadline.after(30.0), profile=Profile("asked", accuracy))
         (attempt,) = backend.attempts(task)
-        made.append((attempt, program(which).certify(attempt.d, attempt.w).scaled_gap))
-    return made
+        results.append((attempt, program(formulation).certify(attempt.d, attempt.w).scaled_gap))
+    return results
 
 
-@pytest.mark.parametrize(("name", "which"), cases(remarked=False))
-def test_more_asked_for_is_more_iterations_and_a_narrower_certificate(name: str, which: str) -> None:
-    iterations = [attempt.iterations or 0 for attempt, _ in answers(name, which)]
-    gaps = [gap for _, gap in answers(name, which)]
+@pytest.mark.parametrize(("name", "formulation"), cases(remarked=False))
+def test_more_asked_for_is_more_iterations_and_a_narrower_certificate(name: str, formulation: str) -> None:
+    iterations = [attempt.iterations or 0 for attempt, _ in answers(name, formulation)]
+    gaps = [gap for _, gap in answers(name, formulation)]
     assert iterations == sorted(iterations) and 0 < iterations[0] < iterations[-1]
     assert gaps == sorted(gaps, reverse=True) and gaps[-1] <= 1e-6
 
 
-@pytest.mark.parametrize(("name", "which"), cases(remarked=True))
-def test_remarks_of_the_table_are_true(name: str, which: str) -> None:
+@pytest.mark.parametrize(("name", "formulation"), cases(remarked=True))
+def test_remarks_of_the_table_are_true(name: str, formulation: str) -> None:
     remark = SOLVERS[row_of(name)].remark
-    counted = [attempt.iterations for attempt, _ in answers(name, which)]
-    gaps = [gap for _, gap in answers(name, which)]
+    counted = [attempt.iterations for attempt, _ in answers(name, formulation)]
+    gaps = [gap for _, gap in answers(name, formulation)]
     if "from vertex to vertex" in remark:
-        assert all(gap <= asked for asked, gap in list(zip(ASKED, gaps, strict=True))[1:])
+        assert all(gap <= target for target, gap in list(zip(TARGET_GAPS, gaps, strict=True))[1:])
     if "does not hand on" in remark:
-        assert counted == [None] * len(ASKED)
-        assert gaps == sorted(gaps, reverse=True) or max(gaps) <= min(ASKED)
+        assert counted == [None] * len(TARGET_GAPS)
+        assert gaps == sorted(gaps, reverse=True) or max(gaps) <= min(TARGET_GAPS)
     if "ends at 10,000 iterations" in remark:
         assert max(count or 0 for count in counted) <= 10_000
-    if "calls linear programs infeasible" in remark and which == "lpboost":
-        assert "infeasible" in {attempt.status for attempt, _ in answers(name, which)}
+    if "calls linear programs infeasible" in remark and formulation == "lpboost":
+        assert "infeasible" in {attempt.status for attempt, _ in answers(name, formulation)}
     assert min(gaps) <= 1e-4 or "infeasible" in remark
 
 

@@ -89,11 +89,11 @@ def test_no_answer_is_said_with_the_solvers_own_words() -> None:
 
 def test_another_programs_certificate_is_refused_and_a_d_that_was_replaced_named() -> None:
     U = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
-    program, other = (get_formulation("lpboost").bind(U, nu=nu) for nu in (2.5, 2.0))
-    known = program.certify(d=[0.4, 0.4, 0.2], w=[0.5, 0.5])
-    assert not any(proof in program.explain(known).headline for proof in D_SOURCE_DESCRIPTIONS.values())
-    with pytest.raises(ProblemError, match=re.escape(known.words)):
-        other.explain(known)
+    program, unrelated = (get_formulation("lpboost").bind(U, nu=nu) for nu in (2.5, 2.0))
+    certificate = program.certify(d=[0.4, 0.4, 0.2], w=[0.5, 0.5])
+    assert not any(proof in program.explain(certificate).headline for proof in D_SOURCE_DESCRIPTIONS.values())
+    with pytest.raises(ProblemError, match=re.escape(certificate.words)):
+        unrelated.explain(certificate)
     replaced = program.explain(program.certify(d=np.full(3, 1 / 3), w=[0.5, 0.5]))
     assert replaced.headline.startswith("Optimal: ")
     assert D_SOURCE_DESCRIPTIONS["d(w)"] in replaced.headline
@@ -114,9 +114,9 @@ def test_a_program_explains_an_answer_from_elsewhere() -> None:
     assert marks["sum d = 1"] == "FAILS"
     assert marks["w >= 0"] == "open"
     assert marks[OPTIMALITY_CONDITIONS[1]] == "open"
-    other = get_formulation("lpboost").bind(np.ones((5, 3)), nu=2)
+    unrelated = get_formulation("lpboost").bind(np.ones((5, 3)), nu=2)
     with pytest.raises(ProblemError, match=r"\b5 examples\b.*\b3\b.*\b6\b.*\b3\b"):
-        other.explain(pair)
+        unrelated.explain(pair)
     with pytest.raises(OptionError, match=r"^tol\b"):
         program.explain(pair, 0.0)
 

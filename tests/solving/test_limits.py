@@ -200,9 +200,9 @@ def test_a_radius_at_the_smallest_one_is_taken_as_it_is(steps: int) -> None:
 
 
 def test_a_radius_between_rounding_and_a_ball_is_refused() -> None:
-    for beyond in (2e-14, 9e-13, 9e-7):
+    for excess in (2e-14, 9e-13, 9e-7):
         with pytest.raises(ProblemError, match=r"^r\b.* 0\.5, .* 0\.50000049\d*; "):
-            certify("norm_ball", TWO_EACH, [1.0], r=0.5 * (1 + beyond))
+            certify("norm_ball", TWO_EACH, [1.0], r=0.5 * (1 + excess))
 
 
 @pytest.mark.thorough
@@ -225,7 +225,7 @@ def test_a_touching_ball_counts_what_it_allows(p: float, eta: float | None) -> N
         )
         F = NormBall(base, c, p, float(c.sum() ** (1 / p - 1) * (1 + 3e-15)))
         assert F.is_singleton
-        value, alone = F.conjugate_at(z).value, float(z @ F.min_norm_point) - base.value(F.min_norm_point)
+        value, minimum = F.conjugate_at(z).value, float(z @ F.min_norm_point) - base.value(F.min_norm_point)
         slope = z - base.derivatives(F.min_norm_point)
         with localcontext(prec=50):
             counts, P = [Decimal(float(x)) for x in c], Decimal(p)
@@ -241,17 +241,17 @@ def test_a_touching_ball_counts_what_it_allows(p: float, eta: float | None) -> N
                 gain = float(
                     low * sum(k * x * Decimal(float(s)) for k, x, s in zip(counts, v, slope, strict=True)) / total
                 )
-                assert gain <= (value - alone) * (1 + 1e-6) + 1e-15
-                attained = max(attained, gain / (value - alone))
+                assert gain <= (value - minimum) * (1 + 1e-6) + 1e-15
+                attained = max(attained, gain / (value - minimum))
     assert attained > 0.5
 
 
 def most_over(z: np.ndarray, caps: list[Fraction]) -> Fraction:
     """The maximum of <d, z> over the distributions below the caps, in rational arithmetic."""
-    left, value = Fraction(1), Fraction(0)
+    remaining, value = Fraction(1), Fraction(0)
     for n in np.argsort(-z):
-        taken = min(caps[n], left)
-        left, value = left - taken, value + taken * Fraction(float(z[n]))
+        weight = min(caps[n], remaining)
+        remaining, value = remaining - weight, value + weight * Fraction(float(z[n]))
     return value
 
 
@@ -260,16 +260,16 @@ def test_proofs_of_infeasibility_do_not_drift() -> None:
     """200,000 terms added one by one are off by more than the slack: 120,000 caps sum to 3.3e-12 less than they do."""
     N, K, nu = 200_000, 120_000, 120971.9991
     z = np.repeat([1.0, -1.0], [K, N - K])
-    most = most_over(np.array([1.0, -1.0]), [Fraction(K) / Fraction(nu), Fraction(N - K) / Fraction(nu)])
+    maximum = most_over(np.array([1.0, -1.0]), [Fraction(K) / Fraction(nu), Fraction(N - K) / Fraction(nu)])
     for name in ("lpboost", "erlpboost", "binary_erlpboost"):
         F = (
             get_formulation(name)
             .bind(np.zeros((N, 1), dtype=np.int8), nu=nu, **({} if name == "lpboost" else {"eta": 2.0}))
             .regularizer
         )
-        assert Fraction(F.support(z)) >= most - Fraction(1, 10**15)
-        assert F.support(z) == pytest.approx(float(most), abs=1e-15)
-    gamma = float(-most + Fraction(1, 10**12))
+        assert Fraction(F.support(z)) >= maximum - Fraction(1, 10**15)
+        assert F.support(z) == pytest.approx(float(maximum), abs=1e-15)
+    gamma = float(-maximum + Fraction(1, 10**12))
     assert not certify("softboost", -z[:, np.newaxis].astype(np.int8), [1.0], nu=nu, gamma=gamma).infeasible
 
 
@@ -298,13 +298,13 @@ def test_conditions_on_many_examples_take_no_minute() -> None:
     assert certificate.upper < np.inf
 
 
-def described(f: Any, inside: Any) -> Any:
+def described_regularizer(f: Any, inside: Any) -> Any:
     return prototype("mine", lambda p, x: CvxpyRegularizer(CappedSimplex(x.c, 1.0), f, np.asarray(inside)))
 
 
 def test_a_function_has_no_value_outside_its_natural_domain() -> None:
     """CVXPY gives 1 / x a negative value left of 0; the optimum is above -1, for f > 0."""
-    page = described(lambda d: 0.01 * cp.inv_pos(d[0] - 0.1), np.ones(3) / 3)
+    page = described_regularizer(lambda d: 0.01 * cp.inv_pos(d[0] - 0.1), np.ones(3) / 3)
     program = page.bind([[1.0], [0.0], [-1.0]])
     best = program.solve("cvxpy:clarabel", tol=1e-5).certificate
     assert -1 < best.lower
@@ -316,11 +316,11 @@ def test_a_function_has_no_value_outside_its_natural_domain() -> None:
 def test_gradients_of_cvxpy_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """CVXPY's gradient of sum_largest with a fractional k violates the subgradient inequality; it is not asked."""
     three = [[0.5], [0.1], [0.7]]
-    tail = described(lambda d: cp.sum_largest(d, 1.5), [0.5, 0.3, 0.2]).bind(three)
+    tail = described_regularizer(lambda d: cp.sum_largest(d, 1.5), [0.5, 0.3, 0.2]).bind(three)
     assert tail.certify(d=[0, 0.5, 0.5], w=[1.0]).lower <= tail.solve("cvxpy:clarabel").certificate.upper
     slopes = trees.subgradients
-    monkeypatch.setattr(trees, "subgradients", lambda *of: [-3.0 * rows for rows in slopes(*of) or []])
-    squares = described(lambda d: cp.sum_squares(d) + 0.1 * cp.norm1(d), [0.5, 0.3, 0.2]).bind(three)
+    monkeypatch.setattr(trees, "subgradients", lambda *arguments: [-3.0 * rows for rows in slopes(*arguments) or []])
+    squares = described_regularizer(lambda d: cp.sum_squares(d) + 0.1 * cp.norm1(d), [0.5, 0.3, 0.2]).bind(three)
     certificate = squares.certify(d=[0.3, 0.5, 0.2], w=[1.0])
     # sum d^2 + 1/10 + <u, d> is smallest where 2 d + u is constant.
     u = np.array([0.5, 0.1, 0.7])

@@ -60,12 +60,12 @@ def doubled(program: Program, times: int, rng: np.random.Generator) -> Program:
     share = rng.dirichlet(np.ones(times), program.margins.N).ravel()
     page = program.formulation
     assert isinstance(page, Formulation)
-    given = {
+    arguments = {
         name: value[copies] if isinstance(value, np.ndarray) else value
         for name, value in vars(program.parameters).items()
     }
     d0 = {"d0": program.examples.d0[copies] * share} if page.uses_reference else {}
-    return page.bind(program.margins.to_array()[copies], c=program.examples.c[copies] * share, **d0, **given)
+    return page.bind(program.margins.to_array()[copies], c=program.examples.c[copies] * share, **d0, **arguments)
 
 
 @pytest.mark.thorough
@@ -75,21 +75,21 @@ def test_a_program_of_copies_is_merged_into_the_one_without(name: str) -> None:
     for _ in range(3):
         program = draw_program(rng, name, largest_N=40, largest_t=6, largest_eta=1e3)
         larger = doubled(program, 3, rng)
-        found = merge_equal_examples(larger)
-        if found is None:  # caps that leave a billionth of room: slopes there are not known well enough to be compared
+        merged = merge_equal_examples(larger)
+        if merged is None:  # caps that leave a billionth of room: slopes there are not known well enough to be compared
             assert program.regularizer.on_simplex
             assert 1.0 < float(opened(program).f.upper.sum()) <= 1.0 + 1e-6
             continue
-        assert len(found.groups.representative) <= program.margins.N
+        assert len(merged.groups.representative) <= program.margins.N
         d = larger.regularizer.project(rng.random(larger.margins.N))
         np.testing.assert_allclose(
-            found.merge_weights(found.split_weights(found.merge_weights(d))), found.merge_weights(d), rtol=1e-12
+            merged.merge_weights(merged.split_weights(merged.merge_weights(d))), merged.merge_weights(d), rtol=1e-12
         )
-        fused, apart = larger.solve("interior", tol=1e-8), larger.solve("interior", tol=1e-8, merge=False)
-        assert fused.certificate.infeasible == apart.certificate.infeasible
-        assert fused.certificate.overlaps(apart.certificate)
+        fused, unmerged = larger.solve("interior", tol=1e-8), larger.solve("interior", tol=1e-8, merge=False)
+        assert fused.certificate.infeasible == unmerged.certificate.infeasible
+        assert fused.certificate.overlaps(unmerged.certificate)
         c = fused.certificate
-        assert c.gap <= max(1e-8 * c.scale, 4 * c.slack, apart.certificate.gap)
+        assert c.gap <= max(1e-8 * c.scale, 4 * c.slack, unmerged.certificate.gap)
         assert len(fused.d) == larger.margins.N
 
 
@@ -116,8 +116,8 @@ def test_a_regularizer_that_c_and_d0_do_not_tell_is_not_merged() -> None:
     """Where the page's regularizer for the merged examples is another function, the program stays as it is."""
     program = get_formulation("erlpboost").bind(np.ones((20, 1)), nu=4, eta=1)
     assert merge_equal_examples(program) is not None
-    other = RelativeEntropy.capped(program.examples.c, 4.0, 2.0, program.examples.d0)
-    assert merge_equal_examples(replace(program, regularizer=other)) is None
+    regularizer = RelativeEntropy.capped(program.examples.c, 4.0, 2.0, program.examples.d0)
+    assert merge_equal_examples(replace(program, regularizer=regularizer)) is None
 
 
 def test_a_page_with_data_of_its_own_for_each_example_is_solved_as_it_is() -> None:
@@ -132,7 +132,7 @@ def test_a_page_with_data_of_its_own_for_each_example_is_solved_as_it_is() -> No
     assert program.solve("interior", tol=1e-8).certificate.scaled_gap <= 1e-8
 
 
-class Apart(Fake):
+class SeparateFake(Fake):
     """A backend that has the optimum of examples as they are, and one that is nowhere near for fewer."""
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
@@ -144,14 +144,14 @@ def test_a_backend_that_fails_over_groups_is_asked_once_more_about_the_examples(
     program = get_formulation("lpboost").bind(np.repeat(noisy_stumps(60, 8), 5, axis=0), nu=30)
     best = program.solve("cvxpy:highs", tol=1e-12, merge=False)
     answer = attempt(best.d, best.w)
-    solution = program.solve(Apart(script=(answer, answer)), tol=1e-8)
+    solution = program.solve(SeparateFake(script=(answer, answer)), tol=1e-8)
     assert solution.certificate.scaled_gap <= 1e-8
     assert solution.path == ("fake", "fake, unmerged")
     assert [one.form for one in solution.attempts] == ["fake", "fake", "unmerged, fake"]
     # One attempt, however many there would be; none where merging is not wanted.
     poor = attempt(np.eye(300)[0], np.eye(8)[0])
-    assert len(program.solve(Apart(script=(poor, poor)), tol=1e-8).attempts) == 3
-    assert program.solve(Apart(script=(answer,)), merge=False).path == ("fake",)
+    assert len(program.solve(SeparateFake(script=(poor, poor)), tol=1e-8).attempts) == 3
+    assert program.solve(SeparateFake(script=(answer,)), merge=False).path == ("fake",)
 
 
 def test_where_only_rounding_is_left_the_examples_are_not_asked_for_again() -> None:

@@ -25,5 +25,5 @@ def test_a_solvers_own_status_is_no_end_of_its_process() -> None:
     assert ProcessEnd.from_text("killed after 3.0 s") is ProcessEnd.KILLED
     for status in ("", "optimal", "killed by the node limit", "crashed basis"):
         assert ProcessEnd.from_text(status) is None
-    own = AttemptRecord(status="killed by the node limit")
-    assert classify_failure([own], "") == "gives up"
+    record = AttemptRecord(status="killed by the node limit")
+    assert classify_failure([record], "") == "gives up"

@@ -37,10 +37,10 @@ def program(name: str = "lpboost", **parameters: Any) -> Program:
     return get_formulation(name).bind(U, **(parameters or {"nu": 24.0}))
 
 
-def taking(which: Program) -> list[str]:
+def taking(program: Program) -> list[str]:
     """The backends that take a program, but for solvers whose options nobody knows."""
-    known = [name for name in list_backends() if not name.startswith("cvxpy:") or solver_of(name) in SOLVERS]
-    return [name for name in known if get_backend(name).takes(which)]
+    names = [name for name in list_backends() if not name.startswith("cvxpy:") or solver_of(name) in SOLVERS]
+    return [name for name in names if get_backend(name).takes(program)]
 
 
 def solver_of(name: str) -> str:
@@ -48,24 +48,24 @@ def solver_of(name: str) -> str:
 
 
 def test_every_backend_is_of_a_known_sort() -> None:
-    known = ITERATED | VERTICES | CAPPED | CERTIFIED_ALONE
-    assert {name for name in list_backends() if name.split(":")[0] != "cvxpy"} <= known
-    assert {name for name in known if name.startswith("cvxpy:")} >= {
+    classified = ITERATED | VERTICES | CAPPED | CERTIFIED_ALONE
+    assert {name for name in list_backends() if name.split(":")[0] != "cvxpy"} <= classified
+    assert {name for name in classified if name.startswith("cvxpy:")} >= {
         name for name in list_backends() if name.startswith("cvxpy:") and get_backend(name).auto_eligible
     } - {"cvxpy:ecos"}
 
 
 @pytest.mark.parametrize("name", sorted(ITERATED))
-@pytest.mark.parametrize("which", ["lpboost", "erlpboost"])
-def test_less_asked_for_is_fewer_iterations_and_a_wider_certificate(name: str, which: str) -> None:
-    own = program() if which == "lpboost" else program("erlpboost", nu=24.0, eta=50.0)
-    answers = [solve(own, name, profile) for profile in ("low", "mid", "high")]
+@pytest.mark.parametrize("formulation", ["lpboost", "erlpboost"])
+def test_less_asked_for_is_fewer_iterations_and_a_wider_certificate(name: str, formulation: str) -> None:
+    bound = program() if formulation == "lpboost" else program("erlpboost", nu=24.0, eta=50.0)
+    answers = [solve(bound, name, profile) for profile in ("low", "mid", "high")]
     iterations = [answer.iterations or 0 for answer in answers]
     gaps = [answer.certificate.gap for answer in answers]
     assert iterations == sorted(iterations) and iterations[0] < iterations[2]
     assert gaps[2] < gaps[0]
     assert all(len(answer.attempts) == 1 for answer in answers)
-    best = solve(own)
+    best = solve(bound)
     for answer in answers:
         assert answer.certificate.lower <= best.certificate.upper
         assert best.certificate.lower <= answer.certificate.upper
@@ -93,22 +93,22 @@ def test_requested_accuracies_are_sent_and_stand_in_the_attempt(name: str) -> No
 
 def test_a_profile_is_one_solve_also_where_equal_examples_could_be_merged() -> None:
     rows = np.random.default_rng(3).choice([-1.0, 1.0], size=(6, 3))
-    own = get_formulation("lpboost").bind(np.repeat(rows, 50, axis=0), nu=30.0)
-    assert solve(own, "cvxpy:clarabel").path[0] == "cvxpy:clarabel"
-    (attempt,) = solve(own, "cvxpy:clarabel", "high").attempts
+    bound = get_formulation("lpboost").bind(np.repeat(rows, 50, axis=0), nu=30.0)
+    assert solve(bound, "cvxpy:clarabel").path[0] == "cvxpy:clarabel"
+    (attempt,) = solve(bound, "cvxpy:clarabel", "high").attempts
     assert "merged" not in attempt.form
 
 
 def test_certified_is_the_gap_that_solve_wants_by_default() -> None:
     assert resolve_profile("certified") is None and resolve_profile(1e-3) is None
-    one, other = solve(program(), "interior"), solve(program(), "interior", "certified")
-    assert one.tol == other.tol == 1e-8
-    np.testing.assert_array_equal(one.d, other.d)
+    one, certified = solve(program(), "interior"), solve(program(), "interior", "certified")
+    assert one.tol == certified.tol == 1e-8
+    np.testing.assert_array_equal(one.d, certified.d)
 
 
 def test_an_infeasible_program_is_found_so_by_its_own_estimate_too() -> None:
-    own = get_formulation("softboost").bind(np.ones((4, 2)), nu=1.0, gamma=0.5)
-    assert solve(own, "interior", "mid").certificate.infeasible
+    bound = get_formulation("softboost").bind(np.ones((4, 2)), nu=1.0, gamma=0.5)
+    assert solve(bound, "interior", "mid").certificate.infeasible
 
 
 @pytest.mark.parametrize("isolate", [False, pytest.param(True, marks=pytest.mark.thorough)])
@@ -133,8 +133,8 @@ def test_options_come_before_all_that_is_set_here(name: str, options: dict[str, 
 @pytest.mark.parametrize("name", [name for name in taking(program()) if name.startswith("cvxpy:")])
 def test_the_option_for_iterations_is_one_that_the_solver_takes(name: str) -> None:
     solver = SOLVERS[solver_of(name)]
-    own = program("qp_reg_adaboost", C=0.1) if "linear programs" in solver.remark else program()
-    few, all_of_them = solve(own, name, "mid", options={solver.iterations: 2}), solve(own, name, "mid")
+    bound = program("qp_reg_adaboost", C=0.1) if "linear programs" in solver.remark else program()
+    few, all_of_them = solve(bound, name, "mid", options={solver.iterations: 2}), solve(bound, name, "mid")
     assert all(attempt.error is None for attempt in few.attempts)
     if all_of_them.iterations is None:  # the answer tells it, where the number is not handed on
         assert NO_ITERATION_COUNT_REMARK in solver.remark and few.certificate.gap > 100 * all_of_them.certificate.gap
@@ -175,17 +175,17 @@ def test_bad_profiles_are_refused() -> None:
 def test_interior_takes_no_edges_that_it_has_no_start_for() -> None:
     t = 3
     A = np.concatenate([np.eye(t), np.zeros((t, t))])
-    own = np.concatenate([-np.eye(t), -np.eye(t)])
+    bound = np.concatenate([-np.eye(t), -np.eye(t)])
 
     def pieces(B: np.ndarray, g: np.ndarray) -> Epigraph:
         return Epigraph(A, B, np.zeros(2 * t), np.zeros(2 * t, dtype=bool), g, np.zeros((t, t)), np.zeros(t))
 
     # Sum of max(e_q, 0): two rows and a further variable for each hypothesis.
-    assert has_start_point(pieces(own, np.ones(t)))
+    assert has_start_point(pieces(bound, np.ones(t)))
     # Two variables in a row, one of another factor, one that costs nothing.
-    assert not has_start_point(pieces(own - np.eye(2 * t, t, k=1), np.ones(t)))
-    assert not has_start_point(pieces(2.0 * own, np.ones(t)))
-    assert not has_start_point(pieces(own, np.array([1.0, 1.0, 0.0])))
+    assert not has_start_point(pieces(bound - np.eye(2 * t, t, k=1), np.ones(t)))
+    assert not has_start_point(pieces(2.0 * bound, np.ones(t)))
+    assert not has_start_point(pieces(bound, np.array([1.0, 1.0, 0.0])))
     for name in (
         "hinge+linf_ball",
         "hinge+signed_elastic_net",

@@ -80,9 +80,9 @@ class Hasty(Scripted):
     """It claims an optimum where the time is over."""
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        solved = PROGRAM.solve("highs") if task.program is PROGRAM else task.program.solve("highs")
-        w = np.eye(len(solved.w))[0] if task.deadline.passed else solved.w
-        yield Attempt("w", {}, "done", True, None if task.deadline.passed else solved.d, w)
+        solution = PROGRAM.solve("highs") if task.program is PROGRAM else task.program.solve("highs")
+        w = np.eye(len(solution.w))[0] if task.deadline.passed else solution.w
+        yield Attempt("w", {}, "done", True, None if task.deadline.passed else solution.d, w)
 
     def takes(self, program: Program) -> Capability:
         return Capability(program.formulation.name == "lpboost", "LPBoost only")

@@ -137,8 +137,8 @@ class Confused(Fake):
 
 
 def test_auto_goes_past_a_backend_that_fails_when_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    def opened(which: str) -> Backend:
-        return Confused() if which in ("highs", "confused") else get_backend(which)
+    def opened(name: str) -> Backend:
+        return Confused() if name in ("highs", "confused") else get_backend(name)
 
     monkeypatch.setattr(boostopt.solving.automatic_backends, "get_backend", opened)
     monkeypatch.setattr(boostopt.solving.automatic_backends, "list_backends", lambda: ["confused", "interior"])
@@ -275,38 +275,38 @@ def test_a_backend_that_never_ends_ends_with_the_time() -> None:
     assert time.process_time() - began < 5.0
 
 
-def of_gap(called: str, gap: float, asked: list[object]) -> Fake:
+def of_gap(called: str, gap: float, calls: list[object]) -> Fake:
     """A backend with one answer whose scaled gap is about that, on the reference LPBoost; it notes that it is asked."""
     d, w = optimum()
-    return Fake(called=called, script=(attempt(d, w + gap * np.array([1.0, -1.0, 0.0])),), asked=(asked,))
+    return Fake(called=called, script=(attempt(d, w + gap * np.array([1.0, -1.0, 0.0])),), asked=(calls,))
 
 
 def the_backends_are(monkeypatch: pytest.MonkeyPatch, *backends: Backend) -> None:
     """Let these be installed, and nothing else."""
-    known = {backend.name: backend for backend in backends}
+    backends_by_name = {backend.name: backend for backend in backends}
     monkeypatch.setattr(boostopt.solving.automatic_backends, "AUTO_ORDER", ())
     monkeypatch.setattr(boostopt.solving.automatic_backends, "_preferred_names", lambda program, start: [])
-    monkeypatch.setattr(boostopt.solving.automatic_backends, "list_backends", lambda: list(known))
-    monkeypatch.setattr(boostopt.solving.automatic_backends, "get_backend", lambda name: known[name])
+    monkeypatch.setattr(boostopt.solving.automatic_backends, "list_backends", lambda: list(backends_by_name))
+    monkeypatch.setattr(boostopt.solving.automatic_backends, "get_backend", lambda name: backends_by_name[name])
 
 
 def test_auto_stops_after_two_certified_gaps_that_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = {name: list[object]() for name in "abcdef"}
+    calls = {name: list[object]() for name in "abcdef"}
     gaps = {"a": 1e-2, "b": 1e-4, "c": 1e-3, "d": 1.1e-4, "e": 1e-4, "f": 1e-12}
-    the_backends_are(monkeypatch, *(of_gap(name, gap, asked[name]) for name, gap in gaps.items()))
+    the_backends_are(monkeypatch, *(of_gap(name, gap, calls[name]) for name, gap in gaps.items()))
     solution = solve(reference_lpboost())
     assert solution.path == ("a", "b", "c", "d")
-    assert [len(asked[name]) for name in "abcdef"] == [1, 1, 1, 1, 0, 0]
+    assert [len(calls[name]) for name in "abcdef"] == [1, 1, 1, 1, 0, 0]
     assert solution.backend == "b"
 
 
 def test_auto_stops_where_all_that_is_left_is_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = {name: list[object]() for name in "abc"}
+    calls = {name: list[object]() for name in "abc"}
     gaps = {"a": 1e-13, "b": 0.0, "c": 0.0}
-    the_backends_are(monkeypatch, *(of_gap(name, gap, asked[name]) for name, gap in gaps.items()))
+    the_backends_are(monkeypatch, *(of_gap(name, gap, calls[name]) for name, gap in gaps.items()))
     solution = solve(reference_lpboost(), tol=1e-300)
     assert solution.path == ("a", "b")
-    assert not asked["c"]
+    assert not calls["c"]
     assert (
         solution.verdict is not Verdict.BOUNDED and 0.0 < solution.certificate.gap <= 2.1 * solution.certificate.slack
     )
@@ -329,14 +329,14 @@ def test_answers_that_agree_within_one_backend_are_no_second_opinion(monkeypatch
 def test_where_nobody_finds_an_upper_end_lower_ends_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """No distribution has only edges of at most 0.2 here; the answers prove a lower end, and no infeasibility."""
     program = get_formulation("totalboost").bind([[1.0, -0.5], [-0.5, 1.0], [0.8, 0.9]], gamma=0.2)
-    asked = {name: list[object]() for name in "abc"}
+    calls = {name: list[object]() for name in "abc"}
     w = np.array([0.9, 0.1])
-    answers = (Fake(called=name, script=(attempt(None, w),), asked=(asked[name],)) for name in "abc")
+    answers = (Fake(called=name, script=(attempt(None, w),), asked=(calls[name],)) for name in "abc")
     the_backends_are(monkeypatch, *answers)
     solution = solve(program)
     assert solution.certificate.upper == np.inf and np.isfinite(solution.certificate.lower)
     assert solution.path == ("a", "b")
-    assert not asked["c"]
+    assert not calls["c"]
 
 
 def test_auto_asks_no_solver_that_was_not_made_for_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ def program(case: str) -> Program:
     rng = np.random.default_rng(7)
     U = np.round(rng.uniform(-1, 1, (16, 4)), 3)
     c, d0 = np.round(rng.uniform(0.5, 2, 16), 2), rng.dirichlet(np.ones(16))
-    given: dict[str, tuple[str, dict[str, Any]]] = {
+    arguments: dict[str, tuple[str, dict[str, Any]]] = {
         "cap": ("lpboost", {"nu": 3.5, "c": c}),
         "entropy": ("erlpboost", {"nu": 4.0, "eta": 7.0}),
         "reference": ("erlpboost", {"nu": 3.0, "eta": 7.0, "c": c, "d0": d0}),
@@ -49,7 +49,7 @@ def program(case: str) -> Program:
         "penalty": ("norm_penalty", {"r": 0.4, "p": 3.0}),
         "fixed": ("entropy_projection", {"rho": 0.05}),
     }
-    name, numbers = given[case]
+    name, numbers = arguments[case]
     return get_formulation(name).bind(U, **numbers)
 
 
@@ -72,17 +72,17 @@ def document(case: str) -> Any:
 def taken(path: Path) -> dict[str, Any]:
     """C and d0 as a file states them, so that its bounds are checked whatever they are; nothing if it is no file."""
     try:
-        stated = read_document(path)
-        return {"c": stated.c, "d0": stated.d0}
+        content = read_document(path)
+        return {"c": content.c, "d0": content.d0}
     except (Rejected, MemoryError):
         return {}
 
 
-def judged(said: Any, case: str, folder: Path, U: Any = None, **others: Any) -> Verification:
+def judged(content: Any, case: str, folder: Path, U: Any = None, **options: Any) -> Verification:
     """The verdict on a changed file."""
     path = folder / "changed.json"
-    path.write_bytes(said if isinstance(said, bytes) else json.dumps(said).encode())
-    return verify(path, program(case).margins if U is None else U, **{**taken(path), **others})
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    return verify(path, program(case).margins if U is None else U, **{**taken(path), **options})
 
 
 __all__ = ["CASES", "document", "judged", "program", "taken", "text"]

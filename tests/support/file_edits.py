@@ -44,16 +44,16 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 def edit_description(about: Any, rng: np.random.Generator) -> str:
     """Replace a value of a description, or take it away; return what was done."""
-    found = list(places(about))
-    inside, key = found[rng.integers(len(found))]
+    candidates = list(places(about))
+    inside, key = candidates[rng.integers(len(candidates))]
     if isinstance(inside, dict) and rng.integers(8) == 0:
         del inside[key]
         return f"without {key}"
-    before, value = inside[key], VALUES[rng.integers(len(VALUES))]
-    if rng.integers(4) == 0 and isinstance(before, int | float) and not isinstance(before, bool):
-        value = before * [-1, 0, 2, 1e300][rng.integers(4)]
+    old_value, value = inside[key], VALUES[rng.integers(len(VALUES))]
+    if rng.integers(4) == 0 and isinstance(old_value, int | float) and not isinstance(old_value, bool):
+        value = old_value * [-1, 0, 2, 1e300][rng.integers(4)]
     inside[key] = value
-    return f"{key}: {str(before)[:60]} -> {value}"
+    return f"{key}: {str(old_value)[:60]} -> {value}"
 
 
 def edit_array(arrays: dict[str, np.ndarray], rng: np.random.Generator) -> str:
@@ -74,28 +74,28 @@ def edit_array(arrays: dict[str, np.ndarray], rng: np.random.Generator) -> str:
         case 5 | 6:
             kind = ["U1", "?", "c16", "f4", "i1", "i8", "u1", "f8", "M8[s]", "S3"][rng.integers(10)]
             with np.errstate(all="ignore"):
-                array = _as(_as(array, "i8"), kind) if kind == "M8[s]" else _as(array, kind)
+                array = cast_array(cast_array(array, "i8"), kind) if kind == "M8[s]" else cast_array(array, kind)
         case _:
             if array.size and array.dtype.kind in "iuf":
-                at = int(rng.integers(array.size))
+                position = int(rng.integers(array.size))
                 new = [0, 1, -1, 2, 1e6] if array.dtype.kind in "iu" else [0, -1, 2, np.nan, np.inf, 1e300, 1e-300]
                 with np.errstate(all="ignore"):
-                    array.reshape(-1)[at] = np.asarray(new[rng.integers(len(new))]).astype(array.dtype)
+                    array.reshape(-1)[position] = np.asarray(new[rng.integers(len(new))]).astype(array.dtype)
     arrays[name] = array
     return f"{name}: {array.dtype} of {array.shape}"
 
 
-def _as(array: np.ndarray, kind: str) -> np.ndarray:
+def cast_array(array: np.ndarray, kind: str) -> np.ndarray:
     try:
         return array.astype(kind)
     except (ValueError, TypeError):
         return np.zeros(array.shape, dtype=kind)
 
 
-def edited(path: Path, rng: np.random.Generator) -> tuple[bytes, str]:
+def edited_content(path: Path, rng: np.random.Generator) -> tuple[bytes, str]:
     """A saved file with one or two edits, and what they are."""
     about, arrays = unpacked(path)
-    said = list[str]()
+    descriptions = list[str]()
     for _ in range(int(rng.integers(1, 3))):
-        said.append(edit_array(arrays, rng) if arrays and rng.integers(2) else edit_description(about, rng))
-    return packed(about, arrays), "; ".join(said)
+        descriptions.append(edit_array(arrays, rng) if arrays and rng.integers(2) else edit_description(about, rng))
+    return packed(about, arrays), "; ".join(descriptions)

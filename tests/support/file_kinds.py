@@ -38,17 +38,17 @@ ORDER = re.compile(r"-?[0-9]+$")
 """The order of magnitude at the end of the name of an iterate's part."""
 
 
-def keys(value: Any, at: str = "") -> Iterator[str]:
+def keys(value: Any, prefix: str = "") -> Iterator[str]:
     """Yield the paths of all keys in plain values; `[]` stands for the entries of a list."""
     if isinstance(value, Mapping) and set(value) != {"array"}:
         for key, inner in value.items():
-            name = ORDER.sub("", key) if at.endswith("start.state.") else key
-            yield f"{at}{name}"
+            name = ORDER.sub("", key) if prefix.endswith("start.state.") else key
+            yield f"{prefix}{name}"
             if name not in SOLVERS_OWN:
-                yield from keys(inner, f"{at}{name}.")
+                yield from keys(inner, f"{prefix}{name}.")
     elif isinstance(value, list):
         for inner in value:
-            yield from keys(inner, f"{at.removesuffix('.')}[].")
+            yield from keys(inner, f"{prefix.removesuffix('.')}[].")
 
 
 def keys_of(path: Path) -> set[str]:

@@ -22,7 +22,7 @@ from boostopt.authoring import (
     formula,
 )
 
-Made = Callable[[Array, float, float, Array], Regularizer]
+FormulaMaker = Callable[[Array, float, float, Array], Regularizer]
 """Makes a regularizer of multiplicities c, nu, eta and a reference distribution."""
 
 M = 0.3
@@ -181,7 +181,7 @@ def squares(c: Array, nu: float, eta: float, d0: Array) -> Regularizer:
     return CappedSimplexIndicator(CappedSimplex(c, nu)) + Squares(c, 2.0 / eta)
 
 
-TWINS: dict[str, tuple[Made, str, Mapping[str, float]]] = {
+TWINS: dict[str, tuple[FormulaMaker, str, Mapping[str, float]]] = {
     "relative entropy": (entropy, "d*log(d/d0)/eta", {}),
     "binary entropy": (binary, "(d*log(d/d0) + (u - d)*log((u - d)/(u - d0)))/eta", {}),
     "squares": (squares, "d**2/c/eta", {}),

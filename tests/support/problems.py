@@ -129,11 +129,11 @@ class Fake(Backend):
             time.sleep(0.05)
 
 
-def attempt(d: Any = None, w: Any = None, **others: Any) -> Attempt:
+def attempt(d: Any = None, w: Any = None, **fields: Any) -> Attempt:
     """An attempt that claims an optimum."""
-    given: dict[str, Any] = {"form": "fake", "options": {}, "status": "fine", "claims": True, **others}
+    values: dict[str, Any] = {"form": "fake", "options": {}, "status": "fine", "claims": True, **fields}
     return Attempt(
-        d=None if d is None else np.asarray(d, float), w=None if w is None else np.asarray(w, float), **given
+        d=None if d is None else np.asarray(d, float), w=None if w is None else np.asarray(w, float), **values
     )
 
 
@@ -144,19 +144,19 @@ def bent(attempt: Attempt, **fields: Any) -> Attempt:
     return attempt
 
 
-def right(name: str = "right", then: str = "", **others: Any) -> Fake:
+def right(name: str = "right", then: str = "", **options: Any) -> Fake:
     """A backend that has the optimum of the reference LPBoost instance."""
     answer = reference_lpboost().solve("cvxpy:highs", tol=1e-12)
-    return Fake(name, (attempt(answer.d, answer.w, **others),), then=then)
+    return Fake(name, (attempt(answer.d, answer.w, **options),), then=then)
 
 
-def rough(name: str = "rough", then: str = "", **others: Any) -> Fake:
+def rough(name: str = "rough", then: str = "", **options: Any) -> Fake:
     """A backend that claims an optimum and is nowhere near."""
-    return Fake(name, (attempt(np.eye(6)[0], [1, 0, 0], **others),), then=then)
+    return Fake(name, (attempt(np.eye(6)[0], [1, 0, 0], **options),), then=then)
 
 
 @dataclass(frozen=True)
-class Drawn:
+class RandomProgram:
     """The ingredients of a random program."""
 
     U: np.ndarray
@@ -171,7 +171,7 @@ class Drawn:
         return boostopt.get_formulation(name).bind(self.U, nu=self.nu, eta=self.eta, c=self.c, d0=self.d0)
 
 
-def draw(rng: np.random.Generator, largest_N: int = 40, largest_t: int = 6, largest_eta: float = 1e3) -> Drawn:
+def draw(rng: np.random.Generator, largest_N: int = 40, largest_t: int = 6, largest_eta: float = 1e3) -> RandomProgram:
     """Draw a program: real or +-1 entries, nu in its whole range and at its ends, uneven c, d0 with zeros."""
     N, t = int(rng.integers(2, largest_N + 1)), int(rng.integers(1, largest_t + 1))
     U = rng.choice([-1.0, 1.0], size=(N, t)) if rng.random() < 0.5 else rng.uniform(-1, 1, size=(N, t))
@@ -185,35 +185,35 @@ def draw(rng: np.random.Generator, largest_N: int = 40, largest_t: int = 6, larg
             d0[rng.permutation(N)[: N // 4]] = 0.0
         d0 /= d0.sum()
     counts = np.ones(N) if c is None else c
-    live = counts.sum() if d0 is None else counts[d0 > 0].sum()
-    if live < 1:
+    support_sum = counts.sum() if d0 is None else counts[d0 > 0].sum()
+    if support_sum < 1:
         return draw(rng, largest_N, largest_t, largest_eta)
-    nu = float(rng.choice([1.0, live, rng.uniform(1, live), max(1.0, np.floor(live / 3))]))
+    nu = float(rng.choice([1.0, support_sum, rng.uniform(1, support_sum), max(1.0, np.floor(support_sum / 3))]))
     eta = float(np.exp(rng.uniform(np.log(0.5), np.log(largest_eta))))
-    return Drawn(U, nu, c, d0, eta)
+    return RandomProgram(U, nu, c, d0, eta)
 
 
 def slow_capped_softmax(a: np.ndarray, u: np.ndarray) -> np.ndarray:
     """min(u, theta exp(a)) with sum 1, log theta by bisection: no sorting, no selection, no closed form."""
-    live = np.isfinite(a) & (u > 0)
-    low, high = -a[live].max() - 800.0, float(np.max(np.log(u[live]) - a[live])) + 1.0
+    support = np.isfinite(a) & (u > 0)
+    low, high = -a[support].max() - 800.0, float(np.max(np.log(u[support]) - a[support])) + 1.0
     for _ in range(300):
         middle = 0.5 * (low + high)
-        total = np.minimum(u[live], np.exp(np.minimum(a[live] + middle, 700.0))).sum()
+        total = np.minimum(u[support], np.exp(np.minimum(a[support] + middle, 700.0))).sum()
         low, high = (middle, high) if total < 1 else (low, middle)
     d = np.zeros(len(a))
-    d[live] = np.minimum(u[live], np.exp(np.minimum(a[live] + high, 700.0)))
+    d[support] = np.minimum(u[support], np.exp(np.minimum(a[support] + high, 700.0)))
     return d / d.sum()
 
 
 def slow_soft_margin(m: np.ndarray, c: np.ndarray, nu: float) -> float:
     """The average margin of the nu examples with the smallest, filled up one by one."""
-    left, total = nu, 0.0
+    remaining, total = nu, 0.0
     for n in np.argsort(m):
-        take = min(c[n], left)
+        take = min(c[n], remaining)
         total += take * m[n]
-        left -= take
-    return (total + max(left, 0.0) * m.max()) / nu
+        remaining -= take
+    return (total + max(remaining, 0.0) * m.max()) / nu
 
 
 def slow_value(program: Program, d: np.ndarray) -> float:

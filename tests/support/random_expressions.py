@@ -327,10 +327,10 @@ class Count:
     refused: int = 0
     false: list[str] | None = None
 
-    def claim(self, holds: bool, what: str) -> None:
+    def claim(self, holds: bool, text: str) -> None:
         self.statements += 1
         if not holds:
-            self.false = [*(self.false or []), what]
+            self.false = [*(self.false or []), text]
 
 
 def drawn_domain(rng: np.random.Generator) -> tuple[CappedSimplex, list[Fraction]]:
@@ -348,37 +348,39 @@ def check_graph(seed: int, count: Count, tangents: int = 4) -> None:
     rng = np.random.default_rng(seed)
     domain, upper = drawn_domain(rng)
     N, caps = len(upper), exact_caps(domain, domain.upper)
-    drawn = piece(rng, N)
+    expression = piece(rng, N)
     variable: Any = cp.Variable(N)
-    graph = Graph([cp.sum(drawn.made(variable))], variable, Interval(np.zeros(N), caps.upper), on_simplex=True)
+    graph = Graph([cp.sum(expression.made(variable))], variable, Interval(np.zeros(N), caps.upper), on_simplex=True)
     count.descriptions += 1
     points = [weights(rng, upper) for _ in range(4)]
-    values = [drawn.exact(in_digits(d)) for d in points]
+    values = [expression.exact(in_digits(d)) for d in points]
     z = rng.normal(size=N) * 10.0 ** rng.uniform(-3, 6)
     bound = support_bound(z, float(CappedSimplexIndicator(domain).conjugate_at(z).multipliers["beta"]), caps)
     for exact in [*points, *(weights(rng, upper) for _ in range(tangents - len(points)))]:
         d = domain.renormalize(np.array([float(x) for x in exact]))
         box = feasible_box(d, caps)
-        near = beside(d, upper)
+        neighbour = neighbour_of(d, upper)
         ends = (list(map(Fraction, end.tolist())) for end in (box.lower, box.upper))
-        within = all(a <= x <= b for a, x, b in zip(next(ends), near, next(ends), strict=True))
+        is_within = all(a <= x <= b for a, x, b in zip(next(ends), neighbour, next(ends), strict=True))
         enclosed = graph.values(box)[0]
         low, high = float(enclosed.lower[0]), float(enclosed.upper[0])
-        count.claim(not np.isnan([low, high]).any(), f"{seed}: nan in {drawn.name}")
-        if within:
-            value = drawn.exact(in_digits(near))
-            count.claim(low <= value <= high, f"{seed}: value {value} outside [{low}, {high}] of {drawn.name}")
+        count.claim(not np.isnan([low, high]).any(), f"{seed}: nan in {expression.name}")
+        if is_within:
+            value = expression.exact(in_digits(neighbour))
+            count.claim(low <= value <= high, f"{seed}: value {value} outside [{low}, {high}] of {expression.name}")
         count.claim(dot(z, in_digits(exact)) <= bound, f"{seed}: support")
         minorant = graph.minorant(d, [np.ones(1)])
         if minorant is None:
             count.open_ends += 1
             continue
-        for other, value in zip(points, values, strict=True):
-            least = dot(minorant.gradient.lower, in_digits(other)) + mp.mpf(minorant.offset)
-            count.claim(least <= value, f"{seed}: minorant {least} above {value} of {drawn.name}")
+        for point, value in zip(points, values, strict=True):
+            minorant_value = dot(minorant.gradient.lower, in_digits(point)) + mp.mpf(minorant.offset)
+            count.claim(
+                minorant_value <= value, f"{seed}: minorant {minorant_value} above {value} of {expression.name}"
+            )
 
 
-def beside(d: np.ndarray, upper: list[Fraction]) -> list[Fraction]:
+def neighbour_of(d: np.ndarray, upper: list[Fraction]) -> list[Fraction]:
     """The exactly feasible point that differs from d in the weight with the largest room."""
     exact = [min(Fraction(float(x)), u) for x, u in zip(d, upper, strict=True)]
     n = max(range(len(d)), key=lambda i: min(upper[i] - exact[i], exact[i]))
@@ -423,8 +425,8 @@ def check_program(seed: int, count: Count) -> None:
     N, t = pair.margins.shape
     points = [weights(rng, upper) for _ in range(3)]
     certificates = list[Any]()
-    near = np.array([float(x) for x in points[0]]) * (1 + 1e-12 * rng.normal(size=N))
-    for d in (rng.dirichlet(np.ones(N)), near, None):
+    start = np.array([float(x) for x in points[0]]) * (1 + 1e-12 * rng.normal(size=N))
+    for d in (rng.dirichlet(np.ones(N)), start, None):
         w = [rng.dirichlet(np.ones(t)), rng.normal(size=t) * 10.0 ** rng.uniform(-3, 4)][int(rng.integers(2))]
         try:
             certificate = pair.certify(d=d, w=w)
@@ -435,18 +437,18 @@ def check_program(seed: int, count: Count) -> None:
         certificates.append(certificate)
         points.append(feasible([Fraction(float(x)) for x in certificate.d], upper))
     values = [value(d) for d in points]
-    least = min(values)
-    best = points[values.index(least)]
+    minimum = min(values)
+    best = points[values.index(minimum)]
     for point in points:
         for share in (Fraction(1, 2), Fraction(1, 10), Fraction(1, 1000)):
             mixed = [(1 - share) * x + share * y for x, y in zip(best, point, strict=True)]
-            least = min(least, value(mixed))
+            minimum = min(minimum, value(mixed))
     for certificate in certificates:
-        lower, above = certificate.lower, certificate.upper
-        count.open_ends += int(not np.isfinite([lower, above]).all())
-        count.claim(lower <= above, f"{seed}: [{lower}, {above}]")
+        lower, highest = certificate.lower, certificate.upper
+        count.open_ends += int(not np.isfinite([lower, highest]).all())
+        count.claim(lower <= highest, f"{seed}: [{lower}, {highest}]")
         count.claim(not np.isnan(certificate.gap), f"{seed}: the gap is nan")
-        count.claim(lower <= least, f"{seed}: lower {lower} above {least}")
-        count.claim(all(above >= other.lower for other in certificates), f"{seed}: disjoint")
+        count.claim(lower <= minimum, f"{seed}: lower {lower} above {minimum}")
+        count.claim(all(highest >= reference.lower for reference in certificates), f"{seed}: disjoint")
         if len(set(map(tuple, points))) == 1:
-            count.claim(above >= least, f"{seed}: upper {above} below {least}")
+            count.claim(highest >= minimum, f"{seed}: upper {highest} below {minimum}")

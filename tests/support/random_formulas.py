@@ -113,28 +113,28 @@ def parameters(rng: np.random.Generator, N: int, nu: float) -> dict[str, Any]:
     return values
 
 
-def drawn(rng: np.random.Generator) -> Program:
+def random_program(rng: np.random.Generator) -> Program:
     """Return the program of a formula: a few examples and hypotheses, an edge function."""
     N, t = int(rng.integers(2, 7)), int(rng.integers(1, 3))
     atoms = rng.choice(len(HARD), rng.integers(1, 4), replace=False)
     scales = 10.0 ** rng.choice([0, 0, 0, -3, 3, -8], len(atoms))
     text = " + ".join(f"{float(scale)!r}*({HARD[k]})" for scale, k in zip(scales, atoms, strict=True))
     nu = float(rng.choice([N, N, rng.uniform(1.0, N), 1.0, N - 0.5, N * (1.0 - 1e-13)]))
-    known = parameters(rng, N, nu)
+    numbers = parameters(rng, N, nu)
     stripped = text
     for word in ("max", "exp", "sqrt", "huber", "log"):
         stripped = stripped.replace(word, "")
-    used = {name: value for name, value in known.items() if name in stripped.replace("e-", "").replace("e+", "")}
+    used = {name: value for name, value in numbers.items() if name in stripped.replace("e-", "").replace("e+", "")}
     d0 = rng.dirichlet(np.full(N, 2.0)) if rng.random() < 0.5 else None
     domain = CappedSimplex(np.ones(N), nu)
     F: Any = formula(text, domain, d0, **used)
     U = np.round(rng.uniform(-1, 1, (N, t)), int(rng.integers(1, 17))) if rng.random() < 0.8 else np.zeros((N, t))
-    edges = drawn_edges(rng, float((U.T @ np.full(N, 1.0 / N)).max()))
+    edges = random_edge_program(rng, float((U.T @ np.full(N, 1.0 / N)).max()))
     total = F + Squares(np.ones(N), float(rng.uniform(0.1, 2.0))) if rng.random() < 0.01 else F
     return prototype("drawn", lambda p, e: total, lambda p: edges).bind(U)
 
 
-def drawn_edges(rng: np.random.Generator, edge: float) -> EdgeFunction:
+def random_edge_program(rng: np.random.Generator, edge: float) -> EdgeFunction:
     """Return the largest edge, a bound next to an edge, or a formula."""
     chance = rng.random()
     if chance < 0.6:
@@ -142,8 +142,8 @@ def drawn_edges(rng: np.random.Generator, edge: float) -> EdgeFunction:
     if chance < 0.8:
         return BoundedEdges(edge + float(rng.choice([0.0, 1e-16, 1e-3, -1e-3])))
     text = EDGES[rng.integers(len(EDGES))]
-    known = {"a": float(rng.uniform(0.1, 5.0))} if "a*" in text or "*a" in text else {}
-    return edge_formula(text, **known)
+    numbers = {"a": float(rng.uniform(0.1, 5.0))} if "a*" in text or "*a" in text else {}
+    return edge_formula(text, **numbers)
 
 
 def answer(rng: np.random.Generator, n: int, cap: float) -> np.ndarray | None:
@@ -208,15 +208,19 @@ class Exact:
         self.squares = [piece for piece in pieces[1:]]
         self.N = F.N
         self.u = [mpmath.mpf(float(c)) / mpmath.mpf(self.F.domain.nu) for c in self.F.domain.c]
-        given: dict[str, Any] = {"d0": self.F.d0, "c": self.F.domain.c, **self.F.parameters}
+        numbers: dict[str, Any] = {"d0": self.F.d0, "c": self.F.domain.c, **self.F.parameters}
         self.names = list[dict[str, Any]]()
         for n in range(self.N):
-            own = {name: mpmath.mpf(float(v[n] if isinstance(v, np.ndarray) else v)) for name, v in given.items()}
-            self.names.append({**own, "u": self.u[n], "mpf": mpmath.mpf})
+            exact_numbers = {
+                name: mpmath.mpf(float(v[n] if isinstance(v, np.ndarray) else v)) for name, v in numbers.items()
+            }
+            self.names.append({**exact_numbers, "u": self.u[n], "mpf": mpmath.mpf})
 
     def value(self, d: list[Any]) -> Any:
         """Return F(d)."""
-        value = mpmath.fsum(in_all_digits(self.F.text, {**own, "d": x}) for own, x in zip(self.names, d, strict=True))
+        value = mpmath.fsum(
+            in_all_digits(self.F.text, {**names, "d": x}) for names, x in zip(self.names, d, strict=True)
+        )
         for piece in self.squares:
             ratio = piece.values(np.full(self.N, 2.0))  # lambda d^2 / c / 2 at 2
             value += mpmath.fsum(mpmath.mpf(float(r)) * x**2 / 4 for r, x in zip(ratio, d, strict=True))
@@ -236,7 +240,7 @@ class Exact:
         return points
 
 
-def check(program: Program, rng: np.random.Generator, found: Outcome) -> None:
+def check(program: Program, rng: np.random.Generator, outcome: Outcome) -> None:
     """Hold both ends of a certificate against what exactly feasible weights are worth."""
     F: Any = program.regularizer
     G: Any = program.edge_function
@@ -247,15 +251,15 @@ def check(program: Program, rng: np.random.Generator, found: Outcome) -> None:
     numbers = (certificate.lower, certificate.upper, certificate.slack, certificate.gap)
     about = f"{getattr(F, 'terms', (F,))[0]!r} {G!r} U={U.tolist()} d={d!r} w={w!r}: {certificate!r}"
     if any(np.isnan(number) for number in numbers) or certificate.lower > certificate.upper:
-        found.false.append(f"no interval: {numbers} {about}")
+        outcome.false.append(f"no interval: {numbers} {about}")
         return
     if certificate.infeasible:
-        found.counts["infeasible"] += 1
+        outcome.counts["infeasible"] += 1
         return
-    found.counts["certified"] += 1
-    found.counts["lower infinite"] += int(np.isinf(certificate.lower))
-    found.counts["upper infinite"] += int(np.isinf(certificate.upper))
-    found.slacks.append(certificate.slack / certificate.scale)
+    outcome.counts["certified"] += 1
+    outcome.counts["lower infinite"] += int(np.isinf(certificate.lower))
+    outcome.counts["upper infinite"] += int(np.isinf(certificate.upper))
+    outcome.slacks.append(certificate.slack / certificate.scale)
     exact = Exact(F)
     columns = [[mpmath.mpf(float(x)) for x in column] for column in U.T]
 
@@ -273,17 +277,17 @@ def check(program: Program, rng: np.random.Generator, found: Outcome) -> None:
     weights = [mpmath.mpf(float(x)) for x in certificate.w]
     if isinstance(G, MaximumEdge):
         weights = [x / mpmath.fsum(weights) for x in weights]
-    own = exact.feasible(certificate.d)
+    exact_points = exact.feasible(certificate.d)
     # The optimum is at most the value of each: an end below all of them is worth no feasible weights near its own.
-    above = [exact.value(point) + more for point in own if (more := of_edges(edges(point))) is not None]
-    if above and certificate.upper < min(above):
-        found.false.append(f"upper below {mpmath.nstr(min(above), 20)}: {about}")
+    values = [exact.value(point) + more for point in exact_points if (more := of_edges(edges(point))) is not None]
+    if values and certificate.upper < min(values):
+        outcome.false.append(f"upper below {mpmath.nstr(min(values), 20)}: {about}")
     if np.isinf(certificate.lower):
         return
     z = -program.margins.margins(certificate.w)
-    at = F.conjugate_at(z)
-    starts = (at.d, np.full(N, 1.0 / N), F.maximizers(z - at.multipliers["beta"]))
-    points = [*own, *(point for start in starts for point in exact.feasible(start))]
+    conjugate = F.conjugate_at(z)
+    starts = (conjugate.d, np.full(N, 1.0 / N), F.maximizers(z - conjugate.multipliers["beta"]))
+    points = [*exact_points, *(point for start in starts for point in exact.feasible(start))]
     penalty = mpmath.mpf(0)
     if isinstance(G, BoundedEdges):
         penalty = mpmath.mpf(G.gamma) * mpmath.fsum(weights)
@@ -292,31 +296,33 @@ def check(program: Program, rng: np.random.Generator, found: Outcome) -> None:
         penalty = mpmath.fsum(y * mpmath.mpf(float(e)) for y, e in zip(weights, places, strict=True))
         penalty -= of_edges([mpmath.mpf(float(e)) for e in places])
     for point in points:
-        worth = exact.value(point) + mpmath.fsum(a * b for a, b in zip(weights, edges(point), strict=True)) - penalty
-        if mpmath.isnan(worth):
+        value_at_point = (
+            exact.value(point) + mpmath.fsum(a * b for a, b in zip(weights, edges(point), strict=True)) - penalty
+        )
+        if mpmath.isnan(value_at_point):
             continue
-        if certificate.lower > worth:
-            found.false.append(f"lower above {mpmath.nstr(worth, 20)}: {about}")
+        if certificate.lower > value_at_point:
+            outcome.false.append(f"lower above {mpmath.nstr(value_at_point, 20)}: {about}")
             break
 
 
-def run(count: int, seed: int, each: int = 1, show: Callable[[Outcome], None] = lambda found: None) -> Outcome:
+def run(count: int, seed: int, per_program: int = 1, show: Callable[[Outcome], None] = lambda outcome: None) -> Outcome:
     """Look at certificates of so many formulas, so many of each."""
-    found = Outcome()
+    outcome = Outcome()
     with mpmath.workdps(DIGITS):
         for k in range(count):
             rng = np.random.default_rng((seed, k))
-            found.counts["formulas"] += 1
+            outcome.counts["formulas"] += 1
             try:
-                program = drawn(rng)
+                program = random_program(rng)
             except ProblemError as refused:
-                found.counts["refused"] += 1
-                found.counts[f"refused: {str(refused)[-60:]}"] += 0
+                outcome.counts["refused"] += 1
+                outcome.counts[f"refused: {str(refused)[-60:]}"] += 0
                 continue
-            for _ in range(each):
+            for _ in range(per_program):
                 try:
-                    check(program, rng, found)
+                    check(program, rng, outcome)
                 except Exception as failure:  # noqa: BLE001 it is what is looked for
-                    found.false.append(f"{seed, k}: {type(failure).__name__} {failure}"[:600])
-            show(found)
-    return found
+                    outcome.false.append(f"{seed, k}: {type(failure).__name__} {failure}"[:600])
+            show(outcome)
+    return outcome

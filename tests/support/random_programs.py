@@ -42,47 +42,56 @@ def draw_program(
         N = int(np.exp(rng.uniform(np.log(2), np.log(largest_N))))
         t = page.columns or int(np.exp(rng.uniform(0, np.log(largest_t))))
         c = np.exp(rng.uniform(-1, 1, N) * rng.choice([0.5, 1.0, 3.0])) if rng.random() < 0.5 else np.ones(N)
-        given: dict[str, Any] = {"c": c}
-        live = float(c.sum())
+        arguments: dict[str, Any] = {"c": c}
+        support_sum = float(c.sum())
         if page.uses_reference and rng.random() < 0.5:
             d0 = rng.dirichlet(np.full(N, rng.choice([0.3, 1.0, 10.0]))) + 1e-9
             if rng.random() < 0.4 and N > 4:
                 d0[rng.permutation(N)[: N // 4]] = 0.0
-            given["d0"] = d0 / d0.sum()
-            live = float(c[d0 > 0].sum())
-        if live < 1:
+            arguments["d0"] = d0 / d0.sum()
+            support_sum = float(c[d0 > 0].sum())
+        if support_sum < 1:
             continue
-        given |= _parameters(rng, name, {field.name for field in fields(page.Parameters)}, live, N, largest_eta)
+        arguments |= _parameters(
+            rng, name, {field.name for field in fields(page.Parameters)}, support_sum, N, largest_eta
+        )
         try:
-            return page.bind(draw_margins(rng, N, t), **given)
+            return page.bind(draw_margins(rng, N, t), **arguments)
         except ProblemError as error:
             refusal = error
     raise AssertionError(f"{name}: {refusal}")
 
 
 def _parameters(
-    rng: np.random.Generator, name: str, names: set[str], live: float, N: int, largest_eta: float
+    rng: np.random.Generator, name: str, names: set[str], support_sum: float, N: int, largest_eta: float
 ) -> dict[str, Any]:
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if "nu" in names:
-        near = (live * (1 - 1e-9), live * (1 - 1e-4), 1 + 1e-9)
-        usual = (1.0, live, rng.uniform(1, live), max(1.0, np.floor(live / 3)))
-        given["nu"] = float(np.clip(rng.choice([*usual, *near]), 1.0, live))
+        bounds = (support_sum * (1 - 1e-9), support_sum * (1 - 1e-4), 1 + 1e-9)
+        usual = (1.0, support_sum, rng.uniform(1, support_sum), max(1.0, np.floor(support_sum / 3)))
+        values["nu"] = float(np.clip(rng.choice([*usual, *bounds]), 1.0, support_sum))
     if "eta" in names:
-        given["eta"] = float(np.exp(rng.uniform(np.log(0.5), np.log(largest_eta))))
+        values["eta"] = float(np.exp(rng.uniform(np.log(0.5), np.log(largest_eta))))
     if "gamma" in names:
-        given["gamma"] = float(rng.choice([rng.uniform(-0.5, 1.0), rng.uniform(0.0, 0.3)]))
+        values["gamma"] = float(rng.choice([rng.uniform(-0.5, 1.0), rng.uniform(0.0, 0.3)]))
     if "C" in names:
         reciprocal = name == "lp_reg_adaboost"
-        given["C"] = float(rng.uniform(1 / live, 1)) if reciprocal else float(np.exp(rng.uniform(-7, 4)))
+        values["C"] = float(rng.uniform(1 / support_sum, 1)) if reciprocal else float(np.exp(rng.uniform(-7, 4)))
     if "two_sided" in names:
-        given["two_sided"] = bool(rng.random() < 0.3)
+        values["two_sided"] = bool(rng.random() < 0.3)
     if "segment" in names:
-        given["segment"] = bool(rng.random() < 0.5)
+        values["segment"] = bool(rng.random() < 0.5)
     if "rho" in names:
-        given["rho"] = float(rng.choice([0.0, 0.1, rng.uniform(-0.3, 0.3)]))
-    for other in {"smallest_edge", "minimum_margin", "smooth_margin", "next_smooth_margin", "phi", "accuracy"} & names:
-        given[other] = float(rng.uniform(0.01, 0.5))
+        values["rho"] = float(rng.choice([0.0, 0.1, rng.uniform(-0.3, 0.3)]))
+    for scale_name in {
+        "smallest_edge",
+        "minimum_margin",
+        "smooth_margin",
+        "next_smooth_margin",
+        "phi",
+        "accuracy",
+    } & names:
+        values[scale_name] = float(rng.uniform(0.01, 0.5))
     if "b" in names:
-        given |= {"b": float(rng.uniform(-1, 1)), "penalty": rng.uniform(0, 1, N)}
-    return given
+        values |= {"b": float(rng.uniform(-1, 1)), "penalty": rng.uniform(0, 1, N)}
+    return values

@@ -49,7 +49,7 @@ def maximizer_by_bisection(
 ) -> np.ndarray:
     """Return argmax <z, d> - sum f_n(d_n) on [0, u] and the simplex, f_n'(x) = slope(n, x), by bisection twice."""
 
-    def at(beta: float) -> list[float]:
+    def conjugate(beta: float) -> list[float]:
         weights = list[float]()
         for n in range(len(u)):
             low, high = 0.0, float(u[n])
@@ -60,12 +60,12 @@ def maximizer_by_bisection(
         return weights
 
     if not simplex:
-        return np.array(at(0.0))
+        return np.array(conjugate(0.0))
     low, high = float(z.min()) - 1e3, float(z.max()) + 1e3
     for _ in range(80):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if sum(at(middle)) > 1 else (low, middle)
-    return np.array(at(0.5 * (low + high)))
+        low, high = (middle, high) if sum(conjugate(middle)) > 1 else (low, middle)
+    return np.array(conjugate(0.5 * (low + high)))
 
 
 def binary_dual_in_decimals(d0: np.ndarray, u: np.ndarray, eta: float, z: np.ndarray) -> tuple[Decimal, list[Decimal]]:
@@ -88,32 +88,32 @@ def binary_dual_in_decimals(d0: np.ndarray, u: np.ndarray, eta: float, z: np.nda
 
 def points(rng: np.random.Generator, upper: np.ndarray, count: int = 4) -> list[np.ndarray]:
     """Points of {sum d = 1, 0 <= d <= upper}, inside and on the boundary, found by bisection."""
-    found = list[np.ndarray]()
+    samples = list[np.ndarray]()
     N = len(upper)
     for _ in range(count):
         with np.errstate(divide="ignore"):
             a = np.log(rng.exponential(size=N)) * rng.choice([0.5, 1.0, 6.0])
-        kept = rng.random(N) < rng.choice([0.5, 1.0])
-        if upper[kept].sum() > 1 + 1e-9:
-            a[~kept] = -np.inf
+        is_free = rng.random(N) < rng.choice([0.5, 1.0])
+        if upper[is_free].sum() > 1 + 1e-9:
+            a[~is_free] = -np.inf
         d = slow_capped_softmax(a, upper)
-        found.append(np.minimum(d, upper))
-    return found
+        samples.append(np.minimum(d, upper))
+    return samples
 
 
 def assert_conjugate(
     F: Regularizer, z: np.ndarray, value: Value, feasible: Sequence[np.ndarray], accuracy: float = 1e-11
 ) -> None:
     """Assert that F* is above <z, d> - F(d) everywhere and equal at its d, and that the gaps say by how much."""
-    at = F.conjugate_at(z)
+    conjugate = F.conjugate_at(z)
     scale = accuracy * (1 + F.magnitude + F.mass * np.abs(z).max())
-    assert max(F.residuals(at.d).values()) <= 1e-12
-    assert value(at.d) + at.value - at.d @ z == pytest.approx(0.0, abs=scale)
-    assert F.gaps(at.d, z, at).sum() <= scale
+    assert max(F.residuals(conjugate.d).values()) <= 1e-12
+    assert value(conjugate.d) + conjugate.value - conjugate.d @ z == pytest.approx(0.0, abs=scale)
+    assert F.gaps(conjugate.d, z, conjugate).sum() <= scale
     for d in feasible:
         assert max(F.residuals(d).values()) <= 1e-12
         assert F.value(d) == pytest.approx(value(d), abs=scale)
-        gap, gaps = value(d) + at.value - d @ z, F.gaps(d, z, at)
+        gap, gaps = value(d) + conjugate.value - d @ z, F.gaps(d, z, conjugate)
         assert gap >= -scale
         assert (gaps >= 0).all()
         assert gaps.sum() == pytest.approx(gap, abs=scale)
@@ -150,11 +150,11 @@ def assert_modelled(F: Regularizer, z: np.ndarray, feasible: Sequence[np.ndarray
         d.value = point
         assert float(expression.value) == pytest.approx(F.value(point), abs=1e-9 * (1 + F.magnitude))
         assert all(float(np.max(constraint.violation())) <= 1e-9 for constraint in constraints)
-    at = F.conjugate_at(z)
+    conjugate_point = F.conjugate_at(z)
     supremum = optimum(cp.Problem(cp.Maximize(z @ d - expression), constraints))
-    assert supremum == pytest.approx(at.value, abs=scale)
+    assert supremum == pytest.approx(conjugate_point.value, abs=scale)
     conjugate, of_conjugate = F.cvxpy_conjugate(z - cp.Constant(np.zeros(F.N)))
-    assert optimum(cp.Problem(cp.Minimize(conjugate), of_conjugate)) == pytest.approx(at.value, abs=scale)
+    assert optimum(cp.Problem(cp.Minimize(conjugate), of_conjugate)) == pytest.approx(conjugate_point.value, abs=scale)
 
 
 def optimum(problem: Any) -> float:
@@ -197,17 +197,19 @@ def assert_junk_is_repaired(F: Regularizer, seed: int = 0) -> None:
 
 def assert_stable(F: Regularizer, z: np.ndarray, lazy: np.ndarray) -> None:
     """Assert what is promised at extremes: all finite, the sum 1, no gap at the maximizer, true gaps elsewhere."""
-    at = F.conjugate_at(z)
-    assert np.isfinite(at.value)
-    assert np.isfinite(at.d).all()
-    assert max(F.residuals(at.d).values()) <= 1e-12
+    conjugate = F.conjugate_at(z)
+    assert np.isfinite(conjugate.value)
+    assert np.isfinite(conjugate.d).all()
+    assert max(F.residuals(conjugate.d).values()) <= 1e-12
     if F.on_simplex:
-        assert abs(at.d.sum() - 1) <= 1e-12
-        assert F.gaps(at.d, z, at).sum() < 1e-9
-    gaps = F.gaps(lazy, z, at)
+        assert abs(conjugate.d.sum() - 1) <= 1e-12
+        assert F.gaps(conjugate.d, z, conjugate).sum() < 1e-9
+    gaps = F.gaps(lazy, z, conjugate)
     assert np.isfinite(gaps).all()
     assert (gaps >= 0).all()
-    assert gaps.sum() == pytest.approx(F.value(lazy) + at.value - lazy @ z, rel=1e-9, abs=1e-12 * (1 + F.magnitude))
+    assert gaps.sum() == pytest.approx(
+        F.value(lazy) + conjugate.value - lazy @ z, rel=1e-9, abs=1e-12 * (1 + F.magnitude)
+    )
 
 
 def program(

@@ -21,12 +21,12 @@ COSTLY = frozenset({"cones", "latex", "T", "real", "imag", "flat", "base", "data
 DEPTH = 8
 
 
-def arrays_of(thing: Any, depth: int = DEPTH, seen: dict[int, Any] | None = None) -> Iterator[np.ndarray]:
+def arrays_of(thing: Any, depth: int = DEPTH, visited: dict[int, Any] | None = None) -> Iterator[np.ndarray]:
     """Yield every array that can be reached from an object by public names, and the arrays that these are views of."""
-    seen = {} if seen is None else seen
-    if id(thing) in seen or depth == 0:
+    visited = {} if visited is None else visited
+    if id(thing) in visited or depth == 0:
         return
-    seen[id(thing)] = thing
+    visited[id(thing)] = thing
     if isinstance(thing, np.ndarray):
         while isinstance(thing, np.ndarray):
             yield thing
@@ -36,7 +36,7 @@ def arrays_of(thing: Any, depth: int = DEPTH, seen: dict[int, Any] | None = None
         yield from (getattr(thing, name) for name in ("data", "indices", "indptr") if hasattr(thing, name))
         return
     for part in _parts(thing):
-        yield from arrays_of(part, depth - 1, seen)
+        yield from arrays_of(part, depth - 1, visited)
 
 
 def _parts(thing: Any) -> list[Any]:

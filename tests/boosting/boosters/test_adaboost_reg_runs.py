@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from boosting.random_classes import drawn
+from boosting.random_classes import draw_class
 
 from boostopt import ProblemError, boost
 from boostopt.boosting.boosters.adaboost_reg import MAX_BLOCK_ENTRIES, RegularizedFunctional, line_search
@@ -23,23 +23,23 @@ def stumps(N: int = 150) -> DecisionStumps:
 
 def steps(run: Run) -> list[tuple[int, float]]:
     """The hypothesis and the step b of each round."""
-    found: list[tuple[int, float]] = []
-    before = np.zeros(len(run.hypotheses))
+    step_list: list[tuple[int, float]] = []
+    old_w = np.zeros(len(run.hypotheses))
     for k in range(1, run.rounds + 1):
-        w = np.append(run.at_round(k).w, np.zeros(len(before) - len(run.at_round(k).w)))
-        moved = np.flatnonzero(w != before)
-        assert len(moved) == 1
-        found.append((int(moved[0]), float((w - before)[moved[0]])))
-        before = w
-    return found
+        w = np.append(run.at_round(k).w, np.zeros(len(old_w) - len(run.at_round(k).w)))
+        changes = np.flatnonzero(w != old_w)
+        assert len(changes) == 1
+        step_list.append((int(changes[0]), float((w - old_w)[changes[0]])))
+        old_w = w
+    return step_list
 
 
 @pytest.mark.parametrize("p", [1, 2])
 @pytest.mark.parametrize("seed", [0, 1, 2, 5])
 def test_without_C_it_is_adaboost(p: int, seed: int) -> None:
-    of = drawn(seed)
-    run = boost("adaboost_reg", of.oracle("best"), C=0.0, p=p, max_rounds=30)
-    twin = boost("adaboost", of.oracle("best"), max_rounds=30)
+    random_class = draw_class(seed)
+    run = boost("adaboost_reg", random_class.oracle("best"), C=0.0, p=p, max_rounds=30)
+    twin = boost("adaboost", random_class.oracle("best"), max_rounds=30)
     assert run.rounds == twin.rounds == 30
     for k in range(1, 31):
         np.testing.assert_allclose(run.at_round(k).w / 2, twin.at_round(k).w, rtol=0, atol=ROUNDING)
@@ -58,19 +58,19 @@ def test_a_large_C_keeps_the_distribution_nearly_uniform(p: int) -> None:
         spread.append(max(float(np.abs(run.at_round(k).d * N - 1).max()) for k in range(1, 26)))
     assert spread[0] < 0.3
     assert spread[1] < 0.01
-    alone = boost("adaboost", oracle, max_rounds=25)
-    assert np.abs(alone.d * N - 1).max() > 2.0
+    plain_run = boost("adaboost", oracle, max_rounds=25)
+    assert np.abs(plain_run.d * N - 1).max() > 2.0
 
 
 @pytest.mark.parametrize(("p", "C"), [(1, 10.0), (1, 60.0), (2, 60.0), (2, 3000.0)])
 @pytest.mark.parametrize("seed", [0, 3])
 def test_the_sums_agree_with_the_recursion_as_corrected(p: int, C: float, seed: int) -> None:
     """w_(t+1) proportional to w_t exp(-b u / 2 - (C/2) (zeta_t B_t - zeta_(t-1) B_(t-1))), round by round."""
-    of = drawn(seed)
-    run = boost("adaboost_reg", of.oracle("best"), C=C, p=p, max_rounds=25)
+    random_class = draw_class(seed)
+    run = boost("adaboost_reg", random_class.oracle("best"), C=C, p=p, max_rounds=25)
     assert run.rounds >= 5
     U = run.program.margins.to_array()
-    w, past, total, penalty = of.d0.copy(), np.zeros(len(of.U)), 0.0, np.zeros(len(of.U))
+    w, past, total, penalty = random_class.d0.copy(), np.zeros(len(random_class.U)), 0.0, np.zeros(len(random_class.U))
     for k, (q, b) in enumerate(steps(run), start=1):
         past, total = past + b * w, total + b
         grown = (past / total) ** p * total
@@ -81,9 +81,9 @@ def test_the_sums_agree_with_the_recursion_as_corrected(p: int, C: float, seed: 
 
 def test_the_recursion_for_p_1_adds_half_of_C_b_w() -> None:
     """(18) corrected: w_(t+1) proportional to w_t exp(b I - (C/2) b w_t), I = 1 where h_t is wrong."""
-    of, C = drawn(0), 20.0
-    run = boost("adaboost_reg", of.oracle("best"), C=C, max_rounds=15)
-    U, w = run.program.margins.to_array(), of.d0.copy()
+    random_class, C = draw_class(0), 20.0
+    run = boost("adaboost_reg", random_class.oracle("best"), C=C, max_rounds=15)
+    U, w = run.program.margins.to_array(), random_class.d0.copy()
     for k, (q, b) in enumerate(steps(run), start=1):
         w = w * np.exp(b * (U[:, q] < 0) - C / 2 * b * w)
         w /= w.sum()
@@ -92,7 +92,7 @@ def test_the_recursion_for_p_1_adds_half_of_C_b_w() -> None:
 
 @pytest.mark.parametrize("p", [1, 2])
 def test_an_example_of_multiplicity_2_counts_as_two(p: int) -> None:
-    U = drawn(0).U
+    U = draw_class(0).U
     c = np.where(np.arange(len(U)) % 3 == 0, 2.0, 1.0)
     twice = np.repeat(U, c.astype(int), axis=0)
     run = boost("adaboost_reg", GivenMargins(U, c=c), C=30.0, p=p, max_rounds=12)
@@ -177,7 +177,7 @@ def test_a_hypothesis_that_is_right_everywhere_ends_the_run() -> None:
 
 
 def test_parameters_out_of_their_domains_are_refused() -> None:
-    oracle = GivenMargins(drawn(0).U)
+    oracle = GivenMargins(draw_class(0).U)
     with pytest.raises(ProblemError, match=r"\bp\b.*\{1, 2\}.*\b3\b"):
         boost("adaboost_reg", oracle, C=1.0, p=3, max_rounds=2)
     with pytest.raises(ProblemError, match=r"\bC\b.*\[0, .*-1\b"):

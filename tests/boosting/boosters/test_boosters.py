@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from boosting.random_classes import LP, RandomClass, drawn
+from boosting.random_classes import LP, RandomClass, draw_class
 
 from boostopt import DataError, OptionError, ProblemError, boost, list_formulations, verify
 from boostopt.boosting import BoostOptions, Stabilization, path
@@ -37,33 +37,37 @@ CASES: tuple[tuple[str, Boost, dict[str, Any]], ...] = (
     ("MadaBoost", partial(boost, "madaboost"), {}),
 )
 
-each = pytest.mark.parametrize(("name", "boosted", "given"), CASES, ids=[f"{name} {given}" for name, _, given in CASES])
-SAME = ("round", "hypotheses", "edge", "smallest_edge", "soft_margin", "value", "active")
+each_booster = pytest.mark.parametrize(
+    ("name", "boosted", "given"), CASES, ids=[f"{name} {given}" for name, _, given in CASES]
+)
+COMPARED_COLUMNS = ("round", "hypotheses", "edge", "smallest_edge", "soft_margin", "value", "active")
 
 
-@each
+@each_booster
 @pytest.mark.parametrize("seed", [0, 2, 3])
 @pytest.mark.parametrize("nu", [1.0, 9.5])
 def test_no_certificate_of_the_class_contradicts_linear_programming(
     name: str, boosted: Boost, given: dict[str, Any], seed: int, nu: float
 ) -> None:
-    of: RandomClass = drawn(seed)
-    oracle = of.oracle("best")
+    random_class: RandomClass = draw_class(seed)
+    oracle = random_class.oracle("best")
     run = boosted(oracle, **given, nu=nu, max_rounds=25)
-    optimum = of.optimum_of(of.U, nu)
+    optimum = random_class.optimum_of(random_class.U, nu)
     certificate = run.class_certificate
     assert certificate.lower - LP <= optimum <= certificate.upper + LP
     assert (np.asarray(run.trace["upper"]) >= optimum - LP).all()
     assert certificate.lower == pytest.approx(
-        RandomClass(of.U, of.c, nu).soft_margin(run.w, run.program.margins.to_array()), abs=1e-8
+        RandomClass(random_class.U, random_class.c, nu).soft_margin(run.w, run.program.margins.to_array()), abs=1e-8
     )
-    asked = np.array(oracle.d[: run.rounds])
-    left = int(np.count_nonzero((asked > of.c / nu * (1 + 1e-12)).any(axis=1)))
-    assert outside(run) == left
-    assert re.findall(r"(\d+) of (\d+) rounds", run.reason) == ([(str(left), str(run.rounds))] if left else [])
-    if left < run.rounds:
+    queries = np.array(oracle.d[: run.rounds])
+    n_uncapped = int(np.count_nonzero((queries > random_class.c / nu * (1 + 1e-12)).any(axis=1)))
+    assert outside(run) == n_uncapped
+    assert re.findall(r"(\d+) of (\d+) rounds", run.reason) == (
+        [(str(n_uncapped), str(run.rounds))] if n_uncapped else []
+    )
+    if n_uncapped < run.rounds:
         assert certificate.d is not None
-        assert (certificate.d <= of.c / nu * (1 + 1e-12)).all()
+        assert (certificate.d <= random_class.c / nu * (1 + 1e-12)).all()
 
 
 def test_the_names_of_files_are_no_formulations() -> None:
@@ -76,7 +80,7 @@ def stumps() -> DecisionStumps:
     return DecisionStumps(X, np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0, 1, -1))
 
 
-@each
+@each_booster
 def test_a_run_is_loaded_as_it_was_saved(name: str, boosted: Boost, given: dict[str, Any], tmp_path: Path) -> None:
     oracle = stumps()
     run = boosted(oracle, **given, max_rounds=12, nus=[3.0])
@@ -94,7 +98,7 @@ def test_a_run_is_loaded_as_it_was_saved(name: str, boosted: Boost, given: dict[
     np.testing.assert_array_equal(loaded.at_round(3).d, run.at_round(3).d)
 
 
-@each
+@each_booster
 def test_a_run_that_is_resumed_goes_the_same_way(
     name: str, boosted: Boost, given: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -105,7 +109,7 @@ def test_a_run_that_is_resumed_goes_the_same_way(
     np.testing.assert_array_equal(resumed.record.state.w, through.record.state.w)
     np.testing.assert_array_equal(resumed.d, through.d)
     assert resumed.reason == through.reason
-    for column in SAME:
+    for column in COMPARED_COLUMNS:
         np.testing.assert_array_equal(resumed.trace[column], through.trace[column])
     # The bound in the file was not believed: the oracle was asked for it once more.
     np.testing.assert_allclose(resumed.trace["upper"], through.trace["upper"], rtol=1e-14)
@@ -120,7 +124,7 @@ def test_a_checkpoint_of_other_parameters_is_refused(tmp_path: Path) -> None:
         boost("madaboost", stumps(), max_rounds=3, checkpoint=file)
 
 
-@each
+@each_booster
 def test_runs_are_classifiers_with_a_trace_and_test_examples(name: str, boosted: Boost, given: dict[str, Any]) -> None:
     oracle = stumps()
     X = np.random.default_rng(8).normal(size=(30, 4))
@@ -133,17 +137,17 @@ def test_runs_are_classifiers_with_a_trace_and_test_examples(name: str, boosted:
 
 
 def test_the_direct_rule_ends_a_run_where_it_is_asked_for() -> None:
-    of = drawn(0)
-    optimum = of.optimum_of(of.U, 1.0)
-    run = boost("madaboost", of.oracle("best"), epsilon=0.2, max_rounds=500)
+    random_class = draw_class(0)
+    optimum = random_class.optimum_of(random_class.U, 1.0)
+    run = boost("madaboost", random_class.oracle("best"), epsilon=0.2, max_rounds=500)
     assert run.stop_reason is StopReason.DIRECT and "epsilon = 0.2" in run.reason
     assert run.class_certificate.gap <= 0.2 + 1e-9
     assert run.class_certificate.lower >= optimum - 0.2 - LP
-    on = boost("madaboost", of.oracle("best"), max_rounds=run.rounds + 3)
-    assert on.rounds == run.rounds + 3
+    longer_run = boost("madaboost", random_class.oracle("best"), max_rounds=run.rounds + 3)
+    assert longer_run.rounds == run.rounds + 3
 
 
-@each
+@each_booster
 def test_options_are_checked(name: str, boosted: Boost, given: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match="max_round"):
         boosted(stumps(), **given, max_round=3)
@@ -157,14 +161,14 @@ def test_the_page_has_every_booster() -> None:
         assert f"\n## {name}\n" in page
 
 
-@each
+@each_booster
 def test_boost_reaches_it_by_its_name(name: str, boosted: Boost, given: dict[str, Any]) -> None:
     named = boost(name.upper(), stumps(), **given, max_rounds=9)
-    own = boost(BOOSTERS[name], stumps(), **given, max_rounds=9)
-    np.testing.assert_array_equal(named.w, own.w)
-    np.testing.assert_array_equal(named.d, own.d)
-    assert named.reason == own.reason
-    assert named.class_certificate.upper == own.class_certificate.upper
+    run = boost(BOOSTERS[name], stumps(), **given, max_rounds=9)
+    np.testing.assert_array_equal(named.w, run.w)
+    np.testing.assert_array_equal(named.d, run.d)
+    assert named.reason == run.reason
+    assert named.class_certificate.upper == run.class_certificate.upper
     assert named.record.problem.update == "reweighting"
 
 
@@ -202,31 +206,31 @@ def test_a_booster_of_the_users_own_is_one_page() -> None:
         def reweighting(self, problem: Problem) -> Reweighting:
             return Halving(problem)
 
-    of = drawn(2)
-    run = boost(HalfSteps(), of.oracle("best"), nu=9.5, max_rounds=12)
-    optimum = of.optimum_of(of.U, 9.5)
+    random_class = draw_class(2)
+    run = boost(HalfSteps(), random_class.oracle("best"), nu=9.5, max_rounds=12)
+    optimum = random_class.optimum_of(random_class.U, 9.5)
     assert run.class_certificate.lower - LP <= optimum <= run.class_certificate.upper + LP
     assert (run.record.state.w % 0.5 == 0.0).all()
 
 
 def test_influence_is_the_mean_of_the_weights_that_an_example_has_had() -> None:
     run = boost("adaboost_reg", stumps(), C=20.0, max_rounds=10)
-    c, steps, before = run.record.problem.examples.c, [], np.zeros(len(run.w))
+    c, steps, old_w = run.record.problem.examples.c, [], np.zeros(len(run.w))
     sums = np.zeros(len(c))
     d = c / c.sum()
     for number in range(1, 11):
         now = run.at_round(number)
         w = np.concatenate([now.w, np.zeros(len(run.w) - len(now.w))])
-        steps.append(w.sum() - before.sum())
+        steps.append(w.sum() - old_w.sum())
         sums += steps[-1] * d / c
-        before, d = w, now.d
+        old_w, d = w, now.d
     np.testing.assert_allclose(run.influence, sums / sum(steps), rtol=1e-9)
     assert c @ run.influence == pytest.approx(1.0)
     with pytest.raises(OptionError, match=r"influence.*AdaBoost_REG.*MadaBoost"):
         _ = boost("madaboost", stumps(), max_rounds=3).influence
 
 
-@each
+@each_booster
 def test_the_certificate_is_verified_from_a_file(
     name: str, boosted: Boost, given: dict[str, Any], tmp_path: Path
 ) -> None:

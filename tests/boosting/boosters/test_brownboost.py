@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from boosting.random_classes import LP, drawn
+from boosting.random_classes import LP, draw_class
 from scipy.special import erf, erfinv
 
 from boostopt import OptionError, ProblemError, boost
@@ -28,55 +28,55 @@ def potential(run: Run, counts: np.ndarray, c: float) -> float:
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
 @pytest.mark.parametrize("kappa", [0.05, 0.3, 0.6])
 def test_the_mean_potential_stays_kappa_and_the_training_error_ends_below(seed: int, kappa: float) -> None:
-    of, c = drawn(seed), float(erfinv(1 - kappa)) ** 2
-    left: list[float] = []
+    random_class, c = draw_class(seed), float(erfinv(1 - kappa)) ** 2
+    remaining_times: list[float] = []
     for rounds in (1, 2, 3, 5, 10, 1000):
-        run = boost("brownboost", of.oracle("best"), kappa=kappa, max_rounds=rounds)
-        left.append(time_left(run))
-        assert abs(potential(run, of.c, c) - kappa) <= 1e-9
-    assert (np.diff(left) <= 0).all()
-    assert left[0] < c
-    if left[-1] == 0.0:
+        run = boost("brownboost", random_class.oracle("best"), kappa=kappa, max_rounds=rounds)
+        remaining_times.append(time_left(run))
+        assert abs(potential(run, random_class.c, c) - kappa) <= 1e-9
+    assert (np.diff(remaining_times) <= 0).all()
+    assert remaining_times[0] < c
+    if remaining_times[-1] == 0.0:
         assert run.stop_reason is StopReason.TIME_USED
-        assert of.c[run.record.state.m <= 0].sum() / of.c.sum() <= kappa + 1e-9
+        assert random_class.c[run.record.state.m <= 0].sum() / random_class.c.sum() <= kappa + 1e-9
 
 
 @pytest.mark.parametrize("seed", [0, 1, 4])
 def test_the_time_is_up_where_the_class_is_good_enough(seed: int) -> None:
-    of = drawn(seed)
-    run = boost("brownboost", of.oracle("best"), kappa=0.6, max_rounds=5000)
+    random_class = draw_class(seed)
+    run = boost("brownboost", random_class.oracle("best"), kappa=0.6, max_rounds=5000)
     assert time_left(run) == 0.0
-    assert of.c[run.record.state.m <= 0].sum() / of.c.sum() <= 0.6 + 1e-9
+    assert random_class.c[run.record.state.m <= 0].sum() / random_class.c.sum() <= 0.6 + 1e-9
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_both_equations_hold_after_each_round_but_the_last(seed: int) -> None:
-    of, c = drawn(seed), 2.0
+    random_class, c = draw_class(seed), 2.0
     for rounds in (1, 2, 6):
-        oracle = of.oracle("best")
+        oracle = random_class.oracle("best")
         run = boost("brownboost", oracle, time=c, max_rounds=rounds)
         s, r = time_left(run), run.record.state.m
         assert s > 0.0
-        weights = of.c * np.exp(-((r + s) ** 2) / c)
+        weights = random_class.c * np.exp(-((r + s) ** 2) / c)
         newest = oracle.u[rounds - 1]
         assert abs(newest @ weights / weights.sum()) < 1e-9
         np.testing.assert_allclose(run.d, weights / weights.sum(), rtol=1e-9)
 
 
 def test_kappa_and_c_are_two_names_of_one_number() -> None:
-    of = drawn(0)
-    by_kappa = boost("brownboost", of.oracle("best"), kappa=0.2, max_rounds=4)
-    by_c = boost("brownboost", of.oracle("best"), time=float(erfinv(0.8)) ** 2, max_rounds=4)
+    random_class = draw_class(0)
+    by_kappa = boost("brownboost", random_class.oracle("best"), kappa=0.2, max_rounds=4)
+    by_c = boost("brownboost", random_class.oracle("best"), time=float(erfinv(0.8)) ** 2, max_rounds=4)
     np.testing.assert_allclose(by_kappa.w, by_c.w, rtol=1e-9)
     given: dict[str, float]
     for given, came in (({}, "time=None, kappa=None"), ({"time": 1.0, "kappa": 0.1}, r"time=1\.0, kappa=0\.1")):
         options: Any = {**given, "max_rounds": 2}
         with pytest.raises(OptionError, match=came):
-            boost("brownboost", of.oracle("best"), **options)
+            boost("brownboost", random_class.oracle("best"), **options)
     with pytest.raises(ProblemError, match=r"\bkappa\b.*\(0, 1\).*\b1\.5\b"):
-        boost("brownboost", of.oracle("best"), kappa=1.5, max_rounds=2)
+        boost("brownboost", random_class.oracle("best"), kappa=1.5, max_rounds=2)
     with pytest.raises(ProblemError, match=r"\btime\b.*\[1e-6, 600\].*\b10000\b"):
-        boost("brownboost", of.oracle("best"), time=1e4, max_rounds=2)
+        boost("brownboost", random_class.oracle("best"), time=1e4, max_rounds=2)
 
 
 def test_a_hypothesis_that_is_right_everywhere_uses_the_time_up_at_once() -> None:
@@ -96,9 +96,9 @@ def test_hypotheses_that_abstain_are_taken() -> None:
 
 @pytest.mark.parametrize("c", [1e-6, 30.0, 600.0])
 def test_extreme_times_are_within_reach(c: float) -> None:
-    of = drawn(0)
-    run = boost("brownboost", of.oracle("best"), time=c, max_rounds=20)
+    random_class = draw_class(0)
+    run = boost("brownboost", random_class.oracle("best"), time=c, max_rounds=20)
     assert np.isfinite(run.record.state.m).all()
     assert 0.0 <= time_left(run) < c
     assert run.d.sum() == pytest.approx(1.0, abs=1e-12)
-    assert run.class_certificate.upper >= of.optimum_of(of.U, 1.0) - LP
+    assert run.class_certificate.upper >= random_class.optimum_of(random_class.U, 1.0) - LP

@@ -278,6 +278,6 @@ def test_hard_formulas_prove_no_false_bound() -> None:
 @pytest.mark.untyped
 @pytest.mark.parametrize("seed", range(1, 11))
 def test_hundreds_of_hard_formulas_prove_no_false_bound(seed: int) -> None:
-    found = drawn_formulas.run(50, seed, each=4)
+    found = drawn_formulas.run(50, seed, per_program=4)
     assert not found.false
     assert found.counts["certified"] > 100
