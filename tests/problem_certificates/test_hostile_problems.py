@@ -181,6 +181,15 @@ def test_bounds_that_are_no_numbers_of_the_shape_are_refused(bound: Any) -> None
         certify_at(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 0]), np.ones(2), bounds={x: (bound, 4)})
 
 
+def test_a_power_of_a_convex_expression_has_a_point_with_slack() -> None:
+    """Its domain exp(x) >= 0 is no convex constraint."""
+    x = cp.Variable()
+    problem = cp.Problem(cp.Minimize(cp.power(cp.exp(x), 1.5) - 2 * x), [x <= 0.1])
+    problem.solve("CLARABEL")
+    x.save_value(0.1 + 1e-9)
+    assert_contains(certify_problem(problem), math.exp(0.15) - 0.2)
+
+
 def test_bounds_of_entries_that_are_always_0_must_allow_0() -> None:
     D = cp.Variable((2, 2), diag=True)
     problem = cp.Problem(cp.Minimize(cp.sum(D)))
