@@ -364,6 +364,12 @@ def test_a_singular_quadratic_form_needs_no_bounds() -> None:
     assert_contains(certify_at(problem, np.full(2, 0.25)), -0.25)
 
 
+def test_a_quadratic_form_of_zeros_has_no_tangents() -> None:
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.quad_form(x, np.zeros((2, 2))) + cp.sum_squares(x) - cp.sum(x)), [x <= 1])
+    assert_contains(certify_at(problem, np.array([0.5, 0.5 + 1e-7])), -0.5)
+
+
 @pytest.mark.thorough
 def test_a_singular_quadratic_form_bounds_nothing_in_its_null_space() -> None:
     x = cp.Variable(2)
