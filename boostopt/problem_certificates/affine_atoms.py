@@ -43,8 +43,8 @@ def axis_groups(expression: Any, order: Literal["C", "F"] = "C") -> Int[Array, "
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     axes = axes[::-1] if order == "F" else axes
     moved_axes = np.moveaxis(positions, axes, range(-len(axes), 0))
-    kept = moved_axes.shape[: moved_axes.ndim - len(axes)]
-    return moved_axes.reshape(math.prod(kept), math.prod(moved_axes.shape[len(kept) :]))
+    outer_shape = moved_axes.shape[: moved_axes.ndim - len(axes)]
+    return moved_axes.reshape(math.prod(outer_shape), math.prod(moved_axes.shape[len(outer_shape) :]))
 
 
 def structural_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:

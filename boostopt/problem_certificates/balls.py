@@ -197,7 +197,7 @@ def _is_exactly_semidefinite(entries: Sequence[Ball], n: int) -> bool:
         for i in range(k + 1, n) if pivot != 0 else ():
             if rest[i][k] != 0:
                 factor = rest[i][k] / pivot
-                rest[i] = [value - factor * other for value, other in zip(rest[i], rest[k], strict=True)]
+                rest[i] = [value - factor * top for value, top in zip(rest[i], rest[k], strict=True)]
     return True
 
 

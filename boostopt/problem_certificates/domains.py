@@ -61,6 +61,6 @@ def _value(function: Function, u: Sequence[Ball]) -> tuple[Ball, float]:
     floats = midpoints(u)
     if value.is_finite() or not np.isfinite(floats).all():
         return value, 0.0 if value.is_finite() else math.inf
-    near = function.domain_point(floats)
-    value = function.value(balls(near))
-    return value, float(np.abs(near - floats).max(initial=0.0)) if value.is_finite() else math.inf
+    point = function.domain_point(floats)
+    value = function.value(balls(point))
+    return value, float(np.abs(point - floats).max(initial=0.0)) if value.is_finite() else math.inf

@@ -439,7 +439,8 @@ def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint 
     expressions = [problem.objective_expression, *problem.inequalities.expressions]
     for domain in (condition for expression in expressions for condition in expression.domain):
         if type(domain).__name__ == "Inequality":
-            constraints.append(domain.args[0] - domain.args[1] + 1e-3 * slack <= 0)
+            condition = domain.args[0] - domain.args[1] + 1e-3 * slack <= 0
+            constraints += [condition] if condition.is_dcp() else []  # exp(x) >= 0 is not
     bound_parts = list[tuple[Any, Array, Array]]()
     for variable in problem.variables:
         flat = cp.vec(variable.variable, order="C")

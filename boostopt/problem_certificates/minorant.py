@@ -345,8 +345,8 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
             changes_of_points.setdefault(id(number.tangent), {})[number.position] = change
     for tangent in tangents:
         minorant.offset = minorant.offset - tangent.curvature(changes_of_points.get(id(tangent), {}))
-    others = set(entries) - set(independent)
-    return all(minorant.slopes[j] == 0 for j in others) or (
+    dependent = set(entries) - set(independent)
+    return all(minorant.slopes[j] == 0 for j in dependent) or (
         choice.linear is None and has_rank(problem, choice, entries, rank)
     )
 

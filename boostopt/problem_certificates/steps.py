@@ -482,7 +482,7 @@ def _tangent_taker(function: Any, index: int, weights: Array, count: int) -> Ste
 
     def take(current: Choice, y: Array) -> Choice:
         tangents = list(current.tangents)
-        tangents[index] = function.step(tangents[index], weights, y.reshape(-1, count))
+        tangents[index] = function.step(tangents[index], weights, y.reshape(len(weights), count))
         return current.with_tangents(tangents)
 
     return take

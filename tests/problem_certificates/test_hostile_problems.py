@@ -181,6 +181,15 @@ def test_bounds_that_are_no_numbers_of_the_shape_are_refused(bound: Any) -> None
         certify_at(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 0]), np.ones(2), bounds={x: (bound, 4)})
 
 
+def test_a_power_of_a_convex_expression_has_a_point_with_slack() -> None:
+    """Its domain exp(x) >= 0 is no convex constraint."""
+    x = cp.Variable()
+    problem = cp.Problem(cp.Minimize(cp.power(cp.exp(x), 1.5) - 2 * x), [x <= 0.1])
+    problem.solve("CLARABEL")
+    x.save_value(0.1 + 1e-9)
+    assert_contains(certify_problem(problem), math.exp(0.15) - 0.2)
+
+
 def test_bounds_of_entries_that_are_always_0_must_allow_0() -> None:
     D = cp.Variable((2, 2), diag=True)
     problem = cp.Problem(cp.Minimize(cp.sum(D)))
@@ -353,6 +362,12 @@ def test_a_singular_quadratic_form_needs_no_bounds() -> None:
     x = cp.Variable(2)
     problem = cp.Problem(cp.Minimize(cp.quad_form(x, np.ones((2, 2))) - cp.sum(x)))
     assert_contains(certify_at(problem, np.full(2, 0.25)), -0.25)
+
+
+def test_a_quadratic_form_of_zeros_has_no_tangents() -> None:
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.quad_form(x, np.zeros((2, 2))) + cp.sum_squares(x) - cp.sum(x)), [x <= 1])
+    assert_contains(certify_at(problem, np.array([0.5, 0.5 + 1e-7])), -0.5)
 
 
 @pytest.mark.thorough

@@ -174,8 +174,8 @@ class VonNeumannEntropy(SquareMatrixFunction):
 
     def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
         eigenvalues, vectors = np.linalg.eigh(symmetric(u, self.n))
-        least = MIN_EIGENVALUE * max(float(np.abs(eigenvalues).max(initial=0.0)), TINY)
-        return ((vectors * np.maximum(eigenvalues, least)) @ vectors.T).ravel()
+        limit = MIN_EIGENVALUE * max(float(np.abs(eigenvalues).max(initial=0.0)), TINY)
+        return ((vectors * np.maximum(eigenvalues, limit)) @ vectors.T).ravel()
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         eigenvalues, vectors = np.linalg.eigh(symmetric(u, self.n))
