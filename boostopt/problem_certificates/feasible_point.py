@@ -277,9 +277,7 @@ class ExactPoints:
         if result is not None:
             return result
         previous = 0.0
-        if self.problem.is_large:
-            return self._approach_directly(x, interior)
-        for fraction in FRACTIONS:
+        for fraction in self._fractions(x, interior):
             result = self.check((1 - fraction) * x + fraction * interior)
             if result is not None:
                 break
@@ -296,18 +294,14 @@ class ExactPoints:
                 high, result = middle, min(result, candidate, key=lambda point: point.upper)
         return result
 
-    def _approach_directly(self, x: Float[Array, " n"], interior: Float[Array, " n"]) -> FeasiblePoint | None:
-        """Return a feasible point on the segment, near the first that floats say has slack."""
-        corrected = [self.point_near(point) for point in (x, interior)]
+    def _fractions(self, x: Float[Array, " n"], interior: Float[Array, " n"]) -> Sequence[float]:
+        """Return the fractions of the way to try: for large problems from the first that floats say has slack."""
+        corrected = [self.point_near(point) for point in (x, interior)] if self.problem.is_large else []
         ends = [midpoints(point) for point in corrected if point is not None]
-        fraction = least_fraction(self.problem, *ends) if len(ends) == 2 else math.inf
-        fraction = max(fraction * 1.01, FRACTIONS[0])
-        while fraction <= 1:
-            result = self.check((1 - fraction) * x + fraction * interior)
-            if result is not None:
-                return result
-            fraction = min(10 * fraction, 1.0) if fraction < 1 else math.inf
-        return None
+        first = least_fraction(self.problem, *ends) if len(ends) == 2 else 0.0
+        if first == 0 or first > 1:
+            return FRACTIONS
+        return [fraction for fraction in (1.01 * first * 10.0**k for k in range(18)) if fraction <= 1]
 
     def are_contradictory(self) -> bool:
         """Return whether the equalities are proved, by exact ranks, to have no solution within the fixed entries."""

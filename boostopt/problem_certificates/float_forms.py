@@ -461,7 +461,7 @@ class FloatRowBlock(RowBlock):
     def __init__(self, form: FloatForm, n_unknowns: int) -> None:
         self.n_unknowns = n_unknowns
         self.floats = _with_width(form.matrix, n_unknowns)
-        self.radius = None if form.radius is None else _with_width(form.radius, n_unknowns)
+        self.radius = None if form.radius is None else _without_zeros(_with_width(form.radius, n_unknowns))
         self.float_offsets, self.float_offset_radii = form.enclosure
         check_coefficients(self.floats.data)
         if self.radius is not None:
@@ -516,8 +516,16 @@ class FloatRowBlock(RowBlock):
         """The radius of each stored entry of A."""
         if self.radius is None:
             return np.zeros(len(self.floats.data))
-        places = np.repeat(np.arange(len(self)), np.diff(self.floats.indptr))
-        return np.asarray(self.radius[places, self.floats.indices]).ravel()
+        count = len(self.floats.data)
+        numbers = _pattern(self.floats)
+        numbers.data = np.arange(1.0, count + 1.0)
+        places = scipy.sparse.csr_array(_pattern(self.radius).multiply(numbers))
+        values = scipy.sparse.csr_array(self.radius.multiply(_pattern(self.floats)))
+        places.sort_indices()
+        values.sort_indices()
+        result = np.zeros(count)
+        result[places.data.astype(int) - 1] = values.data
+        return result
 
     @cached_property
     def stray_radius(self) -> Any:

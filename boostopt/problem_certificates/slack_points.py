@@ -61,8 +61,7 @@ class _Residuals:
 
 def slack_point(problem: ReadProblem, x: Float[Array, " n"]) -> Float[Array, " n"] | None:
     """Return a point that probably has more slack than x; None if a constraint is not affine, or nothing is gained."""
-    blocks = [problem.inequalities.rows, problem.equalities.rows, *(item.rows for item in problem.matrices)]
-    if not all(block.is_affine(problem.n) for block in blocks):
+    if not _is_affine(problem):
         return None
     parts = [_row_residuals(problem, x), _equality_residuals(problem, x), _bound_residuals(problem, x)]
     parts += [_matrix_residuals(problem, item.rows, item.n, x) for item in problem.matrices]
@@ -87,7 +86,12 @@ def slack_point(problem: ReadProblem, x: Float[Array, " n"]) -> Float[Array, " n
 
 
 def least_fraction(problem: ReadProblem, x: Float[Array, " n"], interior: Float[Array, " n"]) -> float:
-    """Return about the smallest t at which (1 - t) x + t y has slack in all constraints; inf if there is none."""
+    """Return about the smallest t at which (1 - t) x + t y has slack in all constraints.
+
+    It is inf if there is none, and 0 if a constraint is not affine.
+    """
+    if not _is_affine(problem):
+        return 0.0
     fraction = 0.0
 
     def use(first: Array, second: Array, margins: Array) -> None:
@@ -109,6 +113,12 @@ def least_fraction(problem: ReadProblem, x: Float[Array, " n"], interior: Float[
         size = float(np.abs(np.concatenate([first, second])).max(initial=0.0))
         use(first[:1], second[:1], np.array([1e-3 * MARGIN * size * item.n**2]))
     return fraction if fraction <= 1 else math.inf
+
+
+def _is_affine(problem: ReadProblem) -> bool:
+    """Return whether all constraints are affine in x."""
+    blocks = [problem.inequalities.rows, problem.equalities.rows, *(item.rows for item in problem.matrices)]
+    return all(block.is_affine(problem.n) for block in blocks)
 
 
 def _values(rows: RowBlock, x: Array) -> Array:

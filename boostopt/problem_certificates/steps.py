@@ -537,7 +537,7 @@ def _factor_of_rest(constraint: MatrixConstraint, slopes: Array, point: FloatPoi
     eigenvalues, vectors = np.linalg.eigh(X)
     is_null = eigenvalues <= 1e-4 * max(float(eigenvalues.max()), 1e-12)
     # A full factor leaves only the slopes below 0; the null space keeps the factor small, with fewer unknowns.
-    null_space = vectors if is_full else vectors[:, is_null]
+    null_space = vectors if is_full and is_null.any() else vectors[:, is_null]
     values, inner = (
         np.linalg.eigh(null_space.T @ rest @ null_space) if null_space.shape[1] else (np.zeros(0), np.zeros((0, 0)))
     )
