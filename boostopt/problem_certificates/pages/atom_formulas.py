@@ -287,6 +287,8 @@ def _squares_over_number(expression: Any, arguments: Sequence[Formula]) -> Formu
 
 def _quadratic_form(expression: Any, arguments: Sequence[Formula]) -> Formula:
     """Return a quadratic form."""
+    if is_number(expression.args[1]):
+        return product(arguments[1], arguments[0].power("2"))
     return product(arguments[0].transpose, arguments[1], arguments[0])
 
 

@@ -11,7 +11,7 @@ from boostopt._utils.validation import check_instance
 from boostopt.errors import ProblemError
 from boostopt.problem_certificates.pages.constraint_formulas import constraint_formulas, weight_symbol
 from boostopt.problem_certificates.pages.expression_names import ExpressionNames
-from boostopt.problem_certificates.pages.expression_typesetter import RUN_LENGTH, ExpressionTypesetter, form_of, runs
+from boostopt.problem_certificates.pages.expression_typesetter import ExpressionTypesetter, form_of, visible_positions
 from boostopt.problem_certificates.pages.formulas import PRODUCT, SUM, Formula, escape_words, in_brackets
 from boostopt.problem_certificates.pages.slopes import SlopeCollector, Slopes, Weight, WeightedTerm, sum_with_dots
 from boostopt.problem_certificates.problem_certificate import check_form, non_convex_part
@@ -370,14 +370,8 @@ def _as_expression(value: Any) -> Any:
 def _visible_constraints(constraints: Sequence[Any]) -> tuple[list[int | None], frozenset[int]]:
     """Return the constraints that are shown, None for those left out, and the latter."""
     forms = [(type(c).__name__, getattr(c, "label", None), *map(form_of, c.args)) for c in constraints]
-    visible, hidden = list[int | None](), set[int]()
-    for first, stop in runs(forms):
-        if stop - first < RUN_LENGTH:
-            visible += range(first, stop)
-            continue
-        visible += [first, None, stop - 1]
-        hidden |= set(range(first + 1, stop - 1))
-    return visible, frozenset(hidden)
+    visible = visible_positions(forms)
+    return visible, frozenset(range(len(forms))) - {k for k in visible if k is not None}
 
 
 def _groups(variables: Sequence[Any], slopes: Slopes) -> list[list[Any]]:
