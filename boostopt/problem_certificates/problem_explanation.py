@@ -59,8 +59,19 @@ MAX_CONDITIONS = 8
 """The number of conditions of a kind up to which all are printed; of more, those that fail and the worst of the others
 are."""
 
-NUMBERS = re.compile(r"\[[-+0-9.e\s\[\]]{16,}(?:\]|$)")
-"""A long array of numbers in the text of a constraint."""
+SIMPLER_WORDS = (
+    (re.compile(r"\[[-+0-9.e\s\[\]]{16,}(?:\]|$)"), "[...]"),
+    (re.compile(r"Promote\(([^(),]+), \([^()]*\)\)"), r"\1"),
+    (re.compile(r"quad_over_lin\(((?:[^(),]|\([^()]*\))*), 1\.0, None, False\)"), r"sum_squares(\1)"),
+    (re.compile(r"(, None)?, False\)"), ")"),
+    (re.compile(r"\bSum\("), "sum("),
+    (re.compile(r"\bPnorm(Approx)?\("), "norm("),
+    (re.compile(r"\bPower(Approx)?\("), "power("),
+    (re.compile(r"\bdiag_mat\(([^(),]*), 0\)"), r"diag(\1)"),
+    (re.compile(r" \+ -0\.0(?![.0-9])"), ""),
+    (re.compile(r" \+ -(?=[^-])"), " - "),
+)
+"""Patterns in the text of a constraint, with what replaces each: long arrays, and what the user did not write."""
 
 MAX_NAME_LENGTH = 48
 """The number of characters of a constraint in its name."""
@@ -414,7 +425,7 @@ class _Measurement:
 
     def _name(self, source: Any) -> str:
         """Return the name of a constraint: its number in the problem and its beginning."""
-        words = NUMBERS.sub("[...]", " ".join(str(source).split()))
+        words = getattr(source, "label", None) or plain_words(str(source))
         words = words if len(words) <= MAX_NAME_LENGTH else f"{words[: MAX_NAME_LENGTH - 3]}..."
         for k, constraint in enumerate(self._problem.problem.constraints):
             if constraint is source:
@@ -449,6 +460,14 @@ class _Measurement:
         return ProblemCondition(
             kind, subject, statement, residual, scale, unit, worst, residual <= self._tolerance * scale
         )
+
+
+def plain_words(text: str) -> str:
+    """Return the text of a CVXPY object on one line, without long arrays and without arguments that are not written."""
+    words = " ".join(text.split())
+    for pattern, replacement in SIMPLER_WORDS:
+        words = pattern.sub(replacement, words)
+    return words
 
 
 def _has_no_dual(source: Any) -> bool:

@@ -206,3 +206,21 @@ def test_explain_problem_says_once_that_a_problem_is_infeasible() -> None:
     problem = cp.Problem(cp.Minimize(cp.sum(x)), [cp.sum(x) >= 1, x <= 0])
     x.value = np.zeros(2)
     assert explain_problem(problem).conclusion.endswith("whatever the residuals are: the problem is infeasible.")
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda x: cp.sum(x) <= 1, "[0] sum(x) <= 1.0"),
+        (lambda x: (cp.sum(x) <= 1).set_label("budget"), "[0] budget"),
+        (lambda x: cp.sum_squares(x) <= 1, "[0] sum_squares(x) <= 1.0"),
+        (lambda x: x - 2 <= 1, "[0] x - 2.0 <= 1.0"),
+        (lambda x: x <= np.linspace(0, 1, 9)[:2], "[0] x <= [0. 0.125]"),
+        (lambda x: cp.norm(x, 2) <= 1, "[0] norm(x, 2) <= 1.0"),
+    ],
+)
+def test_explain_problem_names_constraints_as_they_were_written(make: Any, name: str) -> None:
+    x = cp.Variable(2, name="x")
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [make(x)])
+    x.value = np.zeros(2)
+    assert explain_problem(problem).conditions[0].subject == name

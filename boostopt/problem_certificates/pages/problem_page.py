@@ -25,6 +25,7 @@ NOTES = {
     r"\langle": r"$\langle A, B \rangle = \operatorname{tr}(A^{\top} B)$.",
     r"\partial": r"$\partial$ is the set of subgradients.",
     "N_{": "$N_{C}(x)$ is the normal cone of $C$ at $x$: the slopes that the bounds of $x$ take.",
+    r"\mathbb{S}": "That of all symmetric matrices consists of the skew-symmetric ones.",
     "": "A point with multipliers that satisfy all conditions is optimal.",
 }
 """The explanation of signs, in Markdown; that of the empty text is always there."""
