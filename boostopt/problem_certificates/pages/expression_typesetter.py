@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from boostopt._utils.cvxpy_tools import cp
-from boostopt.problem_certificates.pages.atom_formulas import ATOM_FORMULAS, MEANINGS, is_scalar
+from boostopt.problem_certificates.pages.atom_formulas import (
+    ATOM_FORMULAS,
+    MEANINGS,
+    axis_index,
+    is_scalar,
+    sum_formula,
+)
 from boostopt.problem_certificates.pages.expression_names import ExpressionNames
 from boostopt.problem_certificates.pages.formulas import (
     ELLIPSIS,
@@ -14,6 +20,7 @@ from boostopt.problem_certificates.pages.formulas import (
     Formula,
     inner_product,
     operator_formula,
+    product,
     signed_sum,
 )
 
@@ -67,13 +74,17 @@ class ExpressionTypesetter:
         if name == "Sum" and _is_product_of_arrays(expression):
             first, second = map(self.formula, expression.args[0].args)
             return inner_product(first, second, expression.args[0])
+        if name == "Sum" and (factors := _number_and_array(expression.args[0])):
+            return product(
+                self.formula(_without_promotion(factors[0])), sum_formula(expression, [self.formula(factors[1])])
+            )
         parts = map(_without_promotion, expression.args) if name in ("multiply", "DivExpression") else expression.args
         arguments = [self.formula(part) for part in parts]
         if name == "perspective":
             arguments.insert(0, self.formula(expression.f))
         if name in ATOM_FORMULAS and type(expression).__module__.startswith("cvxpy."):
             return ATOM_FORMULAS[name](expression, arguments)
-        return operator_formula(name, arguments)
+        return operator_formula(name, arguments, axis_index(expression))
 
     def _sum(self, expression: Any) -> Formula:
         """Return a sum or a negative; long runs of terms of one form are shortened."""
@@ -89,6 +100,14 @@ def _is_product_of_arrays(expression: Any) -> bool:
     argument = expression.args[0]
     is_whole = getattr(expression, "axis", None) is None and not getattr(expression, "keepdims", False)
     return is_whole and type(argument).__name__ == "multiply" and not any(map(is_scalar, argument.args))
+
+
+def _number_and_array(expression: Any) -> tuple[Any, Any] | None:
+    """Return the factors of a multiple of an array; None for other expressions."""
+    if type(expression).__name__ != "multiply":
+        return None
+    first, second = sorted(expression.args, key=lambda factor: not is_scalar(factor))
+    return (first, second) if is_scalar(first) and second.shape == expression.shape else None
 
 
 def _without_promotion(expression: Any) -> Any:

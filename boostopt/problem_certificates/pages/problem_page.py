@@ -172,6 +172,7 @@ class _PageWriter:
         self._variables = problem.variables()
         expressions = [problem.objective.args[0], *(part for c in problem.constraints for part in c.args)]
         sides = (side for variable in self._variables for side in variable.attributes.get("bounds") or ())
+        expressions += problem.parameters()  # those of exponents and the like are no arguments of an atom
         expressions += [_as_expression(side) for side in sides if side is not None]
         self._names = ExpressionNames(expressions, names)
         self._typesetter = ExpressionTypesetter(self._names)

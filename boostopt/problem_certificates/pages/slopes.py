@@ -301,7 +301,7 @@ def _sum_slope(expression: Any, weight: Weight, formula: FormulaOf) -> Parts | N
         for factor, rest in (argument.args, argument.args[::-1]):
             if factor.is_constant() and not is_scalar(factor) and rest.shape == argument.shape == factor.shape:
                 return [(rest, weight.multiply_from_right(formula(factor)))]
-    if axis is None and is_column(argument):
+    if is_column(argument) and is_number(expression):
         return [(argument, weight if weight.formula == ONES else weight.multiply_from_right(ONES))]
     if argument.ndim != 2 or getattr(expression, "keepdims", False):
         return None
@@ -385,6 +385,8 @@ def _quotient_slope(expression: Any, weight: Weight, formula: FormulaOf) -> Part
 
 def _transpose_slope(expression: Any, weight: Weight, formula: FormulaOf) -> Parts | None:
     """Return the transposed weight."""
+    if expression.ndim > 2:
+        return None
     if expression.ndim < 2 or weight.formula is None:
         return [(expression.args[0], weight)]
     return [(expression.args[0], replace(weight, formula=weight.formula.transpose))]
