@@ -31,6 +31,8 @@ def with_option_names(text: str, options: Collection[str] = ()) -> str:
     if not names:
         return text
     text = re.sub(rf"(?<![\w.-])({names})=(?:True\b|(['\"])([\w:-]+)\2)", _setting_option, text)
+    advised_number = rf"\b([Pp]ass|or) ({names})=([\d.e-]*\d)"
+    text = re.sub(advised_number, lambda match: f"{match[1]} {_flag(match[2])} {match[3]}", text)
     text = re.sub(rf"(?<![\w.-])({names})=None\b", lambda match: f"no {_flag(match[1])}", text)
     text = re.sub(rf"^({names})(?= must )", lambda match: _flag(match[1]), text)
     parameters = "|".join(name for name in options if name in ADVISED_PARAMETERS)

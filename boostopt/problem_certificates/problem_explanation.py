@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,6 +53,24 @@ the one with the smallest residuals is taken."""
 
 N_STEPS = 12
 """The number of steps that look for the smallest subgradient."""
+
+MAX_CONDITIONS = 8
+"""The number of conditions of a kind up to which all are printed; of more, those that fail and the worst of the others
+are."""
+
+SIMPLER_WORDS = (
+    (re.compile(r"\[[-+0-9.e\s\[\]]{16,}(?:\]|$)"), "[...]"),
+    (re.compile(r"Promote\(([^(),]+), \([^()]*\)\)"), r"\1"),
+    (re.compile(r"quad_over_lin\(((?:[^(),]|\([^()]*\))*), 1\.0, None, False\)"), r"sum_squares(\1)"),
+    (re.compile(r"(, None)?, False\)"), ")"),
+    (re.compile(r"\bSum\("), "sum("),
+    (re.compile(r"\bPnorm(Approx)?\("), "norm("),
+    (re.compile(r"\bPower(Approx)?\("), "power("),
+    (re.compile(r"\bdiag_mat\(([^(),]*), 0\)"), r"diag(\1)"),
+    (re.compile(r" \+ -0\.0(?![.0-9])"), ""),
+    (re.compile(r" \+ -(?=[^-])"), " - "),
+)
+"""Patterns in the text of a constraint, with what replaces each: long arrays, and what the user did not write."""
 
 MAX_NAME_LENGTH = 48
 """The number of characters of a constraint in its name."""
@@ -123,11 +142,14 @@ class ProblemExplanation:
             if not count
             else f"{count} of {len(self.conditions)} KKT conditions {'fails' if count == 1 else 'fail'}"
         )
-        return f"{first}. Proved, whatever the residuals are: {self.certificate.words}."
+        is_decided = self.certificate.status in ("infeasible", "unbounded")
+        result = f"the problem is {self.certificate.status}" if is_decided else self.certificate.words
+        why = f" ({self.certificate.reasons[0]})" if is_decided and self.certificate.reasons else ""
+        return f"{first}. Proved, whatever the residuals are: {result}{why}."
 
     def __str__(self) -> str:
-        rows = [(*cells, condition.kind) for condition, cells in zip(self.conditions, self._rows(), strict=True)]
-        widths = [max((len(row[k]) for row in rows), default=0) for k in range(5)]
+        rows = self._rows()
+        widths = [max((len(row[k]) for row in rows if any(row[1:5])), default=0) for k in range(5)]
         lines, kind = list[str](), ""
         for row in rows:
             if row[-1] != kind:
@@ -140,16 +162,37 @@ class ProblemExplanation:
 
     def _repr_html_(self) -> str:
         header = ("condition", "of", "statement", "residual", "worst entry", "")
-        rows = [(condition.kind, *cells) for condition, cells in zip(self.conditions, self._rows(), strict=True)]
+        rows = [(row[-1], *row[:-1]) for row in self._rows()]
         return html_table(self.conclusion, rows, header)
 
-    def _rows(self) -> Iterator[tuple[str, ...]]:
-        """Yield the subject, the statement, the residual with its unit, the worst entry and the verdict of each."""
-        for condition in self.conditions:
-            infinite = "no multiplier" if condition.kind == DUAL else "not finite"
-            amount = infinite if math.isinf(condition.residual) else f"{condition.residual:.1e} {condition.unit}"
-            verdict = "holds" if condition.holds else "FAILS"
-            yield condition.subject, condition.statement, amount, condition.worst, verdict
+    def _rows(self) -> list[tuple[str, ...]]:
+        """Return the subject, the statement, the residual with its unit, the worst entry, the verdict and the kind.
+
+        Of many conditions of a kind, those that fail and the worst that holds have rows, and one row counts the others.
+        """
+        rows = list[tuple[str, ...]]()
+        for kind, conditions in itertools.groupby(self.conditions, key=lambda condition: condition.kind):
+            group = list(conditions)
+            worst = max(
+                (condition for condition in group if condition.holds),
+                key=lambda condition: condition.residual / condition.scale,
+                default=None,
+            )
+            is_long = len(group) > MAX_CONDITIONS
+            visible = [item for item in group if not is_long or item is worst or not item.holds]
+            rows += [self._row(condition) for condition in visible]
+            if is_long and len(visible) < len(group):
+                count = len(group) - len(visible)
+                rows.append((f"and {count} more that {'hold' if count > 1 else 'holds'}", "", "", "", "", kind))
+        return rows
+
+    @staticmethod
+    def _row(condition: ProblemCondition) -> tuple[str, ...]:
+        """Return the row of one condition."""
+        infinite = "no multiplier" if condition.kind == DUAL else "not finite"
+        amount = infinite if math.isinf(condition.residual) else f"{condition.residual:.1e} {condition.unit}"
+        verdict = "holds" if condition.holds else "FAILS"
+        return condition.subject, condition.statement, amount, condition.worst, verdict, condition.kind
 
 
 def explain_problem(problem: Any, tolerance: float = DEFAULT_TOLERANCE) -> ProblemExplanation:
@@ -401,7 +444,7 @@ class _Measurement:
 
     def _name(self, source: Any) -> str:
         """Return the name of a constraint: its number in the problem and its beginning."""
-        words = " ".join(str(source).split())
+        words = getattr(source, "label", None) or plain_words(str(source))
         words = words if len(words) <= MAX_NAME_LENGTH else f"{words[: MAX_NAME_LENGTH - 3]}..."
         for k, constraint in enumerate(self._problem.problem.constraints):
             if constraint is source:
@@ -436,6 +479,14 @@ class _Measurement:
         return ProblemCondition(
             kind, subject, statement, residual, scale, unit, worst, residual <= self._tolerance * scale
         )
+
+
+def plain_words(text: str) -> str:
+    """Return the text of a CVXPY object on one line, without long arrays and without arguments that are not written."""
+    words = " ".join(text.split())
+    for pattern, replacement in SIMPLER_WORDS:
+        words = pattern.sub(replacement, words)
+    return words
 
 
 def _has_no_dual(source: Any) -> bool:

@@ -33,6 +33,17 @@ def infeasible():
     return contradiction
 """
 
+TRANSPORT = """
+import cvxpy as cp
+import numpy as np
+
+X = cp.Variable((4, 5), nonneg=True)
+limits = [cp.sum(X, axis=1) == np.full(4, 0.25), cp.sum(X, axis=0) == np.full(5, 0.2)]
+problem = cp.Problem(cp.Minimize(cp.sum(X)), limits)
+problem.solve("CLARABEL")
+"""
+"""A problem whose right sides have sums that differ by a rounding error."""
+
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
@@ -98,6 +109,14 @@ def test_files_that_fail_and_names_that_are_no_problems_are_refused(tmp_path: Pa
         "certify-problem",
         f"{model}:failing",
     )
+
+
+def test_notes_name_options(tmp_path: Path) -> None:
+    path = tmp_path / "transport.py"
+    path.write_text(TRANSPORT)
+    result = run("certify-problem", f"{path}:problem")
+    assert result.exit_code == 1 and "refuted: the problem is proved infeasible" in result.stdout
+    assert "Pass --tolerance 1e-12" in " ".join(result.stdout.split())
 
 
 def test_certify_problem_explains_only_problems_with_an_optimum(model: Path) -> None:

@@ -205,3 +205,46 @@ def test_an_explanation_is_shown_as_text_and_as_html() -> None:
     assert text.endswith(explanation.conclusion) and "2 of 4" in explanation.conclusion
     html = vars(type(explanation))["_repr_html_"](explanation)
     assert html.startswith("<table>") and html.count("FAILS") == 2
+
+
+def test_explain_problem_of_many_constraints_prints_those_that_fail_and_counts_the_others() -> None:
+    x = cp.Variable(30, name="x")
+    problem = cp.Problem(cp.Minimize(cp.sum(x)), [x[k] >= k for k in range(30)])
+    problem.solve(solver="CLARABEL")
+    x.value = np.asarray(x.value) - np.where(np.arange(30) == 7, 0.5, 0.0)
+    lines = str(explain_problem(problem)).splitlines()
+    assert "[7] 7.0 <= x[7]" in "".join(lines[1:3]) and lines[3] == "  and 28 more that hold"
+    assert sum("FAILS" in line for line in lines) == 2  # feasibility and complementarity
+    assert len(lines) < 20
+
+
+def test_explain_problem_leaves_numbers_out_of_names() -> None:
+    x = cp.Variable(3, name="x")
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [cp.abs(np.array([0.123456, 1.23456, -2.5]) @ x) <= 3])
+    problem.solve(solver="CLARABEL")
+    assert explain_problem(problem).conditions[0].subject == "[0] abs([...] @ x) <= 3.0"
+
+
+def test_explain_problem_says_once_that_a_problem_is_infeasible() -> None:
+    x = cp.Variable(2, name="x")
+    problem = cp.Problem(cp.Minimize(cp.sum(x)), [cp.sum(x) >= 1, x <= 0])
+    x.value = np.zeros(2)
+    assert explain_problem(problem).conclusion.endswith("whatever the residuals are: the problem is infeasible.")
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda x: cp.sum(x) <= 1, "[0] sum(x) <= 1.0"),
+        (lambda x: (cp.sum(x) <= 1).set_label("budget"), "[0] budget"),
+        (lambda x: cp.sum_squares(x) <= 1, "[0] sum_squares(x) <= 1.0"),
+        (lambda x: x - 2 <= 1, "[0] x - 2.0 <= 1.0"),
+        (lambda x: x <= np.linspace(0, 1, 9)[:2], "[0] x <= [0. 0.125]"),
+        (lambda x: cp.norm(x, 2) <= 1, "[0] norm(x, 2) <= 1.0"),
+    ],
+)
+def test_explain_problem_names_constraints_as_they_were_written(make: Any, name: str) -> None:
+    x = cp.Variable(2, name="x")
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [make(x)])
+    x.value = np.zeros(2)
+    assert explain_problem(problem).conditions[0].subject == name

@@ -299,3 +299,32 @@ def test_sparse_data_and_constants_without_names() -> None:
         warnings.simplefilter("error")
         page = problem_page(cp.Problem(cp.Minimize(cp.sum(matrix @ x)), [0 * x == np.zeros(3)]))
     assert page.statement[0] == r"\min_{x} & \mathbf{1}^{\top} A x"
+
+
+def test_constraints_and_terms_of_a_loop_are_shortened_as_blocks() -> None:
+    x, u = cp.Variable((2, 7), name="x"), cp.Variable((2, 6), name="u")
+    cost, limits = 0, []
+    for t in range(6):
+        cost += cp.sum_squares(x[:, t]) + cp.norm1(u[:, t])
+        limits += [x[:, t + 1] == C @ x[:, t] + u[:, t], u[:, t] <= t]
+    page = problem_page(cp.Problem(cp.Minimize(cost), limits), NAMES)
+    assert page.statement == (
+        r"\min_{x, u} & \lVert x[{:}, 0] \rVert_{2}^{2} + \lVert u[{:}, 0] \rVert_{1} + \cdots + "
+        r"\lVert x[{:}, 5] \rVert_{2}^{2} + \lVert u[{:}, 5] \rVert_{1}",
+        r"& x[{:}, 1] = C x[{:}, 0] + u[{:}, 0] \quad : \; \nu_{1}",
+        r"& u[{:}, 0] \le 0 \quad : \; \lambda_{2}",
+        r"& \quad \vdots",
+        r"& x[{:}, 6] = C x[{:}, 5] + u[{:}, 5] \quad : \; \nu_{11}",
+        r"& u[{:}, 5] \le 5 \quad : \; \lambda_{12}",
+    )
+    for row in page.conditions["stationarity"]:
+        assert r"\cdots" in row and "x[{:}, 3]" not in row and "u[{:}, 3]" not in row
+
+
+def test_a_transpose_of_data_has_the_name_of_the_data() -> None:
+    x = cp.Variable(2, name="x")
+    matrix = RNG.normal(size=(3, 2))
+    design = cp.Problem(cp.Minimize(cp.sum_squares(matrix.T @ (matrix @ x) - 1)))
+    assert problem_page(design, {"V": matrix}).statement == (r"\min_{x} & \lVert V^{\top} V x - 1 \rVert_{2}^{2}",)
+    assert problem_page(design).statement == (r"\min_{x} & \lVert A A^{\top} x - 1 \rVert_{2}^{2}",)
+    assert [name for name, _ in problem_page(design, {"V": matrix}).symbols] == ["x", "V"]

@@ -16,6 +16,7 @@ from boostopt._utils.json_values import to_json_text
 from boostopt._utils.user_files import load_user_module, locate_exception_in_user_file
 from boostopt._utils.validation import check_tolerance
 from boostopt.cli.application import command, console
+from boostopt.cli.option_names import with_option_names
 from boostopt.errors import (
     BoostoptError,
     OptionError,
@@ -32,6 +33,9 @@ ProblemName = Annotated[
     str,
     typer.Argument(metavar="FILE:NAME", help="Python file, and in it a cvxpy.Problem or a function that returns one."),
 ]
+OPTIONS = ("solver", "tolerance", "relaxation")
+"""Options that notes advise."""
+
 MAX_REASON_LENGTH = 200
 """Number of characters of the message of an exception of the user's file."""
 
@@ -146,12 +150,15 @@ def problem_table(title: str, certificate: ProblemCertificate, is_refuted: bool,
     if not is_decided:
         table.add_row("gap", f"{certificate.gap:.2e}  (relative {certificate.scaled_gap:.2e})")
     if certificate.value is not None:
-        verdict = f"refuted: off by {certificate.violation:.2e}" if is_refuted else f"within {tol:g} of the interval"
+        refutation = f"the problem is {certificate.words}" if is_decided else f"off by {certificate.violation:.2e}"
+        verdict = f"refuted: {refutation}" if is_refuted else f"within {tol:g} of the interval"
         table.add_row("reported value", f"{certificate.value:.10g}")
         table.add_row("verdict", Text(verdict, style="red" if is_refuted else "green"))
     table.add_row("feasible point", "none is proved" if certificate.point is None else "proved")
     for reason in certificate.reasons:
-        table.add_row("note", Text(reason))
+        table.add_row("note", Text(with_option_names(reason, OPTIONS)))
+    if certificate.status == "bounded" and certificate.scaled_gap > tol:
+        table.add_row("note", "the answer is no better than this gap: pass --solver auto for a better one")
     return table
 
 

@@ -39,9 +39,9 @@ def shorten_list(entries: Sequence[str]) -> list[str]:
 
 
 def axis_index(expression: Any) -> str:
-    """Return the axis of an atom in words, "" if it reads all entries."""
+    """Return the axis of an atom in words, "" if it reads all entries or a vector."""
     axis = getattr(expression, "axis", None)
-    return "" if axis is None else rf"\text{{axis {axis}}}"
+    return "" if axis is None or expression.args[0].ndim < 2 else rf"\text{{axis {axis}}}"
 
 
 def comma_list(*indices: str) -> str:
@@ -80,7 +80,7 @@ def sum_formula(expression: Any, arguments: Sequence[Formula]) -> Formula:
     if argument.ndim != 2:
         return operator_formula("sum", arguments, axis_index(expression))
     if axis is None:
-        return product(ONES.transpose, inner, ONES)
+        return product(inner, ONES) if argument.shape[0] == 1 else product(ONES.transpose, inner, ONES)
     if axis == 1:
         return product(inner, ONES)
     return product(ONES.transpose, inner) if is_kept else product(inner.transpose, ONES)
@@ -134,6 +134,8 @@ def argument_itself(expression: Any, arguments: Sequence[Formula]) -> Formula:
 
 def transposition(expression: Any, arguments: Sequence[Formula]) -> Formula:
     """Return a transpose; that of a vector is the vector."""
+    if expression.ndim > 2:
+        return operator_formula("transpose", arguments)
     return arguments[0] if expression.ndim < 2 else arguments[0].transpose
 
 
@@ -177,6 +179,12 @@ def stack_formula(expression: Any, arguments: Sequence[Formula]) -> Formula:
     return operator_formula(type(expression).__name__.lower(), [Formula(text) for text in texts])
 
 
+def _diagonal_index(expression: Any) -> str:
+    """Return which diagonal it is, "" for the main one."""
+    k = (expression.get_data() or [0])[0]
+    return str(k) if k else ""
+
+
 AFFINE_FORMULAS: dict[str, AtomFormula] = {
     "Sum": sum_formula,
     "MulExpression": matrix_product,
@@ -191,8 +199,8 @@ AFFINE_FORMULAS: dict[str, AtomFormula] = {
     "Vstack": stack_formula,
     "Concatenate": stack_formula,
     "Trace": operator_rule("tr"),
-    "diag_vec": operator_rule("diag"),
-    "diag_mat": operator_rule("diag"),
+    "diag_vec": operator_rule("diag", _diagonal_index),
+    "diag_mat": operator_rule("diag", _diagonal_index),
     **dict.fromkeys(
         "psd_wrap nsd_wrap symmetric_wrap hermitian_wrap skew_symmetric_wrap nonneg_wrap nonpos_wrap".split(),
         argument_itself,
@@ -287,6 +295,8 @@ def _squares_over_number(expression: Any, arguments: Sequence[Formula]) -> Formu
 
 def _quadratic_form(expression: Any, arguments: Sequence[Formula]) -> Formula:
     """Return a quadratic form."""
+    if is_number(expression.args[1]):
+        return product(arguments[1], arguments[0].power("2"))
     return product(arguments[0].transpose, arguments[1], arguments[0])
 
 

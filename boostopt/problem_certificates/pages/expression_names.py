@@ -55,16 +55,27 @@ class ExpressionNames:
         self.variables = self._assign_names(_distinct(leaves, cp.Variable), VARIABLE_LETTERS)
         self.parameters = self._assign_names(_distinct(leaves, cp.Parameter), PARAMETER_LETTERS)
         self.data: dict[Any, tuple[Formula, tuple[int, ...], Array | None]] = {}
-        constants = {_data_key(leaf): leaf for leaf in leaves if isinstance(leaf, cp.Constant) and not _is_plain(leaf)}
-        for key, leaf in constants.items():
-            if key in self._user_names:
-                self._add_data(key, leaf, name_formula(self._user_names[key]))
-            elif leaf.name() != str(leaf.value) and getattr(leaf, "_name", None):
-                self._add_data(key, leaf, name_formula(leaf.name()))
-        unnamed = {key: leaf for key, leaf in constants.items() if key not in self.data}
+        self._transposes: dict[Any, Any] = {}
+        self._name_data([leaf for leaf in leaves if isinstance(leaf, cp.Constant) and not _is_plain(leaf)])
+
+    def _name_data(self, leaves: list[Any]) -> None:
+        """Name all data: by the user, as the transpose of other data, or by generic letters."""
+        unnamed: dict[Any, Any] = {}
+        for leaf in leaves:
+            key, transposed_key = _data_key(leaf.value), _data_key(leaf.value.T)
+            name = self._user_names.get(key) or getattr(leaf, "_name", None)
+            if name:
+                self._add_data(key, leaf.value, name_formula(name))
+            elif transposed_key in self._user_names:
+                self._add_data(transposed_key, leaf.value.T, name_formula(self._user_names[transposed_key]))
+                self._transposes[key] = transposed_key
+            elif transposed_key != key and transposed_key in unnamed:
+                self._transposes[key] = transposed_key
+            elif key not in self.data:
+                unnamed[key] = leaf.value
         families: dict[tuple[int, ...], list[Any]] = {}
-        for key, leaf in unnamed.items():
-            families.setdefault(tuple(leaf.shape), []).append(key)
+        for key, value in unnamed.items():
+            families.setdefault(tuple(value.shape), []).append(key)
         for shape, keys in families.items():
             letters = self._letters(DATA_LETTERS[len(shape) > 1])
             if len(keys) < FAMILY_SIZE:
@@ -79,7 +90,10 @@ class ExpressionNames:
         """Return a constant: a number, ones, the identity, multiples of these, or its name."""
         value = _plain_value(leaf)
         if value is None:
-            return self.data[_data_key(leaf)][0]
+            key = _data_key(leaf.value)
+            if key in self._transposes:
+                return self.data[self._transposes[key]][0].transpose
+            return self.data[key][0]
         number, kind = value
         if kind is None or number == 0:
             return number_formula(number)
@@ -115,9 +129,9 @@ class ExpressionNames:
                 self._taken_letters.add(letter)
                 yield letter
 
-    def _add_data(self, key: Any, leaf: Any, formula: Formula) -> None:
-        value = None if scipy.sparse.issparse(leaf.value) else np.asarray(leaf.value)
-        self.data[key] = (formula, tuple(leaf.shape), value)
+    def _add_data(self, key: Any, value: Any, formula: Formula) -> None:
+        """Give data a name; large sparse data have no numbers in the table of symbols."""
+        self.data[key] = (formula, tuple(value.shape), None if scipy.sparse.issparse(value) else np.asarray(value))
 
 
 def _leaves(expression: Any) -> Iterator[Any]:
@@ -148,19 +162,18 @@ def _user_names(names: Mapping[str, Any]) -> dict[Any, str]:
             if isinstance(value, np.ndarray) and (value.dtype.kind not in "biuf" or not value.size):
                 continue
             constant = value if isinstance(value, cp.Constant) else cp.Constant(value)
-            result.setdefault(_data_key(constant), name)
+            result.setdefault(_data_key(constant.value), name)
     return result
 
 
-def _data_key(leaf: Any) -> Any:
+def _data_key(value: Any) -> Any:
     """Return a key that is equal for equal data."""
-    value = leaf.value
     if scipy.sparse.issparse(value):
         csr = scipy.sparse.csr_array(value)
-        return tuple(leaf.shape), csr.data.tobytes(), csr.indices.tobytes(), csr.indptr.tobytes()
+        return tuple(value.shape), csr.data.tobytes(), csr.indices.tobytes(), csr.indptr.tobytes()
     values = np.asarray(value)
     values = values if np.iscomplexobj(values) else values.astype(float)
-    return tuple(leaf.shape), values.tobytes()
+    return tuple(values.shape), values.tobytes()
 
 
 def _is_plain(leaf: Any) -> bool:

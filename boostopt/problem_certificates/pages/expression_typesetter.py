@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from boostopt._utils.cvxpy_tools import cp
-from boostopt.problem_certificates.pages.atom_formulas import ATOM_FORMULAS, MEANINGS, is_scalar
+from boostopt.problem_certificates.pages.atom_formulas import (
+    ATOM_FORMULAS,
+    MEANINGS,
+    axis_index,
+    is_scalar,
+    sum_formula,
+)
 from boostopt.problem_certificates.pages.expression_names import ExpressionNames
 from boostopt.problem_certificates.pages.formulas import (
     ELLIPSIS,
@@ -14,11 +20,18 @@ from boostopt.problem_certificates.pages.formulas import (
     Formula,
     inner_product,
     operator_formula,
+    product,
     signed_sum,
 )
 
 RUN_LENGTH = 4
 """From this number of terms or constraints of one form in a row on, only the first and the last are shown."""
+
+MAX_BLOCK_SIZE = 8
+"""Largest number of terms or constraints that are repeated as a block, as by a loop."""
+
+DOTS = Formula(ELLIPSIS, PRODUCT)
+"""The term for those left out."""
 
 
 class ExpressionTypesetter:
@@ -61,26 +74,24 @@ class ExpressionTypesetter:
         if name == "Sum" and _is_product_of_arrays(expression):
             first, second = map(self.formula, expression.args[0].args)
             return inner_product(first, second, expression.args[0])
+        if name == "Sum" and (factors := _number_and_array(expression.args[0])):
+            return product(
+                self.formula(_without_promotion(factors[0])), sum_formula(expression, [self.formula(factors[1])])
+            )
         parts = map(_without_promotion, expression.args) if name in ("multiply", "DivExpression") else expression.args
         arguments = [self.formula(part) for part in parts]
         if name == "perspective":
             arguments.insert(0, self.formula(expression.f))
         if name in ATOM_FORMULAS and type(expression).__module__.startswith("cvxpy."):
             return ATOM_FORMULAS[name](expression, arguments)
-        return operator_formula(name, arguments)
+        return operator_formula(name, arguments, axis_index(expression))
 
     def _sum(self, expression: Any) -> Formula:
         """Return a sum or a negative; long runs of terms of one form are shortened."""
         terms = signed_terms(expression)
-        result, last = list[tuple[int, Formula]](), 0
-        for first, stop in runs([form_of(term) for _, term in terms]):
-            is_long = stop - first >= RUN_LENGTH
-            visible = (*range(first, first + 2), stop - 1) if is_long else range(first, stop)
-            for k in visible:
-                if k > last + 1 and is_long:
-                    result.append((1, Formula(ELLIPSIS, PRODUCT)))
-                result.append((terms[k][0], self.formula(terms[k][1])))
-                last = k
+        result = list[tuple[int, Formula]]()
+        for k in visible_positions([form_of(term) for _, term in terms]):
+            result.append((1, DOTS) if k is None else (terms[k][0], self.formula(terms[k][1])))
         return signed_sum([term for term in result if term[1].text != "0"])
 
 
@@ -89,6 +100,14 @@ def _is_product_of_arrays(expression: Any) -> bool:
     argument = expression.args[0]
     is_whole = getattr(expression, "axis", None) is None and not getattr(expression, "keepdims", False)
     return is_whole and type(argument).__name__ == "multiply" and not any(map(is_scalar, argument.args))
+
+
+def _number_and_array(expression: Any) -> tuple[Any, Any] | None:
+    """Return the factors of a multiple of an array; None for other expressions."""
+    if type(expression).__name__ != "multiply":
+        return None
+    first, second = sorted(expression.args, key=lambda factor: not is_scalar(factor))
+    return (first, second) if is_scalar(first) and second.shape == expression.shape else None
 
 
 def _without_promotion(expression: Any) -> Any:
@@ -119,12 +138,27 @@ def form_of(expression: Any) -> Any:
     return name, data, tuple(expression.shape), *map(form_of, expression.args)
 
 
-def runs(forms: Sequence[Any]) -> list[tuple[int, int]]:
-    """Return the first and the stop of each run of equal forms."""
-    result = list[tuple[int, int]]()
-    for k, form in enumerate(forms):
-        if result and forms[result[-1][0]] == form:
-            result[-1] = (result[-1][0], k + 1)
-        else:
-            result.append((k, k + 1))
+def visible_positions(forms: Sequence[Any]) -> list[int | None]:
+    """Return the positions that are shown, with None for those left out: of repeated blocks, all but first and last."""
+    result, k = list[int | None](), 0
+    while k < len(forms):
+        size, count = max(
+            ((size, _n_repetitions(forms, k, size)) for size in range(1, MAX_BLOCK_SIZE + 1)),
+            key=lambda block: block[0] * block[1] if block[1] >= RUN_LENGTH else 0,
+        )
+        if count < RUN_LENGTH:
+            result.append(k)
+            k += 1
+            continue
+        stop = k + size * count
+        result += [*range(k, k + size), None, *range(stop - size, stop)]
+        k = stop
     return result
+
+
+def _n_repetitions(forms: Sequence[Any], first: int, size: int) -> int:
+    """Return how often a block of forms follows itself, itself included."""
+    block, count = forms[first : first + size], 1
+    while len(block) == size and forms[first + count * size : first + (count + 1) * size] == block:
+        count += 1
+    return count

@@ -11,7 +11,7 @@ from boostopt._utils.validation import check_instance
 from boostopt.errors import ProblemError
 from boostopt.problem_certificates.pages.constraint_formulas import constraint_formulas, weight_symbol
 from boostopt.problem_certificates.pages.expression_names import ExpressionNames
-from boostopt.problem_certificates.pages.expression_typesetter import RUN_LENGTH, ExpressionTypesetter, form_of, runs
+from boostopt.problem_certificates.pages.expression_typesetter import ExpressionTypesetter, form_of, visible_positions
 from boostopt.problem_certificates.pages.formulas import PRODUCT, SUM, Formula, escape_words, in_brackets
 from boostopt.problem_certificates.pages.slopes import SlopeCollector, Slopes, Weight, WeightedTerm, sum_with_dots
 from boostopt.problem_certificates.problem_certificate import check_form, non_convex_part
@@ -25,6 +25,7 @@ NOTES = {
     r"\langle": r"$\langle A, B \rangle = \operatorname{tr}(A^{\top} B)$.",
     r"\partial": r"$\partial$ is the set of subgradients.",
     "N_{": "$N_{C}(x)$ is the normal cone of $C$ at $x$: the slopes that the bounds of $x$ take.",
+    r"\mathbb{S}": "That of all symmetric matrices consists of the skew-symmetric ones.",
     "": "A point with multipliers that satisfy all conditions is optimal.",
 }
 """The explanation of signs, in Markdown; that of the empty text is always there."""
@@ -171,6 +172,7 @@ class _PageWriter:
         self._variables = problem.variables()
         expressions = [problem.objective.args[0], *(part for c in problem.constraints for part in c.args)]
         sides = (side for variable in self._variables for side in variable.attributes.get("bounds") or ())
+        expressions += problem.parameters()  # those of exponents and the like are no arguments of an atom
         expressions += [_as_expression(side) for side in sides if side is not None]
         self._names = ExpressionNames(expressions, names)
         self._typesetter = ExpressionTypesetter(self._names)
@@ -370,14 +372,8 @@ def _as_expression(value: Any) -> Any:
 def _visible_constraints(constraints: Sequence[Any]) -> tuple[list[int | None], frozenset[int]]:
     """Return the constraints that are shown, None for those left out, and the latter."""
     forms = [(type(c).__name__, getattr(c, "label", None), *map(form_of, c.args)) for c in constraints]
-    visible, hidden = list[int | None](), set[int]()
-    for first, stop in runs(forms):
-        if stop - first < RUN_LENGTH:
-            visible += range(first, stop)
-            continue
-        visible += [first, None, stop - 1]
-        hidden |= set(range(first + 1, stop - 1))
-    return visible, frozenset(hidden)
+    visible = visible_positions(forms)
+    return visible, frozenset(range(len(forms))) - {k for k in visible if k is not None}
 
 
 def _groups(variables: Sequence[Any], slopes: Slopes) -> list[list[Any]]:

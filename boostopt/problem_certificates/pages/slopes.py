@@ -14,7 +14,12 @@ import numpy as np
 
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.problem_certificates.pages.atom_formulas import is_scalar
-from boostopt.problem_certificates.pages.expression_typesetter import ExpressionTypesetter
+from boostopt.problem_certificates.pages.expression_typesetter import (
+    DOTS,
+    ExpressionTypesetter,
+    form_of,
+    visible_positions,
+)
 from boostopt.problem_certificates.pages.formulas import (
     ENTRYWISE,
     IDENTITY,
@@ -143,7 +148,7 @@ class SlopeCollector:
     def add(self, term: WeightedTerm) -> None:
         """Add a term. The gradient of what no rule covers is named, once for each variable."""
         uncovered = list[WeightedTerm]()
-        for part in _summands(term):
+        for part in _without_repetitions(list(_summands(term))):
             result = Slopes()
             try:
                 self._move(part.expression, part.weight, result)
@@ -154,10 +159,15 @@ class SlopeCollector:
         smooth = [part for part in uncovered if is_smooth(part.expression)]
         self.slopes.kinks += [part for part in uncovered if not is_smooth(part.expression)]
         for variable in term.expression.variables():
-            sums = [self.formula(part) for part in smooth if has_variable(part.expression, variable)]
+            parts = [part for part in smooth if has_variable(part.expression, variable)]
+            sums = [(1, DOTS) if part.is_hidden and not term.is_hidden else self.formula(part) for part in parts]
+            sums = [entry for k, entry in enumerate(sums) if k == 0 or entry[1] != DOTS or sums[k - 1][1] != DOTS]
             if sums:
                 first = sums[0][0]
-                name, total = self._typesetter.formula(variable).text, signed_sum([(first * s, f) for s, f in sums])
+                name, total = (
+                    self._typesetter.formula(variable).text,
+                    signed_sum([(s if f == DOTS else first * s, f) for s, f in sums]),
+                )
                 gradient = Formula(rf"\nabla_{{{name}}} {in_brackets(total.text)}", PRODUCT)
                 self.slopes.add(variable, None if term.is_hidden else (first, gradient))
 
@@ -210,6 +220,12 @@ Parts = list[tuple[Any, Weight]]
 
 FormulaOf = Callable[[Any], Formula]
 """The formula of an expression."""
+
+
+def _without_repetitions(terms: Sequence[WeightedTerm]) -> list[WeightedTerm]:
+    """Return the terms of a sum, those hidden that repeat the form of others."""
+    visible = visible_positions([form_of(term.expression) for term in terms])
+    return [replace(term, is_hidden=term.is_hidden or k not in visible) for k, term in enumerate(terms)]
 
 
 def has_variable(expression: Any, variable: Any) -> bool:
@@ -285,7 +301,7 @@ def _sum_slope(expression: Any, weight: Weight, formula: FormulaOf) -> Parts | N
         for factor, rest in (argument.args, argument.args[::-1]):
             if factor.is_constant() and not is_scalar(factor) and rest.shape == argument.shape == factor.shape:
                 return [(rest, weight.multiply_from_right(formula(factor)))]
-    if axis is None and is_column(argument):
+    if is_column(argument) and is_number(expression):
         return [(argument, weight if weight.formula == ONES else weight.multiply_from_right(ONES))]
     if argument.ndim != 2 or getattr(expression, "keepdims", False):
         return None
@@ -369,6 +385,8 @@ def _quotient_slope(expression: Any, weight: Weight, formula: FormulaOf) -> Part
 
 def _transpose_slope(expression: Any, weight: Weight, formula: FormulaOf) -> Parts | None:
     """Return the transposed weight."""
+    if expression.ndim > 2:
+        return None
     if expression.ndim < 2 or weight.formula is None:
         return [(expression.args[0], weight)]
     return [(expression.args[0], replace(weight, formula=weight.formula.transpose))]
