@@ -3,10 +3,10 @@
 Every atom is a function f of k numbers that is convex (`sign` is 1) or concave (-1). Two facts of it count:
 
 - `value`: f(u), as a number that contains it, and None unless u is proved to lie in the domain;
-- `infimum`: for mu > 0 and a vector s, a lower bound of mu sign f(u) - <s, u> over the domain, None if none is proved.
+- `infimum`: for mu > 0 and slopes s, a lower bound of mu sign f(u) - <s, u> over the domain, None if none is proved.
 
 The second is minus the conjugate of mu sign f at s. So the Lagrangian, in which f(u) has the multiplier sign mu, is not
-below <s, u> plus this bound, whatever u is.
+below <s, u> plus this bound, whatever u is. The numbers of a file are the slopes s, except for `QuadraticForm`.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ class Atom(ABC):
 
     @abstractmethod
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
-        """Return a lower bound of mu sign f(u) - <s, u> over the domain, for mu > 0; None if none is proved."""
+        """Return a lower bound of mu sign f(u) - <slopes(s), u> over the domain, for mu > 0; None if none is proved."""
 
     def slopes(self, s: Sequence[Fraction]) -> Sequence[Fraction]:
-        """Return the slopes <s, u> that the numbers of a file mean: themselves, for most atoms."""
+        """Return the slopes that the numbers of a file mean: themselves, for most atoms."""
         return s
 
 
@@ -235,6 +235,7 @@ class QuadraticForm(Atom):
             self._is_semidefinite = is_semidefinite([[self.sign * entry for entry in row] for row in self.P])
         if not self._is_semidefinite:
             return None
+        # The minimum over u is at u = s / mu.
         form = total(times(entry, product) for entry, product in zip(s, self._product(s), strict=True))
         return over(times(-self.sign, form), mu)
 

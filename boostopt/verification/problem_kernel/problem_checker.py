@@ -122,21 +122,23 @@ def lagrangian(problem: Problem, multipliers: Multipliers) -> tuple[list[Fractio
         for k in reversed(range(len(node.members))):
             group = node.members[k]
             start -= len(group)
-            s = node.atom.slopes(numbers[start : start + len(group)])
-            constant = plus(constant, _infimum(node, slopes[node.start + k], s))
-            for i, slope in zip(group, s, strict=True):
+            parameters = numbers[start : start + len(group)]
+            constant = plus(constant, _infimum(node, slopes[node.start + k], parameters))
+            for i, slope in zip(group, node.atom.slopes(parameters), strict=True):
                 sums[i] += slope
         constant = plus(constant, add_rows(node.arguments, sums, slopes))
     return slopes, constant
 
 
-def _infimum(node: AtomNode, mu: Fraction, s: Sequence[Fraction]) -> Number:
-    """Return a lower bound of mu f(u) - <s, u> for one group of an atom."""
+def _infimum(node: AtomNode, mu: Fraction, parameters: Sequence[Fraction]) -> Number:
+    """Return a lower bound of mu f(u) - <s, u> for one group of an atom, for the slopes s of its parameters."""
     if mu == 0:
-        return reject(f"the slopes of {node.name} must be 0 where its value has no multiplier") if any(s) else ZERO
+        if any(parameters):
+            reject(f"the slopes of {node.name} must be 0 where its value has no multiplier")
+        return ZERO
     if mu * node.atom.sign < 0:
         reject(f"{node.name} has a multiplier of the wrong sign: the problem may not be convex there")
-    bound = node.atom.infimum(abs(mu), s)
+    bound = node.atom.infimum(abs(mu), parameters)
     return reject(f"the slopes of {node.name} prove no bound") if bound is None else bound
 
 
