@@ -210,7 +210,8 @@ def _best_multipliers(
     if best is None or floor_float(best) < goal - MAX_LOSS * max(1.0, abs(goal)):
         raise ProblemError(
             f"a file must prove the bound {goal:.10g} without a box that other steps prove; no multipliers were found "
-            f"for this: {failure}. Pass bounds={{variable: (low, high)}} to certify_problem, or keep the certificate in Python."
+            f"for this: {failure}. Pass bounds={{variable: (low, high)}} to certify_problem, or keep the certificate in "
+            "Python."
         )
     return best, best_multipliers
 

@@ -13,6 +13,7 @@ from boostopt._utils.json_values import to_json_text
 from boostopt._utils.user_files import load_user_module
 from boostopt._utils.validation import check_tolerance
 from boostopt.cli.application import command, console
+from boostopt.cli.run_output import JSON_FORMAT, validate_output_paths, validate_suffix
 from boostopt.errors import OptionError, short_repr
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
 from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, ProblemExplanation, measure_conditions
@@ -40,6 +41,9 @@ def certify_problem_command(
     relaxation: Annotated[
         bool, typer.Option("--relaxation", help="Read integer variables as continuous ones.")
     ] = False,
+    save: Annotated[
+        str | None, typer.Option(help="JSON file for the problem and its certificate, to be checked by `verify`.")
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print the KKT conditions, line by line.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
@@ -48,11 +52,15 @@ def certify_problem_command(
     Example: boostopt certify-problem model.py:problem --solver auto
     """
     tol = check_tolerance("tol", tol)
+    validate_output_paths(None, save, read=[problem.rpartition(":")[0] or None])
+    validate_suffix("--save", save, JSON_FORMAT)
     target = load_problem(problem)
     certificate = certify_problem(target, solver=solver, tolerance=tolerance, relaxation=relaxation)
     explanation = None
     if explain:
         explanation = ProblemExplanation(measure_conditions(target, DEFAULT_TOLERANCE), certificate, DEFAULT_TOLERANCE)
+    if save is not None:
+        certificate.save(save, {"problem": problem})
     is_refuted = certificate.violation > tol
     if json:
         typer.echo(to_json_text(document(certificate, is_refuted, explanation)))
