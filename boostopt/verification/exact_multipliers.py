@@ -107,7 +107,9 @@ def exact_multipliers(
         z = np.array([float(value.mid()) for value in read.evaluate([flint.arb(value) for value in x.tolist()])])
         slacks = -read.inequalities.rows.float_values(np.nan_to_num(z, posinf=0.0, neginf=0.0))
         inequalities = np.where(inequalities > slacks, inequalities, 0.0)
-    system = _System(problem, groups, choice.objective_weight, inequalities, choice.equality, choice.factors, inset)
+    system = LinearSystem(
+        problem, groups, choice.objective_weight, inequalities, choice.equality, choice.factors, inset
+    )
     return system.solve(x)
 
 
@@ -273,7 +275,7 @@ _RULES: Sequence[tuple[Any, Any]] = (
 """The rule of each atom whose slopes are not free in proportion to their size."""
 
 
-class _System:
+class LinearSystem:
     """The linear system for changes of multipliers and slopes."""
 
     def __init__(
@@ -310,8 +312,7 @@ class _System:
                 return None
             for i, change in changes.items():
                 unknowns[i][1](change)
-            totals = self._totals()
-        return self._scaled(totals)
+        return self.multipliers()
 
     def _zero_places(self, totals: Sequence[Fraction], x: Float[Array, " n"]) -> list[int]:
         """Return the entries of x whose slope must be 0."""
@@ -407,8 +408,9 @@ class _System:
                         sums[i] += slope
                     add_rows(node.arguments, sums, totals)
 
-    def _scaled(self, totals: Sequence[Fraction]) -> Multipliers:
-        """Return the multipliers as whole numbers, by their common denominator."""
+    def multipliers(self) -> Multipliers:
+        """Return the present multipliers and slopes as whole numbers, by their common denominator."""
+        totals = self._totals()
         slopes = [
             [value for k in range(len(node.members)) for value in self._numbers(index, k, totals[node.start + k])]
             for index, node in enumerate(self.problem.nodes)

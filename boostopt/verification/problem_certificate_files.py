@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from boostopt.errors import ProblemError, short_repr
-from boostopt.verification.problem_kernel.problem_checker import check_document
+from boostopt.verification.problem_kernel.problem_checker import Interval, check_document
 from boostopt.verification.problem_kernel.problem_schema import FILE_KIND, Claim, parse_problem_document
 from boostopt.verification.problem_kernel.rationals_and_balls import (
     Number,
@@ -53,24 +53,28 @@ def verify_problem_certificate(top: Mapping[str, Any], problem: Any = None) -> V
             _require_problem(top, problem)
         with working_precision():
             document = parse_problem_document(top)
-            interval = check_document(document)
+            return _accepted(document.claim, document.problem.sign, check_document(document))
     except Rejected as rejected:
         return Verification(False, str(rejected))
     except MemoryError:
         return Verification(False, "verification needs more memory than there is")
-    claim = document.claim
+
+
+def _accepted(claim: Claim, sign: int, interval: Interval) -> Verification:
+    """Return the verdict on a file whose claim is proved, with the proved interval."""
+    outcome = OUTCOMES[claim.status]
     reason = (
         f"{_ends_text(claim)} proved in exact arithmetic"
-        if OUTCOMES[claim.status] == "solved"
+        if outcome == "solved"
         else f"the problem was proved {claim.status}"
     )
     lower, upper = interval
     return Verification(
         True,
         reason,
-        outcome=OUTCOMES[claim.status],
-        lower=_end(lower, claim.status, -1, document.problem.sign),
-        upper=_end(upper, claim.status, 1, document.problem.sign),
+        outcome=outcome,
+        lower=_end(lower, claim.status, -1, sign),
+        upper=_end(upper, claim.status, 1, sign),
         fractions=(_fraction(lower), _fraction(upper)),
         claimed=(_claimed(claim.lower, -math.inf), _claimed(claim.upper, math.inf)),
         verdict="proved",

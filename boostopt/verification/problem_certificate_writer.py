@@ -133,7 +133,7 @@ def _content(certificate: ProblemCertificate) -> dict[str, Any]:
         "format": FORMAT,
         "problem": statement,
         "proof": {
-            "multipliers": None if multipliers is None else _multipliers_to_json(multipliers),
+            "multipliers": None if multipliers is None else multipliers_to_json(multipliers),
             "point": None if point is None else _vector_to_json(point),
             "ray": None if ray is None else _vector_to_json(ray),
         },
@@ -210,8 +210,7 @@ def _best_multipliers(
     if best is None or floor_float(best) < goal - MAX_LOSS * max(1.0, abs(goal)):
         raise ProblemError(
             f"a file must prove the bound {goal:.10g} without a box that other steps prove; no multipliers were found "
-            f"for this: {failure}. Pass bounds={{variable: (low, high)}} to certify_problem, or keep the certificate in "
-            "Python."
+            f"for this: {failure}. Pass bounds={{variable: (low, high)}} to certify_problem, or keep it in Python."
         )
     return best, best_multipliers
 
@@ -273,7 +272,7 @@ def _proposed_multipliers(answer: ProblemAnswer, problem: Problem, weight: float
                         yield multipliers
 
 
-def _multipliers_to_json(multipliers: Multipliers) -> dict[str, Any]:
+def multipliers_to_json(multipliers: Multipliers) -> dict[str, Any]:
     """Return multipliers, which are whole numbers, as texts."""
     return {
         "objective": f"{multipliers.objective.numerator:x}",

@@ -39,6 +39,10 @@ N_BITS = (80, 106)
 """Bits before the point at which it is looked for: the numerator is whole there."""
 
 
+MAX_CHANCE = 2.0**-13
+"""Radius of a ball, times the square of the denominator, up to which a fraction in it is no chance."""
+
+
 def problem_to_json(problem: ReadProblem) -> dict[str, Any]:
     """Return the statement of a problem.
 
@@ -114,9 +118,9 @@ def rational_of(value: Ball) -> Fraction:
         size = abs(middle.numerator).bit_length() - middle.denominator.bit_length()
         for bits in N_BITS:
             scale = Fraction(2) ** (bits - size)
-            candidate = (middle * scale).limit_denominator(MAX_DENOMINATOR) / scale
-            if abs(candidate - middle) <= radius:
-                return candidate
+            candidate = (middle * scale).limit_denominator(MAX_DENOMINATOR)
+            if abs(candidate - middle * scale) <= radius * scale <= MAX_CHANCE / candidate.denominator**2:
+                return candidate / scale
     raise ProblemError(
         f"a file states coefficients that are fractions; got {value}, a root, a logarithm or the like of constants. "
         "Compute it as a float before, such as float(np.sqrt(2))."

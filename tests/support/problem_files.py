@@ -68,6 +68,7 @@ POSITIVE = np.abs(A)
 
 CASES: Mapping[str, Callable[[], Any]] = {
     "linear": minimize(lambda x: (C @ x, [A @ x <= B + 3, x >= -1])),
+    "box": minimize(lambda x: (A[0] @ x, [cp.sum(x) <= 2]), bounds=[-1, 1]),
     "equations": maximize(lambda x: (-C @ x, [A[:2] @ x == A[:2].sum(1)]), nonneg=True),
     "least squares": minimize(lambda x: (cp.sum_squares(A @ x - B), [])),
     "quadratic": minimize(lambda x: (cp.quad_form(x, P) + C @ x, [x >= 0.125, cp.sum(x) == 3])),
