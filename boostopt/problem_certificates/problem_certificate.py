@@ -125,7 +125,7 @@ class ProblemCertificate:
             return f"proved {self.status}"
         return format_interval(self.lower, self.upper)
 
-    def save(self, path: str | PathLike[str], made: Mapping[str, Any] | None = None) -> None:
+    def save(self, path: str | PathLike[str], origin: Mapping[str, Any] | None = None) -> None:
         """Save the problem with all its data, and the proof, so that others can verify it without CVXPY and solvers.
 
         `boostopt.verification.verify` checks the file. The proof in it is made anew, in fractions, so the interval in
@@ -135,7 +135,7 @@ class ProblemCertificate:
         ----------
         path
             The file. It is written under another name first and then renamed.
-        made
+        origin
             Information for readers of the file: names with texts and numbers.
 
         Raises
@@ -148,7 +148,7 @@ class ProblemCertificate:
         """
         from boostopt.verification.problem_certificate_writer import save_problem_certificate
 
-        save_problem_certificate(self, path, made)
+        save_problem_certificate(self, path, origin)
 
     def __repr__(self) -> str:
         return f"ProblemCertificate(lower={self.lower}, upper={self.upper}, gap={self.gap:.2e}, status={self.status!r})"

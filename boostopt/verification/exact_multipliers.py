@@ -443,15 +443,15 @@ def solve_near(
         return None
     A = np.array([[float(column.get(k, ZERO)) for column in columns] for k in places]) * np.array(weights)
     norms = np.abs(A).max(axis=1)
-    kept = np.flatnonzero(norms > 0)
-    if not len(kept) or not np.isfinite(A).all():
+    rows_with_entries = np.flatnonzero(norms > 0)
+    if not len(rows_with_entries) or not np.isfinite(A).all():
         return None
-    scaled = A[kept] / norms[kept][:, None]
+    scaled = A[rows_with_entries] / norms[rows_with_entries][:, None]
     sizes, order = pivots(scaled)
     rank = int(np.sum(sizes > RANK_TOL * float(sizes[0])))
     basis = order[:rank].tolist()
     _, row_order = pivots(scaled[:, basis].T)
-    rows = [places[kept[i]] for i in row_order[:rank].tolist()]
+    rows = [places[rows_with_entries[i]] for i in row_order[:rank].tolist()]
     matrix = flint.fmpq_mat(rank, rank, [_fmpq(columns[p].get(k, ZERO)) for k in rows for p in basis])
     try:
         solution = matrix.solve(flint.fmpq_mat(rank, 1, [_fmpq(sides[k]) for k in rows])).entries()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from boostopt._utils.array_types import Array, Float
@@ -17,7 +17,10 @@ from boostopt.verification.problem_kernel.problem_schema import Problem, ScaledV
 TIGHT_TOLS = (0.0, 1e-14, 1e-12, 1e-10)
 """Slacks, relative to the size of a row, up to which an affine inequality counts as an equality."""
 
-Row = tuple[dict[int, Fraction], Fraction]
+SIDE_TOL = 1e-6
+"""Distance from a bound of x within which an unknown at a vertex counts as being on it."""
+
+Row = tuple[Mapping[int, Fraction], Fraction]
 """The coefficients of x, and the constant, of an affine function."""
 
 
@@ -72,9 +75,11 @@ def _point_near(
     for value, lower, upper in zip(x.tolist(), problem.lower, problem.upper, strict=True):
         sides = [side for side in (lower, upper) if side is not None]
         exact = Fraction(value)
-        near = [side for side in sides if abs(exact - side) <= Fraction(max(tol, 1e-6 if by_multipliers else 0.0))]
-        start.append(near[0] if near else exact)
-        fixed.append(bool(near))
+        next_sides = [
+            side for side in sides if abs(exact - side) <= Fraction(max(tol, 1e-6 if by_multipliers else 0.0))
+        ]
+        start.append(next_sides[0] if next_sides else exact)
+        fixed.append(bool(next_sides))
     rows = [
         (row, offset)
         for row, offset in zip(problem.equalities.rows, problem.equalities.offsets, strict=True)

@@ -43,7 +43,7 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
     ceil_float,
     floor_float,
     is_at_most,
-    times,
+    pair_product,
     working_precision,
 )
 from boostopt.verification.problem_statement import problem_to_json
@@ -61,7 +61,7 @@ MAX_LOSS = 1e-6
 
 
 def save_problem_certificate(
-    certificate: ProblemCertificate, path: str | PathLike[str], made: Mapping[str, Any] | None = None
+    certificate: ProblemCertificate, path: str | PathLike[str], origin: Mapping[str, Any] | None = None
 ) -> None:
     """Save the certificate of a CVXPY problem; see `ProblemCertificate.save`."""
     target = check_path("path", path)
@@ -74,7 +74,7 @@ def save_problem_certificate(
         )
     with working_precision():
         content = _content(certificate)
-    text = json.dumps({**content, "made": _origin(made)}, allow_nan=False).encode()
+    text = json.dumps({**content, "made": _metadata(origin)}, allow_nan=False).encode()
     if len(text) > MAX_TEXT_BYTES:
         raise ProblemError(
             f"a file has at most {MAX_TEXT_BYTES:,} bytes; this problem with its proof has {len(text):,}. Keep the "
@@ -88,14 +88,14 @@ def save_problem_certificate(
     write_atomically(target, lambda file: file.write(text))
 
 
-def _origin(made: Mapping[str, Any] | None) -> dict[str, Any]:
+def _metadata(origin: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the versions, and the information of the caller."""
     result: dict[str, Any] = {
         "boostopt": import_module("boostopt").__version__,
         "cvxpy": import_module("cvxpy").__version__,
         "python": platform.python_version(),
     }
-    return result | json.loads(to_json_text(dict(made or {})))
+    return result | json.loads(to_json_text(dict(origin or {})))
 
 
 def _content(certificate: ProblemCertificate) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def _best_multipliers(
     for answer in certificate.answers:
         for multipliers in _proposed_multipliers(answer, problem, 1.0):
             try:
-                value = times(lower_bound(problem, multipliers), 1 / multipliers.objective)
+                value = pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
             except Rejected as rejected:
                 failure = str(rejected)
                 continue

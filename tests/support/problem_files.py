@@ -11,11 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import cvxpy as cp
+import cvxpy
 import numpy as np
 
 import boostopt
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate
+
+cp: Any = cvxpy
+"""CVXPY, whose own annotations refuse expressions that it takes."""
 
 rng = np.random.default_rng(0)
 M, N = 8, 4

@@ -9,7 +9,7 @@ import json
 import sys
 import time
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -83,31 +83,35 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
     "the norm": ("atoms", "return ZERO if sum(entry * entry for entry in s) <= mu * mu else None", "return ZERO"),
     "squares": (
         "atoms",
-        "return over(-self.divisor * total(entry * entry for entry in s), 4 * mu)",
-        "return over(-self.divisor * total(entry * entry for entry in s), 8 * mu)",
+        "return quotient(-self.divisor * total(entry * entry for entry in s), 4 * mu)",
+        "return quotient(-self.divisor * total(entry * entry for entry in s), 8 * mu)",
     ),
     "squares over the last": ("atoms", "<= -4 * mu * s[-1] else None", "<= -16 * mu * s[-1] else None"),
     "the quadratic form": (
         "atoms",
-        "return over(times(-self.sign, form), mu)",
-        "return over(times(-self.sign, form), 2 * mu)",
+        "return quotient(pair_product(-self.sign, form), mu)",
+        "return quotient(pair_product(-self.sign, form), 2 * mu)",
     ),
     "Huber's loss": ("atoms", "if abs(s[0]) <= 2 * self.threshold * mu else None", ""),
-    "the exponential": ("atoms", "plus(s[0], entropy_term(s[0], mu))", "plus(2 * s[0], entropy_term(s[0], mu))"),
-    "the logarithm": ("atoms", "return plus(mu, -times(mu,", "return plus(2 * mu, -times(mu,"),
+    "the exponential": (
+        "atoms",
+        "pair_sum(s[0], entropy_term(s[0], mu))",
+        "pair_sum(2 * s[0], entropy_term(s[0], mu))",
+    ),
+    "the logarithm": ("atoms", "return pair_sum(mu, -pair_product(mu,", "return pair_sum(2 * mu, -pair_product(mu,"),
     "the entropy": (
         "atoms",
-        "exponential(over(s[0], mu) - 1))\n\n\nclass Logistic",
-        "exponential(over(s[0], mu) - 2))\n\n\nclass Logistic",
+        "exponential(quotient(s[0], mu) - 1))\n\n\nclass Logistic",
+        "exponential(quotient(s[0], mu) - 2))\n\n\nclass Logistic",
     ),
     "the logistic loss": (
         "atoms",
-        "plus(entropy_term(s[0], mu), entropy_term(mu - s[0], mu)) if 0 <= s[0] <= mu else None",
-        "plus(mu, mu)",
+        "pair_sum(entropy_term(s[0], mu), entropy_term(mu - s[0], mu)) if 0 <= s[0] <= mu else None",
+        "pair_sum(mu, mu)",
     ),
     "the relative entropy": (
         "atoms",
-        "return ZERO if is_at_most(times(mu, exponential(over(s[0], mu) - 1)), -s[1]) else None",
+        "return ZERO if is_at_most(pair_product(mu, exponential(quotient(s[0], mu) - 1)), -s[1]) else None",
         "return ZERO",
     ),
     "log-sum-exp": (
@@ -118,8 +122,8 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
     "the largest eigenvalue": ("atoms", "return ZERO if is_semidefinite(S) else None", "return ZERO"),
     "the determinant": (
         "atoms",
-        "self.n + value - times(self.n, logarithm(mu))",
-        "2 * self.n + value - times(self.n, logarithm(mu))",
+        "self.n + value - pair_product(self.n, logarithm(mu))",
+        "2 * self.n + value - pair_product(self.n, logarithm(mu))",
     ),
 }
 """The module, the code, and the wrong code of each fault."""
@@ -171,7 +175,7 @@ CASES_OF: Mapping[str, tuple[str, ...]] = {
 
 
 @contextmanager
-def faulty_checker(name: str) -> Iterator[None]:
+def faulty_checker(name: str) -> Generator[None]:
     """Let files be checked with a fault.
 
     Raises

@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import cvxpy as cp
+import cvxpy
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -33,6 +33,9 @@ from boostopt.verification.problem_kernel.problem_schema import parse_problem, p
 from boostopt.verification.problem_kernel.rationals_and_balls import working_precision
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
 from boostopt.verification.verification_result import Verification
+
+cp: Any = cvxpy
+"""CVXPY, whose own annotations refuse expressions that it takes."""
 
 MISSED = 2e-6
 """By how much Clarabel may miss the optimum of a changed problem, relative to its size."""

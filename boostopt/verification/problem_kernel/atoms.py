@@ -33,12 +33,12 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
     logarithm,
     midpoint,
     nearest_float,
-    over,
+    pair_product,
+    pair_sum,
     pivots_of,
-    plus,
+    quotient,
     real_power,
     root,
-    times,
     to_ball,
     total,
     union,
@@ -145,10 +145,10 @@ class SumOfLargest(AtomOfSeveral):
         whole = int(self.count)
         lower = total(order[:whole])
         if self.count > whole:
-            lower = plus(lower, times(self.count - whole, order[whole]))
+            lower = pair_sum(lower, pair_product(self.count - whole, order[whole]))
         threshold = midpoint(order[math.ceil(self.count) - 1])
-        excesses = (largest([plus(entry, -threshold), ZERO]) for entry in u)
-        return union(lower, plus(self.count * threshold, total(excesses)))
+        excesses = (largest([pair_sum(entry, -threshold), ZERO]) for entry in u)
+        return union(lower, pair_sum(self.count * threshold, total(excesses)))
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return ZERO if all(0 <= entry <= mu for entry in s) and sum(s) == self.count * mu else None
@@ -158,7 +158,7 @@ class EuclideanNorm(AtomOfSeveral):
     """The square root of the sum of the squares."""
 
     def value(self, u: Vector) -> Number | None:
-        return root(total(times(entry, entry) for entry in u))
+        return root(total(pair_product(entry, entry) for entry in u))
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return ZERO if sum(entry * entry for entry in s) <= mu * mu else None
@@ -185,10 +185,10 @@ class SumOfSquares(AtomOfSeveral):
     divisor: Fraction
 
     def value(self, u: Vector) -> Number | None:
-        return over(total(times(entry, entry) for entry in u), self.divisor)
+        return quotient(total(pair_product(entry, entry) for entry in u), self.divisor)
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
-        return over(-self.divisor * total(entry * entry for entry in s), 4 * mu)
+        return quotient(-self.divisor * total(entry * entry for entry in s), 4 * mu)
 
 
 class SquaresOverLast(Atom):
@@ -198,7 +198,7 @@ class SquaresOverLast(Atom):
         return k >= 2
 
     def value(self, u: Vector) -> Number | None:
-        return over(total(times(entry, entry) for entry in u[:-1]), u[-1]) if is_positive(u[-1]) else None
+        return quotient(total(pair_product(entry, entry) for entry in u[:-1]), u[-1]) if is_positive(u[-1]) else None
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return ZERO if sum(entry * entry for entry in s[:-1]) <= -4 * mu * s[-1] else None
@@ -228,7 +228,7 @@ class QuadraticForm(Atom):
         return k == len(self.P)
 
     def value(self, u: Vector) -> Number | None:
-        return total(times(entry, product) for entry, product in zip(u, self._product(u), strict=True))
+        return total(pair_product(entry, product) for entry, product in zip(u, self._product(u), strict=True))
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         if self._is_semidefinite is None:
@@ -236,15 +236,15 @@ class QuadraticForm(Atom):
         if not self._is_semidefinite:
             return None
         # The minimum over u is at u = s / mu.
-        form = total(times(entry, product) for entry, product in zip(s, self._product(s), strict=True))
-        return over(times(-self.sign, form), mu)
+        form = total(pair_product(entry, product) for entry, product in zip(s, self._product(s), strict=True))
+        return quotient(pair_product(-self.sign, form), mu)
 
     def slopes(self, s: Sequence[Fraction]) -> Sequence[Fraction]:
         return [2 * self.sign * sum((p * w for p, w in zip(row, s, strict=True) if p and w), ZERO) for row in self.P]
 
     def _product(self, u: Vector) -> list[Number]:
         """Return P u."""
-        return [total(times(p, entry) for p, entry in zip(row, u, strict=True) if p) for row in self.P]
+        return [total(pair_product(p, entry) for p, entry in zip(row, u, strict=True) if p) for row in self.P]
 
 
 @dataclass(frozen=True)
@@ -255,13 +255,13 @@ class HuberLoss(Atom):
 
     def value(self, u: Vector) -> Number | None:
         size, M = abs(u[0]), self.threshold
-        inner, outer = times(u[0], u[0]), plus(times(2 * M, size), -M * M)
+        inner, outer = pair_product(u[0], u[0]), pair_sum(pair_product(2 * M, size), -M * M)
         if is_at_most(size, M):
             return inner
         return outer if is_at_most(M, size) else union(inner, outer)
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
-        return over(-s[0] * s[0], 4 * mu) if abs(s[0]) <= 2 * self.threshold * mu else None
+        return quotient(-s[0] * s[0], 4 * mu) if abs(s[0]) <= 2 * self.threshold * mu else None
 
 
 class Power(Atom):
@@ -289,14 +289,14 @@ class Power(Atom):
         p, slope = self.p, abs(s[0]) if self._is_even else s[0]
         if p > 1:
             # The minimum is at u with p mu u^(p - 1) = slope, or at 0.
-            u = real_power(over(slope, p * mu), 1 / (p - 1)) if slope > 0 else ZERO
-            return -times(times(u, max(slope, ZERO)), 1 - 1 / p)
+            u = real_power(quotient(slope, p * mu), 1 / (p - 1)) if slope > 0 else ZERO
+            return -pair_product(pair_product(u, max(slope, ZERO)), 1 - 1 / p)
         if p < 0 and slope == 0:
             return ZERO
         if slope >= 0:
             return None
-        u = real_power(over(abs(p) * mu, -slope), 1 / (1 - p))
-        return times(times(u, -slope), 1 - 1 / p)
+        u = real_power(quotient(abs(p) * mu, -slope), 1 / (1 - p))
+        return pair_product(pair_product(u, -slope), 1 - 1 / p)
 
 
 class Exponential(Atom):
@@ -306,7 +306,7 @@ class Exponential(Atom):
         return exponential(u[0])
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
-        return None if s[0] < 0 else plus(s[0], entropy_term(s[0], mu))
+        return None if s[0] < 0 else pair_sum(s[0], entropy_term(s[0], mu))
 
 
 class Logarithm(Atom):
@@ -320,18 +320,18 @@ class Logarithm(Atom):
         return logarithm(u[0]) if is_positive(u[0]) else None
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
-        return plus(mu, -times(mu, logarithm(over(mu, -s[0])))) if s[0] < 0 else None
+        return pair_sum(mu, -pair_product(mu, logarithm(quotient(mu, -s[0])))) if s[0] < 0 else None
 
 
 class ShiftedLogarithm(Logarithm):
     """log(1 + u) for u > -1."""
 
     def value(self, u: Vector) -> Number | None:
-        return super().value([plus(Fraction(1), u[0])])
+        return super().value([pair_sum(Fraction(1), u[0])])
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         bound = super().infimum(mu, s)
-        return None if bound is None else plus(bound, s[0])
+        return None if bound is None else pair_sum(bound, s[0])
 
 
 class Entropy(Atom):
@@ -345,7 +345,7 @@ class Entropy(Atom):
         return entropy(u[0])
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
-        return -times(mu, exponential(over(s[0], mu) - 1))
+        return -pair_product(mu, exponential(quotient(s[0], mu) - 1))
 
 
 class LogisticLoss(Atom):
@@ -356,7 +356,7 @@ class LogisticLoss(Atom):
         return size.exp().log1p() if size <= 0 else size + (-size).exp().log1p()
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
-        return plus(entropy_term(s[0], mu), entropy_term(mu - s[0], mu)) if 0 <= s[0] <= mu else None
+        return pair_sum(entropy_term(s[0], mu), entropy_term(mu - s[0], mu)) if 0 <= s[0] <= mu else None
 
 
 class RelativeEntropy(Atom):
@@ -368,11 +368,11 @@ class RelativeEntropy(Atom):
     def value(self, u: Vector) -> Number | None:
         x, y = u
         negated = entropy(x)
-        return None if negated is None or not is_positive(y) else plus(-negated, -times(x, logarithm(y)))
+        return None if negated is None or not is_positive(y) else pair_sum(-negated, -pair_product(x, logarithm(y)))
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         # It is 0 if mu r log(r) - s_1 r - s_2 >= 0 for all r >= 0; the minimum is at log(r) = s_1 / mu - 1.
-        return ZERO if is_at_most(times(mu, exponential(over(s[0], mu) - 1)), -s[1]) else None
+        return ZERO if is_at_most(pair_product(mu, exponential(quotient(s[0], mu) - 1)), -s[1]) else None
 
 
 class Divergence(RelativeEntropy):
@@ -391,7 +391,7 @@ class LogSumExp(AtomOfSeveral):
 
     def value(self, u: Vector) -> Number | None:
         shift = midpoint(largest(u))
-        return plus(shift, logarithm(total(exponential(plus(entry, -shift)) for entry in u)))
+        return pair_sum(shift, logarithm(total(exponential(pair_sum(entry, -shift)) for entry in u)))
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return total(entropy_term(entry, mu) for entry in s) if min(s) >= 0 and sum(s) == mu else None
@@ -415,7 +415,7 @@ class GeometricMean(Atom):
         for entry, weight in zip(u, self.weights, strict=True):
             if not is_at_most(ZERO, entry):
                 return None
-            result = times(result, real_power(entry, weight))
+            result = pair_product(result, real_power(entry, weight))
         return result
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
@@ -423,7 +423,7 @@ class GeometricMean(Atom):
         if not max(s) < 0:
             return None
         pairs = zip(s, self.weights, strict=True)
-        size = total(times(w, logarithm(over(-entry, w * mu))) for entry, w in pairs)
+        size = total(pair_product(w, logarithm(quotient(-entry, w * mu))) for entry, w in pairs)
         return ZERO if is_at_most(ZERO, size) else None
 
 
@@ -456,12 +456,12 @@ class LargestEigenvalue(MatrixAtom):
             return None
         eigenvalues, vectors = np.linalg.eigh(floats)
         v = [Fraction(entry) for entry in vectors[:, -1].tolist()]
-        products = (times(v[i] * v[j], X[i][j]) for i in range(self.n) for j in range(self.n))
-        lower = over(total(products), sum(entry * entry for entry in v))
+        products = (pair_product(v[i] * v[j], X[i][j]) for i in range(self.n) for j in range(self.n))
+        lower = quotient(total(products), sum(entry * entry for entry in v))
         size = Fraction(float(np.abs(eigenvalues).max())) + Fraction(1, 2**60)
         for k in range(N_SHIFTS):  # from 1e-17 to 1e-6 of the size
             upper = Fraction(float(eigenvalues[-1])) + size * self.n / Fraction(10) ** (17 - k)
-            rest = [[plus(upper if i == j else ZERO, -X[i][j]) for j in range(self.n)] for i in range(self.n)]
+            rest = [[pair_sum(upper if i == j else ZERO, -X[i][j]) for j in range(self.n)] for i in range(self.n)]
             if is_semidefinite(rest):
                 return union(lower, upper)
         return None
@@ -487,19 +487,19 @@ class LogDeterminant(MatrixAtom):
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         S = self.slope_matrix(s)
         value = None if S is None else log_determinant([[-entry for entry in row] for row in S])
-        return None if value is None else times(mu, self.n + value - times(self.n, logarithm(mu)))
+        return None if value is None else pair_product(mu, self.n + value - pair_product(self.n, logarithm(mu)))
 
 
 def entropy_term(s: Fraction, mu: Fraction) -> Number:
     """Return -s log(s / mu) for s >= 0."""
-    return ZERO if s == 0 else -times(s, logarithm(over(s, mu)))
+    return ZERO if s == 0 else -pair_product(s, logarithm(quotient(s, mu)))
 
 
 def entropy(u: Number) -> Number | None:
     """Return -u log u for u >= 0; None unless u is proved to be non-negative."""
     if is_zero(u):
         return ZERO
-    return -times(u, logarithm(u)) if is_positive(u) else None
+    return -pair_product(u, logarithm(u)) if is_positive(u) else None
 
 
 def matrix_of(entries: Sequence[Any], n: int) -> list[list[Any]]:
@@ -510,7 +510,7 @@ def matrix_of(entries: Sequence[Any], n: int) -> list[list[Any]]:
 def symmetric_part(entries: Vector, n: int) -> list[list[Number]]:
     """Return (X + Xᵀ) / 2 of an n x n matrix X in C order."""
     X = matrix_of(entries, n)
-    return [[over(plus(X[i][j], X[j][i]), Fraction(2)) for j in range(n)] for i in range(n)]
+    return [[quotient(pair_sum(X[i][j], X[j][i]), Fraction(2)) for j in range(n)] for i in range(n)]
 
 
 def log_determinant(X: Sequence[Sequence[Number]]) -> Number | None:

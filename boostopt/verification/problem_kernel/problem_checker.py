@@ -31,9 +31,9 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
     is_finite,
     is_positive,
     is_semidefinite,
-    plus,
+    pair_product,
+    pair_sum,
     shortened,
-    times,
 )
 from boostopt.verification.trusted_kernel.json_parsing import reject
 
@@ -63,7 +63,7 @@ def check_document(document: ProblemDocument) -> Interval:
     if document.multipliers is not None:
         if not document.multipliers.objective > 0:
             reject("the multiplier of the objective must be positive")
-        lower = times(lower_bound(problem, document.multipliers), 1 / document.multipliers.objective)
+        lower = pair_product(lower_bound(problem, document.multipliers), 1 / document.multipliers.objective)
     ends = (lower, upper) if problem.sign > 0 else tuple(None if end is None else -end for end in (upper, lower))
     interval = ends[0], ends[1]
     check_claimed_ends(claim, interval)
@@ -99,7 +99,7 @@ def lower_bound(problem: Problem, multipliers: Multipliers) -> Number:
         side = lower if slope > 0 else upper
         if side is None:
             reject(f"the slope of entry {k} of x must be 0, or its {'lower' if slope > 0 else 'upper'} bound finite")
-        constant = plus(constant, slope * side)
+        constant = pair_sum(constant, slope * side)
     return constant if is_finite(constant) else reject("the bound of the multipliers is not finite")
 
 
@@ -123,10 +123,10 @@ def lagrangian(problem: Problem, multipliers: Multipliers) -> tuple[list[Fractio
             group = node.members[k]
             start -= len(group)
             parameters = numbers[start : start + len(group)]
-            constant = plus(constant, _infimum(node, slopes[node.start + k], parameters))
+            constant = pair_sum(constant, _infimum(node, slopes[node.start + k], parameters))
             for i, slope in zip(group, node.atom.slopes(parameters), strict=True):
                 sums[i] += slope
-        constant = plus(constant, add_rows(node.arguments, sums, slopes))
+        constant = pair_sum(constant, add_rows(node.arguments, sums, slopes))
     return slopes, constant
 
 
@@ -214,6 +214,6 @@ def row_values(rows: Rows, point: ScaledVector, values: Sequence[Number]) -> lis
         value: Number = shortened((linear + offset * D) / D)
         for k, coefficient in row.items():
             if k >= n:
-                value = plus(value, times(coefficient, values[k - n]))
+                value = pair_sum(value, pair_product(coefficient, values[k - n]))
         result.append(value)
     return result

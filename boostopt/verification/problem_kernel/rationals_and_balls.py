@@ -54,17 +54,17 @@ def shortened(x: Number) -> Number:
     return to_ball(x) if is_long else x
 
 
-def plus(x: Number, y: Number) -> Number:
+def pair_sum(x: Number, y: Number) -> Number:
     """Return x + y."""
     return shortened(x + y) if is_exact(x) and is_exact(y) else to_ball(x) + to_ball(y)
 
 
-def times(x: Number, y: Number) -> Number:
+def pair_product(x: Number, y: Number) -> Number:
     """Return x y."""
     return shortened(x * y) if is_exact(x) and is_exact(y) else to_ball(x) * to_ball(y)
 
 
-def over(x: Number, y: Number) -> Number:
+def quotient(x: Number, y: Number) -> Number:
     """Return x / y for a y that is proved to differ from 0."""
     return shortened(Fraction(x) / y) if is_exact(x) and is_exact(y) else to_ball(x) / to_ball(y)
 
@@ -73,7 +73,7 @@ def total(values: Iterable[Number]) -> Number:
     """Return a sum."""
     result: Number = ZERO
     for value in values:
-        result = plus(result, value)
+        result = pair_sum(result, value)
     return result
 
 
@@ -207,9 +207,9 @@ def pivots_of(matrix: Sequence[Sequence[Number]]) -> list[Number] | None:
         for i in range(k + 1, len(rest)):
             if is_zero(rest[i][k]):
                 continue
-            factor = over(rest[i][k], pivot)
+            factor = quotient(rest[i][k], pivot)
             for j in range(k + 1, i + 1):
-                rest[i][j] = plus(rest[i][j], -times(factor, rest[j][k]))
+                rest[i][j] = pair_sum(rest[i][j], -pair_product(factor, rest[j][k]))
     return result
 
 
