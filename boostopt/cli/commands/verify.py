@@ -83,23 +83,15 @@ def verify_command(
 
     Example: boostopt verify certificate.json --data instance.npz --exact
     """
+    file = _load_file(certificate)
+    if file.subject == "problem":
+        return _print_verification(certificate, _verify_problem(file, data), math.nan, json)
+    if data is None:
+        raise OptionError("verify needs the data that the certificate is of: pass --data.")
     with stdout_to_stderr():
-        if not os.path.isfile(certificate):
-            raise DataError(f"expected a certificate file; {lack_of(certificate)}")
-        if zipfile.is_zipfile(certificate):
-            raise DataError(
-                f"expected a certificate file; {certificate!r} is an npz file: a model, a run, an instance or an "
-                "answer. Certificates are written by `boostopt fit --certificate`, `boostopt boost --certificate` and "
-                "`boostopt certify --save`."
-            )
         if class_weight is not None and not classifier:
             raise OptionError("--class-weight is for the proof of a fit: pass --classifier too, or leave it out.")
         program_formulation = None if formulation_file is None else get_formulation(formulation_file)
-        file = CertificateFile.load(certificate)
-        if file.subject == "problem":
-            return _print_verification(certificate, _verify_problem(file, data), math.nan, json)
-        if data is None:
-            raise OptionError("verify needs the data that the certificate is of: pass --data.")
         dataset = files.load_dataset(data).with_features(file.features)
         weights = _class_weight(class_weight, dataset)
         if file.subject == "class":
@@ -132,6 +124,25 @@ def verify_command(
                 verification, reason=verification.reason + _missing_features_hint(file.features, dataset)
             )
     return _print_verification(certificate, verification, total, json)
+
+
+def _load_file(path: str) -> CertificateFile:
+    """Return a certificate file.
+
+    Raises
+    ------
+    DataError
+        There is no such file, or it is of another kind.
+    """
+    if not os.path.isfile(path):
+        raise DataError(f"expected a certificate file; {lack_of(path)}")
+    if zipfile.is_zipfile(path):
+        raise DataError(
+            f"expected a certificate file; {path!r} is an npz file: a model, a run, an instance or an "
+            "answer. Certificates are written by `boostopt fit --certificate`, `boostopt boost --certificate` and "
+            "`boostopt certify --save`."
+        )
+    return CertificateFile.load(path)
 
 
 def _verify_problem(file: CertificateFile, data: str | None) -> Verification:
