@@ -34,10 +34,14 @@ from boostopt.verification.problem_kernel.atoms import (
     LogDeterminant,
     LogisticLoss,
     LogSumExp,
+    MatrixFraction,
+    NuclearNorm,
     PNorm,
+    PowerMean,
     QuadraticForm,
     RelativeEntropy,
     SmallestEntry,
+    SpectralNorm,
     SquaresOverLast,
     SumOfAbsoluteValues,
     SumOfLargest,
@@ -249,6 +253,53 @@ def _eigenvalue_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_sn
     return GroupSlopes(numbers, directions)
 
 
+def _singular_value_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return a matrix in the unit ball of the dual norm: the spectral norm for the nuclear one, and the reverse."""
+    floats = np.array([float(value) for value in values]).reshape(atom.m, atom.n)
+    sizes = np.linalg.svd(floats, compute_uv=False)
+    size = float(sizes.max() if isinstance(atom, NuclearNorm) else sizes.sum())
+    inset = max(inset, Fraction(1, 10**13))
+    numbers = [value * (1 - inset) / Fraction(max(size, 1.0)) for value in values]
+    return GroupSlopes(numbers, [({i: ONE}, max(1.0 - size, float(inset))) for i in range(len(values))])
+
+
+def _matrix_fraction_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return (2 W, -W Wᵀ) with the second matrix moved down; a change of W moves along the boundary."""
+    n, k = atom.n, atom.k
+    W = [[values[i * k + j] / 2 for j in range(k)] for i in range(n)]
+    products = [sum((a * b for a, b in zip(W[i], W[j], strict=True)), ZERO) for i in range(n) for j in range(n)]
+    room = inset * max(sum(products[:: n + 1]), Fraction(1, 1000))
+    last = [-value - (room if i % (n + 1) == 0 else 0) for i, value in enumerate(products)]
+    directions = list[Direction]()
+    for i in range(n):
+        for j in range(k):
+            change = {i * k + j: 2 * ONE}
+            for row in range(n):
+                for place in (row * n + i, i * n + row):
+                    change[n * k + place] = change.get(n * k + place, ZERO) - W[row][j]
+            directions.append((change, math.sqrt(float(max(room, Fraction(1, 10**12))))))
+    for change, _ in _symmetric_directions([ONE] * (n * n), n, 0.0):
+        directions.append(({n * k + place: value for place, value in change.items()}, float(room) / n))
+    return GroupSlopes([*values[: n * k], *last], directions)
+
+
+def _power_mean_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return slopes whose mean with the conjugate exponent is at least 1."""
+    if not min(values) > 0:
+        return GroupSlopes(values, [])
+    q = float(atom.p / (atom.p - 1))
+    size = sum(float(value) ** q for value in values) ** (1 / q)
+    numbers = [value * (1 + max(inset, Fraction(1, 10**14))) / Fraction(size) for value in values]
+    normals = [Fraction(float(value) ** (q - 1)) for value in numbers]
+    last = max(range(len(values)), key=lambda i: numbers[i])
+    directions: list[Direction] = [({last: ONE}, float(inset * numbers[last]))]
+    for i, value in enumerate(numbers):
+        if i != last:
+            room = float(value) * math.sqrt(max(float(inset), 1e-12))
+            directions.append(({i: ONE, last: -normals[i] / normals[last]}, room))
+    return GroupSlopes(numbers, directions)
+
+
 def _symmetric_directions(numbers: Sequence[Fraction], n: int, room: float) -> list[Direction]:
     """Return the changes of the entries of a symmetric matrix."""
     sizes = [math.sqrt(max(float(numbers[i * (n + 1)]), 0.0)) + math.sqrt(room) for i in range(n)]
@@ -270,6 +321,9 @@ _RULES: Sequence[tuple[Any, Any]] = (
     (SquaresOverLast, _squares_over_last_slopes),
     (RelativeEntropy, _entropy_slopes),
     (GeometricMean, _mean_slopes),
+    (PowerMean, _power_mean_slopes),
+    ((NuclearNorm, SpectralNorm), _singular_value_slopes),
+    (MatrixFraction, _matrix_fraction_slopes),
     ((LargestEigenvalue, LogDeterminant), _eigenvalue_slopes),
 )
 """The rule of each atom whose slopes are not free in proportion to their size."""

@@ -56,6 +56,9 @@ INSETS = (1e-26, 1e-15, 1e-13, 1e-11, 1e-9, 1e-7)
 ENOUGH = 1e-12
 """Relative loss of an end at which no better proof is looked for."""
 
+ENOUGH_OF_GAP = 0.1
+"""The same, as a fraction of the gap of the certificate."""
+
 MAX_LOSS = 1e-6
 """Relative loss of an end, compared with the certificate, with which a file is written."""
 
@@ -191,6 +194,8 @@ def _best_multipliers(
     """
     if not np.isfinite(goal):
         return None, None
+    gap = certificate.gap if np.isfinite(certificate.gap) else 0.0
+    enough = goal - max(ENOUGH * max(1.0, abs(goal)), ENOUGH_OF_GAP * gap)
     best: Number | None = None
     best_multipliers: Multipliers | None = None
     failure = "the slopes of x cannot be made 0"
@@ -203,7 +208,7 @@ def _best_multipliers(
                 continue
             if best is None or floor_float(value) > floor_float(best):
                 best, best_multipliers = value, multipliers
-            if floor_float(best) >= goal - ENOUGH * max(1.0, abs(goal)):
+            if floor_float(best) >= enough:
                 return best, best_multipliers
     if best is not None:
         failure = f"the best prove {floor_float(best):.10g}"

@@ -23,11 +23,18 @@ from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNor
 from boostopt.problem_certificates.atoms.smooth import (
     GeometricMean,
     LogSumExp,
+    PowerMean,
     QuadraticForm,
     QuadraticOverLinear,
     RelativeEntropy,
 )
-from boostopt.problem_certificates.atoms.spectral import LargestEigenvalue, LogDeterminant
+from boostopt.problem_certificates.atoms.spectral import (
+    LargestEigenvalue,
+    LogDeterminant,
+    MatrixFraction,
+    NuclearNorm,
+    SpectralNorm,
+)
 from boostopt.problem_certificates.balls import Ball
 from boostopt.problem_certificates.forms import Row
 from boostopt.problem_certificates.reading import AtomNode, ReadProblem
@@ -38,6 +45,9 @@ MAX_DENOMINATOR = 4096
 N_BITS = (80, 106)
 """Bits before the point at which it is looked for: the numerator is whole there."""
 
+
+MAX_WEIGHT_DENOMINATOR = 2**56
+"""Largest denominator of a weight of a geometric mean: a quotient of floats whose sum is about 1."""
 
 MAX_CHANCE = 2.0**-13
 """Radius of a ball, times the square of the denominator, up to which a fraction in it is no chance."""
@@ -108,12 +118,10 @@ def rational_of(value: Ball) -> Fraction:
     ProblemError
         There is none in the ball: it is a root, a logarithm or an exponential.
     """
-    mantissa, exponent = (int(part) for part in value.mid().man_exp())
-    middle = Fraction(mantissa) * Fraction(2) ** exponent
+    middle = middle_of(value)
     if value.is_exact():
         return middle
-    mantissa, exponent = (int(part) for part in value.rad().man_exp())
-    radius = Fraction(mantissa) * Fraction(2) ** exponent
+    radius = middle_of(value.rad())
     if middle:
         size = abs(middle.numerator).bit_length() - middle.denominator.bit_length()
         for bits in N_BITS:
@@ -125,6 +133,12 @@ def rational_of(value: Ball) -> Fraction:
         f"a file states coefficients that are fractions; got {value}, a root, a logarithm or the like of constants. "
         "Compute it as a float before, such as float(np.sqrt(2))."
     )
+
+
+def middle_of(value: Ball) -> Fraction:
+    """Return the midpoint of a ball."""
+    mantissa, exponent = (int(part) for part in value.mid().man_exp())
+    return Fraction(mantissa) * Fraction(2) ** exponent
 
 
 def _side_to_json(side: float) -> float | str:
@@ -213,6 +227,10 @@ _STATEMENTS: Mapping[type, Callable[[Any], dict[str, Any]]] = {
         "atom": "geometric mean",
         "weights": [number_to_json(weight) for weight in _weights_of_sum_one(function)],
     },
+    PowerMean: lambda function: {"atom": "power mean", "exponent": number_to_json(rational_of(function.exponent))},
+    SpectralNorm: lambda function: {"atom": "spectral norm", "shape": list(function.shape)},
+    NuclearNorm: lambda function: {"atom": "nuclear norm", "shape": list(function.shape)},
+    MatrixFraction: lambda function: {"atom": "matrix fraction", "shape": [function.n, function.n_columns]},
     LargestEigenvalue: lambda function: {"atom": "largest eigenvalue", "size": function.n},
     LogDeterminant: lambda function: {"atom": "log-determinant", "size": function.n},
 }
@@ -225,9 +243,9 @@ def _weights_of_sum_one(function: GeometricMean) -> list[Fraction]:
     Raises
     ------
     ProblemError
-        They are no simple fractions of sum 1.
+        They are no fractions of sum 1.
     """
-    weights = [rational_of(weight) for weight in function.weights]
+    weights = [middle_of(weight).limit_denominator(MAX_WEIGHT_DENOMINATOR) for weight in function.weights]
     if sum(weights) != 1:
         raise ProblemError(
             "the weights of a geometric mean in a file must be fractions with small denominators; got others. Pass "

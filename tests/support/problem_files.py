@@ -67,6 +67,18 @@ def determinant() -> Any:
     return cp.Problem(cp.Minimize(-cp.log_det(X) + cp.trace(S @ X) + 0.1 * cp.sum(cp.abs(X))))
 
 
+def nuclear_norm() -> Any:
+    """Return a completed matrix."""
+    X = cp.Variable((2, 3))
+    return cp.Problem(cp.Minimize(cp.normNuc(X)), [X[0, 0] == 1, X[1, 1] == 2, X[0, 2] >= 0.5, X[1, 2] == 1])
+
+
+def spectral_norm() -> Any:
+    """Return the smallest matrix with some entries."""
+    X = cp.Variable((2, 3))
+    return cp.Problem(cp.Minimize(cp.sigma_max(X) + 0.25 * cp.sum(X)), [X[0, 0] == 1, X[1, 1] >= 2, X[1, 2] == 1])
+
+
 POSITIVE = np.abs(A)
 
 CASES: Mapping[str, Callable[[], Any]] = {
@@ -108,6 +120,15 @@ CASES: Mapping[str, Callable[[], Any]] = {
     "cut": max_cut,
     "largest eigenvalue": eigenvalue,
     "determinant": determinant,
+    "nuclear norm": nuclear_norm,
+    "spectral norm": spectral_norm,
+    "matrix fraction": minimize(
+        lambda x: (
+            cp.matrix_frac(x[:2], cp.diag(x[2:]) + np.array([[1, 0.5], [0.5, 1]])) + x[2] + 2 * x[3],
+            [x[0] + x[1] == 1, x[2:] >= 0],
+        )
+    ),
+    "power mean": maximize(lambda x: (cp.harmonic_mean(x), [POSITIVE @ x <= 1])),
     "infeasible": minimize(lambda x: (cp.sum(x), [x >= 1, cp.sum(x) <= 2])),
     "infeasible cone": minimize(lambda x: (cp.sum(x), [cp.norm(x) <= 1, cp.sum(x) >= 10])),
     "unbounded": maximize(lambda x: (x[0] + x[1], [x[0] - x[1] <= 1, x[2] == 0, x[3] == 0])),
@@ -181,6 +202,13 @@ ATOMS: Mapping[str, Callable[[Any, Mapping[str, Any]], Any]] = {
     "divergence": lambda u, item: cp.kl_div(u[0], u[1]),
     "log-sum-exp": lambda u, item: cp.log_sum_exp(u),
     "geometric mean": lambda u, item: cp.geo_mean(u, p=[number(value) for value in item["weights"]], approx=False),
+    "power mean": lambda u, item: cp.pnorm(u, number(item["exponent"])),
+    "spectral norm": lambda u, item: cp.sigma_max(cp.reshape(u, tuple(item["shape"]), order="C")),
+    "nuclear norm": lambda u, item: cp.normNuc(cp.reshape(u, tuple(item["shape"]), order="C")),
+    "matrix fraction": lambda u, item: cp.matrix_frac(
+        cp.reshape(u[: item["shape"][0] * item["shape"][1]], tuple(item["shape"]), order="C"),
+        symmetric_matrix(u[item["shape"][0] * item["shape"][1] :], item["shape"][0]),
+    ),
     "largest eigenvalue": lambda u, item: cp.lambda_max(symmetric_matrix(u, item["size"])),
     "log-determinant": lambda u, item: cp.log_det(symmetric_matrix(u, item["size"])),
 }

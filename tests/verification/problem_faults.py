@@ -120,6 +120,14 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
         "return mu",
     ),
     "the largest eigenvalue": ("atoms", "return ZERO if is_semidefinite(S) else None", "return ZERO"),
+    "the power mean": ("atoms", "return ZERO if is_at_most(Fraction(1), size) else None", "return ZERO"),
+    "the spectral norm": (
+        "atoms",
+        "return ZERO if size is not None and is_at_most(size, Fraction(1)) else None",
+        "return ZERO",
+    ),
+    "the nuclear norm": ("atoms", "return ZERO if is_semidefinite(block) else None", "return ZERO"),
+    "the matrix fraction": ("atoms", "return ZERO if is_semidefinite(rest) else None", "return ZERO"),
     "the determinant": (
         "atoms",
         "self.n + value - pair_product(self.n, logarithm(mu))",
@@ -169,6 +177,10 @@ CASES_OF: Mapping[str, tuple[str, ...]] = {
     "the relative entropy": ("relative entropy",),
     "log-sum-exp": ("log-sum-exp",),
     "the largest eigenvalue": ("largest eigenvalue",),
+    "the power mean": ("power mean",),
+    "the spectral norm": ("spectral norm",),
+    "the nuclear norm": ("nuclear norm",),
+    "the matrix fraction": ("matrix fraction",),
     "the determinant": ("determinant",),
 }
 """Problems whose forgeries can show a fault."""

@@ -27,7 +27,7 @@ from support.problem_files import CASES, certified, content, problem_of_statemen
 from boostopt.verification.exact_multipliers import GroupSlopes, LinearSystem
 from boostopt.verification.problem_certificate_files import verify_problem_certificate
 from boostopt.verification.problem_certificate_writer import multipliers_to_json
-from boostopt.verification.problem_kernel.atoms import MatrixAtom, QuadraticForm
+from boostopt.verification.problem_kernel.atoms import LargestEigenvalue, MatrixAtom, MatrixFraction, QuadraticForm
 from boostopt.verification.problem_kernel.problem_checker import lagrangian
 from boostopt.verification.problem_kernel.problem_schema import parse_problem, parse_problem_document
 from boostopt.verification.problem_kernel.rationals_and_balls import working_precision
@@ -223,7 +223,7 @@ def lie_stationary(document: dict[str, Any], rng: np.random.Generator) -> None:
         if multipliers.objective == 0:
             document["claim"] = {"status": "infeasible", "lower": None, "upper": None}
             return
-        end = 0.0 if truth["lower"] is None else truth["upper"] if sign > 0 else truth["lower"]
+        end = (truth["upper"] if sign > 0 else truth["lower"]) or 0.0
         beyond = end + sign * 1e-6 * max(1.0, abs(end))
         ends = {"lower": beyond, "upper": None} if sign > 0 else {"lower": None, "upper": beyond}
         document["claim"] = {"status": "open", **ends}
@@ -254,10 +254,25 @@ def system_of_lie(document: dict[str, Any], rng: np.random.Generator) -> LinearS
             mu = 1 if totals is None else totals[node.start + k]
             mu = abs(mu) if isinstance(node.atom, QuadraticForm) else mu
             values = numbers([next(slopes) for _ in group], mu)
-            if isinstance(node.atom, MatrixAtom):
+            if isinstance(node.atom, MatrixAtom | MatrixFraction):
+                n, first = node.atom.n, len(values) - node.atom.n**2
+                S = values[first:]
+                values[first:] = [(S[i * n + j] + S[j * n + i]) / 2 for i in range(n) for j in range(n)]
+            directions = [({i: Fraction(1)}, 1.0) for i in range(len(group))]
+            if isinstance(node.atom, LargestEigenvalue) and rng.integers(2):  # a trace of 1, also afterwards
                 n = node.atom.n
-                values = [(values[i * n + j] + values[j * n + i]) / 2 for i in range(n) for j in range(n)]
-            row.append(GroupSlopes(values, [({i: Fraction(1)}, 1.0) for i in range(len(group))]))
+                values[-1] += 1 - sum(values[:: n + 1])
+                pairs = [(i, j) for i in range(n) for j in range(i, n) if (i, j) != (n - 1, n - 1)]
+                directions = [
+                    (
+                        {i * n + j: Fraction(1), j * n + i: Fraction(1)}
+                        if i < j
+                        else {i * (n + 1): Fraction(1), n * n - 1: Fraction(-1)},
+                        1.0,
+                    )
+                    for i, j in pairs
+                ]
+            row.append(GroupSlopes(values, directions))
         groups.append(row)
     is_infeasible = document["claim"]["status"] == "infeasible" or rng.random() < 0.1
     system = LinearSystem(problem, groups, 0.0 if is_infeasible else 1.0, np.zeros(0), np.zeros(0), [], 0.0)

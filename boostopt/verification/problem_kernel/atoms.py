@@ -39,6 +39,7 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
     quotient,
     real_power,
     root,
+    solved,
     to_ball,
     total,
     union,
@@ -488,6 +489,125 @@ class LogDeterminant(MatrixAtom):
         S = self.slope_matrix(s)
         value = None if S is None else log_determinant([[-entry for entry in row] for row in S])
         return None if value is None else pair_product(mu, self.n + value - pair_product(self.n, logarithm(mu)))
+
+
+@dataclass(frozen=True)
+class SingularValueAtom(Atom):
+    """A function of the singular values of an m x n matrix, in C order."""
+
+    m: int
+    n: int
+
+    def has_size(self, k: int) -> bool:
+        return k == self.m * self.n
+
+
+@dataclass(frozen=True)
+class SpectralNorm(SingularValueAtom):
+    """The largest singular value."""
+
+    def value(self, u: Vector) -> Number | None:
+        X = [list(u[i * self.n : (i + 1) * self.n]) for i in range(self.m)]
+        gram = [total(pair_product(row[i], row[j]) for row in X) for i in range(self.n) for j in range(self.n)]
+        eigenvalue = LargestEigenvalue(self.n).value(gram)
+        return None if eigenvalue is None else root(eigenvalue)
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        size = NuclearNorm(self.m, self.n).value([entry / mu for entry in s])
+        return ZERO if size is not None and is_at_most(size, Fraction(1)) else None
+
+
+@dataclass(frozen=True)
+class NuclearNorm(SingularValueAtom):
+    """The sum of the singular values."""
+
+    def value(self, u: Vector) -> Number | None:
+        floats = np.array([nearest_float(entry) for entry in u]).reshape(self.m, self.n)
+        if not (np.abs(floats) <= MAX_ENTRY).all():
+            return None
+        left, sizes, right = np.linalg.svd(floats, full_matrices=False)
+        A = [[Fraction(entry) for entry in row] for row in (left * np.sqrt(sizes)).tolist()]
+        B = [[Fraction(entry) for entry in row] for row in (np.sqrt(sizes)[:, None] * right).tolist()]
+        rank = range(len(sizes))
+        # X = A B + E has a norm of at most (|A|^2 + |B|^2) / 2 + sqrt(rank) |E|, in Frobenius norms.
+        residual = [
+            pair_sum(u[i * self.n + j], -sum((A[i][k] * B[k][j] for k in rank), ZERO))
+            for i in range(self.m)
+            for j in range(self.n)
+        ]
+        squares = sum((entry * entry for row in (*A, *B) for entry in row), ZERO)
+        error = root(len(sizes) * total(pair_product(entry, entry) for entry in residual))
+        # The product with a matrix of spectral norm 1 is a lower bound.
+        slopes = [Fraction(entry) for entry in (left @ right).ravel().tolist()]
+        size = SpectralNorm(self.m, self.n).value(slopes)
+        if size is None:
+            return None
+        product = total(pair_product(slope, entry) for slope, entry in zip(slopes, u, strict=True))
+        return union(quotient(product, largest([size, Fraction(1)])), pair_sum(squares / 2, error))
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        # [[mu I, S], [S', mu I]] is semidefinite if no singular value of S exceeds mu.
+        size = self.m + self.n
+        block = [[mu if i == j else ZERO for j in range(size)] for i in range(size)]
+        for i in range(self.m):
+            for j in range(self.n):
+                block[i][self.m + j] = block[self.m + j][i] = s[i * self.n + j]
+        return ZERO if is_semidefinite(block) else None
+
+
+@dataclass(frozen=True)
+class MatrixFraction(Atom):
+    """tr Xᵀ P^-1 X of an n x k matrix X and the symmetric part of a definite n x n matrix P, one after the other."""
+
+    n: int
+    k: int
+
+    def has_size(self, k: int) -> bool:
+        return k == self.n * (self.k + self.n)
+
+    def value(self, u: Vector) -> Number | None:
+        n, k = self.n, self.k
+        P = symmetric_part(u[n * k :], n)
+        if log_determinant(P) is None:
+            return None
+        solution = solved([entry for row in P for entry in row], u[: n * k], n)
+        return (
+            None if solution is None else total(pair_product(x, y) for x, y in zip(u[: n * k], solution, strict=True))
+        )
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        n, k = self.n, self.k
+        S = MatrixAtom.slope_matrix(LogDeterminant(n), s[n * k :])
+        if S is None:
+            return None
+        X = [s[i * k : (i + 1) * k] for i in range(n)]
+        products = [[sum(a * b for a, b in zip(first, second, strict=True)) for second in X] for first in X]
+        rest = [[-4 * mu * S[i][j] - products[i][j] for j in range(n)] for i in range(n)]
+        return ZERO if is_semidefinite(rest) else None
+
+
+@dataclass(frozen=True)
+class PowerMean(AtomOfSeveral):
+    """(sum u_i^p)^(1/p) for p below 1 other than 0: of u >= 0, and of u > 0 if p < 0."""
+
+    p: Fraction
+
+    @property
+    def sign(self) -> int:
+        return -1
+
+    def value(self, u: Vector) -> Number | None:
+        if not all(is_positive(entry) if self.p < 0 else is_at_most(ZERO, entry) for entry in u):
+            return None
+        return real_power(total(real_power(entry, self.p) for entry in u), 1 / self.p)
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        # <-s, u> is at least the mean of -s with the exponent q times that of u, by the inequality of Hoelder.
+        if not max(s) < 0:
+            return None
+        q = self.p / (self.p - 1)
+        size = real_power(total(real_power(-entry / mu, q) for entry in s), 1 / q)
+        return ZERO if is_at_most(Fraction(1), size) else None
 
 
 def entropy_term(s: Fraction, mu: Fraction) -> Number:

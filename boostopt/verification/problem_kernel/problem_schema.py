@@ -29,12 +29,17 @@ from boostopt.verification.problem_kernel.atoms import (
     LogisticLoss,
     LogSumExp,
     MatrixAtom,
+    MatrixFraction,
+    NuclearNorm,
     PNorm,
     Power,
+    PowerMean,
     QuadraticForm,
     RelativeEntropy,
     ShiftedLogarithm,
+    SingularValueAtom,
     SmallestEntry,
+    SpectralNorm,
     SquaresOverLast,
     SumOfAbsoluteValues,
     SumOfLargest,
@@ -291,6 +296,10 @@ def _check_work(document: ProblemDocument) -> None:
     for node in problem.nodes:
         if isinstance(node.atom, MatrixAtom | QuadraticForm):
             cubes += len(node.members) * math.isqrt(max(map(len, node.members), default=0)) ** 3
+        elif isinstance(node.atom, SingularValueAtom):
+            cubes += len(node.members) * (node.atom.m + node.atom.n) ** 3
+        elif isinstance(node.atom, MatrixFraction):
+            cubes += len(node.members) * (node.atom.n + node.atom.k) ** 3
     if cubes > MAX_CUBES:
         raise SizeLimit(f"the cubes of the sizes of all matrices may sum to {MAX_CUBES:,}; they sum to {cubes:,}")
     bits = max((abs(number).bit_length() for number in _proof_integers(document)), default=1)
@@ -392,6 +401,10 @@ ATOMS: Mapping[str, tuple[set[str], Callable[[Mapping[str, Any]], Atom]]] = {
     "divergence": (set(), lambda item: Divergence()),
     "log-sum-exp": (set(), lambda item: LogSumExp()),
     "geometric mean": ({"weights"}, lambda item: GeometricMean(_parse_weights(item["weights"]))),
+    "power mean": ({"exponent"}, lambda item: PowerMean(_parse_mean_exponent(item["exponent"]))),
+    "spectral norm": ({"shape"}, lambda item: SpectralNorm(*_parse_shape(item["shape"]))),
+    "nuclear norm": ({"shape"}, lambda item: NuclearNorm(*_parse_shape(item["shape"]))),
+    "matrix fraction": ({"shape"}, lambda item: MatrixFraction(*_parse_shape(item["shape"]))),
     "largest eigenvalue": ({"size"}, lambda item: LargestEigenvalue(_parse_size(item))),
     "log-determinant": ({"size"}, lambda item: LogDeterminant(_parse_size(item))),
 }
@@ -465,6 +478,18 @@ def _parse_exponent(value: Any, largest_excluded: int | None = None) -> Fraction
     if p in (0, 1) or abs(p) > MAX_EXPONENT or (largest_excluded is not None and p <= largest_excluded):
         reject(f"an exponent must differ from 0 and 1 and be at most {MAX_EXPONENT:g}, and above 1 for a norm")
     return p
+
+
+def _parse_mean_exponent(value: Any) -> Fraction:
+    """Return an exponent below 1."""
+    p = _parse_exponent(value)
+    return p if p < 1 else reject("the exponent of a power mean must be below 1")
+
+
+def _parse_shape(value: Any) -> tuple[int, int]:
+    """Return the shape of a matrix."""
+    sizes = [_parse_index(size, MAX_MATRIX + 1, "shape", 1) for size in parse_list(value, "shape")]
+    return (sizes[0], sizes[1]) if len(sizes) == 2 else reject("a shape must have two sizes")
 
 
 def _parse_weights(value: Any) -> tuple[Fraction, ...]:

@@ -187,6 +187,16 @@ def ceil_float(x: Number) -> float:
     return 0.0 - floor_float(-x)
 
 
+def solved(matrix: Sequence[Number], sides: Sequence[Number], n: int) -> list[Number] | None:
+    """Return balls that contain the solution of a square system, both in C order; None if it may be singular."""
+    k = len(sides) // n
+    try:
+        coefficients = flint.arb_mat(n, n, [to_ball(entry) for entry in matrix])
+        return list(coefficients.solve(flint.arb_mat(n, k, [to_ball(entry) for entry in sides])).entries())
+    except ZeroDivisionError:
+        return None
+
+
 def pivots_of(matrix: Sequence[Sequence[Number]]) -> list[Number] | None:
     """Return the pivots D of a factorization L D Lᵀ of a symmetric matrix; None if it may not be semidefinite.
 
