@@ -329,6 +329,14 @@ def test_fractions_that_grow_become_balls() -> None:
         assert rationals_and_balls.is_at_most(Fraction(x) ** 2 * Fraction(999, 1000), product)
 
 
+def test_a_negative_power_of_what_may_be_0_is_no_number() -> None:
+    with rationals_and_balls.working_precision():
+        near_zero = flint.arb(0, 1e-30)
+        assert not rationals_and_balls.is_finite(rationals_and_balls.real_power(near_zero, Fraction(-1, 2)))
+        root = rationals_and_balls.real_power(near_zero, Fraction(1, 2))
+        assert rationals_and_balls.is_at_most(root, Fraction(1, 10**14)) and root.contains(0)
+
+
 def test_a_singular_matrix_is_semidefinite_in_fractions_only() -> None:
     singular = [[Fraction(1), Fraction(2)], [Fraction(2), Fraction(4)]]
     with rationals_and_balls.working_precision():

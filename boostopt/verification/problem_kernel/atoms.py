@@ -455,7 +455,10 @@ class LargestEigenvalue(MatrixAtom):
         floats = np.array([[nearest_float(entry) for entry in row] for row in X])
         if not (np.abs(floats) <= MAX_ENTRY).all():
             return None
-        eigenvalues, vectors = np.linalg.eigh(floats)
+        try:
+            eigenvalues, vectors = np.linalg.eigh(floats)
+        except np.linalg.LinAlgError:  # the iteration did not converge: nothing is proved
+            return None
         v = [Fraction(entry) for entry in vectors[:, -1].tolist()]
         products = (pair_product(v[i] * v[j], X[i][j]) for i in range(self.n) for j in range(self.n))
         lower = quotient(total(products), sum(entry * entry for entry in v))
@@ -525,7 +528,10 @@ class NuclearNorm(SingularValueAtom):
         floats = np.array([nearest_float(entry) for entry in u]).reshape(self.m, self.n)
         if not (np.abs(floats) <= MAX_ENTRY).all():
             return None
-        left, sizes, right = np.linalg.svd(floats, full_matrices=False)
+        try:
+            left, sizes, right = np.linalg.svd(floats, full_matrices=False)
+        except np.linalg.LinAlgError:  # the iteration did not converge: nothing is proved
+            return None
         A = [[Fraction(entry) for entry in row] for row in (left * np.sqrt(sizes)).tolist()]
         B = [[Fraction(entry) for entry in row] for row in (np.sqrt(sizes)[:, None] * right).tolist()]
         rank = range(len(sizes))

@@ -159,9 +159,11 @@ def real_power(x: Number, p: Fraction) -> Number:
     value, exponent = to_ball(x), to_ball(p)
     if value > 0:
         return value**exponent
+    if p < 0:  # x may be 0
+        return flint.arb.nan()
     if is_exact(x):
         return ZERO
-    upper = value.upper()  # x may be 0: p > 0, and the power does not decrease
+    upper = value.upper()  # the power does not decrease
     return flint.arb(0).union(upper**exponent) if upper > 0 else ZERO
 
 
