@@ -39,6 +39,7 @@ UPWARD_IMPORTS = {
     "certificates/certificate.py": "verification",
     "solving/solution.py": "verification",
     "boosting/run/run.py": "verification",
+    "problem_certificates/problem_certificate.py": "verification",
 }
 """Files that may import a higher room when a method is called, and this room.
 

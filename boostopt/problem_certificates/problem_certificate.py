@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,25 @@ MAX_NAMED = 3
 """Number of unknowns that a reason names."""
 
 
+@dataclass(frozen=True)
+class ProblemAnswer:
+    """The answer of a solver that a certificate was computed from, so that it can be saved.
+
+    Attributes
+    ----------
+    problem
+        The problem as it was read.
+    x
+        The point at which tangents are taken.
+    feasible
+        The feasible point; None if none is proved.
+    """
+
+    problem: ReadProblem
+    x: Float[Array, " n"]
+    feasible: FeasiblePoint | None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ProblemCertificate:
     """An interval that is proved to contain the optimal value of a CVXPY problem.
@@ -88,6 +108,8 @@ class ProblemCertificate:
     right_side_change
         By how much right sides of affine constraints were moved, at most `tolerance`; 0 if they were not. If they were,
         `upper`, `point` and `box` are of the moved problem; `lower` holds for all right sides within that distance.
+    answers
+        What `save` needs: the answers of the solvers.
     """
 
     lower: float
@@ -98,6 +120,7 @@ class ProblemCertificate:
     box: Mapping[Any, tuple[Array, Array]]
     reasons: Sequence[str] = ()
     right_side_change: float = 0.0
+    answers: Sequence[ProblemAnswer] = ()
 
     @property
     def gap(self) -> float:
@@ -123,6 +146,31 @@ class ProblemCertificate:
         if self.status in ("infeasible", "unbounded"):
             return f"proved {self.status}"
         return format_interval(self.lower, self.upper)
+
+    def save(self, path: str | PathLike[str], origin: Mapping[str, Any] | None = None) -> None:
+        """Save the problem with all its data, and the proof, so that others can verify it without CVXPY and solvers.
+
+        `boostopt.verification.verify` checks the file. The proof in it is made anew, in fractions, so the interval in
+        the file may differ from this one by rounding.
+
+        Parameters
+        ----------
+        path
+            The file. It is written under another name first and then renamed.
+        origin
+            Information for readers of the file: names with texts and numbers.
+
+        Raises
+        ------
+        ProblemError
+            The checker of files has no rule for an atom or a coefficient of the problem, or no proof of this interval
+            was found that needs no box; the message names what is missing. Then no file is written.
+        DataError
+            The file cannot be written.
+        """
+        from boostopt.verification.problem_certificate_writer import save_problem_certificate
+
+        save_problem_certificate(self, path, origin)
 
     def __repr__(self) -> str:
         return f"ProblemCertificate(lower={self.lower}, upper={self.upper}, gap={self.gap:.2e}, status={self.status!r})"
@@ -417,6 +465,7 @@ def _solve(problem: Any, solver: str) -> str:
 
 def _intersection(first: ProblemCertificate, second: ProblemCertificate) -> ProblemCertificate:
     """Return what two certificates of one problem prove together."""
+    second = replace(second, answers=(*first.answers, *second.answers))
     if first.status in ("infeasible", "unbounded"):
         return first
     if second.status in ("infeasible", "unbounded") or first.right_side_change != second.right_side_change:
@@ -500,6 +549,7 @@ def _certify_values(
         {item.variable: (as_immutable(item.values(low)), as_immutable(item.values(high))) for item in read.variables},
         tuple(interval.reasons),
         change,
+        (ProblemAnswer(read, _start(read, x, feasible, search), feasible),),
     )
 
 
@@ -569,10 +619,10 @@ def _use_minorants(
     return failure
 
 
-def _is_proved_infeasible(read: ReadProblem, box: Propagation, tolerance: float) -> bool:
-    """Return whether no point is feasible: weak duality without the objective, by the duals of the least violation."""
+def least_violation(read: ReadProblem) -> tuple[ReadProblem, Float[Array, " n"]] | None:
+    """Return the problem with the duals of the least violation, and its point; None if a solver finds none."""
     if read.n == 0:
-        return False
+        return None
     violation = cp.Variable(nonneg=True)
     inequalities = [expression <= violation for expression in read.inequalities.expressions]
     upper_sides = [expression <= violation for expression in read.equalities.expressions]
@@ -588,7 +638,7 @@ def _is_proved_infeasible(read: ReadProblem, box: Propagation, tolerance: float)
     auxiliary = cp.Problem(cp.Minimize(violation), [*inequalities, *upper_sides, *lower_sides, *matrices, *sides])
     x = solved_point(read, auxiliary)
     if x is None:
-        return False
+        return None
     duals = [dual_vector(item.dual_value, item.size) for item in inequalities]
     equality_duals = [
         dual_vector(first.dual_value, first.size) - dual_vector(second.dual_value, second.size)
@@ -603,6 +653,15 @@ def _is_proved_infeasible(read: ReadProblem, box: Propagation, tolerance: float)
             for item, constraint in zip(read.matrices, matrices, strict=True)
         ],
     )
+    return copied, x
+
+
+def _is_proved_infeasible(read: ReadProblem, box: Propagation, tolerance: float) -> bool:
+    """Return whether no point is feasible: weak duality without the objective, by the duals of the least violation."""
+    proposal = least_violation(read)
+    if proposal is None:
+        return False
+    copied, x = proposal
     point = float_point(copied, x)
     for width in WIDTHS[:3]:
         for choice in proposed_choices(copied, point, box.box, width, N_STEPS, objective_weight=0.0):

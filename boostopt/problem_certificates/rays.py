@@ -23,16 +23,10 @@ def has_unbounded_ray(problem: ReadProblem) -> bool:
     matrices stay the same, and the objective decreases. So the problem is unbounded if it has a feasible point.
     """
     n = problem.n
-    if n == 0:
-        return False
-    constant = [row for node in problem.nodes for row in _free_rows(node.arguments, n)]
-    constant += _free_rows(problem.equalities.rows, n)
-    constant += [row for constraint in problem.matrices for row in _free_rows(constraint.rows, n)]
-    decreasing = _free_rows(problem.inequalities.rows, n)
-    objective = _free_rows(problem.objective, n)[0]
-    d = _proposed_direction(n, objective, constant, decreasing, problem)
+    d = proposed_direction(problem)
     if d is None:
         return False
+    objective, constant, decreasing = _rows_of(problem)
     is_loose = [abs(_product(row, d)) > ZERO_TOL for row in decreasing]
     loose = [row for row, flag in zip(decreasing, is_loose, strict=True) if flag]
     constant += [row for row, flag in zip(decreasing, is_loose, strict=True) if not flag]
@@ -47,6 +41,20 @@ def has_unbounded_ray(problem: ReadProblem) -> bool:
         if (math.isfinite(problem.lower[j]) and not value >= 0) or (math.isfinite(problem.upper[j]) and not value <= 0):
             return False
     return all(_ball_product(row, exact) <= 0 for row in loose) and bool(_ball_product(objective, exact) < 0)
+
+
+def proposed_direction(problem: ReadProblem) -> Array | None:
+    """Return such a direction by a linear program in floating point; None if there is none."""
+    return None if problem.n == 0 else _proposed_direction(problem.n, *_rows_of(problem), problem)
+
+
+def _rows_of(problem: ReadProblem) -> tuple[Row, list[Row], list[Row]]:
+    """Return the coefficients of x in the objective, in rows that must stay, and in rows that must not increase."""
+    n = problem.n
+    constant = [row for node in problem.nodes for row in _free_rows(node.arguments, n)]
+    constant += _free_rows(problem.equalities.rows, n)
+    constant += [row for constraint in problem.matrices for row in _free_rows(constraint.rows, n)]
+    return _free_rows(problem.objective, n)[0], constant, _free_rows(problem.inequalities.rows, n)
 
 
 def _free_rows(block: RowBlock, n: int) -> list[Row]:

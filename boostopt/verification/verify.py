@@ -18,6 +18,7 @@ from boostopt.programs.formulation import normalize_reference
 from boostopt.verification.class_certificate_files import verify_class_certificate
 from boostopt.verification.histogram_certificate_files import SUBJECT as HISTOGRAM_SUBJECT
 from boostopt.verification.histogram_certificate_files import verify_histogram_certificate
+from boostopt.verification.problem_certificate_files import is_problem_certificate, verify_problem_certificate
 from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument, read_document, read_json_object
 from boostopt.verification.trusted_kernel.checker import ProvedBounds, check_shape, recompute_bounds
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, reject
@@ -35,7 +36,7 @@ from boostopt.verification.verification_result import (
 
 def verify(
     path: str | PathLike[str],
-    data: Any,
+    data: Any = None,
     *,
     c: Any = None,
     d0: Any = None,
@@ -50,7 +51,9 @@ def verify(
     `expressions`, `differentiation`, `convexity`, `intervals`, `compilation` and `maximizers` of
     `boostopt.functions.formulas`. The bounds of a histogram run are computed by
     `boostopt.verification.trusted_kernel.data_passes`. These modules import NumPy, and nothing of a solver or of a run.
-    You also trust the formulation, which defines F and G, and for a class its oracle.
+    You also trust the formulation, which defines F and G, and for a class its oracle. The file of a CVXPY problem holds
+    the problem with its data: `boostopt.verification.problem_kernel` proves its bounds in exact arithmetic, without
+    CVXPY.
 
     Parameters
     ----------
@@ -60,7 +63,8 @@ def verify(
         The margin matrix, shape (N, t): an array, a scipy sparse matrix or a `MarginMatrix`; or a program over it, with
         the same F, G, multiplicities and reference distribution as the file. For the certificate of a class, pass its
         oracle, which gets one query. For a histogram run, pass an oracle with binned rows; the file of a soft
-        margin is always proved in whole numbers.
+        margin is always proved in whole numbers. The file of a CVXPY problem needs none; pass the problem to check that
+        the file states this one.
     c, d0
         The multiplicities and the reference distribution, shape (N,), that the file must state. By default those of
         the program or of the oracle; for a margin matrix 1 for each example, and d0 proportional to c.
@@ -70,7 +74,7 @@ def verify(
         Your own formulation, or the path of its file. The formulations of boostopt are found by their names.
     exact
         Whether to compute in exact rationals (linear and quadratic programs) or in ball arithmetic (entropies, norms,
-        formulas), which needs python-flint. The interval is then proved.
+        formulas), which needs python-flint. The interval is then proved. That of a CVXPY problem always is.
 
     Returns
     -------
@@ -79,7 +83,8 @@ def verify(
     Raises
     ------
     ProblemError
-        The data are not a matrix of finite numbers, or c or d0 is not a vector of numbers.
+        The data are missing or not a matrix of finite numbers, or c or d0 is not a vector of numbers; or the problem is
+        no CVXPY problem.
     OptionError
         python-flint is needed but not installed; or you asked for an exact proof of a class, or of a certificate that
         holds by the bounded recomputation but that exact arithmetic does not decide.
@@ -116,11 +121,25 @@ class CertificateFile:
             return cls(source, {}, str(rejected))
 
     def verify(
-        self, data: Any, *, c: Any = None, d0: Any = None, U: Any = None, formulation: Any = None, exact: bool = False
+        self,
+        data: Any = None,
+        *,
+        c: Any = None,
+        d0: Any = None,
+        U: Any = None,
+        formulation: Any = None,
+        exact: bool = False,
     ) -> Verification:
         """Return the verdict; see `verify`."""
         if self.fault:
             return Verification(False, self.fault)
+        if is_problem_certificate(self.top):
+            return verify_problem_certificate(self.top, data)
+        if data is None:
+            raise ProblemError(
+                "expected the margin matrix, the program or the oracle that the certificate is of; got none. Pass "
+                "verify(path, U): only the files of CVXPY problems hold their data."
+            )
         try:
             if self.top.get("subject") == HISTOGRAM_SUBJECT:
                 return verify_histogram_certificate(self.top, data, _expected_vectors(c, d0), formulation)
@@ -137,7 +156,9 @@ class CertificateFile:
 
     @property
     def subject(self) -> str:
-        """The subject of the file, "program" or "class"; "" if it cannot be read."""
+        """The subject of the file, "program", "class" or "problem"; "" if it cannot be read."""
+        if is_problem_certificate(self.top):
+            return "problem"
         try:
             return (
                 "class" if self.top.get("subject") == HISTOGRAM_SUBJECT else read_document(self.path, self.top).subject
@@ -155,7 +176,7 @@ class CertificateFile:
 
 
 def subject(path: str | PathLike[str]) -> str:
-    """Return the subject of a certificate file, "program" or "class"; "" if the file cannot be read."""
+    """Return the subject of a certificate file, "program", "class" or "problem"; "" if the file cannot be read."""
     return CertificateFile.load(path).subject
 
 

@@ -366,6 +366,12 @@ MODELS = (
         },
     ),
     Attack(
+        "ProblemCertificate.save",
+        lambda **given: boostopt.certify_problem(least_squares()).save(**given),
+        dict,
+        {"path": PATH},
+    ),
+    Attack(
         "explain_problem",
         boostopt.explain_problem,
         lambda: {"problem": least_squares()},

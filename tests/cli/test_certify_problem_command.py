@@ -132,3 +132,28 @@ def test_certify_problem_with_explain_prints_the_conditions(model: Path) -> None
     assert {condition["kind"] for condition in stated["conditions"]} >= {"primal feasibility", "stationarity"}
     assert all(condition["holds"] for condition in stated["conditions"])
     assert "conditions" not in document("certify-problem", f"{model}:solved")
+
+
+def test_a_saved_problem_is_verified_without_data(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "problem.json"
+    assert run("certify-problem", f"{model}:solved", "--save", path).exit_code == 0
+    result = run("verify", path)
+    assert result.exit_code == 0 and "accepted" in result.stdout and "exact arithmetic" in result.stdout
+    stated = document("verify", path)
+    assert stated["verdict"] == "proved" and stated["what"] == "optimum of the problem"
+    assert stated["claimed"][0] <= 0.5 <= stated["claimed"][1]
+    refused(r"holds its data\b.*--data", "verify", path, "--data", "breast_cancer")
+    path.write_text(path.read_text().replace('"minimize"', '"maximize"'))
+    assert run("verify", path).exit_code == 1
+
+
+def test_a_proof_of_infeasibility_is_printed_as_such(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "problem.json"
+    assert run("certify-problem", f"{model}:infeasible", "--save", path).exit_code == 0
+    result = run("verify", path)
+    assert result.exit_code == 0 and "proved infeasible" in result.stdout and "edges" not in result.stdout
+
+
+def test_files_of_problems_are_written_where_there_is_a_folder(model: Path, tmp_path: Path) -> None:
+    refused(r"\bfolder\b", "certify-problem", f"{model}:solved", "--save", tmp_path / "no" / "c.json")
+    refused(r"\.json\b", "certify-problem", f"{model}:solved", "--save", tmp_path / "c.csv")

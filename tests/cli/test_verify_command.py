@@ -258,3 +258,7 @@ def test_the_proof_of_a_fit_is_about_the_rows_as_the_page_has_them(folder: Path,
     assert result.exit_code == 0, result.stdout
     np.savez(data, X=X[::-1], y=np.repeat(np.arange(12) % 5 > 1, 2)[::-1], c=np.tile(weights, 12)[::-1])
     assert run("verify", proof, "--data", data, "--classifier", "--page", page).exit_code == 1
+
+
+def test_files_of_programs_need_data(folder: Path) -> None:
+    refused(r"--data\b", "verify", folder / "cap.json")

@@ -17,6 +17,7 @@ from boostopt._utils.user_files import load_user_module, locate_exception_in_use
 from boostopt._utils.validation import check_tolerance
 from boostopt.cli.application import command, console
 from boostopt.cli.option_names import with_option_names
+from boostopt.cli.run_output import JSON_FORMAT, validate_output_paths, validate_suffix
 from boostopt.errors import (
     BoostoptError,
     OptionError,
@@ -58,6 +59,9 @@ def certify_problem_command(
     relaxation: Annotated[
         bool, typer.Option("--relaxation", help="Read integer variables as continuous ones.")
     ] = False,
+    save: Annotated[
+        str | None, typer.Option(help="JSON file for the problem and its certificate, to be checked by `verify`.")
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print the KKT conditions, line by line.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
@@ -66,12 +70,16 @@ def certify_problem_command(
     Example: boostopt certify-problem model.py:problem --solver auto
     """
     tol = check_tolerance("tol", tol)
+    validate_output_paths(None, save, read=[problem.rpartition(":")[0] or None])
+    validate_suffix("--save", save, JSON_FORMAT)
     target = load_problem(problem)
     certificate = certify_problem(target, solver=solver, tolerance=tolerance, relaxation=relaxation)
     explanation = None
     is_decided = certificate.status in ("infeasible", "unbounded")
     if explain and not (is_decided and not all(map(has_usable_value, target.variables()))):
         explanation = ProblemExplanation(measure_conditions(target, DEFAULT_TOLERANCE), certificate, DEFAULT_TOLERANCE)
+    if save is not None:
+        certificate.save(save, {"problem": problem})
     is_refuted = certificate.violation > tol
     if json:
         typer.echo(to_json_text(document(certificate, is_refuted, explanation)))

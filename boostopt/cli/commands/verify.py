@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import zipfile
 from dataclasses import replace
@@ -19,7 +20,7 @@ from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import command, console
 from boostopt.cli.option_groups import FileOptions, HypothesisClassOptions, StumpOptions
 from boostopt.cli.option_parsing import parse_class_weight
-from boostopt.cli.option_types import DEFAULT_HYPOTHESES, ClassWeight, Data
+from boostopt.cli.option_types import DATA_HELP, DEFAULT_HYPOTHESES, ClassWeight
 from boostopt.cli.oracle_options import TREE_CLASS
 from boostopt.data.datasets import Dataset
 from boostopt.errors import DataError, OptionError, format_names_truncated
@@ -55,7 +56,7 @@ VERIFICATION = Keys(
 @command("verify")
 def verify_command(
     certificate: Annotated[str, typer.Argument(help="The file that was saved.")],
-    data: Data,
+    data: Annotated[str | None, typer.Option(help=f"{DATA_HELP} The file of a CVXPY problem needs none.")] = None,
     *,
     files: FileOptions,
     draw: StumpOptions,
@@ -82,19 +83,15 @@ def verify_command(
 
     Example: boostopt verify certificate.json --data instance.npz --exact
     """
+    file = _load_file(certificate)
+    if file.subject == "problem":
+        return _print_verification(certificate, _verify_problem(file, data), math.nan, json)
+    if data is None:
+        raise OptionError("verify needs the data that the certificate is of: pass --data.")
     with stdout_to_stderr():
-        if not os.path.isfile(certificate):
-            raise DataError(f"expected a certificate file; {lack_of(certificate)}")
-        if zipfile.is_zipfile(certificate):
-            raise DataError(
-                f"expected a certificate file; {certificate!r} is an npz file: a model, a run, an instance or an "
-                "answer. Certificates are written by `boostopt fit --certificate`, `boostopt boost --certificate` and "
-                "`boostopt certify --save`."
-            )
         if class_weight is not None and not classifier:
             raise OptionError("--class-weight is for the proof of a fit: pass --classifier too, or leave it out.")
         program_formulation = None if formulation_file is None else get_formulation(formulation_file)
-        file = CertificateFile.load(certificate)
         dataset = files.load_dataset(data).with_features(file.features)
         weights = _class_weight(class_weight, dataset)
         if file.subject == "class":
@@ -126,10 +123,47 @@ def verify_command(
             verification = replace(
                 verification, reason=verification.reason + _missing_features_hint(file.features, dataset)
             )
+    return _print_verification(certificate, verification, total, json)
+
+
+def _load_file(path: str) -> CertificateFile:
+    """Return a certificate file.
+
+    Raises
+    ------
+    DataError
+        There is no such file, or it is of another kind.
+    """
+    if not os.path.isfile(path):
+        raise DataError(f"expected a certificate file; {lack_of(path)}")
+    if zipfile.is_zipfile(path):
+        raise DataError(
+            f"expected a certificate file; {path!r} is an npz file: a model, a run, an instance or an "
+            "answer. Certificates are written by `boostopt fit --certificate`, `boostopt boost --certificate` and "
+            "`boostopt certify --save`."
+        )
+    return CertificateFile.load(path)
+
+
+def _verify_problem(file: CertificateFile, data: str | None) -> Verification:
+    """Return the verdict on the file of a CVXPY problem.
+
+    Raises
+    ------
+    OptionError
+        There are data.
+    """
+    if data is not None:
+        raise OptionError(f"the file of a CVXPY problem holds its data; got --data {data}. Leave it out.")
+    return file.verify()
+
+
+def _print_verification(path: str, verification: Verification, total: float, json: bool) -> int:
+    """Print a verdict; return the exit status."""
     if json:
         typer.echo(to_json_text(VERIFICATION.to_file(verification)))
     else:
-        console().print(_verification_table(certificate, verification, total))
+        console().print(_verification_table(path, verification, total))
     return 0 if verification else 1
 
 
@@ -228,6 +262,6 @@ def _verification_table(path: str, verification: Verification, total: float) -> 
         table.add_row("claimed", Text(format_interval(*v.claimed)))
     if v and v.outcome == "solved":
         table.add_row("recomputed", Text(format_interval(v.lower, v.upper)))
-    if v.outcome == "infeasible":
+    if v.outcome == "infeasible" and v.formulation:
         table.add_row("claimed", Text("there is no optimum: no d keeps the edges within their limits"))
     return table

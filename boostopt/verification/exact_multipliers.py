@@ -1,0 +1,580 @@
+"""Multipliers in floating point, moved to fractions with which all slopes that must be 0 are exactly 0.
+
+A choice of `problem_certificates` proposes multipliers, and slopes of each atom for the multiplier 1. The unknowns of
+a linear system are changes of the multipliers, and changes of the slopes along which the bound of an atom stays finite:
+along the face of a polyhedron, or tangent to a curved boundary, from which the slope is first moved inward by `inset`.
+A square part of this system is solved in fractions. Nothing here is believed: the checker decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.balls import pivots
+from boostopt.problem_certificates.minorant import Choice
+from boostopt.problem_certificates.reading import ReadProblem
+from boostopt.problem_certificates.steps import float_pullback
+from boostopt.verification.problem_kernel.atoms import (
+    Divergence,
+    Entropy,
+    EuclideanNorm,
+    GeometricMean,
+    HuberLoss,
+    LargestAbsoluteValue,
+    LargestEigenvalue,
+    LargestEntry,
+    LogDeterminant,
+    LogisticLoss,
+    LogSumExp,
+    MatrixFraction,
+    NuclearNorm,
+    PNorm,
+    PowerMean,
+    QuadraticForm,
+    RelativeEntropy,
+    SmallestEntry,
+    SpectralNorm,
+    SquaresOverLast,
+    SumOfAbsoluteValues,
+    SumOfLargest,
+    SumOfSquares,
+)
+from boostopt.verification.problem_kernel.problem_checker import add_rows
+from boostopt.verification.problem_kernel.problem_schema import AtomNode, Multipliers, Problem
+
+SNAP_TOL = 1e-7
+"""Relative distance from the end of its range within which a slope counts as being there."""
+
+MAX_SYSTEM = 4_000_000
+"""Largest number of entries of the linear system."""
+
+RANK_TOL = 1e-11
+"""Size of a pivot, relative to the largest, from which it counts."""
+
+ONE, ZERO = Fraction(1), Fraction(0)
+
+Direction = tuple[Mapping[int, Fraction], float]
+"""A change of the numbers of a group by their positions, and how far it may go for the multiplier 1."""
+
+
+@dataclass(frozen=True)
+class GroupSlopes:
+    """The numbers of one group of an atom for the multiplier 1, and the directions in which they may change."""
+
+    numbers: Sequence[Fraction]
+    directions: Sequence[Direction]
+
+
+def exact_multipliers(
+    read: ReadProblem, problem: Problem, choice: Choice, x: Float[Array, " n"], inset: float, is_snapped: bool
+) -> Multipliers | None:
+    """Return fractions near a choice with which the slopes of x are 0 where they must be; None if none were found.
+
+    Parameters
+    ----------
+    read
+        The problem that the choice is of.
+    problem
+        The same problem, as the checker reads it.
+    choice
+        Multipliers and tangents.
+    x
+        A point that is nearly optimal: it decides which bounds of x take slopes, and which multipliers are 0.
+    inset
+        How far slopes and matrices are moved inward, relative to their size.
+    is_snapped
+        Whether multipliers of inequalities with more slack than multiplier become 0, and slopes next to the ends of
+        their range these ends.
+    """
+    if not all(np.isfinite(values).all() for values in (choice.inequality, choice.equality, *choice.factors)):
+        return None
+    _, mus, _ = float_pullback(read, choice)
+    groups = list[list[GroupSlopes]]()
+    for node, source, tangents, mu in zip(problem.nodes, read.nodes, choice.tangents, mus, strict=True):
+        slopes = np.asarray(source.function.slopes(tangents), dtype=float)
+        if isinstance(node.atom, QuadraticForm):
+            slopes = np.asarray(tangents.parameters, dtype=float)
+        if not (np.isfinite(slopes).all() and np.isfinite(mu).all()):
+            return None
+        size = len(node.members[0]) if node.members else 0
+        groups.append([group_slopes(node.atom, row, inset, is_snapped) for row in slopes[:, :size].tolist()])
+    inequalities = np.maximum(choice.inequality, 0.0)
+    if is_snapped and len(inequalities):
+        z = np.array([float(value.mid()) for value in read.evaluate([flint.arb(value) for value in x.tolist()])])
+        slacks = -read.inequalities.rows.float_values(np.nan_to_num(z, posinf=0.0, neginf=0.0))
+        inequalities = np.where(inequalities > slacks, inequalities, 0.0)
+    system = LinearSystem(
+        problem, groups, choice.objective_weight, inequalities, choice.equality, choice.factors, inset
+    )
+    return system.solve(x)
+
+
+def group_slopes(atom: Any, slopes: Sequence[float], inset: float, is_snapped: bool) -> GroupSlopes:
+    """Return the numbers of a group for the multiplier 1 within the domain of the conjugate, and their directions."""
+    values = [Fraction(value) for value in slopes]
+    for kinds, rule in _RULES:
+        if isinstance(atom, kinds):
+            return rule(atom, values, Fraction(inset), is_snapped)
+    return GroupSlopes(values, [({i: ONE}, max(abs(float(value)), 1e-12)) for i, value in enumerate(values)])
+
+
+def _free_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return slopes that may be any numbers."""
+    return GroupSlopes(values, [({i: ONE}, 1.0) for i in range(len(values))])
+
+
+def _interval_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return slopes that each lie in an interval."""
+    low, high = -ONE, ONE
+    if isinstance(atom, HuberLoss):
+        low, high = -2 * atom.threshold, 2 * atom.threshold
+    elif isinstance(atom, LogisticLoss):
+        low = ZERO
+    numbers = [_snapped(value, low, high, is_snapped) for value in values]
+    rooms = [float(min(value - low, high - value)) for value in numbers]
+    return GroupSlopes(numbers, [({i: ONE}, room) for i, room in enumerate(rooms) if room > 0])
+
+
+def _sum_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return slopes between 0 and a largest one, with a given sum: weights of entries, or of the largest."""
+    count = atom.count if isinstance(atom, SumOfLargest) else ONE
+    numbers = [_snapped(value, ZERO, ONE, is_snapped) for value in values]
+    rooms = [min(value, ONE - value) if isinstance(atom, SumOfLargest) else value for value in numbers]
+    last = max(range(len(values)), key=rooms.__getitem__)
+    numbers[last] += count - sum(numbers)
+    directions = [({i: ONE, last: -ONE}, float(room)) for i, room in enumerate(rooms) if i != last and room > 0]
+    return GroupSlopes(numbers, directions)
+
+
+def _absolute_sum_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return slopes whose absolute values sum to at most 1."""
+    numbers = [ZERO if is_snapped and abs(value) < SNAP_TOL else value for value in values]
+    size = sum(map(abs, numbers))
+    numbers = [value / size for value in numbers] if size > 1 - Fraction(SNAP_TOL) else numbers
+    last = max(range(len(values)), key=lambda i: abs(numbers[i]))
+    signs = [ONE if value >= 0 else -ONE for value in numbers]
+    directions: list[Direction] = [
+        ({i: signs[i], last: -signs[last]}, float(abs(value))) for i, value in enumerate(numbers) if i != last and value
+    ]
+    room = float(1 - sum(map(abs, numbers)))
+    return GroupSlopes(numbers, [*directions, *([({last: ONE}, room)] if room > 0 else [])])
+
+
+def _norm_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return slopes in the unit ball of the dual norm; a direction in the tangent plane costs little."""
+    q = 2.0 if isinstance(atom, EuclideanNorm) else float(atom.p / (atom.p - 1))
+    size = sum(abs(float(value)) ** q for value in values) ** (1 / q)
+    factor = (ONE - max(inset, Fraction(1, 2**50))) / Fraction(max(size, 1.0))
+    if isinstance(atom, EuclideanNorm) and size > 0.5:  # the length to 200 bits
+        squares = sum(value * value for value in values)
+        length = Fraction(math.isqrt(int(squares * 2**400)) + 1, 2**200)
+        factor = min(ONE, (ONE - inset) / length)
+    numbers = [value * factor for value in values]
+    normals = [float(value) if q == 2 else math.copysign(abs(float(value)) ** (q - 1), value) for value in numbers]
+    last = max(range(len(values)), key=lambda i: abs(normals[i]))
+    room = max(1.0 - min(size, 1.0), float(inset))
+    directions: list[Direction] = [({last: ONE}, room)]
+    for i in range(len(values)):
+        if i != last:
+            ratio = Fraction(normals[i]) / Fraction(normals[last]) if normals[last] else ZERO
+            directions.append(({i: ONE, last: -ratio}, math.sqrt(max(room, 1e-12))))
+    return GroupSlopes(numbers, directions)
+
+
+def _squares_over_last_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return (2 w, -|w|^2), with the last slope moved down."""
+    w = [value / 2 for value in values[:-1]]
+    size = sum((value * value for value in w), ZERO)
+    last, room = len(w), inset * max(size, Fraction(1, 1000))
+    directions: list[Direction] = [
+        ({i: ONE, last: -value}, math.sqrt(float(max(room, Fraction(1, 10**12))))) for i, value in enumerate(w)
+    ]
+    return GroupSlopes([*values[:-1], -size - room], [*directions, ({last: ONE}, float(room))])
+
+
+def _entropy_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return (1 + log r, -r), with the second slope moved down."""
+    is_divergence = isinstance(atom, Divergence)
+    r = 1 - values[1] if is_divergence else -values[1]
+    # The first slope to 100 bits, because a float of it is off by more than a small inset.
+    exact = (flint.arb(flint.fmpq(r.numerator, r.denominator)).log()).mid().man_exp() if r > 0 else (0, 0)
+    first = Fraction(int(exact[0])) * Fraction(2) ** int(exact[1]) + (0 if is_divergence else 1)
+    inset = max(inset, Fraction(1, 2**90))
+    directions: list[Direction] = [
+        ({0: ONE, 1: -r}, math.sqrt(float(max(inset, Fraction(1, 10**12))))),
+        ({1: ONE}, float(inset * r)),
+    ]
+    return GroupSlopes([first, (1 if is_divergence else 0) - r * (1 + inset)], directions)
+
+
+def _mean_slopes(atom: GeometricMean, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return slopes s whose weighted mean prod (s / w)^w is at least 1."""
+    if not min(values) > 0:
+        return GroupSlopes(values, [])
+    size = math.fsum(float(w) * math.log(float(s / w)) for s, w in zip(values, atom.weights, strict=True))
+    factor = Fraction(math.exp(-size)) * (1 + max(inset, Fraction(1, 10**14)))
+    numbers = [value * factor for value in values]
+    last = max(range(len(values)), key=lambda i: numbers[i])
+    directions: list[Direction] = [({last: ONE}, float(inset * numbers[last]))]
+    for i, (s, w) in enumerate(zip(numbers, atom.weights, strict=True)):
+        if i != last:
+            ratio = w * numbers[last] / (s * atom.weights[last])
+            directions.append(({i: ONE, last: -ratio}, float(s) * math.sqrt(max(float(inset), 1e-12))))
+    return GroupSlopes(numbers, directions)
+
+
+def _eigenvalue_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return a symmetric matrix: of trace 1 and semidefinite for the largest eigenvalue, definite for log det."""
+    n = atom.n
+    numbers = [(values[i * n + j] + values[j * n + i]) / 2 for i in range(n) for j in range(n)]
+    trace = sum(numbers[:: n + 1])
+    if isinstance(atom, LogDeterminant) or not trace > 0:
+        return GroupSlopes(numbers, _symmetric_directions(numbers, n, 0.0))
+    numbers = [value / trace * (1 - inset) for value in numbers]
+    for i in range(n):
+        numbers[i * (n + 1)] += inset / n
+    last = max(range(n), key=lambda i: numbers[i * (n + 1)])
+    directions = list[Direction]()
+    for change, room in _symmetric_directions(numbers, n, float(inset) / n):
+        place = next(iter(change))
+        if place % (n + 1) == 0:
+            if place == last * (n + 1):
+                continue
+            change = {**change, last * (n + 1): -ONE}
+        directions.append((change, room))
+    return GroupSlopes(numbers, directions)
+
+
+def _singular_value_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return a matrix in the unit ball of the dual norm: the spectral norm for the nuclear one, and the reverse."""
+    floats = np.array([float(value) for value in values]).reshape(atom.m, atom.n)
+    sizes = np.linalg.svd(floats, compute_uv=False)
+    size = float(sizes.max() if isinstance(atom, NuclearNorm) else sizes.sum())
+    inset = max(inset, Fraction(1, 10**13))
+    numbers = [value * (1 - inset) / Fraction(max(size, 1.0)) for value in values]
+    return GroupSlopes(numbers, [({i: ONE}, max(1.0 - size, float(inset))) for i in range(len(values))])
+
+
+def _matrix_fraction_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return (2 W, -W Wᵀ) with the second matrix moved down; a change of W moves along the boundary."""
+    n, k = atom.n, atom.k
+    W = [[values[i * k + j] / 2 for j in range(k)] for i in range(n)]
+    products = [sum((a * b for a, b in zip(W[i], W[j], strict=True)), ZERO) for i in range(n) for j in range(n)]
+    room = inset * max(sum(products[:: n + 1]), Fraction(1, 1000))
+    last = [-value - (room if i % (n + 1) == 0 else 0) for i, value in enumerate(products)]
+    directions = list[Direction]()
+    for i in range(n):
+        for j in range(k):
+            change = {i * k + j: 2 * ONE}
+            for row in range(n):
+                for place in (row * n + i, i * n + row):
+                    change[n * k + place] = change.get(n * k + place, ZERO) - W[row][j]
+            directions.append((change, math.sqrt(float(max(room, Fraction(1, 10**12))))))
+    for change, _ in _symmetric_directions([ONE] * (n * n), n, 0.0):
+        directions.append(({n * k + place: value for place, value in change.items()}, float(room) / n))
+    return GroupSlopes([*values[: n * k], *last], directions)
+
+
+def _power_mean_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return slopes whose mean with the conjugate exponent is at least 1."""
+    if not min(values) > 0:
+        return GroupSlopes(values, [])
+    q = float(atom.p / (atom.p - 1))
+    size = sum(float(value) ** q for value in values) ** (1 / q)
+    numbers = [value * (1 + max(inset, Fraction(1, 10**14))) / Fraction(size) for value in values]
+    normals = [Fraction(float(value) ** (q - 1)) for value in numbers]
+    last = max(range(len(values)), key=lambda i: numbers[i])
+    directions: list[Direction] = [({last: ONE}, float(inset * numbers[last]))]
+    for i, value in enumerate(numbers):
+        if i != last:
+            room = float(value) * math.sqrt(max(float(inset), 1e-12))
+            directions.append(({i: ONE, last: -normals[i] / normals[last]}, room))
+    return GroupSlopes(numbers, directions)
+
+
+def _symmetric_directions(numbers: Sequence[Fraction], n: int, room: float) -> list[Direction]:
+    """Return the changes of the entries of a symmetric matrix."""
+    sizes = [math.sqrt(max(float(numbers[i * (n + 1)]), 0.0)) + math.sqrt(room) for i in range(n)]
+    return [({i * n + j: ONE, j * n + i: ONE}, sizes[i] * sizes[j]) for i in range(n) for j in range(i, n)]
+
+
+def _snapped(value: Fraction, low: Fraction, high: Fraction, is_snapped: bool) -> Fraction:
+    """Return a number cut to an interval, and moved to an end of it if it is near and this is wished."""
+    tol = Fraction(SNAP_TOL) * (high - low) if is_snapped else ZERO
+    return low if value <= low + tol else high if value >= high - tol else value
+
+
+_RULES: Sequence[tuple[Any, Any]] = (
+    ((SumOfSquares, QuadraticForm, Entropy), _free_slopes),
+    ((SumOfAbsoluteValues, HuberLoss, LogisticLoss), _interval_slopes),
+    ((LargestEntry, SmallestEntry, LogSumExp, SumOfLargest), _sum_slopes),
+    (LargestAbsoluteValue, _absolute_sum_slopes),
+    ((EuclideanNorm, PNorm), _norm_slopes),
+    (SquaresOverLast, _squares_over_last_slopes),
+    (RelativeEntropy, _entropy_slopes),
+    (GeometricMean, _mean_slopes),
+    (PowerMean, _power_mean_slopes),
+    ((NuclearNorm, SpectralNorm), _singular_value_slopes),
+    (MatrixFraction, _matrix_fraction_slopes),
+    ((LargestEigenvalue, LogDeterminant), _eigenvalue_slopes),
+)
+"""The rule of each atom whose slopes are not free in proportion to their size."""
+
+
+class LinearSystem:
+    """The linear system for changes of multipliers and slopes."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        groups: Sequence[Sequence[GroupSlopes]],
+        weight: float,
+        inequalities: Array,
+        equalities: Array,
+        factors: Sequence[Array],
+        inset: float,
+    ) -> None:
+        self.problem = problem
+        self.groups = groups
+        self.objective = Fraction(weight)
+        self.inequalities = [Fraction(value) for value in inequalities.tolist()]
+        self.equalities = [Fraction(value) for value in equalities.tolist()]
+        self.matrices = [_semidefinite_matrix(factor, inset) for factor in factors]
+        self.changes: list[list[dict[int, Fraction]]] = [[{} for _ in node.members] for node in problem.nodes]
+        self._unknowns = list[tuple[float, Any, dict[int, Fraction]]]()
+
+    def solve(self, x: Float[Array, " n"]) -> Multipliers | None:
+        """Return multipliers with the slopes that must be 0 exactly 0; None if the system has no such solution."""
+        totals = self._totals()
+        places = self._zero_places(totals, x)
+        if places:
+            self._collect_unknowns(totals)
+            unknowns = self._unknowns
+            if len(unknowns) * len(places) > MAX_SYSTEM:
+                return None
+            columns = [{k: value for k, value in column.items() if k < self.problem.n} for _, _, column in unknowns]
+            changes = solve_near(columns, {k: -totals[k] for k in places}, [weight for weight, _, _ in unknowns])
+            if changes is None:
+                return None
+            for i, change in changes.items():
+                unknowns[i][1](change)
+        return self.multipliers()
+
+    def _zero_places(self, totals: Sequence[Fraction], x: Float[Array, " n"]) -> list[int]:
+        """Return the entries of x whose slope must be 0."""
+        result = list[int]()
+        for k, (lower, upper) in enumerate(zip(self.problem.lower, self.problem.upper, strict=True)):
+            slope = float(totals[k])
+            if lower is not None and upper is not None:
+                continue
+            if lower is None and upper is None:
+                result.append(k)
+            elif lower is not None and not slope > max(float(x[k]) - float(lower), 0.0):
+                result.append(k)
+            elif upper is not None and not -slope > max(float(upper) - float(x[k]), 0.0):
+                result.append(k)
+        return result
+
+    def _totals(self) -> list[Fraction]:
+        """Return the slopes of all unknowns."""
+        problem = self.problem
+        totals = [ZERO] * problem.n_unknowns
+        add_rows(problem.objective, [problem.sign * self.objective], totals)
+        add_rows(problem.inequalities, self.inequalities, totals)
+        add_rows(problem.equalities, self.equalities, totals)
+        for (_, entries), Z in zip(problem.matrices, self.matrices, strict=True):
+            add_rows(entries, [-value for value in Z], totals)
+        self._pull_back(totals)
+        return totals
+
+    def _pull_back(self, totals: list[Fraction]) -> None:
+        """Add what the values of atoms give to their arguments, in place."""
+        for index in reversed(range(len(self.problem.nodes))):
+            node = self.problem.nodes[index]
+            sums = [ZERO] * len(node.arguments)
+            for k, group in enumerate(node.members):
+                numbers = self._numbers(index, k, totals[node.start + k])
+                if any(numbers):
+                    for i, slope in zip(group, node.atom.slopes(numbers), strict=True):
+                        sums[i] += slope
+            add_rows(node.arguments, sums, totals)
+
+    def _numbers(self, index: int, k: int, mu: Fraction) -> list[Fraction]:
+        """Return the numbers of a group for a multiplier, with changes."""
+        factor = abs(mu) if isinstance(self.problem.nodes[index].atom, QuadraticForm) else mu
+        numbers = [factor * value if mu else ZERO for value in self.groups[index][k].numbers]
+        for i, change in self.changes[index][k].items():
+            numbers[i] += change
+        return numbers
+
+    def _collect_unknowns(self, totals: Sequence[Fraction]) -> None:
+        """Collect the changes that are allowed: how far they may go, what makes them, and the slopes they give."""
+        problem = self.problem
+        for rows, numbers, has_sign in (
+            (problem.inequalities, self.inequalities, True),
+            (problem.equalities, self.equalities, False),
+        ):
+            for i, value in enumerate(numbers):
+                if value > 0 or not has_sign:
+                    weight = float(value) if has_sign else max(1.0, abs(float(value)))
+                    self._add_unknown(weight, _adder(numbers, i), dict(rows.rows[i]))
+        for (size, entries), Z in zip(problem.matrices, self.matrices, strict=True):
+            for change, weight in _symmetric_directions(Z, size, 0.0):
+                column = combined([(-value, entries.rows[i]) for i, value in change.items()])
+                self._add_unknown(weight, _matrix_adder(Z, change), column)
+        for index, node in enumerate(problem.nodes):
+            for k, group in enumerate(node.members):
+                size = abs(float(totals[node.start + k]))
+                for change, weight in self.groups[index][k].directions if size > 0 else ():
+                    column = _argument_column(node, group, change)
+                    self._add_unknown(weight * size, _change_adder(self.changes[index][k], change), column)
+
+    def _add_unknown(self, weight: float, add: Any, column: dict[int, Fraction]) -> None:
+        """Add an unknown whose slopes in values of atoms are pulled back to x."""
+        if weight > 0 and column:
+            if max(column) >= self.problem.n:
+                totals = [ZERO] * self.problem.n_unknowns
+                for k, value in column.items():
+                    totals[k] = value
+                self._pull_back_column(totals)
+                column = {k: value for k, value in enumerate(totals[: self.problem.n]) if value}
+            self._unknowns.append((weight, add, column))
+
+    def _pull_back_column(self, totals: list[Fraction]) -> None:
+        """Pull back the slopes of an unknown: what is proportional to multipliers, of their signs now."""
+        for index in reversed(range(len(self.problem.nodes))):
+            node = self.problem.nodes[index]
+            for k, group in enumerate(node.members):
+                mu = totals[node.start + k]
+                if mu:
+                    factor = mu * node.atom.sign if isinstance(node.atom, QuadraticForm) else mu
+                    numbers = [factor * value for value in self.groups[index][k].numbers]
+                    sums = [ZERO] * len(node.arguments)
+                    for i, slope in zip(group, node.atom.slopes(numbers), strict=True):
+                        sums[i] += slope
+                    add_rows(node.arguments, sums, totals)
+
+    def multipliers(self) -> Multipliers:
+        """Return the present multipliers and slopes as whole numbers, by their common denominator."""
+        totals = self._totals()
+        slopes = [
+            [value for k in range(len(node.members)) for value in self._numbers(index, k, totals[node.start + k])]
+            for index, node in enumerate(self.problem.nodes)
+        ]
+        lists = [self.inequalities, self.equalities, *self.matrices, *slopes, [self.objective]]
+        denominator = math.lcm(*{value.denominator for values in lists for value in values})
+        scaled = [[value * denominator for value in values] for values in lists]
+        n_matrices = len(self.matrices)
+        return Multipliers(scaled[-1][0], scaled[0], scaled[1], scaled[2 : 2 + n_matrices], scaled[2 + n_matrices : -1])
+
+
+def solve_near(
+    columns: Sequence[Mapping[int, Fraction]], sides: Mapping[int, Fraction], weights: Sequence[float]
+) -> dict[int, Fraction] | None:
+    """Return multiples of columns whose sum has given entries exactly; None if none were found.
+
+    Parameters
+    ----------
+    columns
+        The entries of each column by their positions.
+    sides
+        The entries of the sum at some positions. Others do not count.
+    weights
+        The size of a multiple that is welcome.
+    """
+    places = list(sides)
+    if not any(sides.values()):
+        return {}
+    if not columns:
+        return None
+    A = np.array([[float(column.get(k, ZERO)) for column in columns] for k in places]) * np.array(weights)
+    norms = np.abs(A).max(axis=1)
+    rows_with_entries = np.flatnonzero(norms > 0)
+    if not len(rows_with_entries) or not np.isfinite(A).all():
+        return None
+    scaled = A[rows_with_entries] / norms[rows_with_entries][:, None]
+    sizes, order = pivots(scaled)
+    rank = int(np.sum(sizes > RANK_TOL * float(sizes[0])))
+    basis = order[:rank].tolist()
+    _, row_order = pivots(scaled[:, basis].T)
+    rows = [places[rows_with_entries[i]] for i in row_order[:rank].tolist()]
+    matrix = flint.fmpq_mat(rank, rank, [_fmpq(columns[p].get(k, ZERO)) for k in rows for p in basis])
+    try:
+        solution = matrix.solve(flint.fmpq_mat(rank, 1, [_fmpq(sides[k]) for k in rows])).entries()
+    except ZeroDivisionError:
+        return None
+    return {p: Fraction(int(value.p), int(value.q)) for p, value in zip(basis, solution, strict=True)}
+
+
+def _fmpq(value: Fraction) -> Any:
+    """Return a fraction of python-flint."""
+    return flint.fmpq(value.numerator, value.denominator)
+
+
+def combined(terms: Sequence[tuple[Fraction, Mapping[int, Fraction]]]) -> dict[int, Fraction]:
+    """Return the sum of weights times rows."""
+    result: dict[int, Fraction] = {}
+    for weight, row in terms:
+        for k, value in row.items():
+            result[k] = result.get(k, ZERO) + weight * value
+    return {k: value for k, value in result.items() if value}
+
+
+def _argument_column(node: AtomNode, group: Sequence[int], change: Mapping[int, Fraction]) -> dict[int, Fraction]:
+    """Return the slopes that a change of the numbers of a group gives."""
+    numbers = [change.get(i, ZERO) for i in range(len(group))]
+    slopes = node.atom.slopes(numbers)
+    return combined([(slope, node.arguments.rows[i]) for i, slope in zip(group, slopes, strict=True) if slope])
+
+
+def _semidefinite_matrix(factor: Array, inset: float) -> list[Fraction]:
+    """Return B Bᵀ plus a multiple of the identity, in C order."""
+    product = factor @ factor.T
+    size = Fraction(float(np.abs(product).max(initial=0.0))) * Fraction(inset)
+    n = len(product)
+    symmetric = (product + product.T) / 2
+    return [Fraction(value) + (size if k % (n + 1) == 0 else 0) for k, value in enumerate(symmetric.ravel().tolist())]
+
+
+def _adder(numbers: list[Fraction], i: int) -> Any:
+    """Return the function that adds a change to an entry of a list."""
+
+    def add(change: Fraction) -> None:
+        numbers[i] += change
+
+    return add
+
+
+def _matrix_adder(numbers: list[Fraction], change: Mapping[int, Fraction]) -> Any:
+    """Return the function that adds a multiple of a change to a list."""
+
+    def add(multiple: Fraction) -> None:
+        for i, value in change.items():
+            numbers[i] += multiple * value
+
+    return add
+
+
+def _change_adder(numbers: dict[int, Fraction], change: Mapping[int, Fraction]) -> Any:
+    """Return the function that adds a multiple of a change to numbers by their positions."""
+
+    def add(multiple: Fraction) -> None:
+        for i, value in change.items():
+            numbers[i] = numbers.get(i, ZERO) + multiple * value
+
+    return add
+
+
+def proposals(insets: Sequence[float]) -> Iterator[tuple[float, bool]]:
+    """Yield insets with and without snapping."""
+    for inset in insets:
+        yield inset, True
+        yield inset, False

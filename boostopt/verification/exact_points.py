@@ -1,0 +1,118 @@
+"""Feasible points and rays as fractions: proposals for the checker of problems in files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.balls import midpoints
+from boostopt.problem_certificates.problem_certificate import ProblemAnswer
+from boostopt.problem_certificates.rays import ZERO_TOL, proposed_direction
+from boostopt.problem_certificates.reading import ReadProblem
+from boostopt.verification.exact_multipliers import solve_near
+from boostopt.verification.problem_kernel.problem_schema import Problem, ScaledVector
+
+TIGHT_TOLS = (0.0, 1e-14, 1e-12, 1e-10)
+"""Slacks, relative to the size of a row, up to which an affine inequality counts as an equality."""
+
+SIDE_TOL = 1e-6
+"""Distance from a bound of x within which an unknown at a vertex counts as being on it."""
+
+Row = tuple[Mapping[int, Fraction], Fraction]
+"""The coefficients of x, and the constant, of an affine function."""
+
+
+def proposed_points(answer: ProblemAnswer, problem: Problem) -> Iterator[ScaledVector]:
+    """Yield points that satisfy the equalities exactly, and in turn the inequalities that are nearly equalities."""
+    read = answer.problem
+    candidates = [(answer.x, True)]  # at a vertex, the multipliers say which inequalities are equalities
+    if answer.feasible is not None:
+        candidates.append((midpoints(answer.feasible.x), False))
+    for x, by_multipliers in candidates:
+        for tol in (0.0,) if by_multipliers else TIGHT_TOLS:
+            point = _point_near(read, problem, x, tol, by_multipliers)
+            if point is not None:
+                yield scaled_vector(point)
+
+
+def proposed_ray(read: ReadProblem, problem: Problem) -> ScaledVector | None:
+    """Return a direction in which the objective falls and all that must stay the same stays exactly the same."""
+    d = proposed_direction(read)
+    if d is None:
+        return None
+    n = problem.n
+    constant = [problem.equalities, *(entries for _, entries in problem.matrices)]
+    constant += [node.arguments for node in problem.nodes]
+    rows = [{k: value for k, value in row.items() if k < n} for block in constant for row in block.rows]
+    for row in problem.inequalities.rows:
+        change = {k: value for k, value in row.items() if k < n}
+        if abs(sum(float(value) * float(d[k]) for k, value in change.items())) <= ZERO_TOL:
+            rows.append(change)
+    start = [Fraction(value) if abs(value) > ZERO_TOL else Fraction(0) for value in d.tolist()]
+    has_bound = [low is not None or high is not None for low, high in zip(problem.lower, problem.upper, strict=True)]
+    weights = [
+        0.0 if bounded and value == 0 else abs(float(value)) + ZERO_TOL
+        for bounded, value in zip(has_bound, start, strict=True)
+    ]
+    result = _moved_onto([(row, Fraction(0)) for row in rows], start, weights)
+    return None if result is None else scaled_vector(result)
+
+
+def scaled_vector(values: Sequence[Fraction]) -> ScaledVector:
+    """Return fractions over their common denominator."""
+    denominator = math.lcm(*{value.denominator for value in values})
+    return ScaledVector([int(value * denominator) for value in values], denominator)
+
+
+def _point_near(
+    read: ReadProblem, problem: Problem, x: Float[Array, " n"], tol: float, by_multipliers: bool
+) -> list[Fraction] | None:
+    """Return a point near x that satisfies all equalities, and inequalities that are tight, exactly."""
+    n = problem.n
+    start, fixed = list[Fraction](), list[bool]()
+    for value, lower, upper in zip(x.tolist(), problem.lower, problem.upper, strict=True):
+        sides = [side for side in (lower, upper) if side is not None]
+        exact = Fraction(value)
+        next_sides = [
+            side for side in sides if abs(exact - side) <= Fraction(max(tol, 1e-6 if by_multipliers else 0.0))
+        ]
+        start.append(next_sides[0] if next_sides else exact)
+        fixed.append(bool(next_sides))
+    rows = [
+        (row, offset)
+        for row, offset in zip(problem.equalities.rows, problem.equalities.offsets, strict=True)
+        if not row or max(row) < n
+    ]
+    pairs = zip(problem.inequalities.rows, problem.inequalities.offsets, read.inequalities.duals.tolist(), strict=True)
+    for row, offset, dual in pairs:
+        if row and max(row) < n:
+            slack = -float(offset + sum(value * start[k] for k, value in row.items()))
+            size = max(abs(float(value * start[k])) for k, value in row.items()) + abs(float(offset))
+            if dual > slack if by_multipliers else slack <= tol * size:
+                rows.append((row, offset))
+    distances = [
+        min([float(abs(value - side)) for side in (lower, upper) if side is not None], default=1e3)
+        for value, lower, upper in zip(start, problem.lower, problem.upper, strict=True)
+    ]
+    weights = [0.0 if is_fixed else min(max(d, 1e-9), 1e3) for is_fixed, d in zip(fixed, distances, strict=True)]
+    return _moved_onto(rows, start, weights)
+
+
+def _moved_onto(rows: Sequence[Row], start: Sequence[Fraction], weights: Sequence[float]) -> list[Fraction] | None:
+    """Return a point near another one at which affine functions are 0; None if none was found."""
+    columns: list[dict[int, Fraction]] = [{} for _ in start]
+    sides: dict[int, Fraction] = {}
+    for i, (row, offset) in enumerate(rows):
+        sides[i] = -(offset + sum(value * start[k] for k, value in row.items()))
+        for k, value in row.items():
+            columns[k][i] = value
+    free = [k for k, weight in enumerate(weights) if weight > 0]
+    changes = solve_near([columns[k] for k in free], sides, [weights[k] for k in free])
+    if changes is None:
+        return None
+    result = list(start)
+    for p, change in changes.items():
+        result[free[p]] += change
+    return result

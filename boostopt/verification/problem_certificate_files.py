@@ -1,0 +1,134 @@
+"""The verdict on the certificate file of a CVXPY problem."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from boostopt.errors import ProblemError, short_repr
+from boostopt.verification.problem_kernel.problem_checker import Interval, check_document
+from boostopt.verification.problem_kernel.problem_schema import FILE_KIND, Claim, parse_problem_document
+from boostopt.verification.problem_kernel.rationals_and_balls import (
+    Number,
+    ceil_float,
+    floor_float,
+    is_exact,
+    working_precision,
+)
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, reject
+from boostopt.verification.verification_result import BOTH_BOUNDS, NO_FURTHER_CLAIM, Verification
+
+QUANTITY = "optimum of the problem"
+"""What the interval of such a file bounds."""
+
+OUTCOMES = {"bounded": "solved", "open": "solved", "infeasible": "infeasible", "unbounded": "unbounded"}
+"""The outcome of a verification by the status that is claimed."""
+
+
+def is_problem_certificate(top: Mapping[str, Any]) -> bool:
+    """Return whether the object that a file states is the certificate of a CVXPY problem."""
+    return top.get("kind") == FILE_KIND
+
+
+def verify_problem_certificate(top: Mapping[str, Any], problem: Any = None) -> Verification:
+    """Return the verdict on the object that a file states.
+
+    Parameters
+    ----------
+    top
+        The object.
+    problem
+        The CVXPY problem that the file must state; None to check the problem of the file itself.
+
+    Raises
+    ------
+    ProblemError
+        The problem is no CVXPY problem, or no file can state it.
+    """
+    try:
+        if problem is not None:
+            _require_problem(top, problem)
+        with working_precision():
+            document = parse_problem_document(top)
+            return _accepted(document.claim, document.problem.sign, check_document(document))
+    except Rejected as rejected:
+        return Verification(False, str(rejected))
+    except MemoryError:
+        return Verification(False, "verification needs more memory than there is")
+
+
+def _accepted(claim: Claim, sign: int, interval: Interval) -> Verification:
+    """Return the verdict on a file whose claim is proved, with the proved interval."""
+    outcome = OUTCOMES[claim.status]
+    reason = (
+        f"{_ends_text(claim)} proved in exact arithmetic"
+        if outcome == "solved"
+        else f"the problem was proved {claim.status}"
+    )
+    lower, upper = interval
+    return Verification(
+        True,
+        reason,
+        outcome=outcome,
+        lower=_end(lower, claim.status, -1, sign),
+        upper=_end(upper, claim.status, 1, sign),
+        fractions=(_fraction(lower), _fraction(upper)),
+        claimed=(_claimed(claim.lower, -math.inf), _claimed(claim.upper, math.inf)),
+        verdict="proved",
+        quantity=QUANTITY,
+    )
+
+
+def _require_problem(top: Mapping[str, Any], problem: Any) -> None:
+    """Reject a file that states another problem.
+
+    Raises
+    ------
+    ProblemError
+        The problem is no CVXPY problem, or no file can state it.
+    """
+    from boostopt._utils.cvxpy_tools import cp
+    from boostopt.problem_certificates.balls import working_precision as reading_precision
+    from boostopt.problem_certificates.reading import read_problem
+    from boostopt.verification.problem_statement import problem_to_json
+
+    if not isinstance(problem, cp.Problem):
+        raise ProblemError(
+            f"expected the cvxpy.Problem that the file states, or no data; got {short_repr(problem)}. The file holds "
+            "the problem: leave the data out."
+        )
+    with reading_precision():
+        statement = problem_to_json(read_problem(problem))
+    if json.loads(json.dumps(statement)) != top.get("problem"):
+        reject("the certificate states another problem; bounds that were passed to certify_problem are part of it")
+
+
+def _ends_text(claim: Claim) -> str:
+    """Return the claimed ends in words, as the subject of a sentence."""
+    if claim.lower is not None and claim.upper is not None:
+        return f"{BOTH_BOUNDS} of the interval were"
+    return f"the {'lower' if claim.lower is not None else 'upper'} end of the interval{NO_FURTHER_CLAIM}; it was"
+
+
+def _end(value: Number | None, status: str, direction: int, sign: int) -> float:
+    """Return an end, rounded outward; of a problem without optimum, the infinity that is its value."""
+    if status == "infeasible":
+        return sign * math.inf
+    if status == "unbounded":
+        return -sign * math.inf
+    if value is None:
+        return direction * math.inf
+    return floor_float(value) if direction < 0 else ceil_float(value)
+
+
+def _fraction(value: Number | None) -> Fraction | None:
+    """Return a number if it is a fraction."""
+    return Fraction(value) if value is not None and is_exact(value) else None
+
+
+def _claimed(value: Fraction | None, infinite: float) -> float:
+    """Return a claimed end as a float."""
+    return infinite if value is None else float(value)

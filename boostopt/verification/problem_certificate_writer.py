@@ -1,0 +1,293 @@
+"""The writer of certificate files of CVXPY problems: the proof anew, in fractions, verified before it is written."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from importlib import import_module
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.files import write_atomically
+from boostopt._utils.json_values import to_json_text
+from boostopt._utils.validation import check_path
+from boostopt.errors import ProblemError
+from boostopt.problem_certificates.problem_certificate import (
+    N_STEPS,
+    WIDTHS,
+    ProblemAnswer,
+    ProblemCertificate,
+    least_violation,
+)
+from boostopt.problem_certificates.steps import float_point, proposed_choices
+from boostopt.verification.exact_multipliers import exact_multipliers, proposals
+from boostopt.verification.exact_points import proposed_points, proposed_ray
+from boostopt.verification.problem_certificate_files import verify_problem_certificate
+from boostopt.verification.problem_kernel.problem_checker import check_ray, lower_bound, upper_bound
+from boostopt.verification.problem_kernel.problem_schema import (
+    FILE_KIND,
+    FORMAT,
+    Multipliers,
+    Problem,
+    ScaledVector,
+    parse_problem,
+)
+from boostopt.verification.problem_kernel.rationals_and_balls import (
+    Number,
+    ceil_float,
+    floor_float,
+    is_at_most,
+    pair_product,
+    working_precision,
+)
+from boostopt.verification.problem_statement import problem_to_json
+from boostopt.verification.trusted_kernel.certificate_schema import MAX_TEXT_BYTES
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
+
+INSETS = (1e-26, 1e-15, 1e-13, 1e-11, 1e-9, 1e-7)
+"""How far slopes and multipliers of matrices are moved into their domains, in turn."""
+
+ENOUGH = 1e-12
+"""Relative loss of an end at which no better proof is looked for."""
+
+ENOUGH_OF_GAP = 0.1
+"""The same, as a fraction of the gap of the certificate."""
+
+MAX_LOSS = 1e-6
+"""Relative loss of an end, compared with the certificate, with which a file is written."""
+
+
+def save_problem_certificate(
+    certificate: ProblemCertificate, path: str | PathLike[str], origin: Mapping[str, Any] | None = None
+) -> None:
+    """Save the certificate of a CVXPY problem; see `ProblemCertificate.save`."""
+    target = check_path("path", path)
+    if not certificate.answers:
+        raise ProblemError("expected a certificate of certify_problem; got one without answers. Call certify_problem.")
+    if certificate.right_side_change > 0:
+        raise ProblemError(
+            f"a file states the problem itself; got a certificate of right sides that were moved by "
+            f"{certificate.right_side_change:.1e}. Correct the equalities, which depend on each other up to rounding."
+        )
+    with working_precision():
+        content = _content(certificate)
+    text = json.dumps({**content, "made": _metadata(origin)}, allow_nan=False).encode()
+    if len(text) > MAX_TEXT_BYTES:
+        raise ProblemError(
+            f"a file has at most {MAX_TEXT_BYTES:,} bytes; this problem with its proof has {len(text):,}. Keep the "
+            "certificate in Python."
+        )
+    verification = verify_problem_certificate(parse_json(text))
+    if not verification:
+        raise ProblemError(
+            f"expected a file that its checker accepts; {verification.reason}. Keep the certificate in Python."
+        )
+    write_atomically(target, lambda file: file.write(text))
+
+
+def _metadata(origin: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the versions, and the information of the caller."""
+    result: dict[str, Any] = {
+        "boostopt": import_module("boostopt").__version__,
+        "cvxpy": import_module("cvxpy").__version__,
+        "python": platform.python_version(),
+    }
+    return result | json.loads(to_json_text(dict(origin or {})))
+
+
+def _content(certificate: ProblemCertificate) -> dict[str, Any]:
+    """Return the statement, the proof and the claim."""
+    statement = problem_to_json(certificate.answers[-1].problem)
+    try:
+        problem = parse_problem(json.loads(json.dumps(statement)))
+    except Rejected as rejected:
+        raise ProblemError(f"a file cannot state this problem: {rejected}. Keep the certificate in Python.") from None
+    multipliers: Multipliers | None = None
+    point: ScaledVector | None = None
+    ray: ScaledVector | None = None
+    lower: Number | None = None
+    upper: Number | None = None
+    is_maximized = problem.sign < 0
+    goals = (certificate.lower, certificate.upper)
+    low_goal, high_goal = (-goals[1], -goals[0]) if is_maximized else goals
+    if certificate.status == "infeasible":
+        multipliers = _proof_of_infeasibility(certificate, problem)
+    else:
+        upper, point = _best_point(certificate, problem, high_goal)
+        if certificate.status == "unbounded":
+            ray = _proved_ray(certificate, problem)
+        else:
+            lower, multipliers = _best_multipliers(certificate, problem, low_goal)
+    ends = (
+        None if lower is None or ray is not None else _lower_end(lower),
+        None if upper is None or ray is not None else 0.0 - _lower_end(-upper),
+    )
+    low, high = ends if not is_maximized else tuple(None if end is None else 0.0 - end for end in reversed(ends))
+    if certificate.status == "open" and low is None and high is None:
+        raise ProblemError("a file must claim an end of the interval; this certificate proves none. Pass bounds=.")
+    return {
+        "kind": FILE_KIND,
+        "format": FORMAT,
+        "problem": statement,
+        "proof": {
+            "multipliers": None if multipliers is None else multipliers_to_json(multipliers),
+            "point": None if point is None else _vector_to_json(point),
+            "ray": None if ray is None else _vector_to_json(ray),
+        },
+        "claim": {"status": certificate.status, "lower": low, "upper": high},
+    }
+
+
+def _lower_end(value: Number) -> float:
+    """Return a float whose decimal text is not above a number: a claim is what its text says."""
+    end = floor_float(value)
+    return end + 0.0 if is_at_most(Fraction(Decimal(repr(end))), value) else math.nextafter(end, -math.inf)
+
+
+def _best_point(
+    certificate: ProblemCertificate, problem: Problem, goal: float
+) -> tuple[Number | None, ScaledVector | None]:
+    """Return the smallest upper end that a point proves, and the point; None if the certificate has none.
+
+    Raises
+    ------
+    ProblemError
+        No point proves nearly the upper end of the certificate.
+    """
+    if certificate.point is None:
+        return None, None
+    best: Number | None = None
+    best_point: ScaledVector | None = None
+    failure = "no point satisfies the equalities exactly"
+    for answer in certificate.answers:
+        for point in proposed_points(answer, problem):
+            try:
+                value = upper_bound(problem, point)
+            except Rejected as rejected:
+                failure = str(rejected)
+                continue
+            if best is None or ceil_float(value) < ceil_float(best):
+                best, best_point = value, point
+    if best is None or (np.isfinite(goal) and ceil_float(best) > goal + MAX_LOSS * max(1.0, abs(goal))):
+        raise ProblemError(
+            "a file must prove the upper end by a point of fractions; none was found near the point of the "
+            f"certificate: {failure}. Keep the certificate in Python."
+        )
+    return best, best_point
+
+
+def _best_multipliers(
+    certificate: ProblemCertificate, problem: Problem, goal: float
+) -> tuple[Number | None, Multipliers | None]:
+    """Return the largest lower end that multipliers prove, and these; None if the certificate has none.
+
+    Raises
+    ------
+    ProblemError
+        No multipliers prove nearly the lower end of the certificate.
+    """
+    if not np.isfinite(goal):
+        return None, None
+    gap = certificate.gap if np.isfinite(certificate.gap) else 0.0
+    enough = goal - max(ENOUGH * max(1.0, abs(goal)), ENOUGH_OF_GAP * gap)
+    best: Number | None = None
+    best_multipliers: Multipliers | None = None
+    failure = "the slopes of x cannot be made 0"
+    for answer in certificate.answers:
+        for multipliers in _proposed_multipliers(answer, problem, 1.0):
+            try:
+                value = pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
+            except Rejected as rejected:
+                failure = str(rejected)
+                continue
+            if best is None or floor_float(value) > floor_float(best):
+                best, best_multipliers = value, multipliers
+            if floor_float(best) >= enough:
+                return best, best_multipliers
+    if best is not None:
+        failure = f"the best prove {floor_float(best):.10g}"
+    if best is None or floor_float(best) < goal - MAX_LOSS * max(1.0, abs(goal)):
+        raise ProblemError(
+            f"a file must prove the bound {goal:.10g} without a box that other steps prove; no multipliers were found "
+            f"for this: {failure}. Pass bounds={{variable: (low, high)}} to certify_problem, or keep it in Python."
+        )
+    return best, best_multipliers
+
+
+def _proof_of_infeasibility(certificate: ProblemCertificate, problem: Problem) -> Multipliers:
+    """Return multipliers that prove that no point is feasible.
+
+    Raises
+    ------
+    ProblemError
+        None were found.
+    """
+    failure = "no multipliers were found"
+    for answer in certificate.answers:
+        proposal = least_violation(answer.problem)
+        if proposal is None:
+            continue
+        for multipliers in _proposed_multipliers(ProblemAnswer(*proposal, None), problem, 0.0):
+            try:
+                if lower_bound(problem, multipliers) > 0:
+                    return multipliers
+                failure = "their bound is not positive"
+            except Rejected as rejected:
+                failure = str(rejected)
+    raise ProblemError(
+        f"a file must prove by multipliers that no point is feasible; {failure}. Keep the certificate in Python."
+    )
+
+
+def _proved_ray(certificate: ProblemCertificate, problem: Problem) -> ScaledVector:
+    """Return a ray along which the objective falls for ever.
+
+    Raises
+    ------
+    ProblemError
+        None was found.
+    """
+    failure = "none was found"
+    ray = proposed_ray(certificate.answers[-1].problem, problem)
+    if ray is not None:
+        try:
+            check_ray(problem, ray)
+            return ray
+        except Rejected as rejected:
+            failure = str(rejected)
+    raise ProblemError(f"a file must prove by a ray that the problem is unbounded; {failure}. Keep it in Python.")
+
+
+def _proposed_multipliers(answer: ProblemAnswer, problem: Problem, weight: float) -> Iterator[Multipliers]:
+    """Yield multipliers near the choices for an answer."""
+    read = answer.problem
+    with np.errstate(all="ignore"):  # floats only propose
+        point = float_point(read, answer.x)
+        for width in WIDTHS:
+            for choice in proposed_choices(read, point, (read.lower, read.upper), width, N_STEPS, weight):
+                for inset, is_snapped in proposals(INSETS):
+                    multipliers = exact_multipliers(read, problem, choice, answer.x, inset, is_snapped)
+                    if multipliers is not None:
+                        yield multipliers
+
+
+def multipliers_to_json(multipliers: Multipliers) -> dict[str, Any]:
+    """Return multipliers, which are whole numbers, as texts."""
+    return {
+        "objective": f"{multipliers.objective.numerator:x}",
+        "inequalities": [f"{value.numerator:x}" for value in multipliers.inequalities],
+        "equalities": [f"{value.numerator:x}" for value in multipliers.equalities],
+        "matrices": [[f"{value.numerator:x}" for value in values] for values in multipliers.matrices],
+        "slopes": [[f"{value.numerator:x}" for value in values] for values in multipliers.slopes],
+    }
+
+
+def _vector_to_json(vector: ScaledVector) -> dict[str, Any]:
+    """Return fractions over one denominator as texts."""
+    return {"denominator": f"{vector.denominator:x}", "numerators": [f"{value:x}" for value in vector.numerators]}

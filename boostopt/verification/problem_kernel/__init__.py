@@ -1,0 +1,1 @@
+"""The checker of files of CVXPY problems: every claim again, in exact rationals and balls."""

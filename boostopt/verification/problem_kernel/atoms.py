@@ -1,0 +1,647 @@
+"""The atoms that a file may name: their values, and the bounds of their Lagrangian terms.
+
+Every atom is a function f of k numbers that is convex (`sign` is 1) or concave (-1). Two facts of it count:
+
+- `value`: f(u), as a number that contains it, and None unless u is proved to lie in the domain;
+- `infimum`: for mu > 0 and slopes s, a lower bound of mu sign f(u) - <s, u> over the domain, None if none is proved.
+
+The second is minus the conjugate of mu sign f at s. So the Lagrangian, in which f(u) has the multiplier sign mu, is not
+below <s, u> plus this bound, whatever u is. The numbers of a file are the slopes s, except for `QuadraticForm`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from boostopt.verification.problem_kernel.rationals_and_balls import (
+    ZERO,
+    Number,
+    exponential,
+    is_at_most,
+    is_finite,
+    is_positive,
+    is_semidefinite,
+    is_zero,
+    largest,
+    logarithm,
+    midpoint,
+    nearest_float,
+    pair_product,
+    pair_sum,
+    pivots_of,
+    quotient,
+    real_power,
+    root,
+    solved,
+    to_ball,
+    total,
+    union,
+)
+
+Vector = Sequence[Number]
+"""k numbers."""
+
+N_SHIFTS = 12
+"""Number of distances from a computed eigenvalue at which a bound of it is tried."""
+
+MAX_ENTRY = 1e150
+"""Largest absolute value of an entry of a matrix whose eigenvalues are computed."""
+
+
+class Atom(ABC):
+    """A function of k numbers."""
+
+    @property
+    def sign(self) -> int:
+        """1 for a convex function, -1 for a concave one."""
+        return 1
+
+    def has_size(self, k: int) -> bool:
+        """Return whether the function takes k numbers."""
+        return k == 1
+
+    @abstractmethod
+    def value(self, u: Vector) -> Number | None:
+        """Return f(u); None unless u is proved to lie in the domain."""
+
+    @abstractmethod
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        """Return a lower bound of mu sign f(u) - <slopes(s), u> over the domain, for mu > 0; None if none is proved."""
+
+    def slopes(self, s: Sequence[Fraction]) -> Sequence[Fraction]:
+        """Return the slopes that the numbers of a file mean: themselves, for most atoms."""
+        return s
+
+
+class AtomOfSeveral(Atom):
+    """A function of any number of arguments."""
+
+    def has_size(self, k: int) -> bool:
+        return k >= 1
+
+
+class SumOfAbsoluteValues(AtomOfSeveral):
+    """|u_1| + ... + |u_k|."""
+
+    def value(self, u: Vector) -> Number | None:
+        return total(abs(entry) for entry in u)
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        return ZERO if all(abs(entry) <= mu for entry in s) else None
+
+
+class LargestAbsoluteValue(AtomOfSeveral):
+    """max |u_i|."""
+
+    def value(self, u: Vector) -> Number | None:
+        return largest([abs(entry) for entry in u])
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        return ZERO if sum(map(abs, s)) <= mu else None
+
+
+class LargestEntry(AtomOfSeveral):
+    """max u_i."""
+
+    def value(self, u: Vector) -> Number | None:
+        return largest(u)
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        return ZERO if min(s) >= 0 and sum(s) == mu else None
+
+
+class SmallestEntry(AtomOfSeveral):
+    """min u_i."""
+
+    @property
+    def sign(self) -> int:
+        return -1
+
+    def value(self, u: Vector) -> Number | None:
+        return -largest([-entry for entry in u])
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        return ZERO if max(s) <= 0 and sum(s) == -mu else None
+
+
+@dataclass(frozen=True)
+class SumOfLargest(AtomOfSeveral):
+    """The sum of the `count` largest entries; of a count that is not whole, the next entry counts for the fraction."""
+
+    count: Fraction
+
+    def has_size(self, k: int) -> bool:
+        return 0 < self.count <= k
+
+    def value(self, u: Vector) -> Number | None:
+        # count t + sum max(u - t, 0) is an upper bound for every t. A choice of entries is a lower bound.
+        order = sorted(u, key=midpoint, reverse=True)
+        whole = int(self.count)
+        lower = total(order[:whole])
+        if self.count > whole:
+            lower = pair_sum(lower, pair_product(self.count - whole, order[whole]))
+        threshold = midpoint(order[math.ceil(self.count) - 1])
+        excesses = (largest([pair_sum(entry, -threshold), ZERO]) for entry in u)
+        return union(lower, pair_sum(self.count * threshold, total(excesses)))
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        return ZERO if all(0 <= entry <= mu for entry in s) and sum(s) == self.count * mu else None
+
+
+class EuclideanNorm(AtomOfSeveral):
+    """The square root of the sum of the squares."""
+
+    def value(self, u: Vector) -> Number | None:
+        return root(total(pair_product(entry, entry) for entry in u))
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        return ZERO if sum(entry * entry for entry in s) <= mu * mu else None
+
+
+@dataclass(frozen=True)
+class PNorm(AtomOfSeveral):
+    """(sum |u_i|^p)^(1/p) for p > 1."""
+
+    p: Fraction
+
+    def value(self, u: Vector) -> Number | None:
+        return real_power(total(real_power(abs(entry), self.p) for entry in u), 1 / self.p)
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        q = self.p / (self.p - 1)
+        return ZERO if is_at_most(total(real_power(abs(entry / mu), q) for entry in s), Fraction(1)) else None
+
+
+@dataclass(frozen=True)
+class SumOfSquares(AtomOfSeveral):
+    """The sum of the squares over a number that is positive."""
+
+    divisor: Fraction
+
+    def value(self, u: Vector) -> Number | None:
+        return quotient(total(pair_product(entry, entry) for entry in u), self.divisor)
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        return quotient(-self.divisor * total(entry * entry for entry in s), 4 * mu)
+
+
+class SquaresOverLast(Atom):
+    """(u_1^2 + ... + u_(k-1)^2) / u_k for u_k > 0."""
+
+    def has_size(self, k: int) -> bool:
+        return k >= 2
+
+    def value(self, u: Vector) -> Number | None:
+        return quotient(total(pair_product(entry, entry) for entry in u[:-1]), u[-1]) if is_positive(u[-1]) else None
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        return ZERO if sum(entry * entry for entry in s[:-1]) <= -4 * mu * s[-1] else None
+
+
+class QuadraticForm(Atom):
+    """uᵀ P u for a symmetric P. The numbers w of a file mean the slopes 2 sign P w.
+
+    Parameters
+    ----------
+    P
+        The rows of P. They need not be semidefinite for a value.
+    sign
+        1 if P is to be positive semidefinite, -1 if -P is.
+    """
+
+    def __init__(self, P: Sequence[Sequence[Fraction]], sign: int) -> None:
+        self.P = P
+        self._sign = sign
+        self._is_semidefinite: bool | None = None
+
+    @property
+    def sign(self) -> int:
+        return self._sign
+
+    def has_size(self, k: int) -> bool:
+        return k == len(self.P)
+
+    def value(self, u: Vector) -> Number | None:
+        return total(pair_product(entry, product) for entry, product in zip(u, self._product(u), strict=True))
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        if self._is_semidefinite is None:
+            self._is_semidefinite = is_semidefinite([[self.sign * entry for entry in row] for row in self.P])
+        if not self._is_semidefinite:
+            return None
+        # The minimum over u is at u = s / mu.
+        form = total(pair_product(entry, product) for entry, product in zip(s, self._product(s), strict=True))
+        return quotient(pair_product(-self.sign, form), mu)
+
+    def slopes(self, s: Sequence[Fraction]) -> Sequence[Fraction]:
+        return [2 * self.sign * sum((p * w for p, w in zip(row, s, strict=True) if p and w), ZERO) for row in self.P]
+
+    def _product(self, u: Vector) -> list[Number]:
+        """Return P u."""
+        return [total(pair_product(p, entry) for p, entry in zip(row, u, strict=True) if p) for row in self.P]
+
+
+@dataclass(frozen=True)
+class HuberLoss(Atom):
+    """u^2 up to |u| = M and 2 M |u| - M^2 beyond, for M > 0."""
+
+    threshold: Fraction
+
+    def value(self, u: Vector) -> Number | None:
+        size, M = abs(u[0]), self.threshold
+        inner, outer = pair_product(u[0], u[0]), pair_sum(pair_product(2 * M, size), -M * M)
+        if is_at_most(size, M):
+            return inner
+        return outer if is_at_most(M, size) else union(inner, outer)
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        return quotient(-s[0] * s[0], 4 * mu) if abs(s[0]) <= 2 * self.threshold * mu else None
+
+
+class Power(Atom):
+    """u^p for p other than 0 and 1: of every u if p is 2, 4, 8, ..., else of u >= 0, and of u > 0 if p < 0.
+
+    For other even p, such as 6, CVXPY's classes disagree about negative u. So `infimum` counts them, and what both
+    prove holds for either meaning.
+    """
+
+    def __init__(self, p: Fraction) -> None:
+        self.p = p
+        self._is_even = p > 1 and p.denominator == 1 and p.numerator % 2 == 0
+
+    @property
+    def sign(self) -> int:
+        return -1 if 0 < self.p < 1 else 1
+
+    def value(self, u: Vector) -> Number | None:
+        if self._is_even and self.p.numerator.bit_count() == 1:
+            return real_power(abs(u[0]), self.p)
+        is_inside = is_positive(u[0]) if self.p < 0 else is_at_most(ZERO, u[0])
+        return real_power(u[0], self.p) if is_inside else None
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        p, slope = self.p, abs(s[0]) if self._is_even else s[0]
+        if p > 1:
+            # The minimum is at u with p mu u^(p - 1) = slope, or at 0.
+            u = real_power(quotient(slope, p * mu), 1 / (p - 1)) if slope > 0 else ZERO
+            return -pair_product(pair_product(u, max(slope, ZERO)), 1 - 1 / p)
+        if p < 0 and slope == 0:
+            return ZERO
+        if slope >= 0:
+            return None
+        u = real_power(quotient(abs(p) * mu, -slope), 1 / (1 - p))
+        return pair_product(pair_product(u, -slope), 1 - 1 / p)
+
+
+class Exponential(Atom):
+    """e^u."""
+
+    def value(self, u: Vector) -> Number | None:
+        return exponential(u[0])
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        return None if s[0] < 0 else pair_sum(s[0], entropy_term(s[0], mu))
+
+
+class Logarithm(Atom):
+    """log(u) for u > 0."""
+
+    @property
+    def sign(self) -> int:
+        return -1
+
+    def value(self, u: Vector) -> Number | None:
+        return logarithm(u[0]) if is_positive(u[0]) else None
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        return pair_sum(mu, -pair_product(mu, logarithm(quotient(mu, -s[0])))) if s[0] < 0 else None
+
+
+class ShiftedLogarithm(Logarithm):
+    """log(1 + u) for u > -1."""
+
+    def value(self, u: Vector) -> Number | None:
+        return super().value([pair_sum(Fraction(1), u[0])])
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        bound = super().infimum(mu, s)
+        return None if bound is None else pair_sum(bound, s[0])
+
+
+class Entropy(Atom):
+    """-u log(u) for u > 0, and 0 at u = 0."""
+
+    @property
+    def sign(self) -> int:
+        return -1
+
+    def value(self, u: Vector) -> Number | None:
+        return entropy(u[0])
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        return -pair_product(mu, exponential(quotient(s[0], mu) - 1))
+
+
+class LogisticLoss(Atom):
+    """log(1 + e^u)."""
+
+    def value(self, u: Vector) -> Number | None:
+        size = to_ball(u[0])
+        return size.exp().log1p() if size <= 0 else size + (-size).exp().log1p()
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        return pair_sum(entropy_term(s[0], mu), entropy_term(mu - s[0], mu)) if 0 <= s[0] <= mu else None
+
+
+class RelativeEntropy(Atom):
+    """u_1 log(u_1 / u_2) for u_1 >= 0 and u_2 > 0."""
+
+    def has_size(self, k: int) -> bool:
+        return k == 2
+
+    def value(self, u: Vector) -> Number | None:
+        x, y = u
+        negated = entropy(x)
+        return None if negated is None or not is_positive(y) else pair_sum(-negated, -pair_product(x, logarithm(y)))
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        # It is 0 if mu r log(r) - s_1 r - s_2 >= 0 for all r >= 0; the minimum is at log(r) = s_1 / mu - 1.
+        return ZERO if is_at_most(pair_product(mu, exponential(quotient(s[0], mu) - 1)), -s[1]) else None
+
+
+class Divergence(RelativeEntropy):
+    """u_1 log(u_1 / u_2) - u_1 + u_2 for u_1 >= 0 and u_2 > 0."""
+
+    def value(self, u: Vector) -> Number | None:
+        entropy_value = super().value(u)
+        return None if entropy_value is None else total([entropy_value, -u[0], u[1]])
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        return super().infimum(mu, [s[0] + mu, s[1] - mu])
+
+
+class LogSumExp(AtomOfSeveral):
+    """log(e^(u_1) + ... + e^(u_k))."""
+
+    def value(self, u: Vector) -> Number | None:
+        shift = midpoint(largest(u))
+        return pair_sum(shift, logarithm(total(exponential(pair_sum(entry, -shift)) for entry in u)))
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        return total(entropy_term(entry, mu) for entry in s) if min(s) >= 0 and sum(s) == mu else None
+
+
+@dataclass(frozen=True)
+class GeometricMean(Atom):
+    """The product of u_i^w_i for u >= 0, with weights w > 0 of sum 1."""
+
+    weights: tuple[Fraction, ...]
+
+    @property
+    def sign(self) -> int:
+        return -1
+
+    def has_size(self, k: int) -> bool:
+        return k == len(self.weights)
+
+    def value(self, u: Vector) -> Number | None:
+        result: Number = Fraction(1)
+        for entry, weight in zip(u, self.weights, strict=True):
+            if not is_at_most(ZERO, entry):
+                return None
+            result = pair_product(result, real_power(entry, weight))
+        return result
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        # -mu prod u^w - <s, u> >= 0 for all u >= 0 if prod (-s / w)^w >= mu, by the weighted means.
+        if not max(s) < 0:
+            return None
+        pairs = zip(s, self.weights, strict=True)
+        size = total(pair_product(w, logarithm(quotient(-entry, w * mu))) for entry, w in pairs)
+        return ZERO if is_at_most(ZERO, size) else None
+
+
+@dataclass(frozen=True)
+class MatrixAtom(Atom):
+    """A function of the symmetric part of an n x n matrix, in C order."""
+
+    n: int
+
+    def has_size(self, k: int) -> bool:
+        return k == self.n * self.n
+
+    def slope_matrix(self, s: Sequence[Fraction]) -> list[list[Fraction]] | None:
+        """Return slopes as a matrix; None if it is not symmetric: then a skew matrix has no lower bound."""
+        rows = matrix_of(s, self.n)
+        is_symmetric = all(rows[i][j] == rows[j][i] for i in range(self.n) for j in range(i))
+        return rows if is_symmetric else None
+
+
+@dataclass(frozen=True)
+class LargestEigenvalue(MatrixAtom):
+    """The largest eigenvalue."""
+
+    def value(self, u: Vector) -> Number | None:
+        X = symmetric_part(u, self.n)
+        if not all(is_finite(entry) for row in X for entry in row):
+            return None
+        floats = np.array([[nearest_float(entry) for entry in row] for row in X])
+        if not (np.abs(floats) <= MAX_ENTRY).all():
+            return None
+        try:
+            eigenvalues, vectors = np.linalg.eigh(floats)
+        except np.linalg.LinAlgError:  # the iteration did not converge: nothing is proved
+            return None
+        v = [Fraction(entry) for entry in vectors[:, -1].tolist()]
+        products = (pair_product(v[i] * v[j], X[i][j]) for i in range(self.n) for j in range(self.n))
+        lower = quotient(total(products), sum(entry * entry for entry in v))
+        size = Fraction(float(np.abs(eigenvalues).max())) + Fraction(1, 2**60)
+        for k in range(N_SHIFTS):  # from 1e-17 to 1e-6 of the size
+            upper = Fraction(float(eigenvalues[-1])) + size * self.n / Fraction(10) ** (17 - k)
+            rest = [[pair_sum(upper if i == j else ZERO, -X[i][j]) for j in range(self.n)] for i in range(self.n)]
+            if is_semidefinite(rest):
+                return union(lower, upper)
+        return None
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        S = self.slope_matrix(s)
+        if S is None or sum(S[i][i] for i in range(self.n)) != mu:
+            return None
+        return ZERO if is_semidefinite(S) else None
+
+
+@dataclass(frozen=True)
+class LogDeterminant(MatrixAtom):
+    """The logarithm of the determinant of a positive definite matrix."""
+
+    @property
+    def sign(self) -> int:
+        return -1
+
+    def value(self, u: Vector) -> Number | None:
+        return log_determinant(symmetric_part(u, self.n))
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        S = self.slope_matrix(s)
+        value = None if S is None else log_determinant([[-entry for entry in row] for row in S])
+        return None if value is None else pair_product(mu, self.n + value - pair_product(self.n, logarithm(mu)))
+
+
+@dataclass(frozen=True)
+class SingularValueAtom(Atom):
+    """A function of the singular values of an m x n matrix, in C order."""
+
+    m: int
+    n: int
+
+    def has_size(self, k: int) -> bool:
+        return k == self.m * self.n
+
+
+@dataclass(frozen=True)
+class SpectralNorm(SingularValueAtom):
+    """The largest singular value."""
+
+    def value(self, u: Vector) -> Number | None:
+        X = [list(u[i * self.n : (i + 1) * self.n]) for i in range(self.m)]
+        gram = [total(pair_product(row[i], row[j]) for row in X) for i in range(self.n) for j in range(self.n)]
+        eigenvalue = LargestEigenvalue(self.n).value(gram)
+        return None if eigenvalue is None else root(eigenvalue)
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        size = NuclearNorm(self.m, self.n).value([entry / mu for entry in s])
+        return ZERO if size is not None and is_at_most(size, Fraction(1)) else None
+
+
+@dataclass(frozen=True)
+class NuclearNorm(SingularValueAtom):
+    """The sum of the singular values."""
+
+    def value(self, u: Vector) -> Number | None:
+        floats = np.array([nearest_float(entry) for entry in u]).reshape(self.m, self.n)
+        if not (np.abs(floats) <= MAX_ENTRY).all():
+            return None
+        try:
+            left, sizes, right = np.linalg.svd(floats, full_matrices=False)
+        except np.linalg.LinAlgError:  # the iteration did not converge: nothing is proved
+            return None
+        A = [[Fraction(entry) for entry in row] for row in (left * np.sqrt(sizes)).tolist()]
+        B = [[Fraction(entry) for entry in row] for row in (np.sqrt(sizes)[:, None] * right).tolist()]
+        rank = range(len(sizes))
+        # X = A B + E has a norm of at most (|A|^2 + |B|^2) / 2 + sqrt(rank) |E|, in Frobenius norms.
+        residual = [
+            pair_sum(u[i * self.n + j], -sum((A[i][k] * B[k][j] for k in rank), ZERO))
+            for i in range(self.m)
+            for j in range(self.n)
+        ]
+        squares = sum((entry * entry for row in (*A, *B) for entry in row), ZERO)
+        error = root(len(sizes) * total(pair_product(entry, entry) for entry in residual))
+        # The product with a matrix of spectral norm 1 is a lower bound.
+        slopes = [Fraction(entry) for entry in (left @ right).ravel().tolist()]
+        size = SpectralNorm(self.m, self.n).value(slopes)
+        if size is None:
+            return None
+        product = total(pair_product(slope, entry) for slope, entry in zip(slopes, u, strict=True))
+        return union(quotient(product, largest([size, Fraction(1)])), pair_sum(squares / 2, error))
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        # [[mu I, S], [S', mu I]] is semidefinite if no singular value of S exceeds mu.
+        size = self.m + self.n
+        block = [[mu if i == j else ZERO for j in range(size)] for i in range(size)]
+        for i in range(self.m):
+            for j in range(self.n):
+                block[i][self.m + j] = block[self.m + j][i] = s[i * self.n + j]
+        return ZERO if is_semidefinite(block) else None
+
+
+@dataclass(frozen=True)
+class MatrixFraction(Atom):
+    """tr Xᵀ P^-1 X of an n x k matrix X and the symmetric part of a definite n x n matrix P, one after the other."""
+
+    n: int
+    k: int
+
+    def has_size(self, k: int) -> bool:
+        return k == self.n * (self.k + self.n)
+
+    def value(self, u: Vector) -> Number | None:
+        n, k = self.n, self.k
+        P = symmetric_part(u[n * k :], n)
+        if log_determinant(P) is None:
+            return None
+        solution = solved([entry for row in P for entry in row], u[: n * k], n)
+        return (
+            None if solution is None else total(pair_product(x, y) for x, y in zip(u[: n * k], solution, strict=True))
+        )
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        n, k = self.n, self.k
+        S = MatrixAtom.slope_matrix(LogDeterminant(n), s[n * k :])
+        if S is None:
+            return None
+        X = [s[i * k : (i + 1) * k] for i in range(n)]
+        products = [[sum(a * b for a, b in zip(first, second, strict=True)) for second in X] for first in X]
+        rest = [[-4 * mu * S[i][j] - products[i][j] for j in range(n)] for i in range(n)]
+        return ZERO if is_semidefinite(rest) else None
+
+
+@dataclass(frozen=True)
+class PowerMean(AtomOfSeveral):
+    """(sum u_i^p)^(1/p) for p below 1 other than 0: of u >= 0, and of u > 0 if p < 0."""
+
+    p: Fraction
+
+    @property
+    def sign(self) -> int:
+        return -1
+
+    def value(self, u: Vector) -> Number | None:
+        if not all(is_positive(entry) if self.p < 0 else is_at_most(ZERO, entry) for entry in u):
+            return None
+        return real_power(total(real_power(entry, self.p) for entry in u), 1 / self.p)
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        # <-s, u> is at least the mean of -s with the exponent q times that of u, by the inequality of Hoelder.
+        if not max(s) < 0:
+            return None
+        q = self.p / (self.p - 1)
+        size = real_power(total(real_power(-entry / mu, q) for entry in s), 1 / q)
+        return ZERO if is_at_most(Fraction(1), size) else None
+
+
+def entropy_term(s: Fraction, mu: Fraction) -> Number:
+    """Return -s log(s / mu) for s >= 0."""
+    return ZERO if s == 0 else -pair_product(s, logarithm(quotient(s, mu)))
+
+
+def entropy(u: Number) -> Number | None:
+    """Return -u log u for u >= 0; None unless u is proved to be non-negative."""
+    if is_zero(u):
+        return ZERO
+    return -pair_product(u, logarithm(u)) if is_positive(u) else None
+
+
+def matrix_of(entries: Sequence[Any], n: int) -> list[list[Any]]:
+    """Return entries in C order as the rows of an n x n matrix."""
+    return [list(entries[i * n : (i + 1) * n]) for i in range(n)]
+
+
+def symmetric_part(entries: Vector, n: int) -> list[list[Number]]:
+    """Return (X + Xᵀ) / 2 of an n x n matrix X in C order."""
+    X = matrix_of(entries, n)
+    return [[quotient(pair_sum(X[i][j], X[j][i]), Fraction(2)) for j in range(n)] for i in range(n)]
+
+
+def log_determinant(X: Sequence[Sequence[Number]]) -> Number | None:
+    """Return the logarithm of the determinant of a symmetric matrix; None if it may not be positive definite."""
+    pivots = pivots_of([[ZERO if is_zero(entry) else to_ball(entry) for entry in row] for row in X])
+    if pivots is None or not all(is_positive(pivot) for pivot in pivots):
+        return None
+    return to_ball(total(logarithm(pivot) for pivot in pivots))

@@ -1,0 +1,219 @@
+"""The bounds that a file proves: weak duality without any box, a feasible point, and a ray.
+
+Let lambda >= 0, nu free, Z positive semidefinite, and w >= 0 in front of the objective. On feasible unknowns, w times
+the objective is not below the Lagrangian. From the last atom to the first, the multiplier mu of a value f(u) is
+replaced by <s, u> plus the `infimum` of mu f(u) - <s, u>, for the slopes s of the file. What remains is an affine
+function of x, and each of its slopes is 0, or the bound of x that it needs is finite. The problem is minimized here:
+the objective of a problem that maximizes is negated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from boostopt.verification.problem_kernel.atoms import matrix_of
+from boostopt.verification.problem_kernel.problem_schema import (
+    AtomNode,
+    Claim,
+    Multipliers,
+    Problem,
+    ProblemDocument,
+    Rows,
+    ScaledVector,
+)
+from boostopt.verification.problem_kernel.rationals_and_balls import (
+    ZERO,
+    Number,
+    ceil_float,
+    floor_float,
+    is_at_most,
+    is_finite,
+    is_positive,
+    is_semidefinite,
+    pair_product,
+    pair_sum,
+    shortened,
+)
+from boostopt.verification.trusted_kernel.json_parsing import reject
+
+Interval = tuple[Number | None, Number | None]
+"""Both ends of the problem as it is stated; None for an end that is not proved."""
+
+
+def check_document(document: ProblemDocument) -> Interval:
+    """Return the proved interval; Rejected if the file claims more, or its proof has a fault.
+
+    The ends of a problem that is proved infeasible or unbounded are None.
+    """
+    problem, claim = document.problem, document.claim
+    if claim.status == "infeasible":
+        if document.multipliers is None or document.multipliers.objective != 0:
+            reject("a proof of infeasibility must have multipliers, without the objective")
+        if not is_positive(lower_bound(problem, document.multipliers)):
+            reject("it claims that no point is feasible; the multipliers do not prove this")
+        return None, None
+    upper = None if document.point is None else upper_bound(problem, document.point)
+    if claim.status == "unbounded":
+        if upper is None or document.ray is None:
+            reject("a proof of unboundedness must have a feasible point and a ray")
+        check_ray(problem, document.ray)
+        return None, None
+    lower = None
+    if document.multipliers is not None:
+        if not document.multipliers.objective > 0:
+            reject("the multiplier of the objective must be positive")
+        lower = pair_product(lower_bound(problem, document.multipliers), 1 / document.multipliers.objective)
+    ends = (lower, upper) if problem.sign > 0 else tuple(None if end is None else -end for end in (upper, lower))
+    interval = ends[0], ends[1]
+    check_claimed_ends(claim, interval)
+    return interval
+
+
+def check_claimed_ends(claim: Claim, interval: Interval) -> None:
+    """Reject a claim of an end that is not proved."""
+    lower, upper = interval
+    if lower is not None and upper is not None and not floor_float(lower) <= ceil_float(upper):
+        reject("its bounds contradict each other")
+    if claim.lower is not None and (lower is None or not is_at_most(claim.lower, lower)):
+        proved = "none" if lower is None else repr(floor_float(lower))
+        reject(f"it claims that the optimum is at least {float(claim.lower)!r}; the proved bound is {proved}")
+    if claim.upper is not None and (upper is None or not is_at_most(upper, claim.upper)):
+        proved = "none" if upper is None else repr(ceil_float(upper))
+        reject(f"it claims that the optimum is at most {float(claim.upper)!r}; the proved bound is {proved}")
+
+
+def lower_bound(problem: Problem, multipliers: Multipliers) -> Number:
+    """Return a number that is not above w times the objective at any feasible point.
+
+    Raises
+    ------
+    Rejected
+        A multiplier has a wrong sign, slopes lie outside the domain of a conjugate, or a slope of x needs a bound.
+    """
+    slopes, constant = lagrangian(problem, multipliers)
+    for k, lower, upper in zip(range(problem.n), problem.lower, problem.upper, strict=True):
+        slope = slopes[k]
+        if slope == 0:
+            continue
+        side = lower if slope > 0 else upper
+        if side is None:
+            reject(f"the slope of entry {k} of x must be 0, or its {'lower' if slope > 0 else 'upper'} bound finite")
+        constant = pair_sum(constant, slope * side)
+    return constant if is_finite(constant) else reject("the bound of the multipliers is not finite")
+
+
+def lagrangian(problem: Problem, multipliers: Multipliers) -> tuple[list[Fraction], Number]:
+    """Return the slopes in all unknowns, those of values of atoms before they are replaced, and the constant."""
+    slopes: list[Fraction] = [ZERO] * problem.n_unknowns
+    constant: Number = add_rows(problem.objective, [problem.sign * multipliers.objective], slopes)
+    if any(multiplier < 0 for multiplier in (multipliers.objective, *multipliers.inequalities)):
+        reject("multipliers of the objective and of inequalities must not be negative")
+    constant += add_rows(problem.inequalities, multipliers.inequalities, slopes)
+    constant += add_rows(problem.equalities, multipliers.equalities, slopes)
+    for (size, entries), Z in zip(problem.matrices, multipliers.matrices, strict=True):
+        rows = matrix_of(Z, size)
+        if any(rows[i][j] != rows[j][i] for i in range(size) for j in range(i)) or not is_semidefinite(rows):
+            reject("the multiplier of a matrix must be positive semidefinite")
+        constant += add_rows(entries, [-entry for entry in Z], slopes)
+    for node, numbers in zip(reversed(problem.nodes), reversed(multipliers.slopes), strict=True):
+        sums: list[Fraction] = [ZERO] * len(node.arguments)
+        start = sum(map(len, node.members))
+        for k in reversed(range(len(node.members))):
+            group = node.members[k]
+            start -= len(group)
+            parameters = numbers[start : start + len(group)]
+            constant = pair_sum(constant, _infimum(node, slopes[node.start + k], parameters))
+            for i, slope in zip(group, node.atom.slopes(parameters), strict=True):
+                sums[i] += slope
+        constant = pair_sum(constant, add_rows(node.arguments, sums, slopes))
+    return slopes, constant
+
+
+def _infimum(node: AtomNode, mu: Fraction, parameters: Sequence[Fraction]) -> Number:
+    """Return a lower bound of mu f(u) - <s, u> for one group of an atom, for the slopes s of its parameters."""
+    if mu == 0:
+        if any(parameters):
+            reject(f"the slopes of {node.name} must be 0 where its value has no multiplier")
+        return ZERO
+    if mu * node.atom.sign < 0:
+        reject(f"{node.name} has a multiplier of the wrong sign: the problem may not be convex there")
+    bound = node.atom.infimum(abs(mu), parameters)
+    return reject(f"the slopes of {node.name} prove no bound") if bound is None else bound
+
+
+def add_rows(rows: Rows, multipliers: Sequence[Fraction], slopes: list[Fraction]) -> Fraction:
+    """Add the coefficients of rows, times multipliers, to slopes, in place; return the sum of the constants."""
+    constant = ZERO
+    for row, offset, multiplier in zip(rows.rows, rows.offsets, multipliers, strict=True):
+        if multiplier:
+            constant += multiplier * offset
+            for k, coefficient in row.items():
+                slopes[k] += multiplier * coefficient
+    return constant
+
+
+def upper_bound(problem: Problem, point: ScaledVector) -> Number:
+    """Return the objective, to be minimized, at a point; Rejected unless the point is proved feasible."""
+    D = point.denominator
+    for k, (value, lower, upper) in enumerate(zip(point.numerators, problem.lower, problem.upper, strict=True)):
+        if (lower is not None and value < lower * D) or (upper is not None and value > upper * D):
+            reject(f"entry {k} of the point lies outside its bounds")
+    z = list[Number]()
+    for node in problem.nodes:
+        arguments = row_values(node.arguments, point, z)
+        for group in node.members:
+            value = node.atom.value([arguments[i] for i in group])
+            if value is None or not is_finite(value):
+                reject(f"the point is not proved to lie in the domain of the atom {node.name}")
+            z.append(value)
+    for i, value in enumerate(row_values(problem.inequalities, point, z)):
+        if not is_at_most(value, ZERO):
+            reject(f"the point is not proved to satisfy inequality {i}")
+    for i, value in enumerate(row_values(problem.equalities, point, z)):
+        if not (is_at_most(value, ZERO) and is_at_most(ZERO, value)):
+            reject(f"the point is not proved to satisfy equality {i}")
+    for i, (size, entries) in enumerate(problem.matrices):
+        if not is_semidefinite(matrix_of(row_values(entries, point, z), size)):
+            reject(f"the point is not proved to make matrix {i} positive semidefinite")
+    result = problem.sign * row_values(problem.objective, point, z)[0]
+    return result if is_finite(result) else reject("the objective at the point is not finite")
+
+
+def check_ray(problem: Problem, ray: ScaledVector) -> None:
+    """Check that a feasible point stays feasible along a ray, and that the objective falls for ever.
+
+    Arguments of atoms, equalities and matrices do not change along it, and no inequality increases.
+    """
+    changes = ray.numerators
+    for k, (change, lower, upper) in enumerate(zip(changes, problem.lower, problem.upper, strict=True)):
+        if (change < 0 and lower is not None) or (change > 0 and upper is not None):
+            reject(f"the ray leaves the bounds of entry {k} of x")
+    constant = [problem.equalities, *(entries for _, entries in problem.matrices)]
+    constant += [node.arguments for node in problem.nodes]
+    for rows in constant:
+        if any(change != 0 for change in _linear_values(rows, changes)):
+            reject("an equality, a matrix or an argument of an atom changes along the ray")
+    if any(change > 0 for change in _linear_values(problem.inequalities, changes)):
+        reject("an inequality increases along the ray")
+    if not problem.sign * _linear_values(problem.objective, changes)[0] < 0:
+        reject("the objective does not fall along the ray")
+
+
+def _linear_values(rows: Rows, x: Sequence[int]) -> list[Fraction]:
+    """Return the sums of coefficients times entries of x, without constants and values of atoms."""
+    n = len(x)
+    return [sum((c * x[k] for k, c in row.items() if k < n), ZERO) for row in rows.rows]
+
+
+def row_values(rows: Rows, point: ScaledVector, values: Sequence[Number]) -> list[Number]:
+    """Return the values of rows at a point x, where atoms have some values."""
+    n, D = len(point.numerators), point.denominator
+    result = list[Number]()
+    for row, offset, linear in zip(rows.rows, rows.offsets, _linear_values(rows, point.numerators), strict=True):
+        value: Number = shortened((linear + offset * D) / D)
+        for k, coefficient in row.items():
+            if k >= n:
+                value = pair_sum(value, pair_product(coefficient, values[k - n]))
+        result.append(value)
+    return result

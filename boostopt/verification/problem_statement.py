@@ -1,0 +1,254 @@
+"""The statement of a CVXPY problem in a certificate file: rows, atoms by name, and bounds, as exact numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from boostopt.errors import ProblemError
+from boostopt.problem_certificates.atoms.base import Function
+from boostopt.problem_certificates.atoms.elementwise import (
+    Entropy,
+    Exponential,
+    HuberLoss,
+    Logarithm,
+    LogisticLoss,
+    RealPower,
+    ShiftedLogarithm,
+)
+from boostopt.problem_certificates.atoms.extremes import Extreme, SumOfLargest
+from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
+from boostopt.problem_certificates.atoms.smooth import (
+    GeometricMean,
+    LogSumExp,
+    PowerMean,
+    QuadraticForm,
+    QuadraticOverLinear,
+    RelativeEntropy,
+)
+from boostopt.problem_certificates.atoms.spectral import (
+    LargestEigenvalue,
+    LogDeterminant,
+    MatrixFraction,
+    NuclearNorm,
+    SpectralNorm,
+)
+from boostopt.problem_certificates.balls import Ball
+from boostopt.problem_certificates.forms import Row
+from boostopt.problem_certificates.reading import AtomNode, ReadProblem
+
+MAX_DENOMINATOR = 4096
+"""Largest odd part of a denominator that a quotient of CVXPY's expressions is recognized by."""
+
+N_BITS = (80, 106)
+"""Bits before the point at which it is looked for: the numerator is whole there."""
+
+
+MAX_WEIGHT_DENOMINATOR = 2**56
+"""Largest denominator of a weight of a geometric mean: a quotient of floats whose sum is about 1."""
+
+MAX_CHANCE = 2.0**-13
+"""Radius of a ball, times the square of the denominator, up to which a fraction in it is no chance."""
+
+
+def problem_to_json(problem: ReadProblem) -> dict[str, Any]:
+    """Return the statement of a problem.
+
+    Raises
+    ------
+    ProblemError
+        The checker of files has no rule for an atom, or a coefficient is no fraction.
+    """
+    sign = problem.sign
+    objective = {k: sign * value for k, value in problem.objective.rows[0].items()}
+    return {
+        "sense": "minimize" if sign > 0 else "maximize",
+        "variables": [
+            {
+                "name": "".join(c if c.isprintable() else "?" for c in item.variable.name())[:1000],
+                "shape": list(item.variable.shape),
+                "positions": item.positions.tolist(),
+            }
+            for item in problem.variables
+        ],
+        "lower": [_side_to_json(side) for side in problem.lower.tolist()],
+        "upper": [_side_to_json(side) for side in problem.upper.tolist()],
+        "atoms": [_node_to_json(node) for node in problem.nodes],
+        "objective": rows_to_json([objective], [sign * problem.objective.offsets[0]]),
+        "inequalities": rows_to_json(problem.inequalities.rows.rows, problem.inequalities.rows.offsets),
+        "equalities": rows_to_json(problem.equalities.rows.rows, problem.equalities.rows.offsets),
+        "matrices": [
+            {"size": constraint.n, "entries": rows_to_json(constraint.rows.rows, constraint.rows.offsets)}
+            for constraint in problem.matrices
+        ],
+    }
+
+
+def rows_to_json(rows: Sequence[Row], offsets: Sequence[Ball]) -> dict[str, Any]:
+    """Return affine functions by their coefficients."""
+    entries = [(i, k, value) for i, row in enumerate(rows) for k, value in row.items()]
+    return {
+        "offsets": [number_to_json(rational_of(offset)) for offset in offsets],
+        "rows": [i for i, _, _ in entries],
+        "columns": [k for _, k, _ in entries],
+        "values": [number_to_json(rational_of(value)) for _, _, value in entries],
+    }
+
+
+def number_to_json(value: Fraction) -> float | str:
+    """Return a number as a float if it is one, else as a fraction of hexadecimal numbers."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        nearest = math.inf
+    if math.isfinite(nearest) and Fraction(nearest) == value:
+        return nearest + 0.0
+    return f"{value.numerator:x}/{value.denominator:x}"
+
+
+def rational_of(value: Ball) -> Fraction:
+    """Return the number of an exact ball; else the fraction in it whose denominator is a small odd number.
+
+    Quotients of CVXPY's expressions, such as means, are such fractions, up to a power of 2.
+
+    Raises
+    ------
+    ProblemError
+        There is none in the ball: it is a root, a logarithm or an exponential.
+    """
+    middle = middle_of(value)
+    if value.is_exact():
+        return middle
+    radius = middle_of(value.rad())
+    if middle:
+        size = abs(middle.numerator).bit_length() - middle.denominator.bit_length()
+        for bits in N_BITS:
+            scale = Fraction(2) ** (bits - size)
+            candidate = (middle * scale).limit_denominator(MAX_DENOMINATOR)
+            if abs(candidate - middle * scale) <= radius * scale <= MAX_CHANCE / candidate.denominator**2:
+                return candidate / scale
+    raise ProblemError(
+        f"a file states coefficients that are fractions; got {value}, a root, a logarithm or the like of constants. "
+        "Compute it as a float before, such as float(np.sqrt(2))."
+    )
+
+
+def middle_of(value: Ball) -> Fraction:
+    """Return the midpoint of a ball."""
+    mantissa, exponent = (int(part) for part in value.mid().man_exp())
+    return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+def _side_to_json(side: float) -> float | str:
+    """Return a bound of an unknown."""
+    return side + 0.0 if math.isfinite(side) else "inf" if side > 0 else "-inf"
+
+
+def _node_to_json(node: AtomNode) -> dict[str, Any]:
+    """Return an atom with its constants and its arguments."""
+    function, members = node.function, node.members.tolist()
+    statement = _statement_of(function)
+    if isinstance(function, QuadraticOverLinear) and members and not node.arguments.rows[members[0][-1]]:
+        # All groups have one divisor, here a constant.
+        divisor = rational_of(node.arguments.offsets[members[0][-1]])
+        if divisor > 0:
+            statement = {"atom": "sum of squares", "divisor": number_to_json(divisor)}
+            members = [group[:-1] for group in members]
+    return {
+        **statement,
+        "members": members,
+        "arguments": rows_to_json(node.arguments.rows, node.arguments.offsets),
+    }
+
+
+def _statement_of(function: Function) -> dict[str, Any]:
+    """Return the name and the constants of a function.
+
+    Raises
+    ------
+    ProblemError
+        The checker of files has no rule for it.
+    """
+    make = _STATEMENTS.get(type(function))
+    if make is None:
+        raise ProblemError(
+            f"a file states atoms that its checker has a rule for; got {type(function).__name__}, for which it has "
+            "none. docs/file_format.md lists the atoms. Keep the certificate in Python, or write it with these."
+        )
+    return make(function)
+
+
+def _quadratic_form_statement(function: QuadraticForm) -> dict[str, Any]:
+    """Return the statement of a quadratic form.
+
+    Raises
+    ------
+    ProblemError
+        The matrix is semidefinite only up to rounding.
+    """
+    if function.epsilon > 0:
+        raise ProblemError(
+            "the matrix of a quadratic form in a file must be exactly semidefinite; got one that has an eigenvalue of "
+            f"about {-function.sign * function.epsilon:.1e}. Write sum_squares of a factor of the matrix."
+        )
+    matrix = [number_to_json(rational_of(value)) for value in function.P]
+    return {"atom": "quadratic form", "size": function.n, "matrix": matrix, "convex": function.sign > 0}
+
+
+def _plain(name: str) -> Callable[[Any], dict[str, Any]]:
+    """Return the statement of a function without constants."""
+    return lambda function: {"atom": name}
+
+
+_STATEMENTS: Mapping[type, Callable[[Any], dict[str, Any]]] = {
+    SumNorm: _plain("sum of absolute values"),
+    MaximumNorm: _plain("largest absolute value"),
+    Extreme: lambda function: {"atom": "largest" if function.sign > 0 else "smallest"},
+    SumOfLargest: lambda function: {"atom": "sum of largest", "count": function.k},
+    PNorm: lambda function: (
+        {"atom": "euclidean norm"}
+        if function.is_euclidean
+        else {"atom": "p-norm", "exponent": number_to_json(rational_of(function.exponent))}
+    ),
+    QuadraticOverLinear: _plain("squares over last"),
+    QuadraticForm: _quadratic_form_statement,
+    HuberLoss: lambda function: {"atom": "huber", "threshold": number_to_json(rational_of(function.threshold))},
+    RealPower: lambda function: {"atom": "power", "exponent": number_to_json(rational_of(function.exponent))},
+    Exponential: _plain("exponential"),
+    Logarithm: _plain("logarithm"),
+    ShiftedLogarithm: _plain("shifted logarithm"),
+    Entropy: _plain("entropy"),
+    LogisticLoss: _plain("logistic"),
+    RelativeEntropy: lambda function: {"atom": "divergence" if function.is_divergence else "relative entropy"},
+    LogSumExp: _plain("log-sum-exp"),
+    GeometricMean: lambda function: {
+        "atom": "geometric mean",
+        "weights": [number_to_json(weight) for weight in _weights_of_sum_one(function)],
+    },
+    PowerMean: lambda function: {"atom": "power mean", "exponent": number_to_json(rational_of(function.exponent))},
+    SpectralNorm: lambda function: {"atom": "spectral norm", "shape": list(function.shape)},
+    NuclearNorm: lambda function: {"atom": "nuclear norm", "shape": list(function.shape)},
+    MatrixFraction: lambda function: {"atom": "matrix fraction", "shape": [function.n, function.n_columns]},
+    LargestEigenvalue: lambda function: {"atom": "largest eigenvalue", "size": function.n},
+    LogDeterminant: lambda function: {"atom": "log-determinant", "size": function.n},
+}
+"""The statement of each function by its class."""
+
+
+def _weights_of_sum_one(function: GeometricMean) -> list[Fraction]:
+    """Return the weights of a geometric mean.
+
+    Raises
+    ------
+    ProblemError
+        They are no fractions of sum 1.
+    """
+    weights = [middle_of(weight).limit_denominator(MAX_WEIGHT_DENOMINATOR) for weight in function.weights]
+    if sum(weights) != 1:
+        raise ProblemError(
+            "the weights of a geometric mean in a file must be fractions with small denominators; got others. Pass "
+            "p= as whole numbers."
+        )
+    return weights
