@@ -39,7 +39,7 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
     quotient,
     real_power,
     root,
-    solved,
+    solve,
     to_ball,
     total,
     union,
@@ -529,11 +529,11 @@ class NuclearNorm(SingularValueAtom):
         if not (np.abs(floats) <= MAX_ENTRY).all():
             return None
         try:
-            left, sizes, right = np.linalg.svd(floats, full_matrices=False)
+            U, sizes, V = np.linalg.svd(floats, full_matrices=False)
         except np.linalg.LinAlgError:  # the iteration did not converge: nothing is proved
             return None
-        A = [[Fraction(entry) for entry in row] for row in (left * np.sqrt(sizes)).tolist()]
-        B = [[Fraction(entry) for entry in row] for row in (np.sqrt(sizes)[:, None] * right).tolist()]
+        A = [[Fraction(entry) for entry in row] for row in (U * np.sqrt(sizes)).tolist()]
+        B = [[Fraction(entry) for entry in row] for row in (np.sqrt(sizes)[:, None] * V).tolist()]
         rank = range(len(sizes))
         # X = A B + E has a norm of at most (|A|^2 + |B|^2) / 2 + sqrt(rank) |E|, in Frobenius norms.
         residual = [
@@ -544,7 +544,7 @@ class NuclearNorm(SingularValueAtom):
         squares = sum((entry * entry for row in (*A, *B) for entry in row), ZERO)
         error = root(len(sizes) * total(pair_product(entry, entry) for entry in residual))
         # The product with a matrix of spectral norm 1 is a lower bound.
-        slopes = [Fraction(entry) for entry in (left @ right).ravel().tolist()]
+        slopes = [Fraction(entry) for entry in (U @ V).ravel().tolist()]
         size = SpectralNorm(self.m, self.n).value(slopes)
         if size is None:
             return None
@@ -576,7 +576,7 @@ class MatrixFraction(Atom):
         P = symmetric_part(u[n * k :], n)
         if log_determinant(P) is None:
             return None
-        solution = solved([entry for row in P for entry in row], u[: n * k], n)
+        solution = solve([entry for row in P for entry in row], u[: n * k], n)
         return (
             None if solution is None else total(pair_product(x, y) for x, y in zip(u[: n * k], solution, strict=True))
         )

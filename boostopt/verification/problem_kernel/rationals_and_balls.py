@@ -189,7 +189,7 @@ def ceil_float(x: Number) -> float:
     return 0.0 - floor_float(-x)
 
 
-def solved(matrix: Sequence[Number], sides: Sequence[Number], n: int) -> list[Number] | None:
+def solve(matrix: Sequence[Number], sides: Sequence[Number], n: int) -> list[Number] | None:
     """Return balls that contain the solution of a square system, both in C order; None if it may be singular."""
     k = len(sides) // n
     try:
