@@ -171,7 +171,7 @@ def certify_problem(
         "Pass cp.Problem(objective, constraints), or call certify of a program of boostopt.",
         ProblemError,
     )
-    _check_kind(problem)
+    check_kind(problem)
     if bounds is not None:
         check_instance(
             "bounds",
@@ -262,15 +262,17 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
 def relaxed_problem(problem: Any) -> tuple[Any, dict[Any, Any]]:
     """Return a problem with continuous variables in place of all, and the original of each of them.
 
-    A boolean variable becomes one between 0 and 1.
+    A boolean variable becomes one between 0 and 1. Parameters become others with the same values. The new problem has
+    no values and no duals.
     """
     originals: dict[Any, Any] = {}
-    copies: dict[int, Any] = {}
+    copies: dict[int, Any] = {
+        id(item): cp.Parameter(item.shape, name=item.name(), value=item.value, **_present_attributes(item))
+        for item in problem.parameters()
+    }
     constraints = list[Any]()
     for variable in problem.variables():
-        attributes = {
-            key: value for key, value in variable.attributes.items() if value is not None and value is not False
-        }
+        attributes = _present_attributes(variable)
         is_boolean = attributes.pop("boolean", False)
         attributes.pop("integer", None)
         copy = cp.Variable(variable.shape, name=variable.name(), **attributes)
@@ -284,7 +286,12 @@ def relaxed_problem(problem: Any) -> tuple[Any, dict[Any, Any]]:
     return cp.Problem(objective, constraints), originals
 
 
-def _check_kind(problem: Any) -> None:
+def _present_attributes(leaf: Any) -> dict[str, Any]:
+    """Return the attributes that a variable or a parameter has."""
+    return {key: value for key, value in leaf.attributes.items() if value is not None and value is not False}
+
+
+def check_kind(problem: Any) -> None:
     """Refuse parameters without values, and geometric and quasiconvex problems, which need another form.
 
     Raises

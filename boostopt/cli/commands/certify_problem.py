@@ -10,10 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt._utils.json_values import to_json_text
-from boostopt._utils.user_files import load_user_module
+from boostopt._utils.user_files import load_object
 from boostopt._utils.validation import check_tolerance
 from boostopt.cli.application import command, console
-from boostopt.errors import OptionError, short_repr
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
 from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, ProblemExplanation, measure_conditions
 
@@ -71,15 +70,7 @@ def load_problem(place: str) -> Any:
     OptionError
         There is no such file or name.
     """
-    path, separator, name = place.rpartition(":")
-    if not separator or not path or not name:
-        raise OptionError(
-            f"expected FILE:NAME; got {short_repr(place)}. Pass a file and a name, such as model.py:problem."
-        )
-    module = load_user_module(path, "a CVXPY problem")
-    if name not in vars(module):
-        raise OptionError(f"expected a name in {path}; got {name}, which it does not define. Correct the name.")
-    value = vars(module)[name]
+    value = load_object(place, "a CVXPY problem")
     return value() if callable(value) else value
 
 
