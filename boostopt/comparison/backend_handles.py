@@ -12,7 +12,7 @@ import numpy as np
 from boostopt._utils.blas_threads import thread_limit
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.user_files import is_place_in_file, load_object
-from boostopt._utils.validation import check_list, check_string
+from boostopt._utils.validation import check_list
 from boostopt._utils.validation import check_names as names_of
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend
@@ -21,15 +21,15 @@ from boostopt.backends.function_solvers import FunctionSolver
 from boostopt.backends.isolation.guarded import GuardedBackend
 from boostopt.backends.isolation.isolated import IsolatedBackend, isolate_backend
 from boostopt.backends.problem_task import ProblemSolver, ProblemTask
-from boostopt.backends.profiles import CERTIFIED_MODE, Profile
+from boostopt.backends.profiles import CERTIFIED_MODE, PROFILES, Profile
 from boostopt.comparison.benchmark_options import CompareOptions
 from boostopt.comparison.solve_record import AUTO, Result, SolveRecord, record_of_solution
-from boostopt.errors import OptionError, SolverNotFound, unknown_name
+from boostopt.errors import OptionError, SolverNotFound, short_repr, unknown_name
 from boostopt.programs.catalogue import get_formulation, soft_margin_formulation_name
 from boostopt.programs.convex_problem import ConvexProblem
 from boostopt.programs.program import Program
 from boostopt.solving.problem_solution import solve_problem
-from boostopt.solving.request import check_solver_options, rejected_options_error
+from boostopt.solving.request import DEFAULT_TOL, check_solver_options, rejected_options_error
 from boostopt.solving.solve import needs_own_process, solve
 
 DEFAULT_FORM = "ladder"
@@ -218,8 +218,12 @@ class ProblemHandle(SolverHandle[ConvexProblem]):
     isolate: bool = False
 
     def with_profile(self, profile: Profile | None) -> Self:
-        if self.solver is not None:
+        if self.solver is not None and self.options:
             check_solver_options(self.solver, self.options, profile)
+            # Options that only the solver can check are tried on a small problem: no work is lost to a wrong name.
+            solve_problem(
+                self.solver, ProblemTask(_small_problem(), DEFAULT_TOL, None, PROFILES["default"], self.options)
+            )
         return replace(self, profile=profile)
 
     @property
@@ -350,6 +354,12 @@ def open_backends(
     ]
 
 
+def _small_problem() -> ConvexProblem:
+    """Return a problem that every solver takes."""
+    x = cp.Variable()
+    return ConvexProblem.from_cvxpy(cp.Problem(cp.Minimize(x), [x >= 1.0]))
+
+
 def open_problem_solvers(
     solvers: Any,
     isolate: bool = False,
@@ -400,8 +410,12 @@ def _make_problem_handle(solver: object) -> ProblemHandle:
         function_solver = FunctionSolver(solver)
         return ProblemHandle(function_solver.name, solver=function_solver)
     if not isinstance(solver, CvxpyBackend):
-        expected = "solvers of CVXPY by name, or functions of a problem"
-        name = check_string("backends", solver, expected).lower().removeprefix(NAME_PREFIX)
+        if not isinstance(solver, str):
+            raise OptionError(
+                f"expected solvers of CVXPY by name, or functions of a problem; got {short_repr(solver)}. Pass names "
+                'such as "clarabel", or FunctionSolver(function).'
+            )
+        name = solver.lower().removeprefix(NAME_PREFIX)
         try:
             solver = open_solver(NAME_PREFIX + name)
         except SolverNotFound as missing:

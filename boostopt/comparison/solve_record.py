@@ -495,7 +495,7 @@ def _problem_fields(certificate: AnswerCertificate) -> dict[str, Any]:
     return {
         "optimum_sign": math.copysign(1.0, certificate.lower) if certificate.is_decided else None,
         "claimed_value": certificate.value,
-        "residuals": certificate.kkt.residuals,
+        "residuals": certificate.residuals,
         "open_reason": certificate.reason or None,
     }
 

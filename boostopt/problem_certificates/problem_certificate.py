@@ -281,9 +281,23 @@ def relaxed_problem(problem: Any) -> tuple[Any, dict[Any, Any]]:
         if is_boolean:
             entries = copy if is_boolean is True else copy[tuple(map(np.asarray, variable.boolean_idx))]
             constraints += [entries >= 0, entries <= 1]
+    for part in (problem.objective, *problem.constraints) if cp.perspective in problem.atoms() else ():
+        _copy_perspectives(part, copies)
     objective = type(problem.objective)(problem.objective.args[0].tree_copy(copies))
     constraints += [constraint.tree_copy(copies) for constraint in problem.constraints]
     return cp.Problem(objective, constraints), originals
+
+
+def _copy_perspectives(expression: Any, copies: dict[int, Any]) -> None:
+    """Add copies of the perspectives in an expression, whose functions CVXPY does not copy with their arguments."""
+    for argument in expression.args:
+        _copy_perspectives(argument, copies)
+    if type(expression) is cp.perspective and id(expression) not in copies:
+        functions = [part for part in (expression.f, expression.f_recession) if part is not None]
+        for part in functions:
+            _copy_perspectives(part, copies)
+        f, *recession = (part.tree_copy(copies) for part in functions)
+        copies[id(expression)] = cp.perspective(f, expression.args[0].tree_copy(copies), *recession)
 
 
 def _present_attributes(leaf: Any) -> dict[str, Any]:

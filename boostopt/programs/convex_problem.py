@@ -9,12 +9,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.formatting import format_count
 from boostopt._utils.validation import check_instance
-from boostopt.errors import ProblemError, format_names
+from boostopt.errors import ProblemError, format_names, reason_of
 from boostopt.problem_certificates.problem_certificate import check_kind, relaxed_problem
 from boostopt.problem_certificates.reading import value_of
 
@@ -47,15 +48,15 @@ class ConvexProblem:
         Raises
         ------
         ProblemError
-            The argument is no convex `cvxpy.Problem`, it has no variables, integer or complex ones, or a parameter has
-            no value.
+            The argument is no convex `cvxpy.Problem`, it has no variables, integer or complex ones, a parameter has no
+            value, or CVXPY cannot copy an atom.
         """
         check_convex(problem)
-        return cls(_headline(problem) if headline is None else headline, relaxed_problem(problem)[0])
+        return cls(_headline(problem) if headline is None else headline, copy_problem(problem))
 
     def copy(self) -> Any:
         """Return the problem with variables and constraints of its own, none of which has a value."""
-        return relaxed_problem(self.problem)[0]
+        return copy_problem(self.problem)
 
     @property
     def size(self) -> int:
@@ -124,6 +125,23 @@ def check_convex(problem: object) -> None:
         raise ProblemError("expected a problem with variables; got constants alone. Add what a solver can choose.")
 
 
+def copy_problem(problem: Any) -> Any:
+    """Return a continuous CVXPY problem with variables, parameters and constraints of its own, without values.
+
+    Raises
+    ------
+    ProblemError
+        CVXPY cannot copy an atom.
+    """
+    try:
+        return relaxed_problem(problem)[0]
+    except (AssertionError, TypeError) as failure:
+        raise ProblemError(
+            f"expected atoms that CVXPY can copy; it fails with {type(failure).__name__}: {reason_of(failure)}. Write "
+            "the problem by other atoms."
+        ) from failure
+
+
 def flat_answer(problem: Any) -> tuple[Float[Array, " n"] | None, Float[Array, " m"] | None]:
     """Return the values of all variables and of all duals of a CVXPY problem, one after another in C order.
 
@@ -172,7 +190,8 @@ def _flat(entries: Iterable[tuple[Any, int]]) -> Float[Array, " n"] | None:
     """Return values one after another, nan for a missing value; None if all are missing."""
     parts = list[Array]()
     for value, size in entries:
-        array = np.full(size, np.nan) if value is None else np.asarray(value, dtype=float).ravel()
+        dense = value.toarray() if issparse(value) else value
+        array = np.full(size, np.nan) if dense is None else np.asarray(dense, dtype=float).ravel()
         parts.append(array if array.size == size else np.full(size, np.nan))
     flat = np.concatenate([np.zeros(0), *parts])
     return None if np.isnan(flat).all() else flat

@@ -19,7 +19,12 @@ from boostopt.backends.problem_task import STATUS, VALUE, ProblemSolver, Problem
 from boostopt.certificates.certificate import KKT
 from boostopt.errors import ProblemError, SolverNotFound
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
-from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, PRIMAL, measure_conditions
+from boostopt.problem_certificates.problem_explanation import (
+    DEFAULT_TOLERANCE,
+    PRIMAL,
+    STATIONARITY,
+    measure_conditions,
+)
 from boostopt.programs.convex_problem import ConvexProblem, load_answer
 from boostopt.solving.request import raise_if_options_rejected
 from boostopt.solving.solution import PHASES, Verdict, total_iterations, verdict_of
@@ -42,8 +47,8 @@ class AnswerCertificate:
     ----------
     certificate
         The certificate; None if there is none.
-    kkt
-        The largest residual of each kind of condition, over its scale; empty if the solver says that there is no
+    residuals
+        The largest residual of each kind of KKT condition, over its scale; empty if the solver says that there is no
         optimum, or left no values. Residuals prove nothing.
     value
         The optimal value that the solver reports; None for none.
@@ -54,10 +59,15 @@ class AnswerCertificate:
     """
 
     certificate: ProblemCertificate | None
-    kkt: KKT
+    residuals: Mapping[str, float]
     value: float | None
     reason: str
     is_contradicted: bool = False
+
+    @property
+    def kkt(self) -> KKT:
+        """The residuals if all kinds of conditions were measured, else none."""
+        return KKT(self.residuals if STATIONARITY in self.residuals else {})
 
     @property
     def lower(self) -> float:
@@ -182,7 +192,7 @@ def solve_problem(solver: ProblemSolver, task: ProblemTask, is_isolated: bool = 
     """
     attempts, gaps = list[Attempt](), list[tuple[float, float]]()
     seconds: dict[str, float] = {phase: 0.0 for phase in PHASES}
-    best, certificate = None, AnswerCertificate(None, KKT({}), None, NO_VALUES)
+    best, certificate = None, AnswerCertificate(None, {}, None, NO_VALUES)
     for attempt in _run(solver, task, is_isolated):
         attempts.append(attempt)
         for phase, spent in attempt.times.items():
@@ -192,11 +202,12 @@ def solve_problem(solver: ProblemSolver, task: ProblemTask, is_isolated: bool = 
         total, began = sum(value for phase, value in seconds.items() if phase != "certify"), time.perf_counter()
         judgement = certify_answer(task.problem, attempt, task.tol)
         seconds["certify"] += time.perf_counter() - began
-        is_answer = bool(judgement.kkt.residuals) or judgement.certificate is not None
+        is_answer = bool(judgement.residuals) or judgement.certificate is not None
         if best is None or (is_answer and judgement.scaled_gap < certificate.scaled_gap):
             best, certificate = attempt if is_answer else None, judgement
         gaps.append((total, certificate.scaled_gap))
-        if certificate.scaled_gap <= task.tol or (task.seconds is not None and total >= task.seconds):
+        is_refused = bool(judgement.residuals) and judgement.certificate is None  # as it is for every answer
+        if is_refused or certificate.scaled_gap <= task.tol or (task.seconds is not None and total >= task.seconds):
             break
     raise_if_options_rejected(task.options, [solver], attempts)
     times = {**seconds, "total": gaps[-1][0] if gaps else 0.0}
@@ -214,9 +225,9 @@ def certify_answer(problem: ConvexProblem, attempt: Attempt, tol: float) -> Answ
     if denies_optimum:
         _load_status(fresh)
     elif attempt.d is None:
-        return AnswerCertificate(None, KKT({}), None, NO_VALUES)
+        return AnswerCertificate(None, {}, None, NO_VALUES)
     load_answer(fresh, attempt.d, attempt.w)
-    residuals = KKT({}) if denies_optimum else measure_residuals(fresh)
+    residuals = {} if denies_optimum else measure_residuals(fresh)
     try:
         certificate = certify_problem(fresh, goal=min(tol, FINE_GAP))
     except ProblemError as refusal:
@@ -229,7 +240,7 @@ def certify_answer(problem: ConvexProblem, attempt: Attempt, tol: float) -> Answ
     return AnswerCertificate(replace(certificate, value=claimed_value), residuals, claimed_value, reason)
 
 
-def measure_residuals(problem: Any) -> KKT:
+def measure_residuals(problem: Any) -> dict[str, float]:
     """Return the largest residual of each kind of KKT condition of a CVXPY problem with values, over its scale.
 
     If an atom has no rule, only primal feasibility is measured, as CVXPY does it.
@@ -237,11 +248,11 @@ def measure_residuals(problem: Any) -> KKT:
     try:
         conditions = measure_conditions(problem, DEFAULT_TOLERANCE)
     except ProblemError:
-        return KKT({PRIMAL: _violation(problem)})
+        return {PRIMAL: _violation(problem)}
     residuals = dict[str, float]()
     for condition in conditions:
         residuals[condition.kind] = max(residuals.get(condition.kind, 0.0), condition.residual / condition.scale)
-    return KKT(residuals or {PRIMAL: 0.0})
+    return residuals
 
 
 def _violation(problem: Any) -> float:

@@ -126,7 +126,7 @@ def compare_command(
     places = _places_of_problems(formulation, data, all_of, files, parameters)
     if not places and (data is None) == (all_of is None):
         raise OptionError(
-            "Missing option '--data', or '--all' for a folder: name what is to be solved."
+            "Missing option '--data', or '--all' for a folder: name what is to be solved. A CVXPY problem is FILE:NAME."
             if data is None
             else "--data and --all exclude each other; choose one."
         )

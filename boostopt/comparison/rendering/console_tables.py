@@ -95,7 +95,7 @@ class ComparisonTable:
             table.add_column("largest\nresidual", justify="right", no_wrap=True)
         if columns > 7:
             table.add_column("relative\ngap", justify="right", no_wrap=True)
-            table.add_column("overlaps", justify="center", min_width=len("overlaps"))
+            table.add_column("overlaps", justify="center", no_wrap=is_problem(self.rows))
             table.add_column("asked for", justify="right", no_wrap=True)
             table.add_column("iterations", justify="right", no_wrap=True)
         for row in self.rows:

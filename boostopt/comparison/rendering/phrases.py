@@ -71,7 +71,7 @@ def summarize_program(runs: Sequence[SolveRecord]) -> Conclusion:
         return Conclusion(f"The {decided_text(ran)}, proved by {join_names(provers)}.", "good")
     if not any(run.answered for run in ran):
         return Conclusion(NO_ANSWER_SENTENCE, "warning")
-    bounds = f"The optimum lies in {format_interval(lower, upper)}"
+    bounds = f"The {_optimum_text(lower, upper)}"
     agreement = "all intervals agree" if len({run.backend for run in ran}) > 1 else "no other backend was run"
     successes = [run for run in ran if run.reached]
     if not successes:
@@ -97,10 +97,8 @@ def summarize_comparison(runs: Sequence[SolveRecord], equal_weights: Sequence[fl
         return [summarize_program(runs)]
     if not any(run.answered for run in ran):
         return [Conclusion(NO_ANSWER_SENTENCE, "warning")]
-    optimum = (
-        f"the {decided_text(ran)}" if has_no_optimum(ran) else f"the optimum lies in {format_interval(lower, upper)}"
-    )
-    sentences = [Conclusion(f"All together: {optimum}.", "known")]
+    optimum = decided_text(ran) if has_no_optimum(ran) else _optimum_text(lower, upper)
+    sentences = [Conclusion(f"All together: the {optimum}.", "known")]
     successes = [run for run in ran if run.reached]
     wider = [run.backend for run in ran if not run.reached]
     if has_no_optimum(ran) and is_problem(ran):
@@ -122,6 +120,13 @@ def summarize_comparison(runs: Sequence[SolveRecord], equal_weights: Sequence[fl
     if wider:
         sentences.append(Conclusion(f"Not as narrow as {_target_gap_text(ran[0])}: {', '.join(wider)}.", "warning"))
     return [*sentences, *refuted_values(runs), *trivial_bounds(runs, equal_weights)]
+
+
+def _optimum_text(lower: float, upper: float) -> str:
+    """Return what is known about the optimum, without an article."""
+    if lower == -math.inf and upper == math.inf:
+        return "optimum has no proved bound"
+    return f"optimum lies in {format_interval(lower, upper)}"
 
 
 def is_problem(runs: Iterable[SolveRecord]) -> bool:
