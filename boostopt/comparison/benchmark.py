@@ -199,8 +199,9 @@ class _BenchmarkRunner:
     def _process_key(self, cell: _ScheduledSolve, program: Program | ConvexProblem) -> tuple[str, str, int | None]:
         """Return the program (or the formulation) and the backend, with the number of the worker process, if any."""
         is_isolated = cell.backend.has_own_process(program, self._settings.time_limit)
-        is_smallest = self._warm_up_mode == "smallest" and isinstance(program, Program)
-        label = program.formulation.name if is_smallest else cell.program
+        label = cell.program
+        if self._warm_up_mode != "program" and isinstance(program, Program):
+            label = program.formulation.name
         return label, cell.backend.name, idle_process_id() if is_isolated else None
 
     def _complete_record(self, cell: _ScheduledSolve, row: SolveRecord) -> SolveRecord:

@@ -211,7 +211,7 @@ class SolveRecord:
     solver_version
         The version of the solver that answered; for "auto" in a benchmark it differs from `version`.
     solution
-        The solution; None if the backend was not run, in a benchmark, and in a file.
+        The solution; None if the backend was not run, of a CVXPY problem, in a benchmark, and in a file.
     """
 
     program: Text = ""
@@ -258,7 +258,7 @@ class SolveRecord:
     seconds_certify: Seconds | None = None
     log: Sequence[AttemptRecord] = ()
     solver_version: str = ""
-    solution: Solution | ProblemSolution | None = field(default=None, compare=False, repr=False)
+    solution: Solution | None = field(default=None, compare=False, repr=False)
 
     @property
     def ran(self) -> bool:
@@ -486,7 +486,7 @@ def record_of_solution(
             for attempt, (seconds, gap) in zip(attempts, solution.gaps, strict=True)
         ),
         solver_version=solution.version,
-        solution=solution,
+        solution=solution if isinstance(solution, Solution) else None,
     )
 
 

@@ -292,12 +292,13 @@ def _copy_perspectives(expression: Any, copies: dict[int, Any]) -> None:
     """Add copies of the perspectives in an expression, whose functions CVXPY does not copy with their arguments."""
     for argument in expression.args:
         _copy_perspectives(argument, copies)
-    if type(expression) is cp.perspective and id(expression) not in copies:
+    atom: Any = cp.perspective
+    if type(expression) is atom and id(expression) not in copies:
         functions = [part for part in (expression.f, expression.f_recession) if part is not None]
         for part in functions:
             _copy_perspectives(part, copies)
         f, *recession = (part.tree_copy(copies) for part in functions)
-        copies[id(expression)] = cp.perspective(f, expression.args[0].tree_copy(copies), *recession)
+        copies[id(expression)] = atom(f, expression.args[0].tree_copy(copies), *recession)
 
 
 def _present_attributes(leaf: Any) -> dict[str, Any]:

@@ -27,7 +27,8 @@ def bounded(sense: type = cp.Minimize) -> Any:
     """Min x' x - 2 x over x <= 1/2 in the plane, with optimum -3/2 at (1/2, 1/2); or max of the opposite."""
     x = cp.Variable(2, name="x")
     objective = cp.sum_squares(x) - 2 * cp.sum(x)
-    return cp.Problem(sense(objective if sense is cp.Minimize else -objective), [x <= 0.5])
+    constraints: list[Any] = [x <= 0.5]
+    return cp.Problem(sense(objective if sense is cp.Minimize else -objective), constraints)
 
 
 def infeasible() -> Any:
@@ -94,7 +95,7 @@ def test_the_problem_keeps_its_values_and_solvers_see_none() -> None:
 
     compare(problem, [exact, look])
     assert seen == [(None, None, None, False)]
-    assert x.value.tolist() == [3.0, 4.0] and problem.constraints[0].dual_value.tolist() == [5.0, 6.0]
+    assert np.array_equal(x.value, [3.0, 4.0]) and problem.constraints[0].dual_value.tolist() == [5.0, 6.0]
     assert problem.status is None
 
 
@@ -137,7 +138,8 @@ def test_a_wrong_denial_of_an_optimum_proves_nothing() -> None:
 
 def test_an_atom_without_a_rule_leaves_a_residual_and_a_reason() -> None:
     X = cp.Variable((2, 2), PSD=True, name="X")
-    problem = cp.Problem(cp.Minimize(cp.quantum_rel_entr(X, np.eye(2), quad_approx=(1, 1))), [cp.trace(X) == 1])
+    constraints: list[Any] = [cp.trace(X) == 1]
+    problem = cp.Problem(cp.Minimize(cp.quantum_rel_entr(X, np.eye(2), quad_approx=(1, 1))), constraints)
 
     def outside(copy: Any) -> dict[Any, Any]:
         return {copy.variables()[0]: np.eye(2)}
@@ -273,7 +275,7 @@ def has_words_of_boosting(text: str) -> bool:
 
 
 def test_the_tables_show_what_is_reported_and_nothing_of_boosting() -> None:
-    for text in (str(comparison()), comparison()._repr_html_()):
+    for text in (str(comparison()), comparison()._repr_html_()):  # pyright: ignore[reportPrivateUsage]
         assert "residual" in text and "refuted" in text.lower() and not has_words_of_boosting(text)
 
 
@@ -377,7 +379,8 @@ def test_values_from_a_process_belong_to_their_variables() -> None:
     """The numbers of variables in a fresh process begin anew, and must not be taken for those of this one."""
     first, second, share = cp.Variable(name="first"), cp.Variable(2, name="second"), cp.Parameter(value=4.0)
     objective = cp.norm1(second - np.array([1.0, 2.0])) + cp.square(first - share)
-    problem = cp.Problem(cp.Minimize(objective), [first <= 3, cp.sum(second) >= 3])
+    constraints: list[Any] = [first <= 3, cp.sum(second) >= 3]
+    problem = cp.Problem(cp.Minimize(objective), constraints)
     here, there = (compare(problem, ["clarabel", "scs"], isolate=isolate) for isolate in (False, True))
     for row, other in zip(here.rows, there.rows, strict=True):
         assert other.isolated and other.residuals == pytest.approx(row.residuals, abs=1e-6)
