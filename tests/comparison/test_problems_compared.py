@@ -33,7 +33,8 @@ def bounded(sense: type = cp.Minimize) -> Any:
 
 def infeasible() -> Any:
     y = cp.Variable(2, name="y")
-    return cp.Problem(cp.Maximize(cp.sum(y)), [y <= 1, cp.sum(y) >= 3])
+    constraints: list[Any] = [y <= 1, cp.sum(y) >= 3]
+    return cp.Problem(cp.Maximize(cp.sum(y)), constraints)
 
 
 def unbounded() -> Any:
