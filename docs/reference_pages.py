@@ -63,6 +63,8 @@ PAGES = (
             "comparison.benchmark_options.BenchmarkOptions",
             "comparison.solve_record.SolveRecord",
             "comparison.provenance.Provenance",
+            "backends.function_solvers.FunctionSolver",
+            "backends.function_solvers.ConeSolver",
             "solving.explanation.Condition",
             "programs.parameters.Parameter",
         ),

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
-from boostopt.errors import OptionError, reason_of
+from boostopt.errors import OptionError, reason_of, short_repr
 
 T = TypeVar("T")
 
@@ -30,6 +30,37 @@ PACKAGE = Path(__file__).parents[1]
 def is_python_file_path(name: object) -> bool:
     """Return whether an argument is the path of a Python file, and no name."""
     return isinstance(name, str) and name.endswith(".py")
+
+
+def is_place_in_file(name: str) -> bool:
+    """Return whether a text is FILE:NAME, the name of an object in a Python file."""
+    return ".py:" in name
+
+
+def load_object(place: str, description: str) -> Any:
+    """Return the object with a name in a Python file, for FILE:NAME.
+
+    Parameters
+    ----------
+    place
+        The file and the name.
+    description
+        The expected object, for messages: "a CVXPY problem".
+
+    Raises
+    ------
+    OptionError
+        There is no such file or name.
+    """
+    path, separator, name = place.rpartition(":")
+    if not separator or not path or not name:
+        raise OptionError(
+            f"expected FILE:NAME; got {short_repr(place)}. Pass a file and a name, such as model.py:problem."
+        )
+    module = load_user_module(path, description)
+    if name not in vars(module):
+        raise OptionError(f"expected a name in {path}; got {name}, which it does not define. Correct the name.")
+    return vars(module)[name]
 
 
 def load_user_module(path: str | os.PathLike[str], description: str) -> ModuleType:

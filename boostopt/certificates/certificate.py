@@ -46,8 +46,8 @@ class KKT:
 
     @property
     def worst(self) -> float:
-        """The largest residual."""
-        return float(np.max(list(self.residuals.values())))
+        """The largest residual; inf if none was measured."""
+        return float(np.max(list(self.residuals.values()))) if self.residuals else np.inf
 
     def holds_within(self, tol: float) -> bool:
         """Whether every condition holds within tol."""

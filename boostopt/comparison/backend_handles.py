@@ -1,44 +1,61 @@
-"""Backends by name, run on programs: each solve gives a record, whatever the backend does."""
+"""Solvers by name, run on programs or on CVXPY problems: each solve gives a record, whatever the solver does."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
 from boostopt._utils.blas_threads import thread_limit
+from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.user_files import is_place_in_file, load_object
 from boostopt._utils.validation import check_list
 from boostopt._utils.validation import check_names as names_of
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend
+from boostopt.backends.cvxpy.backend import NAME_PREFIX, CvxpyBackend, installed_names, open_solver
+from boostopt.backends.function_solvers import FunctionSolver
 from boostopt.backends.isolation.guarded import GuardedBackend
 from boostopt.backends.isolation.isolated import IsolatedBackend, isolate_backend
-from boostopt.backends.profiles import CERTIFIED_MODE, Profile
+from boostopt.backends.problem_task import ProblemSolver, ProblemTask
+from boostopt.backends.profiles import CERTIFIED_MODE, PROFILES, Profile
+from boostopt.comparison.benchmark_options import CompareOptions
 from boostopt.comparison.solve_record import AUTO, Result, SolveRecord, record_of_solution
-from boostopt.errors import OptionError, SolverNotFound, unknown_name
+from boostopt.errors import OptionError, SolverNotFound, short_repr, unknown_name
 from boostopt.programs.catalogue import get_formulation, soft_margin_formulation_name
+from boostopt.programs.convex_problem import ConvexProblem
 from boostopt.programs.program import Program
-from boostopt.solving.request import check_solver_options, rejected_options_error
+from boostopt.solving.problem_solution import solve_problem
+from boostopt.solving.request import DEFAULT_TOL, check_solver_options, rejected_options_error
 from boostopt.solving.solve import needs_own_process, solve
 
 DEFAULT_FORM = "ladder"
 """The name, among the forms, of the backend itself, which is not pinned to a form."""
 
 
+class Labelled(Protocol):
+    """What solvers are compared on: a program, or a CVXPY problem."""
+
+    @property
+    def headline(self) -> str: ...
+
+
+P = TypeVar("P", bound=Labelled)
+
+
 @dataclass(frozen=True)
-class BackendHandle:
-    """A backend under its requested name.
+class SolverHandle(ABC, Generic[P]):
+    """A solver under its requested name.
 
     Attributes
     ----------
     name
         The requested name.
-    backend
-        The backend; None for "auto", and if the backend is not available.
     unavailable_reason
-        The reason why the backend is not available, "" for none.
+        The reason why the solver is not available, "" for none.
     profile
         The requested profile; None for attempts until the certified gap is small enough.
     options, threads
@@ -46,20 +63,76 @@ class BackendHandle:
     """
 
     name: str
-    backend: Backend | None = None
     unavailable_reason: str = ""
     profile: Profile | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     threads: int | None = None
 
-    def with_profile(self, profile: Profile | None) -> BackendHandle:
+    @abstractmethod
+    def with_profile(self, profile: Profile | None) -> Self:
         """Return the handle for a profile; None means attempts until the certified gap is small enough.
 
         Raises
         ------
         OptionError
-            The backend does not have the options, or the backend is "auto" and there is a profile or an option.
+            The solver does not have the options, or it is "auto" and there is a profile or an option.
         """
+
+    @property
+    def profile_name(self) -> str:
+        """The name of the profile."""
+        return CERTIFIED_MODE if self.profile is None else self.profile.name
+
+    @property
+    @abstractmethod
+    def version(self) -> str:
+        """The version of the solver."""
+
+    @abstractmethod
+    def unsupported_reason(self, program: P) -> str:
+        """Return why the solver cannot run, as far as no process is needed to tell; "" if there is no reason."""
+
+    @abstractmethod
+    def has_own_process(self, program: P, time_limit: float | None) -> bool:
+        """Return whether a solve runs in a worker process."""
+
+    @abstractmethod
+    def prepare_process(self, program: P, time_limit: float | None) -> str:
+        """Start a worker process, if one is needed, before any clock runs; return why the solver cannot run, or ""."""
+
+    @abstractmethod
+    def run(self, program: P, tol: float, time_limit: float | None) -> SolveRecord:
+        """Solve if possible; return a record whatever the solver does."""
+
+    def skipped_record(self, program: P, tol: float, reason: str, is_isolated: bool = False) -> SolveRecord:
+        """Return the record of a solver that was not run."""
+        return SolveRecord(
+            program=program.headline,
+            backend=self.name,
+            version=self.version,
+            tol=tol,
+            result=Result.NOT_RUN.value,
+            reason=reason,
+            isolated=is_isolated,
+            profile=self.profile_name,
+            threads=self.threads,
+            solver_version=self.version,
+        )
+
+
+@dataclass(frozen=True)
+class BackendHandle(SolverHandle[Program]):
+    """A backend under its requested name.
+
+    Attributes
+    ----------
+    backend
+        The backend; None for "auto", and if the backend is not available.
+    """
+
+    backend: Backend | None = None
+
+    def with_profile(self, profile: Profile | None) -> Self:
         if not self.unavailable_reason:
             check_solver_options(self.backend, self.options, profile)
             self._validate_options_by_solving()
@@ -77,17 +150,10 @@ class BackendHandle:
             raise rejected_options_error(self.backend.name, self.options, attempts[0].error or "")
 
     @property
-    def profile_name(self) -> str:
-        """The name of the profile."""
-        return CERTIFIED_MODE if self.profile is None else self.profile.name
-
-    @property
     def version(self) -> str:
-        """The version of the solver."""
         return self.backend.version if self.backend else ""
 
     def unsupported_reason(self, program: Program) -> str:
-        """Return why the backend cannot run, as far as no process is needed to tell; "" if there is no reason."""
         if self.backend is None:
             return self.unavailable_reason
         capability = self.backend.takes(program)
@@ -106,8 +172,10 @@ class BackendHandle:
             return backend
         return isolate_backend(backend, fall_back=True)
 
+    def has_own_process(self, program: Program, time_limit: float | None) -> bool:
+        return isinstance(self.effective_backend(program, time_limit), IsolatedBackend)
+
     def prepare_process(self, program: Program, time_limit: float | None) -> str:
-        """Start a worker process, if one is needed, before any clock runs; return why the backend cannot run, or ""."""
         reason = self.unsupported_reason(program)
         backend = None if reason else self.effective_backend(program, time_limit)
         if not isinstance(backend, IsolatedBackend):
@@ -116,7 +184,6 @@ class BackendHandle:
         return "" if capability else capability.reason
 
     def run(self, program: Program, tol: float, time_limit: float | None) -> SolveRecord:
-        """Solve if possible; return a record whatever the backend does."""
         reason = self.prepare_process(program, time_limit)
         if reason:
             return self.skipped_record(program, tol, reason, isinstance(self.backend, IsolatedBackend))
@@ -127,26 +194,70 @@ class BackendHandle:
         except (SolverNotFound, OptionError) as refusal:
             # No installed backend supports the program ("auto"), or the solver refuses an option.
             return self.skipped_record(program, tol, str(refusal))
-        is_isolated = isinstance(self.effective_backend(program, time_limit), IsolatedBackend)
-        is_isolated = is_isolated and not any("isolated" in attempt.statistics for attempt in solution.attempts)
+        is_isolated = self.has_own_process(program, time_limit) and not any(
+            "isolated" in attempt.statistics for attempt in solution.attempts
+        )
         return record_of_solution(
             self.name, program.headline, tol, solution, is_isolated, self.profile_name, self.threads
         )
 
-    def skipped_record(self, program: Program, tol: float, reason: str, is_isolated: bool = False) -> SolveRecord:
-        """Return the record of a backend that was not run."""
-        return SolveRecord(
-            program=program.headline,
-            backend=self.name,
-            version=self.version,
-            tol=tol,
-            result=Result.NOT_RUN.value,
-            reason=reason,
-            isolated=is_isolated,
-            profile=self.profile_name,
-            threads=self.threads,
-            solver_version=self.version,
+
+@dataclass(frozen=True)
+class ProblemHandle(SolverHandle[ConvexProblem]):
+    """A solver of CVXPY problems under its requested name.
+
+    Attributes
+    ----------
+    solver
+        The solver; None if it is not available.
+    isolate
+        Whether it always runs in a worker process.
+    """
+
+    solver: ProblemSolver | None = None
+    isolate: bool = False
+
+    def with_profile(self, profile: Profile | None) -> Self:
+        if self.solver is not None and self.options:
+            check_solver_options(self.solver, self.options, profile)
+            # Options that only the solver can check are tried on a small problem: no work is lost to a wrong name.
+            solve_problem(
+                self.solver, ProblemTask(_small_problem(), DEFAULT_TOL, None, PROFILES["default"], self.options)
+            )
+        return replace(self, profile=profile)
+
+    @property
+    def version(self) -> str:
+        return self.solver.version if self.solver else ""
+
+    def unsupported_reason(self, program: ConvexProblem) -> str:
+        if self.solver is None or self.profile is None:
+            return self.unavailable_reason
+        return self.solver.supports_profile(self.profile).reason
+
+    def has_own_process(self, program: ConvexProblem, time_limit: float | None) -> bool:
+        keeps_limit = time_limit is None or (self.solver is not None and self.solver.keeps_limit_on_problem(program))
+        return self.isolate or not keeps_limit
+
+    def prepare_process(self, program: ConvexProblem, time_limit: float | None) -> str:
+        # The clock of a worker process begins when it has loaded the problem.
+        return self.unsupported_reason(program)
+
+    def run(self, program: ConvexProblem, tol: float, time_limit: float | None) -> SolveRecord:
+        reason, is_isolated = self.unsupported_reason(program), self.has_own_process(program, time_limit)
+        if self.solver is None or reason:
+            return self.skipped_record(program, tol, reason)
+        task = ProblemTask(program, tol, time_limit, self.profile, self.options)
+        try:
+            with thread_limit(self.threads):
+                solution = solve_problem(self.solver, task, is_isolated)
+        except (SolverNotFound, OptionError) as refusal:
+            return self.skipped_record(program, tol, str(refusal))
+        is_isolated = is_isolated and not any("isolated" in attempt.statistics for attempt in solution.attempts)
+        record = record_of_solution(
+            self.name, program.headline, tol, solution, is_isolated, self.profile_name, self.threads
         )
+        return replace(record, answered_by=self.name, path=[self.name])
 
 
 @runtime_checkable
@@ -154,6 +265,49 @@ class PinnableBackend(Protocol):
     """A backend that can be pinned to one form of a program."""
 
     def with_form(self, form: str) -> Backend: ...
+
+
+def as_comparable(program: object) -> Program | ConvexProblem:
+    """Return a program, or a CVXPY problem as a copy of it.
+
+    Raises
+    ------
+    OptionError
+        The argument is neither.
+    ProblemError
+        A CVXPY problem is not convex by CVXPY's rules, has integer variables, or a parameter without a value.
+    """
+    if isinstance(program, Program | ConvexProblem):
+        return program
+    if isinstance(program, cp.Problem):
+        return ConvexProblem.from_cvxpy(program)
+    raise OptionError(
+        f"expected a program, or a cvxpy.Problem; got {type(program).__name__}. Make one with formulation.bind(U, ...) "
+        "or cp.Problem(objective, constraints)."
+    )
+
+
+def open_solvers(
+    target: Program | ConvexProblem,
+    backends: Any,
+    settings: CompareOptions,
+    options: Mapping[str, Mapping[str, Any]] | None,
+) -> Sequence[SolverHandle[Any]]:
+    """Return the handles of the solvers of a program, or of a CVXPY problem.
+
+    Raises
+    ------
+    OptionError
+        As in `open_backends` and `open_problem_solvers`; or forms are named for a CVXPY problem, which has one.
+    """
+    if not isinstance(target, ConvexProblem):
+        return open_backends(backends, settings.forms, settings.isolate, options, settings.threads)
+    if settings.forms is not None:
+        raise OptionError(
+            f"expected no forms for a CVXPY problem, which is solved as it is stated; got {', '.join(settings.forms)}. "
+            "Leave them out."
+        )
+    return open_problem_solvers(backends, settings.isolate, options, settings.threads)
 
 
 def open_backends(
@@ -190,10 +344,7 @@ def open_backends(
     forms = None if forms is None else names_of("forms", forms)
     handles = [handle for backend in requested for handle in _expand_forms(_make_handle(backend), forms)]
     names = [handle.name for handle in handles]
-    if not names or len(set(names)) < len(names):
-        raise OptionError(
-            f"expected one or more different backends; got {', '.join(names) or 'none'}. Name each of them once."
-        )
+    _check_distinct("backends", names)
     for name in options or {}:
         if not any(handle.name == name or handle.name.startswith(f"{name}:") for handle in handles):
             raise unknown_name("backend with options", name, names)
@@ -201,6 +352,88 @@ def open_backends(
         replace(_wrap_backend(handle, isolate), options=_backend_options(handle, options), threads=threads)
         for handle in handles
     ]
+
+
+def _small_problem() -> ConvexProblem:
+    """Return a problem that every solver takes."""
+    x = cp.Variable()
+    return ConvexProblem.from_cvxpy(cp.Problem(cp.Minimize(x), [x >= 1.0]))
+
+
+def open_problem_solvers(
+    solvers: Any,
+    isolate: bool = False,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    threads: int | None = None,
+) -> list[ProblemHandle]:
+    """Return the handles of solvers of CVXPY problems, each once; the handle of a missing solver has the reason.
+
+    Parameters
+    ----------
+    solvers
+        Names of CVXPY's solvers, functions of a problem, each as a `FunctionSolver` or as it is, or "FILE:NAME" for a
+        function in a Python file; one or several. By default all solvers that are installed.
+    isolate
+        Run each solver in a worker process.
+    options
+        Solver options for each solver by its name.
+    threads
+        Threads that each solver may use; None if the caller did not set them.
+
+    Raises
+    ------
+    OptionError
+        A name is unknown, there is no solver, one is named twice, or there are options of a solver that is not named.
+    """
+    is_single = isinstance(solvers, str | FunctionSolver | CvxpyBackend) or callable(solvers)
+    several = [solvers] if is_single else solvers
+    requested = installed_names() if several is None else check_list("backends", several, "solvers or their names")
+    handles = [_make_problem_handle(solver) for solver in requested]
+    names = [handle.name for handle in handles]
+    _check_distinct("solvers", names)
+    by_name = {name.lower().removeprefix(NAME_PREFIX): values for name, values in (options or {}).items()}
+    for name in by_name:
+        if name not in names:
+            raise unknown_name("solver with options", name, names)
+    return [
+        replace(handle, isolate=isolate, options=by_name.get(handle.name, {}), threads=threads) for handle in handles
+    ]
+
+
+def _make_problem_handle(solver: object) -> ProblemHandle:
+    """Return the handle of a solver by its name, of a function, or of a solver."""
+    if isinstance(solver, str) and is_place_in_file(solver):
+        solver = load_object(solver, "a solver")
+    if isinstance(solver, FunctionSolver):
+        return ProblemHandle(solver.name, solver=solver)
+    if callable(solver):
+        function_solver = FunctionSolver(solver)
+        return ProblemHandle(function_solver.name, solver=function_solver)
+    if not isinstance(solver, CvxpyBackend):
+        if not isinstance(solver, str):
+            raise OptionError(
+                f"expected solvers of CVXPY by name, or functions of a problem; got {short_repr(solver)}. Pass names "
+                'such as "clarabel", or FunctionSolver(function).'
+            )
+        name = solver.lower().removeprefix(NAME_PREFIX)
+        try:
+            solver = open_solver(NAME_PREFIX + name)
+        except SolverNotFound as missing:
+            return ProblemHandle(name, unavailable_reason=str(missing))
+    if not isinstance(solver, CvxpyBackend) or solver.form is not None:
+        raise OptionError(
+            f"expected solvers without a form for a CVXPY problem, which is solved as it is stated; got {solver.name}. "
+            "Name it without a form."
+        )
+    return ProblemHandle(solver.name.removeprefix(NAME_PREFIX), solver=solver)
+
+
+def _check_distinct(kind: str, names: Sequence[str]) -> None:
+    """Raise OptionError if there is no name, or one occurs twice."""
+    if not names or len(set(names)) < len(names):
+        raise OptionError(
+            f"expected one or more different {kind}; got {', '.join(names) or 'none'}. Name each of them once."
+        )
 
 
 def _backend_options(handle: BackendHandle, options: Mapping[str, Mapping[str, Any]] | None) -> Mapping[str, Any]:
@@ -218,7 +451,7 @@ def _make_handle(name: object) -> BackendHandle:
         backend = get_backend(name)
     except SolverNotFound as missing:
         return BackendHandle(str(name), unavailable_reason=str(missing))
-    return BackendHandle(name if isinstance(name, str) else backend.name, backend)
+    return BackendHandle(name if isinstance(name, str) else backend.name, backend=backend)
 
 
 def _expand_forms(handle: BackendHandle, forms: Sequence[str] | None) -> list[BackendHandle]:
@@ -226,7 +459,7 @@ def _expand_forms(handle: BackendHandle, forms: Sequence[str] | None) -> list[Ba
     if forms is None or not isinstance(handle.backend, PinnableBackend) or handle.name.count(":") > 1:
         return [handle]
     pinned = [handle.backend if form == DEFAULT_FORM else handle.backend.with_form(form) for form in forms]
-    return [BackendHandle(backend.name, backend) for backend in pinned]
+    return [BackendHandle(backend.name, backend=backend) for backend in pinned]
 
 
 def _wrap_backend(handle: BackendHandle, isolate: bool) -> BackendHandle:

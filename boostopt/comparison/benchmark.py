@@ -10,14 +10,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.environment import environment_info, source_version
 from boostopt._utils.json_values import plain
 from boostopt._utils.validation import check_integer, check_list, check_numbers, invalid_value_error
-from boostopt.backends.base import Backend
-from boostopt.backends.isolation.isolated import IsolatedBackend
 from boostopt.backends.isolation.worker_process import close_idle_processes, idle_process_id
 from boostopt.backends.profiles import Profile
-from boostopt.comparison.backend_handles import BackendHandle, open_backends
+from boostopt.comparison.backend_handles import SolverHandle, as_comparable, open_solvers
 from boostopt.comparison.benchmark_options import WARM_UP_MODES, BenchmarkOptions, benchmark_options
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.provenance import Provenance
@@ -26,25 +25,25 @@ from boostopt.comparison.results_log import ResultsLog
 from boostopt.comparison.solve_record import Result, SolveRecord
 from boostopt.comparison.solve_results import BenchmarkSettings
 from boostopt.errors import OptionError
+from boostopt.programs.convex_problem import ConvexProblem
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.identity import describe_program, program_digest, program_facts
 from boostopt.programs.program import Program
 from boostopt.solving.request import resolve_profile, resolve_tolerance
-from boostopt.solving.solve import check_program
 
 GAPS = (1e-3, 1e-6, 1e-9)
 """Default scaled gaps: rough, usual, and close to the accuracy of float64."""
 
 
 def benchmark(
-    programs: Program | Sequence[Program] | Mapping[str, Program],
-    backends: str | Backend | Sequence[str | Backend] | None = None,
+    programs: Any,
+    backends: Any = None,
     profiles: float | str | Sequence[float | str] = GAPS,
     repeats: int = 3,
     options: BenchmarkOptions | None = None,
     **keywords: Any,
 ) -> Benchmark:
-    """Measure backends on programs: whether a certified gap is reached, and in what time.
+    """Measure solvers on programs, or on CVXPY problems: whether a certified gap is reached, and in what time.
 
     Each tolerance is a solve of its own. The solves are repeated, and run in shuffled order. The first solve of a
     program by a backend is not counted. A solve succeeds if its certified gap is small enough. A wrong answer has no
@@ -53,7 +52,7 @@ def benchmark(
     Parameters
     ----------
     programs
-        One program, several, or several by label.
+        One program, several, or several by label; or the same of CVXPY problems.
     backends
         As in `compare`.
     profiles
@@ -71,7 +70,10 @@ def benchmark(
     Raises
     ------
     OptionError
-        An option is unknown or out of range, there is no program, or `compare` would refuse the backends.
+        An option is unknown or out of range, there is no program, programs stand beside CVXPY problems, or `compare`
+        would refuse the backends.
+    ProblemError
+        `compare` would refuse a CVXPY problem.
     DataError
         The file of `resume` belongs to another benchmark, or is no results log.
     """
@@ -86,7 +88,7 @@ def benchmark(
     )
     provenance = options.origin or Provenance.of_this_process()
     solver_options = options.solver_options or {}
-    handles = open_backends(backends, options.forms, options.isolate, solver_options, options.threads)
+    handles = open_solvers(next(iter(labelled.values())), backends, options, solver_options)
     backend_requests = [(handle.with_profile(profile), gap) for handle in handles for profile, gap in requests]
     digests = {label: program_digest(program) for label, program in labelled.items()}
     header: dict[str, Any] = {
@@ -135,7 +137,7 @@ class _ScheduledSolve:
     """A requested solve: a program, a backend, a tolerance and the number of the repeat."""
 
     program: str
-    backend: BackendHandle
+    backend: SolverHandle[Any]
     tol: float
     repeat: int
 
@@ -148,7 +150,7 @@ class _BenchmarkRunner:
 
     def __init__(
         self,
-        programs: Mapping[str, Program],
+        programs: Mapping[str, Program | ConvexProblem],
         digests: Mapping[str, str],
         settings: BenchmarkSettings,
         results_log: ResultsLog,
@@ -180,23 +182,26 @@ class _BenchmarkRunner:
             self._results_log.append(run)
         return run
 
-    def _warm_up(self, cell: _ScheduledSolve, program: Program) -> None:
+    def _warm_up(self, cell: _ScheduledSolve, program: Program | ConvexProblem) -> None:
         """Solve once without counting, unless this process or the idle worker process has already done so."""
         if self._warm_up_mode == "none" or self._process_key(cell, program) in self._warmed_up:
             return
         limit = self._settings.time_limit
-        formulation, warm_up_program = program.formulation, program
-        if self._warm_up_mode == "smallest" and isinstance(formulation, Formulation):
-            warm_up_program = formulation.example_program()
+        warm_up_program = program
+        if self._warm_up_mode == "smallest" and isinstance(program, Program):
+            formulation = program.formulation
+            warm_up_program = formulation.example_program() if isinstance(formulation, Formulation) else program
         cell.backend.run(warm_up_program, max(self._settings.target_gaps), limit)
         # If the solve ended the worker process, a new one starts before the clock runs.
         cell.backend.prepare_process(program, limit)
         self._warmed_up.add(self._process_key(cell, program))
 
-    def _process_key(self, cell: _ScheduledSolve, program: Program) -> tuple[str, str, int | None]:
+    def _process_key(self, cell: _ScheduledSolve, program: Program | ConvexProblem) -> tuple[str, str, int | None]:
         """Return the program (or the formulation) and the backend, with the number of the worker process, if any."""
-        is_isolated = isinstance(cell.backend.effective_backend(program, self._settings.time_limit), IsolatedBackend)
-        label = cell.program if self._warm_up_mode == "program" else program.formulation.name
+        is_isolated = cell.backend.has_own_process(program, self._settings.time_limit)
+        label = cell.program
+        if self._warm_up_mode != "program" and isinstance(program, Program):
+            label = program.formulation.name
         return label, cell.backend.name, idle_process_id() if is_isolated else None
 
     def _complete_record(self, cell: _ScheduledSolve, row: SolveRecord) -> SolveRecord:
@@ -217,27 +222,33 @@ def _failure_reason(row: SolveRecord) -> str:
     """Return why the result of a solve is not "reached"."""
     if row.result != Result.FAILED:
         return row.reason
-    error = f"; {row.error}" if row.error else ""
-    return f'certified gap {row.scaled_gap:.1e}; it says "{row.solver_status}"{error}'
+    details = "".join(f"; {text}" for text in (row.error, row.open_reason) if text)
+    return f'certified gap {row.scaled_gap:.1e}; it says "{row.solver_status}"{details}'
 
 
-def _label_programs(programs: Program | Sequence[Program] | Mapping[str, Program]) -> dict[str, Program]:
+def _label_programs(programs: Any) -> dict[str, Program | ConvexProblem]:
     """Return the programs by label; the default label is the headline, with a number if two headlines are equal."""
+    labelled = dict[str, Program | ConvexProblem]()
     if isinstance(programs, Mapping):
-        labelled = {str(label): program for label, program in programs.items()}
+        for name, program in cast(Mapping[Any, Any], programs).items():
+            target = as_comparable(program)
+            labelled[str(name)] = replace(target, headline=str(name)) if isinstance(target, ConvexProblem) else target
     else:
-        labelled = dict[str, Program]()
         texts = "one or more programs", "Make one with formulation.bind(U, ...)."
-        for program in [programs] if isinstance(programs, Program) else check_list("programs", programs, *texts):
-            check_program(program)
-            label, number = program.headline, 2
+        is_single = isinstance(programs, Program | ConvexProblem | cp.Problem)
+        for program in [programs] if is_single else check_list("programs", programs, *texts):
+            target = as_comparable(program)
+            label, number = target.headline, 2
             while label in labelled:
-                label, number = f"{program.headline} #{number}", number + 1
-            labelled[label] = program
+                label, number = f"{target.headline} #{number}", number + 1
+            labelled[label] = target
     if not labelled:
         raise OptionError("expected one or more programs; got none. Make one with formulation.bind(U, ...).")
-    for program in labelled.values():
-        check_program(program)
+    if len({isinstance(target, ConvexProblem) for target in labelled.values()}) > 1:
+        raise OptionError(
+            "expected programs alone, or CVXPY problems alone; got both. Run one benchmark for each: they have other "
+            "solvers."
+        )
     return labelled
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -10,20 +10,26 @@ from boostopt._utils.environment import describe_environment, environment_info, 
 from boostopt._utils.formatting import html_table
 from boostopt._utils.json_values import plain, to_json_text
 from boostopt._utils.validation import check_seconds
-from boostopt.backends.base import Backend
 from boostopt.backends.isolation.worker_process import close_idle_processes
-from boostopt.comparison.backend_handles import open_backends
+from boostopt.comparison.backend_handles import as_comparable, open_solvers
 from boostopt.comparison.benchmark_options import compare_options
 from boostopt.comparison.provenance import Provenance
-from boostopt.comparison.rendering.phrases import gap_text, proved_interval_text, relative_width
+from boostopt.comparison.rendering.phrases import (
+    claimed_value_text,
+    gap_text,
+    is_problem,
+    proved_interval_text,
+    relative_width,
+    worst_residual_text,
+)
 from boostopt.comparison.rendering.progress_output import comparison_progress, print_backend_progress, progress_callback
 from boostopt.comparison.solve_record import SolveRecord
 from boostopt.comparison.solve_results import BenchmarkSettings, SolveResults, conflicting_backends, intersect_intervals
 from boostopt.errors import ProblemError
+from boostopt.programs.convex_problem import ConvexProblem
 from boostopt.programs.identity import describe_program, program_facts
 from boostopt.programs.program import Program
 from boostopt.solving.request import DEFAULT_TOL, resolve_profile, resolve_tolerance
-from boostopt.solving.solve import check_program
 
 
 @dataclass(frozen=True)
@@ -46,13 +52,17 @@ class Comparison(SolveResults):
         The path of the file from which the results were read, "" for none.
     """
 
-    _program: Program | None = field(default=None, compare=False, repr=False)
+    _program: Program | ConvexProblem | None = field(default=None, compare=False, repr=False)
 
     DEFAULT_LABEL: ClassVar[str] = "tab:comparison"
 
     @classmethod
     def from_solves(
-        cls, program: Program, tol: float, solves: Iterable[SolveRecord], provenance: Provenance | None = None
+        cls,
+        program: Program | ConvexProblem,
+        tol: float,
+        solves: Iterable[SolveRecord],
+        provenance: Provenance | None = None,
     ) -> Comparison:
         """Return the comparison of some solves of a program at a scaled gap."""
         label = program.headline
@@ -63,8 +73,8 @@ class Comparison(SolveResults):
         return cls({label: facts}, settings, environment, source_version(), runs, origin, _program=program)
 
     @property
-    def program(self) -> Program:
-        """The program.
+    def program(self) -> Any:
+        """The program; or the copy of the CVXPY problem, without values.
 
         Raises
         ------
@@ -76,7 +86,7 @@ class Comparison(SolveResults):
                 f"a comparison from a file has no program; {self.file or 'the file'} has no margin matrix. "
                 "Bind the program anew."
             )
-        return self._program
+        return self._program.problem if isinstance(self._program, ConvexProblem) else self._program
 
     @property
     def label(self) -> str:
@@ -123,7 +133,8 @@ class Comparison(SolveResults):
             "seconds",
             "the solver says",
         )
-        return html_table(self.label, [_html_cells(row) for row in self.runs], header)
+        header += ("reported value", "largest residual") if is_problem(self.runs) else ()
+        return html_table(self.label, [_html_cells(row, self.runs)[: len(header)] for row in self.runs], header)
 
     def to_json(self) -> str:
         """Return facts and rows as JSON; numbers that are not finite become null."""
@@ -158,36 +169,40 @@ def comparison_settings(tol: float, runs: Iterable[SolveRecord]) -> BenchmarkSet
     return BenchmarkSettings((tol,), 1, None, any(run.isolated for run in runs), 0)
 
 
-def _html_cells(row: SolveRecord) -> tuple[object, ...]:
+def _html_cells(row: SolveRecord, rows: Iterable[SolveRecord]) -> tuple[object, ...]:
     """Return the cells of a row in the HTML table."""
     if not row.ran:
-        return row.backend, row.result, row.reason, "", "", "", ""
-    interval = proved_interval_text(row)
+        return row.backend, row.result, row.reason, "", "", "", "", "", ""
+    interval, problem_cells = proved_interval_text(row), (claimed_value_text(row, rows), worst_residual_text(row))
     if not row.answered:
-        return row.backend, row.verdict, interval, "", "", row.seconds, row.error or row.solver_status
-    return row.backend, row.verdict, interval, gap_text(row), relative_width(row), row.seconds, row.solver_status
+        return row.backend, row.verdict, interval, "", "", row.seconds, row.error or row.solver_status, *problem_cells
+    gaps = gap_text(row), relative_width(row)
+    return row.backend, row.verdict, interval, *gaps, row.seconds, row.solver_status, *problem_cells
 
 
 def compare(
-    program: Program,
-    backends: str | Backend | Sequence[str | Backend] | None = None,
+    program: Any,
+    backends: Any = None,
     tol: float | str = DEFAULT_TOL,
     time_limit: float | None = None,
     progress: bool | Callable[[str, SolveRecord | None], None] = False,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     **keywords: Any,
 ) -> Comparison:
-    """Solve a program by several backends, one after another.
+    """Solve a program, or a convex problem of CVXPY, by several solvers, one after another.
 
-    Every backend gets a row, whatever it does. An exception or a nonsensical answer is a failure with a reason.
+    Every solver gets a row, whatever it does. An exception or a nonsensical answer is a failure with a reason. Every
+    solver gets a copy of a CVXPY problem without values; the values of the problem itself stay as they are.
 
     Parameters
     ----------
     program
-        The program to solve.
+        The program to solve, or a `cvxpy.Problem`.
     backends
         Names or backends, each once; by default all names that `list_backends()` returns. A backend that is not
-        installed, or does not support the program, gets a row with the reason.
+        installed, or does not support the program, gets a row with the reason. For a CVXPY problem: names of CVXPY's
+        solvers, such as "clarabel"; functions of a problem; `ConeSolver(function)`; or "FILE:NAME", one of these in a
+        Python file. By default all solvers that CVXPY finds.
     tol
         The scaled gap that each backend must reach, in (0, 1), or the profile of each solve: as in `solve`.
     time_limit
@@ -217,28 +232,25 @@ def compare(
     OptionError
         The name of a backend, form, profile or option is unknown; there is no backend, or one is named twice; or the
         tolerance or time limit is out of range.
+    ProblemError
+        The CVXPY problem is not convex by CVXPY's rules, has integer variables, or a parameter without a value.
     """
-    check_program(program)
+    target = as_comparable(program)
     # Arguments are checked before any work, even if no backend supports the program.
     profile = resolve_profile(tol)
     gap, time_limit = resolve_tolerance(tol, profile), check_seconds("time_limit", time_limit)
     keyword_options = compare_options(keywords)
     provenance = keyword_options.origin or Provenance.of_this_process()
     callback = progress_callback(progress, print_backend_progress)
-    handles = [
-        handle.with_profile(profile)
-        for handle in open_backends(
-            backends, keyword_options.forms, keyword_options.isolate, options, keyword_options.threads
-        )
-    ]
+    handles = [handle.with_profile(profile) for handle in open_solvers(target, backends, keyword_options, options)]
     rows = list[SolveRecord]()
     try:
         with comparison_progress(callback, len(handles)) as report:
             for handle in handles:
                 report(handle.name, None)
-                rows.append(handle.run(program, gap, time_limit))
+                rows.append(handle.run(target, gap, time_limit))
                 report(handle.name, rows[-1])
     finally:
         if keyword_options.isolate or time_limit is not None:
             close_idle_processes()
-    return Comparison.from_solves(program, gap, rows, provenance)
+    return Comparison.from_solves(target, gap, rows, provenance)

@@ -7,6 +7,7 @@ beside a reader says that null means the default of the field, for example for a
 from __future__ import annotations
 
 import dataclasses
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -118,6 +119,14 @@ def parse_phase_seconds(value: Any, label: str) -> dict[str, float | None]:
     return {
         phase: None if entry is None else parse_seconds(entry, phase)
         for phase, entry in parse_object(value, label).items()
+    }
+
+
+def parse_residuals(value: Any, label: str) -> dict[str, float]:
+    """Return an object of numbers of at least 0; null stands for inf."""
+    return {
+        name: math.inf if entry is None else parse_seconds(entry, name)
+        for name, entry in parse_object(value, label).items()
     }
 
 

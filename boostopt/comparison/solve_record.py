@@ -28,6 +28,7 @@ from boostopt.comparison.json_schema import (
     Text,
     Texts,
 )
+from boostopt.solving.problem_solution import AnswerCertificate, ProblemSolution
 from boostopt.solving.solution import Outcome, Solution
 
 AUTO = "auto"
@@ -37,7 +38,10 @@ REQUEST_FIELDS = ("profile", "threads")
 """Fields that have a value even if the backend was not run."""
 
 OPTIONAL_FIELDS = frozenset({"claimed_gap", "scaled_gap_so_far", "after"})
-"""Keys that files of earlier versions do not have; they are written only if they have a value."""
+"""Keys of attempts that files of earlier versions do not have; they are written only if they have a value."""
+
+PROBLEM_FIELDS = frozenset({"claimed_value", "residuals", "open_reason", "optimum_sign"})
+"""Keys that only solves of CVXPY problems have."""
 
 ACCURACY_OPTION_PATTERN = re.compile("tol|eps|accuracy", re.IGNORECASE)
 """Names of options that set an accuracy."""
@@ -174,6 +178,12 @@ class SolveRecord:
         The certified gap; infinite if there is none.
     infeasible, excess, kkt_worst
         Whether the program is proved infeasible, by how much, and the worst residual of the unchanged answer.
+    optimum_sign
+        The sign of the optimum of a CVXPY problem that is proved infeasible or unbounded: 1 for inf, -1 for -inf; None
+        for others.
+    claimed_value, residuals, open_reason
+        Of a CVXPY problem, else None: the optimum that the solver reports; the largest residual of each kind of KKT
+        condition over its scale, inf for missing multipliers; and why the interval is not finite, in words.
     claimed_gap
         The gap that the solver itself reports for its best attempt, |p - q| / max(1, |p|, |q|); None if it does not.
     solver_status, error, printed
@@ -201,7 +211,7 @@ class SolveRecord:
     solver_version
         The version of the solver that answered; for "auto" in a benchmark it differs from `version`.
     solution
-        The solution; None if the backend was not run, in a benchmark, and in a file.
+        The solution; None if the backend was not run, of a CVXPY problem, in a benchmark, and in a file.
     """
 
     program: Text = ""
@@ -222,6 +232,10 @@ class SolveRecord:
     infeasible: Annotated[bool, fields.parse_flag, NULL_MEANS_DEFAULT] = False
     excess: Number | None = None
     kkt_worst: Annotated[float, fields.parse_finite, NULL_MEANS_DEFAULT] = math.inf
+    optimum_sign: Number | None = None
+    claimed_value: Number | None = None
+    residuals: Annotated[Mapping[str, float], fields.parse_residuals] | None = None
+    open_reason: Text | None = None
     claimed_gap: Number | None = None
     solver_status: Text | None = None
     error: Text | None = None
@@ -265,6 +279,11 @@ class SolveRecord:
     def interval(self) -> tuple[float, float]:
         """The interval that the answer proves for the optimum."""
         return self.lower, self.upper
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether it is proved that the objective of a problem is unbounded."""
+        return self.optimum_sign is not None and not self.infeasible
 
     @property
     def asked(self) -> float | None:
@@ -323,7 +342,9 @@ class SolveRecord:
             "claims": self.claims if self.ran else None,
             "failure": self.failure or None,
             **{
-                key: value if self.ran or key in REQUEST_FIELDS else None for key, value in RESULT.to_file(self).items()
+                key: value if self.ran or key in REQUEST_FIELDS else None
+                for key, value in RESULT.to_file(self).items()
+                if key not in PROBLEM_FIELDS or value is not None
             },
             "isolated": self.isolated,
             "attempts": self.attempts,
@@ -366,6 +387,10 @@ RESULT = Keys(
         "infeasible": "infeasible",
         "excess": "excess",
         "kkt_worst": "kkt_worst",
+        "optimum_sign": "optimum_sign",
+        "claimed_value": "claimed_value",
+        "residuals": "residuals",
+        "open_reason": "open_reason",
         "claimed_gap": "claimed_gap",
         "solver_status": "solver_status",
         "error": "error",
@@ -395,7 +420,7 @@ def record_of_solution(
     backend: str,
     program: str,
     tol: float,
-    solution: Solution,
+    solution: Solution | ProblemSolution,
     isolated: bool,
     profile: str = CERTIFIED_MODE,
     threads: int | None = None,
@@ -423,7 +448,7 @@ def record_of_solution(
         version=solution.version,
         tol=tol,
         result=(Result.REACHED if certificate.scaled_gap <= tol else Result.FAILED).value,
-        outcome=solution.outcome.key,
+        outcome=solution.outcome_key,
         verdict=solution.verdict.key,
         lower=certificate.lower,
         upper=certificate.upper,
@@ -433,6 +458,7 @@ def record_of_solution(
         infeasible=certificate.infeasible,
         excess=certificate.excess,
         kkt_worst=certificate.kkt.worst,
+        **(_problem_fields(certificate) if isinstance(certificate, AnswerCertificate) else {}),
         solver_status=solution.solver_status,
         error=(attempts[-1].error if attempts else None) or None,
         printed=printed or None,
@@ -460,8 +486,18 @@ def record_of_solution(
             for attempt, (seconds, gap) in zip(attempts, solution.gaps, strict=True)
         ),
         solver_version=solution.version,
-        solution=solution,
+        solution=solution if isinstance(solution, Solution) else None,
     )
+
+
+def _problem_fields(certificate: AnswerCertificate) -> dict[str, Any]:
+    """Return the fields that only solves of CVXPY problems have."""
+    return {
+        "optimum_sign": math.copysign(1.0, certificate.lower) if certificate.is_decided else None,
+        "claimed_value": certificate.value,
+        "residuals": certificate.residuals,
+        "open_reason": certificate.reason or None,
+    }
 
 
 def parse_record(content: Mapping[str, Any], results: Sequence[str] = RESULT_NAMES) -> SolveRecord:
@@ -498,7 +534,10 @@ def parse_record(content: Mapping[str, Any], results: Sequence[str] = RESULT_NAM
         log=tuple(AttemptRecord(**fields.parse_fields(ATTEMPT, attempt)) for attempt in attempts),
         solver_version=fields.parse_text(outcome.get("version", request["version"]), "version"),
     )
-    return replace(record, lower=math.inf, upper=math.inf) if record.infeasible else record
+    if record.infeasible or record.optimum_sign is not None:
+        end = math.copysign(math.inf, record.optimum_sign or 1.0)
+        return replace(record, lower=end, upper=end)
+    return record
 
 
 def classify_failure(log: Sequence[AttemptRecord], solver_status: str) -> str:

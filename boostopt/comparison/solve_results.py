@@ -25,6 +25,9 @@ from boostopt.comparison.scores import MeanScore, ProgramScore, average_scores, 
 from boostopt.comparison.solve_record import Result, SolveRecord
 from boostopt.data.csv_tables import records_to_csv
 
+MIN_REFUTED_DISTANCE = 1e-6
+"""Distance over max(1, |value|) from which a reported value is refuted, unless a wider gap was asked for."""
+
 
 @dataclass(frozen=True)
 class BenchmarkSettings:
@@ -211,6 +214,20 @@ def intersect_intervals(runs: Iterable[SolveRecord]) -> tuple[float, float]:
     """Return the intersection of all certified intervals; if it is empty, the lower bound is above the upper bound."""
     ran = [run for run in runs if run.ran]
     return max((run.lower for run in ran), default=-math.inf), min((run.upper for run in ran), default=math.inf)
+
+
+def refutation(run: SolveRecord, runs: Iterable[SolveRecord]) -> float:
+    """Return how far the optimum that a solver reports is from the intersection of all intervals, over max(1, |value|).
+
+    Returns
+    -------
+    The distance if the value is refuted, else 0; inf if it is proved that there is no optimum.
+    """
+    if run.claimed_value is None:
+        return 0.0
+    lower, upper = intersect_intervals(runs)
+    distance = max(lower - run.claimed_value, run.claimed_value - upper) / max(1.0, abs(run.claimed_value))
+    return distance if distance > max(run.tol, MIN_REFUTED_DISTANCE) else 0.0
 
 
 def conflicting_backends(run: SolveRecord, runs: Iterable[SolveRecord]) -> list[str]:

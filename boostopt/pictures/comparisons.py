@@ -208,6 +208,8 @@ def intervals(comparison: Comparison | Sequence[SolveRecord], axes: AxesArgument
 
 def _intersection_text(low: float, high: float) -> str:
     """Describe the intersection of intervals without two finite ends."""
+    if low == high == -math.inf:
+        return "it is proved that there is no optimum"
     return "the program is proved infeasible" if low == math.inf else f"together they leave [{low}, {high}]"
 
 

@@ -377,15 +377,17 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
 def relaxed_problem(problem: Any) -> tuple[Any, dict[Any, Any]]:
     """Return a problem with continuous variables in place of all, and the original of each of them.
 
-    A boolean variable becomes one between 0 and 1.
+    A boolean variable becomes one between 0 and 1. Parameters become others with the same values. The new problem has
+    no values and no duals.
     """
     originals: dict[Any, Any] = {}
-    copies: dict[int, Any] = {}
+    copies: dict[int, Any] = {
+        id(item): cp.Parameter(item.shape, name=item.name(), value=item.value, **_present_attributes(item))
+        for item in problem.parameters()
+    }
     constraints = list[Any]()
     for variable in problem.variables():
-        attributes = {
-            key: value for key, value in variable.attributes.items() if value is not None and value is not False
-        }
+        attributes = _present_attributes(variable)
         is_boolean = attributes.pop("boolean", False)
         attributes.pop("integer", None)
         copy = cp.Variable(variable.shape, name=variable.name(), **attributes)
@@ -394,9 +396,29 @@ def relaxed_problem(problem: Any) -> tuple[Any, dict[Any, Any]]:
         if is_boolean:
             entries = copy if is_boolean is True else copy[tuple(map(np.asarray, variable.boolean_idx))]
             constraints += [entries >= 0, entries <= 1]
+    for part in (problem.objective, *problem.constraints) if cp.perspective in problem.atoms() else ():
+        _copy_perspectives(part, copies)
     objective = type(problem.objective)(problem.objective.args[0].tree_copy(copies))
     constraints += [constraint.tree_copy(copies) for constraint in problem.constraints]
     return cp.Problem(objective, constraints), originals
+
+
+def _copy_perspectives(expression: Any, copies: dict[int, Any]) -> None:
+    """Add copies of the perspectives in an expression, whose functions CVXPY does not copy with their arguments."""
+    for argument in expression.args:
+        _copy_perspectives(argument, copies)
+    atom: Any = cp.perspective
+    if type(expression) is atom and id(expression) not in copies:
+        functions = [part for part in (expression.f, expression.f_recession) if part is not None]
+        for part in functions:
+            _copy_perspectives(part, copies)
+        f, *recession = (part.tree_copy(copies) for part in functions)
+        copies[id(expression)] = atom(f, expression.args[0].tree_copy(copies), *recession)
+
+
+def _present_attributes(leaf: Any) -> dict[str, Any]:
+    """Return the attributes that a variable or a parameter has."""
+    return {key: value for key, value in leaf.attributes.items() if value is not None and value is not False}
 
 
 def check_kind(problem: Any) -> None:

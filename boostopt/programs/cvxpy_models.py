@@ -54,12 +54,13 @@ class CvxpyModel:
     """A CVXPY problem with the map from its solution to the weights.
 
     `recover_weights(primal values, dual values)`, both by CVXPY's ids, returns (d, w). `objective_factor` is the factor
-    of the objective.
+    of the objective. `is_original` says that it is a problem of the user, whose value and status the attempt reports.
     """
 
     problem: Any
     recover_weights: Callable[[Values, Values], tuple[ExampleVector | None, HypothesisVector | None]]
     objective_factor: float
+    is_original: bool = False
 
 
 def build_cvxpy_model(U: MarginMatrix, F: Regularizer, G: EdgeFunction, form: ModelForm) -> CvxpyModel:

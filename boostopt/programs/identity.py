@@ -14,6 +14,7 @@ import numpy as np
 from boostopt._utils.files import Keys
 from boostopt._utils.json_values import plain, to_json_text
 from boostopt.certificates.certificate import Certificate
+from boostopt.programs.convex_problem import ConvexProblem
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
@@ -32,8 +33,10 @@ BOUNDS = Keys(
 """Keys of the bounds of a certificate in files."""
 
 
-def program_facts(program: Program) -> dict[str, Any]:
-    """Return the facts about a program: formulation, parameters, sizes, digest of U."""
+def program_facts(program: Program | ConvexProblem) -> dict[str, Any]:
+    """Return the facts about a program: formulation, parameters, sizes, digest of U; of a CVXPY problem its sizes."""
+    if isinstance(program, ConvexProblem):
+        return program.facts()
     return {
         "formulation": program.formulation.name,
         "parameters": asdict(program.parameters),
@@ -44,8 +47,13 @@ def program_facts(program: Program) -> dict[str, Any]:
     }
 
 
-def program_digest(program: Program) -> str:
-    """Return the SHA-256 digest of all that defines a program: U, c, d0, parameters and formulation file."""
+def program_digest(program: Program | ConvexProblem) -> str:
+    """Return the SHA-256 digest of all that defines a program: U, c, d0, parameters and formulation file.
+
+    The digest of a CVXPY problem is that of its cone data.
+    """
+    if isinstance(program, ConvexProblem):
+        return program.digest
     about = json.dumps(plain({**program_facts(program), "digest": None, "parameters": None}), sort_keys=True)
     digest = hashlib.sha256(about.encode())
     for name, value in sorted(asdict(program.parameters).items()):
@@ -60,7 +68,7 @@ def program_digest(program: Program) -> str:
     return digest.hexdigest()
 
 
-def describe_program(program: Program) -> dict[str, Any]:
+def describe_program(program: Program | ConvexProblem) -> dict[str, Any]:
     """Return the text of the formulation and facts about the data, as plain values.
 
     Returns
@@ -69,8 +77,10 @@ def describe_program(program: Program) -> dict[str, Any]:
     `meanings` (of the parameters, by name), which are "" or empty if the formulation does not have them; `nonzeros`,
     `smallest` and `largest` entry of U and its `storage`; `multiplicities`, the smallest and the largest; whether the
     `reference` distribution is that of c; and `equal_weights`, the bounds that equal weights prove (see
-    `bounds_of_equal_weights`).
+    `bounds_of_equal_weights`). Of a CVXPY problem `headline`, `title` and `page` alone.
     """
+    if isinstance(program, ConvexProblem):
+        return program.description()
     formulation, examples = program.formulation, program.examples
     has_text = isinstance(formulation, Formulation)
     return {

@@ -49,6 +49,10 @@ def data_facts(program: Mapping[str, Any], source: str) -> tuple[tuple[str, str]
     return known_facts(
         {
             "Source": source,
+            "Sense": program.get("sense", ""),
+            "Scalar variables": program.get("variables"),
+            "Scalar constraints": program.get("constraints"),
+            "SHA-256 of the cone data": program.get("program_digest", "") if "sense" in program else "",
             "Examples N": "" if N is None else f"{N:,}",
             "Hypotheses t": "" if t is None else f"{t:,}",
             "Non-zeros of U": f"{nonzeros:,} of {entries:,} ({_format_fraction(nonzeros / entries)})"

@@ -11,10 +11,12 @@ from boostopt.comparison.rendering.phrases import (
     accuracy_request_text,
     answering_backend_text,
     best_form_text,
+    claimed_value_text,
     format_seconds,
     gap_text,
     phase_seconds_text,
     proved_interval_text,
+    residuals_text,
 )
 from boostopt.comparison.solve_record import AttemptRecord, SolveRecord
 from boostopt.reporting.fact_tables import known_facts
@@ -55,6 +57,9 @@ def record_facts(run: SolveRecord) -> tuple[tuple[str, str], ...]:
             "Gap": gap_text(run),
             "It says": run.solver_status,
             "Raised": run.error,
+            "Reported value": "" if run.claimed_value is None else claimed_value_text(run),
+            "Residuals": residuals_text(run),
+            "No finite interval": run.open_reason,
             "Why not as narrow": "" if run.reached else run.reason,
             "Asked": accuracy_request_text(run),
             "Answer": best_form_text(run),

@@ -9,14 +9,16 @@ from markupsafe import Markup
 
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.rendering.phrases import (
-    CONTRADICTION_ADVICE,
     EMPTY_CELL,
     BenchmarkCell,
     Conclusion,
+    contradiction_advice,
     failure_reasons,
     fastest_backends_text,
     gap_request_text,
+    is_problem,
     mean_cells,
+    refuted_values,
     score_cells,
     sent_accuracies,
     summarize_comparison,
@@ -39,13 +41,14 @@ MAX_UNFOLDED = 3
 
 @dataclass(frozen=True)
 class FormulationSection:
-    """A formulation with its sources: as markup, or as plain text if the text has another notation."""
+    """A formulation with its sources, or a CVXPY problem: as markup, or as plain text in another notation."""
 
     name: str
     title: str
     markup: FormulationMarkup | None
     text: str
     sources: tuple[str, ...]
+    is_problem: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ def _title(results: SolveResults, formulations: Sequence[FormulationSection]) ->
     """Return the title: the numbers of programs and backends, or the formulation and the data of one program."""
     if len(results.programs) > 1:
         count = len({run.backend for run in results.runs})
-        return f"{len(results.programs)} programs, {count} backend{'s' if count > 1 else ''}"
+        return f"{len(results.programs)} {_noun(results)}s, {count} backend{'s' if count > 1 else ''}"
     name, data = formulations[0].title, results.provenance.data
     return f"{name} on {data}" if data else name
 
@@ -129,17 +132,23 @@ def _verdicts(results: SolveResults, programs: Sequence[ProgramSection]) -> tupl
     if len(programs) == 1:
         return (programs[0].verdict,)
     contradictions = tuple(
-        Conclusion(f"The intervals of {label} contradict each other. {CONTRADICTION_ADVICE}", "wrong")
+        Conclusion(f"The intervals of {label} contradict each other. {contradiction_advice(results.runs)}", "wrong")
         for label in results.contradictory_programs
     )
     if not any(run.ran for run in results.runs):
         return (Conclusion("No backend named can take any of these programs.", "wrong"),)
     finest = min(results.settings.target_gaps)
     certified = {run.program for run in results.runs if run.reached and run.tol == finest}
-    count = f"{len(certified)} of {len(programs)} programs are certified to {finest:g} by some backend"
-    agreement = "" if contradictions else "; the intervals of each program agree"
+    noun = _noun(results)
+    count = f"{len(certified)} of {len(programs)} {noun}s are certified to {finest:g} by some backend"
+    agreement = "" if contradictions else f"; the intervals of each {noun} agree"
     kind = "good" if len(certified) == len(programs) else "warning"
     return (*contradictions, Conclusion(f"{count}{agreement}.", kind))
+
+
+def _noun(results: SolveResults) -> str:
+    """Return the word for what was solved."""
+    return "problem" if is_problem(results.runs) else "program"
 
 
 def _formulation_sections(results: SolveResults) -> tuple[FormulationSection, ...]:
@@ -147,11 +156,12 @@ def _formulation_sections(results: SolveResults) -> tuple[FormulationSection, ..
     formulations: dict[tuple[str, str], FormulationSection] = {}
     for program in results.programs.values():
         about, name = program.get("about", {}), str(program.get("formulation", ""))
-        text = str(about.get("page", ""))
+        text, is_stated = str(about.get("page", "")), "sense" in program
         if (name, text) not in formulations:
-            markup = formulation_markup(text, about.get("meanings", {}))
+            markup = None if is_stated else formulation_markup(text, about.get("meanings", {}))
             title, sources = str(about.get("title") or name), tuple(about.get("sources", ()))
-            formulations[name, text] = FormulationSection(name, title, markup, "" if markup else text, sources)
+            plain_text = "" if markup else text
+            formulations[name, text] = FormulationSection(name, title, markup, plain_text, sources, is_stated)
     return tuple(formulations.values())
 
 
@@ -168,7 +178,9 @@ def _program_section(results: SolveResults, k: int, label: str) -> ProgramSectio
         pictures=_interval_pictures(best, f"program{k}"),
         rows=tuple(best),
         conclusions=tuple(
-            trivial_bounds(runs, equal_weights) if benchmark else summarize_comparison(runs, equal_weights)
+            [*refuted_values(runs), *trivial_bounds(runs, equal_weights)]
+            if benchmark
+            else summarize_comparison(runs, equal_weights)
         ),
         scores=_program_score_table(benchmark, label) if benchmark else None,
         logs=group_by_backend(runs),

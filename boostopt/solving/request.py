@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol
 
 from boostopt._utils.validation import check_instance, check_tolerance, invalid_value_error
-from boostopt.backends.base import Attempt, Backend
+from boostopt.backends.base import Attempt
 from boostopt.backends.profiles import CERTIFIED_MODE, PROFILES, Profile
 from boostopt.errors import OptionError, reason_of, short_repr, unknown_name
 
 DEFAULT_TOL = 1e-8
 """Target gap by default."""
+
+
+class NamedSolver(Protocol):
+    """A solver of programs or of problems, with the names of its options."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def option_names(self) -> Collection[str] | None: ...
 
 
 def resolve_profile(tol: object) -> Profile | None:
@@ -36,7 +46,7 @@ def resolve_tolerance(tol: object, profile: Profile | None) -> float:
     return check_tolerance("tol", tol)
 
 
-def check_solver_options(backend: Backend | None, options: object, profile: Profile | None) -> dict[str, Any]:
+def check_solver_options(backend: NamedSolver | None, options: object, profile: Profile | None) -> dict[str, Any]:
     """Check the options of the user for a backend (None for "auto") by name if possible, and return them."""
     if backend is None and (options or profile is not None):
         request = f"the profile {profile.name!r}" if profile is not None else "options"
@@ -54,7 +64,9 @@ def check_solver_options(backend: Backend | None, options: object, profile: Prof
     return dict(named)
 
 
-def raise_if_options_rejected(options: Mapping[str, Any], tried: list[Backend], attempts: list[Attempt]) -> None:
+def raise_if_options_rejected(
+    options: Mapping[str, Any], tried: Sequence[NamedSolver], attempts: Sequence[Attempt]
+) -> None:
     """Raise OptionError if the solver rejects the options of the user; the message quotes the solver."""
     errors = [attempt.error or "" for attempt in attempts]
     if options and errors and all(errors) and any(name in errors[0] for name in options):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from os import PathLike
+from typing import Protocol
 
 from boostopt._utils.array_types import Array, ExampleVector, HypothesisVector
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.validation import check_seconds, check_tolerance
 from boostopt.backends.base import Attempt, WarmStart
-from boostopt.certificates.certificate import Certificate
+from boostopt.certificates.certificate import KKT, Certificate
 from boostopt.errors import SolverFailed
 from boostopt.programs.program import Program
 from boostopt.solving.explanation import Explanation, explain
@@ -119,6 +120,11 @@ class Solution:
         ]
         return html_table(self.program.headline, rows)
 
+    @property
+    def outcome_key(self) -> str:
+        """The outcome, as in files."""
+        return self.outcome.key
+
     def explain(self) -> Explanation:
         """Explain why the answer is optimal within `tol`, or which condition fails where, or why there is no answer."""
         failed = self.outcome is Outcome.FAILED
@@ -154,12 +160,7 @@ class Solution:
     @property
     def iterations(self) -> int | None:
         """The number of iterations over all runs of the solvers; None if no solver counts them."""
-        counts = list[int]()
-        for attempt in self.attempts:
-            if attempt.is_continuation and attempt.iterations is not None and counts:
-                counts.pop()  # the attempt before, whose iterations are part of these
-            counts += [] if attempt.iterations is None else [attempt.iterations]
-        return sum(counts) if counts else None
+        return total_iterations(self.attempts)
 
     def polish(self, tol: float = 1e-9, time_limit: float | None = None) -> Solution:
         """Return a solution with a smaller gap: boostopt's own solver starts from this solution.
@@ -224,7 +225,27 @@ def outcome_of(certificate: Certificate, attempt: Attempt | None) -> Outcome:
     return Outcome.SOLVED if attempt else Outcome.FAILED
 
 
-def verdict_of(certificate: Certificate, attempt: Attempt | None, tol: float) -> Verdict:
+def total_iterations(attempts: Sequence[Attempt]) -> int | None:
+    """Return the number of iterations over all runs of the solvers; None if no solver counts them."""
+    counts = list[int]()
+    for attempt in attempts:
+        if attempt.is_continuation and attempt.iterations is not None and counts:
+            counts.pop()  # the attempt before, whose iterations are part of these
+        counts += [] if attempt.iterations is None else [attempt.iterations]
+    return sum(counts) if counts else None
+
+
+class Judgement(Protocol):
+    """What decides a verdict: the scaled gap that an answer proves, and the residuals of the answer."""
+
+    @property
+    def scaled_gap(self) -> float: ...
+
+    @property
+    def kkt(self) -> KKT: ...
+
+
+def verdict_of(certificate: Judgement, attempt: Attempt | None, tol: float) -> Verdict:
     """Return the highest verdict that holds."""
     if certificate.scaled_gap <= tol:
         return Verdict.BOUNDED

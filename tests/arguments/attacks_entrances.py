@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import cvxpy as cp
 import numpy as np
 from wrong_values import (
     ARRAY,
@@ -24,6 +25,7 @@ from wrong_values import (
 import boostopt
 from boostopt.authoring import CappedSimplex, CappedSimplexIndicator, MaximumEdge
 from boostopt.boosting import Schedule, Stabilization
+from boostopt.comparison import ConeSolver, FunctionSolver
 from boostopt.oracles import DecisionStumps, GivenMargins
 
 U = np.array([[1.0, -0.5], [-0.5, 1.0], [0.5, 0.5]])
@@ -34,6 +36,13 @@ y = np.array([-1, 1, -1, 1])
 @cache
 def program() -> Any:
     return boostopt.get_formulation("lpboost").bind(U, nu=2)
+
+
+@cache
+def cvxpy_problem() -> Any:
+    x = cp.Variable(name="x")
+    constraints: list[Any] = [x >= 1.0]
+    return cp.Problem(cp.Minimize(x), constraints)
 
 
 @cache
@@ -158,6 +167,35 @@ ENTRANCES = (
         },
         {"program": OBJECTS},
         spared=PROCESSES,
+    ),
+    Attack(
+        "compare of a CVXPY problem",
+        boostopt.compare,
+        lambda: {"program": cvxpy_problem(), "backends": "clarabel"},
+        {
+            "program": NOTHING,
+            "backends": NAMES | FUNCTION,
+            "tol": NUMBER,
+            "time_limit": LIMIT,
+            "progress": FLAG | FUNCTION,
+            "forms": NONE,
+            "isolate": FLAG,
+            "origin": NONE,
+        },
+        {"program": OBJECTS},
+        spared=PROCESSES,
+    ),
+    Attack(
+        "FunctionSolver",
+        FunctionSolver,
+        lambda: {"function": abs, "name": "mine"},
+        {"function": FUNCTION, "name": TEXT},
+    ),
+    Attack(
+        "ConeSolver",
+        ConeSolver,
+        lambda: {"function": abs, "name": "mine"},
+        {"function": FUNCTION, "name": TEXT},
     ),
     Attack(
         "benchmark",

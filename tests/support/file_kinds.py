@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import cvxpy as cp
 import numpy as np
 
 from boostopt import benchmark, boost, compare, get_formulation
@@ -129,6 +130,12 @@ def write_comparison(path: Path) -> None:
     path.write_text(compare(program(), ["interior", "highs"]).to_json())
 
 
+def write_comparison_of_problem(path: Path) -> None:
+    x = cp.Variable()
+    constraints: list[Any] = [x >= 1.0]
+    path.write_text(compare(cp.Problem(cp.Minimize(x), constraints), ["clarabel"]).to_json())
+
+
 def write_benchmark(path: Path) -> None:
     path.write_text(benchmark({"small": program()}, ["highs"], [1e-4, 1e-17], repeats=1).to_json())
 
@@ -171,6 +178,7 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "model.json": write_certificate_of_model,
     "looks.json": write_certificate_of_histogram_run,
     "comparison.json": write_comparison,
+    "comparison_of_problem.json": write_comparison_of_problem,
     "benchmark.json": write_benchmark,
     "ledger.jsonl": write_ledger,
     "hypotheses.json": write_hypotheses,

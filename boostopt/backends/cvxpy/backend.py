@@ -12,17 +12,29 @@ import copy
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
-from boostopt.backends.base import CONES, Attempt, Backend, Capability, Task, describe_cones, package_version
-from boostopt.backends.cvxpy.solver_specs import FORMS, SOLVERS, Options, SolverSpec
+from boostopt.backends.base import (
+    CONES,
+    Attempt,
+    Backend,
+    Capability,
+    Deadline,
+    Task,
+    describe_cones,
+    package_version,
+)
+from boostopt.backends.cvxpy.solver_specs import FORMS, SOLVERS, AttemptSettings, Options, SolverSpec
 from boostopt.backends.isolation.external_calls import ExternalError, call_external, raise_caught_interrupt
+from boostopt.backends.problem_task import STATED_FORM, STATUS, VALUE, ProblemTask
 from boostopt.backends.profiles import Profile
 from boostopt.errors import SolverNotFound, unknown_name
+from boostopt.programs.convex_problem import ConvexProblem, flat_answer
 from boostopt.programs.cvxpy_models import CvxpyModel, ModelForm, build_cvxpy_model
 from boostopt.programs.program import Program
 
@@ -34,6 +46,10 @@ MAX_ENTRIES_WITHIN_LIMIT = 20_000
 
 Measured with SCS at a limit of 1 s. SCS exceeds it by half a second at 100,000 entries, and by 44 s at 1,000,000.
 """
+
+
+MAX_SCALARS_WITHIN_LIMIT = 2_000
+"""Scalar variables and constraints of a CVXPY problem up to which a time limit is kept: modelling is quick."""
 
 
 def installed_names() -> list[str]:
@@ -160,11 +176,43 @@ class CvxpyBackend(Backend):
                 lambda setting=setting: solver.options_for_attempt(setting, task.tol, deadline.left, task.options),
             )
 
+    def attempts_at_problem(self, task: ProblemTask) -> Iterator[Attempt]:
+        """Yield attempts at a CVXPY problem, each on a copy of its own, in finer and finer accuracies."""
+        is_linear, spent = task.problem.problem.is_lp(), 0.0
+        settings = [None] if task.profile is not None else self.solver_spec.settings_for_problem(is_linear)
+        for setting in settings:
+            if task.seconds is not None and spent >= task.seconds:
+                return
+            # The time in which the caller certifies an attempt does not count.
+            deadline, clock = Deadline.after(None if task.seconds is None else task.seconds - spent), PhaseTimer()
+            fresh = task.problem.copy()
+            clock.lap("build")
+            model = CvxpyModel(fresh, partial(flat_solution, fresh), 1.0, is_original=True)
+            choose = partial(self._problem_options, task, setting, deadline)
+            yield self._run(model, STATED_FORM, choose, clock)
+            spent += sum(clock.times.values())
+
+    def keeps_limit_on_problem(self, problem: ConvexProblem) -> bool:
+        """Return whether attempts at a CVXPY problem keep any time limit within a tenth of it, or 0.1 s."""
+        return self.solver_spec.has_time_limit and problem.size <= MAX_SCALARS_WITHIN_LIMIT
+
+    def _problem_options(self, task: ProblemTask, setting: AttemptSettings | None, deadline: Deadline) -> Options:
+        """Return the options of an attempt at a CVXPY problem; without a setting, those of the profile."""
+        spec = self.solver_spec
+        if setting is not None:
+            return spec.options_for_attempt(setting, task.tol, deadline.left, task.options)
+        accuracy = None if task.profile is None else task.profile.accuracy
+        return spec.options_for_profile(accuracy, deadline.left, task.options)
+
     def _attempt(self, program: Program, form: ModelForm, choose: Callable[[], Options]) -> Attempt:
         """Run the solver once. An exception of the solver or of CVXPY becomes the error of the attempt."""
-        clock = _PhaseTimer()
+        clock = PhaseTimer()
         derived = build_cvxpy_model(program.margins, program.regularizer, program.edge_function, form)
         clock.lap("build")
+        return self._run(derived, form.name, choose, clock)
+
+    def _run(self, derived: CvxpyModel, form: str, choose: Callable[[], Options], clock: PhaseTimer) -> Attempt:
+        """Run the solver once on a model."""
         options: Options = {}
         try:
             # solver_opts={} is required: without it CVXPY's Clarabel interface cannot read its own answer.
@@ -178,7 +226,7 @@ class CvxpyBackend(Backend):
             )
         except ExternalError as failure:
             clock.lap("solve")
-            return Attempt(form.name, options, "raised", False, times=clock.times, error=str(failure))
+            return Attempt(form, options, "raised", False, times=clock.times, error=str(failure))
         clock.lap("solve")
         raise_caught_interrupt(self._status(raw, ""))
         try:
@@ -186,7 +234,7 @@ class CvxpyBackend(Backend):
         except ExternalError as failure:  # an answer that CVXPY cannot read
             clock.lap("recover")
             status = self._status(raw, "unreadable")
-            return Attempt(form.name, options, status, False, times=clock.times, error=str(failure))
+            return Attempt(form, options, status, False, times=clock.times, error=str(failure))
 
     def _read(
         self,
@@ -194,9 +242,9 @@ class CvxpyBackend(Backend):
         chain: Any,
         inverse: Any,
         raw: Any,
-        form: ModelForm,
+        form: str,
         options: Options,
-        clock: _PhaseTimer,
+        clock: PhaseTimer,
     ) -> Attempt:
         solution = chain.invert(raw, inverse)
         iterate = solution if solution.primal_vars else _invert_failed_answer(chain, raw, inverse)
@@ -205,7 +253,7 @@ class CvxpyBackend(Backend):
         iterations = solution.attr.get("num_iters")
         report = _numeric_fields(raw) | _numeric_fields(solution.attr.get("extra_stats"))
         return Attempt(
-            form=form.name,
+            form=form,
             options=options,
             status=self._status(raw, solution.status),
             claims=solution.status == "optimal",
@@ -213,7 +261,7 @@ class CvxpyBackend(Backend):
             w=w,
             iterations=None if iterations is None else int(iterations),
             claimed_gap=self.solver_spec.claimed_gap(report, derived.objective_factor),
-            statistics=report,
+            statistics=report | ({VALUE: solution.opt_val, STATUS: solution.status} if derived.is_original else {}),
             times=clock.times,
         )
 
@@ -222,7 +270,7 @@ class CvxpyBackend(Backend):
         return f"{texts(raw)} ({translated})" if texts else translated
 
 
-class _PhaseTimer:
+class PhaseTimer:
     """Seconds by phase."""
 
     def __init__(self) -> None:
@@ -233,6 +281,18 @@ class _PhaseTimer:
         now = time.perf_counter()
         self.times[phase] = now - self._last
         self._last = now
+
+
+def flat_solution(
+    problem: Any, primal: Mapping[int, Any], dual: Mapping[int, Any]
+) -> tuple[Float[Array, " n"] | None, Float[Array, " m"] | None]:
+    """Store the answer of a solver, by CVXPY's ids, in a problem, and return it as flat arrays."""
+    for variable in problem.variables():
+        variable.save_value(primal.get(variable.id))
+    for constraint in problem.constraints:
+        if constraint.id in dual:
+            constraint.save_dual_value(dual[constraint.id])
+    return flat_answer(problem)
 
 
 def _invert_failed_answer(chain: Any, raw: Any, inverse: Any) -> Any:

@@ -138,6 +138,14 @@ class SolverSpec:
         """Return the only rung for one form, at the first rung's accuracy and without its limit on iterations."""
         return AttemptSettings(form, (self.linear_schedule if linear else self.schedule)[0].accuracy)
 
+    def settings_for_problem(self, is_linear: bool) -> list[AttemptSettings]:
+        """Return the attempts at a CVXPY problem, which has one form: the first, and each finer one after it."""
+        settings = list[AttemptSettings]()
+        for attempt in self.linear_schedule if is_linear else self.schedule:
+            if not settings or attempt.accuracy < settings[-1].accuracy:
+                settings.append(attempt)
+        return settings
+
     def options_for_attempt(
         self, rung: AttemptSettings, tol: float, seconds: float | None, users: Mapping[str, Any]
     ) -> Options:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -141,7 +141,7 @@ class IsolatedBackend(BackendWrapper):
         return Capability(True)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        began, end = time.perf_counter(), self._kill_time(task.deadline)
+        began, end = time.perf_counter(), _kill_time(task.deadline, self.grace)
         crash: Attempt | None = None
         while True:
             try:
@@ -155,14 +155,6 @@ class IsolatedBackend(BackendWrapper):
             )
             if crash is None:
                 return
-
-    def _kill_time(self, deadline: Deadline) -> float:
-        """Return the time at which a silent process is killed: one grace for all requests together."""
-        remaining = deadline.left
-        if remaining is None:
-            return math.inf
-        usual = min(max(GRACE_FRACTION * remaining, MIN_GRACE), MAX_GRACE)
-        return time.perf_counter() + remaining + (usual if self.grace is None else self.grace)
 
     def _acquire_worker(self, program: Program, end: float) -> WorkerProcess:
         """Return a process that has the program and the backend.
@@ -233,11 +225,7 @@ class IsolatedBackend(BackendWrapper):
                 return crash
             yield crash
         except WorkerTimeout:
-            seconds, limit = time.perf_counter() - began, task.deadline.allowed
-            process.kill()  # killed before its printed text is read, because it may print without end
-            limit_text = "its time limit" if limit is None else f"its time limit of {limit:.3g} s"
-            error = f"{self.inner.name} did not stop at {limit_text} and was killed"
-            yield _failed_attempt(f"{ProcessEnd.KILLED} after {seconds:.1f} s", error, process.take_output(), began)
+            yield _killed_attempt(self.inner.name, process, task.deadline.allowed, began)
         finally:
             if process.usable:
                 process.send(("stop",))
@@ -281,6 +269,69 @@ class IsolatedBackend(BackendWrapper):
             )
         for attempt in guarded.attempts(task):
             yield replace(attempt, statistics={**attempt.statistics, "isolated": f"no: {refusal}"})
+
+
+def isolated_attempts(name: str, attempts: Callable[[], Iterator[Attempt]], seconds: float | None) -> Iterator[Attempt]:
+    """Yield the attempts of a run in a worker process. A crash and a hang become attempts that report them.
+
+    Parameters
+    ----------
+    name
+        The name of the solver.
+    attempts
+        A function that another process can load, and that yields the attempts there.
+    seconds
+        The time limit, which begins when the process has loaded the function; None for no limit.
+
+    Raises
+    ------
+    NotPicklable
+        The function cannot be sent to another process, or no process can be started.
+    """
+    data = dump(attempts)
+    try:
+        process = acquire()
+    except OSError as failure:
+        raise NotPicklable(f"no process can be started: {failure}") from None
+    began = time.perf_counter()
+    try:
+        reply = process.request(("load_attempts", max_threads(), data), START_SECONDS)
+        if reply[0] == "cannot":
+            raise NotPicklable(str(reply[1]))
+        process.take_output()
+        began, end = time.perf_counter(), _kill_time(Deadline.after(seconds), None)
+        while (reply := process.request(("next_attempt",), _remaining(end)))[0] == "attempt":
+            pause = time.perf_counter()
+            yield _with_printed(reply[1], process.take_output())
+            began = time.perf_counter()
+            end += began - pause  # the time in which the caller certifies an attempt does not count
+    except WorkerDied as death:
+        error = f"the process of {name} died: {death}"
+        yield _failed_attempt(ProcessEnd.CRASHED.value, error, process.take_output(), began)
+    except WorkerTimeout:
+        yield _killed_attempt(name, process, seconds, began)
+    finally:
+        if process.usable:
+            process.send(("stop",))
+        release(process)
+
+
+def _kill_time(deadline: Deadline, grace: float | None) -> float:
+    """Return the time at which a silent process is killed: one grace for all requests together."""
+    remaining = deadline.left
+    if remaining is None:
+        return math.inf
+    usual = min(max(GRACE_FRACTION * remaining, MIN_GRACE), MAX_GRACE)
+    return time.perf_counter() + remaining + (usual if grace is None else grace)
+
+
+def _killed_attempt(name: str, process: WorkerProcess, limit: float | None, began: float) -> Attempt:
+    """Kill a process that has not stopped at its time limit, and return the attempt that reports this."""
+    seconds = time.perf_counter() - began
+    process.kill()  # killed before its printed text is read, because it may print without end
+    limit_text = "its time limit" if limit is None else f"its time limit of {limit:.3g} s"
+    error = f"{name} did not stop at {limit_text} and was killed"
+    return _failed_attempt(f"{ProcessEnd.KILLED} after {seconds:.1f} s", error, process.take_output(), began)
 
 
 def _remaining(end: float, maximum: float = math.inf) -> float:

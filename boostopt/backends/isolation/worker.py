@@ -9,6 +9,7 @@ the reply is sent.
     ("first_attempt", threads, tol, seconds, profile, options, d, w, of, key)
                                            the first attempt             -> ("attempt", attempt) or ("end",)
     ("next_attempt",)                      another one                   -> ("attempt", attempt) or ("end",)
+    ("load_attempts", threads, bytes)      hold these attempts of a run  -> ("ready",) or ("cannot", words)
     ("stop",)                              no more of them               -> nothing
 """
 
@@ -95,7 +96,7 @@ class _Worker:
     def answer(self, request: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Carry out a request, with the number of threads of the run."""
         kind, *arguments = request
-        if kind == "first_attempt":
+        if kind in ("first_attempt", "load_attempts"):
             self._threads = arguments.pop(0)
         # At the end of it, all printed text is sent before the reply.
         with thread_limit(self._threads), limit_blas_threads(), stdout_to_stderr():
@@ -127,6 +128,11 @@ class _Worker:
             Task(program, tol, Deadline.after(seconds), start, profile=profile, options=options)
         )
         return self.next_attempt()
+
+    def load_attempts(self, data: bytes) -> tuple[Any, ...]:
+        """Store the attempts of a run, a function without arguments that yields them."""
+        self._attempts = load(data)()
+        return ("ready",)
 
     def next_attempt(self) -> tuple[Any, ...]:
         """Make an attempt; its state stays in this process."""

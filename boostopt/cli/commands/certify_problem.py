@@ -13,7 +13,7 @@ from rich.text import Text
 
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.json_values import to_json_text
-from boostopt._utils.user_files import load_user_module, locate_exception_in_user_file
+from boostopt._utils.user_files import load_object, load_user_module, locate_exception_in_user_file
 from boostopt._utils.validation import check_tolerance
 from boostopt.cli.application import command, console
 from boostopt.cli.option_names import with_option_names
@@ -100,15 +100,9 @@ def load_problem(place: str) -> Any:
     OptionError
         There is no such file or name.
     """
-    path, separator, name = place.rpartition(":")
-    if not separator or not path or not name:
-        raise OptionError(
-            f"expected FILE:NAME; got {short_repr(place)}. Pass a file and a name, such as model.py:problem."
-        )
-    module = load_user_module(path, "a CVXPY problem")
-    if name not in vars(module):
-        raise OptionError(f"expected a name in {path}; got {name}, which it does not define. Correct the name.")
-    return _problem_from(vars(module)[name], place, vars(module))
+    value = load_object(place, "a CVXPY problem")
+    module = load_user_module(place.rpartition(":")[0], "a CVXPY problem")
+    return _problem_from(value, place, vars(module))
 
 
 def _problem_from(value: Any, place: str, names: Mapping[str, Any]) -> Any:

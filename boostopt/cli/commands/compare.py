@@ -14,8 +14,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
+from boostopt._utils.user_files import is_place_in_file
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import command, console, print_error
+from boostopt.cli.commands.certify_problem import load_problem
 from boostopt.cli.option_groups import FileOptions, ParameterOptions, StumpOptions
 from boostopt.cli.option_names import with_option_names
 from boostopt.cli.option_parsing import get_formulation_option, parse_profiles, parse_solver_options, split_names
@@ -41,7 +43,8 @@ from boostopt.comparison.benchmark import benchmark
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison, compare
 from boostopt.comparison.provenance import Provenance
-from boostopt.errors import OptionError
+from boostopt.errors import OptionError, ProblemError
+from boostopt.programs.convex_problem import ConvexProblem
 from boostopt.programs.program import Program
 from boostopt.reporting import check_place, check_tools
 from boostopt.reporting import report as write_report
@@ -50,9 +53,10 @@ from boostopt.reporting import report as write_report
 @command("compare")
 def compare_command(
     formulation: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            help="Name (see `boostopt list`) or path of a formulation file; several separated by commas, or all."
+            help="Name (see `boostopt list`) or path of a formulation file; several separated by commas, or all. Or "
+            "FILE:NAME, a CVXPY problem in a Python file; one or several."
         ),
     ],
     *,
@@ -61,7 +65,14 @@ def compare_command(
     files: FileOptions,
     parameters: ParameterOptions,
     draw: StumpOptions,
-    backends: Annotated[str | None, typer.Option(help="Names separated by commas; all installed if left out.")] = None,
+    backends: Annotated[
+        str | None,
+        typer.Option(
+            "--backends",
+            "--solvers",
+            help="Names separated by commas; all installed if left out. Of a CVXPY problem also FILE:NAME, a function.",
+        ),
+    ] = None,
     tol: Annotated[
         Any,
         typer.Option(
@@ -99,19 +110,23 @@ def compare_command(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> int:
-    """Solve one program by several solvers and compare their certified answers.
+    """Solve one program, or CVXPY problem, by several solvers and compare their certified answers.
 
     With --repeats, --profiles, --resume or --budget, the command runs a benchmark: shuffled repeats, medians, all
     tolerances. It also does so for several formulations or data sets, or with --all for a folder of data; each
     parameter goes to the formulations that have it.
 
+    A CVXPY problem needs no data: boostopt compare model.py:problem --solvers clarabel,scs
+
     Example: boostopt compare erlpboost --data breast_cancer --nu 0.1 --eta 1000 --backends cvxpy:clarabel,cvxpy:scs
     """
     if json and csv:
         raise OptionError("--json and --csv exclude each other; choose one.")
-    if (data is None) == (all_of is None):
+    names_of_formulations = ",".join(formulation)
+    places = _places_of_problems(formulation, data, all_of, files, parameters)
+    if not places and (data is None) == (all_of is None):
         raise OptionError(
-            "Missing option '--data', or '--all' for a folder: name what is to be solved."
+            "Missing option '--data', or '--all' for a folder: name what is to be solved. A CVXPY problem is FILE:NAME."
             if data is None
             else "--data and --all exclude each other; choose one."
         )
@@ -123,11 +138,13 @@ def compare_command(
         check_place(report)
     with stdout_to_stderr():
         binding = BindingOptions(files, parameters, draw)
-        programs, provenance = (
-            _programs_of_data(formulation, data, names_of_data, binding)
-            if data is not None
-            else _programs_of_folder(formulation, str(all_of), binding, [resume, report])
-        )
+        programs: Any
+        if places:
+            programs, provenance = _problems_of_files(places), _provenance("", [])
+        elif data is not None:
+            programs, provenance = _programs_of_data(names_of_formulations, data, names_of_data, binding)
+        else:
+            programs, provenance = _programs_of_folder(names_of_formulations, str(all_of), binding, [resume, report])
         names, solver_options = split_names(backends), parse_solver_options(option)
         settings: dict[str, Any] = {
             "forms": split_names(forms),
@@ -135,7 +152,12 @@ def compare_command(
             "threads": threads,
             "origin": provenance,
         }
-        if isinstance(programs, Program) and (repeats, profiles, resume, budget) == (None, None, None, None):
+        if isinstance(programs, Program | ConvexProblem) and (repeats, profiles, resume, budget) == (
+            None,
+            None,
+            None,
+            None,
+        ):
             result = compare(programs, names, tol, time_limit, True, solver_options, **settings)
         else:
             with _report_kept_results(resume):
@@ -159,6 +181,53 @@ def compare_command(
             write_report(result, report)
             typer.echo(f"report: {report}", err=True)
     return 0 if result.reached and result.overlap else 1
+
+
+def _places_of_problems(
+    names: list[str], data: str | None, folder: str | None, files: FileOptions, parameters: ParameterOptions
+) -> list[str]:
+    """Return the names if they are those of CVXPY problems, FILE:NAME; an empty list for formulations.
+
+    Raises
+    ------
+    OptionError
+        There are both, or options that only programs have.
+    """
+    places = [place for name in names for place in split_unless_file(name)]
+    if not any(map(is_place_in_file, places)):
+        return []
+    if not all(map(is_place_in_file, places)):
+        raise OptionError(
+            f"expected formulations, or CVXPY problems as FILE:NAME; got {', '.join(places)}. Choose one."
+        )
+    if data is not None or folder is not None or (files, parameters) != (FileOptions(), ParameterOptions()):
+        raise OptionError(
+            "expected no data and no parameters with FILE:NAME, a CVXPY problem, which contains its own; got some. "
+            "Leave them out."
+        )
+    if len(set(places)) < len(places):
+        raise OptionError(f"expected CVXPY problems, each once; got {', '.join(places)}. Name each of them once.")
+    return places
+
+
+def _problems_of_files(places: list[str]) -> ConvexProblem | dict[str, ConvexProblem]:
+    """Return the CVXPY problem at a place, or several by their places.
+
+    Raises
+    ------
+    OptionError
+        There is no such file or name.
+    ProblemError
+        The object is no convex CVXPY problem.
+    """
+    problems = dict[str, ConvexProblem]()
+    for place in places:
+        problem = load_problem(place)
+        try:
+            problems[place] = ConvexProblem.from_cvxpy(problem, place)
+        except ProblemError as refusal:
+            raise ProblemError(f"{place}: {refusal}") from None
+    return problems if len(places) > 1 else problems[places[0]]
 
 
 @contextmanager

@@ -12,14 +12,15 @@ from rich.text import Text
 from boostopt.comparison.failures import failure_texts
 from boostopt.comparison.rendering.console_tables import fold_backend_name, widest_fitting, wrap_footnote
 from boostopt.comparison.rendering.phrases import (
-    CONTRADICTION_ADVICE,
     EMPTY_CELL,
     BenchmarkCell,
+    contradiction_advice,
     failure_reasons,
     fastest_backends_text,
     gap_request_text,
     mean_cells,
     measurement_text,
+    refuted_values,
     score_cells,
     summarize_program,
     trivial_bounds,
@@ -56,7 +57,7 @@ class BenchmarkTable:
                 yield wrap_footnote(f"{backends}: {reason}", "dim", options)
             if label not in contradictory:
                 yield wrap_footnote(summarize_program(runs).words, "", options)
-                for remark in trivial_bounds(runs, results.equal_weight_bounds(label)):
+                for remark in (*refuted_values(runs), *trivial_bounds(runs, results.equal_weight_bounds(label))):
                     yield wrap_footnote(remark.words, "yellow", options)
         if len(results.programs) > 1:
             yield Text(f"All programs: geometric means of the medians, shifted by {SHIFT_SECONDS:g} s", "bold")
@@ -70,7 +71,10 @@ class BenchmarkTable:
     def _footnotes(self, contradictory: Sequence[str], requests: Mapping[float, str]) -> Iterator[tuple[str, str]]:
         """Yield the contradictions, or else the fastest backends and the omitted programs; each text with its style."""
         for label in contradictory:
-            yield f"The intervals of {label} contradict each other. {CONTRADICTION_ADVICE}", "bold red"
+            yield (
+                f"The intervals of {label} contradict each other. {contradiction_advice(self.results.runs)}",
+                "bold red",
+            )
         if contradictory:
             return
         for tol in requests:

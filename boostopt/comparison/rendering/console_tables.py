@@ -20,16 +20,20 @@ from boostopt.certificates.certificate import Certificate
 from boostopt.comparison.rendering.phrases import (
     answering_backend_text,
     best_form_text,
+    claimed_value_text,
     format_seconds,
     gap_text,
+    is_problem,
     iterations_text,
     phase_seconds_text,
     proved_interval_text,
     relative_width,
+    residuals_text,
     summarize_comparison,
+    worst_residual_text,
 )
 from boostopt.comparison.solve_record import AUTO, SolveRecord
-from boostopt.comparison.solve_results import conflicting_backends
+from boostopt.comparison.solve_results import conflicting_backends, refutation
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 from boostopt.solving.explanation import D_SOURCE_DESCRIPTIONS
@@ -65,7 +69,8 @@ class ComparisonTable:
     equal_weights: Sequence[float | None]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        layouts = [self._table(columns, halves) for columns in (9, 5) for halves in (False, True)]
+        columns = (11, 7) if is_problem(self.rows) else (9, 5)
+        layouts = [self._table(count, halves) for count in columns for halves in (False, True)]
         layouts.append(self._table(5, interval=False))
         table = widest_fitting(console, options, layouts)
         yield wrap_footnote(self.headline, "bold", options)
@@ -85,13 +90,16 @@ class ComparisonTable:
             table.add_column(("\n" if halves else " ").join(heading), no_wrap=True)
         table.add_column("gap", justify="right", no_wrap=True)
         table.add_column("seconds", justify="right", no_wrap=True)
-        if columns > 5:
+        if is_problem(self.rows) and columns > 5:
+            table.add_column("reported\nvalue", justify="right", no_wrap=True)
+            table.add_column("largest\nresidual", justify="right", no_wrap=True)
+        if columns > 7:
             table.add_column("relative\ngap", justify="right", no_wrap=True)
-            table.add_column("overlaps", justify="center")
+            table.add_column("overlaps", justify="center", no_wrap=is_problem(self.rows))
             table.add_column("asked for", justify="right", no_wrap=True)
             table.add_column("iterations", justify="right", no_wrap=True)
         for row in self.rows:
-            name, verdict, *rest = _record_cells(self.rows, row, halves)[:columns]
+            name, verdict, *rest = _record_cells(self.rows, row, halves)[: len(table.columns) + (not interval)]
             table.add_row(
                 *([name, verdict, *rest] if interval else [fold_backend_name(row.backend), verdict, *rest[1:]])
             )
@@ -152,7 +160,7 @@ def certificate_table(program: Program, certificate: Certificate, tol: float) ->
 def _record_cells(rows: Sequence[SolveRecord], row: SolveRecord, halves: bool) -> list[RenderableType]:
     """Return the cells of a row; texts of solvers are `Text`, because rich reads brackets in a string as markup."""
     if not row.ran:
-        return [Text(row.backend), Text("not run", VERDICT_STYLES["not run"]), "", "", "", "", "", "", ""]
+        return [Text(row.backend), Text("not run", VERDICT_STYLES["not run"])]
     verdict, conflicts = row.verdict or "", conflicting_backends(row, rows)
     answering_backend = f"\n-> {row.answered_by}" if row.backend == AUTO else ""
     return [
@@ -161,6 +169,7 @@ def _record_cells(rows: Sequence[SolveRecord], row: SolveRecord, halves: bool) -
         Text(two_line_interval(proved_interval_text(row)) if halves else proved_interval_text(row)),
         gap_text(row),
         format_seconds(row),
+        *(_problem_cells(row, rows) if is_problem(rows) else ()),
         relative_width(row),
         Text(f"NO: {', '.join(conflicts)}", "bold red")
         if conflicts
@@ -170,6 +179,12 @@ def _record_cells(rows: Sequence[SolveRecord], row: SolveRecord, halves: bool) -
         request_text(row),
         iterations_text(row),
     ]
+
+
+def _problem_cells(row: SolveRecord, rows: Sequence[SolveRecord]) -> tuple[RenderableType, ...]:
+    """Return the cells that only rows of a CVXPY problem have."""
+    text = claimed_value_text(row, rows).replace(" (", "\n(")
+    return Text(text, "bold red" if refutation(row, rows) else ""), worst_residual_text(row)
 
 
 def request_text(row: SolveRecord) -> str:
@@ -190,8 +205,9 @@ def _record_details(rows: Sequence[SolveRecord], row: SolveRecord, with_interval
         f'{row.backend} says "{row.solver_status}"',
         *([f"certified: {proved_interval_text(row)}"] if with_interval else []),
         *filter(None, [answering_backend_text(row)]),
-        best_form_text(row),
-        *filter(None, [row.error]),
+        *([] if is_problem(rows) else [best_form_text(row)]),
+        *filter(None, [row.error, row.open_reason]),
+        *([f"residuals: {residuals_text(row)}"] if row.residuals else []),
         *([f'{format_count(len(output), "line")} printed, the last "{output[-1].strip()}"'] if output else []),
         *([] if row.iterations is None else [f"{format_count(row.iterations, 'iteration')}{attempts}"]),
         phase_seconds_text(row),

@@ -14,13 +14,17 @@ from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison.failures import failure_texts
 from boostopt.comparison.rendering.console_tables import request_text
 from boostopt.comparison.rendering.phrases import (
-    CONTRADICTION_ADVICE,
+    claimed_value_text,
     conditions_text,
+    contradiction_advice,
     format_seconds,
     gap_text,
+    has_no_optimum,
+    is_problem,
     iterations_text,
     proved_interval_text,
     relative_width,
+    worst_residual_text,
 )
 from boostopt.comparison.scores import SHIFT_SECONDS, MeanScore, ProgramScore
 from boostopt.comparison.solve_record import Result, SolveRecord
@@ -196,7 +200,12 @@ def escape_markdown(text: str) -> str:
 def format_interval(row: SolveRecord) -> str:
     """Return the interval that a row proves for the optimum, rounded outward to two digits of its width."""
     lower, upper = row.interval
-    if not row.answered or row.infeasible or not (math.isfinite(lower) and math.isfinite(upper)) or lower == upper:
+    if (
+        not row.answered
+        or has_no_optimum([row])
+        or not (math.isfinite(lower) and math.isfinite(upper))
+        or lower == upper
+    ):
         return proved_interval_text(row)
     largest = math.floor(math.log10(max(abs(lower), abs(upper))))
     place = max(math.floor(math.log10(upper - lower)) - 1, largest + 1 - MAX_DIGITS)
@@ -212,6 +221,7 @@ def _round_directed(value: float, place: int, rounding: str) -> str:
 def comparison_table(headline: str, tol: float, rows: Sequence[SolveRecord], environment_text: str) -> PaperTable:
     """Return the table of a comparison; the fastest backend that reached the gap is bold."""
     names = ("backend", "asked for", "verdict", "certified interval", "gap", "relative gap", "seconds", "iterations")
+    names += ("reported value", "residual") if is_problem(rows) else ()
     cells = [
         (
             row.backend,
@@ -222,9 +232,10 @@ def comparison_table(headline: str, tol: float, rows: Sequence[SolveRecord], env
             relative_width(row),
             format_seconds(row),
             iterations_text(row),
+            *((claimed_value_text(row, rows), worst_residual_text(row)) if is_problem(rows) else ()),
         )
         if row.ran
-        else (row.backend, request_text(row), "not run", *[""] * 5)
+        else (row.backend, request_text(row), "not run", *[""] * (len(names) - 3))
         for row in rows
     ]
     agree = not any(conflicting_backends(row, rows) for row in rows)
@@ -235,9 +246,10 @@ def comparison_table(headline: str, tol: float, rows: Sequence[SolveRecord], env
         frozenset({0, 1, 2, 3}),
         frozenset((i, 6) for i, row in enumerate(rows) if row.seconds == fastest),
         f"{headline}. Intervals of the optimum that the answers prove, rounded outward, and the seconds of one run; "
-        f"bold: the fastest to a gap of {tol:g}, relative to max(1, |optimum|). The relative gap is over |optimum|.",
+        f"bold: the fastest to a gap of {tol:g}, relative to max(1, |optimum|). The relative gap is over |optimum|."
+        + (" The residual is the largest of the KKT conditions, over its scale." if is_problem(rows) else ""),
         (
-            *([] if agree else [f"The intervals contradict each other. {CONTRADICTION_ADVICE}"]),
+            *([] if agree else [f"The intervals contradict each other. {contradiction_advice(rows)}"]),
             *(f"{row.backend}: not run. {row.reason}" for row in rows if not row.ran),
             environment_text,
         ),
@@ -341,7 +353,7 @@ def _caption(results: SolveResults, has_profiles: bool) -> str:
 def _notes(results: SolveResults, has_missing: bool) -> Iterator[str]:
     """Yield contradictions, missing solves, failures, omissions, and the conditions of the solves."""
     for label in results.contradictory_programs:
-        yield f"The intervals of {label} contradict each other. {CONTRADICTION_ADVICE}"
+        yield f"The intervals of {label} contradict each other. {contradiction_advice(results.runs)}"
     if any(0 < score.n_runs < score.n_requested for score in results.scores):
         yield "There was no time for all solves: some medians are of fewer."
     if has_missing:

@@ -12,13 +12,18 @@ from boostopt._utils.formatting import format_interval
 from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison.scores import MeanScore, ProgramScore
 from boostopt.comparison.solve_record import AUTO, Result, SolveRecord
-from boostopt.comparison.solve_results import SolveResults, intersect_intervals
+from boostopt.comparison.solve_results import SolveResults, intersect_intervals, refutation
 
 CONTRADICTION_ADVICE = (
     "Whatever the solvers did, F or G contradicts its conjugate. If the formulation is your own, run `boostopt check` "
     "on it. If it is one of boostopt's, that is a bug in boostopt: please report it with the data."
 )
-"""Advice on intervals that have no point in common."""
+"""Advice on intervals of a program that have no point in common."""
+
+PROBLEM_CONTRADICTION_ADVICE = (
+    "Whatever the solvers did, that is a bug in boostopt: please report it with the CVXPY problem."
+)
+"""Advice on intervals of a CVXPY problem that have no point in common."""
 
 NO_ANSWER = "no answer"
 """Text in place of an interval if no attempt left an answer."""
@@ -55,13 +60,18 @@ def summarize_program(runs: Sequence[SolveRecord]) -> Conclusion:
     if not ran:
         return Conclusion("No backend named can take this program.", "wrong")
     if lower > upper:
-        return Conclusion(f"The intervals contradict each other. {CONTRADICTION_ADVICE}", "wrong")
-    if lower == math.inf:
-        provers = dict.fromkeys(run.backend for run in ran if run.infeasible)
-        return Conclusion(f"The program is infeasible, proved by {join_names(provers)}.", "good")
+        return Conclusion(f"The intervals contradict each other. {contradiction_advice(runs)}", "wrong")
+    if has_no_optimum(ran):
+        provers = dict.fromkeys(run.backend for run in ran if run.reached)
+        if is_problem(ran):  # boostopt proves it without the solvers
+            agreement = f"as {join_names(provers)} say" if provers else "which no solver says"
+            return Conclusion(
+                f"It is proved that the {decided_text(ran)}, {agreement}.", "good" if provers else "warning"
+            )
+        return Conclusion(f"The {decided_text(ran)}, proved by {join_names(provers)}.", "good")
     if not any(run.answered for run in ran):
         return Conclusion(NO_ANSWER_SENTENCE, "warning")
-    bounds = f"The optimum lies in {format_interval(lower, upper)}"
+    bounds = f"The {_optimum_text(lower, upper)}"
     agreement = "all intervals agree" if len({run.backend for run in ran}) > 1 else "no other backend was run"
     successes = [run for run in ran if run.reached]
     if not successes:
@@ -87,26 +97,75 @@ def summarize_comparison(runs: Sequence[SolveRecord], equal_weights: Sequence[fl
         return [summarize_program(runs)]
     if not any(run.answered for run in ran):
         return [Conclusion(NO_ANSWER_SENTENCE, "warning")]
-    optimum = (
-        "the program is infeasible" if lower == math.inf else f"the optimum lies in {format_interval(lower, upper)}"
-    )
-    sentences = [Conclusion(f"All together: {optimum}.", "known")]
+    optimum = decided_text(ran) if has_no_optimum(ran) else _optimum_text(lower, upper)
+    sentences = [Conclusion(f"All together: the {optimum}.", "known")]
     successes = [run for run in ran if run.reached]
+    wider = [run.backend for run in ran if not run.reached]
+    if has_no_optimum(ran) and is_problem(ran):
+        names = ", ".join(run.backend for run in successes)
+        sentences += [Conclusion(f"These solvers say so: {names}.", "good")] if successes else []
+        sentences += [Conclusion(f"These do not: {', '.join(wider)}.", "warning")] if wider else []
+        return [*sentences, *refuted_values(runs)]
     if successes:
         names = ", ".join(run.backend for run in successes)
         sentences.append(Conclusion(f"Certified to {_target_gap_text(ran[0])}: {names}.", "good"))
         fastest = min(successes, key=lambda run: run.seconds)
         sentences.append(Conclusion(f"Fastest of them in this one run: {fastest.backend}.", "good"))
-    if lower < upper == math.inf:
+    if lower < upper == math.inf and not is_problem(ran):
         sentences.append(
             Conclusion(
                 "No d near the answers keeps the edges within their limits: the program is borderline.", "warning"
             )
         )
-    wider = [run.backend for run in ran if not run.reached]
     if wider:
         sentences.append(Conclusion(f"Not as narrow as {_target_gap_text(ran[0])}: {', '.join(wider)}.", "warning"))
-    return [*sentences, *trivial_bounds(runs, equal_weights)]
+    return [*sentences, *refuted_values(runs), *trivial_bounds(runs, equal_weights)]
+
+
+def _optimum_text(lower: float, upper: float) -> str:
+    """Return what is known about the optimum, without an article."""
+    if lower == -math.inf and upper == math.inf:
+        return "optimum has no proved bound"
+    return f"optimum lies in {format_interval(lower, upper)}"
+
+
+def is_problem(runs: Iterable[SolveRecord]) -> bool:
+    """Return whether runs are of a CVXPY problem; False if none was run."""
+    return any(run.residuals is not None for run in runs)
+
+
+def contradiction_advice(runs: Iterable[SolveRecord]) -> str:
+    """Return the advice on intervals that have no point in common."""
+    return PROBLEM_CONTRADICTION_ADVICE if is_problem(runs) else CONTRADICTION_ADVICE
+
+
+def has_no_optimum(runs: Iterable[SolveRecord]) -> bool:
+    """Return whether a run proves that there is no optimum."""
+    return any(run.infeasible or run.unbounded for run in runs)
+
+
+def decided_text(runs: Sequence[SolveRecord]) -> str:
+    """Return what is proved in place of an optimum."""
+    kind = "infeasible" if any(run.infeasible for run in runs) else "unbounded"
+    return f"{'problem' if is_problem(runs) else 'program'} is {kind}"
+
+
+def refuted_values(runs: Sequence[SolveRecord]) -> list[Conclusion]:
+    """Return a warning for each solver whose reported value is refuted, for its worst run."""
+    worst: dict[str, tuple[float, float]] = {}
+    for run in runs:
+        distance = refutation(run, runs)
+        if run.claimed_value is not None and distance > worst.get(run.backend, (0.0, 0.0))[0]:
+            worst[run.backend] = distance, run.claimed_value
+    return [
+        Conclusion(f"Refuted: {backend} reports the value {value:.10g}, {_distance_text(distance, runs)}.", "warning")
+        for backend, (distance, value) in worst.items()
+    ]
+
+
+def _distance_text(distance: float, runs: Sequence[SolveRecord]) -> str:
+    """Return how far a reported value is from what all runs prove."""
+    return f"and the {decided_text(runs)}" if math.isinf(distance) else f"which is off by {distance:.1e}"
 
 
 def trivial_bounds(runs: Iterable[SolveRecord], equal_weights: Sequence[float | None]) -> list[Conclusion]:
@@ -156,17 +215,41 @@ def proved_interval_text(run: SolveRecord) -> str:
     """Return the interval that a run proves for the optimum, rounded outward."""
     if not run.answered:
         return NO_ANSWER
+    if run.optimum_sign is not None:
+        return "infeasible" if run.infeasible else "unbounded"
     return f"infeasible, proved by {run.excess or math.nan:.3g}" if run.infeasible else format_interval(*run.interval)
 
 
 def gap_text(run: SolveRecord) -> str:
-    """Return the certified gap of an answer, not scaled; "-" for no answer and for an infeasible program."""
-    return f"{run.gap:.1e}" if run.answered and not run.infeasible else "-"
+    """Return the certified gap of an answer, not scaled; "-" for no answer and where there is no optimum."""
+    return f"{run.gap:.1e}" if run.answered and not has_no_optimum([run]) else "-"
 
 
 def relative_width(run: SolveRecord) -> str:
     """Return the certified gap over the larger absolute bound of the optimum; "-" for none."""
-    return f"{run.relative_gap:.1e}" if run.answered and not run.infeasible else "-"
+    return f"{run.relative_gap:.1e}" if run.answered and not has_no_optimum([run]) else "-"
+
+
+def claimed_value_text(run: SolveRecord, runs: Iterable[SolveRecord] = ()) -> str:
+    """Return the optimum that a solver reports, marked if all runs together refute it; "-" for none."""
+    if run.claimed_value is None:
+        return "-"
+    return f"{run.claimed_value:.10g}{' (refuted)' if refutation(run, runs) else ''}"
+
+
+def worst_residual_text(run: SolveRecord) -> str:
+    """Return the largest residual of a KKT condition over its scale; "-" if none was measured."""
+    return _residual_text(max(run.residuals.values())) if run.residuals else "-"
+
+
+def residuals_text(run: SolveRecord) -> str:
+    """Return the largest residual of each kind of KKT condition over its scale; "" if none was measured."""
+    return ", ".join(f"{kind} {_residual_text(residual)}" for kind, residual in (run.residuals or {}).items())
+
+
+def _residual_text(residual: float) -> str:
+    """Return a residual with two digits."""
+    return f"{residual:.1e}" if residual else "0"
 
 
 def format_seconds(run: SolveRecord) -> str:
