@@ -303,8 +303,8 @@ def test_a_process_outlives_the_thread_that_needed_it() -> None:
 
 
 def test_a_solver_that_cycles_ends_without_a_limit() -> None:
-    page = get_formulation("log_loss")
-    program = page.bind([[0.5, 1], [0.5, -1], [0.5, 0.5]], c=[28793389, 34770009, 2748783], eta=1)
+    formulation = get_formulation("log_loss")
+    program = formulation.bind([[0.5, 1], [0.5, -1], [0.5, 0.5]], c=[28793389, 34770009, 2748783], eta=1)
     backend = SequentialQuadratic("highs", in_this_process=True)
     attempt = next(iter(backend.attempts(Task(program, 1e-12, Deadline(None)))))
     assert "Iteration limit reached" in attempt.status

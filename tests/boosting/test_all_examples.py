@@ -92,9 +92,9 @@ def test_a_subclass_inherits_what_it_depends_on_only_with_its_statement() -> Non
     assert not type("Own", (LPBoost,), {"__doc__": "a page"}).needs_all_examples
 
 
-@pytest.mark.parametrize("page", (Renamed(), Declared()))
-def test_a_formulation_of_ones_own_is_boosted_on_rows_elsewhere(page: ERLPBoost) -> None:
-    run = boostopt.boost(page, Far(), nu=12.0, epsilon=0.2)
+@pytest.mark.parametrize("formulation", (Renamed(), Declared()))
+def test_a_formulation_of_ones_own_is_boosted_on_rows_elsewhere(formulation: ERLPBoost) -> None:
+    run = boostopt.boost(formulation, Far(), nu=12.0, epsilon=0.2)
     twin = boostopt.boost("erlpboost", BinnedStumps(X, Y), nu=12.0, epsilon=0.2)
     certificate, reference = run.class_certificate, twin.class_certificate
     assert (certificate.lower, certificate.upper) == (reference.lower, reference.upper) and np.array_equal(
@@ -107,11 +107,11 @@ def test_a_formulation_that_needs_all_examples_is_refused_by_name() -> None:
         boostopt.boost(Priced(), Far(), nu=12.0, epsilon=0.2)
 
 
-@pytest.mark.parametrize("page", (Priced(), Renamed()))
-def test_examples_that_stand_for_all(page: ERLPBoost) -> None:
+@pytest.mark.parametrize("formulation", (Priced(), Renamed()))
+def test_examples_that_stand_for_all(formulation: ERLPBoost) -> None:
     oracle: BinnedOracle = BinnedStumps(X, Y)
-    expected = oracle.c if page.needs_all_examples else [12.0, N - 12.0]
-    assert np.array_equal(representative_multiplicities(page, oracle, 12.0), expected)
+    expected = oracle.c if formulation.needs_all_examples else [12.0, N - 12.0]
+    assert np.array_equal(representative_multiplicities(formulation, oracle, 12.0), expected)
 
 
 NEEDING_ALL = {"lp_adaboost", "norm_ball", "norm_penalty"}
@@ -121,14 +121,14 @@ NEEDING_ALL = {"lp_adaboost", "norm_ball", "norm_penalty"}
 @pytest.mark.parametrize("name", list_formulations())
 def test_formulations_depend_on_the_examples_as_they_say(name: str) -> None:
     """F of an example follows from its multiplicity and the sum alone: examples with the same c have the same f."""
-    page = get_formulation(name)
-    assert page.needs_all_examples == (name in NEEDING_ALL)
-    if page.needs_all_examples:
+    formulation = get_formulation(name)
+    assert formulation.needs_all_examples == (name in NEEDING_ALL)
+    if formulation.needs_all_examples:
         return
     functions = list[tuple[Any, ...]]()
     for c in (np.array([4.0, 8.0]), np.array([2.5, 4.0, 1.5, 3.0, 1.0])):
-        values = {key: typical_value(p.domain, len(c)) for key, p in page.parameters.items() if p.required}
-        F = page.bind(np.ones((len(c), page.columns or 1)) * 0.0, c=c, **values).regularizer
+        values = {key: typical_value(p.domain, len(c)) for key, p in formulation.parameters.items() if p.required}
+        F = formulation.bind(np.ones((len(c), formulation.columns or 1)) * 0.0, c=c, **values).regularizer
         n = int(np.argmax(c == 4.0))
         terms = present(F.pointwise(), "a sum over the examples")
         low, high = terms.lower, terms.upper

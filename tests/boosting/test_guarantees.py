@@ -232,8 +232,10 @@ def test_below_the_eta_of_theory_the_printed_rules_bound_the_regularized_program
     if rule == "practical":
         assert run.trace["delta"][-1] <= 0.025
     if choose == "best":
-        page = get_formulation("binary_erlpboost" if "binary" in name else "erlpboost")
-        best = page.bind(random_class.U, c=random_class.c, nu=random_class.nu, eta=eta).solve(tol=1e-8).certificate
+        formulation = get_formulation("binary_erlpboost" if "binary" in name else "erlpboost")
+        best = (
+            formulation.bind(random_class.U, c=random_class.c, nu=random_class.nu, eta=eta).solve(tol=1e-8).certificate
+        )
         assert run.trace["value"][-1] >= best.lower - 0.025 - 1e-6
 
 

@@ -128,13 +128,13 @@ def test_lpboost_takes_the_entropy_of_its_accuracy_and_so_its_bound_of_rounds(se
 
 
 def test_a_page_that_names_no_smooth_twin_has_no_entropy_to_take() -> None:
-    page = prototype(
+    formulation = prototype(
         "plain",
         lambda p, examples: CappedSimplexIndicator(CappedSimplex(examples.c, p.nu)),
         nu=parameter("the least number of examples", COUNT),
     )
     with pytest.raises(OptionError, match=r"update='newton'.*\bplain\b.*convex.*update=.total"):
-        boost(page, stumps(0), nu=40, **NEWTON)
+        boost(formulation, stumps(0), nu=40, **NEWTON)
 
 
 def test_without_newtons_step_the_corrective_one_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,15 +163,15 @@ def test_a_level_whose_program_is_solved_is_left_though_the_gap_stays() -> None:
 
 @pytest.mark.thorough
 def test_a_page_without_eta_has_one_level() -> None:
-    page = prototype(
+    formulation = prototype(
         "even",
         lambda p, examples: PowerDivergence(CappedSimplex(examples.c, p.nu), 2.0, p.strength),
         nu=parameter("the least number of examples", COUNT),
         strength=parameter("the inverse strength", POSITIVE),
     )
     oracle = stumps(0)
-    run = boost(page, oracle, nu=40, strength=200.0, epsilon=0.05, max_rounds=200, **NEWTON)
-    total = boost(page, oracle, nu=40, strength=200.0, epsilon=0.05)
+    run = boost(formulation, oracle, nu=40, strength=200.0, epsilon=0.05, max_rounds=200, **NEWTON)
+    total = boost(formulation, oracle, nu=40, strength=200.0, epsilon=0.05)
     assert run.record.state.memory[MEMORY_LEVEL] == 0.0
     assert max(ranges(run)[0], ranges(total)[0]) <= min(ranges(run)[1], ranges(total)[1])
     assert ranges(run)[1] - ranges(run)[0] <= 0.05

@@ -40,10 +40,10 @@ def whole_class() -> np.ndarray:
 
 def boosted(name: str, **options: object) -> tuple[Run, float]:
     """A run, and the optimum over the whole class."""
-    page = get_formulation(name)
-    numbers = {key: NUMBERS[key] for key in page.parameters}
-    run = boost(page, DecisionStumps(*data()), epsilon=1e-3, **numbers, **options)  # pyright: ignore[reportArgumentType]
-    return run, page.bind(whole_class(), **numbers).solve(tol=1e-9).certificate.lower
+    formulation = get_formulation(name)
+    numbers = {key: NUMBERS[key] for key in formulation.parameters}
+    run = boost(formulation, DecisionStumps(*data()), epsilon=1e-3, **numbers, **options)  # pyright: ignore[reportArgumentType]
+    return run, formulation.bind(whole_class(), **numbers).solve(tol=1e-9).certificate.lower
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -261,8 +261,8 @@ def test_nobody_elses_logging_is_touched() -> None:
     assert (list(root.handlers), root.level) == old_setting
 
 
-@pytest.mark.parametrize("page", ["largest edge", "without a sign", "bounded edges"])
-def test_a_program_below_minus_one_is_boosted_like_any_other(page: str) -> None:
+@pytest.mark.parametrize("case", ["largest edge", "without a sign", "bounded edges"])
+def test_a_program_below_minus_one_is_boosted_like_any_other(case: str) -> None:
     """Costs that are less by 5 lower everything by 5: before the first hypothesis nothing is known to be above -6."""
     rng = np.random.default_rng(3)
     X, y, z = rng.integers(0, 4, size=(24, 2)).astype(float), rng.integers(0, 2, 24), rng.normal(size=24)
@@ -270,11 +270,11 @@ def test_a_program_below_minus_one_is_boosted_like_any_other(page: str) -> None:
     costs = prototype(
         "costs",
         lambda p, x: Tilted(CappedSimplexIndicator(CappedSimplex(x.c, p.nu)), p.z),
-        lambda p: G[page](),
+        lambda p: G[case](),
         nu=parameter("the count", COUNT),
         z=parameter("the costs", PER_EXAMPLE),
     )
     one, low = (boost(costs, DecisionStumps(X, y), nu=7, z=z - k, epsilon=1e-6, max_rounds=40) for k in (0.0, 5.0))
     assert one.rounds == low.rounds and one.class_certificate.gap == pytest.approx(low.class_certificate.gap, abs=1e-7)
     assert low.class_certificate.lower == pytest.approx(one.class_certificate.lower - 5.0, abs=1e-6)
-    assert page == "bounded edges" or low.class_certificate.gap <= 1e-6
+    assert case == "bounded edges" or low.class_certificate.gap <= 1e-6

@@ -442,11 +442,13 @@ def test_error_and_zero_share_on_test_examples(at_zero: Any) -> None:
 
 
 @pytest.mark.thorough_cases("softboost-how2")
-@pytest.mark.parametrize(("page", "how"), [("adaboost", {}), ("arc_gv", {}), ("softboost", {"nu": 4})])
-def test_errors_of_weights_of_which_few_change_are_those_of_the_whole_sum(page: str, how: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("formulation", "how"), [("adaboost", {}), ("arc_gv", {}), ("softboost", {"nu": 4})])
+def test_errors_of_weights_of_which_few_change_are_those_of_the_whole_sum(
+    formulation: str, how: dict[str, Any]
+) -> None:
     rng = np.random.default_rng(9)
     X, y = rng.normal(size=(200, 4)), rng.choice([-1, 1], 200)
-    run = boost(page, stumps(), max_rounds=120, rules=(), test=(X, y), **how)
+    run = boost(formulation, stumps(), max_rounds=120, rules=(), test=(X, y), **how)
     for k in (1, 2, 3, 50, run.rounds):
         f = run.at_round(k).decision_function(X)
         assert run.trace["test_error"][k - 1] == np.mean(np.where(np.abs(f) <= 1e-10, run.majority, np.sign(f)) != y)

@@ -292,8 +292,8 @@ def formulation_of(case: str, way: str) -> Formulation[Any]:
 
 
 def boost_case(case: str, way: str) -> tuple[Formulation[Any], GivenMargins, Run]:
-    page, oracle = formulation_of(case, way), GivenMargins(U, c=C)
-    return page, oracle, boost(page, oracle, epsilon=EPSILON)
+    formulation, oracle = formulation_of(case, way), GivenMargins(U, c=C)
+    return formulation, oracle, boost(formulation, oracle, epsilon=EPSILON)
 
 
 @pytest.mark.parametrize(("case", "way"), CASES)
@@ -310,7 +310,7 @@ def test_the_bounded_objective_follows_from_f_alone(case: str, way: str) -> None
 
 @pytest.mark.parametrize(("case", "way"), RUNS)
 def test_the_words_and_the_numbers_are_those_of_f(case: str, way: str, tmp_path: Path) -> None:
-    page, oracle, run = boost_case(case, way)
+    formulation, oracle, run = boost_case(case, way)
     certificate, best, name = run.class_certificate, truth(case), STATEMENTS[case][0]
     assert certificate.lower - 1e-8 <= best <= certificate.upper + 1e-8
     assert certificate.gap <= EPSILON + run.problem.F.price + 1e-8, run.reason
@@ -324,28 +324,28 @@ def test_the_words_and_the_numbers_are_those_of_f(case: str, way: str, tmp_path:
         path = tmp_path / "class.json"
         run.save_certificate(path, oracle)
         assert json.loads(path.read_text())["claim"]["what"] == name
-        verification = verify(path, oracle, formulation=page)
+        verification = verify(path, oracle, formulation=formulation)
         assert verification and verification.quantity == name and f"of the best {name}" in verification.reason
         assert verification.lower - 1e-8 <= best <= verification.upper + 1e-8
         for word in {SOFT, VALUE, REST} - {name}:
             text = json.loads(path.read_text())
             text["claim"]["what"] = word
             (tmp_path / "other.json").write_text(json.dumps(text))
-            refused = verify(tmp_path / "other.json", oracle, formulation=page)
+            refused = verify(tmp_path / "other.json", oracle, formulation=formulation)
             assert not refused and f"means the best {name}" in refused.reason
         older = json.loads(path.read_text())
         del older["claim"]["what"]
         (tmp_path / "older.json").write_text(json.dumps(older))
-        assert verify(tmp_path / "older.json", oracle, formulation=page).quantity == name
+        assert verify(tmp_path / "older.json", oracle, formulation=formulation).quantity == name
 
 
 def test_a_tilted_cap_is_not_called_a_soft_margin() -> None:
     """By hand: w = (1/2, 1/2) has the margins 0, 0, 1, 1, no w has a larger mean of the two smallest."""
     margins, theta = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]), np.array([0.3, 0.3, 0.0, 0.0])
-    page = prototype(
+    formulation = prototype(
         "tilted", lambda p, examples: Tilted(CappedSimplexIndicator(CappedSimplex(examples.c, 2.0)), -theta)
     )
-    certificate = boost(page, GivenMargins(margins)).class_certificate
+    certificate = boost(formulation, GivenMargins(margins)).class_certificate
     assert certificate.lower <= -0.3 <= certificate.upper and certificate.gap <= 1e-6
     assert certificate.quantity == VALUE
     plain = boost("lpboost", GivenMargins(margins), nu=2.0).class_certificate
@@ -366,8 +366,8 @@ def test_a_tilted_cap_is_not_called_a_soft_margin() -> None:
 def test_a_bound_of_the_edges_is_not_what_is_bounded_over_a_class(F: Callable[[], Any], case: str) -> None:
     """F0(d) + the largest edge is bounded, which is no value of a program whose edges are held below a bound."""
     regularizer = F()
-    page = prototype("bounded", lambda p, examples: regularizer, lambda p: BoundedEdges(0.5))
-    run = boost(page, GivenMargins(U, c=C), epsilon=0.05, max_rounds=20)
+    formulation = prototype("bounded", lambda p, examples: regularizer, lambda p: BoundedEdges(0.5))
+    run = boost(formulation, GivenMargins(U, c=C), epsilon=0.05, max_rounds=20)
     assert run.class_certificate.quantity == case and case in MEASURES
     assert run.class_certificate.lower - 1e-8 <= bounded_truth(regularizer) <= run.class_certificate.upper + 1e-8
 

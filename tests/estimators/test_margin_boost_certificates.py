@@ -106,8 +106,8 @@ def test_a_class_of_hypotheses_leaves_the_classifier_as_it_was() -> None:
 @pytest.mark.thorough
 def test_the_rounds_of_a_fit_are_those_of_its_trace(tmp_path: Path) -> None:
     """The constant comes first though it is not the best: the rule measures by the best."""
-    page = tmp_path / "squares.py"
-    page.write_text(
+    formulation_file = tmp_path / "squares.py"
+    formulation_file.write_text(
         "import cvxpy as cp\n"
         "from boostopt.authoring import COUNT, CappedSimplex, CvxpyRegularizer, parameter, prototype\n"
         "def F(p, examples):\n"
@@ -116,7 +116,7 @@ def test_the_rounds_of_a_fit_are_those_of_its_trace(tmp_path: Path) -> None:
         "squares = prototype('squares', F, nu=parameter('the number of examples', COUNT))\n",
         encoding="utf-8",
     )
-    for formulation in ("erlpboost", str(page)):
+    for formulation in ("erlpboost", str(formulation_file)):
         model = classifier(formulation=formulation).fit(X, y)
         run: Any = model.run_
         certificate: Any = model.certificate_

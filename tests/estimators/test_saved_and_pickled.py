@@ -103,17 +103,17 @@ def test_a_prototype_has_no_path_for_a_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "facts"),
+    ("formulation", "facts"),
     [(str(PAGE), r"\bcertificate file\b.*\bboostopt\.authoring\.formula\b"), ("svm", r"\bsvm\b.*--certificate\b")],
     ids=["page", "svm"],
 )
 def test_fit_refuses_a_certificate_that_no_file_can_state_before_it_fits(
-    page: str, facts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    formulation: str, facts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(MarginBoostClassifier, "fit", lambda *_: pytest.fail("it was fitted"))
     out = ["--out", str(tmp_path / "m.npz"), "--certificate", str(tmp_path / "c.json")]
-    more = ["--eta", "2"] if page == str(PAGE) else ["--set", "C=0.1"]
-    result = CliRunner().invoke(app, ["fit", "--data", "breast_cancer", "--formulation", page, *out, *more])
+    more = ["--eta", "2"] if formulation == str(PAGE) else ["--set", "C=0.1"]
+    result = CliRunner().invoke(app, ["fit", "--data", "breast_cancer", "--formulation", formulation, *out, *more])
     assert result.exit_code == 2 and re.search(facts, result.stderr, re.DOTALL)
     assert not list(tmp_path.iterdir())
 

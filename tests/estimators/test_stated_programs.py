@@ -111,9 +111,9 @@ ROWS: dict[str, tuple[Any, Any, Any, Any]] = {
 }
 
 
-def fitted(page: Any, X: Any, y: Any, c: Any = None, **parameters: Any) -> Any:
+def fitted(formulation: Any, X: Any, y: Any, c: Any = None, **parameters: Any) -> Any:
     defaults: dict[str, Any] = {"nu": 0.3, "intercept": False, "epsilon": EPSILON}
-    return MarginBoostClassifier(page, **{**defaults, **parameters}).fit(X, y, c)
+    return MarginBoostClassifier(formulation, **{**defaults, **parameters}).fit(X, y, c)
 
 
 def check_same(run: Any, reference: Any, wide: float = EPSILON) -> None:
@@ -123,18 +123,18 @@ def check_same(run: Any, reference: Any, wide: float = EPSILON) -> None:
     assert max(one.gap, two.gap) <= wide
 
 
-@pytest.mark.parametrize("page", [COSTS, Costs()], ids=["as it is", "symmetric"])
+@pytest.mark.parametrize("formulation", [COSTS, Costs()], ids=["as it is", "symmetric"])
 @pytest.mark.parametrize("rows", ROWS)
-def test_a_fit_and_a_run_over_the_rows_are_about_one_program(rows: str, page: Any) -> None:
+def test_a_fit_and_a_run_over_the_rows_are_about_one_program(rows: str, formulation: Any) -> None:
     X, y, z, c = ROWS[rows]
     counts = np.ones(N) if c is None else c
-    run = boost(page, DecisionStumps(X, y, c), z=z, nu=0.3 * counts.sum(), epsilon=EPSILON)
-    model = fitted(page, X, y, c, parameters={"z": z})
+    run = boost(formulation, DecisionStumps(X, y, c), z=z, nu=0.3 * counts.sum(), epsilon=EPSILON)
+    model = fitted(formulation, X, y, c, parameters={"z": z})
     check_same(model.run_, run)
     different = np.unique(np.column_stack([X, y, z])[counts > 0], axis=0)
-    assert model.run_.problem.examples.N == (len(different) if page.is_symmetric else np.count_nonzero(counts))
+    assert model.run_.problem.examples.N == (len(different) if formulation.is_symmetric else np.count_nonzero(counts))
     assert model.run_.problem.examples.total == pytest.approx(counts.sum())
-    assert not page.is_symmetric or model.run_.problem.examples.c.min() >= counts[counts > 0].min()
+    assert not formulation.is_symmetric or model.run_.problem.examples.c.min() >= counts[counts > 0].min()
 
 
 def test_the_order_of_the_rows_does_not_matter_to_a_symmetric_program() -> None:
@@ -223,18 +223,18 @@ def test_examples_that_are_held_out_take_their_costs_along() -> None:
     np.testing.assert_array_equal(model.run_.problem.template.parameters.z, z[rows])
 
 
-@pytest.mark.parametrize("page", ["as it is", "symmetric"])
-def test_folds_that_choose_nu_take_their_costs_along(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("formulation", ["as it is", "symmetric"])
+def test_folds_that_choose_nu_take_their_costs_along(formulation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing_nu, "NU_FRACTIONS", (0.5, 1.0))
     monkeypatch.setattr(choosing_nu, "MAX_FOLDS", 2)
     recorded, twice = Recorded(), np.tile(np.arange(N), 2)
-    recorded.page.is_symmetric = page == "symmetric"  # pyright: ignore[reportAttributeAccessIssue]
+    recorded.page.is_symmetric = formulation == "symmetric"  # pyright: ignore[reportAttributeAccessIssue]
     recorded.classifier(nu="auto", parameters={"z": z[twice]}).fit(FEATURES[twice], y[twice])
     sizes = {len(rows) for rows in recorded.rows}
     assert all(recorded.right)
     # Copies are in one fold; they are merged only where the page says that they may be.
-    assert max(sizes) == (N if page == "symmetric" else 2 * N) and len(recorded.rows) == 5
-    assert page == "symmetric" or all(len(np.unique(rows[:, 0])) == len(rows) / 2 for rows in recorded.rows)
+    assert max(sizes) == (N if formulation == "symmetric" else 2 * N) and len(recorded.rows) == 5
+    assert formulation == "symmetric" or all(len(np.unique(rows[:, 0])) == len(rows) / 2 for rows in recorded.rows)
 
 
 def test_a_path_of_nu_goes_on_where_weights_begin_to_be_scaled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,36 +281,36 @@ def test_values_that_belong_to_no_rows_are_refused(
     parameters: dict[str, Any], passed: dict[str, Any], error: type[Exception], facts: str
 ) -> None:
     price = parameter("the price", POSITIVE, 1.0)
-    page = prototype(
+    formulation = prototype(
         "costs", lambda p, x: Tilted(CappedSimplexIndicator(CappedSimplex(x.c, p.nu)), p.z), nu=NU, z=Z, price=price
     )
     with pytest.raises(error, match=facts):
-        MarginBoostClassifier(page, parameters=parameters).fit(X, y, **passed)
+        MarginBoostClassifier(formulation, parameters=parameters).fit(X, y, **passed)
 
 
 @pytest.mark.parametrize("rows", ["all different", "copies of equal costs"])
 def test_a_page_that_knows_the_rows_by_their_order_keeps_them(rows: str) -> None:
     X, y, z, _ = ROWS[rows]
-    page = prototype("closed", lambda p, x: Tilted(CappedSimplexIndicator(CappedSimplex(x.c, p.nu)), z), nu=NU)
-    model = fitted(page, X, y)
-    check_same(model.run_, boost(page, DecisionStumps(X, y), nu=0.3 * N, epsilon=EPSILON))
+    formulation = prototype("closed", lambda p, x: Tilted(CappedSimplexIndicator(CappedSimplex(x.c, p.nu)), z), nu=NU)
+    model = fitted(formulation, X, y)
+    check_same(model.run_, boost(formulation, DecisionStumps(X, y), nu=0.3 * N, epsilon=EPSILON))
     np.testing.assert_array_equal(model.run_.problem.F.tilt, z)
 
 
 def test_a_page_whose_arrays_cannot_lose_rows_is_refused() -> None:
-    page = prototype("closed", lambda p, x: formula("z*d", CappedSimplex(x.c, p.nu), z=z), nu=NU)
+    formulation = prototype("closed", lambda p, x: formula("z*d", CappedSimplex(x.c, p.nu), z=z), nu=NU)
     oracle = DecisionStumps(X, y, COUNTS)
     facts = r"\bz\b.* 20 .*\(24,\).*\bclosed\b.* 20 .* 24 .*\bPER_EXAMPLE\b"
     with pytest.raises(ProblemError, match=facts):
-        fitted(page, X, y, COUNTS)
+        fitted(formulation, X, y, COUNTS)
     with pytest.raises(ProblemError, match=facts):
-        boost(page, oracle, nu=5)
+        boost(formulation, oracle, nu=5)
     with pytest.raises(ProblemError, match=facts):
-        path(page, oracle, nu=[5, 6])
+        path(formulation, oracle, nu=[5, 6])
     with pytest.raises(ProblemError, match=r"\bclosed\b.* 21 .* 24 .*\bPER_EXAMPLE\b"):
-        fitted(page, X, y, early_stopping=True)
+        fitted(formulation, X, y, early_stopping=True)
     with pytest.raises(ProblemError, match=r"\bz\b.* 19 .*\(24,\)"):
-        fitted(page, X, y, nu="auto")
+        fitted(formulation, X, y, nu="auto")
 
 
 U = np.sign(RNG.normal(size=(N, 5)))
@@ -357,9 +357,9 @@ def test_reweighting_leaves_out_the_same_rows() -> None:
         np.testing.assert_array_equal(reweighted.program.parameters.z, z[alive])
     one, two = whole.solution.certificate, part.solution.certificate
     assert max(one.lower, two.lower) <= min(one.upper, two.upper)
-    page = prototype("closed", lambda p, x: formula("z*d", CappedSimplex(x.c, p.nu), z=z), nu=NU)
+    formulation = prototype("closed", lambda p, x: formula("z*d", CappedSimplex(x.c, p.nu), z=z), nu=NU)
     with pytest.raises(ProblemError, match=r"\bclosed\b.* 20 .* 24 .*\bPER_EXAMPLE\b"):
-        reweight(forest, X, y, page, sample_weight=COUNTS, nu=6)
+        reweight(forest, X, y, formulation, sample_weight=COUNTS, nu=6)
     three = np.arange(N) % 3
     forest.fit(X, three)
     parts = reweight_one_vs_rest(forest, X, three, COSTS, sample_weight=COUNTS, z=z, nu=3).parts
@@ -381,13 +381,13 @@ def test_equal_examples_of_unequal_values_are_different(sparse: bool) -> None:
 
 def test_a_certificate_of_a_fit_is_about_the_rows_and_their_values(tmp_path: Path) -> None:
     X, y, z, _ = ROWS["copies of unequal costs"]
-    page = prototype("priced", lambda p, x: formula("z*d", CappedSimplex(x.c, p.nu), z=p.z), nu=NU, z=Z)
-    model, proof = fitted(page, X, y, parameters={"z": z}, epsilon=0.2), tmp_path / "proof.json"
+    formulation = prototype("priced", lambda p, x: formula("z*d", CappedSimplex(x.c, p.nu), z=p.z), nu=NU, z=Z)
+    model, proof = fitted(formulation, X, y, parameters={"z": z}, epsilon=0.2), tmp_path / "proof.json"
     model.save_certificate(proof, X, y)
-    assert verify(proof, model.class_of(X, y), formulation=page)
+    assert verify(proof, model.class_of(X, y), formulation=formulation)
     order = np.arange(N)[::-1]
-    assert not verify(proof, model.class_of(X[order], y[order]), formulation=page)
-    unfitted = MarginBoostClassifier(page, intercept=False)
+    assert not verify(proof, model.class_of(X[order], y[order]), formulation=formulation)
+    unfitted = MarginBoostClassifier(formulation, intercept=False)
     assert unfitted.class_of(X, y, z=z).digest == model.class_of(X, y).digest
 
 
@@ -418,7 +418,7 @@ def test_a_subclass_with_functions_of_its_own_says_anew_that_it_is_symmetric() -
     assert not type("Further", (SaidFormulation,), {"regularizer": lambda self, p, x: None}).is_symmetric
     assert not COSTS.is_symmetric
     assert all(get_formulation(name).is_symmetric for name in list_formulations())
-    assert all(page.is_symmetric for page in PAGES.values()) and combine("hinge", "l1").is_symmetric
+    assert all(formulation.is_symmetric for formulation in PAGES.values()) and combine("hinge", "l1").is_symmetric
 
 
 @pytest.mark.thorough
@@ -430,12 +430,12 @@ def test_descriptions_over_real_data(case: str) -> None:
     X, y = data.X[rows], data.y[rows]
     c = np.where(np.arange(n) % 7 == 0, 0.0, 1.0) if case == "weights of 0" else np.ones(n)
     lam = parameter("the price", POSITIVE, 1.0)
-    page = described_formulation(lambda d, p: p.lam * (p.z @ d), z=Z, lam=lam)
+    formulation = described_formulation(lambda d, p: p.lam * (p.z @ d), z=Z, lam=lam)
     values: dict[str, Any] = {"z": np.random.default_rng(0).normal(size=n), "lam": 0.5}
     if case == "order":
-        page, values = described_formulation(lambda d, p: cp.tv(d)), {}
+        formulation, values = described_formulation(lambda d, p: cp.tv(d)), {}
     elif case == "groups":
-        page, values = described_formulation(lambda d, p: sum(cp.norm(d[k : k + 10]) for k in (0, 10, 20))), {}
-    model, oracle = fitted(page, X, y, c, nu=0.2, epsilon=0.01, parameters=values), DecisionStumps(X, y, c)
+        formulation, values = described_formulation(lambda d, p: sum(cp.norm(d[k : k + 10]) for k in (0, 10, 20))), {}
+    model, oracle = fitted(formulation, X, y, c, nu=0.2, epsilon=0.01, parameters=values), DecisionStumps(X, y, c)
     assert model.class_of(X, y, c).digest == oracle.digest
-    check_same(model.run_, boost(page, oracle, nu=0.2 * c.sum(), epsilon=0.01, **values), 0.1)
+    check_same(model.run_, boost(formulation, oracle, nu=0.2 * c.sum(), epsilon=0.01, **values), 0.1)

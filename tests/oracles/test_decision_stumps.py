@@ -274,7 +274,7 @@ def test_labels_0_and_1_are_minus_1_and_1(labels: list[float]) -> None:
 @pytest.mark.thorough
 def test_the_optimum_over_the_class_on_breast_cancer_is_the_known_one() -> None:
     X, y = load_breast_cancer(return_X_y=True)
-    oracle, page = DecisionStumps(X, y), get_formulation("lpboost")
+    oracle, formulation = DecisionStumps(X, y), get_formulation("lpboost")
     columns: list[np.ndarray] = []
     d, lower, upper = np.full(oracle.N, 1 / oracle.N), -1.0, 1.0
     while upper - lower > 1e-7:
@@ -283,7 +283,7 @@ def test_the_optimum_over_the_class_on_breast_cancer_is_the_known_one() -> None:
         upper = min(upper, answer.edge_bound)
         columns.append(answer.columns[0].margins)
         assert len(columns) <= 200
-        solution = page.bind(np.array(columns).T, nu=0.1 * oracle.N).solve("highs")
+        solution = formulation.bind(np.array(columns).T, nu=0.1 * oracle.N).solve("highs")
         d, lower = solution.d, solution.certificate.lower
     assert lower <= 0.169879 + 5e-7
     assert upper >= 0.169879 - 5e-7

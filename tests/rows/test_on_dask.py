@@ -77,11 +77,11 @@ def frame() -> pd.DataFrame:
 
 
 def run_digest(
-    rows: BinnedRows | None, c: np.ndarray | None = None, epsilon: float = 0.1, page: str = "erlpboost"
+    rows: BinnedRows | None, c: np.ndarray | None = None, epsilon: float = 0.1, formulation: str = "erlpboost"
 ) -> str:
     """Return the SHA-256 digest of the result of a run of histogram Newton."""
     copies = np.ones(N) if c is None else c[c > 0].astype(float)
-    problem = Problem.create(resolve_formulation(page), copies, None, epsilon, "newton", {"nu": 300.0})
+    problem = Problem.create(resolve_formulation(formulation), copies, None, epsilon, "newton", {"nu": 300.0})
     show: Callable[[Any], None] = lambda record: None  # noqa: E731
     kind = HistogramNewton if problem.edge_function.is_largest_edge else BoundedEdgeNewton
     checked_rows = require_not_none(rows, "rows")
@@ -670,10 +670,10 @@ def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any
     oracle.check_features(X)
 
 
-@pytest.mark.parametrize("page", ["erlpboost", "lpboost"])
-def test_boost_on_a_cluster_is_boost_in_memory(page: str, client: Any) -> None:
+@pytest.mark.parametrize("formulation", ["erlpboost", "lpboost"])
+def test_boost_on_a_cluster_is_boost_in_memory(formulation: str, client: Any) -> None:
     distributed, local = on_dask(array(), Y), BinnedStumps(X, Y)
-    run, twin = (boost(page, oracle, nu=0.4 * N, epsilon=0.02) for oracle in (distributed, local))
+    run, twin = (boost(formulation, oracle, nu=0.4 * N, epsilon=0.02) for oracle in (distributed, local))
     assert np.array_equal(run.w, twin.w) and list(run.hypotheses) == list(twin.hypotheses)
     certificate, reference = run.class_certificate, twin.class_certificate
     assert (certificate.lower, certificate.upper, certificate.oracle) == (
@@ -686,9 +686,9 @@ def test_boost_on_a_cluster_is_boost_in_memory(page: str, client: Any) -> None:
     assert repr(run) == repr(twin) and f"N = {N}" in run._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert np.array_equal(run.predict(X[:9]), twin.predict(X[:9]))
     with pytest.raises(ProblemError, match=r"\bdata passes\b.*X\.compute\(\)"):
-        boost(page, distributed, nu=0.4 * N, epsilon=0.02, update="total")
+        boost(formulation, distributed, nu=0.4 * N, epsilon=0.02, update="total")
     with pytest.raises(ProblemError, match=r"^nu\b.*\b1000\b.*\b2000\b"):
-        boost(page, distributed, nu=2.0 * N)
+        boost(formulation, distributed, nu=2.0 * N)
     with_constants = distributed.binned_rows.with_constant_feature(X.shape[1])
     W, constant = np.array([2**30]), with_constants.split(with_constants.n_thresholds - 1, 1)
     window, table = MarginGrid.full(), np.ones(N_BINS + 2, np.int64)
@@ -723,16 +723,16 @@ def killed(row: Any) -> None:
         raise Killed
 
 
-@pytest.mark.parametrize("page", ["erlpboost", "softboost"])
+@pytest.mark.parametrize("formulation", ["erlpboost", "softboost"])
 def test_a_driver_that_is_killed_goes_on_and_its_files_are_those_of_memory(
-    page: str, client: Any, tmp_path: Path
+    formulation: str, client: Any, tmp_path: Path
 ) -> None:
     how: dict[str, Any] = {"nu": 0.3 * N, "epsilon": 0.02}
     file, local = tmp_path / "check.npz", BinnedStumps(X, Y, bins=20)
     with pytest.raises(Killed):
-        boost(page, on_dask(array(), Y, bins=20), checkpoint=file, checkpoint_rounds=1, progress=killed, **how)
+        boost(formulation, on_dask(array(), Y, bins=20), checkpoint=file, checkpoint_rounds=1, progress=killed, **how)
     distributed = on_dask(array((70, 5)), Y, bins=20)
-    run, whole = boost(page, distributed, checkpoint=file, **how), boost(page, local, **how)
+    run, whole = boost(formulation, distributed, checkpoint=file, **how), boost(formulation, local, **how)
     assert run.rounds == whole.rounds > 2 and list(run.hypotheses) == list(whole.hypotheses)
     assert np.array_equal(run.w, whole.w) and str(run.class_certificate) == str(whole.class_certificate)
     run.save(tmp_path / "run.npz")

@@ -66,8 +66,8 @@ def local_class(c: np.ndarray, reflexive: bool = False) -> HypothesisClass:
     return DistributedMembers(rows, 1, T, reflexive)
 
 
-def boosted(oracle: HypothesisClass, page: str = "erlpboost") -> Run:
-    return boost(page, oracle, nu=0.3 * oracle.total, epsilon=0.02)
+def boosted(oracle: HypothesisClass, formulation: str = "erlpboost") -> Run:
+    return boost(formulation, oracle, nu=0.3 * oracle.total, epsilon=0.02)
 
 
 def are_equal(one: Run, reference: Run) -> bool:
@@ -80,15 +80,18 @@ def are_equal(one: Run, reference: Run) -> bool:
 
 
 @pytest.mark.parametrize("reflexive", [False, True])
-@pytest.mark.parametrize("page", ["erlpboost", "lpboost", "binary_erlpboost"])
-def test_margins_are_boosted_where_they_are(page: str, reflexive: bool, client: Any) -> None:
+@pytest.mark.parametrize("formulation", ["erlpboost", "lpboost", "binary_erlpboost"])
+def test_margins_are_boosted_where_they_are(formulation: str, reflexive: bool, client: Any) -> None:
     ones = np.ones(N, int)
-    twin, steps = boosted(local_class(ones, reflexive), page), boosted(GivenMargins(U, reflexive=reflexive), page)
+    twin, steps = (
+        boosted(local_class(ones, reflexive), formulation),
+        boosted(GivenMargins(U, reflexive=reflexive), formulation),
+    )
     for parts in (1, 2, 5):
         for collection in (array(parts=parts), frame(parts=parts).drop(columns=["copies", "label"])):
             oracle = GivenMargins(collection, reflexive=reflexive)
             assert isinstance(oracle, DistributedMargins) and (oracle.N, oracle.total, oracle.majority) == (N, N, 1)
-            run = boosted(oracle, page)
+            run = boosted(oracle, formulation)
             assert are_equal(run, twin) and list(run.hypotheses) == list(twin.hypotheses)
     assert run.class_certificate.lower <= steps.class_certificate.upper
     assert steps.class_certificate.lower <= run.class_certificate.upper

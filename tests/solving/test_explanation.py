@@ -156,8 +156,8 @@ def test_slopes_that_contradict_the_values_are_told(kind: type[NewName]) -> None
         a = examples.c / examples.total
         return kind(CappedSimplex(examples.c, p.nu), lambda d: cvxpy_value_of(d, a, 1.0), inside=a)
 
-    page = prototype("squares", regularizer, nu=parameter("number", COUNT))
-    program = page.bind(np.random.default_rng(0).uniform(-1.0, 1.0, (30, 6)), nu=5)
+    formulation = prototype("squares", regularizer, nu=parameter("number", COUNT))
+    program = formulation.bind(np.random.default_rng(0).uniform(-1.0, 1.0, (30, 6)), nu=5)
     certificate = program.certify(w=np.eye(6)[3])
     facts = [fact for fact in explain(program, certificate, 1e-9).facts if "contradict" in fact]
     if kind is NewName:

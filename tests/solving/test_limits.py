@@ -298,14 +298,14 @@ def test_conditions_on_many_examples_take_no_minute() -> None:
     assert certificate.upper < np.inf
 
 
-def described_regularizer(f: Any, inside: Any) -> Any:
+def described_formulation(f: Any, inside: Any) -> Any:
     return prototype("mine", lambda p, x: CvxpyRegularizer(CappedSimplex(x.c, 1.0), f, np.asarray(inside)))
 
 
 def test_a_function_has_no_value_outside_its_natural_domain() -> None:
     """CVXPY gives 1 / x a negative value left of 0; the optimum is above -1, for f > 0."""
-    page = described_regularizer(lambda d: 0.01 * cp.inv_pos(d[0] - 0.1), np.ones(3) / 3)
-    program = page.bind([[1.0], [0.0], [-1.0]])
+    formulation = described_formulation(lambda d: 0.01 * cp.inv_pos(d[0] - 0.1), np.ones(3) / 3)
+    program = formulation.bind([[1.0], [0.0], [-1.0]])
     best = program.solve("cvxpy:clarabel", tol=1e-5).certificate
     assert -1 < best.lower
     for d in ([0.1 - 1e-9, 0, 0.9], [0, 0, 1.0], [np.nan] * 3):
@@ -316,11 +316,11 @@ def test_a_function_has_no_value_outside_its_natural_domain() -> None:
 def test_gradients_of_cvxpy_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """CVXPY's gradient of sum_largest with a fractional k violates the subgradient inequality; it is not asked."""
     three = [[0.5], [0.1], [0.7]]
-    tail = described_regularizer(lambda d: cp.sum_largest(d, 1.5), [0.5, 0.3, 0.2]).bind(three)
+    tail = described_formulation(lambda d: cp.sum_largest(d, 1.5), [0.5, 0.3, 0.2]).bind(three)
     assert tail.certify(d=[0, 0.5, 0.5], w=[1.0]).lower <= tail.solve("cvxpy:clarabel").certificate.upper
     slopes = trees.subgradients
     monkeypatch.setattr(trees, "subgradients", lambda *arguments: [-3.0 * rows for rows in slopes(*arguments) or []])
-    squares = described_regularizer(lambda d: cp.sum_squares(d) + 0.1 * cp.norm1(d), [0.5, 0.3, 0.2]).bind(three)
+    squares = described_formulation(lambda d: cp.sum_squares(d) + 0.1 * cp.norm1(d), [0.5, 0.3, 0.2]).bind(three)
     certificate = squares.certify(d=[0.3, 0.5, 0.2], w=[1.0])
     # sum d^2 + 1/10 + <u, d> is smallest where 2 d + u is constant.
     u = np.array([0.5, 0.1, 0.7])
@@ -330,9 +330,9 @@ def test_gradients_of_cvxpy_are_not_believed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_described_edges_need_weights_of_mass_one() -> None:
-    page = prototype("mine", lambda p, x: Hinge(x.c, 3.0), lambda p: CvxpyEdges(lambda e: cp.sum_squares(e)))
+    formulation = prototype("mine", lambda p, x: Hinge(x.c, 3.0), lambda p: CvxpyEdges(lambda e: cp.sum_squares(e)))
     with pytest.raises(ProblemError, match=r"\bedges\b.*\[-1, 1\].*\b9\b"):
-        page.bind([[-0.9], [0.0], [-0.6]]).certify(w=[0.4])
+        formulation.bind([[-0.9], [0.0], [-0.6]]).certify(w=[0.4])
 
 
 def test_squares_do_not_overflow() -> None:

@@ -58,14 +58,14 @@ def doubled(program: Program, times: int, rng: np.random.Generator) -> Program:
     """The same program with every example several times, its multiplicity shared at random."""
     copies = np.repeat(np.arange(program.margins.N), times)
     share = rng.dirichlet(np.ones(times), program.margins.N).ravel()
-    page = program.formulation
-    assert isinstance(page, Formulation)
+    formulation = program.formulation
+    assert isinstance(formulation, Formulation)
     arguments = {
         name: value[copies] if isinstance(value, np.ndarray) else value
         for name, value in vars(program.parameters).items()
     }
-    d0 = {"d0": program.examples.d0[copies] * share} if page.uses_reference else {}
-    return page.bind(program.margins.to_array()[copies], c=program.examples.c[copies] * share, **d0, **arguments)
+    d0 = {"d0": program.examples.d0[copies] * share} if formulation.uses_reference else {}
+    return formulation.bind(program.margins.to_array()[copies], c=program.examples.c[copies] * share, **d0, **arguments)
 
 
 @pytest.mark.thorough
@@ -122,12 +122,12 @@ def test_a_regularizer_that_c_and_d0_do_not_tell_is_not_merged() -> None:
 
 def test_a_page_with_data_of_its_own_for_each_example_is_solved_as_it_is() -> None:
     cost = np.linspace(0, 1, 40)
-    page = prototype(
+    formulation = prototype(
         "tilted_cap",
         lambda p, examples: Tilted(CappedSimplexIndicator(CappedSimplex(examples.c, p.nu)), cost),
         nu=parameter("the number of examples that share the weight", COUNT),
     )
-    program = page.bind(np.repeat([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, 0.0]], 10, axis=0), nu=4)
+    program = formulation.bind(np.repeat([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, 0.0]], 10, axis=0), nu=4)
     assert merge_equal_examples(program) is None
     assert program.solve("interior", tol=1e-8).certificate.scaled_gap <= 1e-8
 

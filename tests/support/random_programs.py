@@ -34,17 +34,17 @@ def draw_program(
     rng: np.random.Generator, name: str, largest_N: int = 400, largest_t: int = 40, largest_eta: float = 1e7
 ) -> Program:
     """A program of a formulation: nu at and near its ends, eta from 0.5, uneven c, d0 with zeros."""
-    page = get_formulation(name)
+    formulation = get_formulation(name)
     if name in OWN_RADII:
-        return page.example_program()
+        return formulation.example_program()
     refusal: ProblemError | None = None
     for _ in range(60):
         N = int(np.exp(rng.uniform(np.log(2), np.log(largest_N))))
-        t = page.columns or int(np.exp(rng.uniform(0, np.log(largest_t))))
+        t = formulation.columns or int(np.exp(rng.uniform(0, np.log(largest_t))))
         c = np.exp(rng.uniform(-1, 1, N) * rng.choice([0.5, 1.0, 3.0])) if rng.random() < 0.5 else np.ones(N)
         arguments: dict[str, Any] = {"c": c}
         support_sum = float(c.sum())
-        if page.uses_reference and rng.random() < 0.5:
+        if formulation.uses_reference and rng.random() < 0.5:
             d0 = rng.dirichlet(np.full(N, rng.choice([0.3, 1.0, 10.0]))) + 1e-9
             if rng.random() < 0.4 and N > 4:
                 d0[rng.permutation(N)[: N // 4]] = 0.0
@@ -53,10 +53,10 @@ def draw_program(
         if support_sum < 1:
             continue
         arguments |= _parameters(
-            rng, name, {field.name for field in fields(page.Parameters)}, support_sum, N, largest_eta
+            rng, name, {field.name for field in fields(formulation.Parameters)}, support_sum, N, largest_eta
         )
         try:
-            return page.bind(draw_margins(rng, N, t), **arguments)
+            return formulation.bind(draw_margins(rng, N, t), **arguments)
         except ProblemError as error:
             refusal = error
     raise AssertionError(f"{name}: {refusal}")

@@ -216,10 +216,10 @@ def program(
     U: np.ndarray, F: Regularizer, G: EdgeFunction, c: np.ndarray | None = None, d0: np.ndarray | None = None
 ) -> Program:
     """The program of a pair (F, G), without a page of its own."""
-    page = boostopt.get_formulation("lpboost")
+    formulation = boostopt.get_formulation("lpboost")
     c = np.ones(len(U)) if c is None else c
     examples = Examples(c, c / c.sum() if d0 is None else d0)
-    return Program(page, page.Parameters(nu=1.0), examples, boostopt.MarginMatrix(U), F, G)
+    return Program(formulation, formulation.Parameters(nu=1.0), examples, boostopt.MarginMatrix(U), F, G)
 
 
 def exact_edges(U: np.ndarray, d: Sequence[Fraction]) -> list[Fraction]:
