@@ -65,6 +65,8 @@ PAGES = (
             "comparison.provenance.Provenance",
             "backends.function_solvers.FunctionSolver",
             "backends.function_solvers.ConeSolver",
+            "backends.problem_task.ProblemTask",
+            "programs.convex_problem.ConvexProblem",
             "solving.explanation.Condition",
             "programs.parameters.Parameter",
         ),

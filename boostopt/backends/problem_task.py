@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from boostopt.backends.base import Attempt, Capability
 from boostopt.backends.profiles import Profile
@@ -42,6 +42,7 @@ class ProblemTask:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
+@runtime_checkable
 class ProblemSolver(Protocol):
     """A solver of CVXPY problems. It certifies no answer, and raises nothing if it fails.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -36,6 +36,7 @@ DEFAULT_FORM = "ladder"
 """The name, among the forms, of the backend itself, which is not pinned to a form."""
 
 
+@runtime_checkable
 class Labelled(Protocol):
     """What solvers are compared on: a program, or a CVXPY problem."""
 
@@ -69,7 +70,7 @@ class SolverHandle(ABC, Generic[P]):
     threads: int | None = None
 
     @abstractmethod
-    def with_profile(self, profile: Profile | None) -> Self:
+    def with_profile(self, profile: Profile | None) -> SolverHandle[P]:
         """Return the handle for a profile; None means attempts until the certified gap is small enough.
 
         Raises
@@ -132,7 +133,7 @@ class BackendHandle(SolverHandle[Program]):
 
     backend: Backend | None = None
 
-    def with_profile(self, profile: Profile | None) -> Self:
+    def with_profile(self, profile: Profile | None) -> BackendHandle:
         if not self.unavailable_reason:
             check_solver_options(self.backend, self.options, profile)
             self._validate_options_by_solving()
@@ -217,7 +218,7 @@ class ProblemHandle(SolverHandle[ConvexProblem]):
     solver: ProblemSolver | None = None
     isolate: bool = False
 
-    def with_profile(self, profile: Profile | None) -> Self:
+    def with_profile(self, profile: Profile | None) -> ProblemHandle:
         if self.solver is not None and self.options:
             check_solver_options(self.solver, self.options, profile)
             # Options that only the solver can check are tried on a small problem: no work is lost to a wrong name.

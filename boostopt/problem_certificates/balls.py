@@ -67,7 +67,7 @@ def round_down(value: Ball) -> float:
     return -round_up(-value)
 
 
-Enclosure = tuple[Float[Array, " k"], Float[Array, " k"]]
+Enclosure = tuple[Float[Array, " _"], Float[Array, " _"]]
 """Floats, and bounds of their distances from the numbers that they stand for."""
 
 

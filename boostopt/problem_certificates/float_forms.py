@@ -147,7 +147,7 @@ class FloatForm(AffineForm):
         self.shape = shape
         self._size = int(np.prod(shape, dtype=int))
         self._matrix = matrix
-        self.radius = radius if radius is not None and radius.nnz else None
+        self.radius: Any = radius if radius is not None and radius.nnz else None
         self._offsets = offsets
 
     @classmethod
@@ -260,7 +260,7 @@ class FloatForm(AffineForm):
         m, n = self.shape
         return self.selected(np.arange(m * n).reshape(m, n).T.ravel(), (n, m))
 
-    def selected(self, positions: Iterable[int], shape: tuple[int, ...]) -> FloatForm:
+    def selected(self, positions: Iterable[int] | Int[Array, " k"], shape: tuple[int, ...]) -> FloatForm:
         entries = np.asarray(positions if isinstance(positions, np.ndarray) else list(positions), dtype=int)
         values, radii = (np.append(side, 0.0)[entries] for side in self.enclosure)
         if self._matrix is None:
@@ -460,8 +460,10 @@ class FloatRowBlock(RowBlock):
 
     def __init__(self, form: FloatForm, n_unknowns: int) -> None:
         self.n_unknowns = n_unknowns
-        self.floats = _with_width(form.matrix, n_unknowns)
-        self.radius = None if form.radius is None else _without_zeros(_with_width(form.radius, n_unknowns))
+        self.floats: Any = _with_width(form.matrix, n_unknowns)
+        self.radius: Any = None if form.radius is None else _without_zeros(_with_width(form.radius, n_unknowns))
+        self.float_offsets: Array
+        self.float_offset_radii: Array
         self.float_offsets, self.float_offset_radii = form.enclosure
         check_coefficients(self.floats.data)
         if self.radius is not None:
@@ -470,8 +472,8 @@ class FloatRowBlock(RowBlock):
             raise ProblemError(
                 "constant terms must be finite floats; got a larger product of constants. Scale the data."
             )
-        self.rows = SparseRows(self.floats, self.radius)
-        self.support = np.unique(
+        self.rows: Sequence[Row] = SparseRows(self.floats, self.radius)
+        self.support: Array = np.unique(
             self.floats.indices if self.radius is None else np.concatenate([self.floats.indices, self.radius.indices])
         )
 

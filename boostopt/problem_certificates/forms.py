@@ -116,7 +116,7 @@ class AffineForm:
         m, n = self.shape
         return self.selected(np.arange(m * n).reshape(m, n).T.ravel().tolist(), (n, m))
 
-    def selected(self, positions: Iterable[int], shape: tuple[int, ...]) -> AffineForm:
+    def selected(self, positions: Iterable[int] | Int[Array, " k"], shape: tuple[int, ...]) -> AffineForm:
         """Return entries by their positions in C order; -1 stands for the constant 0."""
         rows, offsets = [*self.rows, {}], [*self.offsets, ZERO]
         entries = list(positions)

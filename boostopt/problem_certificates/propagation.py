@@ -57,7 +57,7 @@ class Propagation(Box):
         super().__init__(np.concatenate([problem.lower, -rest]), np.concatenate([problem.upper, rest]))
         self._rows = list(self._constraint_rows(level, right_side_change))
         # A row without unknowns holds everywhere or nowhere.
-        self.is_empty |= any(rows.is_violated() for rows in self._rows)
+        self.is_empty: bool = self.is_empty or any(rows.is_violated() for rows in self._rows)
         self._arguments = [bounded_rows(node.arguments, [UNBOUNDED] * len(node.arguments)) for node in problem.nodes]
 
     @property

@@ -162,7 +162,7 @@ class BallRowBounds(RowBounds):
     """
 
     def __init__(self, rows: Sequence[Row], offsets: Sequence[Ball], bounds: Sequence[Bounds]) -> None:
-        self.bounds = list(bounds)
+        self.bounds: list[Bounds] = list(bounds)
         self._pairs = list(zip(rows, offsets, strict=True))
 
     def improve(self, box: Box) -> None:
@@ -235,7 +235,7 @@ class FloatRowBounds(RowBounds):
     """
 
     def __init__(self, block: FloatRowBlock, bounds: Sequence[Bounds]) -> None:
-        self.bounds = list(bounds)
+        self.bounds: list[Bounds] = list(bounds)
         self._block = block
         pointers = block.floats.indptr
         marks = np.searchsorted(pointers, np.arange(CHUNK_SIZE, pointers[-1] + 1, CHUNK_SIZE))

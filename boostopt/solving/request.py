@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from boostopt._utils.validation import check_instance, check_tolerance, invalid_value_error
 from boostopt.backends.base import Attempt
@@ -14,6 +14,7 @@ DEFAULT_TOL = 1e-8
 """Target gap by default."""
 
 
+@runtime_checkable
 class NamedSolver(Protocol):
     """A solver of programs or of problems, with the names of its options."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from os import PathLike
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from boostopt._utils.array_types import Array, ExampleVector, HypothesisVector
 from boostopt._utils.formatting import format_interval, html_table
@@ -235,6 +235,7 @@ def total_iterations(attempts: Sequence[Attempt]) -> int | None:
     return sum(counts) if counts else None
 
 
+@runtime_checkable
 class Judgement(Protocol):
     """What decides a verdict: the scaled gap that an answer proves, and the residuals of the answer."""
 

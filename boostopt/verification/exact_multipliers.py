@@ -344,10 +344,10 @@ class LinearSystem:
     ) -> None:
         self.problem = problem
         self.groups = groups
-        self.objective = Fraction(weight)
-        self.inequalities = [Fraction(value) for value in inequalities.tolist()]
-        self.equalities = [Fraction(value) for value in equalities.tolist()]
-        self.matrices = [_semidefinite_matrix(factor, inset) for factor in factors]
+        self.objective: Fraction = Fraction(weight)
+        self.inequalities: list[Fraction] = [Fraction(value) for value in inequalities.tolist()]
+        self.equalities: list[Fraction] = [Fraction(value) for value in equalities.tolist()]
+        self.matrices: list[list[Fraction]] = [_semidefinite_matrix(factor, inset) for factor in factors]
         self.changes: list[list[dict[int, Fraction]]] = [[{} for _ in node.members] for node in problem.nodes]
         self._unknowns = list[tuple[float, Any, dict[int, Fraction]]]()
 

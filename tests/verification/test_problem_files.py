@@ -423,6 +423,7 @@ def test_forgeries_show_each_fault_of_the_checker(name: str) -> None:
     assert is_shown(name, 420)
 
 
+@pytest.mark.untyped
 def test_a_forgery_shows_a_fault_of_the_checker() -> None:
     assert is_shown("the claimed upper end", 12)
 

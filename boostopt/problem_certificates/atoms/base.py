@@ -84,7 +84,7 @@ class DirectionMap:
 
     def __init__(self, directions: Float[Array, "m k r"]) -> None:
         self._directions = np.nan_to_num(directions, posinf=0.0, neginf=0.0)
-        self.size = directions.shape[2]
+        self.size: int = directions.shape[2]
 
     def multiply(self, steps: Float[Array, "m r"]) -> Float[Array, "m k"]:
         """Return the changes of the slopes by steps."""
@@ -109,7 +109,7 @@ class DiagonalMap(DirectionMap):
     def __init__(self, scales: Float[Array, "m r"], last: Float[Array, "m r"] | None = None) -> None:
         self._scales = np.nan_to_num(scales, posinf=0.0, neginf=0.0)
         self._last = None if last is None else np.nan_to_num(last, posinf=0.0, neginf=0.0)
-        self.size = scales.shape[1]
+        self.size: int = scales.shape[1]
 
     def multiply(self, steps: Float[Array, "m r"]) -> Float[Array, "m k"]:
         changes = self._scales * steps

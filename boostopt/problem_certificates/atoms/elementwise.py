@@ -356,7 +356,7 @@ class RealPower(SmoothFunction):
 
     def __init__(self, exponent: Any) -> None:
         p = Fraction(exponent)
-        self.p = float(p)
+        self.p: float = float(p)
         self.exponent = ball(p)
         self.is_even = p > 1 and p.denominator == 1 and p.numerator % 2 == 0
         self.is_power_of_two = self.is_even and p.numerator.bit_count() == 1

@@ -36,7 +36,9 @@ class Perspective(Function):
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.sign, self.has_kinks, self.is_homogeneous = function.sign, function.has_kinks, function.is_homogeneous
+        self.sign: int = function.sign
+        self.has_kinks: bool = function.has_kinks
+        self.is_homogeneous: bool = function.is_homogeneous
 
     def value(self, u: Sequence[Ball]) -> Ball:
         *entries, s = u

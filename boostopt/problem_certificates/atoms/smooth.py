@@ -230,7 +230,7 @@ class QuadraticForm(Function):
         self.epsilon = (
             0.0 if is_positive_semidefinite(self.signed_matrix, n) else eigenvalue_shift(self.signed_matrix, n)
         )
-        self.needs_bounds = self.epsilon > 0
+        self.needs_bounds: bool = self.epsilon > 0
         sizes = self.sign * eigenvalues
         support = sizes > 1e-13 * max(float(np.abs(sizes).max()), 1e-300)
         self._factor = vectors[:, support] * np.sqrt(sizes[support])

@@ -28,7 +28,7 @@ from boostopt.problem_certificates.pages.formulas import (
 )
 from boostopt.problem_certificates.pages.slopes import Weight, WeightedTerm
 
-LETTERS = {
+LETTERS: dict[str, tuple[str, ...]] = {
     "inequality": (r"\lambda",),
     "equality": (r"\nu",),
     "semidefinite": ("Z",),

@@ -52,8 +52,8 @@ class ExpressionNames:
         leaves = list(itertools.chain.from_iterable(map(_leaves, expressions)))
         self._user_names = _user_names(names)
         self._taken_letters = {_base(str(name)) for name in self._user_names.values()}
-        self.variables = self._assign_names(_distinct(leaves, cp.Variable), VARIABLE_LETTERS)
-        self.parameters = self._assign_names(_distinct(leaves, cp.Parameter), PARAMETER_LETTERS)
+        self.variables: dict[int, Formula] = self._assign_names(_distinct(leaves, cp.Variable), VARIABLE_LETTERS)
+        self.parameters: dict[int, Formula] = self._assign_names(_distinct(leaves, cp.Parameter), PARAMETER_LETTERS)
         self.data: dict[Any, tuple[Formula, tuple[int, ...], Array | None]] = {}
         self._transposes: dict[Any, Any] = {}
         self._name_data([leaf for leaf in leaves if isinstance(leaf, cp.Constant) and not _is_plain(leaf)])

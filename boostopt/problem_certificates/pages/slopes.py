@@ -143,7 +143,7 @@ class SlopeCollector:
 
     def __init__(self, typesetter: ExpressionTypesetter) -> None:
         self._typesetter = typesetter
-        self.slopes = Slopes()
+        self.slopes: Slopes = Slopes()
 
     def add(self, term: WeightedTerm) -> None:
         """Add a term. The gradient of what no rule covers is named, once for each variable."""
