@@ -66,6 +66,11 @@ def entry_counts(matrix: Any) -> Int[Array, " m"]:
     return np.diff(matrix.indptr)
 
 
+def entry_rows(matrix: Any) -> Int[Array, " nnz"]:
+    """Return the row of each stored entry of a matrix in compressed rows."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
 def finite_enclosure(mids: Float[Array, " k"], radii: Float[Array, " k"]) -> Enclosure:
     """Return an enclosure with 0 and inf in place of numbers and radii that are not finite."""
     is_finite = np.isfinite(mids) & np.isfinite(radii)
@@ -242,7 +247,7 @@ class FloatForm(AffineForm):
             return np.zeros(len(self))
         by_unknown = np.array([curvatures.get(k, 0) for k in range(A.shape[1])])
         signs = by_unknown[A.indices] * np.where(A.data > 0, 1, -1)
-        places = np.repeat(np.arange(len(self)), np.diff(A.indptr))
+        places = entry_rows(A)
         is_convex = np.bincount(places, weights=signs > 0, minlength=len(self)) > 0
         is_concave = np.bincount(places, weights=signs < 0, minlength=len(self)) > 0
         return np.where(is_convex == is_concave, 0.0, np.where(is_convex, 1.0, -1.0))
@@ -345,7 +350,7 @@ class FloatForm(AffineForm):
         if self._matrix is None:
             return FloatForm(self.shape, None, None, offsets)
         matrix = self.matrix
-        places = np.repeat(np.arange(len(self)), np.diff(matrix.indptr))
+        places = entry_rows(matrix)
         zeros = np.zeros(len(matrix.data))
         scales = factors[0][places], factors[1][places]
         values, radii = scaled_enclosure((matrix.data, zeros), scales)

@@ -123,6 +123,11 @@ class ProblemCertificate:
     answers: Sequence[ProblemAnswer] = ()
 
     @property
+    def is_decided(self) -> bool:
+        """Whether it is proved that there is no optimum: the problem is infeasible or unbounded."""
+        return self.status in ("infeasible", "unbounded")
+
+    @property
     def gap(self) -> float:
         """Upper minus lower; 0 if both are the same infinity."""
         return 0.0 if self.lower == self.upper else self.upper - self.lower
@@ -143,7 +148,7 @@ class ProblemCertificate:
     @property
     def words(self) -> str:
         """The result in words."""
-        if self.status in ("infeasible", "unbounded"):
+        if self.is_decided:
             return f"proved {self.status}"
         return format_interval(self.lower, self.upper)
 
@@ -281,7 +286,7 @@ def certify_problem(
         if problem.status is not None or all(value_of(variable) is not None for variable in problem.variables()):
             result = _certify_values(problem, bounds, goal, tolerance)
         for name in solvers:
-            if result is not None and (result.scaled_gap <= goal or result.status in ("infeasible", "unbounded")):
+            if result is not None and (result.scaled_gap <= goal or result.is_decided):
                 break
             failure = _solve(problem, name)
             following = _certify_values(problem, bounds, goal, tolerance)
@@ -321,7 +326,7 @@ def _check_values(problem: Any) -> None:
 
 def _doubts(problem: Any, certificate: ProblemCertificate) -> list[str]:
     """Return why an interval may be wide or open: parts that are not convex, and values that are no numbers."""
-    if certificate.status in ("infeasible", "unbounded"):
+    if certificate.is_decided:
         return []
     part = non_convex_part(problem) if certificate.status == "open" else ""
     doubts = [f"{part} is not convex by CVXPY's rules (DCP): write it with convex atoms"] if part else []
@@ -355,7 +360,7 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
     """
     gap = check_tolerance("gap", gap)
     certificate = certify_problem(problem, goal=min(gap, 1e-8))
-    if certificate.status in ("infeasible", "unbounded"):
+    if certificate.is_decided:
         raise AssertionError(
             f"expected an optimum that is certified to {gap:g}; the problem is proved {certificate.status}. Correct "
             "the problem, or compare certify_problem(problem).status if this is what you expect"
@@ -488,9 +493,9 @@ def _solve(problem: Any, solver: str) -> str:
 def _intersection(first: ProblemCertificate, second: ProblemCertificate) -> ProblemCertificate:
     """Return what two certificates of one problem prove together."""
     second = replace(second, answers=(*first.answers, *second.answers))
-    if first.status in ("infeasible", "unbounded"):
+    if first.is_decided:
         return first
-    if second.status in ("infeasible", "unbounded") or first.right_side_change != second.right_side_change:
+    if second.is_decided or first.right_side_change != second.right_side_change:
         return second if second.scaled_gap <= first.scaled_gap else first
     lower, upper = max(first.lower, second.lower), min(first.upper, second.upper)
     best = second if second.scaled_gap <= first.scaled_gap else first
@@ -544,8 +549,9 @@ def _certify_values(
         raise ProblemError(
             "expected bounds that contain the feasible point; got none. This is a bug: please report it."
         )
+    start = _start(read, x, feasible, search)
     if not interval.status:
-        _bound_below(read, interval, box, _start(read, x, feasible, search), goal, change)
+        _bound_below(read, interval, box, start, goal, change)
         if feasible is not None and not math.isfinite(interval.lower) and has_unbounded_ray(read):
             interval.upper, interval.status, interval.reasons = -math.inf, "unbounded", []
     if not interval.status:
@@ -571,7 +577,7 @@ def _certify_values(
         {item.variable: (as_immutable(item.values(low)), as_immutable(item.values(high))) for item in read.variables},
         tuple(interval.reasons),
         change,
-        (ProblemAnswer(read, _start(read, x, feasible, search), feasible),),
+        (ProblemAnswer(read, start, feasible),),
     )
 
 

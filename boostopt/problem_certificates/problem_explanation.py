@@ -142,7 +142,7 @@ class ProblemExplanation:
             if not count
             else f"{count} of {len(self.conditions)} KKT conditions {'fails' if count == 1 else 'fail'}"
         )
-        is_decided = self.certificate.status in ("infeasible", "unbounded")
+        is_decided = self.certificate.is_decided
         result = f"the problem is {self.certificate.status}" if is_decided else self.certificate.words
         why = f" ({self.certificate.reasons[0]})" if is_decided and self.certificate.reasons else ""
         return f"{first}. Proved, whatever the residuals are: {result}{why}."
@@ -222,7 +222,7 @@ def explain_problem(problem: Any, tolerance: float = DEFAULT_TOLERANCE) -> Probl
     """
     tolerance = check_number("tolerance", tolerance, "lie in (0, 1)", lambda value: 0.0 < value < 1.0)
     certificate = certify_problem(problem)
-    if certificate.status in ("infeasible", "unbounded") and not all(map(has_usable_value, problem.variables())):
+    if certificate.is_decided and not all(map(has_usable_value, problem.variables())):
         raise ProblemError(
             f"expected a problem with an optimum; got one that is proved {certificate.status}, so that there are no "
             "KKT conditions to measure. Correct the problem, or use certify_problem, which returns the proof."

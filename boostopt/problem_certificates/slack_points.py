@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse.linalg
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.functions.numerics.least_squares import least_squares
 from boostopt.problem_certificates.atoms.spectral import symmetric
 from boostopt.problem_certificates.forms import RowBlock
 from boostopt.problem_certificates.reading import ReadProblem
@@ -31,9 +30,6 @@ NEAR_FRACTION = 1e-3
 
 LOOSE_WEIGHT = 1e-2
 """Weight of other slacks: a short step keeps them positive, wherever it leads."""
-
-LINALG: Any = scipy.sparse.linalg
-"""SciPy's operators, whose annotations do not have their arguments."""
 
 N_ITERATIONS = 300
 """Maximum number of iterations of LSMR."""
@@ -69,18 +65,13 @@ def slack_point(problem: ReadProblem, x: Float[Array, " n"]) -> Float[Array, " n
 
     def multiply_transpose(r: Array) -> Array:
         pieces = zip(parts, ends, strict=False)
-        return sum(
-            (part.multiply_transpose(r.ravel()[k : k + len(part.target)]) for part, k in pieces), np.zeros(len(x))
-        )
+        return sum((part.multiply_transpose(r[k : k + len(part.target)]) for part, k in pieces), np.zeros(len(x)))
 
-    operator = LINALG.LinearOperator(
-        (ends[-1], len(x)),
-        matvec=lambda d: np.concatenate([part.multiply(d.ravel()) for part in parts]),
-        rmatvec=multiply_transpose,
-        dtype=float,
-    )
+    def multiply(d: Array) -> Array:
+        return np.concatenate([part.multiply(d) for part in parts])
+
     target = np.concatenate([part.target for part in parts])
-    step = LINALG.lsmr(operator, target, atol=1e-6, btol=1e-6, maxiter=N_ITERATIONS)[0]
+    step = least_squares(multiply, multiply_transpose, target, len(x), N_ITERATIONS, atol=1e-6, btol=1e-6)
     result = x + step
     return result if np.isfinite(result).all() and step.any() else None
 

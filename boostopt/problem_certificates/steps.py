@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse.linalg
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.functions.numerics.least_squares import least_squares
 from boostopt.problem_certificates.atoms.base import Tangents
 from boostopt.problem_certificates.atoms.spectral import factor_step, symmetric
 from boostopt.problem_certificates.balls import balls, midpoints
@@ -59,9 +59,6 @@ REGULARIZATION = 1e-13
 
 N_REFINEMENTS = 3
 """Number of solves with G Gᵀ for a step."""
-
-LINALG: Any = scipy.sparse.linalg
-"""SciPy's operators, whose annotations do not have their arguments."""
 
 N_ITERATIONS = 100
 """Maximum number of iterations of LSMR for a step of a large problem."""
@@ -307,18 +304,16 @@ def _iterated_step(
     def multiply(y: Array) -> Array:
         total = np.zeros(problem.n_values)
         for part, start in zip(parts, ends.tolist(), strict=False):
-            total += part.push(y.ravel()[start : start + part.size])
+            total += part.push(y[start : start + part.size])
         return np.nan_to_num(pulled_back(problem, node_slopes, total)[0], posinf=0.0, neginf=0.0) * is_active
 
     def multiply_transpose(u: Array) -> Array:
-        Z = pushed_forward(problem, choice, (u.ravel() * is_active)[:, None])
+        Z = pushed_forward(problem, choice, (u * is_active)[:, None])
         values = [np.zeros(0), *(part.pull(Z).ravel() for part in parts)]
         return np.nan_to_num(np.concatenate(values), posinf=0.0, neginf=0.0)
 
-    operator = LINALG.LinearOperator(
-        (problem.n, int(ends[-1])), matvec=multiply, rmatvec=multiply_transpose, dtype=float
-    )
-    y = LINALG.lsmr(operator, target * is_active, atol=1e-14, btol=STEP_TOL, conlim=0, maxiter=N_ITERATIONS)[0]
+    tolerances = {"atol": 1e-14, "btol": STEP_TOL, "conlim": 0.0}
+    y = least_squares(multiply, multiply_transpose, target * is_active, int(ends[-1]), N_ITERATIONS, **tolerances)
     return y if np.isfinite(y).all() and y.any() else None
 
 

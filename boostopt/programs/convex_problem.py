@@ -147,14 +147,13 @@ def flat_answer(problem: Any) -> tuple[Float[Array, " n"] | None, Float[Array, "
 
     An entry is nan where there is no value; the result is None if there is none at all.
     """
-    duals = [dual for constraint in problem.constraints for dual in constraint.dual_variables]
-    return _flat((value_of(item), item.size) for item in problem.variables()), _flat((d.value, d.size) for d in duals)
+    values = ((value_of(item), item.size) for item in problem.variables())
+    return _flat(values), _flat((dual.value, dual.size) for dual in _dual_variables(problem))
 
 
 def load_answer(problem: Any, values: Float[Array, " n"] | None, duals: Float[Array, " m"] | None) -> None:
     """Store flat values and duals, as `flat_answer` returns them for an equal problem, in a CVXPY problem."""
-    dual_variables = [dual for constraint in problem.constraints for dual in constraint.dual_variables]
-    for flat, items in ((values, problem.variables()), (duals, dual_variables)):
+    for flat, items in ((values, problem.variables()), (duals, _dual_variables(problem))):
         if flat is not None:
             parts = np.split(flat, np.cumsum([item.size for item in items])[:-1])
             for item, part in zip(items, parts, strict=True):
@@ -184,6 +183,11 @@ def load_mapping(problem: Any, answer: Mapping[Any, Any]) -> None:
             item.save_value(array.reshape(item.shape))
         else:
             item.save_dual_value(array.reshape(item.shape))
+
+
+def _dual_variables(problem: Any) -> list[Any]:
+    """Return CVXPY's variables for the duals of all constraints."""
+    return [dual for constraint in problem.constraints for dual in constraint.dual_variables]
 
 
 def _flat(entries: Iterable[tuple[Any, int]]) -> Float[Array, " n"] | None:

@@ -29,9 +29,6 @@ from boostopt.programs.convex_problem import ConvexProblem, load_answer
 from boostopt.solving.request import raise_if_options_rejected
 from boostopt.solving.solution import PHASES, Verdict, total_iterations, verdict_of
 
-DECIDED = ("infeasible", "unbounded")
-"""What a certificate can prove in place of an interval."""
-
 NO_VALUES = "the solver left no values"
 """The reason for no certificate of an attempt without values."""
 
@@ -98,7 +95,7 @@ class AnswerCertificate:
     @property
     def is_decided(self) -> bool:
         """Whether it is proved that there is no optimum."""
-        return self.certificate is not None and self.certificate.status in DECIDED
+        return self.certificate is not None and self.certificate.is_decided
 
     @property
     def infeasible(self) -> bool:
@@ -146,7 +143,7 @@ class ProblemSolution:
     def outcome_key(self) -> str:
         """The outcome of the solve, as in files."""
         certificate = self.certificate.certificate
-        if certificate is not None and certificate.status in DECIDED:
+        if certificate is not None and certificate.is_decided:
             return certificate.status
         return "failed" if self.best is None else "solved"
 
@@ -232,7 +229,7 @@ def certify_answer(problem: ConvexProblem, attempt: Attempt, tol: float) -> Answ
         certificate = certify_problem(fresh, goal=min(tol, FINE_GAP))
     except ProblemError as refusal:
         return AnswerCertificate(None, residuals, claimed_value, f"no certificate: {refusal}")
-    if certificate.status in DECIDED:
+    if certificate.is_decided:
         return AnswerCertificate(certificate, residuals, claimed_value, "", certificate.status not in status)
     if denies_optimum:  # an interval would not be of the solver's making
         return AnswerCertificate(None, residuals, None, f"the solver calls it {status}, which is not proved")

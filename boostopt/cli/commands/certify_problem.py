@@ -75,8 +75,7 @@ def certify_problem_command(
     target = load_problem(problem)
     certificate = certify_problem(target, solver=solver, tolerance=tolerance, relaxation=relaxation)
     explanation = None
-    is_decided = certificate.status in ("infeasible", "unbounded")
-    if explain and not (is_decided and not all(map(has_usable_value, target.variables()))):
+    if explain and not (certificate.is_decided and not all(map(has_usable_value, target.variables()))):
         explanation = ProblemExplanation(measure_conditions(target, DEFAULT_TOLERANCE), certificate, DEFAULT_TOLERANCE)
     if save is not None:
         certificate.save(save, {"problem": problem})
@@ -146,7 +145,7 @@ def problem_table(title: str, certificate: ProblemCertificate, is_refuted: bool,
     table = Table(title=Text(title, "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    is_decided = certificate.status in ("infeasible", "unbounded")
+    is_decided = certificate.is_decided
     table.add_row("problem" if is_decided else "optimum certified in", Text(certificate.words))
     table.add_row("status", certificate.status)
     if not is_decided:
