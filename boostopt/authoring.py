@@ -51,7 +51,7 @@ from boostopt.programs.parameters import (
 )
 from boostopt.programs.program import Examples, Program
 from boostopt.programs.prototype import prototype
-from boostopt.programs.step_rule_state import BoostingState
+from boostopt.programs.step_rules.step_rule_state import BoostingState
 
 __all__ = [
     "CANONICAL",

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +32,8 @@ LEVEL = {room: k for k, floor in enumerate(FLOORS) for room in floor}
 
 FOLDERS = ("boostopt", "formulations", "tests", "docs", "notebooks", "benchmarks", "tools")
 
+MAX_MODULES = 13
+
 OTHER_WORDS = {"auto", "python", "new", "README"}  # on the page of the house
 
 # Within the room of functions: floors of its packages.
@@ -45,6 +48,12 @@ FUNCTIONS = (
 def test_every_module_has_a_level() -> None:
     names = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in sources()}
     assert names == set(LEVEL)
+
+
+def test_a_room_has_at_most_thirteen_modules() -> None:
+    files = Counter(path.parent for path in sources() if path.stem != "__init__")
+    crowded = {str(room.relative_to(ROOT)): count for room, count in files.items() if count > MAX_MODULES}
+    assert not crowded, f"split the rooms {crowded}"
 
 
 def test_imports_point_downwards() -> None:

@@ -26,7 +26,7 @@ from boostopt.programs.boosting_spec import UpdateKind, parse_choice
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
-from boostopt.programs.step_rule_state import BoostingState
+from boostopt.programs.step_rules.step_rule_state import BoostingState
 from boostopt.rows.margin_matrix import MarginMatrix
 
 DEFAULT_EPSILON = 0.01

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, balls, midpoints
+from boostopt.problem_certificates.arithmetic.forms import Row
 from boostopt.problem_certificates.atoms.base import Function
-from boostopt.problem_certificates.balls import ZERO, Ball, balls, midpoints
-from boostopt.problem_certificates.forms import Row
 from boostopt.problem_certificates.reading import ReadProblem
 from boostopt.problem_certificates.steps import FloatPoint
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp, solve_quietly
-from boostopt.problem_certificates.balls import (
+from boostopt.problem_certificates.arithmetic.balls import (
     ZERO,
     Ball,
     ball,
@@ -32,7 +32,7 @@ from boostopt.problem_certificates.balls import (
     round_up,
     solve,
 )
-from boostopt.problem_certificates.forms import Row
+from boostopt.problem_certificates.arithmetic.forms import Row
 from boostopt.problem_certificates.reading import ReadProblem, dual_vector, value_of
 from boostopt.problem_certificates.slack_points import least_fraction, slack_point
 

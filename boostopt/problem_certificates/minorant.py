@@ -15,9 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.atoms.base import Tangents
-from boostopt.problem_certificates.atoms.spectral import gram_matrix
-from boostopt.problem_certificates.balls import (
+from boostopt.problem_certificates.arithmetic.balls import (
     ONE,
     ZERO,
     Ball,
@@ -29,8 +27,10 @@ from boostopt.problem_certificates.balls import (
     solve,
     weighted_sum,
 )
-from boostopt.problem_certificates.forms import Row, combination
-from boostopt.problem_certificates.propagation import Propagation
+from boostopt.problem_certificates.arithmetic.forms import Row, combination
+from boostopt.problem_certificates.atoms.base import Tangents
+from boostopt.problem_certificates.atoms.spectral import gram_matrix
+from boostopt.problem_certificates.bounds.propagation import Propagation
 from boostopt.problem_certificates.reading import AtomNode, ReadProblem
 
 MAX_ELIMINATED = 400

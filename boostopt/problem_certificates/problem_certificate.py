@@ -30,11 +30,11 @@ from boostopt.errors import (
     reason_on_one_line,
     short_repr,
 )
-from boostopt.problem_certificates.balls import midpoints, working_precision
-from boostopt.problem_certificates.coordinate_bounds import CoordinateBounds
+from boostopt.problem_certificates.arithmetic.balls import midpoints, working_precision
+from boostopt.problem_certificates.bounds.coordinate_bounds import CoordinateBounds
+from boostopt.problem_certificates.bounds.propagation import Propagation
 from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch, solved_point
 from boostopt.problem_certificates.minorant import WrongSign, lower_bound
-from boostopt.problem_certificates.propagation import Propagation
 from boostopt.problem_certificates.rays import has_unbounded_ray
 from boostopt.problem_certificates.reading import (
     ReadProblem,

@@ -27,9 +27,9 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.formatting import html_table
 from boostopt._utils.validation import check_number
 from boostopt.errors import ProblemError, format_names_truncated
+from boostopt.problem_certificates.arithmetic.balls import midpoints, working_precision
 from boostopt.problem_certificates.atoms.base import UNBOUNDED
 from boostopt.problem_certificates.atoms.spectral import symmetric
-from boostopt.problem_certificates.balls import midpoints, working_precision
 from boostopt.problem_certificates.domains import DomainPoint, domain_point
 from boostopt.problem_certificates.minorant import Choice
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem

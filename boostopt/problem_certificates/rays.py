@@ -8,8 +8,8 @@ import numpy as np
 import scipy.optimize
 
 from boostopt._utils.array_types import Array
-from boostopt.problem_certificates.balls import ZERO, Ball, balls, has_exact_rank, pivots, solve
-from boostopt.problem_certificates.forms import Row, RowBlock
+from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, balls, has_exact_rank, pivots, solve
+from boostopt.problem_certificates.arithmetic.forms import Row, RowBlock
 from boostopt.problem_certificates.reading import ReadProblem
 
 ZERO_TOL = 1e-9

@@ -21,6 +21,14 @@ from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.errors import ProblemError, short_repr
 from boostopt.problem_certificates.affine_atoms import AFFINE_RULES
+from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball
+from boostopt.problem_certificates.arithmetic.float_forms import FloatForm, FloatRowBlock
+from boostopt.problem_certificates.arithmetic.forms import (
+    AffineForm,
+    RowBlock,
+    concatenated,
+    sum_of_forms,
+)
 from boostopt.problem_certificates.atoms.base import Function
 from boostopt.problem_certificates.atoms.cones import (
     CONSTRAINT_REASONS,
@@ -35,14 +43,6 @@ from boostopt.problem_certificates.atoms.function_rules import (
     geometric_mean_weights,
 )
 from boostopt.problem_certificates.atoms.perspectives import Perspective, perspective_form
-from boostopt.problem_certificates.balls import ONE, ZERO, Ball
-from boostopt.problem_certificates.float_forms import FloatForm, FloatRowBlock
-from boostopt.problem_certificates.forms import (
-    AffineForm,
-    RowBlock,
-    concatenated,
-    sum_of_forms,
-)
 
 MAX_BALLS = 4_000
 """Largest size of the data of a problem whose coefficients are balls. Those of larger ones are floats with errors."""

@@ -15,8 +15,8 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.functions.numerics.least_squares import least_squares
+from boostopt.problem_certificates.arithmetic.forms import RowBlock
 from boostopt.problem_certificates.atoms.spectral import symmetric
-from boostopt.problem_certificates.forms import RowBlock
 from boostopt.problem_certificates.reading import ReadProblem
 
 TARGET_FRACTION = 0.1

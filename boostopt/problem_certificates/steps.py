@@ -26,10 +26,10 @@ import scipy.linalg
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.functions.numerics.least_squares import least_squares
+from boostopt.problem_certificates.arithmetic.balls import balls, midpoints
+from boostopt.problem_certificates.arithmetic.forms import RowBlock
 from boostopt.problem_certificates.atoms.base import Tangents
 from boostopt.problem_certificates.atoms.spectral import factor_step, symmetric
-from boostopt.problem_certificates.balls import balls, midpoints
-from boostopt.problem_certificates.forms import RowBlock
 from boostopt.problem_certificates.minorant import Choice
 from boostopt.problem_certificates.reading import MAX_VALUE, AtomNode, MatrixConstraint, ReadProblem
 

@@ -18,7 +18,7 @@ import flint
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.balls import pivots
+from boostopt.problem_certificates.arithmetic.balls import pivots
 from boostopt.problem_certificates.minorant import Choice
 from boostopt.problem_certificates.reading import ReadProblem
 from boostopt.problem_certificates.steps import float_pullback

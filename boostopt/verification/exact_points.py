@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.balls import midpoints
+from boostopt.problem_certificates.arithmetic.balls import midpoints
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer
 from boostopt.problem_certificates.rays import ZERO_TOL, proposed_direction
 from boostopt.problem_certificates.reading import ReadProblem

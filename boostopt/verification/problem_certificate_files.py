@@ -91,7 +91,7 @@ def _require_problem(top: Mapping[str, Any], problem: Any) -> None:
         The problem is no CVXPY problem, or no file can state it.
     """
     from boostopt._utils.cvxpy_tools import cp
-    from boostopt.problem_certificates.balls import working_precision as reading_precision
+    from boostopt.problem_certificates.arithmetic.balls import working_precision as reading_precision
     from boostopt.problem_certificates.reading import read_problem
     from boostopt.verification.problem_statement import problem_to_json
 

@@ -8,6 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from boostopt.errors import ProblemError
+from boostopt.problem_certificates.arithmetic.balls import Ball
+from boostopt.problem_certificates.arithmetic.forms import Row
 from boostopt.problem_certificates.atoms.base import Function
 from boostopt.problem_certificates.atoms.elementwise import (
     Entropy,
@@ -35,8 +37,6 @@ from boostopt.problem_certificates.atoms.spectral import (
     NuclearNorm,
     SpectralNorm,
 )
-from boostopt.problem_certificates.balls import Ball
-from boostopt.problem_certificates.forms import Row
 from boostopt.problem_certificates.reading import AtomNode, ReadProblem
 
 MAX_DENOMINATOR = 4096

@@ -19,7 +19,7 @@ from test_reading import EXPRESSIONS, P
 from boostopt import certify_problem
 from boostopt._utils.array_types import Array
 from boostopt.problem_certificates import reading, steps
-from boostopt.problem_certificates.balls import (
+from boostopt.problem_certificates.arithmetic.balls import (
     ball,
     balls,
     enclosing_balls,
@@ -27,9 +27,9 @@ from boostopt.problem_certificates.balls import (
     is_positive_semidefinite,
     working_precision,
 )
-from boostopt.problem_certificates.float_forms import FloatForm, FloatRowBlock, product
+from boostopt.problem_certificates.arithmetic.float_forms import FloatForm, FloatRowBlock, product
+from boostopt.problem_certificates.bounds.row_bounds import Box, FloatRowBounds
 from boostopt.problem_certificates.reading import read_problem
-from boostopt.problem_certificates.row_bounds import Box, FloatRowBounds
 
 cp: Any = cvxpy
 

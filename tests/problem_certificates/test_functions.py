@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from boostopt._utils.array_types import Array
+from boostopt.problem_certificates.arithmetic.balls import ball, balls, midpoints, weighted_sum, working_precision
 from boostopt.problem_certificates.atoms.base import Bounds, Function, Tangents
 from boostopt.problem_certificates.atoms.eigenvalues import SumOfLargestEigenvalues, VonNeumannEntropy
 from boostopt.problem_certificates.atoms.elementwise import (
@@ -42,7 +43,6 @@ from boostopt.problem_certificates.atoms.spectral import (
     SpectralNorm,
     TraceOfInverse,
 )
-from boostopt.problem_certificates.balls import ball, balls, midpoints, weighted_sum, working_precision
 
 Sampler = Callable[[np.random.Generator], Array]
 

@@ -13,7 +13,7 @@ from convex_problems import cp
 from cvxpy.utilities.warn import CvxpyDeprecationWarning
 
 from boostopt import ProblemCertificate, ProblemError, certify_problem
-from boostopt.problem_certificates.balls import ball, exact_fraction, exact_rank
+from boostopt.problem_certificates.arithmetic.balls import ball, exact_fraction, exact_rank
 
 
 def certify_at(problem: Any, *values: Any, **options: Any) -> ProblemCertificate:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from convex_problems import cp
 
-from boostopt.problem_certificates.balls import working_precision
+from boostopt.problem_certificates.arithmetic.balls import working_precision
+from boostopt.problem_certificates.bounds.propagation import Propagation
 from boostopt.problem_certificates.minorant import WrongSign, lower_bound
-from boostopt.problem_certificates.propagation import Propagation
 from boostopt.problem_certificates.reading import ReadProblem, read_problem
 from boostopt.problem_certificates.steps import float_point, initial_choice
 

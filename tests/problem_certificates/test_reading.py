@@ -22,10 +22,10 @@ from cvxpy.constraints.constraint import Constraint
 from boostopt import ProblemError, SolverNotFound, assert_certified, certify_problem
 from boostopt.errors import OptionError
 from boostopt.problem_certificates.affine_atoms import AFFINE_RULES
+from boostopt.problem_certificates.arithmetic.balls import balls, midpoints, working_precision
 from boostopt.problem_certificates.atoms.cones import CONSTRAINT_REASONS
 from boostopt.problem_certificates.atoms.expansions import EXPANSIONS
 from boostopt.problem_certificates.atoms.function_rules import FUNCTION_RULES, REFUSALS
-from boostopt.problem_certificates.balls import balls, midpoints, working_precision
 from boostopt.problem_certificates.reading import read_problem, value_of
 
 RNG = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from boostopt.boosting.column_pool import ColumnPool
 from boostopt.boosting.problem import Problem
 from boostopt.certificates.certificate import Certificate
 from boostopt.objectives.soft_margin import SoftMarginObjective
-from boostopt.programs.step_rule_state import BoostingState
+from boostopt.programs.step_rules.step_rule_state import BoostingState
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.balls import Ball, ball, round_down, round_up
+from boostopt.problem_certificates.arithmetic.balls import Ball, ball, round_down, round_up
 
 Bounds = tuple[float, float]
 """Lower and upper bound; infinite if there is none."""

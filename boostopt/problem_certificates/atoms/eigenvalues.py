@@ -8,19 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.atoms.base import TINY, Bounds, Tangents, intersection
-from boostopt.problem_certificates.atoms.elementwise import entropy, size_power
-from boostopt.problem_certificates.atoms.extremes import SumOfLargest
-from boostopt.problem_certificates.atoms.norms import MIN_SIZE
-from boostopt.problem_certificates.atoms.spectral import (
-    HALF,
-    SquareMatrixFunction,
-    bounded_diagonal,
-    gram_matrix,
-    symmetric,
-    symmetric_basis,
-)
-from boostopt.problem_certificates.balls import (
+from boostopt.problem_certificates.arithmetic.balls import (
     NOT_A_NUMBER,
     ONE,
     ZERO,
@@ -34,6 +22,18 @@ from boostopt.problem_certificates.balls import (
     round_up,
     symmetric_part,
     weighted_sum,
+)
+from boostopt.problem_certificates.atoms.base import TINY, Bounds, Tangents, intersection
+from boostopt.problem_certificates.atoms.elementwise import entropy, size_power
+from boostopt.problem_certificates.atoms.extremes import SumOfLargest
+from boostopt.problem_certificates.atoms.norms import MIN_SIZE
+from boostopt.problem_certificates.atoms.spectral import (
+    HALF,
+    SquareMatrixFunction,
+    bounded_diagonal,
+    gram_matrix,
+    symmetric,
+    symmetric_basis,
 )
 
 MAX_LOGARITHM = 1e4

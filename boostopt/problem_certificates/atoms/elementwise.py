@@ -15,6 +15,7 @@ import numpy as np
 import scipy.special
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.arithmetic.balls import NOT_A_NUMBER, ZERO, Ball, ball, balls, round_down, round_up
 from boostopt.problem_certificates.atoms.base import (
     UNBOUNDED,
     Bounds,
@@ -26,7 +27,6 @@ from boostopt.problem_certificates.atoms.base import (
     magnitude_bounds,
     nonnegative,
 )
-from boostopt.problem_certificates.balls import NOT_A_NUMBER, ZERO, Ball, ball, balls, round_down, round_up
 
 MIN_POSITIVE = 1e-14
 """Smallest tangent point of functions of positive numbers, relative to the largest."""

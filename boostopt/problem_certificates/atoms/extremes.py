@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, ball, balls, largest
 from boostopt.problem_certificates.atoms.base import (
     Bounds,
     Function,
@@ -20,7 +21,6 @@ from boostopt.problem_certificates.atoms.base import (
     simplex_directions,
 )
 from boostopt.problem_certificates.atoms.norms import MIN_SIZE
-from boostopt.problem_certificates.balls import ONE, ZERO, Ball, ball, balls, largest
 
 
 class Extreme(Function):

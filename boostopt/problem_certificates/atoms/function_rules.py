@@ -14,6 +14,8 @@ import numpy as np
 from boostopt._utils.array_types import Array, Int
 from boostopt.errors import ProblemError, short_repr
 from boostopt.problem_certificates.affine_atoms import axis_groups
+from boostopt.problem_certificates.arithmetic.balls import ball, midpoints
+from boostopt.problem_certificates.arithmetic.forms import AffineForm, check_coefficients
 from boostopt.problem_certificates.atoms.base import Function
 from boostopt.problem_certificates.atoms.eigenvalues import SumOfLargestEigenvalues, VonNeumannEntropy
 from boostopt.problem_certificates.atoms.elementwise import (
@@ -44,8 +46,6 @@ from boostopt.problem_certificates.atoms.spectral import (
     SpectralNorm,
     TraceOfInverse,
 )
-from boostopt.problem_certificates.balls import ball, midpoints
-from boostopt.problem_certificates.forms import AffineForm, check_coefficients
 
 MAX_EXPONENT = 1e6
 """Largest absolute value of an exponent."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, ball, balls, largest
 from boostopt.problem_certificates.atoms.base import (
     Bounds,
     DiagonalMap,
@@ -21,7 +22,6 @@ from boostopt.problem_certificates.atoms.base import (
     magnitude_bounds,
 )
 from boostopt.problem_certificates.atoms.elementwise import size_power
-from boostopt.problem_certificates.balls import ZERO, Ball, ball, balls, largest
 
 MIN_SIZE = 1e-3
 """Smallest size of arguments relative to which distances from a kink are measured."""

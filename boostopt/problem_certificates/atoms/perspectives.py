@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.arithmetic.balls import NOT_A_NUMBER, ONE, ZERO, Ball, ball, round_down
+from boostopt.problem_certificates.arithmetic.forms import AffineForm, combination
 from boostopt.problem_certificates.atoms.base import UNBOUNDED, Bounds, Function, Tangents, nonnegative
-from boostopt.problem_certificates.balls import NOT_A_NUMBER, ONE, ZERO, Ball, ball, round_down
-from boostopt.problem_certificates.forms import AffineForm, combination
 
 MIN_SCALE = 1e-9
 """Smallest s at which tangents are taken."""

@@ -14,6 +14,21 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.arithmetic.balls import (
+    NOT_A_NUMBER,
+    ONE,
+    ZERO,
+    Ball,
+    ball,
+    balls,
+    eigenvalue_shift,
+    is_positive_semidefinite,
+    largest,
+    matrix,
+    midpoints,
+    shifted,
+    weighted_sum,
+)
 from boostopt.problem_certificates.atoms.base import (
     TINY,
     Bounds,
@@ -31,21 +46,6 @@ from boostopt.problem_certificates.atoms.base import (
 from boostopt.problem_certificates.atoms.elementwise import MIN_POSITIVE, entropy, positive_power, size_power
 from boostopt.problem_certificates.atoms.extremes import probabilities
 from boostopt.problem_certificates.atoms.norms import MIN_SIZE
-from boostopt.problem_certificates.balls import (
-    NOT_A_NUMBER,
-    ONE,
-    ZERO,
-    Ball,
-    ball,
-    balls,
-    eigenvalue_shift,
-    is_positive_semidefinite,
-    largest,
-    matrix,
-    midpoints,
-    shifted,
-    weighted_sum,
-)
 
 
 class RelativeEntropy(Function):

@@ -12,16 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.atoms.base import (
-    Bounds,
-    Function,
-    Tangents,
-    intersection,
-    magnitude_bounds,
-)
-from boostopt.problem_certificates.atoms.elementwise import size_power
-from boostopt.problem_certificates.atoms.norms import MIN_SIZE
-from boostopt.problem_certificates.balls import (
+from boostopt.problem_certificates.arithmetic.balls import (
     MAX_ENTRY,
     NOT_A_NUMBER,
     ZERO,
@@ -35,6 +26,15 @@ from boostopt.problem_certificates.balls import (
     symmetric_part,
     weighted_sum,
 )
+from boostopt.problem_certificates.atoms.base import (
+    Bounds,
+    Function,
+    Tangents,
+    intersection,
+    magnitude_bounds,
+)
+from boostopt.problem_certificates.atoms.elementwise import size_power
+from boostopt.problem_certificates.atoms.norms import MIN_SIZE
 
 HALF: Ball = ball(0.5)
 

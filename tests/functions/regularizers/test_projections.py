@@ -15,8 +15,8 @@ from scipy.special import logsumexp
 from boostopt import ProblemError, boost
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import RawFeatures
-from boostopt.programs import step_sizes as projections
-from boostopt.programs.step_sizes import smooth_margin, step_to_edge, step_to_largest_smooth_margin
+from boostopt.programs.step_rules import step_sizes as projections
+from boostopt.programs.step_rules.step_sizes import smooth_margin, step_to_edge, step_to_largest_smooth_margin
 
 _root: Any = vars(projections)["_safeguarded_newton_root"]
 

@@ -17,10 +17,10 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.minorants.interval_sums import INFLATION, UNIT, gamma
+from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, ball, round_down, round_up
+from boostopt.problem_certificates.arithmetic.float_forms import FloatRowBlock, entry_counts
+from boostopt.problem_certificates.arithmetic.forms import Row, RowBlock
 from boostopt.problem_certificates.atoms.base import Bounds, intersection
-from boostopt.problem_certificates.balls import ZERO, Ball, ball, round_down, round_up
-from boostopt.problem_certificates.float_forms import FloatRowBlock, entry_counts
-from boostopt.problem_certificates.forms import Row, RowBlock
 
 MIN_IMPROVEMENT = 0.1
 """Fraction of the width of finite bounds by which another bound must be tighter to count."""

@@ -14,11 +14,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, ball, balls, matrix, round_down, round_up
+from boostopt.problem_certificates.arithmetic.forms import RowBlock
 from boostopt.problem_certificates.atoms.base import UNBOUNDED, intersection
-from boostopt.problem_certificates.balls import ONE, ZERO, Ball, ball, balls, matrix, round_down, round_up
-from boostopt.problem_certificates.forms import RowBlock
+from boostopt.problem_certificates.bounds.row_bounds import BoundedRow, Box, RowBounds, bounded_rows
 from boostopt.problem_certificates.reading import ReadProblem
-from boostopt.problem_certificates.row_bounds import BoundedRow, Box, RowBounds, bounded_rows
 
 MAX_ROUNDS = 12
 """Maximum number of passes over all rows and atoms."""

@@ -20,8 +20,8 @@ from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.minorants.interval_sums import INFLATION, UNIT, gamma, is_exact_product
 from boostopt.functions.numerics.error_free import sum_error
-from boostopt.problem_certificates.balls import ZERO, Ball, Enclosure, enclosing_balls, enclosures
-from boostopt.problem_certificates.forms import AffineForm, Row, RowBlock, check_coefficients, full_shape
+from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, Enclosure, enclosing_balls, enclosures
+from boostopt.problem_certificates.arithmetic.forms import AffineForm, Row, RowBlock, check_coefficients, full_shape
 
 
 def absolute(matrix: Any) -> Any:

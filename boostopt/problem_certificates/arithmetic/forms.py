@@ -15,7 +15,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.errors import ProblemError
-from boostopt.problem_certificates.balls import ONE, ZERO, Ball, balls, matrix, midpoints
+from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, balls, matrix, midpoints
 
 Row = dict[int, Ball]
 """The coefficients of an entry by the position of the unknown. Rows do not change: several entries may share one."""

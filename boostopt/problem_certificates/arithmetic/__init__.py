@@ -1,0 +1,1 @@
+"""Affine forms of the entries of a problem, in balls and in sparse floats with bounds of their errors."""
