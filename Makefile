@@ -12,6 +12,9 @@ INSTALL = $(if $(filter uv,$(INSTALLER)),$(UV),$(PIP))
 # An environment is made anew where these files say something else, not where their dates have changed.
 STATED := $(shell cat pyproject.toml constraints.txt | cksum | cut -d ' ' -f 1)
 
+# Byte code is kept, wherever the environment says otherwise: many tests start processes, which import what is compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 DEMO := --data breast_cancer --nu 0.1 --columns 100 --backends interior,highs,cvxpy:clarabel,cvxpy:scs --time-limit 15
 
 # The oldest versions that pyproject.toml allows, in an environment of their own, and what is tried with them: a file of
@@ -44,8 +47,6 @@ demo: $(VENV)/.runtime-$(STATED)
 	$(BIN)/boostopt compare lpboost $(DEMO)
 	$(BIN)/boostopt compare erlpboost --eta 1000 $(DEMO)
 
-# Many tests start processes: byte code is kept, so that they import what is compiled.
-test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.dev-$(STATED)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
