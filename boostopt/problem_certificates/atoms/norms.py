@@ -6,18 +6,23 @@ The parameters of a group are delta, which `minorant` shortens, in balls, until 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, ball, balls, largest
+from boostopt.problem_certificates.arithmetic.balls import NOT_A_NUMBER, ZERO, Ball, ball, balls, largest, midpoints
 from boostopt.problem_certificates.atoms.base import (
+    TIGHT_SIZE,
+    UNBOUNDED,
     Bounds,
     DiagonalMap,
     DirectionMap,
     Function,
+    MinorantFamily,
     Tangents,
+    free_family,
     intersection,
     magnitude_bounds,
 )
@@ -45,6 +50,18 @@ class Norm(Function):
 
     def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
         return tangents.parameters
+
+    @abstractmethod
+    def dual_norm(self, delta: Sequence[Ball]) -> Ball:
+        """Return the dual norm: the minorants are <delta, u> for all delta of dual norm at most 1."""
+
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        slopes, _ = self.minorant(tangents, i, [UNBOUNDED] * tangents.parameters.shape[1])
+        inner = [(1 - margin) * entry for entry in slopes]
+        sizes = np.maximum(1 - np.abs(midpoints(inner)), TIGHT_SIZE).tolist()
+        return free_family(inner, sizes, lambda delta, y: (delta, ZERO if self.dual_norm(delta) <= 1 else NOT_A_NUMBER))
 
 
 class SumNorm(Norm):
@@ -75,6 +92,9 @@ class SumNorm(Norm):
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         return balls(np.clip(tangents.parameters[i], -1, 1)), ZERO
+
+    def dual_norm(self, delta: Sequence[Ball]) -> Ball:
+        return largest([abs(entry) for entry in delta])
 
 
 class PNorm(Norm):
@@ -125,8 +145,11 @@ class PNorm(Norm):
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         delta = balls(tangents.parameters[i])
-        size = self._norm(delta, self.exponent / (self.exponent - 1))
+        size = self.dual_norm(delta)
         return (delta if size <= 1 else [entry / size for entry in delta]), ZERO
+
+    def dual_norm(self, delta: Sequence[Ball]) -> Ball:
+        return self._norm(delta, self.exponent / (self.exponent - 1))
 
     def _norm(self, u: Sequence[Ball], p: Ball) -> Ball:
         """Return the p-norm of balls."""
@@ -168,5 +191,8 @@ class MaximumNorm(Norm):
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         delta = balls(tangents.parameters[i])
-        size = sum((abs(entry) for entry in delta), ZERO)
+        size = self.dual_norm(delta)
         return (delta if size <= 1 else [entry / size for entry in delta]), ZERO
+
+    def dual_norm(self, delta: Sequence[Ball]) -> Ball:
+        return sum((abs(entry) for entry in delta), ZERO)
