@@ -128,6 +128,8 @@ def _exact_minorant(
     problem: ReadProblem, choice: Choice, bounds: Propagation, minorant: AffineMinorant, entries: Sequence[int]
 ) -> tuple[AffineMinorant, set[int]] | None:
     """Return a minorant near that of a choice whose open slopes are 0, and the entries with these; None without one."""
+    if len(entries) > MAX_ELIMINATED:
+        return None
     slope_size = float(np.abs(midpoints(minorant.slopes[j] for j in entries)).max())
     multipliers = [abs(choice.objective_weight), *choice.inequality.tolist(), *np.abs(choice.equality).tolist()]
     is_small = slope_size <= MAX_SMALL_SLOPE * max(multipliers)
@@ -137,7 +139,7 @@ def _exact_minorant(
             selected = set(entries)
             for _ in range(MAX_ROUNDS):
                 selected |= set(_open_entries(system.base, bounds))
-                result = system.solution(sorted(selected))
+                result = system.solution(sorted(selected)) if len(selected) <= MAX_ELIMINATED else None
                 if result is None:
                     break
                 rest = set(_open_entries(result, bounds)) - selected
@@ -203,8 +205,6 @@ class SlopeSystem:
         WrongSign
             A constraint or an atom may have a multiplier of the wrong sign after the changes.
         """
-        if len(entries) > MAX_ELIMINATED:
-            return None
         numbers, coefficients = _free_numbers(self._problem, self._choice, self._families, self.base, entries)
         if not numbers:
             return None

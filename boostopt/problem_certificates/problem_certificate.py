@@ -35,6 +35,7 @@ from boostopt.problem_certificates.bounds.coordinate_bounds import CoordinateBou
 from boostopt.problem_certificates.bounds.propagation import Propagation
 from boostopt.problem_certificates.dual_bound import lower_bound
 from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch, solved_point
+from boostopt.problem_certificates.implied_equations import with_affine_pieces, with_implied_equations
 from boostopt.problem_certificates.minorant import WrongSign
 from boostopt.problem_certificates.rays import has_unbounded_ray
 from boostopt.problem_certificates.reading import (
@@ -532,11 +533,15 @@ def _certify_values(
     problem: Any, bounds: Mapping[Any, Any] | None, goal: float, tolerance: float
 ) -> ProblemCertificate:
     """Return the certificate by the values and duals that a problem has."""
-    read = read_problem(problem, bounds)
+    original = read_problem(problem, bounds)
+    read = with_implied_equations(original)
     interval = _Interval()
     x = read.point_of_values()
     search = FeasiblePointSearch(read, tolerance)
     feasible = search.run(x)
+    if feasible is None and not search.is_contradictory and (pieces := with_affine_pieces(read)) is not read:
+        search = FeasiblePointSearch(pieces, tolerance)
+        feasible = search.run(x)
     change = 0.0 if feasible is None else feasible.right_side_change
     interval.upper = math.inf if feasible is None else feasible.upper
     box = Propagation(read, interval.upper, change)
@@ -581,7 +586,7 @@ def _certify_values(
         {item.variable: (as_immutable(item.values(low)), as_immutable(item.values(high))) for item in read.variables},
         tuple(interval.reasons),
         change,
-        (ProblemAnswer(read, start, feasible),),
+        (ProblemAnswer(original, start, feasible),),
     )
 
 

@@ -94,9 +94,14 @@ class MinorantFamily:
     origin: Sequence[tuple[int, Ball]] = ()
 
 
+def unit_rows(count: int) -> list[list[tuple[int, Ball]]]:
+    """Return the first arguments as combinations."""
+    return [[(i, ONE)] for i in range(count)]
+
+
 def free_family(slopes: Sequence[Ball], sizes: Sequence[float], complete: Completion) -> MinorantFamily:
     """Return the family in which each slope changes freely."""
-    return MinorantFamily(slopes, [[(i, ONE)] for i in range(len(slopes))], sizes, complete)
+    return MinorantFamily(slopes, unit_rows(len(slopes)), sizes, complete)
 
 
 def simplex_family(
@@ -254,6 +259,20 @@ class Function(ABC):
             The relative distance by which slopes move into the interior of the set of all slopes.
         is_constant
             Whether each argument is a constant: its slope then changes nothing but the offset.
+        """
+        return None
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        """Return combinations of the `count` arguments that are all 0 exactly where the value is 0, or None.
+
+        Only a function without negative values has them. Each combination has pairs of a position and a coefficient.
+        """
+        return None
+
+    def affine_pieces(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        """Return combinations of the `count` arguments whose largest is the value, or whose smallest, or None.
+
+        It is the largest for a convex function, and the smallest for a concave one.
         """
         return None
 

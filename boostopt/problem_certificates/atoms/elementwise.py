@@ -27,6 +27,7 @@ from boostopt.problem_certificates.atoms.base import (
     intersection,
     magnitude_bounds,
     nonnegative,
+    unit_rows,
 )
 
 MIN_POSITIVE = 1e-14
@@ -365,6 +366,9 @@ class HuberLoss(SmoothFunction):
     def offset(self, slope: Ball) -> Ball:
         return -slope * slope / 4 if abs(slope) <= 2 * self.threshold else NOT_A_NUMBER
 
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(count)
+
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
 
@@ -443,6 +447,9 @@ class RealPower(SmoothFunction):
         if self.is_even:
             return (1 - self.exponent) * size_power(abs(ratio), self.exponent / (self.exponent - 1))
         return (1 - self.exponent) * ratio ** (self.exponent / (self.exponent - 1)) if ratio > 0 else NOT_A_NUMBER
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(count) if self.p > 0 and self.sign > 0 else None
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf

@@ -22,6 +22,7 @@ from boostopt.problem_certificates.atoms.base import (
     normalized,
     simplex_directions,
     simplex_family,
+    unit_rows,
 )
 from boostopt.problem_certificates.atoms.norms import MIN_SIZE
 
@@ -70,6 +71,9 @@ class Extreme(Function):
         return simplex_family(
             p, ONE, margin, lambda changed: ZERO if all(entry >= 0 for entry in changed) else NOT_A_NUMBER
         )
+
+    def affine_pieces(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(count)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         choose = max if self.sign > 0 else min

@@ -5,6 +5,7 @@ The parameters of a group are delta, which `minorant` shortens, in balls, until 
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -12,7 +13,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.arithmetic.balls import NOT_A_NUMBER, ZERO, Ball, ball, balls, largest, midpoints
+from boostopt.problem_certificates.arithmetic.balls import (
+    NOT_A_NUMBER,
+    ONE,
+    ZERO,
+    Ball,
+    ball,
+    balls,
+    largest,
+    midpoints,
+)
 from boostopt.problem_certificates.atoms.base import (
     TIGHT_SIZE,
     UNBOUNDED,
@@ -25,11 +35,16 @@ from boostopt.problem_certificates.atoms.base import (
     free_family,
     intersection,
     magnitude_bounds,
+    unit_rows,
 )
 from boostopt.problem_certificates.atoms.elementwise import size_power
 
 MIN_SIZE = 1e-3
 """Smallest size of arguments relative to which distances from a kink are measured."""
+
+
+MAX_SIGNED = 6
+"""Maximum number of entries whose signs are all tried."""
 
 
 class Norm(Function):
@@ -38,6 +53,9 @@ class Norm(Function):
     has_kinks = True
     is_homogeneous = True
     sign = 1
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(count)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
@@ -72,6 +90,11 @@ class SumNorm(Norm):
         for entry in u:
             total = total + abs(entry)
         return total
+
+    def affine_pieces(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        if count > MAX_SIGNED:
+            return None
+        return [list(enumerate(signs)) for signs in itertools.product((ONE, -ONE), repeat=count)]
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         distance = width * max(MIN_SIZE, float(np.abs(u).max(initial=0.0)))
@@ -169,6 +192,9 @@ class MaximumNorm(Norm):
 
     def value(self, u: Sequence[Ball]) -> Ball:
         return largest([abs(entry) for entry in u])
+
+    def affine_pieces(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return [[(i, side)] for i in range(count) for side in (ONE, -ONE)]
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         sizes = np.abs(u).max(axis=1, keepdims=True)

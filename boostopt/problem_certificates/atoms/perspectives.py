@@ -108,6 +108,9 @@ class Perspective(Function):
         directions = [*inner.directions, [(len(first), ONE)]]
         return MinorantFamily([*inner.slopes, last], directions, [*inner.sizes, TIGHT_SIZE], complete, inner.origin)
 
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return self.function.zero_rows(count - 1)
+
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         low, high = self.function.output_bounds([UNBOUNDED] * (len(bounds) - 1))
         s_low, s_high = nonnegative(bounds[-1])

@@ -45,6 +45,7 @@ from boostopt.problem_certificates.atoms.base import (
     normalized,
     simplex_directions,
     simplex_family,
+    unit_rows,
 )
 from boostopt.problem_certificates.atoms.elementwise import MIN_POSITIVE, entropy, positive_power, size_power
 from boostopt.problem_certificates.atoms.extremes import probabilities
@@ -116,6 +117,9 @@ class RelativeEntropy(Function):
             return changed, ZERO if changed[1] <= limit else NOT_A_NUMBER
 
         return free_family([first, last - margin * r], [1.0, TIGHT_SIZE * float(r)], complete)
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return [[(0, ONE), (1, -ONE)]] if self.is_divergence else None
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return (0.0 if self.is_divergence else -math.inf), math.inf
@@ -233,6 +237,9 @@ class QuadraticOverLinear(Function):
 
         return free_family(slopes, [*([1.0] * len(w)), TIGHT_SIZE], complete)
 
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(count - 1)
+
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
 
@@ -326,6 +333,13 @@ class QuadraticForm(Function):
 
         slopes = [2 * entry for entry in self._product(v)]
         return MinorantFamily(slopes, columns, sizes.tolist(), complete)
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return (
+            None
+            if self.needs_bounds or self.sign < 0
+            else [[(j, self.P[i * self.n + j]) for j in range(self.n)] for i in range(self.n)]
+        )
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         if self.needs_bounds:

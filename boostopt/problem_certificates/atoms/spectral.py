@@ -38,6 +38,7 @@ from boostopt.problem_certificates.atoms.base import (
     free_family,
     intersection,
     magnitude_bounds,
+    unit_rows,
 )
 from boostopt.problem_certificates.atoms.elementwise import size_power
 from boostopt.problem_certificates.atoms.norms import MIN_SIZE
@@ -165,6 +166,9 @@ class SpectralNorm(Function):
             lambda changed, y: (changed, ZERO if dual_norm.value(changed) <= 1 else NOT_A_NUMBER),
         )
 
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(count)
+
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
 
@@ -258,6 +262,9 @@ class NuclearNorm(Function):
             return changed, ZERO if bound <= 1 else NOT_A_NUMBER
 
         return free_family([(1 - margin) * slope for slope in slopes], [TIGHT_SIZE] * len(slopes), complete)
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(count)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
@@ -449,6 +456,9 @@ class MatrixFraction(Function):
         places += [[(size + k, value) for k, value in column] for column in symmetric_directions(self.n)]
         inner = [*slopes[:size], *shifted(slopes[size:], self.n, -distance)]
         return MinorantFamily(inner, places, [TIGHT_SIZE] * len(places), complete)
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(self.n * self.n_columns)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
