@@ -202,6 +202,18 @@ def test_the_equations_are_those_of_the_arguments() -> None:
     )
 
 
+@pytest.mark.parametrize("constraint", [lambda x: -cp.norm(x - a) <= 0, lambda x: cp.min(x - a) <= 0])
+def test_constraints_that_are_not_convex_imply_nothing(constraint: Callable[[Any], Any]) -> None:
+    x = cp.Variable(3, bounds=[0, 9])
+    x.value = np.zeros(3)
+    problem = cp.Problem(cp.Minimize(cp.sum(x)), [constraint(x)])
+    read = read_problem(problem)
+    with working_precision():
+        assert with_implied_equations(read) is read and with_affine_pieces(read) is read
+    certificate = certify_problem(problem)
+    assert certificate.lower <= 0 <= certificate.upper
+
+
 def test_what_remains_is_said() -> None:
     """Two balls that touch have one point, which no rule recognizes."""
     x = cp.Variable(2, name="x")
