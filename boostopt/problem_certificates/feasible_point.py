@@ -19,6 +19,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp, solve_quietly
+from boostopt.errors import format_names_truncated
 from boostopt.problem_certificates.arithmetic.balls import (
     ZERO,
     Ball,
@@ -114,6 +115,7 @@ class FeasiblePointSearch:
         self.problem = problem
         self.tolerance = tolerance
         self.interior: Array | None = None
+        self._rows_without_slack = set[int]()
         self.reason = ""
         self.is_contradictory = False
         self._is_affine = problem.equalities.rows.is_affine(problem.n)
@@ -143,7 +145,13 @@ class FeasiblePointSearch:
         if exact is None:
             return None
         result = exact.approach(self.interior if x is None else x, self.interior)
-        if result is None:
+        if result is None and self._rows_without_slack:
+            names = [self.problem.inequalities.describe(i) for i in sorted(self._rows_without_slack)]
+            self.reason = self.reason or (
+                f"no point with slack was found for {format_names_truncated(names)}: if these constraints leave one "
+                "point only, or a face, state the equations that they imply"
+            )
+        elif result is None:
             self.reason = self.reason or (
                 "no feasible point was proved: the inequalities may have no interior, or an atom is outside its domain"
             )
@@ -173,6 +181,7 @@ class FeasiblePointSearch:
             previous_count = len(promotions.rows) + len(promotions.fixed)
             if proposal.slack > MIN_SLACK:
                 break
+            self._rows_without_slack = proposal.tight_atoms
             promotions.rows |= proposal.tight_rows
             promotions.fixed |= proposal.tight_bounds
             if len(promotions.rows) + len(promotions.fixed) == previous_count:
@@ -401,12 +410,15 @@ class SlackPoint:
         Affine inequalities with a multiplier.
     tight_bounds
         Unknowns whose bound has a multiplier, with the bound.
+    tight_atoms
+        Inequalities with atoms that have a multiplier.
     """
 
     x: Array
     slack: float
     tight_rows: set[int]
     tight_bounds: dict[int, float]
+    tight_atoms: set[int]
 
 
 def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint | None:
@@ -460,13 +472,13 @@ def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint 
     x = solved_point(problem, cp.Problem(cp.Maximize(slack - 1e-7 * size), constraints))
     if x is None or slack.value is None:
         return None
-    n = problem.n
     tight_rows = {
         int(row)
         for constraint, rows in row_parts
         for row, dual in zip(rows.tolist(), dual_vector(constraint.dual_value, len(rows)), strict=True)
-        if dual > MIN_ACTIVE_DUAL and max(problem.inequalities.rows.rows[row], default=0) < n
+        if dual > MIN_ACTIVE_DUAL
     }
+    tight_atoms = {row for row in tight_rows if max(problem.inequalities.rows.rows[row], default=0) >= problem.n}
     tight_bounds = {
         int(j): float(bound)
         for constraint, entries, bounds in bound_parts
@@ -475,7 +487,7 @@ def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint 
         )
         if dual > MIN_ACTIVE_DUAL
     }
-    return SlackPoint(x, float(slack.value), tight_rows, tight_bounds)
+    return SlackPoint(x, float(slack.value), tight_rows - tight_atoms, tight_bounds, tight_atoms)
 
 
 def solved_point(problem: ReadProblem, auxiliary: Any, ignore_dpp: bool = True) -> Array | None:

@@ -8,37 +8,22 @@ positive semidefinite whatever B is.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.arithmetic.balls import (
-    ONE,
     ZERO,
     Ball,
     ball,
     balls,
-    has_exact_rank,
-    pivots,
-    round_down,
-    solve,
-    weighted_sum,
 )
-from boostopt.problem_certificates.arithmetic.forms import Row, combination
-from boostopt.problem_certificates.atoms.base import Tangents
+from boostopt.problem_certificates.atoms.base import UNBOUNDED, MinorantFamily, Tangents
 from boostopt.problem_certificates.atoms.spectral import gram_matrix
 from boostopt.problem_certificates.bounds.propagation import Propagation
-from boostopt.problem_certificates.reading import AtomNode, ReadProblem
-
-MAX_ELIMINATED = 400
-"""Maximum number of slopes that are made exactly 0 by a linear system in balls."""
-
-
-MAX_RATIONALS = 20_000
-"""Maximum number of coefficients whose rank is computed over the rationals."""
+from boostopt.problem_certificates.reading import ReadProblem
 
 
 class WrongSign(Exception):
@@ -83,74 +68,35 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class QuadraticTangent:
-    """The tangent point v of a quadratic atom: every other v proves a bound as well (theorem P2).
-
-    Its minorant, times the multiplier, is mu (2 <S v, u> - vᵀ Q v) for the arguments u = A x + b.
+class Correction:
+    """Changes of a choice that make slopes exactly 0.
 
     Attributes
     ----------
-    multiplier
-        mu.
-    rows, offsets
-        A and b.
-    point
-        v.
-    form
-        S in C order; None for the identity.
-    scale
-        Q is this number times S.
+    inequality, equality
+        The changes of multipliers, by the position of the row.
+    families
+        The minorants of groups of atoms, by the positions of the atom and of the group.
+    changes
+        y of each of these families, times the multiplier of the group.
     """
 
-    multiplier: Ball
-    rows: Sequence[Row]
-    offsets: Sequence[Ball]
-    point: Sequence[Ball]
-    form: Sequence[Ball] | None = None
-    scale: Ball = field(default_factory=lambda: ONE)  # balls of older python-flint are mutable for dataclasses
+    inequality: dict[int, Ball]
+    equality: dict[int, Ball]
+    families: Mapping[tuple[int, int], MinorantFamily]
+    changes: dict[tuple[int, int], list[Ball]]
 
-    def shift(self, i: int) -> tuple[Row, Ball]:
-        """Return the change of slopes and offset by a unit change of v_i, without the part of second order."""
-        column = self._column(i)
-        row, offset = combination((2 * self.multiplier * S, self.rows[j], self.offsets[j]) for j, S in column)
-        product = weighted_sum([S for _, S in column], [self.point[j] for j, _ in column])
-        return row, offset - 2 * self.multiplier * self.scale * product
-
-    def curvature(self, changes: Mapping[int, Ball]) -> Ball:
-        """Return what changes of v lower the offset by, to second order."""
-        total = ZERO
-        for i, change in changes.items():
-            for j, S in self._column(i):
-                total = total + change * S * changes.get(j, ZERO)
-        return self.multiplier * self.scale * total
-
-    def _column(self, i: int) -> list[tuple[int, Ball]]:
-        """Return the positions and entries of column i of S."""
-        n = len(self.point)
-        return [(i, ONE)] if self.form is None else [(j, self.form[j * n + i]) for j in range(n)]
-
-
-@dataclass(frozen=True)
-class FreeNumber:
-    """A number whose change makes slopes 0: a multiplier of an affine constraint, or an entry of a tangent point.
-
-    Attributes
-    ----------
-    row, offset
-        The change of slopes and offset by a unit change.
-    multiplier
-        The multiplier of an inequality, which must stay non-negative; inf for what may have any sign.
-    tangent
-        The tangent with this entry; None for a constraint.
-    position
-        The position of the entry.
-    """
-
-    row: Row
-    offset: Ball
-    multiplier: float = math.inf
-    tangent: QuadraticTangent | None = None
-    position: int = 0
+    def minorant(self, group: tuple[int, int], multiplier: Ball) -> tuple[Sequence[Ball], Ball] | None:
+        """Return the slopes and the offset of the minorant of a group with a multiplier; None if it has no family."""
+        family = self.families.get(group)
+        if family is None:
+            return None
+        y = [change / multiplier for change in self.changes.get(group, [ZERO] * len(family.directions))]
+        slopes = list(family.slopes)
+        for column, change in zip(family.directions, y, strict=True):
+            for i, coefficient in column:
+                slopes[i] = slopes[i] + coefficient * change
+        return family.complete(slopes, y)
 
 
 @dataclass
@@ -165,42 +111,49 @@ class AffineMinorant:
         A ball.
     multiplier_size
         A ball that is not below the sum of the absolute values of all multipliers of scalar constraints.
-    quadratic_tangents
-        Returns the tangents of quadratic atoms with affine arguments.
+    groups
+        The slopes of the minorant of each group of an atom that has a multiplier, with this multiplier, by the
+        positions of the atom and of the group.
     """
 
     slopes: list[Ball]
     offset: Ball
     multiplier_size: Ball
-    quadratic_tangents: Callable[[], Sequence[QuadraticTangent]] = tuple
+    groups: Mapping[tuple[int, int], tuple[Sequence[Ball], Ball]]
 
 
-def affine_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) -> AffineMinorant:
-    """Return the minorant of a choice in balls.
+def affine_minorant(
+    problem: ReadProblem, choice: Choice, bounds: Propagation, correction: Correction | None = None
+) -> AffineMinorant:
+    """Return the minorant of a choice in balls, with the changes of a correction.
 
     Raises
     ------
     WrongSign
-        An atom has a multiplier of a sign for which it has no minorant.
+        A constraint or an atom has a multiplier of a sign for which it has no minorant.
     """
     slopes: list[Ball] = [ZERO] * problem.n_values
     if choice.linear is not None:
         slopes[: problem.n] = balls(choice.linear)
     weight = ball(choice.objective_weight)
     offset = problem.objective.add_pullback([weight], slopes) - weight * ball(choice.level)
-    multipliers = balls(choice.inequality)
+    multipliers, equality_multipliers = balls(choice.inequality), balls(choice.equality)
+    if correction is not None:
+        for values, changes in ((multipliers, correction.inequality), (equality_multipliers, correction.equality)):
+            for i, change in changes.items():
+                values[i] = values[i] + change
     for multiplier in multipliers:
         if not multiplier >= 0:
             raise WrongSign("an inequality")
     offset = offset + problem.inequalities.rows.add_pullback(multipliers, slopes)
-    equality_multipliers = balls(choice.equality)
     offset = offset + problem.equalities.rows.add_pullback(equality_multipliers, slopes)
     for constraint, factor in zip(problem.matrices, choice.factors, strict=True):
         if np.any(factor):
             Z = [-entry for entry in gram_matrix(balls(factor), constraint.n)]
             offset = offset + constraint.rows.add_pullback(Z, slopes)
-    pending = list[tuple[AtomNode, Tangents, int, Ball]]()
-    for node, tangents in zip(reversed(problem.nodes), reversed(choice.tangents), strict=True):
+    groups = dict[tuple[int, int], tuple[Sequence[Ball], Ball]]()
+    for index in reversed(range(len(problem.nodes))):
+        node, tangents = problem.nodes[index], choice.tangents[index]
         multiplier_sums: list[Ball] = [ZERO] * len(node.arguments)
         for k, group in enumerate(node.members.tolist()):
             mu = slopes[node.start + k]
@@ -209,171 +162,19 @@ def affine_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) -
             signed = node.function.sign * mu
             if not signed >= 0:
                 raise WrongSign(node.name)
-            ranges = (
-                [bounds.row_bounds(node.arguments.rows[i], node.arguments.offsets[i]) for i in group]
-                if node.function.needs_bounds
-                else [(-math.inf, math.inf)] * len(group)
-            )
-            gradient, constant = node.function.minorant(tangents, k, ranges)
+            minorant = None if correction is None else correction.minorant((index, k), mu)
+            if minorant is None:
+                ranges = (
+                    [bounds.row_bounds(node.arguments.rows[i], node.arguments.offsets[i]) for i in group]
+                    if node.function.needs_bounds
+                    else [UNBOUNDED] * len(group)
+                )
+                minorant = node.function.minorant(tangents, k, ranges)
+            gradient, constant = minorant
             offset = offset + mu * constant
-            pending.append((node, tangents, k, mu))
+            groups[index, k] = gradient, mu
             for i, slope in zip(group, gradient, strict=True):
                 multiplier_sums[i] = multiplier_sums[i] + mu * slope
         offset = offset + node.arguments.add_pullback(multiplier_sums, slopes)
     size = sum((abs(multiplier) for multiplier in (*multipliers, *equality_multipliers)), ZERO)
-
-    def quadratic_tangents() -> list[QuadraticTangent]:
-        tangents = (quadratic_tangent(*group, problem.n) for group in pending)
-        return [tangent for tangent in tangents if tangent is not None]
-
-    return AffineMinorant(slopes[: problem.n], offset, size, quadratic_tangents)
-
-
-def quadratic_tangent(node: AtomNode, tangents: Tangents, k: int, mu: Ball, n: int) -> QuadraticTangent | None:
-    """Return the tangent of group k of an atom; None if it is not quadratic, or its arguments are not affine in x."""
-    quadratic, group = node.function.quadratic_minorant(tangents, k), node.members[k].tolist()
-    if quadratic is None or any(node.arguments.rows[i] and max(node.arguments.rows[i]) >= n for i in group):
-        return None
-    rows, offsets = ([values[i] for i in group] for values in (node.arguments.rows, node.arguments.offsets))
-    if not quadratic.has_scale:
-        return QuadraticTangent(mu, rows, offsets, quadratic.point, quadratic.form)
-    if rows[-1]:  # the scale is no constant
-        return None
-    return QuadraticTangent(mu, rows[:-1], offsets[:-1], quadratic.point, quadratic.form, offsets[-1])
-
-
-def lower_bound(problem: ReadProblem, choice: Choice, bounds: Propagation, right_side_change: float = 0.0) -> float:
-    """Return a float that is not above the Lagrangian at any point of the box; -inf if none is proved.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    choice
-        Multipliers and tangents.
-    bounds
-        The box.
-    right_side_change
-        By how much right sides may be moved.
-
-    Raises
-    ------
-    WrongSign
-        An atom has a multiplier of a sign for which it has no minorant.
-    """
-    minorant = affine_minorant(problem, choice, bounds)
-    lower, upper = bounds.box
-    open_entries = [
-        j
-        for j, slope in enumerate(minorant.slopes)
-        if not slope == 0
-        and ((not math.isfinite(lower[j]) and not slope < 0) or (not math.isfinite(upper[j]) and not slope > 0))
-    ]
-    if open_entries and not eliminate(problem, choice, minorant, open_entries):
-        return -math.inf
-    total = minorant.offset
-    eliminated = set(open_entries)
-    for j, slope in enumerate(minorant.slopes):
-        if j in eliminated or slope == 0:
-            continue
-        if slope > 0:
-            total = total + slope * ball(float(lower[j]))
-        elif slope < 0:
-            total = total + slope * ball(float(upper[j]))
-        else:
-            total = total + (slope * ball(float(lower[j]))).min(slope * ball(float(upper[j])))
-    total = total - ball(right_side_change) * minorant.multiplier_size
-    return round_down(total)
-
-
-def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, entries: Sequence[int]) -> bool:
-    """Make slopes exactly 0, in place, by changes of multipliers and tangents; return whether this is proved.
-
-    The changes are the ball solution of a square linear system. The numbers that it contains and that make the slopes 0
-    must be non-negative for inequalities. Every tangent point of a quadratic atom is one. The other slopes are 0
-    if their balls are. Or all slopes are combinations of the rows of the problem: if these have no larger rank than the
-    system, its solution makes all slopes 0.
-    """
-    n = problem.n
-    if len(entries) > MAX_ELIMINATED:
-        return False
-    candidates, tangents = list[FreeNumber](), minorant.quadratic_tangents()
-    for row, offset in zip(problem.equalities.rows.rows, problem.equalities.rows.offsets, strict=True):
-        if row and max(row) < n:
-            candidates.append(FreeNumber(row, offset))
-    for row, offset, multiplier in zip(
-        problem.inequalities.rows.rows, problem.inequalities.rows.offsets, choice.inequality.tolist(), strict=True
-    ):
-        if row and max(row) < n and multiplier > 0:
-            candidates.append(FreeNumber(row, offset, multiplier))
-    for tangent in tangents:
-        for i in range(len(tangent.point)):
-            row, offset = tangent.shift(i)
-            if row:
-                candidates.append(FreeNumber(row, offset, tangent=tangent, position=i))
-    if not candidates:
-        return False
-    coefficients = np.array([[float(number.row.get(j, ZERO).mid()) for number in candidates] for j in entries])
-    # Columns of inequalities count by their multipliers, those of tangents by their direction alone.
-    column_sizes = np.maximum(np.abs(coefficients).max(axis=0), 1e-300)
-    scales = [
-        (1.0 if math.isinf(number.multiplier) else number.multiplier) if number.tangent is None else 1 / column_size
-        for number, column_size in zip(candidates, column_sizes.tolist(), strict=True)
-    ]
-    sizes, order = pivots(coefficients * np.array(scales))
-    rank = int(np.sum(sizes >= 1e-13 * max(float(sizes[0]), 1e-300)))
-    if rank == 0:
-        return False
-    basis = [candidates[i] for i in order[:rank].tolist()]
-    _, entry_order = pivots((coefficients * np.array(scales))[:, order[:rank]].T)
-    independent = [entries[i] for i in entry_order[:rank].tolist()]
-    system = [number.row.get(j, ZERO) for j in independent for number in basis]
-    solution = solve(system, [-minorant.slopes[j] for j in independent])
-    if solution is None:
-        return False
-    for number, change in zip(basis, solution, strict=True):
-        if math.isfinite(number.multiplier) and not ball(number.multiplier) + change >= 0:
-            return False
-    changes_of_points: dict[int, dict[int, Ball]] = {}
-    for number, change in zip(basis, solution, strict=True):
-        minorant.offset = minorant.offset + change * number.offset
-        for j, value in number.row.items():
-            minorant.slopes[j] = minorant.slopes[j] + change * value
-        if number.tangent is None:
-            minorant.multiplier_size = minorant.multiplier_size + abs(change)
-        else:
-            changes_of_points.setdefault(id(number.tangent), {})[number.position] = change
-    for tangent in tangents:
-        minorant.offset = minorant.offset - tangent.curvature(changes_of_points.get(id(tangent), {}))
-    dependent = set(entries) - set(independent)
-    return all(minorant.slopes[j] == 0 for j in dependent) or (
-        choice.linear is None and has_rank(problem, choice, entries, rank)
-    )
-
-
-def has_rank(problem: ReadProblem, choice: Choice, entries: Sequence[int], rank: int) -> bool:
-    """Return whether some entries of x have a rank in all rows that slopes combine, proved over the rationals."""
-    blocks = [problem.objective.rows, problem.inequalities.rows.rows, problem.equalities.rows.rows]
-    blocks += [constraint.rows.rows for constraint in problem.matrices]
-    blocks += [slope_rows(node, tangents) for node, tangents in zip(problem.nodes, choice.tangents, strict=True)]
-    rows = [[row.get(j, ZERO) for j in entries] for block in blocks for row in block]
-    return len(rows) * len(entries) <= MAX_RATIONALS and has_exact_rank(rows, rank)
-
-
-def slope_rows(node: AtomNode, tangents: Tangents) -> Sequence[Row]:
-    """Return rows whose combinations are the slopes that an atom adds.
-
-    These are the rows A of its arguments, or S A if all its minorants are 2 <S v, A x> plus a constant.
-    """
-    groups = node.members.tolist()
-    quadratics = [node.function.quadratic_minorant(tangents, k) for k in range(len(groups))]
-    rows = list[Row]()
-    for quadratic, group in zip(quadratics, groups, strict=True):
-        if quadratic is None or quadratic.form is None:
-            return node.arguments.rows
-        n = len(group)
-        arguments = [node.arguments.rows[i] for i in group]
-        for i in range(n):
-            line = quadratic.form[i * n : (i + 1) * n]
-            rows.append(combination((S, row, ZERO) for S, row in zip(line, arguments, strict=True))[0])
-    return rows
+    return AffineMinorant(slopes[: problem.n], offset, size, groups)

@@ -33,8 +33,10 @@ from boostopt.errors import (
 from boostopt.problem_certificates.arithmetic.balls import midpoints, working_precision
 from boostopt.problem_certificates.bounds.coordinate_bounds import CoordinateBounds
 from boostopt.problem_certificates.bounds.propagation import Propagation
+from boostopt.problem_certificates.dual_bound import lower_bound
 from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch, solved_point
-from boostopt.problem_certificates.minorant import WrongSign, lower_bound
+from boostopt.problem_certificates.implied_equations import with_affine_pieces, with_implied_equations
+from boostopt.problem_certificates.minorant import WrongSign
 from boostopt.problem_certificates.rays import has_unbounded_ray
 from boostopt.problem_certificates.reading import (
     ReadProblem,
@@ -55,6 +57,9 @@ N_STEPS = 12
 
 MIN_NARROWING = 0.9
 """Factor by which one of these distances must narrow the gap of a large problem, else no other is tried."""
+
+MIN_GOOD_NARROWING = 0.5
+"""Factor by which it must narrow a gap that is not poor."""
 
 POOR_GAP = 1e-6
 """Scaled gap from which bounds of single unknowns are computed, if they are infinite."""
@@ -528,11 +533,15 @@ def _certify_values(
     problem: Any, bounds: Mapping[Any, Any] | None, goal: float, tolerance: float
 ) -> ProblemCertificate:
     """Return the certificate by the values and duals that a problem has."""
-    read = read_problem(problem, bounds)
+    original = read_problem(problem, bounds)
+    read = with_implied_equations(original)
     interval = _Interval()
     x = read.point_of_values()
     search = FeasiblePointSearch(read, tolerance)
     feasible = search.run(x)
+    if feasible is None and not search.is_contradictory and (pieces := with_affine_pieces(read)) is not read:
+        search = FeasiblePointSearch(pieces, tolerance)
+        feasible = search.run(x)
     change = 0.0 if feasible is None else feasible.right_side_change
     interval.upper = math.inf if feasible is None else feasible.upper
     box = Propagation(read, interval.upper, change)
@@ -577,7 +586,7 @@ def _certify_values(
         {item.variable: (as_immutable(item.values(low)), as_immutable(item.values(high))) for item in read.variables},
         tuple(interval.reasons),
         change,
-        (ProblemAnswer(read, start, feasible),),
+        (ProblemAnswer(original, start, feasible),),
     )
 
 
@@ -642,7 +651,9 @@ def _use_minorants(
                 interval.lower = max(interval.lower, lower_bound(read, choice, box, change))
             except WrongSign as sign:
                 failure = f"{sign} has a multiplier of the wrong sign: the problem may not be convex there"
-        if read.is_large and interval.scaled_gap > MIN_NARROWING * previous_gap:
+        is_good = interval.scaled_gap <= POOR_GAP
+        factor = MIN_GOOD_NARROWING if is_good else MIN_NARROWING
+        if (is_good or read.is_large) and interval.scaled_gap > factor * previous_gap:
             break
     return failure
 

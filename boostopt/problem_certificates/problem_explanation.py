@@ -33,7 +33,7 @@ from boostopt.problem_certificates.atoms.spectral import symmetric
 from boostopt.problem_certificates.domains import DomainPoint, domain_point
 from boostopt.problem_certificates.minorant import Choice
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
-from boostopt.problem_certificates.reading import ReadProblem, ScalarConstraints, has_usable_value, read_problem
+from boostopt.problem_certificates.reading import ReadProblem, ScalarConstraints, has_usable_value
 from boostopt.problem_certificates.steps import (
     float_pullback,
     proposed_choices,
@@ -227,11 +227,18 @@ def explain_problem(problem: Any, tolerance: float = DEFAULT_TOLERANCE) -> Probl
             f"expected a problem with an optimum; got one that is proved {certificate.status}, so that there are no "
             "KKT conditions to measure. Correct the problem, or use certify_problem, which returns the proof."
         )
-    return ProblemExplanation(measure_conditions(problem, tolerance), certificate, tolerance)
+    return ProblemExplanation(measure_conditions(certificate, tolerance), certificate, tolerance)
 
 
-def measure_conditions(problem: Any, tolerance: float) -> tuple[ProblemCondition, ...]:
-    """Measure the KKT conditions of a problem that `certify_problem` takes, as `explain_problem` does.
+def measure_conditions(certificate: ProblemCertificate, tolerance: float) -> tuple[ProblemCondition, ...]:
+    """Measure the KKT conditions of the problem and the answer that a certificate was computed from.
+
+    Parameters
+    ----------
+    certificate
+        The certificate of a problem, whose variables still have their values.
+    tolerance
+        As in `explain_problem`.
 
     Raises
     ------
@@ -239,10 +246,11 @@ def measure_conditions(problem: Any, tolerance: float) -> tuple[ProblemCondition
         A variable has no usable value.
     """
     with working_precision():
-        read = read_problem(problem)
+        read = certificate.answers[-1].problem
         x = read.point_of_values()
         if x is None:
-            names = format_names_truncated([v.name() for v in problem.variables() if not has_usable_value(v)])
+            variables = [item.variable for item in read.variables]
+            names = format_names_truncated([item.name() for item in variables if not has_usable_value(item)])
             raise ProblemError(
                 f"expected a value of finite numbers of each variable; got none for {names}. Call problem.solve() "
                 "first, or set the values of the variables."

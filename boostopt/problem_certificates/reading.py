@@ -268,18 +268,7 @@ class Reader:
             The variable is complex, boolean or integer.
         """
         attributes, name = variable.attributes, variable.name()
-        for attribute in ("complex", "imag", "hermitian"):
-            if attributes.get(attribute):
-                raise ProblemError(
-                    f"variables must be real; got {name}, which is {attribute}. Write its real and imaginary parts as "
-                    "two variables."
-                )
-        is_discrete = bool(attributes.get("boolean")) or bool(attributes.get("integer"))
-        if is_discrete:
-            raise ProblemError(
-                f"variables must be continuous; got {name}, which is boolean or integer. Use relaxation=True of "
-                "certify_problem for the optimum of the continuous relaxation."
-            )
+        check_variable(variable)
         if len(variable.shape) > 2 and any(attributes.get(key) for key in ("symmetric", "PSD", "NSD", "diag")):
             raise ProblemError(
                 f"variables with an attribute of matrices must have two dimensions; got {name} of shape "
@@ -509,6 +498,22 @@ def read_variables(problem: Any) -> Reader:
     for variable in problem.variables():
         reader.add_variable(variable)
     return reader
+
+
+def check_variable(variable: Any) -> None:
+    """Raise ProblemError unless a variable is real and continuous."""
+    attributes, name = variable.attributes, variable.name()
+    for attribute in ("complex", "imag", "hermitian"):
+        if attributes.get(attribute):
+            raise ProblemError(
+                f"variables must be real; got {name}, which is {attribute}. Write its real and imaginary parts as "
+                "two variables."
+            )
+    if attributes.get("boolean") or attributes.get("integer"):
+        raise ProblemError(
+            f"variables must be continuous; got {name}, which is boolean or integer. Use relaxation=True of "
+            "certify_problem for the optimum of the continuous relaxation."
+        )
 
 
 def data_size(problem: Any) -> int:

@@ -15,9 +15,9 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.formatting import format_count
 from boostopt._utils.validation import check_instance
-from boostopt.errors import ProblemError, format_names, reason_of
-from boostopt.problem_certificates.problem_certificate import check_kind, relaxed_problem
-from boostopt.problem_certificates.reading import value_of
+from boostopt.errors import ProblemError, reason_of
+from boostopt.problem_certificates.problem_certificate import check_kind, non_convex_part, relaxed_problem
+from boostopt.problem_certificates.reading import check_variable, value_of
 
 DIGEST_SOLVER = "CLARABEL"
 """The solver whose cone data the digest of a problem is made of; it takes the cones of every convex problem."""
@@ -102,24 +102,12 @@ def check_convex(problem: object) -> None:
     expected, advice = "a cvxpy.Problem", "Pass cp.Problem(objective, constraints)."
     checked: Any = check_instance("problem", problem, cp.Problem, expected, advice, ProblemError)
     check_kind(checked)
-    discrete = [item.name() for item in checked.variables() if item.attributes["boolean"] or item.attributes["integer"]]
-    if discrete:
+    for variable in checked.variables():
+        check_variable(variable)
+    if part := non_convex_part(checked):
         raise ProblemError(
-            f"expected a problem with continuous variables; got {format_names(discrete)}, boolean or integer. State "
-            "its relaxation, or call certify_problem(problem, relaxation=True)."
-        )
-    non_real = [item.name() for item in checked.variables() if item.is_complex()]
-    if non_real:
-        raise ProblemError(
-            f"expected a problem with real variables; got {format_names(non_real)}, complex. Write real and imaginary "
-            "parts as variables of their own."
-        )
-    if not checked.is_dcp():
-        parts = [checked.objective, *checked.constraints]
-        text = " ".join(str(next(part for part in parts if not part.is_dcp())).split())
-        raise ProblemError(
-            f"expected a problem that is convex by CVXPY's rules (DCP); got {text[:120]!r}, which breaks them. State "
-            "it by convex atoms."
+            f"expected a problem that is convex by CVXPY's rules (DCP); got {part}, which breaks them. State it by "
+            "convex atoms."
         )
     if not checked.variables():
         raise ProblemError("expected a problem with variables; got constants alone. Add what a solver can choose.")

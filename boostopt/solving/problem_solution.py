@@ -224,11 +224,12 @@ def certify_answer(problem: ConvexProblem, attempt: Attempt, tol: float) -> Answ
     elif attempt.d is None:
         return AnswerCertificate(None, {}, None, NO_VALUES)
     load_answer(fresh, attempt.d, attempt.w)
-    residuals = {} if denies_optimum else measure_residuals(fresh)
     try:
         certificate = certify_problem(fresh, goal=min(tol, FINE_GAP))
     except ProblemError as refusal:
+        residuals = {} if denies_optimum else {PRIMAL: _violation(fresh)}
         return AnswerCertificate(None, residuals, claimed_value, f"no certificate: {refusal}")
+    residuals = {} if denies_optimum else measure_residuals(fresh, certificate)
     if certificate.is_decided:
         return AnswerCertificate(certificate, residuals, claimed_value, "", certificate.status not in status)
     if denies_optimum:  # an interval would not be of the solver's making
@@ -237,13 +238,18 @@ def certify_answer(problem: ConvexProblem, attempt: Attempt, tol: float) -> Answ
     return AnswerCertificate(replace(certificate, value=claimed_value), residuals, claimed_value, reason)
 
 
-def measure_residuals(problem: Any) -> dict[str, float]:
+def measure_residuals(problem: Any, certificate: ProblemCertificate) -> dict[str, float]:
     """Return the largest residual of each kind of KKT condition of a CVXPY problem with values, over its scale.
 
-    If an atom has no rule, only primal feasibility is measured, as CVXPY does it.
+    Parameters
+    ----------
+    problem
+        The problem.
+    certificate
+        Its certificate. If a variable has no usable value, only primal feasibility is measured, as CVXPY does it.
     """
     try:
-        conditions = measure_conditions(problem, DEFAULT_TOLERANCE)
+        conditions = measure_conditions(certificate, DEFAULT_TOLERANCE)
     except ProblemError:
         return {PRIMAL: _violation(problem)}
     residuals = dict[str, float]()

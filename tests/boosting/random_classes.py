@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -12,11 +11,9 @@ import pytest
 import scipy.optimize
 from scipy.special import xlogy
 
-from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.boosting.run.run import Run
 from boostopt.oracles import GivenMargins
 from boostopt.oracles.base import Answer, Query
-from boostopt.programs.program import Program
 
 SEEDS = range(10)
 
@@ -54,27 +51,6 @@ class RecordingMargins(GivenMargins):
     def edges(self) -> np.ndarray:
         """The edges of all answers, by the sum of products."""
         return np.array([u @ d for u, d in zip(self.u, self.d, strict=True)])
-
-
-@dataclass(frozen=True)
-class Reckless(Backend):
-    """A solver that draws the weights: as inaccurate as can be."""
-
-    @property
-    def name(self) -> str:
-        return "reckless"
-
-    @property
-    def version(self) -> str:
-        return "1"
-
-    def takes(self, program: Program) -> Capability:
-        return Capability(True)
-
-    def attempts(self, task: Task) -> Iterator[Attempt]:
-        t = task.program.margins.t
-        w = np.random.default_rng(t).dirichlet(np.full(t, 0.3))
-        yield Attempt(form="dual", options={}, status="drawn", claims=True, w=w)
 
 
 @dataclass(frozen=True, eq=False)

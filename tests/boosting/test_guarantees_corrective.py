@@ -15,7 +15,6 @@ from random_classes import (
     ROUNDING,
     SEEDS,
     RandomClass,
-    Reckless,
     RecordingMargins,
     assert_bounds,
     assert_stopped,
@@ -23,6 +22,7 @@ from random_classes import (
     linear_program,
     row,
 )
+from support.false_answers_of_programs import Reckless
 
 from boostopt import boost
 from boostopt.boosting.rules import Schedule

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from random_classes import EPSILON, ORACLES, ROUNDING, Reckless, assert_bounds, assert_stopped, draw_class, row
+from random_classes import EPSILON, ORACLES, ROUNDING, assert_bounds, assert_stopped, draw_class, row
+from support.false_answers_of_programs import Reckless
 
 from boostopt import OptionError, boost
 from boostopt.authoring import BoundedEdges, EdgeFunction, FixedEdges, TiedEdges

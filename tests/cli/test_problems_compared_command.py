@@ -76,7 +76,7 @@ def test_a_function_of_the_file_is_a_solver_and_the_report_is_written(model: str
 @pytest.mark.parametrize(
     ("arguments", "facts"),
     [
-        (["model.py:integer"], r"model\.py:integer: expected a problem with continuous variables; got k,"),
+        (["model.py:integer"], r"model\.py:integer: variables must be continuous; got k,"),
         (["model.py:number"], r"a cvxpy\.Problem, .* at model\.py:number; got 3\. Pass"),
         (["model.py:missing"], r"expected a name in model\.py; got missing"),
         (["other.py:problem"], r"there is no file other\.py"),

@@ -317,8 +317,14 @@ def test_a_benchmark_resumes(tmp_path: Path) -> None:
     ("problem", "message"),
     [
         (lambda x: cp.Problem(cp.Minimize(-cp.sum_squares(x))), r"convex by CVXPY's rules .*got 'minimize -.*atoms"),
-        (lambda x: cp.Problem(cp.Minimize(cp.Variable(boolean=True, name="b"))), "continuous variables; got b,"),
-        (lambda x: cp.Problem(cp.Minimize(cp.abs(cp.Variable(complex=True, name="z")))), "real variables; got z,"),
+        (
+            lambda x: cp.Problem(cp.Minimize(cp.Variable(boolean=True, name="b"))),
+            "variables must be continuous; got b,",
+        ),
+        (
+            lambda x: cp.Problem(cp.Minimize(cp.abs(cp.Variable(complex=True, name="z")))),
+            "variables must be real; got z,",
+        ),
         (lambda x: cp.Problem(cp.Minimize(cp.Parameter(name="p") * x)), "must have values; got p"),
         (lambda x: cp.Problem(cp.Minimize(3)), "with variables; got constants alone"),
     ],

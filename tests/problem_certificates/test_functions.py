@@ -204,6 +204,62 @@ def test_minorants_are_nowhere_above(name: str, seed: int) -> None:
             assert not below.is_finite() or not below < 0
 
 
+WITHOUT_FAMILY = (
+    "quad_form indefinite",
+    "quad_form of low rank",
+    "sum_largest all",
+    "lambda_sum_largest all",
+)
+"""Functions whose minorants have no slopes that can be chosen."""
+
+
+@NAMES
+@SEEDS
+def test_families_of_minorants_are_nowhere_above(name: str, seed: int) -> None:
+    """Small changes of slopes in all directions are proved; large ones are proved or refused, never wrongly proved."""
+    case, rng = CASES[name], np.random.default_rng([seed, list(CASES).index(name), 4])
+    for count, tangents in enumerate(random_tangents(case, rng)):
+        k = len(case.sample(rng))
+        is_constant = [[False] * k, [*([False] * (k - 1)), True]][int(rng.integers(0, 2))]
+        family = case.function.minorant_family(tangents, 0, ball(1e-6), is_constant)
+        if family is None or not all(slope.is_finite() for slope in family.slopes):
+            assert name in WITHOUT_FAMILY or count == 2  # nonsense has no slopes
+            continue
+        assert name not in WITHOUT_FAMILY
+        for size in (0.0, 1e-13, 1e-3, 1.0):
+            y = balls(size * rng.normal(size=len(family.directions)) * np.array(family.sizes))
+            changed = list(family.slopes)
+            for column, change in zip(family.directions, y, strict=True):
+                for i, coefficient in column:
+                    changed[i] = changed[i] + coefficient * change
+            slopes, offset = family.complete(changed, y)
+            assert all(
+                first is second or flag for first, second, flag in zip(slopes, changed, is_constant, strict=True)
+            )
+            assert offset.is_finite() or size >= 1e-3 or count >= 2
+            if not offset.is_finite():
+                continue
+            for _ in range(6):
+                u = case.sample(rng)
+                below = case.function.sign * (case.function.value(balls(u)) - weighted_sum(slopes, balls(u)) - offset)
+                assert not below < 0
+
+
+@NAMES
+def test_families_of_minorants_nearly_touch_at_their_point(name: str) -> None:
+    case, rng = CASES[name], np.random.default_rng([5, list(CASES).index(name)])
+    if name in WITHOUT_FAMILY:
+        return
+    u = case.sample(rng)
+    tangents = case.function.tangents(u[None, :], np.zeros((1, len(u))), 1e-9)
+    family = case.function.minorant_family(tangents, 0, ball(1e-12), [False] * len(u))
+    assert family is not None
+    slopes, offset = family.complete(family.slopes, balls(np.zeros(len(family.directions))))
+    value = float(case.function.value(balls(u)).mid())
+    size = max(1.0, abs(value), float(np.abs(midpoints(slopes) * u).sum()))
+    assert float((weighted_sum(slopes, balls(u)) + offset).mid()) == pytest.approx(value, abs=1e-6 * size)
+
+
 @NAMES
 @SEEDS
 def test_minorants_touch_at_their_point_and_have_the_slopes_that_are_proposed(name: str, seed: int) -> None:

@@ -12,7 +12,8 @@ from convex_problems import cp
 
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.bounds.propagation import Propagation
-from boostopt.problem_certificates.minorant import WrongSign, lower_bound
+from boostopt.problem_certificates.dual_bound import lower_bound
+from boostopt.problem_certificates.minorant import WrongSign
 from boostopt.problem_certificates.reading import ReadProblem, read_problem
 from boostopt.problem_certificates.steps import float_point, initial_choice
 

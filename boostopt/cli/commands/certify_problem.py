@@ -76,7 +76,9 @@ def certify_problem_command(
     certificate = certify_problem(target, solver=solver, tolerance=tolerance, relaxation=relaxation)
     explanation = None
     if explain and not (certificate.is_decided and not all(map(has_usable_value, target.variables()))):
-        explanation = ProblemExplanation(measure_conditions(target, DEFAULT_TOLERANCE), certificate, DEFAULT_TOLERANCE)
+        explanation = ProblemExplanation(
+            measure_conditions(certificate, DEFAULT_TOLERANCE), certificate, DEFAULT_TOLERANCE
+        )
     if save is not None:
         certificate.save(save, {"problem": problem})
     is_refuted = certificate.violation > tol

@@ -14,12 +14,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.arithmetic.balls import Ball, ball, round_down, round_up
+from boostopt.problem_certificates.arithmetic.balls import (
+    ONE,
+    Ball,
+    ball,
+    midpoints,
+    round_down,
+    round_up,
+)
 
 Bounds = tuple[float, float]
 """Lower and upper bound; infinite if there is none."""
 
 UNBOUNDED: Bounds = (-math.inf, math.inf)
+
+TIGHT_SIZE = 1e-3
+"""The size of a change of a slope at the boundary of its set, which only moves by its margin."""
 
 TINY = 1e-300
 """A positive number that stands for 0 where 0 is the limit of a domain, but not in it."""
@@ -54,23 +64,74 @@ class Tangents:
         return np.where(self.orientations * slopes < 0, 0.0, slopes)
 
 
+Completion = Callable[[Sequence[Ball], Sequence[Ball]], tuple[Sequence[Ball], Ball]]
+"""A function of slopes g + D y and of y that returns the slopes and the offset of a minorant."""
+
+
 @dataclass(frozen=True)
-class QuadraticMinorant:
-    """A minorant 2 <S v, u> - q vᵀ S v of a function of u, whatever v is.
+class MinorantFamily:
+    """Minorants of a function of k numbers with the slopes g + D y, for all y of a set: theorem P7 chooses y.
 
     Attributes
     ----------
-    point
-        v.
-    form
-        S in C order; None for the identity.
-    has_scale
-        Whether q is the last argument of the function, which follows u; else q is 1.
+    slopes
+        g, k balls.
+    directions
+        The columns of D: pairs of a position and a coefficient.
+    sizes
+        By about how much each entry of y may change.
+    complete
+        The completion: its slopes are g + D y, but may be others for arguments that are constant. Its offset is nan if
+        no minorant with the slopes is proved, for any numbers in the balls g + D y and y that belong together.
+    origin
+        Exact slopes, by position and value, whose differences from g are combinations of the directions.
     """
 
-    point: Sequence[Ball]
-    form: Sequence[Ball] | None = None
-    has_scale: bool = False
+    slopes: Sequence[Ball]
+    directions: Sequence[Sequence[tuple[int, Ball]]]
+    sizes: Sequence[float]
+    complete: Completion
+    origin: Sequence[tuple[int, Ball]] = ()
+
+
+def unit_rows(count: int) -> list[list[tuple[int, Ball]]]:
+    """Return the first arguments as combinations."""
+    return [[(i, ONE)] for i in range(count)]
+
+
+def free_family(slopes: Sequence[Ball], sizes: Sequence[float], complete: Completion) -> MinorantFamily:
+    """Return the family in which each slope changes freely."""
+    return MinorantFamily(slopes, unit_rows(len(slopes)), sizes, complete)
+
+
+def simplex_family(
+    weights: Sequence[Ball], total: Ball, margin: Ball, offset: Callable[[Sequence[Ball]], Ball]
+) -> MinorantFamily:
+    """Return the family of slopes in [0, 1] with the sum of given ones, which first move towards equal slopes.
+
+    Parameters
+    ----------
+    weights
+        The slopes.
+    total
+        The sum, an exact number.
+    margin
+        The fraction of the way that the slopes move.
+    offset
+        The function of slopes that returns the offset; nan if there is no minorant with them.
+    """
+    slopes = [weight + margin * (total / len(weights) - weight) for weight in weights]
+    distances = midpoints(slopes)
+    sizes = np.minimum(distances, 1 - distances)
+    last = int(np.argmax(sizes))
+    positions = [i for i in range(len(slopes)) if i != last]
+    return MinorantFamily(
+        slopes,
+        [[(i, ONE), (last, -ONE)] for i in positions],
+        [float(sizes[i]) for i in positions],
+        lambda changed, y: (changed, offset(changed)),
+        [(last, total)],
+    )
 
 
 class DirectionMap:
@@ -185,8 +246,34 @@ class Function(ABC):
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         """Return the slopes and the offset of the minorant of group i, for arguments within bounds."""
 
-    def quadratic_minorant(self, tangents: Tangents, i: int) -> QuadraticMinorant | None:
-        """Return the minorant of group i if it is quadratic in a point that may be chosen freely; else None."""
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        """Return minorants near that of group i; None if there are none whose slopes can be chosen.
+
+        Parameters
+        ----------
+        tangents, i
+            The tangents, and the group.
+        margin
+            The relative distance by which slopes move into the interior of the set of all slopes.
+        is_constant
+            Whether each argument is a constant: its slope then changes nothing but the offset.
+        """
+        return None
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        """Return combinations of the `count` arguments that are all 0 exactly where the value is 0, or None.
+
+        Only a function without negative values has them. Each combination has pairs of a position and a coefficient.
+        """
+        return None
+
+    def affine_pieces(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        """Return combinations of the `count` arguments whose largest is the value, or whose smallest, or None.
+
+        It is the largest for a convex function, and the smallest for a concave one.
+        """
         return None
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:

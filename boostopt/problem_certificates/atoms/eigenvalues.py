@@ -20,10 +20,11 @@ from boostopt.problem_certificates.arithmetic.balls import (
     matrix,
     midpoints,
     round_up,
+    shifted,
     symmetric_part,
     weighted_sum,
 )
-from boostopt.problem_certificates.atoms.base import TINY, Bounds, Tangents, intersection
+from boostopt.problem_certificates.atoms.base import TINY, Bounds, MinorantFamily, Tangents, intersection
 from boostopt.problem_certificates.atoms.elementwise import entropy, size_power
 from boostopt.problem_certificates.atoms.extremes import SumOfLargest
 from boostopt.problem_certificates.atoms.norms import MIN_SIZE
@@ -31,9 +32,11 @@ from boostopt.problem_certificates.atoms.spectral import (
     HALF,
     SquareMatrixFunction,
     bounded_diagonal,
+    eigenvalue_family,
     gram_matrix,
     symmetric,
     symmetric_basis,
+    symmetric_directions,
 )
 
 MAX_LOGARITHM = 1e4
@@ -137,6 +140,13 @@ class SumOfLargestEigenvalues(SquareMatrixFunction):
         share = (k - trace) / (n - trace)
         return [entry + share * (unit - entry) for entry, unit in zip(Z, identity, strict=True)], ZERO
 
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        if self.k >= self.n:
+            return None
+        return eigenvalue_family(self.minorant(tangents, i, [])[0], self.n, ball(self.k), margin)
+
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
         # An entry of the diagonal plus k - 1 others is at most the sum; for k < 1, k times an entry is.
         high = output[1]
@@ -202,10 +212,24 @@ class VonNeumannEntropy(SquareMatrixFunction):
         H = symmetric_part(balls(tangents.parameters[i]), n)
         if not float(np.linalg.norm(tangents.parameters[i])) <= MAX_LOGARITHM:
             return [NOT_A_NUMBER] * (n * n), NOT_A_NUMBER
-        exponential = matrix(H, n).exp().entries()
-        identity = balls(np.eye(n))
-        slopes = [-entry - unit for entry, unit in zip(H, identity, strict=True)]
-        return slopes, sum(exponential[:: n + 1], ZERO)
+        slopes = shifted([-entry for entry in H], n, -ONE)
+        return slopes, self._offset(slopes)
+
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        slopes, _ = self.minorant(tangents, i, [])
+        directions = symmetric_directions(self.n)
+        return MinorantFamily(
+            slopes, directions, [1.0] * len(directions), lambda changed, y: (changed, self._offset(changed))
+        )
+
+    def _offset(self, slopes: Sequence[Ball]) -> Ball:
+        """Return the offset of the minorant with the slopes -H - I."""
+        if not (np.abs(midpoints(slopes)) <= MAX_LOGARITHM + 1).all():
+            return NOT_A_NUMBER
+        H = shifted([-entry for entry in slopes], self.n, -ONE)
+        return sum(matrix(H, self.n).exp().entries()[:: self.n + 1], ZERO)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         # -t log t <= 1 / e for each of the eigenvalues.

@@ -15,17 +15,19 @@ import numpy as np
 import scipy.special
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.arithmetic.balls import NOT_A_NUMBER, ZERO, Ball, ball, balls, round_down, round_up
+from boostopt.problem_certificates.arithmetic.balls import NOT_A_NUMBER, ONE, ZERO, Ball, ball, round_down, round_up
 from boostopt.problem_certificates.atoms.base import (
     UNBOUNDED,
     Bounds,
     Function,
-    QuadraticMinorant,
+    MinorantFamily,
     Tangents,
+    free_family,
     image,
     intersection,
     magnitude_bounds,
     nonnegative,
+    unit_rows,
 )
 
 MIN_POSITIVE = 1e-14
@@ -86,6 +88,16 @@ class SmoothFunction(Function):
         slope, offset = self.tangent(ball(tangents.parameters[i, 0]))
         return [slope], offset
 
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        slope, _ = self.tangent(ball(tangents.parameters[i, 0]))
+        return free_family([slope], [abs(float(slope.mid()))], lambda slopes, y: (slopes, self.offset(slopes[0])))
+
+    @abstractmethod
+    def offset(self, slope: Ball) -> Ball:
+        """Return the offset of the best minorant with a slope, minus the conjugate; nan if there may be none."""
+
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
         return [intersection(bounds[0], self.preimage(output))]
 
@@ -120,6 +132,9 @@ class Exponential(SmoothFunction):
     def tangent(self, v: Ball) -> tuple[Ball, Ball]:
         slope = v.exp()
         return slope, slope * (1 - v)
+
+    def offset(self, slope: Ball) -> Ball:
+        return slope + entropy(slope)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return image(lambda u: u.exp(), bounds[0], low=0.0)
@@ -160,6 +175,9 @@ class ProductWithExponential(SmoothFunction):
         power = v.exp()
         return (1 + v) * power, -v * v * power
 
+    def offset(self, slope: Ball) -> Ball:
+        return self.tangent((slope * ONE.exp()).lambertw() - 1)[1] if slope > 0 else NOT_A_NUMBER
+
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         low, high = bounds[0]
         lowest = ball(max(low, -1.0))
@@ -191,6 +209,9 @@ class Logarithm(SmoothFunction):
 
     def tangent(self, v: Ball) -> tuple[Ball, Ball]:
         return 1 / v, v.log() - 1
+
+    def offset(self, slope: Ball) -> Ball:
+        return -slope.log() - 1 if slope > 0 else NOT_A_NUMBER
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         if bounds[0][1] <= 0:
@@ -227,6 +248,9 @@ class ShiftedLogarithm(SmoothFunction):
         slope = 1 / (1 + v)
         return slope, (1 + v).log() - slope * v
 
+    def offset(self, slope: Ball) -> Ball:
+        return slope - slope.log() - 1 if slope > 0 else NOT_A_NUMBER
+
     def preimage(self, output: Bounds) -> Bounds:
         return image(lambda t: t.exp() - 1, output, low=-1.0)
 
@@ -255,6 +279,9 @@ class Entropy(SmoothFunction):
     def tangent(self, v: Ball) -> tuple[Ball, Ball]:
         return -v.log() - 1, v
 
+    def offset(self, slope: Ball) -> Ball:
+        return (-slope - 1).exp()
+
 
 class LogisticLoss(SmoothFunction):
     """log(1 + exp(u)); CVXPY's `logistic`."""
@@ -276,6 +303,9 @@ class LogisticLoss(SmoothFunction):
     def tangent(self, v: Ball) -> tuple[Ball, Ball]:
         slope = 1 / (1 + (-v).exp())
         return slope, self.value([v]) - slope * v
+
+    def offset(self, slope: Ball) -> Ball:
+        return entropy(slope) + entropy(1 - slope)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return image(lambda u: self.value([u]), bounds[0], low=0.0)
@@ -325,6 +355,19 @@ class HuberLoss(SmoothFunction):
         M = self.threshold
         point = v if abs(v) <= M else M if v > M else -M if v < -M else NOT_A_NUMBER
         return 2 * point, -point * point
+
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        slope = self.tangent(ball(tangents.parameters[i, 0]))[0] * (1 - margin)
+        size = 2 * self._float_threshold - abs(float(slope.mid()))
+        return free_family([slope], [size], lambda slopes, y: (slopes, self.offset(slopes[0])))
+
+    def offset(self, slope: Ball) -> Ball:
+        return -slope * slope / 4 if abs(slope) <= 2 * self.threshold else NOT_A_NUMBER
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(count)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
@@ -399,8 +442,14 @@ class RealPower(SmoothFunction):
             return NOT_A_NUMBER, NOT_A_NUMBER
         return self.exponent * v ** (self.exponent - 1), (1 - self.exponent) * v**self.exponent
 
-    def quadratic_minorant(self, tangents: Tangents, i: int) -> QuadraticMinorant | None:
-        return QuadraticMinorant(balls(tangents.parameters[i])) if self.exponent == 2 else None
+    def offset(self, slope: Ball) -> Ball:
+        ratio = slope / self.exponent
+        if self.is_even:
+            return (1 - self.exponent) * size_power(abs(ratio), self.exponent / (self.exponent - 1))
+        return (1 - self.exponent) * ratio ** (self.exponent / (self.exponent - 1)) if ratio > 0 else NOT_A_NUMBER
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(count) if self.p > 0 and self.sign > 0 else None
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf

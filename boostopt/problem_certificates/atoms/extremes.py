@@ -11,14 +11,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, ball, balls, largest
+from boostopt.problem_certificates.arithmetic.balls import NOT_A_NUMBER, ONE, ZERO, Ball, ball, balls, largest
 from boostopt.problem_certificates.atoms.base import (
+    UNBOUNDED,
     Bounds,
     Function,
+    MinorantFamily,
     Tangents,
     intersection,
     normalized,
     simplex_directions,
+    simplex_family,
+    unit_rows,
 )
 from boostopt.problem_certificates.atoms.norms import MIN_SIZE
 
@@ -59,6 +63,17 @@ class Extreme(Function):
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         return probabilities(tangents.parameters[i]), ZERO
+
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        p = probabilities(tangents.parameters[i])
+        return simplex_family(
+            p, ONE, margin, lambda changed: ZERO if all(entry >= 0 for entry in changed) else NOT_A_NUMBER
+        )
+
+    def affine_pieces(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(count)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         choose = max if self.sign > 0 else min
@@ -133,6 +148,20 @@ class SumOfLargest(Function):
             return [entry * (k / total) for entry in delta], ZERO
         share = (k - total) / (size - total)
         return [entry + (1 - entry) * share for entry in delta], ZERO
+
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        size = tangents.parameters.shape[1]
+        if self.k >= size:
+            return None
+        slopes, _ = self.minorant(tangents, i, [UNBOUNDED] * size)
+        return simplex_family(
+            slopes,
+            ball(self.k),
+            margin,
+            lambda delta: ZERO if all(0 <= entry and entry <= 1 for entry in delta) else NOT_A_NUMBER,
+        )
 
     def projection(self, delta: Float[Array, "m k"], weights: Float[Array, "m k"]) -> Float[Array, "m k"]:
         """Return the delta + theta * weights, cut to [0, 1], whose sum is k, by bisection for theta."""

@@ -5,26 +5,46 @@ The parameters of a group are delta, which `minorant` shortens, in balls, until 
 
 from __future__ import annotations
 
+import itertools
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, ball, balls, largest
+from boostopt.problem_certificates.arithmetic.balls import (
+    NOT_A_NUMBER,
+    ONE,
+    ZERO,
+    Ball,
+    ball,
+    balls,
+    largest,
+    midpoints,
+)
 from boostopt.problem_certificates.atoms.base import (
+    TIGHT_SIZE,
+    UNBOUNDED,
     Bounds,
     DiagonalMap,
     DirectionMap,
     Function,
+    MinorantFamily,
     Tangents,
+    free_family,
     intersection,
     magnitude_bounds,
+    unit_rows,
 )
 from boostopt.problem_certificates.atoms.elementwise import size_power
 
 MIN_SIZE = 1e-3
 """Smallest size of arguments relative to which distances from a kink are measured."""
+
+
+MAX_SIGNED = 6
+"""Maximum number of entries whose signs are all tried."""
 
 
 class Norm(Function):
@@ -33,6 +53,9 @@ class Norm(Function):
     has_kinks = True
     is_homogeneous = True
     sign = 1
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(count)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
@@ -46,6 +69,18 @@ class Norm(Function):
     def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
         return tangents.parameters
 
+    @abstractmethod
+    def dual_norm(self, delta: Sequence[Ball]) -> Ball:
+        """Return the dual norm: the minorants are <delta, u> for all delta of dual norm at most 1."""
+
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        slopes, _ = self.minorant(tangents, i, [UNBOUNDED] * tangents.parameters.shape[1])
+        inner = [(1 - margin) * entry for entry in slopes]
+        sizes = np.maximum(1 - np.abs(midpoints(inner)), TIGHT_SIZE).tolist()
+        return free_family(inner, sizes, lambda delta, y: (delta, ZERO if self.dual_norm(delta) <= 1 else NOT_A_NUMBER))
+
 
 class SumNorm(Norm):
     """The sum of absolute values, also of one number; CVXPY's `abs` and `norm1`."""
@@ -55,6 +90,11 @@ class SumNorm(Norm):
         for entry in u:
             total = total + abs(entry)
         return total
+
+    def affine_pieces(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        if count > MAX_SIGNED:
+            return None
+        return [list(enumerate(signs)) for signs in itertools.product((ONE, -ONE), repeat=count)]
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         distance = width * max(MIN_SIZE, float(np.abs(u).max(initial=0.0)))
@@ -75,6 +115,9 @@ class SumNorm(Norm):
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         return balls(np.clip(tangents.parameters[i], -1, 1)), ZERO
+
+    def dual_norm(self, delta: Sequence[Ball]) -> Ball:
+        return largest([abs(entry) for entry in delta])
 
 
 class PNorm(Norm):
@@ -125,8 +168,11 @@ class PNorm(Norm):
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         delta = balls(tangents.parameters[i])
-        size = self._norm(delta, self.exponent / (self.exponent - 1))
+        size = self.dual_norm(delta)
         return (delta if size <= 1 else [entry / size for entry in delta]), ZERO
+
+    def dual_norm(self, delta: Sequence[Ball]) -> Ball:
+        return self._norm(delta, self.exponent / (self.exponent - 1))
 
     def _norm(self, u: Sequence[Ball], p: Ball) -> Ball:
         """Return the p-norm of balls."""
@@ -146,6 +192,9 @@ class MaximumNorm(Norm):
 
     def value(self, u: Sequence[Ball]) -> Ball:
         return largest([abs(entry) for entry in u])
+
+    def affine_pieces(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return [[(i, side)] for i in range(count) for side in (ONE, -ONE)]
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         sizes = np.abs(u).max(axis=1, keepdims=True)
@@ -168,5 +217,8 @@ class MaximumNorm(Norm):
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         delta = balls(tangents.parameters[i])
-        size = sum((abs(entry) for entry in delta), ZERO)
+        size = self.dual_norm(delta)
         return (delta if size <= 1 else [entry / size for entry in delta]), ZERO
+
+    def dual_norm(self, delta: Sequence[Ball]) -> Ball:
+        return sum((abs(entry) for entry in delta), ZERO)

@@ -14,7 +14,15 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.arithmetic.balls import NOT_A_NUMBER, ONE, ZERO, Ball, ball, round_down
 from boostopt.problem_certificates.arithmetic.forms import AffineForm, combination
-from boostopt.problem_certificates.atoms.base import UNBOUNDED, Bounds, Function, Tangents, nonnegative
+from boostopt.problem_certificates.atoms.base import (
+    TIGHT_SIZE,
+    UNBOUNDED,
+    Bounds,
+    Function,
+    MinorantFamily,
+    Tangents,
+    nonnegative,
+)
 
 MIN_SCALE = 1e-9
 """Smallest s at which tangents are taken."""
@@ -80,6 +88,28 @@ class Perspective(Function):
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         slopes, offset = self.function.minorant(self._inner(tangents), i, [UNBOUNDED] * (len(bounds) - 1))
         return [*slopes, offset], ZERO
+
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        inner = self.function.minorant_family(self._inner(tangents), i, margin, is_constant[:-1])
+        if inner is None:
+            return None
+        first, offset = inner.complete(inner.slopes, [ZERO] * len(inner.directions))
+        last = offset - self.sign * margin * (1 + abs(offset))
+
+        def complete(changed: Sequence[Ball], y: Sequence[Ball]) -> tuple[Sequence[Ball], Ball]:
+            slopes, limit = inner.complete(changed[:-1], y[:-1])
+            if is_constant[-1]:
+                return [*slopes, limit], ZERO
+            is_proved = self.sign * (limit - changed[-1]) >= 0
+            return [*slopes, changed[-1]], ZERO if is_proved else NOT_A_NUMBER
+
+        directions = [*inner.directions, [(len(first), ONE)]]
+        return MinorantFamily([*inner.slopes, last], directions, [*inner.sizes, TIGHT_SIZE], complete, inner.origin)
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return self.function.zero_rows(count - 1)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         low, high = self.function.output_bounds([UNBOUNDED] * (len(bounds) - 1))

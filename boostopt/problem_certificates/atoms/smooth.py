@@ -30,18 +30,22 @@ from boostopt.problem_certificates.arithmetic.balls import (
     weighted_sum,
 )
 from boostopt.problem_certificates.atoms.base import (
+    TIGHT_SIZE,
     TINY,
     Bounds,
     DiagonalMap,
     DirectionMap,
     Function,
-    QuadraticMinorant,
+    MinorantFamily,
     Tangents,
+    free_family,
     intersection,
     magnitude_bounds,
     nonnegative,
     normalized,
     simplex_directions,
+    simplex_family,
+    unit_rows,
 )
 from boostopt.problem_certificates.atoms.elementwise import MIN_POSITIVE, entropy, positive_power, size_power
 from boostopt.problem_certificates.atoms.extremes import probabilities
@@ -100,11 +104,33 @@ class RelativeEntropy(Function):
             return [NOT_A_NUMBER, NOT_A_NUMBER], ZERO
         return ([r.log(), 1 - r] if self.is_divergence else [1 + r.log(), -r]), ZERO
 
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        r = ball(tangents.parameters[i, 0])
+        (first, last), _ = self.minorant(tangents, i, [])
+
+        def complete(changed: Sequence[Ball], y: Sequence[Ball]) -> tuple[Sequence[Ball], Ball]:
+            limit = 1 - changed[0].exp() if self.is_divergence else -(changed[0] - 1).exp()
+            if is_constant[1]:
+                return [changed[0], limit], ZERO
+            return changed, ZERO if changed[1] <= limit else NOT_A_NUMBER
+
+        return free_family([first, last - margin * r], [1.0, TIGHT_SIZE * float(r)], complete)
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return [[(0, ONE), (1, -ONE)]] if self.is_divergence else None
+
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return (0.0 if self.is_divergence else -math.inf), math.inf
 
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
         return [nonnegative(pair) for pair in bounds]
+
+
+def _total_entropy(p: Sequence[Ball]) -> Ball:
+    """Return the entropy of probabilities."""
+    return sum((entropy(entry) for entry in p), ZERO)
 
 
 class LogSumExp(Function):
@@ -136,7 +162,13 @@ class LogSumExp(Function):
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         p = probabilities(tangents.parameters[i])
-        return p, sum((entropy(entry) for entry in p), ZERO)
+        return p, _total_entropy(p)
+
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        p = probabilities(tangents.parameters[i])
+        return simplex_family(p, ONE, margin, _total_entropy)
 
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
         return [intersection(pair, (-math.inf, output[1])) for pair in bounds]
@@ -189,8 +221,24 @@ class QuadraticOverLinear(Function):
         w = balls(tangents.parameters[i])
         return [*(2 * entry for entry in w), -weighted_sum(w, w)], ZERO
 
-    def quadratic_minorant(self, tangents: Tangents, i: int) -> QuadraticMinorant | None:
-        return QuadraticMinorant(balls(tangents.parameters[i]), has_scale=True)
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        w = balls(tangents.parameters[i])
+        squares = weighted_sum(w, w)
+        slopes = [*(2 * entry for entry in w), -squares - margin * (1 + squares)]
+
+        def complete(changed: Sequence[Ball], y: Sequence[Ball]) -> tuple[Sequence[Ball], Ball]:
+            *first, last = changed
+            limit = -weighted_sum(first, first) / 4
+            if is_constant[-1]:
+                return [*first, limit], ZERO
+            return changed, ZERO if last <= limit else NOT_A_NUMBER
+
+        return free_family(slopes, [*([1.0] * len(w)), TIGHT_SIZE], complete)
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(count - 1)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
@@ -270,8 +318,28 @@ class QuadraticForm(Function):
             offset = offset - self.sign * ball(self.epsilon) * distance
         return [2 * entry for entry in product], offset
 
-    def quadratic_minorant(self, tangents: Tangents, i: int) -> QuadraticMinorant | None:
-        return None if self.needs_bounds else QuadraticMinorant(balls(tangents.parameters[i]), self.P)
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        if self.needs_bounds:
+            return None
+        v, n = balls(tangents.parameters[i]), self.n
+        columns = [[(j, 2 * self.P[j * n + k]) for j in range(n) if not self.P[j * n + k] == 0] for k in range(n)]
+        sizes = 1 / np.maximum(2 * np.abs(self.float_matrix).max(axis=0), TINY)
+
+        def complete(changed: Sequence[Ball], y: Sequence[Ball]) -> tuple[Sequence[Ball], Ball]:
+            point = [first + second for first, second in zip(v, y, strict=True)]
+            return changed, -weighted_sum(point, self._product(point))
+
+        slopes = [2 * entry for entry in self._product(v)]
+        return MinorantFamily(slopes, columns, sizes.tolist(), complete)
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return (
+            None
+            if self.needs_bounds or self.sign < 0
+            else [[(j, self.P[i * self.n + j]) for j in range(self.n)] for i in range(self.n)]
+        )
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         if self.needs_bounds:
@@ -332,6 +400,22 @@ class Mean(Function):
         v = balls(tangents.parameters[i])
         return (self.gradient(v) if all(entry > 0 for entry in v) else [NOT_A_NUMBER] * len(v)), ZERO
 
+    @abstractmethod
+    def dual_mean(self, slopes: Sequence[Ball]) -> Ball:
+        """Return the dual mean of positive slopes g: <g, u> is nowhere below the mean of u if this is at least 1."""
+
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        slopes = [(1 + margin) * slope for slope in self.minorant(tangents, i, [])[0]]
+        sizes = (TIGHT_SIZE * midpoints(slopes)).tolist()
+
+        def complete(changed: Sequence[Ball], y: Sequence[Ball]) -> tuple[Sequence[Ball], Ball]:
+            is_proved = all(slope > 0 for slope in changed) and self.dual_mean(changed) >= 1
+            return changed, ZERO if is_proved else NOT_A_NUMBER
+
+        return free_family(slopes, sizes, complete)
+
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
 
@@ -360,6 +444,7 @@ class GeometricMean(Mean):
     def __init__(self, weights: Sequence[Ball]) -> None:
         self.weights = list(weights)
         self.float_weights = midpoints(weights)
+        self._unit_roots = super()._roots(np.ones((1, len(weights))))
 
     def value(self, u: Sequence[Ball]) -> Ball:
         product = ONE
@@ -371,6 +456,9 @@ class GeometricMean(Mean):
         mean = self.value(v)
         return [weight * mean / entry for weight, entry in zip(self.weights, v, strict=True)]
 
+    def dual_mean(self, slopes: Sequence[Ball]) -> Ball:
+        return self.value([slope / weight for slope, weight in zip(slopes, self.weights, strict=True)])
+
     def float_gradient(self, v: Float[Array, "m k"]) -> Float[Array, "m k"]:
         return self._float_means(v) * self.float_weights / v
 
@@ -380,6 +468,11 @@ class GeometricMean(Mean):
 
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
         return [nonnegative(pair) for pair in bounds]
+
+    def _roots(self, v: Float[Array, "m k"]) -> tuple[Float[Array, "m k k"], Float[Array, "m k k"]]:
+        root, inverse = self._unit_roots  # the relative curvature is proportional to the mean
+        scales = np.sqrt(self._float_means(v))[:, :, None]
+        return scales * root, inverse / scales
 
     def _float_means(self, v: Float[Array, "m k"]) -> Float[Array, "m 1"]:
         return np.exp(np.sum(self.float_weights * np.log(v), axis=1, keepdims=True))
@@ -413,6 +506,11 @@ class PowerMean(Mean):
     def gradient(self, v: Sequence[Ball]) -> list[Ball]:
         mean = self.value(v)
         return [(mean / entry) ** (1 - self.exponent) for entry in v]
+
+    def dual_mean(self, slopes: Sequence[Ball]) -> Ball:
+        # Hölder's inequality for exponents below 1, 1 / p + 1 / q = 1, is the other way around.
+        q = self.exponent / (self.exponent - 1)
+        return sum((slope**q for slope in slopes), ZERO) ** (1 / q)
 
     def float_gradient(self, v: Float[Array, "m k"]) -> Float[Array, "m k"]:
         return (self._float_means(v) / v) ** (1 - self.p)

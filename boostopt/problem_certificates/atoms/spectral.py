@@ -15,23 +15,30 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.arithmetic.balls import (
     MAX_ENTRY,
     NOT_A_NUMBER,
+    ONE,
     ZERO,
     Ball,
     ball,
     balls,
     cholesky,
+    is_positive_semidefinite,
     largest_eigenvalue_bound,
     matrix,
     midpoints,
+    shifted,
     symmetric_part,
     weighted_sum,
 )
 from boostopt.problem_certificates.atoms.base import (
+    TIGHT_SIZE,
     Bounds,
     Function,
+    MinorantFamily,
     Tangents,
+    free_family,
     intersection,
     magnitude_bounds,
+    unit_rows,
 )
 from boostopt.problem_certificates.atoms.elementwise import size_power
 from boostopt.problem_certificates.atoms.norms import MIN_SIZE
@@ -94,6 +101,12 @@ class LargestEigenvalue(SquareMatrixFunction):
         trace = sum(product[:: self.n + 1], ZERO)
         return [entry / trace for entry in product], ZERO
 
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        slopes, _ = self.minorant(tangents, i, [])
+        return eigenvalue_family(slopes, self.n, ONE, margin)
+
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
         return bounded_diagonal(bounds, self.n, (-math.inf, output[1]))
 
@@ -141,6 +154,20 @@ class SpectralNorm(Function):
         return [
             2 * slopes[p * n + self.shape[0] + q] for p in range(self.shape[0]) for q in range(self.shape[1])
         ], offset
+
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        inner = [(1 - margin) * slope for slope in self.minorant(tangents, i, [])[0]]
+        dual_norm = NuclearNorm(self.shape)
+        return free_family(
+            inner,
+            [TIGHT_SIZE] * len(inner),
+            lambda changed, y: (changed, ZERO if dual_norm.value(changed) <= 1 else NOT_A_NUMBER),
+        )
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(count)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
@@ -224,6 +251,21 @@ class NuclearNorm(Function):
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         return self._in_dual_ball(balls(tangents.parameters[i])), ZERO
 
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        slopes, _ = self.minorant(tangents, i, [])
+
+        def complete(changed: Sequence[Ball], y: Sequence[Ball]) -> tuple[Sequence[Ball], Ball]:
+            D = matrix(changed, self.shape[0])
+            bound = largest_eigenvalue_bound((D.transpose() * D).entries(), self.shape[1])
+            return changed, ZERO if bound <= 1 else NOT_A_NUMBER
+
+        return free_family([(1 - margin) * slope for slope in slopes], [TIGHT_SIZE] * len(slopes), complete)
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(count)
+
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
 
@@ -273,7 +315,18 @@ class LogDeterminant(SquareMatrixFunction):
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         G = symmetric_part(balls(tangents.parameters[i]), self.n)
-        return G, -self.value(G) - self.n
+        return G, self._offset(G)
+
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        G, directions = symmetric_part(balls(tangents.parameters[i]), self.n), symmetric_directions(self.n)
+        size = float(np.linalg.eigvalsh(symmetric(tangents.parameters[i], self.n))[0])
+        return MinorantFamily(G, directions, [size] * len(directions), lambda H, y: (H, self._offset(H)))
+
+    def _offset(self, G: Sequence[Ball]) -> Ball:
+        """Return the offset of the minorant with the slopes G; nan if G may not be positive definite."""
+        return -self.value(G) - self.n
 
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
         return bounded_diagonal(bounds, self.n, (0.0, math.inf))
@@ -312,6 +365,20 @@ class TraceOfInverse(SquareMatrixFunction):
         W = symmetric_part(balls(tangents.parameters[i]), self.n)
         square = (matrix(W, self.n) * matrix(W, self.n)).entries()
         return [-entry for entry in square], 2 * sum(W[:: self.n + 1], ZERO)
+
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        # -<G, X> + 2 tr W is a minorant for every G with G - W W positive semidefinite.
+        negated, offset = self.minorant(tangents, i, [])
+        distance = margin * (1 + sum((abs(entry) for entry in negated[:: self.n + 1]), ZERO))
+
+        def complete(changed: Sequence[Ball], y: Sequence[Ball]) -> tuple[Sequence[Ball], Ball]:
+            room = [first - second for first, second in zip(negated, changed, strict=True)]
+            return changed, offset if is_positive_semidefinite(room, self.n) else NOT_A_NUMBER
+
+        directions = symmetric_directions(self.n)
+        return MinorantFamily(shifted(negated, self.n, -distance), directions, [TIGHT_SIZE] * len(directions), complete)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
@@ -370,6 +437,28 @@ class MatrixFraction(Function):
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         W = matrix(balls(tangents.parameters[i]), self.n)
         return [*(2 * entry for entry in W.entries()), *(-entry for entry in (W * W.transpose()).entries())], ZERO
+
+    def minorant_family(
+        self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
+    ) -> MinorantFamily | None:
+        # 2 <W, X> - <G, P> is a minorant for every G with G - W Wᵀ positive semidefinite.
+        slopes, _ = self.minorant(tangents, i, [])
+        size = self.n * self.n_columns
+        distance = margin * (1 + sum((abs(entry) for entry in slopes[size :: self.n + 1]), ZERO))
+
+        def complete(changed: Sequence[Ball], y: Sequence[Ball]) -> tuple[Sequence[Ball], Ball]:
+            W = matrix([entry / 2 for entry in changed[:size]], self.n)
+            square = (W * W.transpose()).entries()
+            room = [-first - second for first, second in zip(changed[size:], square, strict=True)]
+            return changed, ZERO if is_positive_semidefinite(room, self.n) else NOT_A_NUMBER
+
+        places: list[list[tuple[int, Ball]]] = [[(k, ONE)] for k in range(size)]
+        places += [[(size + k, value) for k, value in column] for column in symmetric_directions(self.n)]
+        inner = [*slopes[:size], *shifted(slopes[size:], self.n, -distance)]
+        return MinorantFamily(inner, places, [TIGHT_SIZE] * len(places), complete)
+
+    def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
+        return unit_rows(self.n * self.n_columns)
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
@@ -466,6 +555,43 @@ def symmetric_basis(n: int) -> Float[Array, "r n n"]:
             E[i, j] = E[j, i] = 1.0 if i == j else 1 / math.sqrt(2)
             result.append(E)
     return np.array(result)
+
+
+def symmetric_directions(n: int) -> list[list[tuple[int, Ball]]]:
+    """Return unit changes of the entries on and above the diagonal of a symmetric matrix, as directions of a family."""
+    return [
+        [(i * n + j, ONE), (j * n + i, ONE)] if i != j else [(i * n + i, ONE)] for i in range(n) for j in range(i, n)
+    ]
+
+
+def eigenvalue_family(Z: Sequence[Ball], n: int, trace: Ball, margin: Ball) -> MinorantFamily:
+    """Return the family of slopes Z with 0 <= Z <= I and a trace, which first move towards a multiple of I.
+
+    Parameters
+    ----------
+    Z, n
+        The slopes, and the size of the matrix.
+    trace
+        The trace of Z, an exact number.
+    margin
+        The fraction of the way that the slopes move.
+    """
+    inner = shifted([(1 - margin) * entry for entry in Z], n, margin * trace / n)
+    diagonal = midpoints(inner[:: n + 1])
+    last = int(np.argmax(np.minimum(diagonal, 1 - diagonal))) * (n + 1)
+    # Changes of the diagonal have trace 0.
+    directions = [
+        column if len(column) > 1 else [*column, (last, -ONE)]
+        for column in symmetric_directions(n)
+        if column[0][0] != last
+    ]
+
+    def complete(changed: Sequence[Ball], y: Sequence[Ball]) -> tuple[Sequence[Ball], Ball]:
+        rest = shifted([-entry for entry in changed], n, ONE)
+        is_proved = is_positive_semidefinite(changed, n) and is_positive_semidefinite(rest, n)
+        return changed, ZERO if is_proved else NOT_A_NUMBER
+
+    return MinorantFamily(inner, directions, [TIGHT_SIZE] * len(directions), complete, [(last, trace)])
 
 
 def factor_columns(B: Float[Array, "n k"], metric: Float[Array, "n n"]) -> Float[Array, "n2 r"]:

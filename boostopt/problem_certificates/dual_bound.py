@@ -1,0 +1,361 @@
+"""The lower bound of a choice: the minimum of its minorant over a box, where slopes without a bound are exactly 0.
+
+Floats leave slopes that are only nearly 0. They are made 0 by changes of multipliers and of the slopes of atoms, which
+are the ball solution of a square linear system (theorem P7). Slopes at the boundary of the set of all slopes of an
+atom first move inside, by so little that it costs nothing, so that they can change in all directions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.arithmetic.balls import (
+    ONE,
+    ZERO,
+    Ball,
+    ball,
+    has_exact_rank,
+    midpoints,
+    pivots,
+    round_down,
+    solve,
+)
+from boostopt.problem_certificates.arithmetic.forms import Row, RowBlock, combination
+from boostopt.problem_certificates.atoms.base import MinorantFamily
+from boostopt.problem_certificates.bounds.propagation import Propagation
+from boostopt.problem_certificates.minorant import AffineMinorant, Choice, Correction, WrongSign, affine_minorant
+from boostopt.problem_certificates.reading import ReadProblem
+
+MAX_ELIMINATED = 400
+"""Maximum number of slopes that are made exactly 0 by a linear system in balls."""
+
+MARGINS = (1e-12, 1e-7)
+"""Relative distances by which slopes of atoms move into their sets, such that they can change in all directions."""
+
+MAX_SMALL_SLOPE = 1e-5
+"""Maximum slope, relative to the multipliers, for which more than the first of these distances is tried."""
+
+MAX_ROUNDS = 3
+"""Maximum number of systems, if slopes that were taken by bounds of x change their sign."""
+
+MIN_PIVOT = 1e-13
+"""Size of a pivot, relative to the largest, from which a number counts as independent of others."""
+
+MAX_RATIONALS = 20_000
+"""Maximum number of coefficients whose rank is computed over the rationals."""
+
+
+@dataclass(frozen=True)
+class FreeNumber:
+    """A number whose change makes slopes 0: a multiplier of a constraint, or y_i of a family, times its multiplier.
+
+    Attributes
+    ----------
+    kind
+        "inequality", "equality" or "family".
+    size
+        By about how much the number may change.
+    position
+        The position of the row of the constraint, or i.
+    group
+        The positions of the atom and of the group of the family.
+    """
+
+    kind: str
+    size: float
+    position: int
+    group: tuple[int, int] = (0, 0)
+
+
+def lower_bound(problem: ReadProblem, choice: Choice, bounds: Propagation, right_side_change: float = 0.0) -> float:
+    """Return a float that is not above the Lagrangian at any point of the box; -inf if none is proved.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    choice
+        Multipliers and tangents.
+    bounds
+        The box.
+    right_side_change
+        By how much right sides may be moved.
+
+    Raises
+    ------
+    WrongSign
+        An atom has a multiplier of a sign for which it has no minorant.
+    """
+    minorant, eliminated = affine_minorant(problem, choice, bounds), set[int]()
+    open_entries = _open_entries(minorant, bounds)
+    if open_entries:
+        exact = _exact_minorant(problem, choice, bounds, minorant, open_entries)
+        if exact is None:
+            return -math.inf
+        minorant, eliminated = exact
+    lower, upper = bounds.box
+    total = minorant.offset
+    for j, slope in enumerate(minorant.slopes):
+        if j in eliminated or slope == 0:
+            continue
+        if slope > 0:
+            total = total + slope * ball(float(lower[j]))
+        elif slope < 0:
+            total = total + slope * ball(float(upper[j]))
+        else:
+            total = total + (slope * ball(float(lower[j]))).min(slope * ball(float(upper[j])))
+    total = total - ball(right_side_change) * minorant.multiplier_size
+    return round_down(total)
+
+
+def _open_entries(minorant: AffineMinorant, bounds: Propagation) -> list[int]:
+    """Return the entries of x whose slope may be one without a bound that takes it."""
+    lower, upper = bounds.box
+    return [
+        j
+        for j, slope in enumerate(minorant.slopes)
+        if not slope == 0
+        and ((not math.isfinite(lower[j]) and not slope < 0) or (not math.isfinite(upper[j]) and not slope > 0))
+    ]
+
+
+def _exact_minorant(
+    problem: ReadProblem, choice: Choice, bounds: Propagation, minorant: AffineMinorant, entries: Sequence[int]
+) -> tuple[AffineMinorant, set[int]] | None:
+    """Return a minorant near that of a choice whose open slopes are 0, and the entries with these; None without one."""
+    if len(entries) > MAX_ELIMINATED:
+        return None
+    slope_size = float(np.abs(midpoints(minorant.slopes[j] for j in entries)).max())
+    multipliers = [abs(choice.objective_weight), *choice.inequality.tolist(), *np.abs(choice.equality).tolist()]
+    is_small = slope_size <= MAX_SMALL_SLOPE * max(multipliers)
+    for margin in MARGINS if is_small else MARGINS[:1]:
+        try:
+            system = SlopeSystem(problem, choice, bounds, minorant, margin)
+            selected = set(entries)
+            for _ in range(MAX_ROUNDS):
+                selected |= set(_open_entries(system.base, bounds))
+                result = system.solution(sorted(selected)) if len(selected) <= MAX_ELIMINATED else None
+                if result is None:
+                    break
+                rest = set(_open_entries(result, bounds)) - selected
+                if not rest:
+                    return result, selected
+                selected |= rest
+        except WrongSign:
+            continue
+    return None
+
+
+class SlopeSystem:
+    """The linear system for changes of a choice that make slopes of x exactly 0.
+
+    Parameters
+    ----------
+    problem, choice, bounds
+        The problem, the choice and the box.
+    minorant
+        The minorant of the choice.
+    margin
+        The relative distance by which slopes of atoms first move into the interior of the set of all slopes.
+
+    Attributes
+    ----------
+    base
+        The minorant of the choice after this move.
+
+    Raises
+    ------
+    WrongSign
+        An atom has a multiplier of the wrong sign after the move.
+    """
+
+    base: AffineMinorant
+
+    def __init__(
+        self, problem: ReadProblem, choice: Choice, bounds: Propagation, minorant: AffineMinorant, margin: float
+    ) -> None:
+        self._problem = problem
+        self._choice = choice
+        self._bounds = bounds
+        self._families = dict[tuple[int, int], MinorantFamily]()
+        for index, k in minorant.groups:
+            node = problem.nodes[index]
+            is_constant = [not node.arguments.rows[i] for i in node.members[k].tolist()]
+            family = node.function.minorant_family(choice.tangents[index], k, ball(margin), is_constant)
+            if family is not None and all(slope.is_finite() for slope in family.slopes):
+                self._families[index, k] = family
+        self.base = affine_minorant(problem, choice, bounds, Correction({}, {}, self._families, {}))
+        groups = self.base.groups
+        self._pulled_rows = _PulledRows(
+            problem, lambda group: [pair for pair in enumerate(groups[group][0]) if not pair[1] == 0]
+        )
+
+    def solution(self, entries: Sequence[int]) -> AffineMinorant | None:
+        """Return the minorant after changes that make the slopes of entries 0; None if this is not proved.
+
+        The balls contain changes with these slopes. What is computed from the balls holds for these changes.
+
+        Raises
+        ------
+        WrongSign
+            A constraint or an atom may have a multiplier of the wrong sign after the changes.
+        """
+        numbers, coefficients = _free_numbers(self._problem, self._choice, self._families, self.base, entries)
+        if not numbers:
+            return None
+        coefficients = coefficients * np.array([number.size for number in numbers])
+        sizes, order = pivots(coefficients)
+        rank = int(np.sum(sizes >= MIN_PIVOT * max(float(sizes[0]), 1e-300)))
+        basis = [numbers[i] for i in order[:rank].tolist()]
+        _, entry_order = pivots(coefficients[:, order[:rank]].T)
+        independent = [entries[i] for i in entry_order[:rank].tolist()]
+        columns = [self._row(number) for number in basis]
+        matrix = [column.get(j, ZERO) for j in independent for column in columns]
+        changes = solve(matrix, [-self.base.slopes[j] for j in independent])
+        if changes is None or rank == 0:
+            return None
+        result = affine_minorant(self._problem, self._choice, self._bounds, self._correction(basis, changes))
+        if not result.offset.is_finite():
+            return None
+        dependent = set(entries) - set(independent)
+        has_zero_slopes = all(result.slopes[j] == 0 for j in dependent) or (
+            self._choice.linear is None and has_rank(self._problem, self._families, entries, rank)
+        )
+        return result if has_zero_slopes else None
+
+    def _row(self, number: FreeNumber) -> Row:
+        """Return the changes of the slopes of x by a unit change of a number."""
+        if number.kind == "family":
+            column = self._families[number.group].directions[number.position]
+            return self._pulled_rows.of_arguments(number.group, column)
+        constraints = self._problem.inequalities if number.kind == "inequality" else self._problem.equalities
+        return self._pulled_rows.over_x(constraints.rows.rows[number.position])
+
+    def _correction(self, basis: Sequence[FreeNumber], values: Sequence[Ball]) -> Correction:
+        """Return the correction by changes of numbers."""
+        result = Correction({}, {}, self._families, {})
+        for number, change in zip(basis, values, strict=True):
+            if number.kind == "family":
+                size = len(self._families[number.group].directions)
+                result.changes.setdefault(number.group, [ZERO] * size)[number.position] = change
+            else:
+                (result.equality if number.kind == "equality" else result.inequality)[number.position] = change
+        return result
+
+
+def _free_numbers(
+    problem: ReadProblem,
+    choice: Choice,
+    families: Mapping[tuple[int, int], MinorantFamily],
+    minorant: AffineMinorant,
+    entries: Sequence[int],
+) -> tuple[list[FreeNumber], Float[Array, "q r"]]:
+    """Return the numbers that change slopes of x, and the changes of some slopes by each, in floating point."""
+    numbers, blocks = list[FreeNumber](), list[Array]()
+    values = np.zeros((problem.n_values, len(entries)))
+    values[entries, np.arange(len(entries))] = 1.0
+    is_active = np.zeros(problem.n_values, dtype=bool)
+    is_active[: problem.n] = True
+    for index, node in enumerate(problem.nodes):
+        arguments = node.arguments.float_product(values)
+        is_free = _depends_only_on(node.arguments, is_active)
+        for k, group in enumerate(node.members.tolist()):
+            if (index, k) not in minorant.groups:
+                continue
+            gradient, mu = minorant.groups[index, k]
+            values[node.start + k] = midpoints(gradient) @ arguments[group]
+            is_active[node.start + k] = True
+            family = families.get((index, k))
+            if family is None:
+                continue
+            multiplier = abs(float(mu.mid()))
+            for entry, (column, size) in enumerate(zip(family.directions, family.sizes, strict=True)):
+                places = [group[i] for i, _ in column]
+                if is_free[places].all():
+                    numbers.append(FreeNumber("family", size * multiplier, entry, (index, k)))
+                    blocks.append(midpoints(coefficient for _, coefficient in column) @ arguments[places])
+    for kind, rows, multipliers in (
+        ("inequality", problem.inequalities.rows, choice.inequality),
+        ("equality", problem.equalities.rows, np.full(len(choice.equality), np.inf)),
+    ):
+        changes = rows.float_product(values)
+        for i in np.flatnonzero(_depends_only_on(rows, is_active) & (multipliers > 0)).tolist():
+            numbers.append(FreeNumber(kind, float(multipliers[i]) if kind == "inequality" else 1.0, i))
+            blocks.append(changes[i])
+    useful = [i for i, block in enumerate(blocks) if block.any() and np.isfinite(block).all()]
+    return [numbers[i] for i in useful], np.array([blocks[i] for i in useful]).reshape(-1, len(entries)).T
+
+
+def _depends_only_on(rows: RowBlock, is_active: Array) -> Array:
+    """Return whether each row depends on some unknowns only."""
+    return np.asarray(abs(rows.floats) @ np.where(is_active, 0.0, 1.0)) == 0
+
+
+class _PulledRows:
+    """Rows over all unknowns as rows over x: each value of an atom counts by slopes of its arguments.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    slopes
+        The function of the positions of an atom and of a group that returns slopes, by position and value.
+    """
+
+    def __init__(self, problem: ReadProblem, slopes: Callable[[tuple[int, int]], Iterable[tuple[int, Ball]]]) -> None:
+        self._problem = problem
+        self._slopes = slopes
+        self._starts = np.array([node.start for node in problem.nodes])
+        self._value_rows: dict[int, Row] = {}
+
+    def over_x(self, row: Row) -> Row:
+        """Return a row over x."""
+        n = self._problem.n
+        if not row or max(row) < n:
+            return row
+        return combination((value, {k: ONE} if k < n else self._value_row(k), ZERO) for k, value in row.items())[0]
+
+    def of_arguments(self, group: tuple[int, int], weights: Iterable[tuple[int, Ball]]) -> Row:
+        """Return a combination of the arguments of a group of an atom as a row over x."""
+        index, k = group
+        node = self._problem.nodes[index]
+        members = node.members[k].tolist()
+        terms = ((weight, self.over_x(node.arguments.rows[members[i]]), ZERO) for i, weight in weights)
+        return combination(terms)[0]
+
+    def _value_row(self, z: int) -> Row:
+        """Return the row over x of a value of an atom."""
+        if z not in self._value_rows:
+            index = int(np.searchsorted(self._starts, z, side="right")) - 1
+            group = index, z - self._problem.nodes[index].start
+            self._value_rows[z] = self.of_arguments(group, self._slopes(group))
+        return self._value_rows[z]
+
+
+def has_rank(
+    problem: ReadProblem, families: Mapping[tuple[int, int], MinorantFamily], entries: Sequence[int], rank: int
+) -> bool:
+    """Return whether some entries of x have a rank in all rows that slopes combine, proved over the rationals.
+
+    The slopes of an atom are combinations of the directions of its family, and the origin, which counts in the rows
+    that contain its value. Those of an atom without a family are any combinations of its arguments.
+    """
+    constraints = [problem.objective, problem.inequalities.rows, problem.equalities.rows]
+    constraints += [constraint.rows for constraint in problem.matrices]
+    n_rows = sum(len(block) for block in constraints)
+    n_rows += sum(node.members.size for node in problem.nodes)
+    if n_rows * len(entries) > MAX_RATIONALS:
+        return False
+    pulled_rows = _PulledRows(problem, lambda group: families[group].origin if group in families else ())
+    rows = [pulled_rows.over_x(row) for block in constraints for row in block.rows]
+    for index, node in enumerate(problem.nodes):
+        for k, members in enumerate(node.members):
+            family = families.get((index, k))
+            columns = [[(i, ONE)] for i in range(len(members))] if family is None else family.directions
+            rows += [pulled_rows.of_arguments((index, k), column) for column in columns]
+    return has_exact_rank([[row.get(j, ZERO) for j in entries] for row in rows], rank)

@@ -1,0 +1,298 @@
+"""Equations that inequalities imply: constraints that no point satisfies with slack, although they are not equations.
+
+A function without negative values is at most 0 only where it is 0. So |x - a| <= 0, or a sum of squares or a norm that
+is at most 0, means that its arguments are 0. A positive semidefinite matrix with an entry 0 on its diagonal is 0 in
+this row. With the equations in place of such constraints, a point that satisfies all of them can be proved, and there
+are multipliers, which the constraints as they are written need not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array
+from boostopt._utils.cvxpy_tools import cp
+from boostopt.problem_certificates.arithmetic.balls import ONE, Ball, exact_fraction
+from boostopt.problem_certificates.arithmetic.forms import AffineForm, Row, RowBlock, combination, concatenated
+from boostopt.problem_certificates.reading import AtomNode, MatrixConstraint, ReadProblem, ScalarConstraints
+
+Entry = tuple[Row, Ball]
+"""A row with its offset."""
+
+MAX_PIECES = 64
+"""Maximum number of affine inequalities in place of one."""
+
+
+def with_implied_equations(problem: ReadProblem) -> ReadProblem:
+    """Return a problem with the same feasible points, in which equations replace constraints that imply them.
+
+    The equations have no multipliers of the solver. Atoms stay, so that points must lie in their domains.
+    """
+    implied, facts = list[AffineForm](), RowFacts(problem)
+    inequalities = _rows_without_zero_atoms(problem, problem.inequalities, facts, False, implied)
+    equalities = _rows_without_zero_atoms(problem, problem.equalities, facts, True, implied)
+    matrices = [rest for item in problem.matrices if (rest := _without_zero_rows(item, facts, implied)) is not None]
+    if not implied:
+        return problem
+    inequalities = sorted(set(inequalities) - facts.needless_rows)
+    remaining = selected_rows(problem, problem.equalities, equalities)
+    added = concatenated(implied).block(problem.n_values)
+    expression = affine_expression(problem, added)
+    all_equalities = ScalarConstraints(
+        concatenated([remaining.rows.form(), *implied]).block(problem.n_values),
+        np.concatenate([remaining.duals, np.zeros(len(added))]),
+        [*remaining.sources, expression == 0],
+        [*remaining.expressions, expression],
+    )
+    return replace(
+        problem,
+        inequalities=selected_rows(problem, problem.inequalities, inequalities),
+        equalities=all_equalities,
+        matrices=matrices,
+    )
+
+
+def with_affine_pieces(problem: ReadProblem) -> ReadProblem:
+    """Return a problem with the same feasible points, whose inequalities of absolute values and extremes are affine.
+
+    Affine inequalities without slack can be treated as equations. The new ones have no multipliers. If there are none,
+    the same problem is returned.
+    """
+    constraints = problem.inequalities
+    block, selected, pieces = constraints.rows, list[int](), list[AffineForm]()
+    offsets, has_atoms = block.offsets, _has_later_unknowns(block, problem.n)
+    for i in range(len(block)):
+        entries = _affine_pieces(problem, block.rows[i], offsets[i]) if has_atoms[i] else None
+        if entries is None:
+            selected.append(i)
+        else:
+            pieces.append(block.form().of_entries(entries, (len(entries),)))
+    if not pieces:
+        return problem
+    rest, added = selected_rows(problem, constraints, selected), concatenated(pieces).block(problem.n_values)
+    expression = affine_expression(problem, added)
+    inequalities = ScalarConstraints(
+        concatenated([rest.rows.form(), *pieces]).block(problem.n_values),
+        np.concatenate([rest.duals, np.zeros(len(added))]),
+        [*rest.sources, expression <= 0],
+        [*rest.expressions, expression],
+    )
+    return replace(problem, inequalities=inequalities)
+
+
+def selected_rows(problem: ReadProblem, constraints: ScalarConstraints, selected: Sequence[int]) -> ScalarConstraints:
+    """Return some rows of constraints, in rising order."""
+    if len(selected) == len(constraints.rows):
+        return constraints
+    sources, expressions = list[Any](), list[Any]()
+    for source, expression, rows in constraints.segments():
+        places = [i - rows.start for i in selected if rows.start <= i < rows.stop]
+        if places:
+            sources.append(source)
+            is_whole = len(places) == expression.size
+            expressions.append(expression if is_whole else cp.vec(expression, order="C")[places])
+    block = constraints.rows.form().selected(selected, (len(selected),)).block(problem.n_values)
+    return ScalarConstraints(block, constraints.duals[list(selected)], sources, expressions)
+
+
+def affine_expression(problem: ReadProblem, rows: RowBlock) -> Any:
+    """Return affine rows of x as an expression of the variables, with the nearest floats as coefficients."""
+    total: Any = cp.Constant(rows.float_offsets)
+    for variable in problem.variables:
+        first = {j: k for k, j in reversed(list(enumerate(variable.positions.tolist()))) if j >= 0}
+        if first:
+            coefficients = rows.floats[:, list(first)]
+            total = total + coefficients @ cp.vec(variable.variable, order="C")[list(first.values())]
+    return total
+
+
+def _rows_without_zero_atoms(
+    problem: ReadProblem,
+    constraints: ScalarConstraints,
+    facts: RowFacts,
+    are_equalities: bool,
+    implied: list[AffineForm],
+) -> list[int]:
+    """Return the rows that do not imply equations by their atoms, and add the equations of the others to a list."""
+    block, selected = constraints.rows, list[int]()
+    offsets, has_atoms = block.offsets, _has_later_unknowns(block, problem.n)
+    for i in range(len(block)):
+        forms = _zero_forms(problem, block.rows[i], offsets[i], facts, are_equalities) if has_atoms[i] else None
+        if forms is None:
+            selected.append(i)
+        else:
+            implied += forms
+    return selected
+
+
+def _has_later_unknowns(block: RowBlock, n: int) -> Array:
+    """Return whether each row stores coefficients of values of atoms."""
+    return np.diff(np.concatenate([[0], np.cumsum(block.floats.indices >= n)])[block.floats.indptr]) > 0
+
+
+def _zero_forms(
+    problem: ReadProblem, row: Row, offset: Ball, facts: RowFacts, is_equality: bool
+) -> list[AffineForm] | None:
+    """Return affine forms that are all 0 where a row is at most 0, or is 0; None if there are none.
+
+    The row is a sum of atoms that are not negative, and of an affine part that is known not to be negative.
+    """
+    atoms = {k: value for k, value in row.items() if k >= problem.n}
+    affine_part = {k: value for k, value in row.items() if k < problem.n}
+    signs = {1 if value > 0 else -1 if value < 0 else 0 for value in atoms.values()}
+    has_affine_part = bool(affine_part) or not offset == 0
+    if not (signs == {1} or (is_equality and signs == {-1} and not has_affine_part)):
+        return None
+    result = list[AffineForm]()
+    for k in atoms:
+        form = _zero_form(problem, k)
+        if form is None:
+            return None
+        result.append(form)
+    if not has_affine_part or facts.is_zero(affine_part, offset):
+        return result
+    negated: Row = {k: -value for k, value in affine_part.items()}
+    if not facts.is_at_most_zero(negated, -offset):
+        return None
+    return [*result, result[0].of_entries([(affine_part, offset)], (1,))]
+
+
+def _zero_form(problem: ReadProblem, z: int) -> AffineForm | None:
+    """Return the affine form that is 0 exactly where the value of an atom is; None if there is none."""
+    node = _node_of(problem, z)
+    members = [] if node is None else node.members[z - node.start].tolist()
+    combinations = None if node is None else node.function.zero_rows(len(members))
+    if node is None or combinations is None:
+        return None
+    rows, offsets = node.arguments.rows, node.arguments.offsets
+    entries = [
+        combination((weight, rows[members[i]], offsets[members[i]]) for i, weight in pairs) for pairs in combinations
+    ]
+    if any(max(row, default=-1) >= problem.n for row, _ in entries):
+        return None
+    return node.arguments.form().of_entries(entries, (len(entries),))
+
+
+def _node_of(problem: ReadProblem, z: int) -> AtomNode | None:
+    """Return the atom with a value at a position; None for an entry of x."""
+    return next((node for node in problem.nodes if node.start <= z < node.outputs.stop), None)
+
+
+def _affine_pieces(problem: ReadProblem, row: Row, offset: Ball) -> list[Entry] | None:
+    """Return affine entries whose largest one is a combination of atoms; None if it has no such pieces, or too many."""
+    entries: list[Entry] = [({k: value for k, value in row.items() if k < problem.n}, offset)]
+    for k, value in row.items():
+        node = _node_of(problem, k)
+        if node is None:
+            continue
+        members = node.members[k - node.start].tolist()
+        pieces = node.function.affine_pieces(len(members)) if node.function.sign * value > 0 else None
+        rows, offsets = node.arguments.rows, node.arguments.offsets
+        if pieces is None or len(pieces) * len(entries) > MAX_PIECES:
+            return None
+        if any(max(rows[i], default=-1) >= problem.n for i in members):
+            return None
+        entries = [
+            combination(
+                [(ONE, *entry), *((value * weight, rows[members[i]], offsets[members[i]]) for i, weight in piece)]
+            )
+            for entry in entries
+            for piece in pieces
+        ]
+    return entries
+
+
+class RowFacts:
+    """What the bounds and the affine constraints of a problem, as they are written, say of affine rows.
+
+    Attributes
+    ----------
+    needless_rows
+        The inequalities that said that a row is at most 0. They follow from the equations that this implies.
+    """
+
+    needless_rows: set[int]
+
+    def __init__(self, problem: ReadProblem) -> None:
+        self._problem = problem
+        self.needless_rows = set[int]()
+
+    def is_zero(self, row: Row, offset: Ball) -> bool:
+        """Return whether an equation says that a row is 0, or the row is 0 everywhere."""
+        if not row:
+            return bool(offset == 0)
+        if len(row) == 1 and offset == 0:
+            j = min(row)
+            if j < self._problem.n and self._problem.lower[j] == self._problem.upper[j] == 0:
+                return True
+        return _direction(row, offset, False) in self._equations
+
+    def is_at_most_zero(self, row: Row, offset: Ball) -> bool:
+        """Return whether a bound or an inequality says that a row is at most 0."""
+        if not row or max(row) >= self._problem.n:
+            return False
+        places = self._limits.get(_direction(row, offset, True), [])
+        self.needless_rows.update(places)
+        (j, value), *further_terms = row.items()
+        bound = self._problem.upper[j] if value > 0 else -self._problem.lower[j]
+        return bool(places) or bool(not further_terms and offset == 0 and bound == 0)
+
+    @cached_property
+    def _equations(self) -> set[Any]:
+        rows = self._problem.equalities.rows
+        return {_direction(row, offset, False) for row, offset in zip(rows.rows, rows.offsets, strict=True)}
+
+    @cached_property
+    def _limits(self) -> dict[Any, list[int]]:
+        result, rows = dict[Any, list[int]](), self._problem.inequalities.rows
+        for i, (row, offset) in enumerate(zip(rows.rows, rows.offsets, strict=True)):
+            result.setdefault(_direction(row, offset, True), []).append(i)
+        return result
+
+
+def _without_zero_rows(
+    constraint: MatrixConstraint, facts: RowFacts, implied: list[AffineForm]
+) -> MatrixConstraint | None:
+    """Return a semidefinite constraint without rows whose diagonal entry is 0, and add their equations to a list."""
+    n, block = constraint.n, constraint.rows
+    rows, offsets, form = block.rows, block.offsets, block.form()
+    removed, places = set[int](), list[int]()
+    for i in range(0, n * n, n + 1):
+        if facts.is_zero(rows[i], offsets[i]):
+            removed.add(i // (n + 1))
+        elif facts.is_at_most_zero(rows[i], offsets[i]):
+            removed.add(i // (n + 1))
+            places.append(i)
+    if not removed:
+        return constraint
+    for i in removed:
+        pairs = [i * n + j for j in range(n) if j != i and not (j in removed and j < i)]
+        places += [place for place in pairs if rows[place] or not offsets[place] == 0]
+    if places:
+        implied.append(form.selected(places, (len(places),)))
+    rest = [i for i in range(n) if i not in removed]
+    selected = [i * n + j for i in rest for j in rest]
+    if not rest:
+        return None
+    return MatrixConstraint(
+        len(rest),
+        form.selected(selected, (len(selected),)).block(block.n_unknowns),
+        None if constraint.dual is None else constraint.dual[np.ix_(rest, rest)],
+        constraint.source,
+        constraint.expression[rest][:, rest],
+    )
+
+
+def _direction(row: Row, offset: Ball, is_signed: bool) -> Any:
+    """Return a key that rows share exactly if they are multiples of each other, positive ones if it is signed."""
+    if not row or not all(value.is_exact() for value in (*row.values(), offset)):
+        return object()  # no other row has this key
+    scale = exact_fraction(row[min(row)])
+    scale = abs(scale) if is_signed else scale
+    entries = [*((k, row[k]) for k in sorted(row)), (-1, offset)]
+    return tuple((k, str(exact_fraction(value) / scale)) for k, value in entries)

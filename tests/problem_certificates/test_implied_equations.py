@@ -1,0 +1,223 @@
+"""Constraints without interior that are not written as equations: equations that they imply give both ends."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from convex_problems import cp
+
+from boostopt import ProblemCertificate, certify_problem
+from boostopt.problem_certificates.arithmetic.balls import working_precision
+from boostopt.problem_certificates.implied_equations import with_affine_pieces, with_implied_equations
+from boostopt.problem_certificates.reading import read_problem
+
+a = np.array([1.0, 2.0, 3.0])
+"""The only point of many of the problems."""
+
+A, b = np.array([[1.0, 1, 0], [0, 1, 1]]), np.array([3.0, 5])
+
+
+def at_point(constraints: Callable[[Any, Any], list[Any]]) -> Callable[[], Any]:
+    """The least sum of x, which the constraints set to a, and y at least 0."""
+
+    def make() -> Any:
+        x, y = cp.Variable(3), cp.Variable()
+        return cp.Minimize(cp.sum(x)), constraints(x, y)
+
+    return make
+
+
+def least_norm() -> Any:
+    x = cp.Variable(3)
+    return cp.Minimize(cp.sum_squares(x)), [cp.sum_squares(A @ x - b) <= 0]
+
+
+def equal_entries() -> Any:
+    x = cp.Variable(3)
+    return cp.Minimize(cp.sum_squares(x - a)), [cp.max(x) <= cp.min(x)]
+
+
+def singular_form() -> Any:
+    x = cp.Variable(3)
+    P = np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 0]])
+    return cp.Maximize(x[0] + x[1]), [cp.quad_form(x - a, P) <= 0, cp.norm(x) <= 9]
+
+
+def zero_on_a_diagonal(constraint: Callable[[Any], Any]) -> Callable[[], Any]:
+    """With X[0, 0] = 0, X[0, 1] = 0, and X[1, 2] >= -1."""
+
+    def make() -> Any:
+        X = cp.Variable((3, 3), symmetric=True)
+        return cp.Minimize(X[0, 1] + X[1, 2]), [X >> 0, constraint(X), X[1, 1] + X[2, 2] == 2]
+
+    return make
+
+
+def constant_zero_on_a_diagonal() -> Any:
+    """The optimum is 0; the dual problem has the optimum -1."""
+    x = cp.Variable(2)
+    E = cp.bmat([[0, x[0], 0], [x[0], x[1], 0], [0, 0, x[0] + 1]])
+    return cp.Minimize(x[0]), [E >> 0]
+
+
+def semidefinite_variable_with_bound() -> Any:
+    X = cp.Variable((2, 2), PSD=True)
+    return cp.Minimize(X[0, 1] + X[0, 0]), [X[1, 1] <= 0]
+
+
+def absolute_value_and_divergence() -> Any:
+    x = cp.Variable(3)
+    return cp.Maximize(x[2]), [cp.abs(x[2]) + cp.kl_div(x[0], 1) <= 0]
+
+
+OPTIMA: dict[str, tuple[Callable[[], Any], float]] = {
+    "abs": (at_point(lambda x, y: [cp.abs(x - a) <= 0]), 6.0),
+    "norm": (at_point(lambda x, y: [cp.norm(x - a) <= 0]), 6.0),
+    "norm of a third": (at_point(lambda x, y: [cp.norm(3 * x - 3 * a) <= 0]), 6.0),
+    "norm1": (at_point(lambda x, y: [cp.norm1(x - a) <= 0]), 6.0),
+    "norm_inf": (at_point(lambda x, y: [cp.norm_inf(x - a) <= 0]), 6.0),
+    "pnorm": (at_point(lambda x, y: [cp.pnorm(x - a, 3) <= 0]), 6.0),
+    "huber": (at_point(lambda x, y: [cp.sum(cp.huber(x - a)) <= 0]), 6.0),
+    "square": (at_point(lambda x, y: [cp.square(x - a) <= 0]), 6.0),
+    "kl_div": (at_point(lambda x, y: [cp.sum(cp.kl_div(x, a)) <= 0]), 6.0),
+    "normNuc": (at_point(lambda x, y: [cp.normNuc(cp.diag(x) - np.diag(a)) <= 0]), 6.0),
+    "sigma_max": (at_point(lambda x, y: [cp.sigma_max(cp.diag(x) - np.diag(a)) <= 0]), 6.0),
+    "quad_form": (at_point(lambda x, y: [cp.quad_form(x - a, np.diag([2.0, 1, 1])) <= 0]), 6.0),
+    "quad_over_lin": (at_point(lambda x, y: [cp.quad_over_lin(x - a, y) <= 0, y >= 1, y <= 2]), 6.0),
+    "sum of two": (at_point(lambda x, y: [cp.norm(x[:2] - a[:2]) + 2 * cp.abs(x[2] - 3) <= 0]), 6.0),
+    "bounds": (at_point(lambda x, y: [x <= a, x >= a]), 6.0),
+    "second-order cone": (at_point(lambda x, y: [cp.SOC(cp.Constant(0), x - a)]), 6.0),
+    "epigraph with a limit": (at_point(lambda x, y: [cp.SOC(y, x - a), y <= 0]), 6.0),
+    "epigraph with an equation": (at_point(lambda x, y: [cp.SOC(y, x - a), y == 0]), 6.0),
+    "affine part": (at_point(lambda x, y: [cp.norm(x - a) + y <= 0, y >= 0]), 6.0),
+    "one of two rows": (at_point(lambda x, y: [cp.hstack([cp.norm(x - a), x[0]]) <= np.array([0.0, 5.0])]), 6.0),
+    "absolute values and a bound": (at_point(lambda x, y: [cp.norm1(x - a) + y <= 1, y >= 1]), 6.0),
+    "least norm": (least_norm, float(b @ np.linalg.solve(A @ A.T, b))),
+    "max and min": (equal_entries, 2.0),
+    "singular form": (singular_form, 3.0),
+    "diagonal and an equation": (zero_on_a_diagonal(lambda X: X[0, 0] == 0), -1.0),
+    "diagonal and an inequality": (zero_on_a_diagonal(lambda X: 3 * X[0, 0] <= 0), -1.0),
+    "diagonal with a constant": (constant_zero_on_a_diagonal, 0.0),
+    "diagonal and a variable": (semidefinite_variable_with_bound, 0.0),
+    "two atoms": (absolute_value_and_divergence, 0.0),
+}
+
+
+def certified(objective: Any, constraints: list[Any], seed: int | None = None) -> ProblemCertificate:
+    problem = cp.Problem(objective, constraints)
+    with warnings.catch_warnings(action="ignore"):
+        try:
+            problem.solve("CLARABEL")
+        except cp.SolverError:  # as it may without interior
+            for variable in problem.variables():
+                variable.save_value(np.zeros(variable.shape))
+        if seed is not None:
+            rng = np.random.default_rng(seed)
+            for variable in problem.variables():
+                noise = 10.0 ** rng.integers(-6, 2) * np.asarray(rng.normal(size=variable.shape))
+                value = np.zeros(variable.shape) if variable.value is None else variable.value
+                variable.save_value(value + (noise + noise.T if variable.ndim == 2 else noise))
+                if variable.attributes["PSD"]:
+                    variable.save_value(np.eye(2))
+        return certify_problem(problem)
+
+
+@pytest.mark.parametrize("name", OPTIMA)
+def test_both_ends_are_finite(name: str) -> None:
+    make, optimum = OPTIMA[name]
+    certificate = certified(*make())
+    assert certificate.status == "bounded" and not certificate.reasons
+    assert certificate.lower - 1e-12 <= optimum <= certificate.upper + 1e-12
+    assert certificate.scaled_gap <= 1e-5  # solvers are not accurate without interior
+
+
+@pytest.mark.parametrize("name", OPTIMA)
+@pytest.mark.parametrize("seed", range(3))
+def test_lies_prove_nothing_false(name: str, seed: int) -> None:
+    make, optimum = OPTIMA[name]
+    certificate = certified(*make(), seed=seed)
+    assert certificate.lower - 1e-12 <= optimum <= certificate.upper + 1e-12
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        lambda x, y: [cp.norm(x - a) <= 0, cp.norm(x) <= 1],
+        lambda x, y: [cp.norm(x - a) <= 0, cp.sum(x) == 7],
+        lambda x, y: [cp.bmat([[y, 1], [1, 0]]) >> 0, x == a],  # weakly infeasible
+        lambda x, y: [cp.max(x) <= cp.min(x), x[0] == 1, x[1] == 2],
+    ],
+)
+def test_contradictions_are_proved(constraints: Callable[[Any, Any], list[Any]]) -> None:
+    assert certified(*at_point(constraints)()).status == "infeasible"
+
+
+@pytest.mark.parametrize(
+    ("constraints", "optimum"),
+    [
+        (lambda x, y: [cp.norm(x - a) <= 1e-3], 6 - 1e-3 * math.sqrt(3)),
+        (lambda x, y: [cp.norm(x - a) <= y, y <= 1e-3], 6 - 1e-3 * math.sqrt(3)),
+        (lambda x, y: [cp.norm(x - a) + y <= 0, y >= -1e-3], 6 - 1e-3 * math.sqrt(3)),
+        (lambda x, y: [cp.norm(x - a) - y <= 0, -y <= 0, y <= 1], 6 - math.sqrt(3)),
+        (lambda x, y: [cp.max(cp.hstack([x - a, -x])) <= 0], 0.0),
+        (lambda x, y: [cp.kl_div(x[0], y) <= 0, x[1:] == a[1:], x[0] >= 1, y <= 2], 6.0),
+        (lambda x, y: [cp.rel_entr(x[0], 1) <= 0, x[1:] == a[1:]], 5.0),
+    ],
+)
+def test_constraints_with_other_points_imply_less(constraints: Callable[[Any, Any], list[Any]], optimum: float) -> None:
+    certificate = certified(*at_point(constraints)())
+    assert certificate.lower - 1e-9 <= optimum <= certificate.upper + 1e-9
+    assert certificate.scaled_gap <= 1e-4
+
+
+def test_points_outside_the_domain_are_not_feasible() -> None:
+    """At y = 0 there is no quotient, although its numerator is 0."""
+    x, y = cp.Variable(3), cp.Variable()
+    certificate = certified(cp.Minimize(cp.sum(x)), [cp.quad_over_lin(x - a, y) <= 0, y == 0])
+    assert certificate.upper == np.inf
+
+
+def test_the_equations_are_those_of_the_arguments() -> None:
+    x, y = cp.Variable(3), cp.Variable()
+    constraints = [cp.norm(A @ x - b) <= 0, cp.abs(x) <= 4, cp.hstack([cp.abs(y - 1), y]) <= np.array([0.0, 2.0])]
+    read = read_problem(cp.Problem(cp.Minimize(y), constraints))
+    with working_precision():
+        problem = with_implied_equations(read)
+        pieces = with_affine_pieces(problem)
+    expected = [*np.pad(A, ((0, 0), (1, 0))).tolist(), [1, 0, 0, 0]]
+    assert problem.equalities.rows.floats.toarray()[:, :4].tolist() == expected
+    assert problem.equalities.rows.float_offsets.tolist() == [-3, -5, -1]
+    assert len(problem.inequalities.rows) == 4 and [item.size for item in problem.inequalities.expressions] == [3, 1]
+    assert len(pieces.inequalities.rows) == 7 and pieces.inequalities.rows.is_affine(4)
+    point = np.array([1.0, 0.5, 0.25, 2.0])
+    y.value, x.value = point[0], point[1:]
+    assert problem.equalities.expressions[-1].value == pytest.approx([0.5 + 0.25 - 3, 0.25 + 2 - 5, 0.0])
+    assert sorted(pieces.inequalities.expressions[-1].value) == pytest.approx(
+        sorted([0.5 - 4, -0.5 - 4, 0.25 - 4, -0.25 - 4, 2 - 4, -2 - 4])
+    )
+
+
+@pytest.mark.parametrize("constraint", [lambda x: -cp.norm(x - a) <= 0, lambda x: cp.min(x - a) <= 0])
+def test_constraints_that_are_not_convex_imply_nothing(constraint: Callable[[Any], Any]) -> None:
+    x = cp.Variable(3, bounds=[0, 9])
+    x.value = np.zeros(3)
+    problem = cp.Problem(cp.Minimize(cp.sum(x)), [constraint(x)])
+    read = read_problem(problem)
+    with working_precision():
+        assert with_implied_equations(read) is read and with_affine_pieces(read) is read
+    certificate = certify_problem(problem)
+    assert certificate.lower <= 0 <= certificate.upper
+
+
+def test_what_remains_is_said() -> None:
+    """Two balls that touch have one point, which no rule recognizes."""
+    x = cp.Variable(2, name="x")
+    touching = [cp.norm(x - np.array([1.0, 0])) <= 1, cp.norm(x + np.array([1.0, 0])) <= 1]
+    certificate = certified(cp.Minimize(x[1]), touching)
+    assert certificate.lower <= 0 and certificate.upper == np.inf
+    assert "no point with slack was found for" in certificate.reasons[0]
