@@ -7,7 +7,7 @@ strongest first. `RULES` has all rules.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -179,9 +179,23 @@ def _missing_edge_bound(problem: Problem) -> str:
     return "the program has no bound on the edges" if problem.edge_function.edge_bound is None else ""
 
 
-RULES: Mapping[str, Rule] = {
-    rule.name: rule
-    for rule in (
+def index_rules(rules: Iterable[Rule]) -> dict[str, Rule]:
+    """Return rules by their names.
+
+    Raises
+    ------
+    ValueError
+        `StopReason` has no member that begins the reasons of a rule. A run would end with `StopReason.OTHER`.
+    """
+    index = {rule.name: rule for rule in rules}
+    for name in index:
+        if not name or StopReason.from_text(f"{name}: ") != name:
+            raise ValueError(f'expected a StopReason for each rule; {name!r} has none. Add NAME = "{name}", ":".')
+    return index
+
+
+RULES: Mapping[str, Rule] = index_rules(
+    (
         Rule(
             StopReason.DIRECT.value,
             "the {measure} is within epsilon = {epsilon} of {reachable}",
@@ -236,7 +250,7 @@ RULES: Mapping[str, Rule] = {
             _not_separable,
         ),
     )
-}
+)
 """The stopping rules by name."""
 
 

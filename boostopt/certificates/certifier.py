@@ -110,7 +110,7 @@ class Certifier:
         value_slack = self._value_slack(best, v)
         if value_slack == np.inf:
             best, value_slack = second, self._value_slack(second, v)
-        conjugate_slack = self._conjugate_slack(conjugate, best.e, v)
+        conjugate_slack = self._conjugate_slack(conjugate, m, best, v)
         # A bound with unbounded rounding errors is infinite. The other bound may still be finite.
         slack = max((slack for slack in (conjugate_slack, value_slack) if slack < np.inf), default=0.0)
         # The residuals belong to the raw pair, not to its replacement.
@@ -158,7 +158,7 @@ class Certifier:
         for ray in G.candidate_rays(v):
             m = U.margins(ray)
             sizes = F.magnitude + G.magnitude(np.zeros(U.t), ray, F.mass)
-            slack = self._shared_slack(ray) + float(self._rounding_unit * sizes)
+            slack = self._shared_slack(ray, F.mass) + float(self._rounding_unit * sizes)
             excess = -F.support(-m) - G.support(ray) - slack
             if excess > 0:
                 no_gaps = np.zeros(U.N), np.zeros(U.t)
@@ -187,24 +187,30 @@ class Certifier:
         """
         return (self.U.max_summands + self.U.t + 10) * float(np.finfo(np.float64).eps)
 
-    def _shared_slack(self, w: HypothesisVector) -> float:
-        """Bound the rounding errors of margins and edges."""
+    def _shared_slack(self, w: HypothesisVector, mass: float) -> float:
+        """Bound the effect of the rounding of margins and edges, for example weights whose sizes sum to `mass`."""
         # A user's formulation may return NumPy numbers.
-        return float(self._rounding_unit * self.F.mass * (1.0 + np.abs(w).sum()))
+        return float(self._rounding_unit * mass * (1.0 + np.abs(w).sum()))
 
-    def _conjugate_slack(self, conjugate: ConjugatePoint, e: HypothesisVector, w: HypothesisVector) -> float:
-        """Bound the rounding error of the lower bound; inf if there is no bound."""
+    def _conjugate_slack(
+        self, conjugate: ConjugatePoint, m: ExampleVector, best: _PrimalCandidate, w: HypothesisVector
+    ) -> float:
+        """Bound the rounding error of the lower bound, with the margins m of w; inf if there is no bound."""
+        margin_error = self._shared_slack(w, 1.0)
+        shared_slack = self._shared_slack(w, self.F.conjugate_mass(-m, margin_error))
         function_slack = self.F.conjugate_slack(conjugate, self._rounding_unit) + self.G.conjugate_slack(
-            e, w, self.F.mass, self._rounding_unit
+            best.e, w, self.F.mass_of(best.d), self._rounding_unit
         )
-        return as_bound(self._shared_slack(w) + function_slack, np.inf)
+        return as_bound(shared_slack + function_slack, np.inf)
 
     def _value_slack(self, best: _PrimalCandidate, w: HypothesisVector) -> float:
         """Bound the rounding error of the upper bound plus the cost of exact feasibility; inf if there is no bound."""
+        mass = self.F.mass_of(best.d)
         function_slack = self.F.value_slack(best.d, self._rounding_unit) + self.G.value_slack(
-            best.e, w, self.F.mass, self._rounding_unit
+            best.e, w, mass, self._rounding_unit
         )
-        return as_bound(self._shared_slack(w) + function_slack + (best.cost if np.isfinite(best.cost) else 0.0), np.inf)
+        cost = best.cost if np.isfinite(best.cost) else 0.0
+        return as_bound(self._shared_slack(w, mass) + function_slack + cost, np.inf)
 
     def _kkt(self, w: HypothesisVector | None, example_gaps: ExampleVector, hypothesis_gaps: HypothesisVector) -> KKT:
         """Return the residuals of the raw pair; a missing side violates all its conditions."""

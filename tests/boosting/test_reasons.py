@@ -10,8 +10,8 @@ import pytest
 
 import boostopt
 from boostopt import boost
-from boostopt.boosting.rules import RULES, rule_of
-from boostopt.boosting.run.stop_reason import LABELS, LIMITS, SENTENCES, StopReason
+from boostopt.boosting.rules import RULES, Rule, index_rules, rule_of
+from boostopt.boosting.run.stop_reason import LIMITS, StopReason
 from boostopt.oracles import GivenMargins
 
 STORED_TEXTS = {
@@ -59,11 +59,22 @@ def test_a_reason_is_found_whatever_its_details(member: StopReason) -> None:
     if member is not StopReason.OTHER:
         assert StopReason.from_text(f"{member.value}; this promises nothing: a") is member
         labelled = StopReason.from_text(f"{member.value}: a, and b; c: d")
-        assert labelled is (member if member in LABELS else StopReason.OTHER)
+        assert labelled is (member if member.separator == ":" else StopReason.OTHER)
         continued = StopReason.from_text(f"{member.value} 3 of them")
-        assert continued is (member if member in SENTENCES else StopReason.OTHER)
+        assert continued is (member if member.separator == " " else StopReason.OTHER)
         for text in (f"{member.value}ly", f"so {member.value}"):
             assert StopReason.from_text(text) is StopReason.OTHER
+
+
+def test_every_rule_of_the_table_has_a_label_as_its_reason() -> None:
+    assert all(StopReason.from_text(f"{name}: the details").separator == ":" for name in RULES)
+
+
+@pytest.mark.parametrize("name", ["few", "", "failed after", "the time limit", "direct: a"])
+def test_a_rule_without_a_label_of_its_own_cannot_be_in_the_table(name: str) -> None:
+    rules = [*RULES.values(), Rule(name, "there are ten hypotheses", lambda view: len(view.state.w) >= 10)]
+    with pytest.raises(ValueError, match="expected a StopReason for each rule"):
+        index_rules(rules)
 
 
 def test_a_rule_is_found_by_its_reason() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -255,14 +255,45 @@ class Regularizer(ConvexFunction):
 
         Returns
         -------
-        unit times `magnitude` by default. A regularizer that bounds its rounding at each d returns this bound, and inf
-        if no finite number is a bound.
+        unit times `value_size(d)` by default. A regularizer that bounds its rounding otherwise returns this bound, and
+        inf if no finite number is a bound.
         """
-        return unit * float(self.magnitude)
+        return unit * float(self.value_size(d))
 
     def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
         """Return the rounding allowance: `at.value` plus the allowance is at least the exact F* at the same z."""
-        return unit * float(self.magnitude)
+        return unit * float(self.conjugate_size(at.d, at.multipliers))
+
+    def value_size(self, d: ExampleVector) -> float:
+        """Return the size of the terms in the sum of F(d), by default the largest size, `magnitude`.
+
+        Where the domain is far larger than the weights of an answer, the size at d keeps the rounding allowance in
+        proportion to the answer.
+        """
+        return float(self.magnitude)
+
+    def conjugate_size(self, d: ExampleVector, multipliers: Mapping[str, Any]) -> float:
+        """Return the size of the terms in the sum of F*(z), given its maximizer d and the multipliers of the domain.
+
+        The default is the largest size, `magnitude`.
+        """
+        return float(self.magnitude)
+
+    def mass_of(self, d: ExampleVector) -> float:
+        """Return an upper bound of the sum of the absolute weights d, shape (N,): of the sizes of the terms of an edge.
+
+        The bound is `mass` by default. Where the domain is far larger than the weights of an answer, a bound at d keeps
+        the rounding allowance of the edges in proportion to the answer.
+        """
+        return float(self.mass)
+
+    def conjugate_mass(self, z: ExampleVector, shift: float) -> float:
+        """Return an upper bound of the sum of the absolute maximizers at all points within `shift` of z, shape (N,).
+
+        The maximizers are the slopes of F*. So F* increases by at most `shift` times this bound if no entry of z
+        changes by more than `shift`. The bound is `mass` by default.
+        """
+        return float(self.mass)
 
     @property
     @abstractmethod

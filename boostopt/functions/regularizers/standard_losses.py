@@ -26,6 +26,7 @@ valid.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -44,6 +45,9 @@ from boostopt.functions.statements import Statement
 
 MAX_WEIGHT_NORM = 1e120
 """Largest sum of the weights, so that the squares in edge functions do not overflow."""
+
+SUM_ROUNDING_FACTOR = 1.0 + 1e-9
+"""Covers the rounding of a sum of non-negative numbers, each computed to a few ulps, and of the caps."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,13 @@ class LossConjugate(Separable):
     @property
     def value_bound(self) -> float:
         return float(np.maximum(self.values(self.upper), 0.0).sum())
+
+    def mass_of(self, d: ExampleVector) -> float:
+        return float(np.abs(d).sum()) * SUM_ROUNDING_FACTOR
+
+    def conjugate_mass(self, z: ExampleVector, shift: float) -> float:
+        # The maximizers are non-negative and do not decrease in z.
+        return self.mass_of(self.maximizers(z + shift))
 
     def linearization_excess(self, y: ExampleVector) -> ExampleVector:
         """Return the loss at the margins -y minus the conjugate, shape (N,). The cap makes the conjugate linear.
@@ -194,6 +205,13 @@ class QuadraticHinge(LossConjugate):
     def magnitude(self) -> float:
         return float((self.upper + 0.5 * self.mu * self.upper * (self.upper / self.priced)).sum())
 
+    def value_size(self, d: ExampleVector) -> float:
+        return float((d + (0.5 * self.mu) * d * (d / self.priced)).sum())
+
+    def conjugate_size(self, d: ExampleVector, multipliers: Mapping[str, Any]) -> float:
+        # A term is y d - f(d) at the maximizer d. Where d > 0, abs(y) is at most 1 + mu d / (C c) + psi.
+        return float((d * (2.0 + (1.5 * self.mu) * (d / self.priced) + multipliers["psi"])).sum())
+
     @property
     def strong_convexity(self) -> float:
         """The modulus mu / (C sum c), because (sum x)^2 <= (C sum c) (sum x^2 / (C c))."""
@@ -255,6 +273,17 @@ class Exponential(LossConjugate):
     @cached_property
     def magnitude(self) -> float:
         return float((self.upper * (1.0 + np.abs(self.end))).sum())
+
+    def value_size(self, d: ExampleVector) -> float:
+        return float(self._value_sizes(d).sum())
+
+    def conjugate_size(self, d: ExampleVector, multipliers: Mapping[str, Any]) -> float:
+        # A term is d (1 + psi) at the maximizer d. The rounding of a cap counts with the slope there, ln(d / (C c)).
+        return float((self._value_sizes(d) * (1.0 + multipliers["psi"])).sum())
+
+    def _value_sizes(self, d: ExampleVector) -> ExampleVector:
+        """Return the sizes of the terms of f_n(d_n), shape (N,)."""
+        return np.abs(rel_entr(d, self.priced)) + d
 
     @property
     def strong_convexity(self) -> float:
