@@ -85,7 +85,7 @@ class Own(CappedSimplexIndicator):
     def value(self, d: Any) -> float:
         return float(d @ self.z)
 
-    def conjugate_at(self, z: Any, near: Any = None) -> Any:
+    def conjugate_at(self, z: Any, start: Any = None) -> Any:
         return super().conjugate_at(z - self.z)
 
 
@@ -205,7 +205,7 @@ class Reaching(CappedSimplexIndicator):
     def value(self, d: Any) -> float:
         return float(d @ OUTER)
 
-    def conjugate_at(self, z: Any, near: Any = None) -> Any:
+    def conjugate_at(self, z: Any, start: Any = None) -> Any:
         return super().conjugate_at(z - OUTER)
 
 
@@ -218,7 +218,7 @@ def reaching_by(how: str, outer: np.ndarray) -> Any:
         def value(self, d: Any) -> float:
             return float(d @ outer)
 
-        def conjugate_at(self, z: Any, near: Any = None) -> Any:
+        def conjugate_at(self, z: Any, start: Any = None) -> Any:
             return super().conjugate_at(z - outer)
 
     class Having(CappedSimplexIndicator):
@@ -230,7 +230,7 @@ def reaching_by(how: str, outer: np.ndarray) -> Any:
         def value(self, d: Any) -> float:
             return float(d @ self.prices)
 
-        def conjugate_at(self, z: Any, near: Any = None) -> Any:
+        def conjugate_at(self, z: Any, start: Any = None) -> Any:
             return super().conjugate_at(z - self.prices)
 
     return {"closure": Closing, "class": Having, "global": Reaching}[how]
@@ -356,9 +356,9 @@ class WritesConjugate(RelativeEntropy):
         y += 1.0
         return super().maximizers(y)
 
-    def conjugate_at(self, z: Any, near: Any = None) -> Any:
+    def conjugate_at(self, z: Any, start: Any = None) -> Any:
         z -= z.max()
-        return super().conjugate_at(z, near)
+        return super().conjugate_at(z, start)
 
 
 class WritesEdges(MaximumEdge):
@@ -377,8 +377,8 @@ class Sharing(CappedSimplexIndicator):
     kind: ClassVar[str] = ""
     kept: Sequence[np.ndarray] = ()
 
-    def conjugate_at(self, z: Any, near: Any = None) -> Any:
-        point = super().conjugate_at(z, near)
+    def conjugate_at(self, z: Any, start: Any = None) -> Any:
+        point = super().conjugate_at(z, start)
         kept = point.d.copy()
         object.__setattr__(self, "kept", [kept])
         return replace(point, d=kept)

@@ -221,7 +221,7 @@ AUTHORING = (
     priced(QuadraticHinge, C=2.0, mu=0.3, B=1.0),
     priced(MarginVariance, D=2.0),
     priced(Shortfall, C=2.0, theta=0.1),
-    priced(LogarithmicLoss.of, eta=2.0),
+    priced(LogarithmicLoss.from_multiplicities, eta=2.0),
     priced(Logistic.priced, C=2.0),
     Attack("simplex", simplex, lambda: {"c": C}, {"c": ANY_ARRAY}, {"c": {"a domain": lambda: DOMAIN}}),
     Attack(

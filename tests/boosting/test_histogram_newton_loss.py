@@ -183,7 +183,7 @@ def test_a_loss_takes_no_more_updates_than_theory_says(eta: float, monkeypatch: 
     "regularizer",
     [
         lambda p, examples: LogarithmicLoss(0.5 * examples.c, p.eta, 0.25 * examples.c),
-        lambda p, examples: LogarithmicLoss.of(examples.c, p.eta * examples.c.sum() / 300.0),
+        lambda p, examples: LogarithmicLoss.from_multiplicities(examples.c, p.eta * examples.c.sum() / 300.0),
     ],
     ids=["another box", "eta by the examples"],
 )

@@ -247,8 +247,11 @@ PAIRS: dict[str, tuple[Regularizer, Callable[[np.ndarray, float], tuple[np.ndarr
     "hinge, squares": (Hinge(C, 0.1), lambda U, least: (U, SquaredPositiveEdges())),
     "hinge, bounded": (Hinge(C, 0.1), lambda U, least: (U, BoundedEdges(1.0))),
     "hinge, support vector machine": (Hinge(C, 0.1), lambda U, least: (U, SquaredEdges())),
-    "logarithmic loss, squares": (LogarithmicLoss.of(C, 3.0), lambda U, least: (U, SquaredPositiveEdges())),
-    "logarithmic loss, bounded": (LogarithmicLoss.of(C, 3.0), lambda U, least: (U, BoundedEdges(0.5))),
+    "logarithmic loss, squares": (
+        LogarithmicLoss.from_multiplicities(C, 3.0),
+        lambda U, least: (U, SquaredPositiveEdges()),
+    ),
+    "logarithmic loss, bounded": (LogarithmicLoss.from_multiplicities(C, 3.0), lambda U, least: (U, BoundedEdges(0.5))),
 }
 
 

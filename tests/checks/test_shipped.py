@@ -85,7 +85,7 @@ REGULARIZERS: dict[str, Regularizer] = {
     "unnormalized entropy": UnnormalizedRelativeEntropy.capped(C, 2.0, 4.0, D0),
     "binary entropy": BinaryEntropy(C / 2.0, 2.0, C / C.sum()),
     "binary entropy with fixed weights": BinaryEntropy(np.maximum(SPARSE, 0.2), 2.0, SPARSE),
-    "logarithmic loss": LogarithmicLoss.of(C, 3.0),
+    "logarithmic loss": LogarithmicLoss.from_multiplicities(C, 3.0),
     "hinge": Hinge(C, 0.7),
     "smoothed hinge": QuadraticHinge(C, 0.7, 0.3, 1.0),
     "modified Huber loss": QuadraticHinge(C, 0.7, 0.5, 4.0),

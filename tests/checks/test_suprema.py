@@ -101,8 +101,8 @@ def test_a_bound_near_a_rough_maximizer_may_be_as_loose_as_the_maximizer_makes_i
 class LooseByAThousandth(CvxpyRegularizer):
     """A bound that is valid and needlessly loose."""
 
-    def conjugate_at(self, z: Any, near: Any = None) -> Any:
-        at = super().conjugate_at(z, near)
+    def conjugate_at(self, z: Any, start: Any = None) -> Any:
+        at = super().conjugate_at(z, start)
         object.__setattr__(at, "value", at.value + 1e-3)
         return at
 

@@ -98,7 +98,7 @@ class Fake(Backend):
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         for notes in self.asked:
-            notes.append((task.tol, task.deadline.left))
+            notes.append((task.tol, task.deadline.remaining))
         assert not self.reason, "asked to solve what it cannot take"
         if self.then == "print":
             print("by Python to 1")  # noqa: T201

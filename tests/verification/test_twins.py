@@ -117,7 +117,7 @@ def boxes(rng: np.random.Generator) -> list[tuple[Regularizer, SeparableTerm]]:
         (Shortfall(c, 0.7, 0.3), shortfall_term(A, c, 0.7, 0.3)),
         (Logistic.priced(c, 0.7), logistic_term(A, A.to_vector(c) * A.to_number(0.7))),
         (
-            LogarithmicLoss.of(c, eta),
+            LogarithmicLoss.from_multiplicities(c, eta),
             binary_entropy_term(A, A.to_vector(c), eta, c / 2, A.to_vector(c / 2), np.ones(N, dtype=bool), False),
         ),
         (Hinge(c, nu), hinge_term(A, A.to_vector(c * nu))),

@@ -246,7 +246,7 @@ def test_the_logarithmic_loss() -> None:
     rng = np.random.default_rng(2)
     c, z = rng.uniform(0.3, 3.0, 7), rng.uniform(-1, 1, 7)
     for eta in (1e-3, 1.0, 50.0, 1e6):
-        F = LogarithmicLoss.of(c, eta)
+        F = LogarithmicLoss.from_multiplicities(c, eta)
         at = F.conjugate_at(z)
         losses = c * (np.logaddexp(0.0, eta * z) - math.log(2)) / eta
         assert at.value == pytest.approx(losses.sum(), abs=1e-14 * (1 + F.magnitude))
@@ -254,15 +254,18 @@ def test_the_logarithmic_loss() -> None:
         inside = [c * rng.random(7), c, np.zeros(7), F.d0]
         assert_conjugate(F, z, lambda d, eta=eta: binary_entropy(d, 0.5 * c, c) / eta, inside)
         assert F.value_bound == pytest.approx(math.log(2) * c.sum() / eta, rel=1e-12)
-    assert_junk_is_repaired(LogarithmicLoss.of(c, 3.0))
-    assert_gradient(LogarithmicLoss.of(c, 3.0), z)
-    assert_modelled(LogarithmicLoss.of(c, 3.0), z, [c * rng.random(7), np.zeros(7)])
+    assert_junk_is_repaired(LogarithmicLoss.from_multiplicities(c, 3.0))
+    assert_gradient(LogarithmicLoss.from_multiplicities(c, 3.0), z)
+    assert_modelled(LogarithmicLoss.from_multiplicities(c, 3.0), z, [c * rng.random(7), np.zeros(7)])
 
 
 def test_the_logarithmic_loss_of_copies() -> None:
     rng = np.random.default_rng(4)
     counts = np.array([2, 1, 5])
-    merged, copies = LogarithmicLoss.of(counts.astype(float), 4.0), LogarithmicLoss.of(np.ones(8), 4.0)
+    merged, copies = (
+        LogarithmicLoss.from_multiplicities(counts.astype(float), 4.0),
+        LogarithmicLoss.from_multiplicities(np.ones(8), 4.0),
+    )
     assert_copies(merged, copies, counts, rng.uniform(-1, 1, 3), [counts * rng.random(3)])
 
 
@@ -270,7 +273,7 @@ def test_the_logarithmic_loss_of_copies() -> None:
 def test_the_logarithmic_loss_is_finite_at_large_N(eta: float) -> None:
     N = 100_000
     rng = np.random.default_rng(0)
-    F = LogarithmicLoss.of(np.ones(N), eta)
+    F = LogarithmicLoss.from_multiplicities(np.ones(N), eta)
     z = rng.uniform(-1, 1, N)
     assert_stable(F, z, rng.random(N))
     at = F.conjugate_at(z)
@@ -327,7 +330,7 @@ def test_large_caps_make_no_magnitude() -> None:
 
 
 def test_the_magnitude_without_the_simplex_does_not_grow_with_the_logarithm_of_the_examples() -> None:
-    F = LogarithmicLoss.of(np.full(10, 1e8), 1.0)
+    F = LogarithmicLoss.from_multiplicities(np.full(10, 1e8), 1.0)
     assert 2e9 * np.log(2.0) <= F.magnitude <= 2e9
     rng, eps = np.random.default_rng(1), float(np.finfo(np.float64).eps)
     d, y = F.upper * rng.uniform(size=10), rng.normal(size=10)
