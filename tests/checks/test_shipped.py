@@ -168,8 +168,8 @@ def test_regularizers_pass(name: str) -> None:
 @pytest.mark.parametrize("random_state", range(3))
 @pytest.mark.parametrize("f", [lambda d: -cp.sum(cp.log(d)), lambda d: cp.sum(cp.inv_pos(d))], ids=["log", "inverse"])
 def test_a_regularizer_may_be_infinite_at_weight_zero(f: Callable[[Any], Any], random_state: int) -> None:
-    described = CvxpyRegularizer(CappedSimplex(np.ones(6), 2.0), f, np.full(6, 1 / 6))
-    check_regularizer(described, random_state=random_state).raise_if_failed()
+    cvxpy_regularizer = CvxpyRegularizer(CappedSimplex(np.ones(6), 2.0), f, np.full(6, 1 / 6))
+    check_regularizer(cvxpy_regularizer, random_state=random_state).raise_if_failed()
 
 
 @pytest.mark.thorough_cases("1-norm, not negative")

@@ -53,7 +53,7 @@ MAKERS: dict[type[Regularizer], Callable[[Any], Regularizer]] = {
     Tilted: lambda kind: kind(RelativeEntropy.capped(C, 3.0, 4.0, D0), np.linspace(-1.0, 1.0, N)),
     CvxpyRegularizer: lambda kind: kind(CappedSimplex(C, 3.0), cp.sum_squares, C / C.sum()),
 }
-"""How one of each family is made; a wrong one is made as the right one is."""
+"""Constructors of one member of each family; a wrong one is made as the right one is."""
 
 EDGES: dict[type[EdgeFunction], Callable[[Any], tuple[EdgeFunction, int]]] = {
     BoundedEdges: lambda kind: (kind(0.1), 3),
@@ -340,7 +340,7 @@ class SlopesWithTheWrongSign(RelativeEntropy):
 
 @caught_by("minimizer")
 class StartAtTheUniformDistribution(RelativeEntropy):
-    """Where the minimizer is d0."""
+    """A regularizer whose minimizer is d0."""
 
     def project(self, d: Any) -> Any:
         return self.domain.repair(C / C.sum() if d is None else d, self.d0)
@@ -644,11 +644,11 @@ def test_the_right_ones_pass(kind: type[Any]) -> None:
 @pytest.mark.every(4)
 @pytest.mark.parametrize(("kind", "names"), CATALOGUE, ids=lambda value: getattr(value, "__name__", ""))
 def test_the_wrong_ones_are_caught_by_the_check_that_should(kind: type[Any], names: tuple[str, ...]) -> None:
-    found = report(kind)
-    failed = {check.name for check in found.failures}
+    check_report = report(kind)
+    failed = {check.name for check in check_report.failures}
     assert failed >= set(names)
     for name in names:
-        check = found[name]
+        check = check_report[name]
         assert not check.worst <= check.tolerance
         assert check.words
 
@@ -670,10 +670,10 @@ def test_a_piece_that_raises_is_a_failed_check_in_words() -> None:
         def gaps(self, e: Any, w: Any) -> Any:
             raise ZeroDivisionError("no gaps today")
 
-    found = check_edge(Raises())
-    assert [check.name for check in found.failures] == ["gaps"]
+    check_report = check_edge(Raises())
+    assert [check.name for check in check_report.failures] == ["gaps"]
     said = r"test_wrong_pieces\.py:\d+ in Raises\.gaps \w+ ZeroDivisionError: no gaps today"
-    assert re.fullmatch(said, found["gaps"].words)
+    assert re.fullmatch(said, check_report["gaps"].words)
 
 
 @pytest.mark.thorough
@@ -691,15 +691,15 @@ def test_an_answer_of_another_kind_is_a_failed_check_and_no_exception(method: st
     wrong = type(
         "Wrong", (Hinge,), {method: property(lambda self: answer) if method == "weight_scale" else lambda *_: answer}
     )
-    found = report(wrong)
-    assert not found.passed
-    assert all(check.words for check in found)
+    check_report = report(wrong)
+    assert not check_report.passed
+    assert all(check.words for check in check_report)
 
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("answer", (None, np.zeros((3, 1))), ids=("none", "column"))
 @pytest.mark.parametrize("method", ("value", "conjugate", "subgradient", "gaps", "residuals", "active", "cvxpy_value"))
 def test_likewise_of_an_edge_function(method: str, answer: Any) -> None:
-    found = report(type("Wrong", (SquaredEdges,), {method: lambda *_: answer}))
-    assert not found.passed
-    assert all(check.words for check in found)
+    check_report = report(type("Wrong", (SquaredEdges,), {method: lambda *_: answer}))
+    assert not check_report.passed
+    assert all(check.words for check in check_report)

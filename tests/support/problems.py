@@ -46,11 +46,11 @@ def noisy_stumps(N: int, t: int, seed: int = 0) -> np.ndarray:
 
 
 class Panic(BaseException):
-    """What a library in Rust raises: no Exception."""
+    """The error of a library in Rust: no Exception."""
 
 
 class Unprintable(Exception):
-    """What cannot be shown."""
+    """An object that cannot be shown."""
 
     def __str__(self) -> str:
         raise SystemExit("not even asked for its name")
@@ -64,7 +64,7 @@ LEAVING: dict[str, BaseException] = {
     "unprintable": Unprintable(),
     "surrogate": ValueError("\ud800 and \x1b[2J"),
 }
-"""What a backend may raise that is not for the program around it."""
+"""Errors of a backend that are not for the program around it."""
 
 
 @dataclass(frozen=True)
