@@ -29,7 +29,9 @@ def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
     if rng.random() < 0.3:
         a[: N // 3] = -np.inf
     total_support = float(c[np.isfinite(a)].sum())
-    nu = float(rng.choice([min(1.0, total_support), support, rng.uniform(min(1.0, support), support)]))
+    nu = float(
+        rng.choice([min(1.0, total_support), total_support, rng.uniform(min(1.0, total_support), total_support)])
+    )
     return a, c, nu
 
 
