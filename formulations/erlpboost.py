@@ -143,19 +143,19 @@ def relative_entropy(d: Any, d0: Float[Array, " N"]) -> Any:
     """Return sum_n d_n ln(d_n / d0_n) over the examples with d0_n > 0."""
     import cvxpy as cp
 
-    live = np.flatnonzero(d0)
-    return cp.sum(cp.rel_entr(d[live], d0[live]))
+    support = np.flatnonzero(d0)
+    return cp.sum(cp.rel_entr(d[support], d0[support]))
 
 
 def zero_weight_constraints(d: Any, d0: Float[Array, " N"]) -> dict[str, Any]:
     """Return the constraint that examples without reference weight have no weight, or nothing if there are none."""
-    dead = np.flatnonzero(d0 == 0)
-    return {"d = 0 where d0 = 0": d[dead] == 0} if len(dead) else {}
+    zero_indices = np.flatnonzero(d0 == 0)
+    return {"d = 0 where d0 = 0": d[zero_indices] == 0} if len(zero_indices) else {}
 
 
 def log_mean_exp(y: Any, d0: Float[Array, " N"]) -> Any:
     """Return ln sum_n d0_n exp(y_n)."""
     import cvxpy as cp
 
-    live = np.flatnonzero(d0)
-    return cp.log_sum_exp(np.log(d0[live]) + y[live])
+    support = np.flatnonzero(d0)
+    return cp.log_sum_exp(np.log(d0[support]) + y[support])

@@ -62,7 +62,7 @@ class LogLoss(Formulation[Parameters]):
     is_symmetric = True
 
     def regularizer(self, p: Parameters, examples: Examples) -> LogarithmicLoss:
-        return LogarithmicLoss.of(examples.c, p.eta)
+        return LogarithmicLoss.from_multiplicities(examples.c, p.eta)
 
     def edge_function(self, p: Parameters) -> MaximumEdge | AbsoluteEdge:
         return largest_edge_function(p.two_sided)

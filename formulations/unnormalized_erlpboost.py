@@ -63,9 +63,9 @@ class UnnormalizedERLPBoost(ERLPBoost):
 
         N, t = U.shape
         w, psi, beta = cp.Variable(t, name="w"), cp.Variable(N, name="psi"), cp.Variable(name="beta")
-        live = np.flatnonzero(examples.d0)
-        d0 = examples.d0[live]
-        weights = cp.exp(np.log(d0) - p.eta * (U @ w + psi + beta)[live])
+        support = np.flatnonzero(examples.d0)
+        d0 = examples.d0[support]
+        weights = cp.exp(np.log(d0) - p.eta * (U @ w + psi + beta)[support])
         return maximize(
             (1 / p.eta) * cp.sum(d0 - weights) - (1 / p.nu) * (examples.c @ psi) - beta,
             subject_to={**weight_constraints(w, p.two_sided), "psi >= 0": psi >= 0},

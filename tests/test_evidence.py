@@ -164,8 +164,8 @@ def test_pages_are_made_from_what_is_kept(whole: Work, tmp_path: Path) -> None:
 def test_damaged_and_foreign_stores_are_refused(whole: Work, tmp_path: Path) -> None:
     keep(tmp_path, "squares", whole.results["squares"])
     path = tmp_path / "squares.json.gz"
-    stored = path.read_bytes()
-    path.write_bytes(stored[:-9])
+    content = path.read_bytes()
+    path.write_bytes(content[:-9])
     with pytest.raises(DataError, match="expected the finished units of squares"):
         load(tmp_path, "squares")
     path.write_bytes(gzip.compress(json.dumps({"experiment": "cubes", "format": 1, "units": []}).encode()))

@@ -44,7 +44,7 @@ def command(folder: Path, resume: Path, *more: object) -> list[str]:
 
 
 def results(path: Path) -> dict[tuple[Any, ...], Any]:
-    """What the units of a file came to, without what they took and the version."""
+    """Return the results of the units of a file, without their seconds and the version."""
 
     def timeless(found: Any) -> Any:
         if isinstance(found, dict):
@@ -80,13 +80,13 @@ def test_a_killed_run_goes_on_to_the_same_results(folder: Path, whole: tuple[Pat
     killed.kill()
     # The end of the pipe comes when the last of the worker processes is gone.
     killed.communicate(timeout=60.0)
-    before = resume.read_bytes()
-    before = before[: before.rfind(b"\n") + 1]
-    assert before.count(b"\n") < len(results(whole[0]))
+    content = resume.read_bytes()
+    content = content[: content.rfind(b"\n") + 1]
+    assert content.count(b"\n") < len(results(whole[0]))
     with resume.open("ab") as file:
         file.write(b'{"unit": ["tiny", "publi')
     subprocess.run(command(folder, resume), capture_output=True, check=True)
-    assert resume.read_bytes().startswith(before)
+    assert resume.read_bytes().startswith(content)
     assert results(resume) == results(whole[0])
 
 

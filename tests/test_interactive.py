@@ -30,13 +30,13 @@ def explore() -> ModuleType:
 
 
 def ran(name: str, **moved: float) -> dict[str, Any]:
-    """What the cells define where the controls stand so."""
+    """Return the names that the cells define with these controls."""
     chosen = {"name": name, "share": 0.5, "eta": 20.0, "tol": 1e-2, **moved}
     return dict(explore().app.run(defs={"chosen": chosen})[1])
 
 
 NAMES = 8
-"""How many regularizers the notebook has. It is not imported to collect the tests."""
+"""The number of regularizers in the notebook. It is not imported to collect the tests."""
 
 
 def regularizer_name(number: int) -> str:

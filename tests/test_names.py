@@ -10,11 +10,13 @@ from __future__ import annotations
 import ast
 import json
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 
 import boostopt
 
 ROOT = Path(boostopt.__file__).parent
+FOLDERS = (ROOT, *(ROOT.parent / name for name in ("formulations", "benchmarks", "tools", "tests")))
 OLD_NAMES = Path(__file__).with_name("old_names.json")
 
 WORDS = frozenset(
@@ -29,6 +31,9 @@ WORDS = frozenset(
     ).split()
 )
 """Words that are no names of functions, classes, attributes, parameters or locals."""
+
+QUESTIONS = ("What ", "How ", "Where ")
+"""Words with which docstrings do not begin."""
 
 ROLES = frozenset("__init__ backend base compare export formulation requirements verify".split())
 """Names of modules that stand in two folders, where both have the same role."""
@@ -49,12 +54,16 @@ def names_of(tree: ast.AST) -> Counter[str]:
     return Counter({name: count for name, count in counts.items() if name.strip("_") in WORDS})
 
 
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Return the syntax trees of the package, the formulations, benchmarks, tools and tests, by file."""
+    paths = [path for folder in FOLDERS for path in sorted(folder.rglob("*.py"))]
+    return {path.relative_to(ROOT.parent).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+
 def count_by_file() -> dict[str, dict[str, int]]:
-    """Count the names of the package that are such words, by file."""
-    counts = {
-        path.relative_to(ROOT).as_posix(): names_of(ast.parse(path.read_text(encoding="utf-8")))
-        for path in sorted(ROOT.rglob("*.py"))
-    }
+    """Count the names that are such words, by file."""
+    counts = {file: names_of(tree) for file, tree in trees().items()}
     return {file: dict(sorted(names.items())) for file, names in counts.items() if names}
 
 
@@ -69,6 +78,30 @@ def test_old_names_without_a_noun_only_disappear() -> None:
     }
     assert not more, "name the value by a noun, and the action by a verb"
     assert now == listed, "old names have disappeared: run `python tests/test_names.py` to shorten the list"
+
+
+def texts_of(tree: ast.Module) -> list[str]:
+    """Return the docstrings of a module, of its functions and classes, and of its constants and attributes."""
+    return [
+        node.value.value.lstrip()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    ]
+
+
+def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
+    questions = [
+        f"{file}: {text[:60]}"
+        for file, tree in trees().items()
+        for text in texts_of(tree)
+        if text.startswith(QUESTIONS)
+    ]
+    assert not questions, "begin with a verb or a noun"
+
+
+def test_a_docstring_that_begins_with_a_question_is_found() -> None:
+    tree = ast.parse('"""Numbers."""\nx = 1\n"""How many."""\ndef f():\n    """What f is."""')
+    assert sorted(text for text in texts_of(tree) if text.startswith(QUESTIONS)) == ["How many.", "What f is."]
 
 
 def test_a_word_that_is_no_name_is_found() -> None:

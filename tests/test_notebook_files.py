@@ -1,4 +1,4 @@
-"""How the files of notebooks are made: identifiers, outputs, pictures, and what a failure leaves."""
+"""The files of notebooks: identifiers, outputs, pictures, and what a failure leaves."""
 
 from __future__ import annotations
 
@@ -168,12 +168,15 @@ def test_the_alternative_text_of_a_cell_is_put_beside_its_picture(files: Any, so
 @pytest.mark.thorough
 def test_a_notebook_is_run_and_a_cell_that_fails_leaves_the_file_as_it_was(files: Any, source: Path) -> None:
     file = files.make(source)
-    made = file.read_bytes()
-    _, warned, _, printed = nbformat.reads(made.decode(), as_version=4).cells
+    content = file.read_bytes()
+    _, warned, _, printed = nbformat.reads(content.decode(), as_version=4).cells
     assert printed.outputs[0].text == "42\n" and [warned.execution_count, printed.execution_count] == [1, 2]
     assert re.match(r"<cell>:3: UserWarning: this is stale", warned.outputs[0].text)
-    assert files.make(source).read_bytes() == made
+    assert files.make(source).read_bytes() == content
     edit(source, "6 * 7", "6 / 0")
     with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
         files.make(source)
-    assert file.read_bytes() == made and {path.name for path in source.parent.iterdir()} == {"short.md", "short.ipynb"}
+    assert file.read_bytes() == content and {path.name for path in source.parent.iterdir()} == {
+        "short.md",
+        "short.ipynb",
+    }

@@ -142,8 +142,8 @@ def test_a_cell_has_minutes_on_a_busy_machine() -> None:
     docs = FOLDER.parent / "docs"
     assert "\nnb_execution_timeout = SECONDS_A_CELL\n" in (docs / "conf.py").read_text(encoding="utf-8")
     command = (docs / "notebook_files.py").read_text(encoding="utf-8")
-    found = re.search(r"^SECONDS_A_CELL = (\d+)", command, re.MULTILINE)
-    assert found is not None and int(found[1]) >= 300
+    match = re.search(r"^SECONDS_A_CELL = (\d+)", command, re.MULTILINE)
+    assert match is not None and int(match[1]) >= 300
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
@@ -187,9 +187,9 @@ def test_a_file_is_small_and_tells_nothing_of_the_machine(notebook: Path) -> Non
 def test_every_picture_has_an_alternative_text(notebook: Path) -> None:
     """In whole sentences, without formulas, for a screen reader; and no cell without a picture has one."""
     for cell, (_, code, _, said) in zip(file_of(notebook)["cells"], cells_of_source(notebook), strict=True):
-        drawn = [output for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
-        assert (said is not None) == bool(drawn), code
-        assert all(output["metadata"] == {"image/png": {"alt": said}} for output in drawn)
+        samples = [output for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
+        assert (said is not None) == bool(samples), code
+        assert all(output["metadata"] == {"image/png": {"alt": said}} for output in samples)
         assert said is None or (30 <= len(said) <= 300 and said.endswith(".") and "$" not in said), said
 
 

@@ -1,4 +1,4 @@
-"""What `make oldest` tries: every bound of pyproject.toml, with a file of tests for every package."""
+"""The versions that `make oldest` tries: every bound of pyproject.toml, with a file of tests for every package."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ WITHOUT = {"arguments", "prototypes", "saved"}
 def tried() -> list[str]:
     """The files of tests in the Makefile."""
     text = (ROOT / "Makefile").read_text()
-    found = re.search(r"^OLDEST_TESTS := \$\(addprefix tests/,(.*?)\)$", text, re.MULTILINE | re.DOTALL)
-    assert found is not None
-    return found.group(1).replace("\\\n", " ").split()
+    match = re.search(r"^OLDEST_TESTS := \$\(addprefix tests/,(.*?)\)$", text, re.MULTILINE | re.DOTALL)
+    assert match is not None
+    return match.group(1).replace("\\\n", " ").split()
 
 
 def test_every_package_has_a_file_that_is_there(tried: list[str]) -> None:

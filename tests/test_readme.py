@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""The outputs in the README are those of its commands."""
 
 from __future__ import annotations
 

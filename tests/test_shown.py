@@ -1,4 +1,4 @@
-"""What the README and the documentation show is what happens."""
+"""The outputs in the README and the documentation are those of their commands."""
 
 from __future__ import annotations
 

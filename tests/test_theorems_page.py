@@ -40,10 +40,10 @@ def test_the_price_of_each_entropy_is_the_one_on_the_page() -> None:
     c, d0 = np.ones(N), np.full(N, 1 / N)
     corner = np.where(np.arange(N) < nu, 1 / nu, 0.0)
     paragraph = PAGE.split("The price of an entropy is")[1].split("\n\n")[0]
-    found = re.search(r"at \$\\sum c = 30\$, \$\\nu = 3\$ it is \$([\d.]+) / .*? and \$([\d.]+) /", paragraph)
-    assert found is not None
+    match = re.search(r"at \$\\sum c = 30\$, \$\\nu = 3\$ it is \$([\d.]+) / .*? and \$([\d.]+) /", paragraph)
+    assert match is not None
     for printed, F in zip(
-        found.groups(),
+        match.groups(),
         (RelativeEntropy.capped(c, nu, 1.0, d0), BinaryEntropy.capped(c, nu, 1.0, d0)),
         strict=True,
     ):

@@ -85,7 +85,7 @@ class Own(CappedSimplexIndicator):
     def value(self, d: Any) -> float:
         return float(d @ self.z)
 
-    def conjugate_at(self, z: Any, near: Any = None) -> Any:
+    def conjugate_at(self, z: Any, start: Any = None) -> Any:
         return super().conjugate_at(z - self.z)
 
 
@@ -122,13 +122,13 @@ def closed_over(z: np.ndarray) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", list_formulations())
 def test_a_program_is_what_it_was_when_it_was_bound(name: str) -> None:
-    own, c = U.copy(), C.copy()
-    program, twin = bound(name, own, c), bound(name, U, C)
-    before = state_of(own, c)
+    copy, c = U.copy(), C.copy()
+    program, twin = bound(name, copy, c), bound(name, U, C)
+    state = state_of(copy, c)
     first = program.certify()
     ravage(program, first)
-    assert state_of(own, c) == before
-    own *= 0.5
+    assert state_of(copy, c) == state
+    copy *= 0.5
     c[0] += 3.0
     assert ends(program.certify()) == ends(first) == ends(twin.certify())
     assert not any(array.flags.writeable for array in arrays_of((program.parameters, program.examples)))
@@ -150,10 +150,10 @@ def test_every_storage_of_a_matrix_is_a_copy(storage: str) -> None:
     }[storage]()
     program = get_formulation("lpboost").bind(own, nu=2)
     twin = get_formulation("lpboost").bind(own.copy(), nu=2)
-    before, first = state_of(own), program.certify()
+    state, first = state_of(own), program.certify()
     grown = program.margins.append(np.ones(N))
     ravage(program, grown, grown.append(-np.ones(N)), program.margins.take_rows(np.arange(5)), program.margins)
-    assert state_of(own) == before
+    assert state_of(own) == state
     if storage != "over bytes":
         entries = own.data if scipy.sparse.issparse(own) else own
         entries[...] = 0
@@ -184,10 +184,10 @@ def test_arrays_that_a_users_file_closes_over_are_read_when_it_is_bound(which: s
     page, twin = closed_over(z)[which], closed_over(z.copy())[which]
     own = {"z": z} if "z" in page.parameters else {}
     program, honest = page.bind(U, **own), twin.bind(U, **{name: z.copy() for name in own})
-    before = state_of(z)
+    state = state_of(z)
     first = program.certify()
     ravage(program)
-    assert state_of(z) == before
+    assert state_of(z) == state
     z *= -3.0
     again, true = program.certify(first.d, first.w), honest.certify(first.d, first.w)
     assert ends(again) == ends(true)
@@ -205,7 +205,7 @@ class Reaching(CappedSimplexIndicator):
     def value(self, d: Any) -> float:
         return float(d @ OUTER)
 
-    def conjugate_at(self, z: Any, near: Any = None) -> Any:
+    def conjugate_at(self, z: Any, start: Any = None) -> Any:
         return super().conjugate_at(z - OUTER)
 
 
@@ -218,7 +218,7 @@ def reaching_by(how: str, outer: np.ndarray) -> Any:
         def value(self, d: Any) -> float:
             return float(d @ outer)
 
-        def conjugate_at(self, z: Any, near: Any = None) -> Any:
+        def conjugate_at(self, z: Any, start: Any = None) -> Any:
             return super().conjugate_at(z - outer)
 
     class Having(CappedSimplexIndicator):
@@ -230,7 +230,7 @@ def reaching_by(how: str, outer: np.ndarray) -> Any:
         def value(self, d: Any) -> float:
             return float(d @ self.prices)
 
-        def conjugate_at(self, z: Any, near: Any = None) -> Any:
+        def conjugate_at(self, z: Any, start: Any = None) -> Any:
             return super().conjugate_at(z - self.prices)
 
     return {"closure": Closing, "class": Having, "global": Reaching}[how]
@@ -278,22 +278,22 @@ def test_answers_are_read_once() -> None:
 @pytest.mark.parametrize("name", ("lpboost", "erlpboost", "softboost", "qp_reg_adaboost"))
 @pytest.mark.parametrize("inner", ("interior", "cvxpy:clarabel"))
 def test_a_backend_that_writes_changes_no_certificate(name: str, inner: str) -> None:
-    own, c = np.repeat(U, 2, axis=0)[:N].copy(), C.copy()
-    program = bound(name, own, c)
-    before = state_of(own, c)
+    copy, c = np.repeat(U, 2, axis=0)[:N].copy(), C.copy()
+    program = bound(name, copy, c)
+    state = state_of(copy, c)
     solution = boostopt.solve(program, Vandal(get_backend(inner)))
-    honest = boostopt.solve(bound(name, own.copy(), c.copy()), inner)
-    assert state_of(own, c) == before
-    fresh = bound(name, own.copy(), c.copy())
+    honest = boostopt.solve(bound(name, copy.copy(), c.copy()), inner)
+    assert state_of(copy, c) == state
+    fresh = bound(name, copy.copy(), c.copy())
     assert ends(fresh.certify(solution.d, solution.w)) == ends(program.certify(solution.d, solution.w))
     assert solution.certificate.overlaps(honest.certificate) and solution.certificate.scaled_gap <= 1e-6
 
 
 def test_a_backend_that_writes_in_passing_is_named() -> None:
-    own = U.copy()
-    program = get_formulation("lpboost").bind(own, nu=2)
+    copy = U.copy()
+    program = get_formulation("lpboost").bind(copy, nu=2)
     solution = boostopt.solve(program, Careless(get_backend("interior")))
-    assert solution.outcome is boostopt.Outcome.FAILED and (own == U).all()
+    assert solution.outcome is boostopt.Outcome.FAILED and (copy == U).all()
     (attempt,) = solution.attempts
     assert "the backend careless" in (attempt.error or "") and "read-only" in (attempt.error or "")
     assert ends(solution.certificate) == ends(get_formulation("lpboost").bind(U, nu=2).certify())
@@ -322,13 +322,13 @@ def test_an_iterate_that_changes_in_place_is_certified_as_it_is_yielded() -> Non
 
 @pytest.mark.parametrize("which", ("compare", "benchmark"))
 def test_comparisons_with_a_backend_that_writes(which: str) -> None:
-    own = U.copy()
-    program, vandal = get_formulation("lpboost").bind(own, nu=2), Vandal(get_backend("interior"))
+    copy = U.copy()
+    program, vandal = get_formulation("lpboost").bind(copy, nu=2), Vandal(get_backend("interior"))
     if which == "compare":
         rows = boostopt.compare(program, [vandal, "highs"]).rows
     else:
         rows = boostopt.benchmark(program, [vandal, "highs"], 1e-6, repeats=1).runs
-    assert (own == U).all()
+    assert (copy == U).all()
     optimum = boostopt.solve(get_formulation("lpboost").bind(U, nu=2), "highs").certificate
     for row in rows:
         assert row.lower <= optimum.upper and optimum.lower <= row.upper
@@ -356,9 +356,9 @@ class WritesConjugate(RelativeEntropy):
         y += 1.0
         return super().maximizers(y)
 
-    def conjugate_at(self, z: Any, near: Any = None) -> Any:
+    def conjugate_at(self, z: Any, start: Any = None) -> Any:
         z -= z.max()
-        return super().conjugate_at(z, near)
+        return super().conjugate_at(z, start)
 
 
 class WritesEdges(MaximumEdge):
@@ -377,8 +377,8 @@ class Sharing(CappedSimplexIndicator):
     kind: ClassVar[str] = ""
     kept: Sequence[np.ndarray] = ()
 
-    def conjugate_at(self, z: Any, near: Any = None) -> Any:
-        point = super().conjugate_at(z, near)
+    def conjugate_at(self, z: Any, start: Any = None) -> Any:
+        point = super().conjugate_at(z, start)
         kept = point.d.copy()
         object.__setattr__(self, "kept", [kept])
         return replace(point, d=kept)
@@ -400,10 +400,10 @@ PIECES: dict[str, Any] = {
 
 @pytest.mark.parametrize("whose", PIECES)
 def test_a_function_that_writes_to_its_argument_is_refused_by_name(whose: str) -> None:
-    own = U.copy()
+    copy = U.copy()
     with pytest.raises(ProblemError, match=whose):  # where it is tried out, or where it is used
-        PIECES[whose].bind(own).certify(np.full(N, 1.0 / N), np.full(T, 1.0 / T))
-    assert (own == U).all()
+        PIECES[whose].bind(copy).certify(np.full(N, 1.0 / N), np.full(T, 1.0 / T))
+    assert (copy == U).all()
 
 
 def test_a_function_that_writes_to_what_it_has_returned_changes_nothing() -> None:
@@ -476,7 +476,7 @@ def vandal_rule() -> Rule:
 @pytest.mark.parametrize("name", ("lpboost", "erlpboost", "softboost", "corrective_erlpboost"))
 def test_a_run_among_pieces_that_write(name: str) -> None:
     own, c = np.tile(U, (2, 1)), np.tile(C, 2)
-    before = state_of(own, c)
+    state = state_of(own, c)
     page = get_formulation(name)
     settings: dict[str, Any] = {"nu": 3.0, "epsilon": 0.05, "max_rounds": 20}
     rules: Any = [vandal_rule(), *page.boosting.rules]
@@ -485,7 +485,7 @@ def test_a_run_among_pieces_that_write(name: str) -> None:
     twin_oracle = GivenMargins(own.copy(), c=c.copy(), reflexive=True)
     twin = boostopt.boost(page, twin_oracle, rules=list(page.boosting.rules), history=True, **settings)
     ravage(run, run.program, run.certificate, run.class_certificate, run.at_round(1), oracle)
-    assert state_of(own, c) == before
+    assert state_of(own, c) == state
     fresh = replace(run.program, margins=MarginMatrix(run.program.margins.to_array().copy()))
     # Sums over another layout in memory are rounded otherwise.
     assert ends(run.certificate) == pytest.approx(ends(fresh.certify(run.certificate.d, run.w)), abs=1e-9)
@@ -510,14 +510,14 @@ def test_a_rule_that_writes_in_passing_is_named() -> None:
 
 
 def test_a_path_among_pieces_that_write() -> None:
-    own = U.copy()
+    copy = U.copy()
 
     def each(nu: float, run: Any) -> None:
         ravage(run, run.record, run.program)
 
-    found = boostopt.path("lpboost", Writing(own), nu=(1.0, 3.0), on_run=each)
+    found = boostopt.path("lpboost", Writing(copy), nu=(1.0, 3.0), on_run=each)
     twin = boostopt.path("lpboost", GivenMargins(U.copy()), nu=(1.0, 3.0))
-    assert (own == U).all()
+    assert (copy == U).all()
     for of_one, of_other in zip(found.certificates, twin.certificates, strict=True):
         assert ends(of_one) == pytest.approx(ends(of_other), abs=1e-9)
 
@@ -526,9 +526,9 @@ def test_a_path_among_pieces_that_write() -> None:
 def test_oracles_have_copies_of_their_examples(made: Any) -> None:
     features, y, c = X / np.abs(X).max(), Y.copy(), np.full(len(Y), 1.5)
     oracle, twin = made(features, y, c), made(features.copy(), y.copy(), c.copy())
-    before = state_of(features, y, c)
+    state = state_of(features, y, c)
     ravage(oracle, oracle.c, oracle.y)
-    assert state_of(features, y, c) == before
+    assert state_of(features, y, c) == state
     features *= -1.0
     y *= -1
     c += 1.0
@@ -542,9 +542,9 @@ def test_a_histogram_run_is_what_it_was(name: str, tmp_path: Path) -> None:
     oracle = boostopt.oracles.BinnedStumps(features, y)
     run = boostopt.boost(name, oracle, nu=8.0, epsilon=0.2, progress=ravage)
     first = ends(run.class_certificate)
-    before = state_of(features, y)
+    state = state_of(features, y)
     ravage(run, run.w, run.d, oracle, run.problem)
-    assert state_of(features, y) == before
+    assert state_of(features, y) == state
     features *= -1.0
     assert ends(run.class_certificate) == ends(run.verify_class(oracle)) == first
     twin = boostopt.oracles.BinnedStumps(X, Y)
@@ -618,11 +618,11 @@ def members(kind: type[Any], y: Any) -> list[Any]:
 def test_ensembles_whose_members_write(sparse: bool) -> None:
     features: Any = scipy.sparse.csr_array(X) if sparse else X.copy()
     y, c = Y.copy(), np.full(len(Y), 2.0)
-    before = state_of(features, y, c)
+    state = state_of(features, y, c)
     found, twin = (
         reweight(members(kind, Y), features, y, "lpboost", nu=6.0, sample_weight=c) for kind in (Learner, Plain)
     )
-    assert state_of(features, y, c) == before
+    assert state_of(features, y, c) == state
     assert ends(found.certificate) == ends(twin.certificate)
     ravage(found, found.solution)
     assert ends(found.solution.program.certify(found.solution.d, found.solution.w)) == ends(
@@ -632,9 +632,9 @@ def test_ensembles_whose_members_write(sparse: bool) -> None:
 
 def test_ensembles_of_several_classes_whose_members_write() -> None:
     features, y = X.copy(), np.where(X[:, 2] > 0.5, 2, Y)
-    before = state_of(features, y)
+    state = state_of(features, y)
     found, twin = (reweight_one_vs_rest(members(kind, y), features, y, "lpboost", nu=6.0) for kind in (Learner, Plain))
-    assert state_of(features, y) == before
+    assert state_of(features, y) == state
     for part, other in zip(found.parts, twin.parts, strict=True):
         assert ends(part.certificate) == ends(other.certificate)
 
@@ -664,9 +664,9 @@ def test_models_that_write_are_certified_on_the_callers_data() -> None:
 
 
 def test_files_are_of_the_program_as_it_was_bound(tmp_path: Path) -> None:
-    own, c = U.copy(), C.copy()
-    solution = get_formulation("erlpboost").bind(own, c=c, nu=3, eta=5).solve("interior")
-    own *= 0.5
+    copy, c = U.copy(), C.copy()
+    solution = get_formulation("erlpboost").bind(copy, c=c, nu=3, eta=5).solve("interior")
+    copy *= 0.5
     c += 1.0
     ravage(solution)
     solution.save(tmp_path / "one.json")

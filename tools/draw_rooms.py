@@ -27,13 +27,13 @@ def order_rooms(edges: dict[str, set[str]]) -> list[list[str]]:
     floors = [sorted(floor) for floor in FLOORS[:-1]]
     neighbours = {room: set(lower) for room, lower in edges.items()}
     for room, lower in edges.items():
-        for other in lower:
-            neighbours.setdefault(other, set()).add(room)
+        for neighbour in lower:
+            neighbours.setdefault(neighbour, set()).add(room)
     place = {room: k - (len(floor) - 1) / 2 for floor in floors for k, room in enumerate(floor)}
     for sweep in range(N_SWEEPS):
         for floor in floors if sweep % 2 else floors[::-1]:
             middle = {
-                room: sum(place[other] for other in neighbours[room]) / len(neighbours[room])
+                room: sum(place[neighbour] for neighbour in neighbours[room]) / len(neighbours[room])
                 if neighbours.get(room)
                 else place[room]
                 for room in floor
@@ -46,10 +46,10 @@ def order_rooms(edges: dict[str, set[str]]) -> list[list[str]]:
 def draw() -> str:
     """Return the picture as SVG."""
     graph = room_imports()
-    pairs = {(room_of(ROOT / file), other) for file, other in UPWARD_IMPORTS.items()}
-    upward = {(room, other) for room, other in pairs if other in graph.get(room, ())}
+    pairs = {(room_of(ROOT / file), target) for file, target in UPWARD_IMPORTS.items()}
+    upward = {(room, target) for room, target in pairs if target in graph.get(room, ())}
     edges = without_implied(
-        {room: {other for other in lower if (room, other) not in upward} for room, lower in graph.items()}
+        {room: {target for target in lower if (room, target) not in upward} for room, lower in graph.items()}
     )
     floors = order_rooms(edges)
     height = 2 * MARGIN + (len(floors) - 1) * FLOOR_HEIGHT + BOX_HEIGHT
@@ -69,11 +69,11 @@ def draw() -> str:
     for k in range(len(floors)):
         y = height - MARGIN - BOX_HEIGHT / 2 - k * FLOOR_HEIGHT
         lines.append(f'<text x="16" y="{y + 4:.0f}" font-size="12" fill="#8a94a3">{k}</text>')
-    pairs = sorted({(room, other) for room, lower in edges.items() for other in lower} | upward)
-    for room, other in pairs:
-        start = _port(centre, room, [b for a, b in pairs if a == room], other)
-        end = _port(centre, other, [a for a, b in pairs if b == other], room)
-        lines.append(_arrow(start, end, ' stroke-dasharray="5 4"' if (room, other) in upward else ""))
+    pairs = sorted({(room, target) for room, lower in edges.items() for target in lower} | upward)
+    for room, target in pairs:
+        start = _port(centre, room, [b for a, b in pairs if a == room], target)
+        end = _port(centre, target, [a for a, b in pairs if b == target], room)
+        lines.append(_arrow(start, end, ' stroke-dasharray="5 4"' if (room, target) in upward else ""))
     for room, (x, y) in sorted(centre.items()):
         lines.append(
             f'<rect x="{x - BOX_WIDTH / 2:.1f}" y="{y - BOX_HEIGHT / 2:.1f}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" '
@@ -84,11 +84,11 @@ def draw() -> str:
     return "\n".join([*lines, "</svg>", ""])
 
 
-def _port(centre: dict[str, tuple[float, float]], room: str, others: list[str], other: str) -> tuple[float, float]:
-    """Return the point of a room for its arrow to or from `other`: the arrows are spread over the width of the box."""
+def _port(centre: dict[str, tuple[float, float]], room: str, targets: list[str], target: str) -> tuple[float, float]:
+    """Return the point of a room for its arrow to or from `target`: the arrows are spread over the width of the box."""
     x, y = centre[room]
-    k = sorted(others, key=lambda each: (centre[each][0], each)).index(other)
-    return x + 0.7 * BOX_WIDTH * ((k + 0.5) / len(others) - 0.5), y
+    k = sorted(targets, key=lambda name: (centre[name][0], name)).index(target)
+    return x + 0.7 * BOX_WIDTH * ((k + 0.5) / len(targets) - 0.5), y
 
 
 def _arrow(start: tuple[float, float], end: tuple[float, float], style: str) -> str:

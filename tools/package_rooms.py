@@ -88,8 +88,8 @@ def imports(path: Path) -> set[str]:
 
 def sources() -> list[Path]:
     """Return the source files of the package, without formulations and templates."""
-    apart = {"formulations", "templates"}
-    return [path for path in sorted(ROOT.rglob("*.py")) if not apart & {*path.relative_to(ROOT).parts}]
+    excluded = {"formulations", "templates"}
+    return [path for path in sorted(ROOT.rglob("*.py")) if not excluded & {*path.relative_to(ROOT).parts}]
 
 
 def room_imports() -> dict[str, set[str]]:
@@ -107,8 +107,8 @@ def without_implied(graph: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
     reachable: dict[str, set[str]] = {}
     for node in TopologicalSorter(graph).static_order():
         following = graph.get(node, ())
-        reachable[node] = {*following}.union(*(reachable[other] for other in following))
+        reachable[node] = {*following}.union(*(reachable[successor] for successor in following))
     return {
-        node: {other for other in others if not any(other in reachable[third] for third in others)}
-        for node, others in graph.items()
+        node: {successor for successor in successors if not any(successor in reachable[third] for third in successors)}
+        for node, successors in graph.items()
     }

@@ -61,17 +61,17 @@ def sampled(jaxtyped: Callable[..., Any]) -> Callable[..., Any]:
     def checked_class(cls: Any, typechecker: Any) -> Any:
         """Return a class whose fields are checked when an object of it is made."""
         plain = cls.__init__
-        made = jaxtyped(cls, typechecker=typechecker)
-        checked = made.__init__
+        checked_type = jaxtyped(cls, typechecker=typechecker)
+        checked = checked_type.__init__
         if checked is plain:
-            return made
+            return checked_type
 
         @functools.wraps(plain)
         def init(self: Any, *arguments: Any, **options: Any) -> None:
             (checked if checking else plain)(self, *arguments, **options)
 
-        made.__init__ = init
-        return made
+        checked_type.__init__ = init
+        return checked_type
 
     return decorate
 

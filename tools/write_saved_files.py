@@ -96,17 +96,17 @@ def runs(folder: Path, classes: dict[str, Oracle]) -> dict[str, Any]:
             if run.rounds > 3:
                 early: dict[str, Any] = {**options, "max_rounds": 3}
                 boost(name, classes[kind], **early, checkpoint=folder / f"checkpoint_{stem}.npz")
-            expected[stem] = described(run, kind, options)
+            expected[stem] = describe_run(run, kind, options)
     for name, options in BOOSTERS.items():
         run = boost(name, classes["stumps"], **options)
         run.save(folder / f"run_{name}_stumps.npz")
         early = {**options, "max_rounds": 3}
         boost(name, classes["stumps"], **early, checkpoint=folder / f"checkpoint_{name}_stumps.npz")
-        expected[f"{name}_stumps"] = described(run, "stumps", options)
+        expected[f"{name}_stumps"] = describe_run(run, "stumps", options)
     return expected
 
 
-def described(run: Run, kind: str, options: dict[str, Any]) -> dict[str, Any]:
+def describe_run(run: Run, kind: str, options: dict[str, Any]) -> dict[str, Any]:
     """Return what is true of a run."""
     return {
         "oracle": kind,

@@ -51,60 +51,67 @@ def share(text: str) -> float:
 
 def rechecked(work: Work, share: float, random_state: int, processes: int) -> int:
     """Say of each experiment what came of the units done again; 1 if some came to something else."""
-    stored = whole = 0.0
-    others = 0
-    for name, found in recheck(work, share, random_state, processes):
-        same = found.again - len(found.others)
+    stored_seconds = whole = 0.0
+    n_different = 0
+    for name, recheck_result in recheck(work, share, random_state, processes):
+        n_same = recheck_result.again - len(recheck_result.others)
         print(
-            f"{name}: {found.again} of {found.stored} units again, {same} the same; {found.now:.1f} s of a core, ",
+            f"{name}: {recheck_result.again} of {recheck_result.stored} units again, {n_same} the same; "
+            f"{recheck_result.now:.1f} s of a core, ",
             end="",
         )
-        print(f"{found.before:.1f} s when they were stored", flush=True)
-        for parameters, other in found.others.items():
-            print(f"  {parameters}\n    {other}")
-        stored, whole, others = stored + found.seconds, whole + found.whole, others + len(found.others)
+        print(f"{recheck_result.before:.1f} s when they were stored", flush=True)
+        for parameters, difference in recheck_result.others.items():
+            print(f"  {parameters}\n    {difference}")
+        stored_seconds, whole, n_different = (
+            stored_seconds + recheck_result.seconds,
+            whole + recheck_result.whole,
+            n_different + len(recheck_result.others),
+        )
     print(
-        f"All units took {stored / 3600:.2f} hours of a core; at the ratio of those done again, {whole / 3600:.2f} now."
+        f"All units took {stored_seconds / 3600:.2f} hours of a core; "
+        f"at the ratio of those done again, {whole / 3600:.2f} now."
     )
-    return 1 if others else 0
+    return 1 if n_different else 0
 
 
 def main() -> int:
     """Do what is open, keep it, write the pages; 1 if the budget did not suffice."""
-    given = options()
-    if given.sets is not None:
-        os.environ[FOLDER] = str(given.sets.resolve())  # processes that do units have it from here
-    wanted = None if given.only is None else given.only.split(",")
-    unknown = set(wanted or ()) - {experiment.name for experiment in EXPERIMENTS}
+    arguments = options()
+    if arguments.sets is not None:
+        os.environ[FOLDER] = str(arguments.sets.resolve())  # processes that do units have it from here
+    only_names = None if arguments.only is None else arguments.only.split(",")
+    unknown = set(only_names or ()) - {experiment.name for experiment in EXPERIMENTS}
     if unknown:
         names = ", ".join(experiment.name for experiment in EXPERIMENTS)
         print(f"expected names of experiments; got {', '.join(sorted(unknown))}. There are {names}.", file=sys.stderr)
         return 2
-    part, parts = map(int, given.part.split("/"))
-    chosen = [e for e in EXPERIMENTS if wanted is None or e.name in wanted]
-    experiments = chosen[part % parts :: parts]
-    kept = ROOT / "build" / "evidence-quick" if given.quick else ROOT / "docs" / "evidence"
-    journals = ROOT / "build" / ("evidence-quick-journals" if given.quick else "evidence-journals")
+    part, parts = map(int, arguments.part.split("/"))
+    selected = [e for e in EXPERIMENTS if only_names is None or e.name in only_names]
+    experiments = selected[part % parts :: parts]
+    folder = ROOT / "build" / "evidence-quick" if arguments.quick else ROOT / "docs" / "evidence"
+    journals = ROOT / "build" / ("evidence-quick-journals" if arguments.quick else "evidence-journals")
     try:
-        work = Work.of(experiments, kept, journals, given.quick, given.again)
-        if given.list:
+        work = Work.of(experiments, folder, journals, arguments.quick, arguments.again)
+        if arguments.list:
             for experiment in experiments:
-                left = sum(1 for e, _ in work.open() if e is experiment)
+                n_open = sum(1 for e, _ in work.open() if e is experiment)
                 print(
-                    f"{experiment.name}: {len(work.results[experiment.name])} finished, {left} open. {experiment.title}"
+                    f"{experiment.name}: {len(work.results[experiment.name])} finished, {n_open} open. "
+                    f"{experiment.title}"
                 )
             return 0
-        if given.recheck is not None:
-            return rechecked(work, given.recheck, given.random_state, given.processes)
-        left = work.run(given.processes, given.budget)
-        if given.pages is not None:
-            for name, text in write_evidence(given.pages, experiments, work.results).items():
-                (given.pages / f"{name}.md").write_text(text, encoding="utf-8")
+        if arguments.recheck is not None:
+            return rechecked(work, arguments.recheck, arguments.random_state, arguments.processes)
+        n_open = work.run(arguments.processes, arguments.budget)
+        if arguments.pages is not None:
+            for name, text in write_evidence(arguments.pages, experiments, work.results).items():
+                (arguments.pages / f"{name}.md").write_text(text, encoding="utf-8")
     except BoostoptError as failure:
         print(failure, file=sys.stderr)
         return 2
-    print(f"{left} units are open: call it again." if left else "All units are finished.", file=sys.stderr)
-    return 1 if left else 0
+    print(f"{n_open} units are open: call it again." if n_open else "All units are finished.", file=sys.stderr)
+    return 1 if n_open else 0
 
 
 if __name__ == "__main__":

@@ -76,14 +76,14 @@ def _cell(text: str) -> str:
 def _measured(experiments: Sequence[Experiment], results: Mapping[str, Results]) -> Iterator[Line]:
     """Yield the claims that experiments decide."""
     for experiment in experiments:
-        found = results[experiment.name]
-        part = any(parameters not in found for parameters in experiment.units(False, found))
+        units = results[experiment.name]
+        part = any(parameters not in units for parameters in experiment.units(False, units))
         for claim in experiment.claims:
-            decision = claim.decide(found) if len(found) else None
+            decision = claim.decide(units) if len(units) else None
             verdict = "not decided yet" if decision is None else f"{VERDICTS[decision.holds]}{PART if part else ''}"
-            ours, printed = ("", "") if decision is None else (decision.ours, decision.printed)
+            ours, printed_value = ("", "") if decision is None else (decision.ours, decision.printed)
             command = f"`--only {experiment.name}`"
-            cells = (claim.place, claim.says, verdict, ours, printed, command)
+            cells = (claim.place, claim.says, verdict, ours, printed_value, command)
             yield Line(PAPERS[experiment.page], cells, decision is not None)
 
 

@@ -31,14 +31,16 @@ CORRECTIVE_FIRST = tuple((corrective, total) for total, corrective in RELATIVES)
 # Section 5.1
 
 
-def _runs(results: Results, names: Sequence[str], kinds: Sequence[str], which: Callable[[str], bool]) -> list[Any]:
+def _runs(
+    results: Results, names: Sequence[str], kinds: Sequence[str], is_included: Callable[[str], bool]
+) -> list[Any]:
     """Return the runs on some sets over some classes whose name is asked for."""
     return [
         run
         for p, result in results
         if p["data"] in names and p["hypotheses"] in kinds
         for key, run in result.items()
-        if which(key)
+        if is_included(key)
     ]
 
 
@@ -56,8 +58,8 @@ def _erlpboost(kind: str) -> Ask:
     """Return what asks of each split whether ERLPBoost is stable at every eta, f = 0 being an error."""
 
     def ask(results: Results) -> list[bool]:
-        found = [result for _, result in results.where(hypotheses=kind)]
-        return [all(r[key]["changes"]["error"] <= STABLE for key in r if key.startswith("ERLP")) for r in found]
+        units = [result for _, result in results.where(hypotheses=kind)]
+        return [all(r[key]["changes"]["error"] <= STABLE for key in r if key.startswith("ERLP")) for r in units]
 
     return ask
 
@@ -137,22 +139,24 @@ INSTABILITY = (
 SMALL_ETA, LARGE_ETA = 20, 1000
 
 
-def _above_best(results: Results, name: str, kind: str, most: float) -> list[float]:
+def _above_best(results: Results, name: str, kind: str, limit: float) -> list[float]:
     """Return by how much the error at the eta of theory exceeds the least one of the grid up to an eta, for both."""
-    found = list[float]()
+    values = list[float]()
     for algorithm in TOTAL:
         by_eta = points_by_eta(results, name, kind, algorithm)
-        points = [(at[0]["eta"], statistics.mean(point["test"] for point in at)) for at in by_eta]
+        points = [
+            (eta_points[0]["eta"], statistics.mean(point["test"] for point in eta_points)) for eta_points in by_eta
+        ]
         if points:
-            found.append(points[-1][1] - min(error for eta, error in points[:-1] if eta <= most))
-    return found
+            values.append(points[-1][1] - min(error for eta, error in points[:-1] if eta <= limit))
+    return values
 
 
-def _theory(names: Sequence[str], kind: str, holds: Callable[[float], bool], most: float = math.inf) -> Ask:
-    return lambda results: [holds(above) for name in names for above in _above_best(results, name, kind, most)]
+def _theory(names: Sequence[str], kind: str, holds: Callable[[float], bool], limit: float = math.inf) -> Ask:
+    return lambda results: [holds(excess) for name in names for excess in _above_best(results, name, kind, limit)]
 
 
-def _pairs(results: Results, names: Sequence[str], kinds: Sequence[str], one: str, other: str) -> list[tuple[Any, Any]]:
+def _pairs(results: Results, names: Sequence[str], kinds: Sequence[str], one: str, rival: str) -> list[tuple[Any, Any]]:
     """Return the points of two algorithms at the same eta of the first split."""
     return [
         pair
@@ -165,48 +169,53 @@ def _pairs(results: Results, names: Sequence[str], kinds: Sequence[str], one: st
                     for _, r in results.where(data=name, hypotheses=kind, algorithm=a, seed=0)
                     for point in r["points"]
                 ]
-                for a in (one, other)
+                for a in (one, rival)
             ),
             strict=False,
         )
     ]
 
 
-def _ratios(results: Results, what: str) -> list[float]:
+def _ratios(results: Results, measure: str) -> list[float]:
     """Return what corrective algorithms take over what totally corrective ones do, where both ended by the rule."""
-    both = [pair for one, other in RELATIVES for pair in _pairs(results, SETS_AT_HAND, ALL, one, other)]
-    return [b[what] / a[what] for a, b in both if a["held"] and b["held"]]
+    both = [pair for one, rival in RELATIVES for pair in _pairs(results, SETS_AT_HAND, ALL, one, rival)]
+    return [b[measure] / a[measure] for a, b in both if a["held"] and b["held"]]
 
 
 def _more_rounds(results: Results) -> Decision | None:
-    found = _ratios(results, "rounds")
-    return Decision(statistics.median(found) >= 10, f"{statistics.median(found):.1f} times, median") if found else None
+    ratios = _ratios(results, "rounds")
+    return (
+        Decision(statistics.median(ratios) >= 10, f"{statistics.median(ratios):.1f} times, median") if ratios else None
+    )
 
 
 def _faster(
     names: Sequence[str],
     kind: str,
     pairs: Sequence[tuple[str, str]] = RELATIVES,
-    at: Callable[[float], bool] = lambda eta: True,
+    is_included_eta: Callable[[float], bool] = lambda eta: True,
 ) -> Ask:
     """Return what asks whether the first algorithm of each pair is known to take less time to the end by the rule.
 
     A run that no rule ended takes its seconds at least: it is not the faster one.
     """
     return lambda results: [
-        sooner(a, b) for one, other in pairs for a, b in _pairs(results, names, (kind,), one, other) if at(a["eta"])
+        sooner(a, b)
+        for one, rival in pairs
+        for a, b in _pairs(results, names, (kind,), one, rival)
+        if is_included_eta(a["eta"])
     ]
 
 
 def _more_errors(
-    names: Sequence[str], kinds: Sequence[str], at: Callable[[float], bool], holds: Callable[[float], bool]
+    names: Sequence[str], kinds: Sequence[str], is_included_eta: Callable[[float], bool], holds: Callable[[float], bool]
 ) -> Ask:
     """Return what asks by how much the error of corrective algorithms exceeds that of totally corrective ones."""
     return lambda results: [
         holds(b["test"] - a["test"])
         for total, corrective in RELATIVES
         for a, b in _pairs(results, names, kinds, total, corrective)
-        if at(a["eta"])
+        if is_included_eta(a["eta"])
     ]
 
 
@@ -253,7 +262,7 @@ ETA = (
     counted_claim(
         "figure 5.19",
         f"Over stumps totally corrective algorithms are faster for small eta, up to {SMALL_ETA}.",
-        _faster(SMALL, "stumps", at=lambda eta: eta <= SMALL_ETA),
+        _faster(SMALL, "stumps", is_included_eta=lambda eta: eta <= SMALL_ETA),
         "runs",
     ),
     counted_claim(
@@ -311,20 +320,20 @@ ETA = (
 # Section 5.5
 
 
-def _sooner(name: str, kinds: Sequence[str], what: str, ways: tuple[str, str] = ("erlp", "step")) -> Ask:
+def _sooner(name: str, kinds: Sequence[str], measure: str, ways: tuple[str, str] = ("erlp", "step")) -> Ask:
     """Return what asks whether ERLPBoost takes less than the corrective algorithm with the fixed step, or the contrary.
 
     A run that did not come to the end takes what it took at least.
     """
 
     def ask(results: Results) -> list[bool]:
-        found = list[bool]()
+        values = list[bool]()
         for kind in kinds:
             both = [results.where(data=name, hypotheses=kind, way=way) for way in ways]
             if all(both):
-                one, other = (each[0][1] for each in both)
-                found.append(sooner(one, other, what))
-        return found
+                one, rival = (curve[0][1] for curve in both)
+                values.append(sooner(one, rival, measure))
+        return values
 
     return ask
 
@@ -357,13 +366,13 @@ SMALL_EPSILON = (
 # Sections 5.3 and 5.6
 
 
-def _means(results: Results, names: Sequence[str], kind: str, what: str) -> list[tuple[float, float]]:
+def _means(results: Results, names: Sequence[str], kind: str, measure: str) -> list[tuple[float, float]]:
     """Return the means of both entropies over the splits, at each set and nu."""
-    found = list[tuple[float, float]]()
+    values = list[tuple[float, float]]()
     for name in names:
-        one, other = (curves(results, name, kind, algorithm, what) for algorithm in TOTAL)
-        found += [(statistics.mean(one[s]), statistics.mean(other[s])) for s in sorted(one.keys() & other.keys())]
-    return found
+        one, rival = (curves(results, name, kind, algorithm, measure) for algorithm in TOTAL)
+        values += [(statistics.mean(one[s]), statistics.mean(rival[s])) for s in sorted(one.keys() & rival.keys())]
+    return values
 
 
 def _binary_faster(names: Sequence[str], kind: str) -> Ask:
@@ -380,7 +389,7 @@ def _capping_helps(results: Results) -> list[bool]:
 
     The least of nine errors on the test part would be smaller by chance alone.
     """
-    found = list[bool]()
+    values = list[bool]()
     for name in SMALL:
         for kind in ALL:
             for algorithm in TOTAL:
@@ -389,8 +398,8 @@ def _capping_helps(results: Results) -> list[bool]:
                 ]
                 if pairs:
                     uncapped, capped = map(statistics.mean, zip(*pairs, strict=True))
-                    found.append(capped < uncapped)
-    return found
+                    values.append(capped < uncapped)
+    return values
 
 
 def _uncapped_and_capped(result: Result) -> tuple[float, float]:
@@ -401,26 +410,26 @@ def _uncapped_and_capped(result: Result) -> tuple[float, float]:
 
 
 def _never_improves(results: Results) -> list[bool]:
-    values = [of for kind in ALL for of in _means(results, ("a9a",), kind, "test")]
+    values = [means_pair for kind in ALL for means_pair in _means(results, ("a9a",), kind, "test")]
     return [0.14 <= error <= 0.17 for pair in values for error in pair]
 
 
-def _within(kind: str) -> Ask:
+def _is_printed_near(kind: str) -> Ask:
     """Return what asks whether printed errors lie within the range of our splits, of the totally corrective algorithms.
 
     The corrective ones end at our limit on rounds, which is less than print's. One split has no range.
     """
 
     def ask(results: Results) -> list[bool]:
-        found = list[bool]()
+        values = list[bool]()
         for algorithm in TOTAL:
             for name in SMALL:
                 units = results.where(data=name, hypotheses=kind, algorithm=algorithm)
                 errors = [100 * chosen(result["points"])["test"] for _, result in units]
-                its = ERRORS[kind][algorithm][SETS.index(name)]
+                printed_error = ERRORS[kind][algorithm][SETS.index(name)]
                 if len(errors) > 1:
-                    found.append(among(its, errors))
-        return found
+                    values.append(among(printed_error, errors))
+        return values
 
     return ask
 
@@ -491,7 +500,7 @@ SELECTION = (
             f"table 5.{4 + k}",
             f"Test errors of totally corrective algorithms over {kind} on german and diabetes: printed ones are in the "
             "range of our ten splits.",
-            _within(kind),
+            _is_printed_near(kind),
             "cells",
         )
         for k, kind in enumerate(ALL)

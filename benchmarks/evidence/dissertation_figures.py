@@ -74,72 +74,74 @@ def _unstable(quick: bool, done: Results) -> Iterator[Parameters]:
 
 def _curves(data: str, seed: int, hypotheses: str, rounds: int) -> Mapping[str, Any]:
     """Return test errors after each round: of LPBoost at several nu, of ERLPBoost at nu = 1 and several eta."""
-    drawn = split(data, seed)
-    oracle = drawn.oracle(hypotheses)
-    found = {f"LPBoost {s:g}": lpboost(oracle, s, LP_EPSILONS[hypotheses], history=True) for s in LP_SHARES}
+    data_split = split(data, seed)
+    oracle = data_split.oracle(hypotheses)
+    fits = {f"LPBoost {s:g}": lpboost(oracle, s, LP_EPSILONS[hypotheses], history=True) for s in LP_SHARES}
     for eta in ETAS:
-        found[f"ERLPBoost {eta:g}"] = fit("erlp", oracle, 0.0, eta, 0.001, rounds, history=True)
-    return {name: _stability(each, drawn, seed == 0) for name, each in found.items()}
+        fits[f"ERLPBoost {eta:g}"] = fit("erlp", oracle, 0.0, eta, 0.001, rounds, history=True)
+    return {name: _stability(item, data_split, seed == 0) for name, item in fits.items()}
 
 
-def _stability(found: Fit, drawn: Split, curve: bool) -> dict[str, Any]:
+def _stability(fitted: Fit, data_split: Split, curve: bool) -> dict[str, Any]:
     """Return largest changes of the error from a round to the next, the most zeros, and for one split the curve."""
-    errors, zeros = _errors_by_round(found.run, drawn)
-    changes = {name: float(np.abs(np.diff(each)).max(initial=0.0)) for name, each in errors.items()}
-    result: dict[str, Any] = {"changes": changes, "zeros": float(zeros.max()), "gap": found.facts["gap"]}
-    result |= {"rounds": found.run.rounds, "last": float(errors["majority"][-1]), "held": found.ended_by_rule}
+    errors, zeros = _errors_by_round(fitted.run, data_split)
+    changes = {name: float(np.abs(np.diff(errors_of_kind)).max(initial=0.0)) for name, errors_of_kind in errors.items()}
+    result: dict[str, Any] = {"changes": changes, "zeros": float(zeros.max()), "gap": fitted.facts["gap"]}
+    result |= {"rounds": fitted.run.rounds, "last": float(errors["majority"][-1]), "held": fitted.ended_by_rule}
     majority = errors["majority"]
     result |= {"best": float(majority[:50].min()), "best_at": int(majority[:50].argmin()) + 1}
     if curve:
-        at = np.unique(np.linspace(0, len(zeros) - 1, POINTS).astype(int))
-        result["at"] = (at + 1).tolist()
-        result["errors"] = {name: rounded(each[at]) for name, each in errors.items()}
+        rounds_shown = np.unique(np.linspace(0, len(zeros) - 1, POINTS).astype(int))
+        result["at"] = (rounds_shown + 1).tolist()
+        result["errors"] = {name: rounded(errors_of_kind[rounds_shown]) for name, errors_of_kind in errors.items()}
     return result
 
 
-def _errors_by_round(run: Run, drawn: Split) -> tuple[dict[str, Float[Array, " rounds"]], Float[Array, " rounds"]]:
+def _errors_by_round(run: Run, data_split: Split) -> tuple[dict[str, Float[Array, " rounds"]], Float[Array, " rounds"]]:
     """Return test errors after each round by what f = 0 counts as, and the share of zeros."""
-    X, y = drawn.test
+    X, y = data_split.test
     H = np.column_stack(list(evaluate(run.hypotheses, X)))
     errors, zeros = {name: list[float]() for name in ZEROS}, list[float]()
-    for kept in run.record.history.rounds:
-        w = kept.w.full
+    for record_of_round in run.record.history.rounds:
+        w = record_of_round.w.full
         f = H[:, : len(w)] @ w / np.abs(w).sum()
         low, high = predicted_classes(f, "negative", 1), predicted_classes(f, "positive", 1)
         zeros.append(float(np.mean(low != high)))
         errors["error"].append(float(np.mean((low != y) | (high != y))))
         errors["positive"].append(float(np.mean(high != y)))
         errors["majority"].append(float(np.mean(predicted_classes(f, "majority", run.majority) != y)))
-    return {name: np.array(each) for name, each in errors.items()}, np.array(zeros)
+    return {name: np.array(item) for name, item in errors.items()}, np.array(zeros)
 
 
 def _unstable_written(results: Results, folder: Path) -> str:
     names, kinds = present(results, "data", NAMES), present(results, "hypotheses", tuple(CLASSES))
     pictures = [
-        _drawn(
+        _draw_curves(
             results, folder, "5_1_to_5_3", "LPBoost at nu = 1", {f"LPBoost 0 {z}": f"0 is {ZEROS[z]}" for z in ZEROS}
         ),
-        _drawn(results, folder, "5_4_to_5_6", "LPBoost", {f"LPBoost {s:g} majority": _nu(s) for s in LP_SHARES}),
-        _drawn(results, folder, "5_7_to_5_9", "ERLPBoost", {f"ERLPBoost {e:g} majority": f"eta = {e:g}" for e in ETAS}),
+        _draw_curves(results, folder, "5_4_to_5_6", "LPBoost", {f"LPBoost {s:g} majority": _nu(s) for s in LP_SHARES}),
+        _draw_curves(
+            results, folder, "5_7_to_5_9", "ERLPBoost", {f"ERLPBoost {e:g} majority": f"eta = {e:g}" for e in ETAS}
+        ),
     ]
     rows, stable, compared = list[list[str]](), dict.fromkeys(ZEROS, 0), 0
     for hypotheses in kinds:
         for name in names:
-            found = [result for _, result in results.where(data=name, hypotheses=hypotheses)]
-            if not found:
+            units = [result for _, result in results.where(data=name, hypotheses=hypotheses)]
+            if not units:
                 continue
             row = [f"{name}, {hypotheses}"]
             for zero in ZEROS:
-                row.append(span([result["LPBoost 0"]["changes"][zero] for result in found], ".3f"))
-            row.append(span([result["LPBoost 0"]["zeros"] for result in found], ".2f"))
+                row.append(span([result["LPBoost 0"]["changes"][zero] for result in units], ".3f"))
+            row.append(span([result["LPBoost 0"]["zeros"] for result in units], ".2f"))
             for eta in ETAS:
-                row.append(span([result[f"ERLPBoost {eta:g}"]["changes"]["error"] for result in found], ".3f"))
+                row.append(span([result[f"ERLPBoost {eta:g}"]["changes"]["error"] for result in units], ".3f"))
             rows.append(row)
-            compared += len(found) * len(ETAS)
+            compared += len(units) * len(ETAS)
             for zero in ZEROS:
                 stable[zero] += sum(
                     result[f"ERLPBoost {eta:g}"]["changes"][zero] < result["LPBoost 0"]["changes"][zero]
-                    for result in found
+                    for result in units
                     for eta in ETAS
                 )
     header = ["", *(f"LPBoost, 0 is {words}" for words in ZEROS.values()), "most zeros"]
@@ -156,7 +158,7 @@ def _unstable_written(results: Results, folder: Path) -> str:
         f"and ERLPBoost stable, with {STABLE:g} at most. Where zeros are errors the largest change of ERLPBoost is "
         f"below that of LPBoost in {stable['error']} of {compared} pairs of runs, where they are of the class of more "
         f"examples in {stable['majority']}: much of what LPBoost changes by is what zeros count as. Where they "
-        f"are errors {_below(results)}.\n\n"
+        f"are errors {_count_below(results)}.\n\n"
         + "\n\n".join(pictures)
         + f"\n\n{table(header, rows)}\n\n{_capping(results)}\n\n{_overfitting(results)}"
     )
@@ -166,7 +168,7 @@ def _nu(share: float) -> str:
     return f"nu/N = {share:g}" if share else "nu = 1"
 
 
-def _drawn(results: Results, folder: Path, numbers: str, title: str, curves: Mapping[str, str]) -> str:
+def _draw_curves(results: Results, folder: Path, numbers: str, title: str, curves: Mapping[str, str]) -> str:
     """Return a picture of curves over rounds, a panel for each set and class; curves by run and what zeros count as."""
     import matplotlib.pyplot as plt
 
@@ -196,7 +198,7 @@ def _finish(figure: Any, grid: Any, columns: int) -> None:
     figure.set_layout_engine("constrained")
 
 
-def _below(results: Results) -> str:
+def _count_below(results: Results) -> str:
     """Say in how many runs ERLPBoost changes by no more than print calls stable, f = 0 being an error, by class."""
     parts = list[str]()
     for hypotheses in present(results, "hypotheses", tuple(CLASSES)):
@@ -213,10 +215,10 @@ def _capping(results: Results) -> str:
     """Return what capping does to LPBoost: largest changes and rounds by nu."""
     rows = list[list[str]]()
     for share in LP_SHARES:
-        found = [result[f"LPBoost {share:g}"] for _, result in results]
-        row = [_nu(share), f"{np.median([each['changes']['error'] for each in found]):.3f}"]
-        rows.append([*row, f"{np.median([each['changes']['majority'] for each in found]):.3f}"])
-        rows[-1].append(f"{np.median([each['rounds'] for each in found]):g}")
+        units = [result[f"LPBoost {share:g}"] for _, result in results]
+        row = [_nu(share), f"{np.median([item['changes']['error'] for item in units]):.3f}"]
+        rows.append([*row, f"{np.median([item['changes']['majority'] for item in units]):.3f}"])
+        rows[-1].append(f"{np.median([item['rounds'] for item in units]):g}")
     header = ["LPBoost, medians over all sets, classes and splits", "largest change, 0 an error"]
     header += ["0 the majority", "rounds"]
     return (
@@ -230,9 +232,9 @@ def _overfitting(results: Results) -> str:
     parts = list[str]()
     for name in present(results, "data", ("german", "diabetes")):
         for eta in ETAS:
-            found = [result[f"ERLPBoost {eta:g}"] for _, result in results.where(data=name, hypotheses="stumps")]
-            if found:
-                rises = [each["last"] - each["best"] for each in found]
+            units = [result[f"ERLPBoost {eta:g}"] for _, result in results.where(data=name, hypotheses="stumps")]
+            if units:
+                rises = [item["last"] - item["best"] for item in units]
                 parts.append(f"{name}, eta = {eta:g}: {100 * np.mean(rises):+.1f}")
     return (
         "Figures 5.7(e) and (f): over stumps print's error falls and drifts upwards before round 50. Ours, the last "
@@ -271,20 +273,22 @@ def _at_etas(
     data: str, seed: int, hypotheses: str, algorithm: str, etas: list[float], rounds: int
 ) -> Mapping[str, Any]:
     """Run an algorithm at nu = 1 and epsilon = 0.001 with each eta, the one of theory last."""
-    drawn = split(data, seed)
-    oracle, points = drawn.oracle(hypotheses), list[dict[str, Any]]()
-    for eta in (*etas, theory(algorithm, 0.0, drawn.N, 0.001)):
-        found = fit(algorithm, oracle, 0.0, eta, 0.001, rounds)
-        points.append({"eta": eta, "test": found.errors(drawn)[1], **found.facts})
+    data_split = split(data, seed)
+    oracle, points = data_split.oracle(hypotheses), list[dict[str, Any]]()
+    for eta in (*etas, theory(algorithm, 0.0, data_split.N, 0.001)):
+        fitted = fit(algorithm, oracle, 0.0, eta, 0.001, rounds)
+        points.append({"eta": eta, "test": fitted.errors(data_split)[1], **fitted.facts})
     return {"points": points}
 
 
 def _eta_written(results: Results, folder: Path) -> str:
     whats = {"test": "test error", "seconds": "seconds", "hypotheses": "hypotheses", "rounds": "rounds"}
-    shown = [_by_eta(results, folder, "5_10_to_5_12", "test", "test error", TOTAL)]
-    for number, what in ((19, "seconds"), (22, "test"), (25, "hypotheses")):
-        shown.append(_by_eta(results, folder, f"5_{number}_to_5_{number + 2}", what, whats[what], tuple(ALGORITHMS)))
-    shown.append(_by_eta(results, folder, "5_25_to_5_27_rounds", "rounds", "rounds", tuple(ALGORITHMS)))
+    figures = [_by_eta(results, folder, "5_10_to_5_12", "test", "test error", TOTAL)]
+    for number, measure in ((19, "seconds"), (22, "test"), (25, "hypotheses")):
+        figures.append(
+            _by_eta(results, folder, f"5_{number}_to_5_{number + 2}", measure, whats[measure], tuple(ALGORITHMS))
+        )
+    figures.append(_by_eta(results, folder, "5_25_to_5_27_rounds", "rounds", "rounds", tuple(ALGORITHMS)))
     return (
         f"nu = 1, epsilon = 0.001, the eta of table 5.3 and, last, that of theory; figures 5.10 to 5.12 have means "
         f"over splits (their number: {seeds(results)}), figures 5.19 to 5.27 the first split, on which alone the "
@@ -294,34 +298,34 @@ def _eta_written(results: Results, folder: Path) -> str:
         f"and {A9A_LIMITS[True]}; a cross marks runs that no rule ended: they would take more seconds and rounds than "
         f"is drawn. {left_out(results)}\n\n"
         f"### Figures 5.10 to 5.12: how much regularization suffices\n\n"
-        f"{shown[0]}\n\n"
+        f"{figures[0]}\n\n"
         f"{_theory_verdict(results)}\n\n"
         f"### Figures 5.19 to 5.27: corrective against totally corrective\n\n"
-        + "\n\n".join(shown[1:])
+        + "\n\n".join(figures[1:])
         + f"\n\n{_corrective_verdict(results)}"
     )
 
 
-def _by_eta(results: Results, folder: Path, numbers: str, what: str, label: str, algorithms: tuple[str, ...]) -> str:
+def _by_eta(results: Results, folder: Path, numbers: str, measure: str, label: str, algorithms: tuple[str, ...]) -> str:
     """Return a picture over eta, a panel for each set and class; corrective algorithms have the first split alone."""
     import matplotlib.pyplot as plt
 
     names, kinds = present(results, "data", NAMES), present(results, "hypotheses", tuple(CLASSES))
-    wanted = {} if algorithms == TOTAL else {"seed": 0}
+    selection = {} if algorithms == TOTAL else {"seed": 0}
     figure, grid = plt.subplots(len(kinds), len(names), figsize=(3.4 * len(names), 2.5 * len(kinds)), squeeze=False)
     for row, hypotheses in enumerate(kinds):
         for column, name in enumerate(names):
             axes = grid[row, column]
             for algorithm in algorithms:
-                points = points_by_eta(results, name, hypotheses, algorithm, **wanted)
+                points = points_by_eta(results, name, hypotheses, algorithm, **selection)
                 if points:
-                    etas = [each[0]["eta"] for each in points]
-                    values = [float(np.mean([point[what] for point in each])) for each in points]
+                    etas = [item[0]["eta"] for item in points]
+                    values = [float(np.mean([point[measure] for point in item])) for item in points]
                     (line,) = axes.plot(etas, values, lw=1, marker=".", label=WORDS[algorithm])
-                    limited = [k for k, each in enumerate(points) if not all(point["held"] for point in each)]
+                    limited = [k for k, item in enumerate(points) if not all(point["held"] for point in item)]
                     axes.plot([etas[k] for k in limited], [values[k] for k in limited], "x", color=line.get_color())
             axes.set(title=f"{name}, {hypotheses}", xlabel="eta", ylabel=label, xscale="log")
-            if what != "test":
+            if measure != "test":
                 axes.set_yscale("log")
     _finish(figure, grid, 4)
     alt = f"{label} against eta, for each set and class of hypotheses"
@@ -336,7 +340,7 @@ def _theory_verdict(results: Results) -> str:
             row = [f"{name}, {hypotheses}"]
             for algorithm in ("erlp", "bin"):
                 errors = [
-                    np.mean([p["test"] for p in at]) for at in points_by_eta(results, name, hypotheses, algorithm)
+                    np.mean([p["test"] for p in point]) for point in points_by_eta(results, name, hypotheses, algorithm)
                 ]
                 if errors:
                     k = int(np.argmin(errors[:-1]))
@@ -382,10 +386,12 @@ def _pair(results: Results, name: str, hypotheses: str, total: str, corrective: 
         return []
     pairs = list(zip(first[0][1]["points"], second[0][1]["points"], strict=True))
     both = [(a, b) for a, b in pairs if a["held"] and b["held"]]
-    faster, slower = (sum(sooner(*pair) for pair in of) for of in (pairs, [(b, a) for a, b in pairs]))
+    faster, slower = (
+        sum(sooner(*pair) for pair in ordered_pairs) for ordered_pairs in (pairs, [(b, a) for a, b in pairs])
+    )
     row = [f"{name}, {hypotheses}, {corrective}", f"{len(both)} of {len(pairs)}"]
-    for what in ("rounds", "hypotheses"):
-        row.append(span([b[what] / a[what] for a, b in both], ".1f") if both else "")
+    for measure in ("rounds", "hypotheses"):
+        row.append(span([b[measure] / a[measure] for a, b in both], ".1f") if both else "")
     return [*row, *(f"{count} of {len(pairs)}" for count in (faster, slower))]
 
 
@@ -397,36 +403,36 @@ def _fine(quick: bool, done: Results) -> Iterator[Parameters]:
     for name in ("german",) if quick else ("diabetes", "german"):
         for hypotheses in ("raw", "SVM") if quick else CLASSES:
             for way in WAYS:
-                most = PRINTED_ROUNDS[way != "erlp"]
+                printed_rounds = PRINTED_ROUNDS[way != "erlp"]
                 yield {
                     "data": name,
                     "hypotheses": hypotheses,
                     "way": way,
-                    "rounds": min(most, 500) if quick else most,
+                    "rounds": min(printed_rounds, 500) if quick else printed_rounds,
                 }
 
 
 def _to_the_end(data: str, hypotheses: str, way: str, rounds: int) -> Mapping[str, Any]:
     """Return delta of the practical rule against rounds and seconds by the clock, nu = 1 and epsilon = 1e-5."""
-    drawn = split(data, 0)
-    oracle = drawn.oracle(hypotheses)
+    data_split = split(data, 0)
+    oracle = data_split.oracle(hypotheses)
     algorithm, update = ("erlp", "total") if way == "erlp" else ("corr", way)
-    found = fit(algorithm, oracle, 0.0, theory(algorithm, 0.0, drawn.N, SMALL), SMALL, rounds, update=update)
-    delta, seconds = found.run.trace["delta"], found.run.trace["seconds"]
-    at = np.unique(np.geomspace(1, len(delta), POINTS).astype(int)) - 1
+    fitted = fit(algorithm, oracle, 0.0, theory(algorithm, 0.0, data_split.N, SMALL), SMALL, rounds, update=update)
+    delta, seconds = fitted.run.trace["delta"], fitted.run.trace["seconds"]
+    rounds_shown = np.unique(np.geomspace(1, len(delta), POINTS).astype(int)) - 1
     return {
-        **found.facts,
-        "at": (at + 1).tolist(),
-        "curve": rounded(delta[at]),
-        "clock": rounded(seconds[at]),
-        "reason": found.run.reason.partition(";")[0],
+        **fitted.facts,
+        "at": (rounds_shown + 1).tolist(),
+        "curve": rounded(delta[rounds_shown]),
+        "clock": rounded(seconds[rounds_shown]),
+        "reason": fitted.run.reason.partition(";")[0],
     }
 
 
 def _fine_written(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
-    shown, rows = list[str](), list[list[str]]()
+    figures, rows = list[str](), list[list[str]]()
     kinds = present(results, "hypotheses", tuple(CLASSES))
     for number, name in ((28, "diabetes"), (29, "german")):
         if not results.where(data=name):
@@ -446,7 +452,7 @@ def _fine_written(results: Results, folder: Path) -> str:
                 axes.set(xscale="log", yscale="log", xlabel=label, ylabel="delta", title=f"{name}, {hypotheses}")
         _finish(figure, grid, 3)
         alt = f"delta against rounds and seconds on {name} at epsilon = 1e-5"
-        shown.append(picture(folder, f"T_figure_5_{number}", figure, alt))
+        figures.append(picture(folder, f"T_figure_5_{number}", figure, alt))
     header = ["", "rounds", "seconds", "delta", "gap over the class", "ended by"]
     return (
         f"nu = 1, epsilon = {SMALL:g}, the eta of theory, on the first split; the end is delta of the "
@@ -455,7 +461,7 @@ def _fine_written(results: Results, folder: Path) -> str:
         f"where no hypothesis that the oracle returns raises the program by more than rounding. Print: "
         f"ERLPBoost needs fewer rounds and less time than the corrective one for all classes on diabetes, and "
         f"on german less time but for raw features.\n\n"
-        f"{_fine_verdict(results)}\n\n" + "\n\n".join([*shown, table(header, rows)])
+        f"{_fine_verdict(results)}\n\n" + "\n\n".join([*figures, table(header, rows)])
     )
 
 
@@ -464,10 +470,10 @@ def _fine_verdict(results: Results) -> str:
     parts = list[str]()
     for hypotheses in present(results, "hypotheses", tuple(CLASSES)):
         for name in present(results, "data", NAMES):
-            found = results.where(data=name, hypotheses=hypotheses)
-            finished_ways = [(result["seconds"], WAYS[p["way"]]) for p, result in found if result["held"]]
+            units = results.where(data=name, hypotheses=hypotheses)
+            finished_ways = [(result["seconds"], WAYS[p["way"]]) for p, result in units if result["held"]]
             first = f"{min(finished_ways)[1]} first" if finished_ways else "none to the end"
-            parts.append(f"{name}, {hypotheses}: {first} ({len(finished_ways)} of {len(found)} ways come there)")
+            parts.append(f"{name}, {hypotheses}: {first} ({len(finished_ways)} of {len(units)} ways come there)")
     return f"Ours: {'; '.join(parts)}."
 
 

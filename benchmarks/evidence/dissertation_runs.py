@@ -171,9 +171,9 @@ class Fit:
     run: Run
     seconds: float
 
-    def errors(self, drawn: Split) -> list[float]:
+    def errors(self, data_split: Split) -> list[float]:
         """Return the shares of the validation and the test part that are wrong; where f = 0 the majority decides."""
-        return [float(np.mean(self.run.predict(X) != y)) for X, y in (drawn.valid, drawn.test)]
+        return [float(np.mean(self.run.predict(X) != y)) for X, y in (data_split.valid, data_split.test)]
 
     @property
     def ended_by_rule(self) -> bool:
@@ -220,8 +220,8 @@ def percent(values: list[float]) -> str:
 
 def present(results: Results, name: str, order: tuple[str, ...]) -> list[str]:
     """Return which values of a parameter there are, in an order."""
-    there = {parameters[name] for parameters, _ in results}
-    return [value for value in order if value in there]
+    values = {parameters[name] for parameters, _ in results}
+    return [value for value in order if value in values]
 
 
 PROTOCOL = (
@@ -237,26 +237,28 @@ PROTOCOL = (
 
 def seeds(results: Results) -> str:
     """Return how many splits of which sets there are, in words."""
-    each = {name: {p["seed"] for p, _ in results.where(data=name)} for name in present(results, "data", tuple(ROWS))}
-    return ", ".join(f"{name} {len(found)}" for name, found in each.items())
+    seeds_by_name = {
+        name: {p["seed"] for p, _ in results.where(data=name)} for name in present(results, "data", tuple(ROWS))
+    }
+    return ", ".join(f"{name} {len(seed_set)}" for name, seed_set in seeds_by_name.items())
 
 
 def points_by_eta(
-    results: Results, name: str, hypotheses: str, algorithm: str, **wanted: Any
+    results: Results, name: str, hypotheses: str, algorithm: str, **selection: Any
 ) -> list[list[dict[str, Any]]]:
     """Return the points of an algorithm over eta, at each eta those of all splits, or of the one that is wanted."""
-    found = results.where(data=name, hypotheses=hypotheses, algorithm=algorithm, **wanted)
-    return [list(at_one) for at_one in zip(*(result["points"] for _, result in found), strict=True)]
+    units = results.where(data=name, hypotheses=hypotheses, algorithm=algorithm, **selection)
+    return [list(at_one) for at_one in zip(*(result["points"] for _, result in units), strict=True)]
 
 
-def curves(results: Results, name: str, hypotheses: str, algorithm: str, what: str) -> dict[float, list[float]]:
+def curves(results: Results, name: str, hypotheses: str, algorithm: str, measure: str) -> dict[float, list[float]]:
     """Return values of the search over all splits by nu / N, at epsilon = 0.001."""
-    found = dict[float, list[float]]()
+    units = dict[float, list[float]]()
     for _, result in results.where(data=name, hypotheses=hypotheses, algorithm=algorithm):
         for point in result["points"]:
             if point["epsilon"] == 0.001:
-                found.setdefault(point["share"], []).append(point[what])
-    return found
+                units.setdefault(point["share"], []).append(point[measure])
+    return units
 
 
 def chosen(points: list[dict[str, Any]]) -> dict[str, Any]:
@@ -264,12 +266,12 @@ def chosen(points: list[dict[str, Any]]) -> dict[str, Any]:
     return min(points, key=lambda point: point["valid"])
 
 
-def sooner(one: Mapping[str, Any], other: Mapping[str, Any], what: str = "seconds") -> bool:
+def sooner(one: Mapping[str, Any], rival: Mapping[str, Any], measure: str = "seconds") -> bool:
     """Return whether a run is known to take less than another to its end by the rule.
 
     One that no rule ended takes what it took at least.
     """
-    return one["held"] and one[what] < other[what]
+    return one["held"] and one[measure] < rival[measure]
 
 
 def among(figure: float, ours: Sequence[float]) -> bool:

@@ -92,24 +92,24 @@ def _selected(quick: bool, done: Results) -> Iterator[Parameters]:
 
 def _search(data: str, seed: int, hypotheses: str, algorithm: str, shares: list[float]) -> Mapping[str, Any]:
     """Return all points that an algorithm was tried at: parameters, errors on both parts, and what the run was."""
-    drawn = split(data, seed)
+    data_split = split(data, seed)
     if algorithm == "gb":
-        return {"points": _trees(drawn)}
+        return {"points": _trees(data_split)}
     if algorithm == "SVM":
-        return {"points": _linear(drawn)}
-    oracle, points = drawn.oracle(hypotheses), list[dict[str, Any]]()
+        return {"points": _linear(data_split)}
+    oracle, points = data_split.oracle(hypotheses), list[dict[str, Any]]()
     if algorithm == "ada":
         began = time.process_time()
         run = boost("adaboost", oracle, rules=(), max_rounds=A9A_ROUNDS if data in LARGE else ADABOOST_ROUNDS)
-        return {"points": [_point(Fit(run, time.process_time() - began), drawn)]}
+        return {"points": [_point(Fit(run, time.process_time() - began), data_split)]}
     for share in shares:
         if algorithm == "lp":
-            points.append({"share": share, **_point(lpboost(oracle, share, LP_EPSILON), drawn)})
+            points.append({"share": share, **_point(lpboost(oracle, share, LP_EPSILON), data_split)})
             continue
         for epsilon in EPSILONS:
-            eta = theory(algorithm, share, drawn.N, epsilon)
-            found = _tried(algorithm, oracle, share, eta, epsilon, data in LARGE)
-            points.append({"share": share, "epsilon": epsilon, "eta": round(eta), **_point(found, drawn)})
+            eta = theory(algorithm, share, data_split.N, epsilon)
+            fitted = _tried(algorithm, oracle, share, eta, epsilon, data in LARGE)
+            points.append({"share": share, "epsilon": epsilon, "eta": round(eta), **_point(fitted, data_split)})
     return {"points": points}
 
 
@@ -133,13 +133,13 @@ def _tried(algorithm: str, oracle: Any, share: float, eta: float, epsilon: float
     return Fit(run, time.process_time() - began)
 
 
-def _point(found: Fit, drawn: Split) -> dict[str, Any]:
-    valid, test = found.errors(drawn)
-    facts = found.facts if found.run.problem.objective is not None else {"seconds": round(found.seconds, 3)}
+def _point(fitted: Fit, data_split: Split) -> dict[str, Any]:
+    valid, test = fitted.errors(data_split)
+    facts = fitted.facts if fitted.run.problem.objective is not None else {"seconds": round(fitted.seconds, 3)}
     return {"valid": valid, "test": test, **facts}
 
 
-def _linear(drawn: Split) -> list[dict[str, Any]]:
+def _linear(data_split: Split) -> list[dict[str, Any]]:
     """Train linear SVMs of scikit-learn on features that are divided by their largest absolute values."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler
@@ -150,27 +150,32 @@ def _linear(drawn: Split) -> list[dict[str, Any]]:
         options: dict[str, Any] = {"C": C, "dual": False}
         model: Any = make_pipeline(MaxAbsScaler(), LinearSVC(**options))
         began = time.process_time()
-        model.fit(*drawn.train)
+        model.fit(*data_split.train)
         seconds = time.process_time() - began
-        valid, test = (1.0 - float(model.score(*part)) for part in (drawn.valid, drawn.test))
+        valid, test = (1.0 - float(model.score(*part)) for part in (data_split.valid, data_split.test))
         points.append({"C": C, "valid": valid, "test": test, "seconds": round(seconds, 3)})
     return points
 
 
-def _trees(drawn: Split) -> list[dict[str, Any]]:
+def _trees(data_split: Split) -> list[dict[str, Any]]:
     """Train scikit-learn's gradient boosting with its defaults, and judge it after each of its trees."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
-    dense = [(X.toarray() if hasattr(X, "toarray") else X, y) for X, y in (drawn.train, drawn.valid, drawn.test)]
+    dense = [
+        (X.toarray() if hasattr(X, "toarray") else X, y)
+        for X, y in (data_split.train, data_split.valid, data_split.test)
+    ]
     with threadpool_limits(1):
         began = time.process_time()
         options: dict[str, Any] = {"max_iter": TREES, "early_stopping": False}
         model: Any = HistGradientBoostingClassifier(**options).fit(*dense[0])
         seconds = time.process_time() - began
-        wrong = [[float(np.mean(p != y)) for p in model.staged_predict(X)] for X, y in dense[1:]]
-    best = int(np.argmin(wrong[0]))
-    return [{"trees": best + 1, "valid": wrong[0][best], "test": wrong[1][best], "seconds": round(seconds, 3)}]
+        error_rates = [[float(np.mean(p != y)) for p in model.staged_predict(X)] for X, y in dense[1:]]
+    best = int(np.argmin(error_rates[0]))
+    return [
+        {"trees": best + 1, "valid": error_rates[0][best], "test": error_rates[1][best], "seconds": round(seconds, 3)}
+    ]
 
 
 def _doubt(number: str, algorithm: str, name: str) -> str:
@@ -194,9 +199,9 @@ def _best_results(results: Results) -> str:
             row, chosen_row = [WORDS.get(algorithm) or OTHERS[algorithm]], [WORDS.get(algorithm, "")]
             for name in names:
                 column = SETS.index(name.removesuffix(" scaled"))
-                of = "raw" if algorithm in CLASSLESS else hypotheses
-                found = results.where(data=name, hypotheses=of, algorithm=algorithm)
-                best = [chosen(result["points"]) for _, result in found]
+                classes = "raw" if algorithm in CLASSLESS else hypotheses
+                units = results.where(data=name, hypotheses=classes, algorithm=algorithm)
+                best = [chosen(result["points"]) for _, result in units]
                 in_print = _printed_name(algorithm, hypotheses)
                 doubt = _doubt(f"5.{number + 4}", algorithm, SETS[column])
                 row.append(f"{ERRORS[hypotheses][in_print][column]:.2f}{doubt}" if in_print else "")
@@ -241,42 +246,42 @@ def _over_nu(results: Results, folder: Path) -> str:
 
     names = present(results, "data", SETS)
     kinds = present(results, "hypotheses", tuple(CLASSES))
-    verdicts, shown = list[list[str]](), list[str]()
-    for what, first, label in (("seconds", 13, "seconds"), ("test", 16, "test error")):
+    verdicts, figures = list[list[str]](), list[str]()
+    for measure, first, label in (("seconds", 13, "seconds"), ("test", 16, "test error")):
         figure, grid = plt.subplots(len(kinds), len(names), figsize=(3.2 * len(names), 2.6 * len(kinds)), squeeze=False)
         for row, hypotheses in enumerate(kinds):
             for column, name in enumerate(names):
                 axes = grid[row, column]
                 for algorithm in ("erlp", "bin"):
-                    found = curves(results, name, hypotheses, algorithm, what)
-                    if found:
-                        shares = sorted(found)
-                        axes.plot(shares, [np.mean(found[s]) for s in shares], marker=".", label=WORDS[algorithm])
+                    curve = curves(results, name, hypotheses, algorithm, measure)
+                    if curve:
+                        shares = sorted(curve)
+                        axes.plot(shares, [np.mean(curve[s]) for s in shares], marker=".", label=WORDS[algorithm])
                 axes.set(title=f"{name}, {hypotheses}", xlabel="nu/N", ylabel=label)
-                if what == "seconds":
+                if measure == "seconds":
                     axes.set_yscale("log")
         grid[0, 0].legend(frameon=False, fontsize=8)
         figure.tight_layout()
         alt = f"{label} of ERLPBoost and Binary ERLPBoost over nu, for each set and class of hypotheses"
-        shown.append(picture(folder, f"T_figures_5_{first}_to_5_{first + 2}", figure, alt))
+        figures.append(picture(folder, f"T_figures_5_{first}_to_5_{first + 2}", figure, alt))
     for hypotheses in kinds:
         for name in names:
             verdicts.append([f"{name}, {hypotheses}", *_binary_verdict(results, name, hypotheses)])
     header = ["", "seconds, binary / relative", "values of nu with binary faster", "test error, binary less relative"]
-    return "\n\n".join([*shown, table(header, verdicts)])
+    return "\n\n".join([*figures, table(header, verdicts)])
 
 
 def _binary_verdict(results: Results, name: str, hypotheses: str) -> list[str]:
     """Return how Binary ERLPBoost compares with ERLPBoost over all nu: seconds, wins, errors."""
-    of = {
-        (algorithm, what): curves(results, name, hypotheses, algorithm, what)
+    classes = {
+        (algorithm, measure): curves(results, name, hypotheses, algorithm, measure)
         for algorithm in ("erlp", "bin")
-        for what in ("seconds", "test")
+        for measure in ("seconds", "test")
     }
-    shares = sorted(of["erlp", "seconds"].keys() & of["bin", "seconds"].keys())
+    shares = sorted(classes["erlp", "seconds"].keys() & classes["bin", "seconds"].keys())
     if not shares:
         return ["", "", ""]
-    means = {which: np.array([np.mean(curve[s]) for s in shares]) for which, curve in of.items()}
+    means = {kind: np.array([np.mean(curve[s]) for s in shares]) for kind, curve in classes.items()}
     ratio = means["bin", "seconds"].sum() / means["erlp", "seconds"].sum()
     wins = int((means["bin", "seconds"] < means["erlp", "seconds"]).sum())
     return [
@@ -288,23 +293,23 @@ def _binary_verdict(results: Results, name: str, hypotheses: str) -> list[str]:
 
 def _verdict(results: Results) -> str:
     """Say how many printed errors lie within the range of our splits: one split has none."""
-    within = ranges = near = compared = 0
+    n_in_range = ranges = n_near = compared = 0
     for hypotheses in CLASSES:
         for algorithm in ALGORITHMS:
             for name in SETS:
-                found = results.where(data=name, hypotheses=hypotheses, algorithm=algorithm)
-                if not found:
+                units = results.where(data=name, hypotheses=hypotheses, algorithm=algorithm)
+                if not units:
                     continue
-                ours = [100 * chosen(result["points"])["test"] for _, result in found]
-                its = ERRORS[hypotheses][algorithm][SETS.index(name)]
+                ours = [100 * chosen(result["points"])["test"] for _, result in units]
+                printed_error = ERRORS[hypotheses][algorithm][SETS.index(name)]
                 compared += 1
                 if len(ours) > 1:
                     ranges += 1
-                    within += among(its, ours)
-                near += abs(its - statistics.mean(ours)) <= 2.0
+                    n_in_range += among(printed_error, ours)
+                n_near += abs(printed_error - statistics.mean(ours)) <= 2.0
     return (
-        f"Of {ranges} printed errors of the four algorithms on sets with several splits {within} are within the range "
-        f"of ours, and of {compared} on all sets {near} within two percent of their mean."
+        f"Of {ranges} printed errors of the four algorithms on sets with several splits {n_in_range} are within the "
+        f"range of ours, and of {compared} on all sets {n_near} within two percent of their mean."
     )
 
 
@@ -351,27 +356,36 @@ def _timed(quick: bool, done: Results) -> Iterator[Parameters]:
         for hypotheses in CLASSES:
             for algorithm in (*ALGORITHMS, "ada") if hypotheses != "SVM" else ALGORITHMS:
                 totals = {True: CORRECTIVE_ON_A9A, False: TOTAL_ON_A9A} if name in LARGE else PRINTED_ROUNDS
-                most = totals[algorithm in (*CORRECTIVE, "ada")]
+                total_limit = totals[algorithm in (*CORRECTIVE, "ada")]
                 if not quick or hypotheses != "stumps":
                     yield {
                         "data": name,
                         "hypotheses": hypotheses,
                         "algorithm": algorithm,
-                        "rounds": min(most, 500) if quick else most,
+                        "rounds": min(total_limit, 500) if quick else total_limit,
                     }
 
 
 def _printed_run(data: str, hypotheses: str, algorithm: str, rounds: int) -> Mapping[str, Any]:
     """Run an algorithm at its printed parameters on the first split, as printed and as `boost` does it by itself."""
-    drawn = split(data, 0)
-    oracle = drawn.oracle(hypotheses)
+    data_split = split(data, 0)
+    oracle = data_split.oracle(hypotheses)
     if algorithm == "ada":
         began = time.process_time()
         run = boost("adaboost", oracle, rules=(), max_rounds=rounds)
-        return {"rounds": run.rounds, "test": Fit(run, 0.0).errors(drawn)[1], "seconds": time.process_time() - began}
-    share, epsilon, eta = _at(data, hypotheses, algorithm)
-    found = fit(algorithm, oracle, share, eta, epsilon, rounds)
-    result: dict[str, Any] = {"test": found.errors(drawn)[1], "epsilon": epsilon, "eta": round(eta), **found.facts}
+        return {
+            "rounds": run.rounds,
+            "test": Fit(run, 0.0).errors(data_split)[1],
+            "seconds": time.process_time() - began,
+        }
+    share, epsilon, eta = _printed_setting(data, hypotheses, algorithm)
+    fitted = fit(algorithm, oracle, share, eta, epsilon, rounds)
+    result: dict[str, Any] = {
+        "test": fitted.errors(data_split)[1],
+        "epsilon": epsilon,
+        "eta": round(eta),
+        **fitted.facts,
+    }
     if algorithm not in CORRECTIVE:
         began = time.process_time()
         options: dict[str, Any] = {"update": "newton", "columns_per_round": COLUMNS} if data in LARGE else {}
@@ -379,20 +393,20 @@ def _printed_run(data: str, hypotheses: str, algorithm: str, rounds: int) -> Map
             ALGORITHMS[algorithm], oracle, nu=count(share, oracle.N), epsilon=epsilon, max_rounds=1000, **options
         )
         default = Fit(run, time.process_time() - began)
-        result["default"] = {"test": default.errors(drawn)[1], **default.facts}
+        result["default"] = {"test": default.errors(data_split)[1], **default.facts}
     return result
 
 
-def _at(data: str, hypotheses: str, algorithm: str) -> tuple[float, float, float]:
+def _printed_setting(data: str, hypotheses: str, algorithm: str) -> tuple[float, float, float]:
     """Return nu / N, epsilon and eta of tables 5.10 to 5.12: eta is that of theory, which says what epsilon was."""
-    share, eta = (float(part) for part in _printed(data, hypotheses, algorithm).rstrip(" *").split(","))
+    share, eta = (float(part) for part in _format_printed(data, hypotheses, algorithm).rstrip(" *").split(","))
     N = split(data, 0).N
-    near = {epsilon: abs(theory(algorithm, share, N, epsilon) / eta - 1.0) for epsilon in EPSILONS}
-    epsilon = min(near, key=lambda e: near[e])
+    distances = {epsilon: abs(theory(algorithm, share, N, epsilon) / eta - 1.0) for epsilon in EPSILONS}
+    epsilon = min(distances, key=lambda e: distances[e])
     return share, epsilon, theory(algorithm, share, N, epsilon)
 
 
-def _printed(data: str, hypotheses: str, algorithm: str) -> str:
+def _format_printed(data: str, hypotheses: str, algorithm: str) -> str:
     return PARAMETERS[hypotheses][algorithm][SETS.index(data)]
 
 
@@ -405,7 +419,7 @@ def _seconds_written(results: Results, folder: Path) -> str:
             column = SETS.index(name)
             row = [
                 f"{name}, {WORDS.get(algorithm, 'AdaBoost')}",
-                _printed(name, hypotheses, algorithm) if algorithm in ALGORITHMS else "",
+                _format_printed(name, hypotheses, algorithm) if algorithm in ALGORITHMS else "",
                 f"{SECONDS[hypotheses][algorithm][column]:g}{_doubt(f'5.{number + 7}', algorithm, name)}",
                 f"{result['seconds']:.2f}",
                 _ended(result),
@@ -452,9 +466,9 @@ def _seconds_verdict(results: Results) -> str:
     faster = sum(
         r["seconds"] <= SECONDS[p["hypotheses"]][p["algorithm"]][SETS.index(p["data"])] for p, r in finished_runs
     )
-    there = sum(1 for p, _ in results if p["algorithm"] in ALGORITHMS)
+    n_units = sum(1 for p, _ in results if p["algorithm"] in ALGORITHMS)
     return (
-        f"Of {there} runs of the four algorithms {len(finished_runs)} met the practical rule, {faster} of them in no "
+        f"Of {n_units} runs of the four algorithms {len(finished_runs)} met the practical rule, {faster} of them in no "
         f"more seconds than print."
     )
 

@@ -69,24 +69,24 @@ def _examples(quick: bool, done: Results) -> Iterator[Parameters]:
     yield {"example": "4 x 5", "rounds": 300}
 
 
-def _example(example: str, **given: Any) -> Mapping[str, Any]:
+def _example(example: str, **parameters: Any) -> Mapping[str, Any]:
     """Return what becomes of AdaBoost on one of the paper's matrices."""
-    return _manifold(**given) if example == "4 x 5" else _cycles(**given)
+    return _manifold(**parameters) if example == "4 x 5" else _cycles(**parameters)
 
 
 def _cycles(m: int, starts: int) -> Mapping[str, Any]:
     """Return what random starts on 1 1' - 2 I come to."""
     instance = cycle_mxm(m)
     M, rng = instance.U, np.random.default_rng(m)
-    known = np.sort(instance.known["cycle"], axis=1)
-    off, ends, orders, margins, factors = 0.0, 0, list[str](), list[float](), list[float]()
+    known_cycle = np.sort(instance.known["cycle"], axis=1)
+    max_error, ends, orders, margins, factors = 0.0, 0, list[str](), list[float](), list[float]()
     for d in rng.dirichlet(np.ones(m), size=starts):
         cycle = find_cycle(M, *iterate(M, d, 60 * m))
         if cycle is None or cycle.period != m:
             continue
         ends += 1
-        off = max(off, float(np.abs(np.sort(cycle.points, axis=1) - known).max()))
-        off = max(off, float(np.abs(cycle.edges - instance.known["edge in every round"]).max()))
+        max_error = max(max_error, float(np.abs(np.sort(cycle.points, axis=1) - known_cycle).max()))
+        max_error = max(max_error, float(np.abs(cycle.edges - instance.known["edge in every round"]).max()))
         orders.append(" ".join(map(str, cycle.choices)))
         margins.append(float((M @ cycle.w).min()))
         factors.append(contraction(M, cycle))
@@ -97,7 +97,7 @@ def _cycles(m: int, starts: int) -> Mapping[str, Any]:
     return {
         "best": best_margin(M),
         "ends": ends,
-        "off": off,
+        "off": max_error,
         "orders": {order: orders.count(order) for order in sorted(set(orders))},
         "margins": [min(margins), max(margins)],
         "contraction": [min(factors), max(factors)],
@@ -108,15 +108,15 @@ def _cycles(m: int, starts: int) -> Mapping[str, Any]:
 def _manifold(rounds: int) -> Mapping[str, Any]:
     """Return what an oracle that is not the best makes of the 4 x 5 matrix, and what the best does."""
     instance = manifold_4x5()
-    M, known = instance.U, instance.known
-    order, ends = known["order of columns"], known["ends of the manifold"]
+    M, known_cycle = instance.U, instance.known
+    order, ends = known_cycle["order of columns"], known_cycle["ends of the manifold"]
     back, edges = 0.0, list[float]()
     for share in np.linspace(0, 1, 11):
         points, choices = iterate(M, (1 - share) * ends[0] + share * ends[1], rounds, choose=order.tolist())
         back = max(back, float(np.abs(points[3:] - points[:-3]).max()))
         edges.extend((points[:-1] * M[:, choices].T).sum(axis=1))
     turn = GivenMargins(M, choose=np.tile(order, rounds // 3))
-    kept = boost("adaboost", turn, d0=instance.parameters["d0"], max_rounds=rounds, rules=())
+    run = boost("adaboost", turn, d0=instance.parameters["d0"], max_rounds=rounds, rules=())
     free = boost("adaboost", GivenMargins(M), d0=[0.1, 0.2, 0.3, 0.4], max_rounds=rounds, rules=())
     second = iterate(M, instance.parameters["d0"], 1, choose=order.tolist())[0][1]
     return {
@@ -124,42 +124,46 @@ def _manifold(rounds: int) -> Mapping[str, Any]:
         "comes back to within": back,
         "edges": [min(edges), max(edges)],
         "second": rounded(second),
-        "off": float(np.abs(second - known["cycle"][1]).max()),
-        "margin": float(kept.trace["soft_margin"][-1]),
+        "off": float(np.abs(second - known_cycle["cycle"][1]).max()),
+        "margin": float(run.trace["soft_margin"][-1]),
         "margin of the best oracle": float(free.trace["soft_margin"][-1]),
     }
 
 
 def _examples_written(results: Results, folder: Path) -> str:
     rows = list[list[str]]()
-    for p, found in results.where(example="3 x 3"):
-        orders = ", ".join(f"{count} in {order}" for order, count in found["orders"].items())
+    for p, result in results.where(example="3 x 3"):
+        orders = ", ".join(f"{count} in {order}" for order, count in result["orders"].items())
         rows += [
-            ["3 x 3: best margin", printed_value("its maximum margin"), _interval(found["best"])],
-            ["3 x 3: random starts that end in one of the two cycles", "", f"{found['ends']} of {p['starts']}"],
+            ["3 x 3: best margin", printed_value("its maximum margin"), _interval(result["best"])],
+            ["3 x 3: random starts that end in one of the two cycles", "", f"{result['ends']} of {p['starts']}"],
             ["3 x 3: how many in which (columns from 0)", "", orders],
-            ["3 x 3: farthest from the printed points and edge", "0", f"{found['off']:.0e}"],
-            ["3 x 3: contraction over a period", "", _interval(found["contraction"])],
-            ["3 x 3: sum of d after 60 rounds, less 1", "0", f"{found['excess of the sum']['False']:.1e}"],
-            ["the same, divided by the sum in each round", "", f"{found['excess of the sum']['True']:.1e}"],
+            ["3 x 3: farthest from the printed points and edge", "0", f"{result['off']:.0e}"],
+            ["3 x 3: contraction over a period", "", _interval(result["contraction"])],
+            ["3 x 3: sum of d after 60 rounds, less 1", "0", f"{result['excess of the sum']['False']:.1e}"],
+            ["the same, divided by the sum in each round", "", f"{result['excess of the sum']['True']:.1e}"],
         ]
-    for p, found in results.where(example="m x m"):
+    for p, result in results.where(example="m x m"):
         m = p["m"]
         rows += [
-            [f"{m} x {m}: starts that end in a cycle of period {m}", "", f"{found['ends']} of {p['starts']}"],
-            [f"{m} x {m}: margins of the cycles, and the best", "the best", _of_best(found)],
+            [f"{m} x {m}: starts that end in a cycle of period {m}", "", f"{result['ends']} of {p['starts']}"],
+            [f"{m} x {m}: margins of the cycles, and the best", "the best", _of_best(result)],
         ]
-    for _, found in results.where(example="4 x 5"):
+    for _, result in results.where(example="4 x 5"):
         best, of_cycle = printed_value("its maximum margin; margin of the cycle")
         rows += [
-            ["4 x 5: best margin", best, _interval(found["best"])],
-            ["4 x 5: margin with hypotheses 5, 4, 3 in turn", of_cycle, f"{found['margin']:.6f}"],
-            ["4 x 5: their edges", "above the best margin", _interval(found["edges"])],
-            ["4 x 5: largest change over a period, on the whole manifold", "0", f"{found['comes back to within']:.0e}"],
-            ["4 x 5: second distribution", printed_value("d_2"), ", ".join(f"{x:.4f}" for x in found["second"])],
-            ["4 x 5: margin with the best hypotheses", "", f"{found['margin of the best oracle']:.6f}"],
+            ["4 x 5: best margin", best, _interval(result["best"])],
+            ["4 x 5: margin with hypotheses 5, 4, 3 in turn", of_cycle, f"{result['margin']:.6f}"],
+            ["4 x 5: their edges", "above the best margin", _interval(result["edges"])],
+            [
+                "4 x 5: largest change over a period, on the whole manifold",
+                "0",
+                f"{result['comes back to within']:.0e}",
+            ],
+            ["4 x 5: second distribution", printed_value("d_2"), ", ".join(f"{x:.4f}" for x in result["second"])],
+            ["4 x 5: margin with the best hypotheses", "", f"{result['margin of the best oracle']:.6f}"],
         ]
-    agree = sum(_agrees(p, found) for p, found in results)
+    agree = sum(_agrees(p, result) for p, result in results)
     return (
         f"The matrices of section 3, on which cycles are known in closed form: {agree} of {len(results)} come to these "
         "forms, to within 0.000001. Best margins are certified. Where print has no figure the middle column has what "
@@ -168,18 +172,18 @@ def _examples_written(results: Results, folder: Path) -> str:
     )
 
 
-def _agrees(p: Parameters, found: Mapping[str, Any]) -> bool:
+def _agrees(p: Parameters, result: Mapping[str, Any]) -> bool:
     """Return whether an example comes to its closed form."""
-    best = found["best"]
+    best = result["best"]
     if p["example"] == "4 x 5":
-        stays = abs(best[0] - 1 / 2) < SAME and abs(found["margin"] - 1 / 3) < SAME and found["off"] < SAME
-        return stays and found["comes back to within"] < SAME and found["edges"][0] > best[1]
-    ends = found["ends"] == p["starts"] and found["off"] < SAME
-    return ends and max(abs(margin - best[1]) for margin in found["margins"]) < SAME
+        stays = abs(best[0] - 1 / 2) < SAME and abs(result["margin"] - 1 / 3) < SAME and result["off"] < SAME
+        return stays and result["comes back to within"] < SAME and result["edges"][0] > best[1]
+    ends = result["ends"] == p["starts"] and result["off"] < SAME
+    return ends and max(abs(margin - best[1]) for margin in result["margins"]) < SAME
 
 
-def _of_best(found: Mapping[str, Any]) -> str:
-    return f"{_interval(found['margins'])} of {_interval(found['best'])}"
+def _of_best(result: Mapping[str, Any]) -> str:
+    return f"{_interval(result['margins'])} of {_interval(result['best'])}"
 
 
 def _interval(ends: Sequence[float]) -> str:
@@ -214,24 +218,25 @@ def _figure_1_work(grid: int, rounds: int) -> Mapping[str, Any]:
 def _figure_1_written(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
-    _, found = list(results)[-1]
-    figure, axes = plt.subplots(1, len(found["images"]), figsize=(10, 2.7), layout="constrained")
-    for k, (axis, image) in enumerate(zip(axes, found["images"], strict=True)):
+    _, result = list(results)[-1]
+    figure, axes = plt.subplots(1, len(result["images"]), figsize=(10, 2.7), layout="constrained")
+    for k, (axis, image) in enumerate(zip(axes, result["images"], strict=True)):
         _triangle(axis)
         for j in range(3):
-            mine = np.array(found["first"]) == j
+            mine = np.array(result["first"]) == j
             axis.plot(*np.array(image)[:, mine], "o", color=COLORS[j], ms=2, label=f"hypothesis {j + 1}")
         axis.set_title(f"after {k} rounds" if k != 1 else "after 1 round")
     figure.legend(
         *axes[0].get_legend_handles_labels(), loc="outside lower center", ncol=3, frameon=False, markerscale=2
     )
-    shown = picture(folder, "D_figure_1", figure, "A grid of distributions and its images under three rounds")
-    folds = all(abs(low - 0.5) < SAME and abs(high - 0.5) < SAME for low, high in found["largest"][1:])
-    away = ", ".join(f"{distance:.3f}" for distance in found["away"])
+    figure_text = picture(folder, "D_figure_1", figure, "A grid of distributions and its images under three rounds")
+    folds = all(abs(low - 0.5) < SAME and abs(high - 0.5) < SAME for low, high in result["largest"][1:])
+    away = ", ".join(f"{distance:.3f}" for distance in result["away"])
     return (
         "A grid of the simplex of three examples, and where rounds of AdaBoost map it; colours are of the hypothesis "
         f"chosen first. After a round {'every' if folds else 'not every'} distribution lies on the inner triangle. The "
-        f"largest distances from the six points of the two cycles are {away}: the iterates draw together.\n\n{shown}"
+        f"largest distances from the six points of the two cycles are {away}: the iterates draw together.\n\n"
+        f"{figure_text}"
     )
 
 
@@ -272,35 +277,35 @@ def _figure_2ab_work(points: int) -> Mapping[str, Any]:
         away = np.abs(np.array(ends) - of_cycles)
         moves[str(times)] = np.minimum(away, 3 - away).tolist()
     # The mean slope on a short piece about each point of a cycle.
-    near = [np.argsort(np.abs(position - x))[:3] for x in of_cycles]
-    slopes = [float(np.ptp(np.array(values[2])[at]) / np.ptp(position[at])) for at in near]
+    neighbours = [np.argsort(np.abs(position - x))[:3] for x in of_cycles]
+    slopes = [float(np.ptp(np.array(values[2])[indices]) / np.ptp(position[indices])) for indices in neighbours]
     return {"values": values, "cycles": rounded(of_cycles), "moved": moves, "slopes": rounded(slopes)}
 
 
 def _figure_2ab_written(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
-    p, found = list(results)[-1]
+    p, result = list(results)[-1]
     position = 3 * (np.arange(p["points"]) + 0.5) / p["points"]
     figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
     for axis, times, title in zip(axes, (1, 3), ("(a) one round", "(b) three rounds"), strict=True):
-        value = np.array(found["values"][times - 1])
+        value = np.array(result["values"][times - 1])
         jumps = np.append(np.abs(np.diff(value)) > 0.1, False)
         axis.plot(position, np.where(jumps, np.nan, value), color=COLORS[3], lw=1.2)
         axis.plot([0, 3], [0, 3], color="0.6", lw=0.7)
         if times == 3:
-            axis.plot(found["cycles"], found["cycles"], "o", color=COLORS[1], ms=5, label="the two cycles")
+            axis.plot(result["cycles"], result["cycles"], "o", color=COLORS[1], ms=5, label="the two cycles")
             axis.legend(frameon=False, loc="lower right")
         axis.set(title=title, xlabel="position of $d_t$", ylabel=f"position of $d_{{t+{times}}}$", aspect="equal")
         axis.set(xlim=(0, 3), ylim=(0, 3), xticks=range(4), yticks=range(4))
-    shown = picture(folder, "D_figure_2ab", figure, "AdaBoost as a map of the unfolded inner triangle")
-    stay = {times: max(moves) < SAME for times, moves in found["moved"].items()}
-    which = [times for times, all_stay in stay.items() if all_stay]
+    image = picture(folder, "D_figure_2ab", figure, "AdaBoost as a map of the unfolded inner triangle")
+    stay = {times: max(moves) < SAME for times, moves in result["moved"].items()}
+    stable_times = [times for times, all_stay in stay.items() if all_stay]
     return (
         "The inner triangle, cut open, is the interval from 0 to 3, and AdaBoost a map of it. Print says of (b) that "
         "the map is iterated twice, and draws $d_{t+3}$ (erratum D3). The six points of the cycles come back after "
-        f"{' and '.join(which)} iterations of 1, 2 and 3. The graph crosses the diagonal there with slopes up to "
-        f"{max(found['slopes']):.3f}: the points attract.\n\n{shown}"
+        f"{' and '.join(stable_times)} iterations of 1, 2 and 3. The graph crosses the diagonal there with slopes up "
+        f"to {max(result['slopes']):.3f}: the points attract.\n\n{image}"
     )
 
 
@@ -323,25 +328,25 @@ def _figure_2c_written(results: Results, folder: Path) -> str:
     figure, axes = plt.subplots(1, len(results), figsize=(2.7 * len(results), 3), layout="constrained", squeeze=False)
     box = np.array(drawn_at("2c", "axis"))
     inside = 0
-    for axis, (p, found) in zip(axes[0], results, strict=True):
-        points = np.array(found["points"])
+    for axis, (p, result) in zip(axes[0], results, strict=True):
+        points = np.array(result["points"])
         late = points[:, 3:]
         inside += bool(((late >= box[:, :1]) & (late <= box[:, 1:])).all())
-        color = COLORS[int(np.argmin(found["away"]))]
+        color = COLORS[int(np.argmin(result["away"]))]
         axis.scatter(*points, s=4 + 3 * np.arange(points.shape[1]), facecolor="none", edgecolor=color, lw=0.7)
         axis.set(title=f"seed {p['seed']}", xlabel="$d_{t,1}$", ylabel="$d_{t,2}$", xlim=box[0], ylim=box[1])
-    shown = picture(folder, "D_figure_2c", figure, "Rounds of AdaBoost on three examples, later ones in larger rings")
-    ends = sum(_on_a_cycle(found) for _, found in results)
+    image = picture(folder, "D_figure_2c", figure, "Rounds of AdaBoost on three examples, later ones in larger rings")
+    ends = sum(_on_a_cycle(result) for _, result in results)
     return (
         "Rounds of AdaBoost on the 3 x 3 matrix on the printed axes, later ones in larger rings. The start of print "
         f"is not known; {ends} of {len(results)} random starts are on a cycle after "
         f"{drawn_at('2c', 'timesteps')} rounds, and {inside} keep within the printed axes from the third round on. "
-        f"Colours tell the two cycles apart.\n\n{shown}"
+        f"Colours tell the two cycles apart.\n\n{image}"
     )
 
 
-def _on_a_cycle(found: Mapping[str, Any]) -> bool:
-    return min(found["away"]) < SAME
+def _on_a_cycle(result: Mapping[str, Any]) -> bool:
+    return min(result["away"]) < SAME
 
 
 LONG = 5000
@@ -386,55 +391,55 @@ EVEN = 1e-4
 """The tolerance for equal margins. If a run repeats to 1e-7, its margins have about this accuracy times the period."""
 
 
-def _is_long(found: Mapping[str, Any], within: str = "period") -> bool:
+def _is_long(result: Mapping[str, Any], key: str = "period") -> bool:
     """Return whether a cycle longer than 3 was seen, in all rounds or soon."""
-    return (found[within] or 0) > 3
+    return (result[key] or 0) > 3
 
 
-def _is_even(found: Mapping[str, Any]) -> bool:
+def _is_even(result: Mapping[str, Any]) -> bool:
     """Return whether the examples that take part in a cycle have the same margin."""
-    return found["margins"][0] < EVEN
+    return result["margins"][0] < EVEN
 
 
 def _figure_2d_written(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
-    by_period = {found["period"] or 0: p["seed"] for p, found in results}
+    by_period = {result["period"] or 0: p["seed"] for p, result in results}
     shown_seeds = [by_period[period] for period in sorted(by_period) if period > 3][:6] or list(by_period.values())[:1]
     figure, axes = plt.subplots(1, len(shown_seeds), figsize=(2.4 * len(shown_seeds), 2.8), squeeze=False)
     figure.set_layout_engine("constrained")
     x, y = drawn_at("2d", "axes")
     for axis, seed in zip(axes[0], shown_seeds, strict=True):
-        found = results.where(seed=seed)[0][1]
-        axis.plot(*found["points"], "o", color=COLORS[0], ms=2, alpha=0.5)
-        first, second = found["coordinates"]
-        title = f"period {found['period']}" + ("" if found["period soon"] else ", later")
+        result = results.where(seed=seed)[0][1]
+        axis.plot(*result["points"], "o", color=COLORS[0], ms=2, alpha=0.5)
+        first, second = result["coordinates"]
+        title = f"period {result['period']}" + ("" if result["period soon"] else ", later")
         axis.set(title=title, xlabel=f"$d_{{t,{first}}}$", ylabel=f"$d_{{t,{second}}}$")
         axis.set(xlim=x, ylim=y)
-    shown = picture(folder, "D_figure_2d", figure, "Five hundred rounds of AdaBoost on random matrices, two weights")
+    image = picture(folder, "D_figure_2d", figure, "Five hundred rounds of AdaBoost on random matrices, two weights")
     rows = [
         [
             str(p["seed"]),
-            found["period soon"] or "none seen",
-            found["period"] or "none seen",
-            f"{found['margins'][1]:.6f}" if found["margins"] else "",
-            _interval(found["best"]),
+            result["period soon"] or "none seen",
+            result["period"] or "none seen",
+            f"{result['margins'][1]:.6f}" if result["margins"] else "",
+            _interval(result["best"]),
         ]
-        for p, found in sorted(results, key=lambda each: each[0]["seed"])
+        for p, result in sorted(results, key=lambda unit: unit[0]["seed"])
     ]
     rounds, longest = (max(p[name] for p, _ in results) for name in ("rounds", "longest"))
-    longer, soon = (sum(_is_long(found, name) for _, found in results) for name in ("period", "period soon"))
-    cycles = [found for _, found in results if found["margins"]]
+    longer, soon = (sum(_is_long(result, name) for _, result in results) for name in ("period", "period soon"))
+    cycles = [result for _, result in results if result["margins"]]
     even = sum(map(_is_even, cycles))
-    most = sum(found["margins"][1] > found["best"][1] - EVEN for found in cycles)
+    n_even = sum(result["margins"][1] > result["best"][1] - EVEN for result in cycles)
     return (
         f"{rounds} rounds of AdaBoost on random 11 x 21 matrices of 1 and -1, from the uniform distribution. No "
         "hypothesis is right everywhere, or wrong: such matrices are drawn again. The "
         "matrix of print is not known, nor which rows its two coordinates are: drawn are the two weights that move "
         "most, on the printed axes; “later” are cycles that these rounds do not reach. A cycle longer than 3, as in "
         f"print, is reached with {soon} of {len(results)} seeds, within {longest} rounds with {longer}. In {even} of "
-        f"{len(cycles)} cycles the examples that take part have the same margin; in {most} it is "
-        f"the best there is.\n\n{shown}\n\n"
+        f"{len(cycles)} cycles the examples that take part have the same margin; in {n_even} it is "
+        f"the best there is.\n\n{image}\n\n"
         + table(["seed", f"period in {rounds} rounds", f"in {longest}", "margin of the cycle", "best margin"], rows)
     )
 
@@ -446,16 +451,16 @@ def _of_example(place: str, says: str, example: str, ours: Callable[[Parameters,
     """Return a claim that the matrices of an example come to the closed form."""
 
     def decide(results: Results) -> Decision | None:
-        found = results.where(example=example)
-        if not found:
+        units = results.where(example=example)
+        if not units:
             return None
-        return Decision(all(_agrees(p, result) for p, result in found), "; ".join(ours(p, r) for p, r in found))
+        return Decision(all(_agrees(p, result) for p, result in units), "; ".join(ours(p, r) for p, r in units))
 
     return Claim(place, says, decide)
 
 
-def _ends(p: Parameters, found: Result) -> str:
-    return f"{found['ends']} of {p['starts']} random starts with m = {p['m']}"
+def _ends(p: Parameters, result: Result) -> str:
+    return f"{result['ends']} of {p['starts']} random starts with m = {p['m']}"
 
 
 SECTION_3 = (
@@ -475,20 +480,20 @@ SECTION_3 = (
         "section 3",
         "With an oracle that is not optimal AdaBoost stays on a manifold of cycles, at a margin below the best.",
         "4 x 5",
-        lambda p, found: f"margin {found['margin']:.6f}, the best is {found['best'][0]:.6f}",
+        lambda p, result: f"margin {result['margin']:.6f}, the best is {result['best'][0]:.6f}",
     ),
 )
 
 
-def _third_map(found: Result) -> Decision:
+def _third_map(result: Result) -> Decision:
     """Return whether the map that is drawn is the third iterate: the cycles stay, and the graph is flat there."""
-    moves, slopes = found["moved"], found["slopes"]
+    moves, slopes = result["moved"], result["slopes"]
     stays = max(moves["3"]) < SAME <= min(moves["2"]) and max(slopes) < 1
     return Decision(stays, f"three times; slopes up to {max(slopes):.2f}", "twice, drawn three times")
 
 
-def _twice(found: Result) -> Decision:
-    moves = found["moved"]["2"]
+def _twice(result: Result) -> Decision:
+    moves = result["moved"]["2"]
     return Decision(max(moves) < SAME, f"the points of the cycles move by {min(moves):.3f} or more")
 
 
@@ -509,7 +514,7 @@ FIGURE_2D = (
     counted_claim(
         "figure 2(d)",
         "On a random 11 x 21 matrix AdaBoost comes to a cycle longer than 3 within 500 rounds.",
-        each(lambda found: _is_long(found, "period soon")),
+        each(lambda result: _is_long(result, "period soon")),
     ),
     counted_claim(
         "figure 2(d)",
@@ -519,7 +524,7 @@ FIGURE_2D = (
     counted_claim(
         "section 3",
         "On a cycle the examples that take part have the same margin.",
-        lambda results: [_is_even(found) for _, found in results if found["margins"]],
+        lambda results: [_is_even(result) for _, result in results if result["margins"]],
         "cycles",
         always=True,
     ),

@@ -58,15 +58,15 @@ def _figure_3a_work(algorithm: str, seed: int, rounds: int) -> Mapping[str, Any]
     more = {"accuracy": drawn_at("3a", "AdaBoost* parameter")} if algorithm == "adaboost_star" else {}
     run = boost(algorithm, GivenMargins(M), max_rounds=rounds, rules=(), history=True, **more)
     margins, best = run.trace["soft_margin"], best_margin(M)
-    at = np.unique(np.geomspace(1, run.rounds, 200).astype(int))
-    near = np.flatnonzero(margins >= NEAR * best[1])
+    rounds_shown = np.unique(np.geomspace(1, run.rounds, 200).astype(int))
+    first_near = np.flatnonzero(margins >= NEAR * best[1])
     smooth = _smooth_margins(M, run)
     positive = int(np.argmax(smooth > 0))
     return {
-        "at": at.tolist(),
-        "margins": rounded(margins[at - 1]),
+        "at": rounds_shown.tolist(),
+        "margins": rounded(margins[rounds_shown - 1]),
         "ticks": {str(k): float(margins[k - 1]) for k in drawn_at("3a", "ticks")[0] if 0 < k <= run.rounds},
-        "near": int(near[0]) + 1 if len(near) else None,
+        "near": int(first_near[0]) + 1 if len(first_near) else None,
         "falls": int((np.diff(smooth[positive:]) < -1e-12).sum()) if smooth[positive] > 0 else None,
         "shape": list(M.shape),
         "best": best,
@@ -79,8 +79,8 @@ def _smooth_margins(M: Float[Array, "N t"], run: Run) -> Float[Array, " rounds"]
     columns = [hypothesis.q for hypothesis in run.hypotheses if isinstance(hypothesis, MatrixColumn)]
     for k in range(run.rounds):
         steps = run.at_round(k + 1).w
-        seen = M[:, columns[: len(steps)]]
-        total: Any = logsumexp(-seen @ steps)
+        used_columns = M[:, columns[: len(steps)]]
+        total: Any = logsumexp(-used_columns @ steps)
         values[k] = -total / steps.sum()
     return values
 
@@ -94,32 +94,36 @@ def _figure_3a_written(results: Results, folder: Path) -> str:
     # The curves are of the matrix whose best margin is nearest to the middle of the upper part of the printed axis.
     shown_seed = min(whole, key=lambda seed: abs(next(iter(whole[seed].values()))["best"][1] - sum(levels[1:]) / 2))
     figure, axes = plt.subplots(figsize=(6.5, 3.8))
-    for color, (name, found) in zip(COLORS, whole[shown_seed].items(), strict=False):
-        axes.plot(found["at"], found["margins"], color=color, lw=1.2, label=ALL[name])
-    shape, best = next((found["shape"], found["best"]) for found in whole[shown_seed].values())
+    for color, (name, result) in zip(COLORS, whole[shown_seed].items(), strict=False):
+        axes.plot(result["at"], result["margins"], color=color, lw=1.2, label=ALL[name])
+    shape, best = next((result["shape"], result["best"]) for result in whole[shown_seed].values())
     axes.axhline(best[1], color="0.6", lw=0.8)
     axes.set(xscale="log", xlabel="rounds", ylabel="smallest margin", xlim=(3, None), ylim=(0, 0.7))
     axes.set(xticks=[k for k in ticks if k], xticklabels=[str(k) for k in ticks if k], yticks=[0, *levels])
     axes.minorticks_off()
     axes.legend(frameon=False, loc="lower right")
-    shown = picture(folder, "D_figure_3a", figure, "Smallest margin against rounds of five boosters on a random matrix")
+    image = picture(folder, "D_figure_3a", figure, "Smallest margin against rounds of five boosters on a random matrix")
     rows = list[list[str]]()
     for name, words in ALL.items():
-        runs = [found for _, found in results.where(algorithm=name)]
+        runs = [result for _, result in results.where(algorithm=name)]
         cells = [words]
         for k in ticks[1:]:
             cells.append(span([f["ticks"][str(k)] / f["best"][1] for f in runs if str(k) in f["ticks"]], ".3f"))
-        near = [f["near"] for f in runs if f["near"] is not None]
-        cells.append(span(near, "") + (f" ({len(near)} of {len(runs)} runs)" if len(near) < len(runs) else ""))
+        first_near = [f["near"] for f in runs if f["near"] is not None]
+        cells.append(
+            span(first_near, "") + (f" ({len(first_near)} of {len(runs)} runs)" if len(first_near) < len(runs) else "")
+        )
         cells.append(span([f["falls"] for f in runs if f["falls"] is not None], ""))
         rows.append(cells)
-    said_and_seen = [[what, f"{sum(map(holds, whole.values()))} of {len(whole)}"] for what, holds in STATEMENTS.items()]
+    said_and_seen = [
+        [statement, f"{sum(map(holds, whole.values()))} of {len(whole)}"] for statement, holds in STATEMENTS.items()
+    ]
     return (
         "Print has a “reduced” random 11 x 21 matrix and margins of about 0.6, which need hypotheses that err seldom. "
         "Ours are -1 with probability 0.2; columns that err nowhere are left out. AdaBoost* has nu = "
         f"{drawn_at('3a', 'AdaBoost* parameter'):g}, as in print. The curves are of the one with seed "
         f"{shown_seed}, {shape[0]} x {shape[1]}, whose best margin {best[1]:.4f} (grey, certified) is nearest to those "
-        f"of print; the tables are over all seeds.\n\n{shown}\n\n"
+        f"of print; the tables are over all seeds.\n\n{image}\n\n"
         f"Margins as shares of the best one after the printed numbers of rounds, rounds to {NEAR} of it, and rounds in "
         "which the smooth margin falls once it is positive, which it is not to do with arc-gv and the two coordinate "
         "ascents.\n\n"
@@ -131,33 +135,33 @@ def _figure_3a_written(results: Results, folder: Path) -> str:
 
 def _of_seed(results: Results, seed: int) -> dict[str, Mapping[str, Any]]:
     """Return the results of the boosters on a matrix."""
-    found = {name: results.where(algorithm=name, seed=seed) for name in ALL}
-    return {name: runs[-1][1] for name, runs in found.items() if runs}
+    result = {name: results.where(algorithm=name, seed=seed) for name in ALL}
+    return {name: runs[-1][1] for name, runs in result.items() if runs}
 
 
 Runs = Mapping[str, Mapping[str, Any]]
 
 
-def _near(runs: Runs, name: str) -> float:
+def _round_near(runs: Runs, name: str) -> float:
     """Return the rounds to most of the best margin; inf where a run or they are missing."""
-    near = runs[name]["near"] if name in runs else None
-    return np.inf if near is None else float(near)
+    first_near = runs[name]["near"] if name in runs else None
+    return np.inf if first_near is None else float(first_near)
 
 
 def _last(runs: Runs, name: str) -> float:
     """Return the margin at the last tick; nan where a run is missing."""
-    return _at(max, runs, name)
+    return _extreme_round(max, runs, name)
 
 
 def _first(runs: Runs, name: str) -> float:
     """Return the margin at the first tick; nan where a run is missing."""
-    return _at(min, runs, name)
+    return _extreme_round(min, runs, name)
 
 
-def _at(which: Callable[[Iterable[int]], int], runs: Runs, name: str) -> float:
+def _extreme_round(choose: Callable[[Iterable[int]], int], runs: Runs, name: str) -> float:
     # What is stored has the ticks in the order of their letters.
     ticks = runs[name]["ticks"] if name in runs else {}
-    return ticks[str(which(map(int, ticks)))] if ticks else np.nan
+    return ticks[str(choose(map(int, ticks)))] if ticks else np.nan
 
 
 def _quickest(runs: Runs) -> bool:
@@ -167,14 +171,14 @@ def _quickest(runs: Runs) -> bool:
 def _close(runs: Runs) -> bool:
     """Return whether the two ascents are closer to each other at the end than either is to any other booster."""
     ours = "approximate_coordinate_ascent", "coordinate_ascent"
-    apart = abs(_last(runs, ours[0]) - _last(runs, ours[1]))
-    return all(abs(_last(runs, name) - _last(runs, one)) > apart for name in ALL if name not in ours for one in ours)
+    distance = abs(_last(runs, ours[0]) - _last(runs, ours[1]))
+    return all(abs(_last(runs, name) - _last(runs, one)) > distance for name in ALL if name not in ours for one in ours)
 
 
 STATEMENTS = {
     "AdaBoost has the largest margin at the last tick": _quickest,
     "AdaBoost reaches 0.99 of the best margin first": lambda runs: all(
-        _near(runs, "adaboost") <= _near(runs, name) for name in ALL
+        _round_near(runs, "adaboost") <= _round_near(runs, name) for name in ALL
     ),
     "approximate is closer to exact coordinate ascent at the last tick than either to another": _close,
     "arc-gv has a smaller margin than both ascents at the last tick": lambda runs: all(
@@ -212,35 +216,35 @@ def _margins(algorithm: str, seed: int, rounds: int) -> Mapping[str, Any]:
     oracle = GivenMargins(require_not_none(data.y, "labels")[:, None] * data.X)
     best = boost("lpboost", oracle, nu=1, epsilon=1e-6)
     run = boost(algorithm, oracle, max_rounds=rounds, rules=())
-    margins, at = run.trace["soft_margin"], np.unique(np.geomspace(1, rounds, 200).astype(int))
+    margins, rounds_shown = run.trace["soft_margin"], np.unique(np.geomspace(1, rounds, 200).astype(int))
     ticks = {str(tick): float(margins[tick - 1]) for tick in TICKS if tick <= rounds}
     certificate = best.class_certificate
     return {
-        "at": at.tolist(),
-        "margins": rounded(margins[at - 1]),
+        "at": rounds_shown.tolist(),
+        "margins": rounded(margins[rounds_shown - 1]),
         "ticks": ticks,
         "largest": [certificate.lower, certificate.upper],
     }
 
 
-def _written(results: Results, folder: Path) -> str:
+def _write_figure(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6, 3.5))
     rows = list[list[str]]()
     for name, words in ALGORITHMS.items():
-        found = results.where(algorithm=name)
-        for _, result in found[:1]:
+        units = results.where(algorithm=name)
+        for _, result in units[:1]:
             axes.plot(result["at"], result["margins"], label=words)
         cells = [words]
         for tick in TICKS:
-            values = [result["ticks"][str(tick)] for _, result in found if str(tick) in result["ticks"]]
+            values = [result["ticks"][str(tick)] for _, result in units if str(tick) in result["ticks"]]
             cells.append(f"{min(values):.4f} to {max(values):.4f}" if values else "")
         rows.append(cells)
     axes.set(xscale="log", xlabel="rounds", ylabel="smallest margin", xlim=(90, None), ylim=(0.1, 0.17))
     axes.axhline(next(iter(results))[1]["largest"][1], color="0.6", lw=0.8)
     axes.legend(frameon=False)
-    shown = picture(folder, "D_figure_3b", figure, "Smallest margin against rounds of three boosters on the hypercube")
+    image = picture(folder, "D_figure_3b", figure, "Smallest margin against rounds of three boosters on the hypercube")
     orders = [_orders(results, str(tick)) for tick in TICKS]
     rows.append(["seeds in the printed order", *(f"{sum(o)} of {len(o)}" if o else "" for o in orders)])
     return (
@@ -248,7 +252,7 @@ def _written(results: Results, folder: Path) -> str:
         f"the hypotheses are the coordinates, without their negations. Print has margins from 0.10 to 0.16 after 90 to "
         f"10,000 rounds, AdaBoost above approximate coordinate ascent "
         f"above arc-gv; the last line says with how many seeds it is so here. The seed of print is not known: ranges "
-        f"are over seeds, curves of the first. The grey line is the largest margin, certified.\n\n{shown}\n\n"
+        f"are over seeds, curves of the first. The grey line is the largest margin, certified.\n\n{image}\n\n"
         + table(["rounds", *map(str, TICKS)], rows)
     )
 
@@ -259,8 +263,12 @@ def _orders(results: Results, tick: str) -> list[bool]:
         seed for seed in sorted({p["seed"] for p, _ in results}) if len(results.where(seed=seed)) == len(ALGORITHMS)
     ]
     by_seed = [[results.where(algorithm=name, seed=seed)[0][1]["ticks"] for name in ALGORITHMS] for seed in seeds]
-    reached = [[found[tick] for found in ticks] for ticks in by_seed if all(tick in found for found in ticks)]
-    return [a > b > c for a, b, c in reached]
+    complete = [
+        [ticks_found[tick] for ticks_found in ticks]
+        for ticks in by_seed
+        if all(tick in ticks_found for ticks_found in ticks)
+    ]
+    return [a > b > c for a, b, c in complete]
 
 
 # What print says of these
@@ -271,7 +279,7 @@ def _by_matrix(holds: Callable[[Runs], bool]) -> Ask:
 
     def ask(results: Results) -> list[bool]:
         runs = [_of_seed(results, seed) for seed in sorted({p["seed"] for p, _ in results})]
-        return [holds(found) for found in runs if len(found) == len(ALL)]
+        return [holds(result) for result in runs if len(result) == len(ALL)]
 
     return ask
 
@@ -311,7 +319,7 @@ EXPERIMENTS = (
         page="dynamics",
         units=_units,
         work=_margins,
-        written=_written,
+        written=_write_figure,
         claims=FIGURE_3B,
     ),
 )

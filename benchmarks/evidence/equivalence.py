@@ -55,7 +55,7 @@ def margins(noise: float, seed: int, relevant: int = 3) -> Float[Array, "N t"]:
 
 def quote(place: str) -> str:
     """Return the statement that print has in a place."""
-    return next(statement for where, statement, _ in printed("S_rates")["rows"] if where == place)
+    return next(statement for location, statement, _ in printed("S_rates")["rows"] if location == place)
 
 
 # Theorem 9
@@ -90,21 +90,21 @@ def _rate(relaxation: str, epsilon: float, noise: float, seed: int) -> Mapping[s
     # The first suboptimality is that of w = 0; print counts it as that of t = 1.
     start = with_entropy.certify(w=np.zeros(COLUMNS)).lower
     values = np.array([start, *run.trace["value"]])
-    left = np.maximum(smoothed.upper - values, 0.0)
-    bounds = 8.0 * eta / (np.arange(len(left)) + 2.0)
-    needs = left[:-1] ** 2 / (8.0 * eta)
+    excess = np.maximum(smoothed.upper - values, 0.0)
+    bounds = 8.0 * eta / (np.arange(len(excess)) + 2.0)
+    needs = excess[:-1] ** 2 / (8.0 * eta)
     certificate = run.class_certificate
-    at = np.unique(np.geomspace(1, run.rounds, 60).astype(int))
-    reached = np.flatnonzero(run.trace["soft_margin"] >= best.upper - epsilon)
+    rounds_shown = np.unique(np.geomspace(1, run.rounds, 60).astype(int))
+    rounds_within = np.flatnonzero(run.trace["soft_margin"] >= best.upper - epsilon)
     return {
         "rounds": run.rounds,
-        "reached": int(reached[0]) + 1 if len(reached) else None,
+        "reached": int(rounds_within[0]) + 1 if len(rounds_within) else None,
         "end": run.reason.partition(";")[0],
         "bound": 32.0 * math.log(M) / epsilon**2 - 2.0,
-        "at": at.tolist(),
-        "left": rounded(left[at]),
-        "nearest": float((left / bounds).max()),
-        "excess": float((left - bounds).max()),
+        "at": rounds_shown.tolist(),
+        "left": rounded(excess[rounds_shown]),
+        "nearest": float((excess / bounds).max()),
+        "excess": float((excess - bounds).max()),
         "gains": [float((np.diff(values) - needs).min()), float((np.diff(values) / np.maximum(needs, 1e-300)).min())],
         "hypotheses": int((run.w != 0).sum()),
         "norm": float(np.abs(run.w).sum()),
@@ -137,18 +137,18 @@ def _rates_written(results: Results, folder: Path) -> str:
     rows = list[list[str]]()
     for name in RELAXATIONS:
         for epsilon in EPSILONS:
-            found = [result for _, result in results.where(relaxation=name, epsilon=epsilon)]
-            if found:
+            units = [result for _, result in results.where(relaxation=name, epsilon=epsilon)]
+            if units:
                 rows.append(
                     [
                         name,
                         f"{epsilon:g}",
-                        f"{found[0]['bound']:,.0f}",
-                        span([r["rounds"] for r in found], ","),
-                        span([r["reached"] for r in found if r["reached"]], ","),
-                        span([r["hypotheses"] for r in found], ","),
-                        f"{max(r['nearest'] for r in found):.3f}",
-                        f"{min(r['gains'][1] for r in found):.1f}",
+                        f"{units[0]['bound']:,.0f}",
+                        span([r["rounds"] for r in units], ","),
+                        span([r["reached"] for r in units if r["reached"]], ","),
+                        span([r["hypotheses"] for r in units], ","),
+                        f"{max(r['nearest'] for r in units):.3f}",
+                        f"{min(r['gains'][1] for r in units):.1f}",
                     ]
                 )
     claim_rows = [
@@ -201,11 +201,11 @@ def _against_epsilon(results: Results, folder: Path) -> str:
 
     figure, axes = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
     for name, color in zip(RELAXATIONS, COLORS, strict=True):
-        found = {e: [r["rounds"] for _, r in results.where(relaxation=name, epsilon=e)] for e in EPSILONS}
-        at = [epsilon for epsilon in EPSILONS if found[epsilon]]
-        low, high = [min(found[e]) for e in at], [max(found[e]) for e in at]
-        axes.fill_between(at, low, high, color=color, alpha=0.15, lw=0)
-        axes.loglog(at, high, "o-", color=color, ms=3, lw=1.2, label=name)
+        units = {e: [r["rounds"] for _, r in results.where(relaxation=name, epsilon=e)] for e in EPSILONS}
+        rounds_shown = [epsilon for epsilon in EPSILONS if units[epsilon]]
+        low, high = [min(units[e]) for e in rounds_shown], [max(units[e]) for e in rounds_shown]
+        axes.fill_between(rounds_shown, low, high, color=color, alpha=0.15, lw=0)
+        axes.loglog(rounds_shown, high, "o-", color=color, ms=3, lw=1.2, label=name)
     axes.loglog(EPSILONS, [32 * math.log(M) / e**2 - 2 for e in EPSILONS], ":", color="0.3", label="32 ln m / eps² - 2")
     axes.set(xlabel="eps", ylabel="rounds", xticks=EPSILONS, xticklabels=[f"{e:g}" for e in EPSILONS])
     axes.minorticks_off()
@@ -230,17 +230,17 @@ def _half(relevant: int, seed: int) -> Mapping[str, Any]:
     U = margins(0.0, seed, relevant)
     best = get_formulation("lp_adaboost").bind(U, two_sided=True).solve(tol=1e-9).certificate
     accuracy, oracle = best.lower / 2, GivenMargins(U, reflexive=True)
-    own = dict[str, Any](nu=1.0, two_sided=True, update="step", rules=("direct",), epsilon=accuracy)
+    options = dict[str, Any](nu=1.0, two_sided=True, update="step", rules=("direct",), epsilon=accuracy)
     limit = math.ceil(8.0 * math.log(M) / best.lower**2)
     runs = {
-        "figure 1": boost("erlpboost", oracle, eta=2.0 / accuracy * math.log(M), history=False, **own),
+        "figure 1": boost("erlpboost", oracle, eta=2.0 / accuracy * math.log(M), history=False, **options),
         "adaboost": boost("adaboost", oracle, rules=(), max_rounds=limit, history=False),
         "adaboost_star": boost("adaboost_star", oracle, accuracy=accuracy, rules=(), max_rounds=limit, history=False),
     }
-    reached = {name: np.flatnonzero(run.trace["soft_margin"] >= best.upper / 2) for name, run in runs.items()}
+    rounds_within = {name: np.flatnonzero(run.trace["soft_margin"] >= best.upper / 2) for name, run in runs.items()}
     return {
         "best": [best.lower, best.upper],
-        "rounds": {name: int(found[0]) + 1 if len(found) else None for name, found in reached.items()},
+        "rounds": {name: int(indices[0]) + 1 if len(indices) else None for name, indices in rounds_within.items()},
         "certified": runs["figure 1"].rounds,
         "bounds": {"figure 1": 128.0 * math.log(M) / best.lower**2 - 2.0, "adaboost_star": float(limit)},
     }
@@ -249,25 +249,25 @@ def _half(relevant: int, seed: int) -> Mapping[str, Any]:
 def _halves_written(results: Results, folder: Path) -> str:
     rows = list[list[str]]()
     for relevant in sorted({p["relevant"] for p, _ in results}):
-        found = [result for _, result in results.where(relevant=relevant)]
-        best, bounds = [r["best"][0] for r in found], [r["bounds"] for r in found]
+        units = [result for _, result in results.where(relevant=relevant)]
+        best, bounds = [r["best"][0] for r in units], [r["bounds"] for r in units]
         row = [f"{relevant}", f"{min(best):.3f} to {max(best):.3f}"]
-        row += [span([r["rounds"][name] for r in found if r["rounds"][name]], ",") for name in ALGORITHMS]
-        row += [span([r["certified"] for r in found], ",")]
+        row += [span([r["rounds"][name] for r in units if r["rounds"][name]], ",") for name in ALGORITHMS]
+        row += [span([r["certified"] for r in units], ",")]
         row += [span([math.floor(b[name]) for b in bounds], ",") for name in ("figure 1", "adaboost_star")]
         rows.append(row)
-    within = sum(_within(result) for _, result in results)
+    n_within = sum(_is_within(result) for _, result in results)
     header = ["relevant", "best margin", *ALGORITHMS.values(), "figure 1, certified", "its bound", "AdaBoost*'s bound"]
     return (
         f"Print: {quote('5')}. Rounds to half of the best margin, on {M} examples of the hypercube whose labels are "
         f"the majority of the first few of {COLUMNS} coordinates; seeds: {len({p['seed'] for p, _ in results})}. Best "
         "margins are certified. The bound is theorem 9's with eps = gamma / 2, 128 ln m / gamma^2 - 2; that of "
-        f"AdaBoost* with the accuracy gamma / 2 is 8 ln m / gamma^2. In {within} of {len(results)} cases all three "
+        f"AdaBoost* with the accuracy gamma / 2 is 8 ln m / gamma^2. In {n_within} of {len(results)} cases all three "
         "come to half of the margin, figure 1's algorithm and AdaBoost* within their bounds.\n\n" + table(header, rows)
     )
 
 
-def _within(result: Mapping[str, Any]) -> bool:
+def _is_within(result: Mapping[str, Any]) -> bool:
     """Return whether all algorithms came to half of the margin, those with a bound within it."""
     rounds = result["rounds"]
     return all(rounds.values()) and all(rounds[name] <= bound for name, bound in result["bounds"].items())
@@ -285,27 +285,27 @@ def _caps(quick: bool, done: Results) -> Iterator[Parameters]:
 def _cap(bad: int, seed: int) -> Mapping[str, Any]:
     """Return the soft margin with some wrong labels, for a k that depends on their number and for k = 0.1 m."""
     U, gamma = margins(bad / M, seed), 1.0 / 3.0
-    found = dict[str, Any]()
+    result = dict[str, Any]()
     for name, k in (("outliers", max(2.0 * bad * (gamma + 1.0) / gamma, 1.0)), ("tenth", 0.1 * M)):
         solution = get_formulation("lpboost").bind(U, nu=k, two_sided=True).solve(tol=1e-9)
         m = U @ solution.w
         # rho is the largest level that no more than k examples lie below.
         rho = float(np.sort(m)[math.floor(k)])
-        found[name] = {
+        result[name] = {
             "k": k,
             "optimum": [solution.certificate.lower, solution.certificate.upper],
             "half": int((m >= gamma / 2 - ROUNDING).sum()),
             "at least rho": int((m >= rho - ROUNDING).sum()),
             "rho": rho,
         }
-    return found
+    return result
 
 
 def _caps_written(results: Results, folder: Path) -> str:
     rows = list[list[str]]()
     for bad in sorted({p["bad"] for p, _ in results}):
-        found = [result for _, result in results.where(bad=bad)]
-        wide, tenth = [r["outliers"] for r in found], [r["tenth"] for r in found]
+        units = [result for _, result in results.where(bad=bad)]
+        wide, tenth = [r["outliers"] for r in units], [r["tenth"] for r in units]
         rows.append(
             [
                 str(bad),
@@ -355,12 +355,12 @@ def _pairs(quick: bool, done: Results) -> Iterator[Parameters]:
 
 def _pair(row: int, draws: int) -> Mapping[str, Any]:
     """Return by how much a printed conjugate misses the supremum that it stands for, on random points."""
-    off, rng = 0.0, np.random.default_rng(row)
+    max_error, rng = 0.0, np.random.default_rng(row)
     for p in EXPONENTS:
         for _ in range(draws):
             theta, shift = rng.normal(size=(2, SIZE))
-            off = max(off, abs(_supremum(row, p, theta, shift) - _conjugate(row, p, theta, shift)))
-    return {"off": off, "points": draws * len(EXPONENTS)}
+            max_error = max(max_error, abs(_supremum(row, p, theta, shift) - _conjugate(row, p, theta, shift)))
+    return {"off": max_error, "points": draws * len(EXPONENTS)}
 
 
 def _supremum(row: int, p: float, theta: Float[Array, " n"], shift: Float[Array, " n"]) -> float:
@@ -405,8 +405,8 @@ def _conjugate(row: int, p: float, theta: Float[Array, " n"], shift: Float[Array
 
 def _pairs_written(results: Results, folder: Path) -> str:
     pairs = printed("S_appendixB")["rows"]
-    found = sorted(results, key=lambda each: each[0]["row"])
-    rows = [[*map(_code, pairs[p["row"]]), r["points"], f"{r['off']:.0e}"] for p, r in found]
+    units = sorted(results, key=lambda unit: unit[0]["row"])
+    rows = [[*map(_code, pairs[p["row"]]), r["points"], f"{r['off']:.0e}"] for p, r in units]
     right = sum(_agrees(result) for _, result in results)
     return (
         f"The conjugates against suprema that a solver finds, at random points: {right} of {len(results)} pairs agree "
@@ -435,14 +435,16 @@ def _of_runs(holds: Callable[[Parameters, Result], bool]) -> Ask:
 
 THEOREM_9 = tuple(
     counted_claim(place, f"{says[0].upper()}{says[1:]}.", _of_runs(holds), "runs", always=True)
-    for place, says, holds in ((*what.split(": "), holds) for what, holds in CONDITIONS.items() if what != BY_ITSELF)
+    for place, says, holds in (
+        (*statement.split(": "), holds) for statement, holds in CONDITIONS.items() if statement != BY_ITSELF
+    )
 )
 
 HALF = (
     counted_claim(
         "section 5",
         "All three algorithms come to half of the best margin, those with a bound within it.",
-        each(_within),
+        each(_is_within),
         "matrices",
         always=True,
     ),

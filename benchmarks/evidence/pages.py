@@ -62,10 +62,10 @@ def _part(experiment: Experiment, results: Results, folder: Path) -> str:
 
 def span(values: Iterable[float], form: str = ".3f") -> str:
     """Return the range of numbers in a format, one where both ends are the same in it, nothing for none."""
-    found = sorted(values)
-    if not found:
+    ordered = sorted(values)
+    if not ordered:
         return ""
-    low, high = format(found[0], form), format(found[-1], form)
+    low, high = format(ordered[0], form), format(ordered[-1], form)
     return low if low == high else f"{low} to {high}"
 
 

@@ -71,19 +71,19 @@ def recheck(work: Work, share: float, random_state: int, processes: int) -> Iter
             if experiment.missing or not len(results):
                 continue
             lines = results.lines
-            drawn = generator.choice(len(lines), max(1, math.ceil(share * len(lines))), replace=False)
-            found = Rechecked(len(lines), results.seconds)
+            sample = generator.choice(len(lines), max(1, math.ceil(share * len(lines))), replace=False)
+            result = Rechecked(len(lines), results.seconds)
             jobs = {
-                pool.submit(done, experiment.work, lines[k]["parameters"], experiment.digest): lines[k] for k in drawn
+                pool.submit(done, experiment.work, lines[k]["parameters"], experiment.digest): lines[k] for k in sample
             }
             for future in as_completed(jobs):
-                before, now = jobs[future], future.result()
-                found.again += 1
-                found.before += before["cpu"]
-                found.now += now["cpu"]
-                if other := next(differences(before["result"], now["result"]), None):
-                    found.others[key(before["parameters"])] = other
-            yield experiment.name, found
+                old_line, now = jobs[future], future.result()
+                result.again += 1
+                result.before += old_line["cpu"]
+                result.now += now["cpu"]
+                if difference := next(differences(old_line["result"], now["result"]), None):
+                    result.others[key(old_line["parameters"])] = difference
+            yield experiment.name, result
 
 
 def _executor(processes: int) -> Executor:
@@ -93,20 +93,20 @@ def _executor(processes: int) -> Executor:
     return ThreadPoolExecutor(1)
 
 
-def differences(before: Any, now: Any, place: str = "result") -> Iterator[str]:
+def differences(old: Any, now: Any, place: str = "result") -> Iterator[str]:
     """Yield the places in which two results differ, with what stands there; seconds may differ."""
-    if isinstance(before, Mapping) and isinstance(now, Mapping) and before.keys() == now.keys():
-        for name in before:
+    if isinstance(old, Mapping) and isinstance(now, Mapping) and old.keys() == now.keys():
+        for name in old:
             if name != "seconds":
-                yield from differences(before[name], now[name], f"{place}.{name}")
-    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
-        for k, (one, other) in enumerate(zip(before, now, strict=True)):
-            yield from differences(one, other, f"{place}[{k}]")
-    elif isinstance(before, float) and isinstance(now, float):
-        if not math.isclose(before, now, rel_tol=RELATIVE, abs_tol=ABSOLUTE):
-            yield f"{place}: {before!r} is stored, {now!r} came"
-    elif before != now:
-        yield f"{place}: {_short(before)} is stored, {_short(now)} came"
+                yield from differences(old[name], now[name], f"{place}.{name}")
+    elif isinstance(old, list) and isinstance(now, list) and len(old) == len(now):
+        for k, (one, new_item) in enumerate(zip(old, now, strict=True)):
+            yield from differences(one, new_item, f"{place}[{k}]")
+    elif isinstance(old, float) and isinstance(now, float):
+        if not math.isclose(old, now, rel_tol=RELATIVE, abs_tol=ABSOLUTE):
+            yield f"{place}: {old!r} is stored, {now!r} came"
+    elif old != now:
+        yield f"{place}: {_short(old)} is stored, {_short(now)} came"
 
 
 def _short(value: Any) -> str:

@@ -51,10 +51,13 @@ class Work:
             lines = [] if again else load(kept, experiment.name).lines
             lines += Journal(journals, experiment.name).lines()
             # Where the data are not there nothing can be made anew.
-            same = [line for line in lines if experiment.missing or line["data"] == experiment.digest]
-            if len(same) < len(lines):
-                print(f"{experiment.name}: {len(lines) - len(same)} units were made from other data.", file=sys.stderr)
-            results[experiment.name] = Results(same)
+            valid_lines = [line for line in lines if experiment.missing or line["data"] == experiment.digest]
+            if len(valid_lines) < len(lines):
+                print(
+                    f"{experiment.name}: {len(lines) - len(valid_lines)} units were made from other data.",
+                    file=sys.stderr,
+                )
+            results[experiment.name] = Results(valid_lines)
         return cls(experiments, kept, journals, quick, results)
 
     def open(self) -> Iterator[tuple[Experiment, Parameters]]:

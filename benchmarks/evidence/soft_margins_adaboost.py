@@ -47,14 +47,14 @@ def _units_2(quick: bool, done: Results) -> Iterator[Parameters]:
 
 def _rounds_2(seed: int, K: int) -> Mapping[str, Any]:
     """Return weights, decisions and errors of AdaBoost after some rounds, and of bagging beside it."""
-    its = toy("banana", 0.0, seed)
-    run, rng = boosted(its, K, STAGES_2[-1], seed, history=True), np.random.default_rng(seed)
+    toy_data = toy("banana", 0.0, seed)
+    run, rng = boosted(toy_data, K, STAGES_2[-1], seed, history=True), np.random.default_rng(seed)
     networks = [
-        fit_rbf(its.X, its.y, rng.multinomial(PATTERNS, np.full(PATTERNS, 1 / PATTERNS)).astype(np.float64),
+        fit_rbf(toy_data.X, toy_data.y, rng.multinomial(PATTERNS, np.full(PATTERNS, 1 / PATTERNS)).astype(np.float64),
                 K=K, iterations=STEPS, random_state=rng)
         for _ in range(BAGGED[-1])
     ]  # fmt: skip
-    found: dict[str, Any] = {"X": [rounded(x, 4) for x in its.X], "y": its.y.tolist(), "stages": {}}
+    result: dict[str, Any] = {"X": [rounded(x, 4) for x in toy_data.X], "y": toy_data.y.tolist(), "stages": {}}
     for k in STAGES_2:
         stood = run.at_round(k)
         d = np.sort(stood.d)[::-1]
@@ -64,21 +64,21 @@ def _rounds_2(seed: int, K: int) -> Mapping[str, Any]:
             "error": float(run.trace["test_error"][k - 1]),
         }
         if seed == 0:
-            stage["f"] = on_grid(stood.decision_function, its.X)
+            stage["f"] = on_grid(stood.decision_function, toy_data.X)
         if k in BAGGED:
-            some = networks[:k]
+            members = networks[:k]
 
-            def bagging(X: Float[Array, "n 2"], some: Sequence[Any] = some) -> Float[Array, " n"]:
-                return np.mean([np.sign(network.value(X)) for network in some], axis=0)
+            def bagging(X: Float[Array, "n 2"], members: Sequence[Any] = members) -> Float[Array, " n"]:
+                return np.mean([np.sign(network.value(X)) for network in members], axis=0)
 
-            stage["bagging"] = float(np.mean(its.y_test * bagging(its.X_test) <= 0))
+            stage["bagging"] = float(np.mean(toy_data.y_test * bagging(toy_data.X_test) <= 0))
             if seed == 0:
-                stage["bagging_f"] = on_grid(bagging, its.X)
-        found["stages"][str(k)] = stage
+                stage["bagging_f"] = on_grid(bagging, toy_data.X)
+        result["stages"][str(k)] = stage
     if seed == 0:
         single = [h for h in run.hypotheses[:5] if isinstance(h, RBFHypothesis)]
-        found["single"] = [on_grid(lambda X, h=h: np.clip(h.network.value(X), -1, 1), its.X) for h in single]
-    return found
+        result["single"] = [on_grid(lambda X, h=h: np.clip(h.network.value(X), -1, 1), toy_data.X) for h in single]
+    return result
 
 
 def _picture_2(first: Mapping[str, Any], folder: Path) -> str:
@@ -105,8 +105,8 @@ def _concentrates(r: Mapping[str, Any]) -> bool:
 
 
 def _written_2(results: Results, folder: Path) -> str:
-    drawn = results.where(seed=0)
-    shown = _picture_2(drawn[0][1], folder) if drawn else ""
+    units = results.where(seed=0)
+    image = _picture_2(units[0][1], folder) if units else ""
     rows = list[list[str]]()
     for k in STAGES_2:
         stages = [result["stages"][str(k)] for _, result in results]
@@ -121,7 +121,7 @@ def _written_2(results: Results, folder: Path) -> str:
         "weights; black is the line of the ensemble, dash-dotted those of the networks, dotted that of bagging. Print "
         "has no numbers here. The share of the weight that the heaviest tenth of the patterns has is larger after 100 "
         f"rounds than after the first with {of_seeds(grown)}; AdaBoost errs more than bagging after 100 rounds with "
-        f"{of_seeds(worse)}. Ranges are over seeds.\n\n{shown}\n\n"
+        f"{of_seeds(worse)}. Ranges are over seeds.\n\n{image}\n\n"
         + table(["rounds", "weight of the heaviest tenth", "test error", "of bagging"], rows)
     )
 
@@ -147,16 +147,18 @@ def _units_4(quick: bool, done: Results) -> Iterator[Parameters]:
 def smoothed(values: Float[Array, " t"]) -> Float[Array, " t"]:
     """Return means over the rounds within a tenth of each."""
     sums = np.concatenate([[0.0], np.cumsum(values)])
-    at = np.arange(1, len(values) + 1)
-    low, high = np.floor(0.9 * at).astype(int), np.minimum(np.ceil(1.1 * at).astype(int), len(values))
-    low = np.minimum(low, at - 1)
+    positions = np.arange(1, len(values) + 1)
+    low, high = np.floor(0.9 * positions).astype(int), np.minimum(np.ceil(1.1 * positions).astype(int), len(values))
+    low = np.minimum(low, positions - 1)
     return (sums[high] - sums[low]) / (high - low)
 
 
-def theorem_3(m: Float[Array, " N"], wrong: Float[Array, " t"]) -> bool:
+def theorem_3(m: Float[Array, " N"], error_rates: Float[Array, " t"]) -> bool:
     """Return whether shares of small margins obey theorem 3 with phi = 1/2, from the errors of the networks."""
     for theta in (-0.2, 0.0, 0.1, 0.2, 0.3):
-        log_bound = np.sum(math.log(2) + 0.5 * ((1 - theta) * np.log(wrong) + (1 + theta) * np.log1p(-wrong)))
+        log_bound = np.sum(
+            math.log(2) + 0.5 * ((1 - theta) * np.log(error_rates) + (1 + theta) * np.log1p(-error_rates))
+        )
         if np.mean(m <= theta) > math.exp(min(float(log_bound), 0.0)) + 1e-12:
             return False
     return True
@@ -170,24 +172,24 @@ def corollary_4(epsilon: float) -> float:
 
 def _long(data: str, noise: float, K: int, seed: int, rounds: int) -> Mapping[str, Any]:
     """Return what becomes of margins and test error in many rounds of AdaBoost."""
-    its = toy(data, noise, seed)
-    run = boosted(its, K, rounds, seed)
-    m, wrong = margins_of(run), (1 - run.trace["edge"]) / 2
+    toy_data = toy(data, noise, seed)
+    run = boosted(toy_data, K, rounds, seed)
+    m, error_rates = margins_of(run), (1 - run.trace["edge"]) / 2
     errors = smoothed(run.trace["test_error"])
-    at = np.unique(np.geomspace(1, run.rounds, 150).astype(int))
-    epsilon = float(wrong.max())
-    early = boosted(its, K, min(STAGES_7[-1], rounds), seed, history=True)
-    found: dict[str, Any] = {
+    positions = np.unique(np.geomspace(1, run.rounds, 150).astype(int))
+    epsilon = float(error_rates.max())
+    early = boosted(toy_data, K, min(STAGES_7[-1], rounds), seed, history=True)
+    result: dict[str, Any] = {
         "rounds": run.rounds,
         "margins": rounded(np.sort(m), 5),
-        "of_classes": [float(m[its.y == label].min()) for label in (1, -1)],
+        "of_classes": [float(m[toy_data.y == label].min()) for label in (1, -1)],
         "near": int(np.sum(m <= m.min() + NEAR)),
         "corollary_4": corollary_4(epsilon),
-        "theorem_3": theorem_3(m, wrong),
+        "theorem_3": theorem_3(m, error_rates),
         "length": float(run.record.state.weight_sum),
         "length_200": float(early.record.state.weight_sum),
-        "at": at.tolist(),
-        "errors": rounded(errors[at - 1], 4),
+        "at": positions.tolist(),
+        "errors": rounded(errors[positions - 1], 4),
         "least": [int(np.argmin(errors)) + 1, float(errors.min())],
         "last": float(errors[-1]),
         "first": float(run.trace["test_error"][0]),
@@ -195,27 +197,27 @@ def _long(data: str, noise: float, K: int, seed: int, rounds: int) -> Mapping[st
     if K == 30:
         for k in STAGES_7:
             stood = early.at_round(k)
-            of = stood.program.margins.margins(stood.w) / stood.w.sum()
-            found[f"margins_{k}"] = rounded(np.sort(of), 5)
-        bayes = log_odds(its)
-        found["bayes"] = float(np.mean(its.y_test * bayes(its.X_test) <= 0))
+            margins = stood.program.margins.margins(stood.w) / stood.w.sum()
+            result[f"margins_{k}"] = rounded(np.sort(margins), 5)
+        bayes = log_odds(toy_data)
+        result["bayes"] = float(np.mean(toy_data.y_test * bayes(toy_data.X_test) <= 0))
         if seed == 0:
-            found |= {
-                "X": [rounded(x, 4) for x in its.X],
-                "y": its.y.tolist(),
+            result |= {
+                "X": [rounded(x, 4) for x in toy_data.X],
+                "y": toy_data.y.tolist(),
                 "influence": rounded(run.influence, 4),
-                "f": on_grid(run.decision_function, its.X),
-                "bayes_f": on_grid(lambda X: np.clip(bayes(X), -5, 5), its.X),
+                "f": on_grid(run.decision_function, toy_data.X),
+                "bayes_f": on_grid(lambda X: np.clip(bayes(X), -5, 5), toy_data.X),
             }
-    return found
+    return result
 
 
 def _written_4(results: Results, folder: Path) -> str:
     parts = list[str]()
     for data, words in WORDS.items():
-        if found := results.where(data=data):
-            parts.append(_figure_4(found, data, words, folder))
-            if thirty := [(p, r) for p, r in found if p["K"] == 30]:
+        if units := results.where(data=data):
+            parts.append(_figure_4(units, data, words, folder))
+            if thirty := [(p, r) for p, r in units if p["K"] == 30]:
                 parts += [_figure_7(thirty, data, words, folder), _figure_8(thirty, data, words, folder)]
     about = (
         "The toy data of print are the set banana, distorted by uniform noise on the inputs whose scale print leaves "
@@ -231,17 +233,17 @@ def _written_4(results: Results, folder: Path) -> str:
 Found = list[tuple[Parameters, dict[str, Any]]]
 
 
-def _of(found: Found, **wanted: Any) -> Found:
-    return [(p, r) for p, r in found if all(p[name] == value for name, value in wanted.items())]
+def _select_units(units: Found, **selection: Any) -> Found:
+    return [(p, r) for p, r in units if all(p[name] == value for name, value in selection.items())]
 
 
-def _falls(found: Found, cases: Sequence[tuple[float, int]]) -> list[bool]:
+def _falls(units: Found, cases: Sequence[tuple[float, int]]) -> list[bool]:
     """Return for each seed with all of some cases whether the smallest margin falls from each to the next."""
     verdicts = list[bool]()
-    for seed in sorted({p["seed"] for p, _ in found}):
-        its = [_of(found, seed=seed, noise=noise, K=K) for noise, K in cases]
-        if all(its):
-            smallest = [one[0][1]["margins"][0] for one in its]
+    for seed in sorted({p["seed"] for p, _ in units}):
+        selections = [_select_units(units, seed=seed, noise=noise, K=K) for noise, K in cases]
+        if all(selections):
+            smallest = [one[0][1]["margins"][0] for one in selections]
             verdicts.append(all(a > b for a, b in itertools.pairwise(smallest)))
     return verdicts
 
@@ -251,68 +253,68 @@ def _is_long(r: Mapping[str, Any]) -> bool:
     return r["length_200"] > in_print("note 3", "|b| after 200")
 
 
-def _figure_4(found: Found, data: str, words: str, folder: Path) -> str:
+def _figure_4(units: Found, data: str, words: str, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained", sharey=True)
     for axis, cases in (axes[0], CASES[:3]), (axes[1], (CASES[3], CASES[2], CASES[4])):
         curves = dict[str, Any]()
         for noise, centres in cases:
-            if its := _of(found, noise=noise, K=centres):
-                curves[f"{noise:.0%}, {centres} centres"] = np.array(first_of(its)["margins"])
+            if selected := _select_units(units, noise=noise, K=centres):
+                curves[f"{noise:.0%}, {centres} centres"] = np.array(first_of(selected)["margins"])
         if curves:
             margin_distributions(curves, axes=axis)
             axis.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    shown = picture(folder, f"R_figure_4_{data}", figure, f"AdaBoost's margins by noise and by centres, {words}")
+    image = picture(folder, f"R_figure_4_{data}", figure, f"AdaBoost's margins by noise and by centres, {words}")
     rows = list[list[str]]()
-    for noise, centres in sorted({(p["noise"], p["K"]) for p, _ in found}):
-        its = [r for _, r in _of(found, noise=noise, K=centres)]
+    for noise, centres in sorted({(p["noise"], p["K"]) for p, _ in units}):
+        selected = [r for _, r in _select_units(units, noise=noise, K=centres)]
         rows.append([
             f"{noise:.0%}, {centres} centres",
-            span([r["margins"][0] for r in its]),
-            span([r["corollary_4"] for r in its]),
-            span([r["near"] for r in its], "d"),
-            span([abs(r["of_classes"][0] - r["of_classes"][1]) for r in its], ".4f"),
-            span([r["length_200"] for r in its], ".0f"),
-            span([r["length"] for r in its], ".0f"),
+            span([r["margins"][0] for r in selected]),
+            span([r["corollary_4"] for r in selected]),
+            span([r["near"] for r in selected], "d"),
+            span([abs(r["of_classes"][0] - r["of_classes"][1]) for r in selected], ".4f"),
+            span([r["length_200"] for r in selected], ".0f"),
+            span([r["length"] for r in selected], ".0f"),
         ])  # fmt: skip
-    noisy, larger = _falls(found, CASES[:3]), _falls(found, (CASES[4], CASES[2], CASES[3]))
-    rounds = span([r["rounds"] for _, r in found], ",d")
-    least = in_print("note 3", "|b| after 200")
+    noisy, larger = _falls(units, CASES[:3]), _falls(units, (CASES[4], CASES[2], CASES[3]))
+    rounds = span([r["rounds"] for _, r in units], ",d")
+    printed_least = in_print("note 3", "|b| after 200")
     head = ["noise, network", "smallest margin", "corollary 4", f"patterns within {NEAR}", "classes apart",
-            f"length of b after 200 (print: often above {least})", "in the end"]  # fmt: skip
-    long = [_is_long(r) for _, r in found]
+            f"length of b after 200 (print: often above {printed_least})", "in the end"]  # fmt: skip
+    long = [_is_long(r) for _, r in units]
     return (
         f"### Figure 4, {words}\n\nMargins after {rounds} rounds (print: {in_print(4, 'AdaBoost iterations'):,}). The "
         f"smallest margin falls with the noise with {of_seeds(noisy)}, and grows with the centres with "
         f"{of_seeds(larger)}; print says both. Corollary 4 bounds it from below in the limit, by the largest error of "
-        f"a network; theorem 3 holds in {sum(r['theorem_3'] for _, r in found)} of {len(found)} runs. The step is the "
+        f"a network; theorem 3 holds in {sum(r['theorem_3'] for _, r in units)} of {len(units)} runs. The step is the "
         "patterns near the smallest margin; those of both classes are to come to the same (lemma 5). Print has the "
-        f"length of b above {least} often after 200 rounds: here in {sum(long)} of {len(long)} runs.\n\n"
-        f"{shown}\n\n" + table(head, rows)
+        f"length of b above {printed_least} often after 200 rounds: here in {sum(long)} of {len(long)} runs.\n\n"
+        f"{image}\n\n" + table(head, rows)
     )
 
 
-def _figure_7(found: Found, data: str, words: str, folder: Path) -> str:
+def _figure_7(units: Found, data: str, words: str, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
-    noisy = _of(found, noise=0.16) or found
+    noisy = _select_units(units, noise=0.16) or units
     figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
     first = first_of(noisy)
     stages = {f"{k} rounds": np.array(first[f"margins_{k}"]) for k in STAGES_7}
     margin_distributions({**stages, f"{first['rounds']:,} rounds in all": np.array(first["margins"])}, axes=axis)
     axis.legend(frameon=False, fontsize=8)
-    shown = picture(folder, f"R_figure_7_{data}", figure, f"AdaBoost's margins after four numbers of rounds, {words}")
+    image = picture(folder, f"R_figure_7_{data}", figure, f"AdaBoost's margins after four numbers of rounds, {words}")
     rows = list[list[str]]()
     for name in (*(f"margins_{k}" for k in STAGES_7), "margins"):
-        its = [np.array(r[name]) for _, r in noisy]
+        margins_of_runs = [np.array(r[name]) for _, r in noisy]
         all_rounds = span([r["rounds"] for _, r in noisy], ",d")
         label = name.removeprefix("margins_") if "_" in name else f"{all_rounds} in all"
         rows.append([
             label,
-            span([float(m[0]) for m in its]),
-            span([float(np.median(m)) for m in its]),
-            span([float(np.ptp(np.quantile(m, (0.05, 0.8)))) for m in its]),
+            span([float(m[0]) for m in margins_of_runs]),
+            span([float(np.median(m)) for m in margins_of_runs]),
+            span([float(np.ptp(np.quantile(m, (0.05, 0.8)))) for m in margins_of_runs]),
         ])  # fmt: skip
     late = [r for _, r in noisy if r["rounds"] > STAGES_7[-1]]
     sentence = ""
@@ -324,7 +326,7 @@ def _figure_7(found: Found, data: str, words: str, folder: Path) -> str:
         )
     return (
         f"### Figure 7, {words}\n\n30 centres, sigma^2 = 16 %. Print calls the distribution after 200 rounds almost "
-        f"the asymptotic one.{sentence}\n\n{shown}\n\n"
+        f"the asymptotic one.{sentence}\n\n{image}\n\n"
         + table(["rounds", "smallest margin", "median", "from the 5 % to the 80 % quantile"], rows)
     )
 
@@ -350,43 +352,45 @@ def _overfits(r: Mapping[str, Any]) -> bool:
 
 def _in_time(r: Mapping[str, Any]) -> bool:
     """Return whether the least test error comes at about the printed number of rounds."""
-    at = in_print(8, "iterations of least")
-    return 0.5 * at <= r["least"][0] <= 2 * at
+    printed_round = in_print(8, "iterations of least")
+    return 0.5 * printed_round <= r["least"][0] <= 2 * printed_round
 
 
-def _figure_8(found: Found, data: str, words: str, folder: Path) -> str:
+def _figure_8(units: Found, data: str, words: str, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(10.5, 4), layout="constrained")
-    for (p, r), color in zip(sorted(_of(found, seed=0), key=lambda pair: -pair[0]["noise"]), "kb", strict=False):
+    for (p, r), color in zip(
+        sorted(_select_units(units, seed=0), key=lambda pair: -pair[0]["noise"]), "kb", strict=False
+    ):
         axes[0].semilogx(r["at"], r["errors"], color=color, label=f"noise added {p['noise']:.0%}")
         axes[0].axhline(r["bayes"], color=color, ls=":", lw=1)
     axes[0].set(xlabel="rounds", ylabel="test error, smoothed")
     if axes[0].lines:
         axes[0].legend(frameon=False)
-    if drawn := _of(found, seed=0, noise=0.16):
-        r = drawn[0][1]
+    if selected := _select_units(units, seed=0, noise=0.16):
+        r = selected[0][1]
         X = np.array(r["X"])
         decision_regions(Stored(r["f"]), X, np.array(r["y"]), axes=axes[1])
         support = np.array(r["influence"]) > 1 / PATTERNS
         axes[1].plot(*X[support].T, "o", ms=8, mfc="none", mec="k", mew=0.7)
         Stored(r["bayes_f"]).line(axes[1], "--", "k", 1.6)
-    shown = picture(folder, f"R_figure_8_{data}", figure, f"Test error against rounds, and the decision line, {words}")
+    image = picture(folder, f"R_figure_8_{data}", figure, f"Test error against rounds, and the decision line, {words}")
     rows = list[list[str]]()
-    for noise in sorted({p["noise"] for p, _ in found}):
-        its = [r for _, r in _of(found, noise=noise)]
+    for noise in sorted({p["noise"] for p, _ in units}):
+        selected_results = [r for _, r in _select_units(units, noise=noise)]
         rows.append([
             f"{noise:.0%}",
-            span([r["first"] for r in its]),
-            span([r["least"][1] for r in its]),
-            span([r["least"][0] for r in its], ",d"),
-            span([r["last"] for r in its]),
-            span([r["bayes"] for r in its]),
+            span([r["first"] for r in selected_results]),
+            span([r["least"][1] for r in selected_results]),
+            span([r["least"][0] for r in selected_results], ",d"),
+            span([r["last"] for r in selected_results]),
+            span([r["bayes"] for r in selected_results]),
         ])  # fmt: skip
-    rises, late = ([holds(r) for _, r in found] for holds in (_overfits, _in_time))
+    rises, late = ([holds(r) for _, r in units] for holds in (_overfits, _in_time))
     printed_least = in_print(8, "iterations of least")
-    at = f"at round (print: about {printed_least})"
-    head = ["noise added", "first network", "least", at, "in the end", "the best line, about"]
+    round_text = f"at round (print: about {printed_least})"
+    head = ["noise added", "first network", "least", round_text, "in the end", "the best line, about"]
     of_banana = next(row for row in printed("R_table1")["rows"] if row["set"] == "Banana")
     single, ada = (of_banana[method][0] for method in ("RBF", "AB"))
     return (
@@ -396,7 +400,7 @@ def _figure_8(found: Found, data: str, words: str, folder: Path) -> str:
         f"rounds in {sum(late)} of {len(late)}. Table 1 of print has the single network at {single} % on banana and "
         f"AdaBoost at {ada} % after 200 rounds. Circles: patterns with more than an equal share of the influence; "
         "dashed, the line of densities estimated from 3000 other patterns; dotted, its test error.\n\n"
-        f"{shown}\n\n" + table(head, rows)
+        f"{image}\n\n" + table(head, rows)
     )
 
 

@@ -51,22 +51,22 @@ class Machine:
     gap: float
 
 
-def machine(its: Toy, gamma: float, C: float) -> Machine:
+def machine(toy_data: Toy, gamma: float, C: float) -> Machine:
     """Solve a support vector machine without a bias, certified; features are those of the kernel's matrix.
 
     In the customary scaling, half of the squared norm and C times the slacks.
     """
     kernel = Kernel("rbf", gamma)
-    values, vectors = np.linalg.eigh(kernel.block(its.X, its.X))
-    kept = values > 1e-10
-    features = np.clip(vectors[:, kept] * np.sqrt(values[kept]), -1, 1)
-    solution = get_formulation("svm").bind(its.y[:, None] * features, C=2 * C).solve(tol=1e-6)
+    values, vectors = np.linalg.eigh(kernel.block(toy_data.X, toy_data.X))
+    is_support = values > 1e-10
+    features = np.clip(vectors[:, is_support] * np.sqrt(values[is_support]), -1, 1)
+    solution = get_formulation("svm").bind(toy_data.y[:, None] * features, C=2 * C).solve(tol=1e-6)
     alpha = solution.d / 2
 
     def f(X: Float[Array, "n 2"]) -> Float[Array, " n"]:
-        return kernel.block(X, its.X) @ (alpha * its.y)
+        return kernel.block(X, toy_data.X) @ (alpha * toy_data.y)
 
-    return Machine(its.y * f(its.X), f, alpha, solution.certificate.scaled_gap)
+    return Machine(toy_data.y * f(toy_data.X), f, alpha, solution.certificate.scaled_gap)
 
 
 def _units_5(quick: bool, done: Results) -> Iterator[Parameters]:
@@ -77,17 +77,17 @@ def _units_5(quick: bool, done: Results) -> Iterator[Parameters]:
 
 def _machines(width: str, seed: int) -> Mapping[str, Any]:
     """Return margins and test errors of machines with three prices."""
-    its, found = toy("banana", 0.0, seed), dict[str, Any]()
+    toy_data, result = toy("banana", 0.0, seed), dict[str, Any]()
     for name, C in PRICES.items():
-        one = machine(its, WIDTHS[width], C)
-        found[name] = {
-            "margins": rounded(np.sort(one.margins / np.abs(one.f(its.X)).max()), 5),
-            "error": float(np.mean(its.y_test * one.f(its.X_test) <= 0)),
+        one = machine(toy_data, WIDTHS[width], C)
+        result[name] = {
+            "margins": rounded(np.sort(one.margins / np.abs(one.f(toy_data.X)).max()), 5),
+            "error": float(np.mean(toy_data.y_test * one.f(toy_data.X_test) <= 0)),
             "training": float(np.mean(one.margins <= 0)),
             "vectors": int(np.sum(one.alpha > 1e-6 * one.alpha.max())),
             "gap": one.gap,
         }
-    return found
+    return result
 
 
 def _written_5(results: Results, folder: Path) -> str:
@@ -97,28 +97,28 @@ def _written_5(results: Results, folder: Path) -> str:
     figure, axes = plt.subplots(1, len(widths), figsize=(5 * len(widths), 3.6), layout="constrained", squeeze=False)
     rows, ratios = list[list[str]](), list[list[str]]()
     for axis, width in zip(axes.flat, widths, strict=True):
-        its = results.where(width=width)
-        first = first_of(its)
+        units = results.where(width=width)
+        first = first_of(units)
         margin_distributions({name: np.array(first[name]["margins"]) for name in PRICES}, axes=axis)
         axis.set_title(f"exp(-distance^2 / ({width})), width = 0.3", fontsize=9)
         axis.legend(frameon=False, fontsize=8)
         for name in PRICES:
-            of = [r[name] for _, r in its]
+            values = [r[name] for _, r in units]
             rows.append([
                 f"{name}; {width}",
-                span([r["error"] for r in of]),
-                span([r["training"] for r in of]),
-                span([r["vectors"] for r in of], "d"),
-                f"{max(r['gap'] for r in of):.0e}",
+                span([r["error"] for r in values]),
+                span([r["training"] for r in values]),
+                span([r["vectors"] for r in values], "d"),
+                f"{max(r['gap'] for r in values):.0e}",
             ])  # fmt: skip
-        quotients = [r["hard margin"]["error"] / r["C = 0.1"]["error"] for _, r in its]
+        quotients = [r["hard margin"]["error"] / r["C = 0.1"]["error"] for _, r in units]
         twice = of_seeds([quotient > 2 for quotient in quotients])
         ratios.append([width, in_print(5, "test error of hard"), span(quotients, ".2f"), twice])
-    shown = picture(folder, "R_figure_5", figure, "Margins of support vector machines with three prices of a slack")
+    image = picture(folder, "R_figure_5", figure, "Margins of support vector machines with three prices of a slack")
     return (
         "Support vector machines with an RBF kernel of width 0.3, which has two readings, without a bias, on 300 rows "
         "of banana; margins are divided by the largest |f|. The quotient is that of the test errors of the hard margin "
-        f"and of C = 0.1.\n\n{shown}\n\n"
+        f"and of C = 0.1.\n\n{image}\n\n"
         + table(["squared distance divided by", "quotient, print", "ours", "more than 2 with"], ratios)
         + "\n\n"
         + table(["price; width", "test error", "training error", "support vectors", "largest relative gap"], rows)
@@ -136,56 +136,60 @@ def _units_6(quick: bool, done: Results) -> Iterator[Parameters]:
 
 def _supports(seed: int, rounds: int) -> Mapping[str, Any]:
     """Return which patterns support AdaBoost, and which support machines of several widths."""
-    its = toy("arcs", 0.0, seed)
-    run = boosted(its, 13, rounds, seed)
+    toy_data = toy("arcs", 0.0, seed)
+    run = boosted(toy_data, 13, rounds, seed)
     pairs = zip(run.hypotheses, run.w, strict=True)
     widths = [(float(np.mean(h.network.widths)), w) for h, w in pairs if isinstance(h, RBFHypothesis)]
     width = float(np.average([one for one, _ in widths], weights=[w for _, w in widths]))
-    support, found = run.influence > 1 / PATTERNS, dict[str, Any]()
+    support, result = run.influence > 1 / PATTERNS, dict[str, Any]()
     for factor in FACTORS:
-        one = machine(its, 1 / (2 * (factor * width) ** 2), 100.0)
+        one = machine(toy_data, 1 / (2 * (factor * width) ** 2), 100.0)
         vectors = one.alpha > 1e-3 * one.alpha.max()
-        found[str(factor)] = {
+        result[str(factor)] = {
             "vectors": int(vectors.sum()),
             "both": int(np.sum(support & vectors)),
             "either": int(np.sum(support | vectors)),
-            "error": float(np.mean(its.y_test * one.f(its.X_test) <= 0)),
+            "error": float(np.mean(toy_data.y_test * one.f(toy_data.X_test) <= 0)),
             "gap": one.gap,
         }
         if seed == 0 and factor == 1.0:
-            found["drawn"] = {"vectors": np.flatnonzero(vectors).tolist(), "f": on_grid(one.f, its.X)}
-    found |= {"width": width, "support": np.flatnonzero(support).tolist(), "error": float(run.trace["test_error"][-1])}
+            result["drawn"] = {"vectors": np.flatnonzero(vectors).tolist(), "f": on_grid(one.f, toy_data.X)}
+    result |= {"width": width, "support": np.flatnonzero(support).tolist(), "error": float(run.trace["test_error"][-1])}
     if seed == 0:
-        found |= {"X": [rounded(x, 4) for x in its.X], "y": its.y.tolist(), "f": on_grid(run.decision_function, its.X)}
-    return found
+        result |= {
+            "X": [rounded(x, 4) for x in toy_data.X],
+            "y": toy_data.y.tolist(),
+            "f": on_grid(run.decision_function, toy_data.X),
+        }
+    return result
 
 
 def _written_6(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
-    shown = ""
-    if drawn := results.where(seed=0):
-        first = drawn[0][1]
+    image = ""
+    if units := results.where(seed=0):
+        first = units[0][1]
         X, y = np.array(first["X"]), np.array(first["y"])
         figure, axes = plt.subplots(1, 2, figsize=(10.5, 4), layout="constrained", sharex=True, sharey=True)
-        its = ("AdaBoost", first["f"], first["support"]), ("SVM", first["drawn"]["f"], first["drawn"]["vectors"])
-        for axis, (name, f, circled) in zip(axes, its, strict=True):
+        panels = ("AdaBoost", first["f"], first["support"]), ("SVM", first["drawn"]["f"], first["drawn"]["vectors"])
+        for axis, (name, f, circled) in zip(axes, panels, strict=True):
             decision_regions(Stored(f), X, y, axes=axis)
             axis.plot(*X[circled].T, "o", ms=8, mfc="none", mec="k", mew=0.8)
             axis.set_title(name)
-        shown = picture(
+        image = picture(
             folder, "R_figure_6", figure, "Decision lines of AdaBoost and of an SVM, and what supports them"
         )
     rows, best = list[list[str]](), [_widest(r) for _, r in results]
     for factor in FACTORS:
-        of = [r[str(factor)] for _, r in results]
+        values = [r[str(factor)] for _, r in results]
         rows.append([
             f"{factor:g}",
-            span([r["vectors"] for r in of], "d"),
-            span([r["both"] for r in of], "d"),
-            span([r["both"] / r["either"] for r in of], ".2f"),
-            span([r["error"] for r in of]),
-            f"{max(r['gap'] for r in of):.0e}",
+            span([r["vectors"] for r in values], "d"),
+            span([r["both"] for r in values], "d"),
+            span([r["both"] / r["either"] for r in values], ".2f"),
+            span([r["error"] for r in values]),
+            f"{max(r['gap'] for r in values):.0e}",
         ])  # fmt: skip
     head = ["kernel width, in average widths", "support vectors", "in both", "in both, of those in either",
             "test error", "largest relative gap"]  # fmt: skip
@@ -196,7 +200,7 @@ def _written_6(results: Results, folder: Path) -> str:
         "patterns, those with more than an equal share of the influence; the SVM has C = 100. Print has the overlap "
         "largest where the kernel is as wide as the networks on average: of the widths tried it is largest at the "
         f"average itself with {of_seeds([factor == 1.0 for factor in best])}, at "
-        f"{span(best, 'g')} times it in all.\n\n{shown}\n\n" + table(head, rows)
+        f"{span(best, 'g')} times it in all.\n\n{image}\n\n" + table(head, rows)
     )
 
 
@@ -222,7 +226,7 @@ def _lines(seed: int) -> Mapping[str, Any]:
     rng, angles = np.random.default_rng(seed), 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     directions = np.stack([np.cos(angles), np.sin(angles)])
     clouds = np.vstack([centre + 0.45 * rng.normal(size=(14, 2)) for centre in (1.3, -1.3)])
-    labels, found = np.repeat([1.0, -1.0], 14), dict[str, Any]()
+    labels, result = np.repeat([1.0, -1.0], 14), dict[str, Any]()
     for title, added in PANELS.items():
         X = np.vstack([clouds, added[0]]) if added else clouds
         y = np.append(labels, added[1]) if added else labels
@@ -236,8 +240,8 @@ def _lines(seed: int) -> Mapping[str, Any]:
             solution = get_formulation("lp_reg_adaboost").bind(columns, C=1 / nu).solve(tol=1e-9)
             w, constant = directions @ solution.w[:-2], solution.w[-2] - solution.w[-1]
             lines[name] = _line(X, y, np.append(w, constant), solution.certificate.scaled_gap)
-        found[title] = {"X": [rounded(x, 4) for x in X], "y": y.tolist(), "lines": lines}
-    return found
+        result[title] = {"X": [rounded(x, 4) for x in X], "y": y.tolist(), "lines": lines}
+    return result
 
 
 def _line(X: Float[Array, "N 2"], y: Float[Array, " N"], w: Float[Array, " 3"], gap: float) -> dict[str, Any]:
@@ -248,7 +252,7 @@ def _line(X: Float[Array, "N 2"], y: Float[Array, " N"], w: Float[Array, " 3"], 
     return {"normal": normal.tolist(), "offset": offset, "margin": float((y * (X @ normal + offset)).min()), "gap": gap}
 
 
-def turned(result: Mapping[str, Any], title: str, name: str) -> float:
+def turn_angle(result: Mapping[str, Any], title: str, name: str) -> float:
     """Return the degrees between a line and the hard one of the same program for reliable data."""
     reliable = result["reliable"]["lines"][f"{name.split()[0]} hard"]["normal"]
     cosine = float(np.dot(reliable, result[title]["lines"][name]["normal"]))
@@ -278,33 +282,33 @@ def _written_9(results: Results, folder: Path) -> str:
             axis.plot(*X[y == label].T, marker, color=color, ms=5, mec="white", mew=0.4)
         axis.set(title=title, xlabel="$x_0$", xlim=(-2.8, 2.8), ylim=(-2.8, 2.8), aspect="equal")
     axes[0].set_ylabel("$x_1$")
-    shown = picture(folder, "R_figure_9", figure, "Lines of the largest margin, with an outlier and with a wrong label")
+    image = picture(folder, "R_figure_9", figure, "Lines of the largest margin, with an outlier and with a wrong label")
     rows, less = list[list[str]](), dict[str, str]()
     for title in PANELS:
-        its = [r for _, r in separated]
-        cells = [span([turned(r, title, name) for r in its], ".0f") for name in ("svm hard", "svm soft", "lp hard",
-                                                                               "lp soft")]  # fmt: skip
-        rows.append([title, span([r[title]["lines"]["svm hard"]["margin"] for r in its], ".2f"), *cells])
+        separated_results = [r for _, r in separated]
+        kinds = ("svm hard", "svm soft", "lp hard", "lp soft")
+        cells = [span([turn_angle(r, title, name) for r in separated_results], ".0f") for name in kinds]
+        rows.append([title, span([r[title]["lines"]["svm hard"]["margin"] for r in separated_results], ".2f"), *cells])
     for name in ("svm", "lp"):
         both = [
-            (turned(r, title, f"{name} soft"), turned(r, title, f"{name} hard"))
+            (turn_angle(r, title, f"{name} soft"), turn_angle(r, title, f"{name} hard"))
             for _, r in separated
             for title in list(PANELS)[1:]
         ]
         less[name] = f"{sum(soft < hard for soft, hard in both)} of {len(both)}"
     changes = [far for _, r in separated for far in _direction_changes(r)]
-    kept = [share for _, r in separated for share in _kept(r)]
+    kept_shares = [share for _, r in separated for share in _kept_shares(r)]
     gap = max(line["gap"] for _, r in results for title in PANELS for line in r[title]["lines"].values())
     head = ["data", "margin of the SVM", "turned by: SVM, hard", "SVM, slack", "LP_REG, hard", "LP_REG, slack"]
     return (
         f"Points of our own, {len(separated)} of {len(results)} draws, those that a line separates in all panels. "
         "Solid and dashed, the line of the largest margin and its margin area; dotted, that of the reliable data. One "
         f"pattern turns the line by more than {TURNED} degrees in {sum(changes)} of {len(changes)} cases, and leaves "
-        f"{span(kept, '.0%')} of the margin. Not in print: a "
+        f"{span(kept_shares, '.0%')} of the margin. Not in print: a "
         f"slack (SVM, green, and LP_REG, purple). With it the line of the SVM turns less than the hard one in "
         f"{less['svm']}, that of LP_REG in {less['lp']}. LP_REG weights {DIRECTIONS} linear hypotheses, one for each "
         f"direction, and a constant of either sign. Every program is certified, the largest relative gap being "
-        f"{gap:.0e}. Angles in degrees, ranges over draws.\n\n{shown}\n\n" + table(head, rows)
+        f"{gap:.0e}. Angles in degrees, ranges over draws.\n\n{image}\n\n" + table(head, rows)
     )
 
 
@@ -319,10 +323,10 @@ TURNED = 10
 
 def _direction_changes(r: Mapping[str, Any]) -> list[bool]:
     """Return of each pattern that is not reliable whether it makes the line of the largest margin another one."""
-    return [turned(r, title, "svm hard") > TURNED for title in list(PANELS)[1:]]
+    return [turn_angle(r, title, "svm hard") > TURNED for title in list(PANELS)[1:]]
 
 
-def _kept(r: Mapping[str, Any]) -> list[float]:
+def _kept_shares(r: Mapping[str, Any]) -> list[float]:
     """Return of each pattern that is not reliable the share of the margin that it leaves."""
     margins = [r[title]["lines"]["svm hard"]["margin"] for title in PANELS]
     return [margin / margins[0] for margin in margins[1:]]

@@ -59,22 +59,29 @@ def _losses(lengths: Sequence[int], phis: Sequence[str]) -> Mapping[str, Any]:
     )  # fmt: skip
     ours = {p: {str(b): rounded(np.minimum(loss(rho, b, PHIS[p]), 2 * HIGHEST), 4) for b in lengths} for p in phis}
     fine = np.linspace(-1, 1, 200_001)
-    widths, at = dict[str, float](), dict[str, dict[str, float]]()
+    widths, crossings = dict[str, float](), dict[str, dict[str, float]]()
     for p in phis:
         crossed = {str(b): fine[np.argmax(loss(fine, b, PHIS[p]) <= 1 + 1e-9)] for b in lengths}
-        at[p] = {b: round(float(where), 4) for b, where in crossed.items()}
+        crossings[p] = {b: round(float(location), 4) for b, location in crossed.items()}
     for b in lengths:
-        between = fine[(loss(fine, b, 0.5) < 2) & (loss(fine, b, 0.5) > 0.5)]
-        widths[str(b)] = round(float(np.ptp(between)), 4)
+        transition = fine[(loss(fine, b, 0.5) < 2) & (loss(fine, b, 0.5) > 0.5)]
+        widths[str(b)] = round(float(np.ptp(transition)), 4)
     factor = loss(np.array([0.2]), 100, 0.5)[0] / loss(np.array([0.3]), 100, 0.5)[0]
-    return {"rho": rounded(rho, 4), "losses": ours, "one_at": at, "widths": widths, "factor": factor, "apart": agrees}
+    return {
+        "rho": rounded(rho, 4),
+        "losses": ours,
+        "one_at": crossings,
+        "widths": widths,
+        "factor": factor,
+        "apart": agrees,
+    }
 
 
 def _written_3(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
-    found = next(iter(results))[1]
-    rho = np.array(found["rho"])
+    result = next(iter(results))[1]
+    rho = np.array(result["rho"])
     positive = rho > 0
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
     for axis in axes:
@@ -82,30 +89,32 @@ def _written_3(results: Results, folder: Path) -> str:
         axis.plot(rho, (1 - rho) ** 2, ":", color="0.3", label="squared")
         axis.plot(rho[positive], -np.log2(rho[positive]), "--", color="0.3", label="Kullback-Leibler")
         axis.set(xlabel=r"margin $y\,f(x)$", ylim=(0, HIGHEST / 1.6))
-    for of, axis in (("1/2",), axes[0]), (("1/3", "2/3"), axes[1]):
-        for phi, style in zip(of, ("-", "-."), strict=False):
+    for probability, axis in (("1/2",), axes[0]), (("1/3", "2/3"), axes[1]):
+        for phi, style in zip(probability, ("-", "-."), strict=False):
             for b, color in zip(LENGTHS, ("#56b4e9", "#0072b2", "#d55e00", "#000000"), strict=True):
                 name = rf"$\phi$ = {phi}, $|b|$ = {b}"
-                axis.plot(rho, found["losses"][phi][str(b)], style, color=color, lw=1.1, label=name)
+                axis.plot(rho, result["losses"][phi][str(b)], style, color=color, lw=1.1, label=name)
         axis.legend(frameon=False, fontsize=7)
     axes[0].set_ylabel("loss")
-    shown = picture(folder, "R_figure_3", figure, "Losses against the margin, AdaBoost's for four lengths of b")
-    off = _off(found)
-    rows = [[str(b), f"{found['widths'][str(b)]:.4f}", f"{4 * math.log(2) / b:.4f}"] for b in LENGTHS]
+    image = picture(folder, "R_figure_3", figure, "Losses against the margin, AdaBoost's for four lengths of b")
+    max_error = _max_crossing_error(result)
+    rows = [[str(b), f"{result['widths'][str(b)]:.4f}", f"{4 * math.log(2) / b:.4f}"] for b in LENGTHS]
     return (
         r"Losses as functions of the margin; AdaBoost's error is $\exp(-\lvert b\rvert(\rho/2-(1/2-\phi)))$, with "
         "the half that print lacks in (2), and the Kullback-Leibler error has the minus that it lacks in the text. At "
-        f"phi = 1/2 it is the term of the functional of the package, up to {found['apart']:.0e} in logarithms. Every "
-        f"curve is 1 at 1 - 2 phi, up to {off:.0e}; the longer b, the steeper the step there. Between margins 0.2 and "
-        f"0.3 it falls by the factor {found['factor']:.1f} at a length of 100; in print: "
-        f"{in_print('2.4.2', 'factor')}.\n\n{shown}\n\n"
+        f"phi = 1/2 it is the term of the functional of the package, up to {result['apart']:.0e} in logarithms. Every "
+        f"curve is 1 at 1 - 2 phi, up to {max_error:.0e}; the longer b, the steeper the step there. Between margins "
+        f"0.2 and 0.3 it falls by the factor {result['factor']:.1f} at a length of 100; in print: "
+        f"{in_print('2.4.2', 'factor')}.\n\n{image}\n\n"
         + table(["length of b", "width from loss 2 to 1/2", "4 ln 2 / length"], rows)
     )
 
 
-def _off(found: Mapping[str, Any]) -> float:
+def _max_crossing_error(result: Mapping[str, Any]) -> float:
     """Return how far from 1 - 2 phi a curve is 1, at most."""
-    return max(abs(where - (1 - 2 * PHIS[p])) for p, crossed in found["one_at"].items() for where in crossed.values())
+    return max(
+        abs(location - (1 - 2 * PHIS[p])) for p, crossed in result["one_at"].items() for location in crossed.values()
+    )
 
 
 # Figure 11: AdaBoost_REG. Figure 13: LP_REG and QP_REG.
@@ -122,20 +131,20 @@ def _units_11(quick: bool, done: Results) -> Iterator[Parameters]:
             yield {"kind": "AdaBoost_REG", "C": C, "K": CENTRES, "seed": seed, "rounds": rounds}
 
 
-def _softened(kind: str, K: int, seed: int, C: float = 0.0, rounds: int = 0) -> Mapping[str, Any]:
+def _run_softened(kind: str, K: int, seed: int, C: float = 0.0, rounds: int = 0) -> Mapping[str, Any]:
     """Return margins and test error of a network, its outputs scaled, or of AdaBoost_REG, C being in N^2."""
-    its = toy("banana", 0.0, seed)
+    toy_data = toy("banana", 0.0, seed)
     if kind == "network":
-        network = RBFNetworkClassifier(K=K, iterations=STEPS, random_state=seed).fit(its.X, its.y)
-        f = network.decision_function(its.X)
-        m, error = its.y * f / np.abs(f).max(), float(np.mean(network.predict(its.X_test) != its.y_test))
+        network = RBFNetworkClassifier(K=K, iterations=STEPS, random_state=seed).fit(toy_data.X, toy_data.y)
+        f = network.decision_function(toy_data.X)
+        m, error = toy_data.y * f / np.abs(f).max(), float(np.mean(network.predict(toy_data.X_test) != toy_data.y_test))
         return {"margins": rounded(np.sort(m), 5), "error": error}
-    run = boosted(its, K, rounds, seed, C * PATTERNS**2)
+    run = boosted(toy_data, K, rounds, seed, C * PATTERNS**2)
     error = float(run.trace["test_error"][-1])
     return {"margins": rounded(np.sort(margins_of(run)), 5), "error": error, "rounds": run.rounds}
 
 
-def apart(m: Sequence[float], network: Sequence[float]) -> tuple[float, float]:
+def margin_distances(m: Sequence[float], network: Sequence[float]) -> tuple[float, float]:
     """Return the largest difference of two distributions of margins, and that at the scale of a network's that is best.
 
     Margins are in ascending order.
@@ -149,18 +158,23 @@ Distances = dict[int, dict[float, tuple[float, float]]]
 
 
 def _distances(results: Results) -> Distances:
-    found: Distances = {}
+    distances_by_case: Distances = {}
     for p, r in results.where(kind="AdaBoost_REG"):
-        if beside := results.where(kind="network", K=p["K"], seed=p["seed"]):
-            found.setdefault(p["seed"], {})[p["C"]] = apart(r["margins"], beside[0][1]["margins"])
-    return found
+        if network_units := results.where(kind="network", K=p["K"], seed=p["seed"]):
+            distances_by_case.setdefault(p["seed"], {})[p["C"]] = margin_distances(
+                r["margins"], network_units[0][1]["margins"]
+            )
+    return distances_by_case
 
 
 def _nearest(distances: Distances, k: int) -> list[tuple[float, float, bool]]:
     """Return of each seed the least distance over C > 0, where it is, and whether it is less than AdaBoost's."""
-    whole = [of for of in distances.values() if 0.0 in of and len(of) > 1]
-    best = [min((distance[k], C) for C, distance in of.items() if C > 0) for of in whole]
-    return [(least, C, least < of[0.0][k]) for (least, C), of in zip(best, whole, strict=True)]
+    whole = [by_parameter for by_parameter in distances.values() if 0.0 in by_parameter and len(by_parameter) > 1]
+    best = [min((distance[k], C) for C, distance in by_parameter.items() if C > 0) for by_parameter in whole]
+    return [
+        (least_distance, C, least_distance < by_parameter[0.0][k])
+        for (least_distance, C), by_parameter in zip(best, whole, strict=True)
+    ]
 
 
 def _written_11(results: Results, folder: Path) -> str:
@@ -169,30 +183,32 @@ def _written_11(results: Results, folder: Path) -> str:
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
     single = {f"{K} centres": results.where(kind="network", K=K) for K in SINGLE}
     soft = {C: results.where(kind="AdaBoost_REG", C=C) for C in SOFTNESS}
-    soft = {C: its for C, its in soft.items() if its}
-    drawn = {rf"C = {C:g} $N^2$": soft[C] for C in (0.0, 0.01, 0.03, 0.3, 3.0) if C in soft}
-    for axis, curves in (axes[0], {name: its for name, its in single.items() if its}), (axes[1], drawn):
+    soft = {C: units for C, units in soft.items() if units}
+    curves_shown = {rf"C = {C:g} $N^2$": soft[C] for C in (0.0, 0.01, 0.03, 0.3, 3.0) if C in soft}
+    for axis, curves in (axes[0], {name: units for name, units in single.items() if units}), (axes[1], curves_shown):
         if curves:
-            margin_distributions({name: np.array(first_of(its)["margins"]) for name, its in curves.items()}, axes=axis)
+            margin_distributions(
+                {name: np.array(first_of(units)["margins"]) for name, units in curves.items()}, axes=axis
+            )
             axis.legend(frameon=False, fontsize=8)
-    shown = picture(folder, "R_figure_11", figure, "Margins of single networks, and of AdaBoost_REG for several C")
+    image = picture(folder, "R_figure_11", figure, "Margins of single networks, and of AdaBoost_REG for several C")
     rows = list[list[str]]()
-    for name, its in single.items():
-        if its:
-            errors = span([r["error"] for _, r in its])
-            rows.append([f"a network, {name}", span([r["margins"][0] for _, r in its]), "", "", errors])
+    for name, units in single.items():
+        if units:
+            errors = span([r["error"] for _, r in units])
+            rows.append([f"a network, {name}", span([r["margins"][0] for _, r in units]), "", "", errors])
     distances = _distances(results)
-    for C, its in soft.items():
-        of = [each[C] for each in distances.values() if C in each]
-        cells = [span([one[k] for one in of], ".2f") if of else "" for k in (0, 1)]
-        smallest, errors = span([r["margins"][0] for _, r in its]), span([r["error"] for _, r in its])
+    for C, units in soft.items():
+        distances_at = [by_parameter[C] for by_parameter in distances.values() if C in by_parameter]
+        cells = [span([one[k] for one in distances_at], ".2f") if distances_at else "" for k in (0, 1)]
+        smallest, errors = span([r["margins"][0] for _, r in units]), span([r["error"] for _, r in units])
         rows.append([f"AdaBoost_REG, C = {C:g} N^2", smallest, *cells, errors])
     sentences = list[str]()
     for k, words in enumerate(("at the scale of the picture", "at the best scale")):
         if best := _nearest(distances, k):
             sentences.append(
-                f"{words} the least distance over C > 0 is {span([least for least, _, _ in best], '.2f')}, at C = "
-                f"{span([C for _, C, _ in best], 'g')} N^2, and less than AdaBoost's with "
+                f"{words} the least distance over C > 0 is {span([distance for distance, _, _ in best], '.2f')}, "
+                f"at C = {span([C for _, C, _ in best], 'g')} N^2, and less than AdaBoost's with "
                 f"{of_seeds([closer for _, _, closer in best])}"
             )
     rounds = span([r["rounds"] for _, r in results.where(kind="AdaBoost_REG")] or [0], ",d")
@@ -202,7 +218,7 @@ def _written_11(results: Results, folder: Path) -> str:
         f"after {rounds} rounds (print: {in_print('11,13', 'iterations')}) over networks of {CENTRES} centres; C = 0 "
         "is AdaBoost. Print names neither C nor centres nor scale here. The distance of two distributions is the "
         "largest difference of their heights; of a run it is taken to the network with as many centres. Print finds "
-        f"the distribution for some C quite like that of a network: {'; '.join(sentences)}.\n\n{shown}\n\n"
+        f"the distribution for some C quite like that of a network: {'; '.join(sentences)}.\n\n{image}\n\n"
         + table(head, rows)
     )
 
@@ -217,10 +233,10 @@ def _units_13(quick: bool, done: Results) -> Iterator[Parameters]:
 
 def _programs(seed: int, rounds: int) -> Mapping[str, Any]:
     """Return margins of LP_REG and QP_REG over the networks of AdaBoost, their errors, and what is certified."""
-    its = toy("banana", 0.0, seed)
-    run = boosted(its, CENTRES, rounds, seed)
-    U, H = run.record.pool.margins, np.column_stack(list(evaluate(run.hypotheses, its.X_test)))
-    found: dict[str, Any] = {"AdaBoost": float(run.trace["test_error"][-1])}
+    toy_data = toy("banana", 0.0, seed)
+    run = boosted(toy_data, CENTRES, rounds, seed)
+    U, H = run.record.pool.margins, np.column_stack(list(evaluate(run.hypotheses, toy_data.X_test)))
+    result: dict[str, Any] = {"AdaBoost": float(run.trace["test_error"][-1])}
     named = [(f"LP_REG, nu = {nu:g} N", "lp_reg_adaboost", 1 / (nu * PATTERNS)) for nu in NUS]
     named += [(f"QP_REG, C = {C:g}", "qp_reg_adaboost", C) for C in COSTS]
     for name, formulation, C in named:
@@ -229,14 +245,14 @@ def _programs(seed: int, rounds: int) -> Mapping[str, Any]:
         solution = get_formulation(formulation).bind(U, C=C).solve(tol=tol)
         w = solution.w / solution.w.sum()
         m = U.margins(w)
-        found[name] = {
+        result[name] = {
             "margins": rounded(np.sort(m), 5),
             "extreme": float(np.mean(np.abs(np.abs(m) - 1) < 1e-6)),
             "networks": int(np.sum(w > 1e-6)),
-            "error": float(np.mean(its.y_test * (H @ w) <= 0)),
+            "error": float(np.mean(toy_data.y_test * (H @ w) <= 0)),
             "gap": solution.certificate.scaled_gap,
         }
-    return found
+    return result
 
 
 def _is_extreme(r: Mapping[str, Any], kind: str) -> bool:
@@ -251,49 +267,51 @@ def _written_13(results: Results, folder: Path) -> str:
     first = first_of(list(results))
     names = [name for name in first if name != "AdaBoost"]
     for axis, kind in zip(axes, ("LP_REG", "QP_REG"), strict=True):
-        its = {name.split(", ")[1]: np.array(first[name]["margins"]) for name in names if name.startswith(kind)}
-        margin_distributions(its, axes=axis)
+        margins_by_kind = {
+            name.split(", ")[1]: np.array(first[name]["margins"]) for name in names if name.startswith(kind)
+        }
+        margin_distributions(margins_by_kind, axes=axis)
         axis.set_title(kind)
         axis.legend(frameon=False, fontsize=8)
-    shown = picture(folder, "R_figure_13", figure, "Margins of LP_REG and of QP_REG for several prices of a slack")
+    image = picture(folder, "R_figure_13", figure, "Margins of LP_REG and of QP_REG for several prices of a slack")
     rows = list[list[str]]()
     for name in names:
-        of = [r[name] for _, r in results]
+        errors = [r[name] for _, r in results]
         rows.append([
             name,
-            span([r["margins"][0] for r in of]),
-            span([r["extreme"] for r in of], ".2f"),
-            span([r["networks"] for r in of], "d"),
-            span([r["error"] for r in of]),
-            f"{max(r['gap'] for r in of):.0e}",
+            span([r["margins"][0] for r in errors]),
+            span([r["extreme"] for r in errors], ".2f"),
+            span([r["networks"] for r in errors], "d"),
+            span([r["error"] for r in errors]),
+            f"{max(r['gap'] for r in errors):.0e}",
         ])  # fmt: skip
-    alone, qp = ([_is_extreme(r, kind) for _, r in results] for kind in ("LP", "QP"))
+    lp_extremes, qp = ([_is_extreme(r, kind) for _, r in results] for kind in ("LP", "QP"))
     head = ["program", "smallest margin", "margins of 1 or -1", "networks with weight", "test error", "largest gap"]
     return (
         f"Both programs over the networks of {span([p['rounds'] for p, _ in results], ',d')} rounds of AdaBoost "
         f"(print: {in_print('11,13', 'iterations')}), {CENTRES} centres, 300 rows of banana; print names no C, and nu "
         "= 1/C. Print finds that LP_REG may have margins of 1 and -1 exactly: all of them are, for some nu, with "
-        f"{of_seeds(alone)}; of QP_REG with "
+        f"{of_seeds(lp_extremes)}; of QP_REG with "
         f"{of_seeds(qp)}. AdaBoost itself has a test error of {span([r['AdaBoost'] for _, r in results])}. Every "
-        f"program is certified.\n\n{shown}\n\n" + table(head, rows)
+        f"program is certified.\n\n{image}\n\n" + table(head, rows)
     )
 
 
 # What print says of these
 
 
-def _factor(found: Mapping[str, Any]) -> Decision:
-    factor = found["factor"]
+def _factor(result: Mapping[str, Any]) -> Decision:
+    factor = result["factor"]
     return Decision(abs(factor - math.exp(5)) < 0.01, f"{factor:.1f}", in_print("2.4.2", "factor"))
 
 
-def _step(found: Mapping[str, Any]) -> Decision:
+def _step(result: Mapping[str, Any]) -> Decision:
     """Return whether every curve passes through 1 there, from 2 to 1/2 within a width that shrinks as one over |b|."""
-    off, widths = _off(found), found["widths"]
+    max_error, widths = _max_crossing_error(result), result["widths"]
     steep = all(abs(widths[str(b)] * b - 4 * math.log(2)) < 0.01 for b in LENGTHS)
     first, last = (widths[str(b)] for b in (LENGTHS[0], LENGTHS[-1]))
-    ours = f"1 there within {off:.0e}; from 2 to 1/2 in {first:.2f} to {last:.2f}"
-    return Decision(off < 1e-3 and steep, ours)
+    ours = f"1 there within {max_error:.0e}; from 2 to 1/2 in {first:.2f} to {last:.2f}"
+    return Decision(max_error < 1e-3 and steep, ours)
 
 
 FIGURE_3 = (
@@ -321,6 +339,6 @@ FIGURE_13 = (
 
 EXPERIMENTS = (
     figure_of("3", "losses", _units_3, _losses, _written_3, claims=FIGURE_3),
-    figure_of("11", "margins of AdaBoost_REG", _units_11, _softened, _written_11, (FILE,), FIGURE_11),
+    figure_of("11", "margins of AdaBoost_REG", _units_11, _run_softened, _written_11, (FILE,), FIGURE_11),
     figure_of("13", "margins of LP_REG and QP_REG", _units_13, _programs, _written_13, (FILE,), FIGURE_13),
 )

@@ -86,13 +86,13 @@ def _finished_rows(results: Results) -> list[Finished]:
     """Return the rows of which splits are finished, in the order of print."""
     rows = list[Finished]()
     for name, kind in itertools.product(SETS, (PUBLISHED, SEEDED)):
-        found = sorted(results.where(stage="test", name=name, kind=kind), key=lambda unit: unit[0]["split"])
-        if found:
-            rows.append(Finished(Row(name, kind, len(found)), found[0][0], [result for _, result in found]))
+        units = sorted(results.where(stage="test", name=name, kind=kind), key=lambda unit: unit[0]["split"])
+        if units:
+            rows.append(Finished(Row(name, kind, len(units)), units[0][0], [result for _, result in units]))
     return rows
 
 
-def _written(results: Results, folder: Path) -> str:
+def _write_table(results: Results, folder: Path) -> str:
     rows = _finished_rows(results)
     if not rows:
         return "No split is tested yet."
@@ -143,7 +143,7 @@ def _errors(rows: Sequence[Finished]) -> str:
     for row in rows:
         marks = [_mark(row, "AdaBoost"), _mark(row, "SVM")]
         lines.append([row.title, *(_spread(row.errors(m)) for m in COLUMNS), *marks])
-        if row is [other for other in rows if other.row.name == row.row.name][-1]:
+        if row is [rival for rival in rows if rival.row.name == row.row.name][-1]:
             cells = [f"*{row.print[c][0]:.1f} ± {row.print[c][1]:.1f}*" for c in COLUMNS.values()]
             lines.append(["*print*", *cells, row.print["S1"], row.print["S2"]])
     return table(["set, splits", *COLUMNS, "S1", "S2"], lines)
@@ -154,26 +154,26 @@ def _spread(values: Sequence[float]) -> str:
     return f"{mean} ± {statistics.stdev(values):.1f}" if len(values) > 1 else mean
 
 
-def _mark(row: Finished, other: str) -> str:
+def _mark(row: Finished, rival: str) -> str:
     """Return + or - where AdaBoost_REG is significantly better or worse by a paired t-test."""
     from scipy.stats import t
 
-    better = np.subtract(row.errors(other), row.errors("AdaBoost_REG"))
+    better = np.subtract(row.errors(rival), row.errors("AdaBoost_REG"))
     n = len(better)
     if n < 2:
         return ""
-    reached = abs(better.mean()) > t.ppf(0.5 + LEVEL / 2, n - 1) * better.std(ddof=1) / math.sqrt(n)
-    return ("+" if better.mean() > 0.0 else "-") if reached else ""
+    is_significant = abs(better.mean()) > t.ppf(0.5 + LEVEL / 2, n - 1) * better.std(ddof=1) / math.sqrt(n)
+    return ("+" if better.mean() > 0.0 else "-") if is_significant else ""
 
 
-def _unpaired(row: Mapping[str, Any], other: str) -> str:
+def _unpaired(row: Mapping[str, Any], rival: str) -> str:
     """Return the mark of an unpaired t-test of two printed cells."""
     from scipy.stats import t
 
-    (mean, deviation), (reg, reg_deviation) = row[other], row["AB_R"]
+    (mean, deviation), (reg, reg_deviation) = row[rival], row["AB_R"]
     error = math.hypot(deviation, reg_deviation) / math.sqrt(PARTITIONS)
-    reached = abs(mean - reg) > t.ppf(0.5 + LEVEL / 2, 2 * PARTITIONS - 2) * error
-    return ("+" if mean > reg else "-") if reached else ""
+    is_significant = abs(mean - reg) > t.ppf(0.5 + LEVEL / 2, 2 * PARTITIONS - 2) * error
+    return ("+" if mean > reg else "-") if is_significant else ""
 
 
 def _significance(rows: Sequence[Finished]) -> str:
@@ -183,8 +183,8 @@ def _significance(rows: Sequence[Finished]) -> str:
         pairs += [(_mark(row, "AdaBoost"), row.print["S1"]), (_mark(row, "SVM"), row.print["S2"])]
     equal = sum(ours == theirs for ours, theirs in pairs)
     against = sum({ours, theirs} == {"+", "-"} for ours, theirs in pairs)
-    marks = [(row, name, other) for row in _printed_sets() for name, other in (("S1", "AB"), ("S2", "SVM"))]
-    doubtful = [f"{row['set']} {name}" for row, name, other in marks if _unpaired(row, other) != row[name]]
+    marks = [(row, name, rival) for row in _printed_sets() for name, rival in (("S1", "AB"), ("S2", "SVM"))]
+    doubtful = [f"{row['set']} {name}" for row, name, rival in marks if _unpaired(row, rival) != row[name]]
     return (
         f"Our marks are those of paired t-tests at {LEVEL:.0%}. Of {len(pairs)} marks of sets with several splits, one "
         f"row a set, {equal} are as printed and {against} have the other sign; with fewer splits fewer differences are "
@@ -195,15 +195,22 @@ def _significance(rows: Sequence[Finished]) -> str:
 
 def _compared(rows: Sequence[Finished]) -> str:
     """Count the sets on which one mean is below another, here and in print."""
-    chosen = _one_a_set(rows)
+    best_rows = _one_a_set(rows)
     lines = list[list[str]]()
-    for method, other in PAIRS:
-        ours = sum(row.mean(method) < row.mean(other) for row in chosen)
-        same, every = (
-            sum(row[COLUMNS[method]][0] < row[COLUMNS[other]][0] for row in cells)
-            for cells in ([row.print for row in chosen], _printed_sets())
+    for method, rival in PAIRS:
+        ours = sum(row.mean(method) < row.mean(rival) for row in best_rows)
+        printed_signs, n_compared = (
+            sum(row[COLUMNS[method]][0] < row[COLUMNS[rival]][0] for row in cells)
+            for cells in ([row.print for row in best_rows], _printed_sets())
         )
-        lines.append([f"{method} below {other}", f"{ours} of {len(chosen)}", f"{same}", f"{every} of {len(SETS)}"])
+        lines.append(
+            [
+                f"{method} below {rival}",
+                f"{ours} of {len(best_rows)}",
+                f"{printed_signs}",
+                f"{n_compared} of {len(SETS)}",
+            ]
+        )
     return (
         "Sets on which the mean of one method is below that of another, one row a set, with several splits. The "
         "text of the paper counts ten where AdaBoost_REG is better than the single network; its table, below.\n\n"
@@ -218,8 +225,8 @@ def _printed_sets() -> list[dict[str, Any]]:
 
 def _one_a_set(rows: Sequence[Finished]) -> list[Finished]:
     """Return for each set the row of most splits, where it has several."""
-    most = {row.row.name: row for row in sorted(rows, key=lambda row: row.row.splits)}
-    return [row for row in most.values() if row.row.splits > 1]
+    is_majority = {row.row.name: row for row in sorted(rows, key=lambda row: row.row.splits)}
+    return [row for row in is_majority.values() if row.row.splits > 1]
 
 
 def _accepted(rows: Sequence[Finished], results: Results, folder: Path) -> str:
@@ -228,53 +235,53 @@ def _accepted(rows: Sequence[Finished], results: Results, folder: Path) -> str:
     missed = [(row, m) for row, m in cells if not row.agrees(m)]
     lines = list[list[str]]()
     for row in rows:
-        shown = [f"{row.difference(m):+.2f} of {row.allowed(m):.2f}" for m in ACCEPTED]
+        differences = [f"{row.difference(m):+.2f} of {row.allowed(m):.2f}" for m in ACCEPTED]
         lines.append(
-            [row.title, *(f"**{s}**" if (row, m) in missed else s for m, s in zip(ACCEPTED, shown, strict=True))]
+            [row.title, *(f"**{s}**" if (row, m) in missed else s for m, s in zip(ACCEPTED, differences, strict=True))]
         )
     reasons = "\n".join(f"- {_reason(row, m, results)}" for row, m in missed)
     return (
         f"Our mean less that of print, and what two standard errors allow, "
         f"$2\\sqrt{{s^2 / n + s_\\text{{print}}^2 / {PARTITIONS}}}$ for n splits: {len(cells) - len(missed)} of "
         f"{len(cells)} are within, where about {0.05 * len(cells):.1f} would be without by chance. Bold is what "
-        f"misses.\n\n" + table(["set, splits", *ACCEPTED], lines) + f"\n\n{reasons}\n\n" + _drawn(rows, folder)
+        f"misses.\n\n" + table(["set, splits", *ACCEPTED], lines) + f"\n\n{reasons}\n\n" + _draw_errors(rows, folder)
     )
 
 
 def _reason(row: Finished, method: str, results: Results) -> str:
     """Say of a mean that misses print in which direction, and what the choice of parameters has to do with it."""
-    there = (
+    printed_text = (
         f"**{SETS[row.row.name]}, {method}**: {row.mean(method):.2f} here, {row.print[COLUMNS[method]][0]} in print."
     )
-    others = statistics.fmean(row.difference(m) for m in COLUMNS if m != method)
-    text = f"{there} The other methods are off by {others:+.2f} on these splits, on average."
+    mean_of_others = statistics.fmean(row.difference(m) for m in COLUMNS if m != method)
+    text = f"{printed_text} The other methods are off by {mean_of_others:+.2f} on these splits, on average."
     hindsight = _hindsight(row, method, results)
     if hindsight is None:
         return text
-    least, off = hindsight, hindsight - row.print[COLUMNS[method]][0]
+    least_error, excess = hindsight, hindsight - row.print[COLUMNS[method]][0]
     if row.difference(method) < 0.0:
         verdict = "ours is the smaller error"
-    elif off > row.allowed(method):
+    elif excess > row.allowed(method):
         verdict = "no value comes near print: it is not the choice of the values"
     else:
         verdict = "a value is there that agrees with print: cross-validation does not choose it"
     grid = "all pairs of K and O" if method == "RBF" else "the coarse grid"
-    return f"{text} In hindsight, on the test parts, the best of {grid} comes to {least:.2f}; {verdict}."
+    return f"{text} In hindsight, on the test parts, the best of {grid} comes to {least_error:.2f}; {verdict}."
 
 
 def _hindsight(row: Finished, method: str, results: Results) -> float | None:
     """Return the least mean test error of a grid, in percent; None where a split is missing or there is no grid."""
-    same = {name: row.parameters[name] for name in ("name", "kind")}
+    selection = {name: row.parameters[name] for name in ("name", "kind")}
     if method == "RBF":
-        found = [result["wrong"] for result in _whole(results.where(stage="nets", **same))]
-        examples = [result["examples"] for result in _whole(results.where(stage="nets", **same))]
+        counts = [result["wrong"] for result in _whole(results.where(stage="nets", **selection))]
+        examples = [result["examples"] for result in _whole(results.where(stage="nets", **selection))]
     else:
-        grids = _whole(results.where(stage="grid", **same))
-        found = [result["wrong"][method] for result in grids if method in result["wrong"]]
+        grids = _whole(results.where(stage="grid", **selection))
+        counts = [result["wrong"][method] for result in grids if method in result["wrong"]]
         examples = [result["examples"] for result in grids]
-    if len(found) < len(row.tests):
+    if len(counts) < len(row.tests):
         return None
-    return 100.0 * float(np.mean(np.array(found) / np.array(examples)[:, None], axis=0).min())
+    return 100.0 * float(np.mean(np.array(counts) / np.array(examples)[:, None], axis=0).min())
 
 
 def _whole(units: Sequence[tuple[Parameters, dict[str, Any]]]) -> list[dict[str, Any]]:
@@ -282,31 +289,31 @@ def _whole(units: Sequence[tuple[Parameters, dict[str, Any]]]) -> list[dict[str,
     return [result for parameters, result in units if parameters["parts"] == [WHOLE]]
 
 
-def _drawn(rows: Sequence[Finished], folder: Path) -> str:
+def _draw_errors(rows: Sequence[Finished], folder: Path) -> str:
     """Draw the differences as shares of what is allowed."""
     import matplotlib.pyplot as plt
 
     size = (10, 1.0 + 0.35 * len(rows))
     figure, panels = plt.subplots(1, len(ACCEPTED), figsize=size, sharex=True, sharey=True, layout="constrained")
-    at = np.arange(len(rows))[::-1]
+    heights = np.arange(len(rows))[::-1]
     for axes, method in zip(panels, ACCEPTED, strict=True):
         shares = np.array([row.difference(method) / row.allowed(method) for row in rows])
         axes.axvspan(-1.0, 1.0, color="0.9", lw=0)
         axes.axvline(0.0, color="0.5", lw=0.8)
-        axes.scatter(shares, at, c=np.where(np.abs(shares) > 1.0, "C3", "C0"), s=22, zorder=2)
-        axes.set(title=method, yticks=at, yticklabels=[SETS[row.row.name] for row in rows])
+        axes.scatter(shares, heights, c=np.where(np.abs(shares) > 1.0, "C3", "C0"), s=22, zorder=2)
+        axes.set(title=method, yticks=heights, yticklabels=[SETS[row.row.name] for row in rows])
     panels[0].set_ylim(-0.6, len(rows) - 0.4)
     figure.supxlabel("mean test error here less that of print, over two standard errors", fontsize=10)
-    shown = picture(folder, "R_table_1", figure, "Mean test errors less those of print, over two standard errors")
-    return f"{shown}\n\nWithin the grey band a mean agrees with print; red is what misses."
+    image = picture(folder, "R_table_1", figure, "Mean test errors less those of print, over two standard errors")
+    return f"{image}\n\nWithin the grey band a mean agrees with print; red is what misses."
 
 
 def _summary(rows: Sequence[Finished]) -> str:
     """Return the last two lines of the table, over the published splits and over one row of each set."""
-    chosen = _one_a_set(rows)
-    published = [row for row in chosen if row.row.kind == PUBLISHED]
+    best_rows = _one_a_set(rows)
+    published = [row for row in best_rows if row.row.kind == PUBLISHED]
     lines, sentences = list[list[str]](), list[str]()
-    for words, group in (("published splits", published), ("one row a set", chosen)):
+    for words, group in (("published splits", published), ("one row a set", best_rows)):
         if not group:
             continue
         sets = f"{words}, {len(group)} sets"
@@ -327,8 +334,10 @@ def _summary(rows: Sequence[Finished]) -> str:
         cells = [f"*{row[c][0]:.1f} ± {row[c][1]:.1f}*" for c in COLUMNS.values()]
         lines.append([f"*{name[:-1]} %, print, {len(SETS)} sets*", *cells])
         end = min if name == "Mean%" else max
-        at = _best_in_print(name)
-        sentences.append(f"In print, over {len(SETS)} sets, the {end.__name__}imum of {name[:-1]} % has {at}.")
+        printed_best = _best_in_print(name)
+        sentences.append(
+            f"In print, over {len(SETS)} sets, the {end.__name__}imum of {name[:-1]} % has {printed_best}."
+        )
     return (
         "Mean %: the error over the least of the set, less 1, mean ± standard deviation over the sets. Winner %: the "
         "share of splits that a method wins, ties shared. "
@@ -351,8 +360,8 @@ def _extreme(of_methods: Sequence[Sequence[float]], end: Callable[..., Any]) -> 
 
 def _shares(means: Sequence[Sequence[float]]) -> list[list[float]]:
     """Return for each method the percents by which it exceeds the best of each set; sets without any error left out."""
-    kept = [row for row in means if min(row) > 0.0]
-    return [[100.0 * (row[k] / min(row) - 1.0) for row in kept] for k in range(len(COLUMNS))]
+    positive_rows = [row for row in means if min(row) > 0.0]
+    return [[100.0 * (row[k] / min(row) - 1.0) for row in positive_rows] for k in range(len(COLUMNS))]
 
 
 def _won(row: Finished) -> list[float]:
@@ -390,15 +399,15 @@ def _validated(row: Finished, results: Results) -> list[str]:
     sizes, examples = folds[0][0], sum(result["examples"] for _, result in folds)
     centres, iterations = sizes["K"], sizes["iterations"]
     counts = np.array([result["wrong"] for _, result in folds])
-    wrong, p = counts.sum(axis=0), row.parameters
-    at = centres.index(p["K"]) * len(iterations) + iterations.index(p["iterations"])
+    error_counts, p = counts.sum(axis=0), row.parameters
+    index = centres.index(p["K"]) * len(iterations) + iterations.index(p["iterations"])
     k, o = (statistics.median_low(axis.tolist()) for axis in np.divmod(counts.argmin(axis=1), len(iterations)))
     tests = _whole(units)
-    other = [100.0 * result["wrong"][k * len(iterations) + o] / result["examples"] for result in tests]
+    rival_errors = [100.0 * result["wrong"][k * len(iterations) + o] / result["examples"] for result in tests]
     return [
-        f"{100.0 * wrong[at] / examples:.1f}, {100.0 * wrong.min() / examples:.1f}",
+        f"{100.0 * error_counts[index] / examples:.1f}, {100.0 * error_counts.min() / examples:.1f}",
         f"{centres[k]}, {iterations[o]}",
-        _spread(other) if len(other) >= len(row.tests) else "",
+        _spread(rival_errors) if len(rival_errors) >= len(row.tests) else "",
     ]
 
 
@@ -424,47 +433,51 @@ def _as_printed(method: str) -> Claim:
     return Claim("table 1", f"The test errors of {method}, within two standard errors, set by set.", decide)
 
 
-def _order(method: str, other: str) -> Claim:
+def _order(method: str, rival: str) -> Claim:
     """Return the claim that a method is better than another on so many sets.
 
     It is open as long as print does not have it on those of its sets that are finished here.
     """
-    there = sum(row[COLUMNS[method]][0] < row[COLUMNS[other]][0] for row in _printed_sets())
-    most = 2 * there > len(SETS)
+    n_printed = sum(row[COLUMNS[method]][0] < row[COLUMNS[rival]][0] for row in _printed_sets())
+    is_majority = 2 * n_printed > len(SETS)
 
     def decide(results: Results) -> Decision | None:
         rows = _one_a_set(_finished_rows(results))
         if not rows:
             return None
-        here = sum(row.mean(method) < row.mean(other) for row in rows)
-        same = sum(row.print[COLUMNS[method]][0] < row.print[COLUMNS[other]][0] for row in rows)
-        if (2 * same > len(rows)) != most:
+        n_here = sum(row.mean(method) < row.mean(rival) for row in rows)
+        n_same = sum(row.print[COLUMNS[method]][0] < row.print[COLUMNS[rival]][0] for row in rows)
+        if (2 * n_same > len(rows)) != is_majority:
             return None
-        theirs = f"{there} of {len(SETS)}" + (f", {same} of the same {len(rows)}" if len(rows) < len(SETS) else "")
-        return Decision((2 * here > len(rows)) == most, f"{here} of {len(rows)} sets", theirs)
+        theirs = f"{n_printed} of {len(SETS)}" + (
+            f", {n_same} of the same {len(rows)}" if len(rows) < len(SETS) else ""
+        )
+        return Decision((2 * n_here > len(rows)) == is_majority, f"{n_here} of {len(rows)} sets", theirs)
 
     return Claim(
-        "table 1", f"{method} is better than {other} on {'most' if most else 'at most half of the'} sets.", decide
+        "table 1",
+        f"{method} is better than {rival} on {'most' if is_majority else 'at most half of the'} sets.",
+        decide,
     )
 
 
 def _best(name: str, values: Callable[[Sequence[Finished]], Sequence[Sequence[float]]]) -> Claim:
     """Return the claim that a method is best in one of the last two lines."""
-    there = _best_in_print(name)
+    printed_best = _best_in_print(name)
 
     def decide(results: Results) -> Decision | None:
         rows = _one_a_set(_finished_rows(results))
         if not rows:
             return None
-        here = _extreme(values(rows), min if name == "Mean%" else max)
-        return Decision(here == there, here, there)
+        best_here = _extreme(values(rows), min if name == "Mean%" else max)
+        return Decision(best_here == printed_best, best_here, printed_best)
 
-    return Claim("table 1", f"{there} is best by {name[:-1]} %.", decide)
+    return Claim("table 1", f"{printed_best} is best by {name[:-1]} %.", decide)
 
 
 TABLE_1 = (
     *map(_as_printed, ACCEPTED),
-    *(_order(method, other) for method, other in PAIRS),
+    *(_order(method, rival) for method, rival in PAIRS),
     _best("Mean%", lambda rows: _shares([[row.mean(m) for m in COLUMNS] for row in rows])),
     _best("Winner%", lambda rows: list(zip(*map(_won, rows), strict=True))),
 )
@@ -477,7 +490,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         page="soft_margins_table",
         units=units,
         work=worked,
-        written=_written,
+        written=_write_table,
         claims=TABLE_1,
         data=tuple(f"{DATA}/{name}.npz" for name in SETS),
     ),

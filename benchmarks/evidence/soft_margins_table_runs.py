@@ -176,7 +176,7 @@ def _of_row(row: Row, size: Size, done: Results) -> Iterator[Parameters]:
     yield from first
     if not _finished(first, done):
         return
-    K, iterations = _chosen_nets([done[unit] for unit in first], size)
+    K, iterations = _choose_nets([done[unit] for unit in first], size)
     of_nets = {**of_set, "rounds": size.rounds, "K": K, "iterations": iterations}
 
     def grid(split: int, part: int, grids: Mapping[str, Axes]) -> Parameters:
@@ -187,7 +187,7 @@ def _of_row(row: Row, size: Size, done: Results) -> Iterator[Parameters]:
     if not all(_finished(units, done) for units in coarse.values()):
         return
     finer = {
-        split: {m: _finer(size.coarse[m], at, size.between) for m, at in _best(units, done).items()}
+        split: {m: _finer(size.coarse[m], point, size.between) for m, point in _best(units, done).items()}
         for split, units in coarse.items()
     }
     fine = {split: [grid(split, fold, grids) for fold in folds] for split, grids in finer.items()}
@@ -195,9 +195,11 @@ def _of_row(row: Row, size: Size, done: Results) -> Iterator[Parameters]:
     if not all(_finished(units, done) for units in fine.values()):
         return
     best = [_best(units, done) for units in fine.values()]
-    chosen = {m: [statistics.median_low(axis) for axis in zip(*(at[m] for at in best), strict=True)] for m in best[0]}
+    medians = {
+        m: [statistics.median_low(axis) for axis in zip(*(point[m] for point in best), strict=True)] for m in best[0]
+    }
     splits = range(row.splits)
-    yield from ({"stage": "test", **of_nets, "split": split, "chosen": chosen} for split in splits)
+    yield from ({"stage": "test", **of_nets, "split": split, "chosen": medians} for split in splits)
     if row.kind == PUBLISHED and row.splits > 1:
         yield from (nets(split, [WHOLE]) for split in splits)
         yield from (grid(split, WHOLE, size.coarse) for split in splits)
@@ -207,22 +209,22 @@ def _finished(units: Sequence[Parameters], done: Results) -> bool:
     return all(unit in done for unit in units)
 
 
-def _chosen_nets(found: Sequence[Mapping[str, Any]], size: Size) -> tuple[int, int]:
+def _choose_nets(results: Sequence[Mapping[str, Any]], size: Size) -> tuple[int, int]:
     """Return the median over the splits of the best K, and at that K the median of the best number of steps.
 
     The two belong together: medians taken apart may be a pair that no split likes.
     """
-    wrong = [np.array(result["wrong"]).reshape(len(size.K), len(size.iterations)) for result in found]
-    k = statistics.median_low([int(np.argmin(counts.min(axis=1))) for counts in wrong])
-    return size.K[k], statistics.median_low([size.iterations[int(np.argmin(counts[k]))] for counts in wrong])
+    error_counts = [np.array(result["wrong"]).reshape(len(size.K), len(size.iterations)) for result in results]
+    k = statistics.median_low([int(np.argmin(counts.min(axis=1))) for counts in error_counts])
+    return size.K[k], statistics.median_low([size.iterations[int(np.argmin(counts[k]))] for counts in error_counts])
 
 
 def _best(units: Sequence[Parameters], done: Results) -> dict[str, list[float]]:
     """Return for each method the point of the grid with the fewest errors over the folds of a split."""
     best = dict[str, list[float]]()
     for method, axes in units[0]["grids"].items():
-        wrong = np.sum([done[unit]["wrong"][method] for unit in units], axis=0)
-        best[method] = list(_points(axes)[int(np.argmin(wrong))])
+        error_counts = np.sum([done[unit]["wrong"][method] for unit in units], axis=0)
+        best[method] = list(_points(axes)[int(np.argmin(error_counts))])
     return best
 
 
@@ -235,8 +237,8 @@ def _finer(axes: Axes, best: Sequence[float], between: int) -> Axes:
     """Return values between the best ones and their neighbours, evenly by ratio, the best ones included."""
     finer = Axes()
     for axis, value in zip(axes, best, strict=True):
-        at = axis.index(value)
-        ends = axis[max(at - 1, 0) : at + 2]
+        index = axis.index(value)
+        ends = axis[max(index - 1, 0) : index + 2]
         pairs = [np.geomspace(*pair, between + 2) for pair in itertools.pairwise(ends)]
         finer.append(rounded(np.concatenate([pairs[0], *(pair[1:] for pair in pairs[1:])]), 4))
         # Without the neighbours, which the first stage has seen.
@@ -252,12 +254,12 @@ def worked(stage: str, **parameters: Any) -> Mapping[str, Any]:
 def _nets(name: str, kind: str, folds: int, split: int, parts: list[int], K: list[int], iterations: list[int]) -> Any:
     """Return how many examples single networks have wrong, summed over the parts."""
     loaded = [_part(name, kind, split, part, folds) for part in parts]
-    wrong = [
-        sum(_wrong(part, _of_net(part, Options(K=k, iterations=steps))) for part in loaded)
+    error_counts = [
+        sum(_count_errors(part, _of_net(part, Options(K=k, iterations=steps))) for part in loaded)
         for k in K
         for steps in iterations
     ]
-    return {"wrong": wrong, "examples": sum(len(part.y_test) for part in loaded)}
+    return {"wrong": error_counts, "examples": sum(len(part.y_test) for part in loaded)}
 
 
 def _grids(
@@ -273,14 +275,14 @@ def _grids(
 ) -> Any:
     """Return how many examples each method has wrong at the points of its grid, summed over the parts."""
     options = Options(rounds=rounds, K=K, iterations=iterations)
-    wrong = {method: [0] * len(_points(axes)) for method, axes in grids.items()}
+    error_counts = {method: [0] * len(_points(axes)) for method, axes in grids.items()}
     loaded = [_part(name, kind, split, part, folds) for part in parts]
     for part in loaded:
         networks = collected(part, options)
         for method, axes in grids.items():
-            for at, values in enumerate(_points(axes)):
-                wrong[method][at] += _wrong(part, METHODS[method](part, networks, options, values))
-    return {"wrong": wrong, "examples": sum(len(part.y_test) for part in loaded)}
+            for k, values in enumerate(_points(axes)):
+                error_counts[method][k] += _count_errors(part, METHODS[method](part, networks, options, values))
+    return {"wrong": error_counts, "examples": sum(len(part.y_test) for part in loaded)}
 
 
 def _tested(
@@ -291,7 +293,7 @@ def _tested(
     K: int,
     iterations: int,
     split: int,
-    chosen: Mapping[str, list[float]],
+    medians: Mapping[str, list[float]],
 ) -> Any:
     """Return test error and gap of each method at the values that were chosen for it.
 
@@ -301,23 +303,23 @@ def _tested(
     options = Options(rounds=rounds, K=K, iterations=iterations)
     part = _part(name, kind, split, WHOLE, folds)
     networks, single = collected(part, options), _of_net(part, options)
-    found = dict[str, Any]({"RBF": {"error": single.error, "networks": 1}})
-    nu = count(chosen["LP_REG"][0], part)
+    result = dict[str, Any]({"RBF": {"error": single.error, "networks": 1}})
+    nu = count(medians["LP_REG"][0], part)
     for method, run in METHODS.items():
-        outcome = run(part, networks, options, tuple(chosen.get(method, ())))
+        outcome = run(part, networks, options, tuple(medians.get(method, ())))
         gap = outcome.gap
         if outcome.U is not None and outcome.w is not None:
             gap = left_open(outcome.U, outcome.w, nu)
         used = int(np.count_nonzero(outcome.w)) if outcome.w is not None else None
-        found[method] = {"error": outcome.error, "gap": gap, "networks": used}
-    return found
+        result[method] = {"error": outcome.error, "gap": gap, "networks": used}
+    return result
 
 
 def _part(name: str, kind: str, split: int, part: int, folds: int) -> Part:
     return part_of(SHARED / DATA, (name, kind, split, part), folds)
 
 
-def _wrong(part: Part, outcome: Outcome) -> int:
+def _count_errors(part: Part, outcome: Outcome) -> int:
     return round(outcome.error * len(part.y_test))
 
 

@@ -67,14 +67,14 @@ def _rows(noise: float, seed: int) -> tuple[Float[Array, "n 2"], Int8[Array, " n
 
 
 def _arcs(noise: float, seed: int) -> tuple[Float[Array, "n 2"], Int8[Array, " n"]]:
-    drawn = banana(5300, random_state=seed, spread=0.25, input_noise=noise)
-    return require_not_none(drawn.X, "features"), require_not_none(drawn.y, "labels")
+    examples = banana(5300, random_state=seed, spread=0.25, input_noise=noise)
+    return require_not_none(examples.X, "features"), require_not_none(examples.y, "labels")
 
 
-def boosted(its: Toy, K: int, rounds: int, seed: int, C: float = 0.0, history: bool = False) -> Run:
+def boosted(toy_data: Toy, K: int, rounds: int, seed: int, C: float = 0.0, history: bool = False) -> Run:
     """Boost RBF networks by AdaBoost_REG with p = 2; it is AdaBoost at C = 0, and tells influences even then."""
-    networks = RBFNetworks(its.X, its.y, K=K, iterations=STEPS, random_state=seed)
-    options: dict[str, Any] = {"max_rounds": rounds, "history": history, "test": (its.X_test, its.y_test)}
+    networks = RBFNetworks(toy_data.X, toy_data.y, K=K, iterations=STEPS, random_state=seed)
+    options: dict[str, Any] = {"max_rounds": rounds, "history": history, "test": (toy_data.X_test, toy_data.y_test)}
     return boost("adaboost_reg", networks, C=C, p=2, **options)
 
 
@@ -83,12 +83,12 @@ def margins_of(run: Run) -> Float[Array, " N"]:
     return run.record.pool.margins.margins(run.w) / run.w.sum()
 
 
-def heights_apart(m: Sequence[float], others: Sequence[float] | Float[Array, " n"]) -> float:
+def heights_apart(m: Sequence[float], other_margins: Sequence[float] | Float[Array, " n"]) -> float:
     """Return the largest difference of the heights of two distributions of margins, both in ascending order."""
-    sides = np.asarray(m), np.asarray(others)
-    at = np.concatenate(sides)
-    below = [np.searchsorted(values, at, side="right") / len(values) for values in sides]
-    return float(np.abs(below[0] - below[1]).max())
+    sides = np.asarray(m), np.asarray(other_margins)
+    points = np.concatenate(sides)
+    fractions_below = [np.searchsorted(values, points, side="right") / len(values) for values in sides]
+    return float(np.abs(fractions_below[0] - fractions_below[1]).max())
 
 
 def on_grid(decision: Any, X: Float[Array, "N 2"]) -> dict[str, Any]:
@@ -118,16 +118,18 @@ class Stored:
             axis.contour(*self.ticks, self.f, levels=[0], colors=color, linestyles=style, linewidths=width)
 
 
-def log_odds(its: Toy) -> Any:
+def log_odds(toy_data: Toy) -> Any:
     """Return the logarithm of the ratio of both classes' densities, estimated by kernels from the other patterns."""
     import scipy.stats
 
     stats: Any = scipy.stats
-    share = np.mean(its.y_others > 0)
-    of = {label: stats.gaussian_kde(its.X_others[its.y_others == label].T, bw_method=0.15) for label in (1, -1)}
+    share = np.mean(toy_data.y_others > 0)
+    densities = {
+        label: stats.gaussian_kde(toy_data.X_others[toy_data.y_others == label].T, bw_method=0.15) for label in (1, -1)
+    }
 
     def ratio(X: Float[Array, "n 2"]) -> Float[Array, " n"]:
-        return of[1].logpdf(X.T) - of[-1].logpdf(X.T) + math.log(share / (1 - share))
+        return densities[1].logpdf(X.T) - densities[-1].logpdf(X.T) + math.log(share / (1 - share))
 
     return ratio
 
@@ -146,9 +148,9 @@ def in_print(place: int | str, quantity: str) -> Any:
     )  # fmt: skip
 
 
-def first_of(found: list[tuple[Parameters, dict[str, Any]]]) -> dict[str, Any]:
+def first_of(units: list[tuple[Parameters, dict[str, Any]]]) -> dict[str, Any]:
     """Return the result of the smallest seed."""
-    return min(found, key=lambda pair: pair[0]["seed"])[1]
+    return min(units, key=lambda pair: pair[0]["seed"])[1]
 
 
 def figure_of(

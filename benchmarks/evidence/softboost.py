@@ -49,8 +49,10 @@ CERTIFIED = ("LPBoost", "SoftBoost")
 def _thinned(values: Float[Array, " rounds"]) -> Result:
     """Return a curve over the rounds at 200 of them at most, evenly on a logarithmic axis."""
     rounds = len(values)
-    at = np.arange(1, rounds + 1) if rounds <= 200 else np.unique(np.geomspace(1, rounds, 200).round().astype(int))
-    return {"at": at.tolist(), "margins": rounded(values[at - 1])}
+    rounds_shown = (
+        np.arange(1, rounds + 1) if rounds <= 200 else np.unique(np.geomspace(1, rounds, 200).round().astype(int))
+    )
+    return {"at": rounds_shown.tolist(), "margins": rounded(values[rounds_shown - 1])}
 
 
 def _interval(run: Run) -> list[float]:
@@ -82,10 +84,10 @@ def _worst(N: int, copies: int) -> Mapping[str, Any]:
             **_thinned(run.trace["soft_margin"]),
         }
         if name == "LPBoost":
-            known = instance.known["LPBoost optimum after t = 1, ..., N / 2 rounds"]
+            known_optima = instance.known["LPBoost optimum after t = 1, ..., N / 2 rounds"]
             margins = run.trace["soft_margin"][: N // 2]
             result["half"] = float(margins[-1])
-            result["off"] = float(np.abs(margins - known[: len(margins)]).max())
+            result["off"] = float(np.abs(margins - known_optima[: len(margins)]).max())
     return result
 
 
@@ -94,7 +96,7 @@ def _worst_written(results: Results, folder: Path) -> str:
 
     entries = printed(printed("N_figure_1")["same_as"].removesuffix(".json"))
     small = results.where(N=8, copies=1)
-    rows, found = list[Sequence[object]](), [(p, r) for p, r in results if p["copies"] == 1]
+    rows, units = list[Sequence[object]](), [(p, r) for p, r in results if p["copies"] == 1]
     figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.4), layout="constrained")
     for p, result in sorted(results, key=lambda unit: (unit[0]["copies"], unit[0]["N"])):
         lp, soft = result["LPBoost"], result["SoftBoost"]
@@ -105,17 +107,17 @@ def _worst_written(results: Results, folder: Path) -> str:
                 *(f"{lp['interval'][0]:.5f} to {lp['interval'][1]:.5f}", f"{result['off']:.0e}"),
             ]
         )
-    found.sort(key=lambda unit: unit[0]["N"])
+    units.sort(key=lambda unit: unit[0]["N"])
     for name in ("LPBoost", "SoftBoost"):
         color, line = STYLES[name]
-        sizes = [p["N"] for p, _ in found]
-        axes[0].plot(sizes, [r[name]["rounds"] for _, r in found], line, marker="o", color=color, label=name)
-        last = found[-1][1][name]
+        sizes = [p["N"] for p, _ in units]
+        axes[0].plot(sizes, [r[name]["rounds"] for _, r in units], line, marker="o", color=color, label=name)
+        last = units[-1][1][name]
         axes[1].semilogx(last["at"], last["margins"], line, color=color, marker="." if name == "SoftBoost" else "")
     axes[0].set(xlabel="N", ylabel="rounds")
     axes[0].legend(frameon=False)
-    axes[1].set(xlabel="rounds", ylabel=f"smallest margin, N = {found[-1][0]['N']}")
-    shown = picture(folder, "N_figure_1", figure, "Rounds of LPBoost and SoftBoost against N, and margins by rounds")
+    axes[1].set(xlabel="rounds", ylabel=f"smallest margin, N = {units[-1][0]['N']}")
+    image = picture(folder, "N_figure_1", figure, "Rounds of LPBoost and SoftBoost against N, and margins by rounds")
     late = sum(_is_late(p, r) for p, r in results)
     ordered = sum(r["LPBoost"]["in order"] for _, r in results)
     far = sum(_is_far(r) for _, r in results)
@@ -135,7 +137,7 @@ def _worst_written(results: Results, folder: Path) -> str:
     header = ["N", "copies", "LPBoost, rounds", "SoftBoost, rounds", "LPBoost after N / 2", "what is missing then"]
     header += ["certified optimum", "largest distance from print"]
     return (
-        f"{text}\n\n{_printed_matrix(entries)}\n\n{shown}\n\n{table(header, rows)}\n\n"
+        f"{text}\n\n{_printed_matrix(entries)}\n\n{image}\n\n{table(header, rows)}\n\n"
         "The last column compares the soft margin of each of the first N / 2 rounds with the printed bottom row."
     )
 
@@ -233,21 +235,21 @@ def _errors_written(results: Results, folder: Path) -> str:
     axis = printed("N_figures_2_3_axes")["figures"]["2"]
     figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
     by_share = {name: _by_share(results, name) for name in ("LPBoost", "SoftBoost")}
-    for name, found in by_share.items():
+    for name, entries_by_share in by_share.items():
         color, line = STYLES[name]
-        shares = list(found)
-        errors = [[entry["error"] for entry in entries] for entries in found.values()]
+        shares = list(entries_by_share)
+        errors = [[entry["error"] for entry in entries] for entries in entries_by_share.values()]
         axes.plot(shares, [median(values) for values in errors], line, color=color, label=name)
         axes.fill_between(shares, [*map(min, errors)], [*map(max, errors)], color=color, alpha=0.15, lw=0)
     ticks = axis["y ticks"]
     axes.set(xlabel=axis["x"], ylabel=axis["y"], xlim=(0, axis["x ticks"][-1]), ylim=(ticks[0], ticks[-1]))
     axes.legend(frameon=False, loc="lower right")
-    shown = picture(folder, "N_figure_2", figure, "Test error of LPBoost and SoftBoost against nu / N")
+    image = picture(folder, "N_figure_2", figure, "Test error of LPBoost and SoftBoost against nu / N")
     rows = list[list[str]]()
     for share in sorted(set[float]().union(*by_share.values())):
         row = [f"{share:g}"]
-        for found in by_share.values():
-            entries = found.get(share, [])
+        for entries_by_share in by_share.values():
+            entries = entries_by_share.get(share, [])
             for key, digits in (("error", 3), ("clean", 3), ("zero", 2)):
                 row.append(span((entry[key] for entry in entries), f".{digits}f") if entries else "")
         rows.append(row)
@@ -260,18 +262,18 @@ def _errors_written(results: Results, folder: Path) -> str:
         f"{WORDS}\n\ndelta is {axis['delta']:g}, and all {len(gaps)} runs are certified over the class: the largest "
         f"gap is {max(gaps):.5f}. Curves are medians over the seeds, bands their ranges, on the printed axes, which do "
         f"not reach the errors of small nu / N; where f = 0 the class of more training examples is predicted.\n\n"
-        f"{verdicts}\n\n{shown}\n\n"
+        f"{verdicts}\n\n{image}\n\n"
         f"{table(header, rows)}\n\n“Right labels” is the error on the test part before labels were turned over."
     )
 
 
 def _by_share(results: Results, name: str) -> dict[float, list[Result]]:
     """Return the entries of a booster by nu / N, one of each seed."""
-    found = dict[float, list[Result]]()
+    entries_by_share = dict[float, list[Result]]()
     for _, result in results.where(algorithm=name):
         for entry in result["lines"]:
-            found.setdefault(entry["share"], []).append(entry)
-    return dict(sorted(found.items()))
+            entries_by_share.setdefault(entry["share"], []).append(entry)
+    return dict(sorted(entries_by_share.items()))
 
 
 STABLE, BEGINS, SAME = 0.02, 0.15, 0.01
@@ -281,9 +283,9 @@ STABLE, BEGINS, SAME = 0.02, 0.15, 0.01
 def _medians(by_share: Mapping[str, Mapping[float, Sequence[Result]]]) -> dict[str, dict[float, float]]:
     """Return of each booster the median error over the seeds at each nu / N."""
     return {
-        name: {share: median(entry["error"] for entry in entries) for share, entries in found.items()}
-        for name, found in by_share.items()
-        if found
+        name: {share: median(entry["error"] for entry in entries) for share, entries in entries_by_share.items()}
+        for name, entries_by_share in by_share.items()
+        if entries_by_share
     }
 
 
@@ -309,7 +311,7 @@ def _grows_again(errors: Mapping[float, float]) -> bool:
     return errors[max(errors)] > min(errors.values()) + STABLE
 
 
-def _apart(medians: Mapping[str, Mapping[float, float]]) -> dict[float, float]:
+def _median_distances(medians: Mapping[str, Mapping[float, float]]) -> dict[float, float]:
     """Return how far apart the boosters are at each nu / N."""
     lp, soft = medians["LPBoost"], medians["SoftBoost"]
     return {share: abs(lp[share] - soft[share]) for share in lp if share in soft}
@@ -319,12 +321,12 @@ def _error_verdicts(by_share: Mapping[str, Mapping[float, Sequence[Result]]], lo
     """Return what the text of print says of the figure, and whether it is so here."""
     lines, medians = list[str](), _medians(by_share)
     for name, errors in medians.items():
-        least, last, stable, small = min(errors.values()), max(errors), _stable(errors), _below_a_tenth(errors)
+        least_error, last, stable, small = min(errors.values()), max(errors), _stable(errors), _below_a_tenth(errors)
         begins = f"the stable range begins {'as printed' if _begins_in_time(errors) else 'later'}"
         lines.append(
             f"{name}: print is bad below nu / N = 0.1, then stable, and worse again for large nu. Here the median over "
             f"the seeds is {span(small, '.3f')} below 0.1 ({_holds(_bad_below_a_tenth(errors))}), within {STABLE} of "
-            f"the least, {least:.3f}, from {stable[0]:g} to {stable[-1]:g} ({begins}), and {errors[last]:.3f} at "
+            f"the least, {least_error:.3f}, from {stable[0]:g} to {stable[-1]:g} ({begins}), and {errors[last]:.3f} at "
             f"{last:g} ({_holds(_grows_again(errors))})."
         )
     lines.append(
@@ -332,15 +334,15 @@ def _error_verdicts(by_share: Mapping[str, Mapping[float, Sequence[Result]]], lo
         f"is {min(min(errors.values()) for errors in medians.values()):.3f}."
     )
     if len(medians) > 1:
-        apart = _apart(medians)
-        silent = [share for share in apart if max(entry["zero"] for entry in by_share["LPBoost"][share]) > 0.5]
-        spoken = [apart[share] for share in apart if share not in silent]
+        distances = _median_distances(medians)
+        silent = [share for share in distances if max(entry["zero"] for entry in by_share["LPBoost"][share]) > 0.5]
+        spoken = [distances[share] for share in distances if share not in silent]
         silence = (
             f" Up to nu / N = {silent[-1]:g} LPBoost's f is 0 on most examples with a seed or more." if silent else ""
         )
         lines.append(
             f"Both boosters are nearly the same in print.{silence} Elsewhere their medians differ by at most "
-            f"{max(spoken):.3f} here ({_holds(max(spoken) < SAME)}), at all nu / N by {max(apart.values()):.3f}."
+            f"{max(spoken):.3f} here ({_holds(max(spoken) < SAME)}), at all nu / N by {max(distances.values()):.3f}."
         )
     return "\n".join(f"- {line}" for line in lines)
 
@@ -398,12 +400,12 @@ def _clock(X: Float[Array, "N features"], y: Int8[Array, " N"], seed: int) -> Re
     folds = fold_numbers(y, 5, seed)
     errors = list[float]()
     for c in CLOCKS:
-        wrong = 0
+        error_count = 0
         for fold in range(5):
-            kept = folds != fold
-            run = boost("brownboost", RawFeatures(X[kept], y[kept]), time=c, max_rounds=1000)
-            wrong += int((run.predict(X[~kept]) != y[~kept]).sum())
-        errors.append(wrong / len(y))
+            is_training = folds != fold
+            run = boost("brownboost", RawFeatures(X[is_training], y[is_training]), time=c, max_rounds=1000)
+            error_count += int((run.predict(X[~is_training]) != y[~is_training]).sum())
+        errors.append(error_count / len(y))
     return {"errors": rounded(errors), "chosen": CLOCKS[int(np.argmin(errors))]}
 
 
@@ -411,11 +413,11 @@ def _margins_written(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
     axis = printed("N_figures_2_3_axes")["figures"]["3"]
-    found = results.where(part="margins", nu=axis["nu"])
-    if not found:
+    margin_units = results.where(part="margins", nu=axis["nu"])
+    if not margin_units:
         return "No unit at the printed nu is finished."
     figure, axes = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
-    for position, (_, result) in enumerate(found):
+    for position, (_, result) in enumerate(margin_units):
         for name, (color, line) in STYLES.items():
             curve = result[name]
             look = {"lw": 0.6, "alpha": 0.4} if position else {"lw": 1.6, "label": name}
@@ -424,7 +426,7 @@ def _margins_written(results: Results, folder: Path) -> str:
     ticks = axis["y ticks"]
     axes.set(xlabel="number of iterations", ylabel=axis["y"], xlim=(1, 10_000), ylim=(ticks[0], ticks[-1]))
     axes.legend(frameon=False, loc="upper left")
-    shown = picture(folder, "N_figure_3", figure, "Soft margin against rounds of four boosters")
+    image = picture(folder, "N_figure_3", figure, "Soft margin against rounds of four boosters")
     rows = [
         [
             nu,
@@ -444,7 +446,7 @@ def _margins_written(results: Results, folder: Path) -> str:
         f"SmoothBoost has g from LPBoost, gamma = g/2, theta = (g/2)/(2 + g/2) and kappa = nu / N. LPBoost and "
         f"SoftBoost certify their soft margin over the class: the largest gap is {max(gaps):.4f}. Axes are printed, "
         f"but for the rounds, which go on to 10,000. Thick, the first seed; thin, the others; dots where runs end.\n\n"
-        f"{_margin_verdicts(results, axis['nu'])}\n\n{shown}\n\n{table(header, rows)}\n\n"
+        f"{_margin_verdicts(results, axis['nu'])}\n\n{image}\n\n{table(header, rows)}\n\n"
         "“Best” is the largest soft margin over the class, certified."
     )
 
@@ -456,10 +458,10 @@ def _decreasing(results: Results) -> list[int]:
 
 def _slower(results: Results) -> list[bool]:
     """Return of each seed with all values of nu whether SmoothBoost's rounds rise as nu falls."""
-    found, slower = _decreasing(results), list[bool]()
+    nus, slower = _decreasing(results), list[bool]()
     for seed in sorted({p["seed"] for p, _ in results.where(part="margins")}):
-        units = [r for nu in found for _, r in results.where(part="margins", nu=nu, seed=seed)]
-        if len(units) == len(found) > 1:
+        units = [r for nu in nus for _, r in results.where(part="margins", nu=nu, seed=seed)]
+        if len(units) == len(nus) > 1:
             slower.append(all(a["SmoothBoost"]["rounds"] < b["SmoothBoost"]["rounds"] for a, b in pairwise(units)))
     return slower
 
@@ -469,7 +471,7 @@ def _times(r: Mapping[str, Any], name: str) -> float:
     return r[name]["rounds"] / r["LPBoost"]["rounds"]
 
 
-def _left(r: Mapping[str, Any], name: str) -> float:
+def _remaining_time(r: Mapping[str, Any], name: str) -> float:
     """Return by how much the last soft margin of a booster is below the best."""
     return r["best"][1] - r[name]["last"]
 
@@ -482,7 +484,9 @@ STATEMENTS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
         r["SoftBoost"]["tenth"] < r["LPBoost"]["tenth"]
     ),
     "SmoothBoost takes dramatically longer: ten times the rounds.": lambda r: _times(r, "SmoothBoost") >= 10,
-    "SmoothBoost nearly reaches the best soft margin: within delta.": lambda r: _left(r, "SmoothBoost") <= 0.01,
+    "SmoothBoost nearly reaches the best soft margin: within delta.": lambda r: (
+        _remaining_time(r, "SmoothBoost") <= 0.01
+    ),
     "BrownBoost ends in fewer rounds than LPBoost.": lambda r: _times(r, "BrownBoost") < 1,
     "BrownBoost does not maximize the soft margin: it ends below the others.": lambda r: (
         r["BrownBoost"]["last"] == min(r[name]["last"] for name in STYLES)
@@ -493,21 +497,21 @@ STATEMENTS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
 
 def _margin_verdicts(results: Results, nu: int) -> str:
     """Return what the text of print says of the figure, and with how many seeds it is so."""
-    found = [r for _, r in results.where(part="margins", nu=nu)]
-    quotients, longer = ([_times(r, name) for r in found] for name in ("SoftBoost", "SmoothBoost"))
-    short, left = ([_left(r, name) for r in found] for name in ("SmoothBoost", "BrownBoost"))
-    near, slow, long, close, fewer, least = (
-        f"{sum(map(holds, found))} of {len(found)} seeds" for holds in STATEMENTS.values()
+    units = [r for _, r in results.where(part="margins", nu=nu)]
+    quotients, longer = ([_times(r, name) for r in units] for name in ("SoftBoost", "SmoothBoost"))
+    short, remaining = ([_remaining_time(r, name) for r in units] for name in ("SmoothBoost", "BrownBoost"))
+    n_near, slow, long, close, fewer, least_margin = (
+        f"{sum(map(holds, units))} of {len(units)} seeds" for holds in STATEMENTS.values()
     )
     lines = [
         f"LPBoost and SoftBoost need about as many rounds: SoftBoost {span(quotients, '.2f')} times those of LPBoost, "
-        f"within a factor 1.5 with {near}.",
+        f"within a factor 1.5 with {n_near}.",
         f"SoftBoost starts more slowly: after ten rounds its soft margin is below LPBoost's with {slow}.",
         f"SmoothBoost takes dramatically longer: {span(longer, '.0f')} times the rounds of LPBoost, ten times or more "
         f"with {long}. It nearly gets there: it ends {span(short, '.4f')} below the "
         f"best, within delta with {close}.",
         f"BrownBoost ends in fewer rounds than LPBoost with {fewer}. It does not maximize the soft margin: it "
-        f"ends {span(left, '.4f')} below the best, and below the three others with {least}.",
+        f"ends {span(remaining, '.4f')} below the best, and below the three others with {least_margin}.",
     ]
     smaller = _decreasing(results)
     if slower := _slower(results):
@@ -515,11 +519,11 @@ def _margin_verdicts(results: Results, nu: int) -> str:
             f"SmoothBoost is slower still for smaller nu: its rounds rise from nu = {', '.join(map(str, smaller))} "
             f"with {sum(slower)} of {len(slower)} seeds."
         )
-    chosen = [r["chosen"] for _, r in results.where(part="c")]
-    if chosen:
+    chosen_c = [r["chosen"] for _, r in results.where(part="c")]
+    if chosen_c:
         lines.append(
-            f"Cross-validation chooses c = {BROWN}. Here five folds choose {span(chosen, '.2f')} from "
-            f"{', '.join(f'{c:g}' for c in CLOCKS)}; the median is {median(chosen):g}."
+            f"Cross-validation chooses c = {BROWN}. Here five folds choose {span(chosen_c, '.2f')} from "
+            f"{', '.join(f'{c:g}' for c in CLOCKS)}; the median is {median(chosen_c):g}."
         )
     return "What print says, and what is here:\n\n" + "\n".join(f"- {line}" for line in lines)
 
@@ -573,10 +577,13 @@ def _nearly_equal(results: Results) -> Decision | None:
     medians = _medians({name: _by_share(results, name) for name in CERTIFIED})
     if len(medians) < len(CERTIFIED):
         return None
-    apart = _apart(medians)
-    at = max(apart, key=lambda share: apart[share])
-    same = [share for share in apart if all(apart[s] < SAME for s in apart if s >= share)]
-    return Decision(apart[at] < SAME, f"{apart[at]:.3f} apart at {at:g}, less than {SAME} from {min(same):g} on")
+    distances = _median_distances(medians)
+    worst_share = max(distances, key=lambda share: distances[share])
+    equal_shares = [share for share in distances if all(distances[s] < SAME for s in distances if s >= share)]
+    return Decision(
+        distances[worst_share] < SAME,
+        f"{distances[worst_share]:.3f} apart at {worst_share:g}, less than {SAME} from {min(equal_shares):g} on",
+    )
 
 
 FIGURE_2 = (
@@ -602,11 +609,11 @@ def _of_curves(says: str, holds: Callable[[Mapping[str, Any]], bool]) -> Claim:
 
 
 def _chosen_clock(results: Results) -> Decision | None:
-    chosen = [r["chosen"] for _, r in results.where(part="c")]
-    if not chosen:
+    chosen_c = [r["chosen"] for _, r in results.where(part="c")]
+    if not chosen_c:
         return None
-    between = min(chosen) <= BROWN <= max(chosen)
-    return Decision(between, f"{span(chosen, '.2f')}, median {median(chosen):g}", f"{BROWN}")
+    is_between = min(chosen_c) <= BROWN <= max(chosen_c)
+    return Decision(is_between, f"{span(chosen_c, '.2f')}, median {median(chosen_c):g}", f"{BROWN}")
 
 
 FIGURE_3 = (

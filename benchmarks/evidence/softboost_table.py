@@ -88,17 +88,17 @@ def _networks(name: str, splits: int, every: int) -> Result:
     """Return the centres and steps of a single network with the smallest error in cross-validation over some splits."""
     file, kind, _ = SETS[name]
     sizes = [(K, iterations) for K in CENTRES[::every] for iterations in STEPS[::every]]
-    wrong = np.zeros(len(sizes))
+    error_counts = np.zeros(len(sizes))
     for split in range(splits):
         for fold in range(FOLDS):
             part = part_of(FOLDER, (file, kind, split, fold), FOLDS)
             for k, (K, iterations) in enumerate(sizes):
                 network = fit_rbf(part.X, part.y, random_state=part.seed, K=K, iterations=iterations)
-                wrong[k] += int((np.sign(network.value(part.X_test)) != part.y_test).sum())
-    best = int(np.argmin(wrong))
+                error_counts[k] += int((np.sign(network.value(part.X_test)) != part.y_test).sum())
+    best = int(np.argmin(error_counts))
     total = splits * len(part_of(FOLDER, (file, kind, 0, WHOLE), FOLDS).y)
     size = dict(zip(("K", "iterations"), sizes[best], strict=True))
-    return {**size, "error": wrong[best] / total, "errors": rounded(wrong / total, 4)}
+    return {**size, "error": error_counts[best] / total, "errors": rounded(error_counts / total, 4)}
 
 
 def _split(name: str, split: int, K: int, iterations: int, rounds: int, every: int) -> Result:
@@ -109,14 +109,16 @@ def _split(name: str, split: int, K: int, iterations: int, rounds: int, every: i
     whole, result = part_of(FOLDER, (file, kind, split, WHOLE), FOLDS), Result()
     for method, values in GRIDS.items():
         grid = values[::every]
-        wrong = (
-            [0] if len(grid) == 1 else [sum(_wrong(_boosted(method, p, options, v), p) for p in parts) for v in grid]
+        error_counts = (
+            [0]
+            if len(grid) == 1
+            else [sum(_count_errors(_boosted(method, p, options, v), p) for p in parts) for v in grid]
         )
-        value = grid[int(np.argmin(wrong))]
+        value = grid[int(np.argmin(error_counts))]
         run = _boosted(method, whole, options, value)
         result[method] = {
             "value": value,
-            "error": _wrong(run, whole) / len(whole.y_test),
+            "error": _count_errors(run, whole) / len(whole.y_test),
             "rounds": run.rounds,
             "gap": left_open(run.record.pool.margins, run.w, count(value, whole)) if method in CERTIFIED else None,
             "ended": run.rounds < rounds,
@@ -137,7 +139,7 @@ def _boosted(method: str, part: Part, options: Options, value: float) -> Run:
     return boost(method.lower(), oracle, nu=nu, epsilon=options.epsilon, max_rounds=rounds, history=False)
 
 
-def _wrong(run: Run, part: Part) -> int:
+def _count_errors(run: Run, part: Part) -> int:
     """Return how many examples of the test part are classified wrongly; where f = 0 the majority decides."""
     return int((run.predict(part.X_test) != part.y_test).sum())
 
@@ -146,27 +148,27 @@ def _table_written(results: Results, folder: Path) -> str:
     theirs = _printed_rows()
     ours = {name: [r for _, r in results.where(part="split", name=name)] for name in SETS}
     ours = {name: units for name, units in ours.items() if units}
-    most = max((p["rounds"] for p, _ in results.where(part="split")), default=0)
+    most_rounds = max((p["rounds"] for p, _ in results.where(part="split")), default=0)
     if not ours:
         return "No split is finished."
     figures = {name: {method: _of_units(units, method) for method in GRIDS} for name, units in ours.items()}
-    rows, chosen = list[Sequence[object]](), list[Sequence[object]]()
+    rows, parameter_rows = list[Sequence[object]](), list[Sequence[object]]()
     far = dict.fromkeys(GRIDS, 0)
     for name, units in ours.items():
         cells, cells_there = list[str](), list[str]()
         for method in GRIDS:
-            (average, deviation), (there, spread) = figures[name][method], theirs[name][method]
-            off = _is_far(figures[name][method], len(units), (there, spread))
-            far[method] += off
-            cells.append(f"{average:.1f}{f' ± {deviation:.1f}' if len(units) > 1 else ''}{' *' if off else ''}")
+            (average, deviation), (printed_mean, spread) = figures[name][method], theirs[name][method]
+            is_far_off = _is_far(figures[name][method], len(units), (printed_mean, spread))
+            far[method] += is_far_off
+            cells.append(f"{average:.1f}{f' ± {deviation:.1f}' if len(units) > 1 else ''}{' *' if is_far_off else ''}")
             starred = " (starred)" if method in theirs[name]["starred"] else ""
-            cells_there.append(f"*{there} ± {spread}*{starred}")
+            cells_there.append(f"*{printed_mean} ± {spread}*{starred}")
         rows += [[name, f"{len(units)} {SETS[name][1]}", *cells], ["*in print*", "100 published", *cells_there]]
         sizes = [f"{r['K']}, {r['iterations']}" for _, r in results.where(part="networks", name=name)]
-        chosen.append(
+        parameter_rows.append(
             [
                 *(name, "; ".join(sizes)),
-                *(_chosen(units, method) for method, grid in GRIDS.items() if len(grid) > 1),
+                *(_describe_choices(units, method) for method, grid in GRIDS.items() if len(grid) > 1),
                 *(f"{max(unit[method]['gap'] for unit in units):.0e}" for method in CERTIFIED),
             ]
         )
@@ -174,8 +176,8 @@ def _table_written(results: Results, folder: Path) -> str:
     header = [f"{method}: {name}" for method, name in zip(list(GRIDS)[1:], parameters, strict=True)]
     header = ["set", "K, steps", *header, *(f"{method}: gap" for method in CERTIFIED)]
     return (
-        f"{_table_text(ours, figures, theirs, far, most)}\n\n{table(['set', 'splits', *GRIDS], rows)}\n\n"
-        f"Chosen on the splits, the median with least and most:\n\n{table(header, chosen)}"
+        f"{_table_text(ours, figures, theirs, far, most_rounds)}\n\n{table(['set', 'splits', *GRIDS], rows)}\n\n"
+        f"Chosen on the splits, the median with least and most:\n\n{table(header, parameter_rows)}"
     )
 
 
@@ -189,12 +191,12 @@ def _of_units(units: Sequence[Result], method: str) -> tuple[float, float]:
     return _figure([100 * unit[method]["error"] for unit in units])
 
 
-def _is_far(ours: tuple[float, float], splits: int, there: tuple[float, float]) -> bool:
+def _is_far(ours: tuple[float, float], splits: int, printed_mean: tuple[float, float]) -> bool:
     """Return whether a mean is further from the printed one than twice the standard error of both."""
-    return splits > 1 and abs(ours[0] - there[0]) > allowed(ours[1], splits, there[1])
+    return splits > 1 and abs(ours[0] - printed_mean[0]) > allowed(ours[1], splits, printed_mean[1])
 
 
-def _chosen(units: Sequence[Result], method: str) -> str:
+def _describe_choices(units: Sequence[Result], method: str) -> str:
     """Return the median of the values chosen, with the least and the most."""
     values = [unit[method]["value"] for unit in units]
     return f"{median(values):g} ({min(values):g} to {max(values):g})"
@@ -209,10 +211,10 @@ def _table_text(
 ) -> str:
     """Return how the table was made and what of print it bears out."""
     orders = list[str]()
-    for method, other in PAIRS:
-        there, here = (_below(means, figures, method, other) for means in (theirs, figures))
-        orders.append(f"- {method} below {other}: {there} of {len(figures)} sets in print, {here} here.")
-    apart = [abs(row["LPBoost"][0] - row["SoftBoost"][0]) for row in figures.values()]
+    for method, rival in PAIRS:
+        n_printed, n_here = (_count_below(means, figures, method, rival) for means in (theirs, figures))
+        orders.append(f"- {method} below {rival}: {n_printed} of {len(figures)} sets in print, {n_here} here.")
+    apart_here = [abs(row["LPBoost"][0] - row["SoftBoost"][0]) for row in figures.values()]
     apart_there = [abs(theirs[name]["LPBoost"][0] - theirs[name]["SoftBoost"][0]) for name in figures]
     units = [unit for several in ours.values() for unit in several]
     limited = {m: sum(not unit[m]["ended"] for unit in units) for m in ("LPBoost", "SoftBoost", "BrownBoost")}
@@ -233,15 +235,15 @@ five splits. A network without errors ends AdaBoost and is left out, unless it i
 Percent, mean ± standard deviation over the splits. A star marks what is further from print than twice the standard
 error of both: {", ".join(f"{name} {n}" for name, n in far.items())} of {len(figures)} sets.
 
-LPBoost and SoftBoost differ by at most {max(apart_there):.1f} in print and {max(apart):.1f} here; their mean distance
-is {mean(apart_there):.2f} and {mean(apart):.2f}. Orders of the means:
+LPBoost and SoftBoost differ by at most {max(apart_there):.1f} in print and {max(apart_here):.1f} here; their mean
+distance is {mean(apart_there):.2f} and {mean(apart_here):.2f}. Orders of the means:
 
 {chr(10).join(orders)}"""
 
 
-def _below(means: Mapping[str, Any], names: Iterable[str], method: str, other: str) -> int:
+def _count_below(means: Mapping[str, Any], names: Iterable[str], method: str, rival: str) -> int:
     """Return on how many sets the mean of one method is below that of another."""
-    return sum(means[name][method][0] < means[name][other][0] for name in names)
+    return sum(means[name][method][0] < means[name][rival][0] for name in names)
 
 
 def _printed_rows() -> dict[str, Any]:
@@ -254,19 +256,19 @@ def _several(results: Results) -> dict[str, list[Result]]:
     return {name: units for name, units in ours.items() if len(units) > 1}
 
 
-def _order(method: str, other: str) -> Claim:
+def _order(method: str, rival: str) -> Claim:
     """Return the claim that a method is better than another on most sets; open until all are finished."""
-    there = _below(_printed_rows(), SETS, method, other)
+    n_printed = _count_below(_printed_rows(), SETS, method, rival)
 
     def decide(results: Results) -> Decision | None:
         several = _several(results)
         if len(several) < len(SETS):
             return None
-        figures = {name: {m: _of_units(units, m) for m in (method, other)} for name, units in several.items()}
-        here, of = _below(figures, figures, method, other), len(SETS)
-        return Decision(2 * here > of, f"{here} of {of} sets", f"{there} of {of}")
+        figures = {name: {m: _of_units(units, m) for m in (method, rival)} for name, units in several.items()}
+        n_here, n_sets = _count_below(figures, figures, method, rival), len(SETS)
+        return Decision(2 * n_here > n_sets, f"{n_here} of {n_sets} sets", f"{n_printed} of {n_sets}")
 
-    return Claim("table 1", f"{method} is better than {other} on most sets.", decide)
+    return Claim("table 1", f"{method} is better than {rival} on most sets.", decide)
 
 
 def _as_printed(method: str) -> Claim:
@@ -285,7 +287,7 @@ def _as_printed(method: str) -> Claim:
     return Claim("table 1", f"The test errors of {method}, within two standard errors, set by set.", decide)
 
 
-TABLE_1 = (*map(_as_printed, GRIDS), *(_order(method, other) for method, other in PAIRS))
+TABLE_1 = (*map(_as_printed, GRIDS), *(_order(method, rival) for method, rival in PAIRS))
 
 EXPERIMENTS = (
     Experiment(

@@ -25,18 +25,18 @@ def load(folder: Path, name: str) -> Results:
     DataError
         The file is damaged, or of another format.
     """
-    path = _kept(folder, name)
+    path = _store_path(folder, name)
     if not path.exists():
         return Results()
     try:
-        stored = json.loads(gzip.decompress(path.read_bytes()))
+        content = json.loads(gzip.decompress(path.read_bytes()))
     except (OSError, EOFError, ValueError) as failure:
         raise DataError(
             f"{path}: expected the finished units of {name}; {failure}. Take it from the history."
         ) from failure
-    if stored.get("format") != FORMAT or stored.get("experiment") != name:
+    if content.get("format") != FORMAT or content.get("experiment") != name:
         raise DataError(f"{path}: expected units of {name} in format {FORMAT}; got others. Take it from the history.")
-    return Results(stored["units"])
+    return Results(content["units"])
 
 
 def keep(folder: Path, name: str, results: Results) -> None:
@@ -44,7 +44,7 @@ def keep(folder: Path, name: str, results: Results) -> None:
     text = json.dumps({"experiment": name, "format": FORMAT, "units": results.lines}, sort_keys=True, allow_nan=False)
     folder.mkdir(parents=True, exist_ok=True)
     packed = gzip.compress(text.encode(), compresslevel=9, mtime=0)
-    write_atomically(_kept(folder, name), lambda file: file.write(packed))
+    write_atomically(_store_path(folder, name), lambda file: file.write(packed))
 
 
 class Journal:
@@ -61,9 +61,9 @@ class Journal:
         """Return the units that it holds."""
         if not self._path.exists():
             return []
-        written = self._path.read_bytes()
-        whole = written[: written.rfind(b"\n") + 1]
-        if len(whole) < len(written):
+        content = self._path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
             os.truncate(self._path, len(whole))
         return [json.loads(line) for line in whole.decode().splitlines()]
 
@@ -79,5 +79,5 @@ class Journal:
         self._path.unlink(missing_ok=True)
 
 
-def _kept(folder: Path, name: str) -> Path:
+def _store_path(folder: Path, name: str) -> Path:
     return folder / f"{name}.json.gz"

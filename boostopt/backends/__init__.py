@@ -49,7 +49,7 @@ def list_backends() -> list[str]:
     return sorted(names)
 
 
-def get_backend(which: object) -> Backend:
+def get_backend(backend: object) -> Backend:
     """Return a backend by its name, or by the path of a Python file that defines one; a backend is returned as it is.
 
     "cvxpy:<solver>:<form>" pins a solver to one form. "isolated:<name>" runs a backend in a process of its own.
@@ -61,38 +61,38 @@ def get_backend(which: object) -> Backend:
     SolverNotFound
         CVXPY supports the solver of that name, but it is not installed.
     """
-    if isinstance(which, Backend):
-        return which
-    if not isinstance(which, str):
+    if isinstance(backend, Backend):
+        return backend
+    if not isinstance(backend, str):
         raise OptionError(
-            f"expected the name or an instance of a backend; got {short_repr(which)}. Pass one of list_backends()."
+            f"expected the name or an instance of a backend; got {short_repr(backend)}. Pass one of list_backends()."
         )
-    if which.removeprefix(ISOLATED_PREFIX) == AUTO:
+    if backend.removeprefix(ISOLATED_PREFIX) == AUTO:
         raise OptionError(
-            f'expected the name of one backend; got {which!r}, and "auto" is the choice among them. '
+            f'expected the name of one backend; got {backend!r}, and "auto" is the choice among them. '
             'Pass backend="auto" to solve, with isolate=True for processes of their own, or name one of '
             f"{', '.join(list_backends())}."
         )
-    if is_python_file_path(which):
-        return _instantiate(load_single_class(which, Backend, "a backend"), which)
-    if which == BUILTIN_BACKEND:
+    if is_python_file_path(backend):
+        return _instantiate(load_single_class(backend, Backend, "a backend"), backend)
+    if backend == BUILTIN_BACKEND:
         from boostopt.backends.interior import InteriorBackend
 
         return InteriorBackend()
     for point in _entry_points():
-        if point.name == which:
+        if point.name == backend:
             loaded = point.load()
             return loaded() if isinstance(loaded, type) else loaded
-    if which.startswith(ISOLATED_PREFIX):
+    if backend.startswith(ISOLATED_PREFIX):
         from boostopt.backends.isolation.isolated import isolate_backend
 
-        return isolate_backend(get_backend(which.removeprefix(ISOLATED_PREFIX)))
-    family = which.partition(":")[0]
+        return isolate_backend(get_backend(backend.removeprefix(ISOLATED_PREFIX)))
+    family = backend.partition(":")[0]
     if family in BACKEND_MODULES:
         module, function = BACKEND_MODULES[family]
         open_name: Callable[[str], Backend] = getattr(import_module(module), function)
-        return open_name(which)
-    raise unknown_name("backend", which, [AUTO, *list_backends()])
+        return open_name(backend)
+    raise unknown_name("backend", backend, [AUTO, *list_backends()])
 
 
 def _instantiate(backend_class: type[Backend], path: str) -> Backend:
@@ -106,10 +106,10 @@ def _instantiate(backend_class: type[Backend], path: str) -> Backend:
         ) from failure
 
 
-def check_backend(which: object) -> None:
+def check_backend(backend: object) -> None:
     """Raise what `get_backend` raises, unless the argument is "auto", a backend, or the name of one."""
-    if not (isinstance(which, str) and which == AUTO):
-        get_backend(which)
+    if not (isinstance(backend, str) and backend == AUTO):
+        get_backend(backend)
 
 
 @cache

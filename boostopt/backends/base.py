@@ -156,13 +156,13 @@ class Deadline:
 
     Attributes
     ----------
-    at
+    end_time
         The time on the clock `time.perf_counter`, None for never.
     allowed
         The seconds from the creation of the object to the deadline.
     """
 
-    at: float | None
+    end_time: float | None
     allowed: float | None = None
 
     @classmethod
@@ -171,19 +171,19 @@ class Deadline:
         return cls(None if seconds is None else time.perf_counter() + seconds, seconds)
 
     @property
-    def left(self) -> float | None:
+    def remaining(self) -> float | None:
         """Seconds left, at least 0; None for no deadline."""
-        return None if self.at is None else max(self.at - time.perf_counter(), 0.0)
+        return None if self.end_time is None else max(self.end_time - time.perf_counter(), 0.0)
 
     @property
     def time_limit(self) -> float | None:
         """The time limit of a solve that starts now, never 0; None for no deadline."""
-        return None if self.left is None else max(self.left, MIN_TIME_LIMIT)
+        return None if self.remaining is None else max(self.remaining, MIN_TIME_LIMIT)
 
     @property
     def passed(self) -> bool:
         """Whether no time is left."""
-        return self.left == 0.0
+        return self.remaining == 0.0
 
 
 def _iterate(name: str, values: Any) -> Float[Array, " n"]:

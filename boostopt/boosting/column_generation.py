@@ -276,10 +276,10 @@ class ColumnGeneration:
     def _solve_deadline(self) -> Deadline:
         """The deadline of a solve; every solve gets a minimum time, because otherwise there would be no answer."""
         deadline = self.deadline
-        if deadline.left is None or deadline.allowed is None:
+        if deadline.remaining is None or deadline.allowed is None:
             return deadline
         min_seconds = min(max(MIN_SOLVE_FRACTION * deadline.allowed, MIN_SOLVE_SECONDS), MAX_MIN_SOLVE_SECONDS)
-        return deadline if deadline.left > min_seconds else Deadline.after(min_seconds)
+        return deadline if deadline.remaining > min_seconds else Deadline.after(min_seconds)
 
     def _bounds_after(
         self, state: State, pool: ColumnPool, answer: Answer, edge: float, d: ExampleVector

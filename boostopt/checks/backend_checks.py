@@ -80,12 +80,12 @@ class BackendProbe:
         return attempts
 
 
-def check_backend(which: object, random_state: int = 0, tol: float = DEFAULT_TOL) -> CheckReport:
+def check_backend(name_or_backend: object, random_state: int = 0, tol: float = DEFAULT_TOL) -> CheckReport:
     """Check a backend on a small random program of every formulation that it takes.
 
     Parameters
     ----------
-    which
+    name_or_backend
         A name from `list_backends()`, a backend, or the path of a Python file that defines one class of backends.
     random_state
         Seed of the programs.
@@ -103,7 +103,7 @@ def check_backend(which: object, random_state: int = 0, tol: float = DEFAULT_TOL
     SolverNotFound
         The solver of the backend is not installed.
     """
-    backend = get_backend(str(which) if isinstance(which, PathLike) else which)
+    backend = get_backend(str(name_or_backend) if isinstance(name_or_backend, PathLike) else name_or_backend)
     probe = BackendProbe(backend, check_seed("random_state", random_state), check_tolerance("tol", tol))
     checks = (run_check(name, check(probe)) for name, check in BACKEND_CHECKS.items())
     return CheckReport(str(backend.name), tuple(checks))

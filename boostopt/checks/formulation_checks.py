@@ -42,12 +42,12 @@ COPIES_MESSAGE = "c_n = k must count as k copies of example n (the others)"
 PERMUTATION_MESSAGE = "the examples in another order (the others) must have the same weights"
 
 
-def check_formulation(which: object, random_state: int = 0, **parameters: Any) -> CheckReport:
+def check_formulation(name_or_formulation: object, random_state: int = 0, **parameters: Any) -> CheckReport:
     """Check a formulation on small random instances.
 
     Parameters
     ----------
-    which
+    name_or_formulation
         A name from `list_formulations()`, the path of a formulation file, or a formulation.
     random_state
         Seed of the instances: real and +-1 margins, even and uneven multiplicities and references.
@@ -65,7 +65,7 @@ def check_formulation(which: object, random_state: int = 0, **parameters: Any) -
     ProblemError
         A value is not a number, or not a flag.
     """
-    formulation = get_formulation(which)
+    formulation = get_formulation(name_or_formulation)
     for name in parameters:
         if name not in formulation.parameters:
             raise unknown_name(f"parameter of {formulation.name}", name, formulation.parameters)

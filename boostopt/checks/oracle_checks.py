@@ -96,12 +96,12 @@ class OracleProbe:
         return {h: self.values(h) for h in [*(self.members or ()), *hypotheses]}
 
 
-def check_oracle(which: object, random_state: int = 0) -> CheckReport:
+def check_oracle(oracle_class: object, random_state: int = 0) -> CheckReport:
     """Check an oracle on small random examples, with ties, equal features and examples that do not count.
 
     Parameters
     ----------
-    which
+    oracle_class
         A class of oracles, or a function of features, labels and multiplicities (X, y, c) that returns an oracle; or
         the path of a Python file that defines one such class.
     random_state
@@ -115,16 +115,17 @@ def check_oracle(which: object, random_state: int = 0) -> CheckReport:
     Raises
     ------
     OptionError
-        `which` is none of these or does not take (X, y, c), or the file does not define exactly one oracle.
+        `oracle_class` is none of these or does not take (X, y, c), or the file does not define exactly one oracle.
     """
     made_by: Any = (
-        load_single_class(which, Oracle, "an oracle")  # pyright: ignore[reportArgumentType]
-        if is_python_file_path(which) or isinstance(which, PathLike)
-        else which
+        load_single_class(oracle_class, Oracle, "an oracle")  # pyright: ignore[reportArgumentType]
+        if is_python_file_path(oracle_class) or isinstance(oracle_class, PathLike)
+        else oracle_class
     )
     if not callable(made_by) or isinstance(made_by, Oracle):
         raise OptionError(
-            f"expected a class of oracles, or a function of (X, y, c) that makes one; got {short_repr(which)}. Pass it."
+            f"expected a class of oracles, or a function of (X, y, c) that makes one; got "
+            f"{short_repr(oracle_class)}. Pass it."
         )
     check_oracle_factory(made_by, None, None, None, "a class of oracles, or a function that makes one,")
     probes = list(_make_probes(made_by, check_seed("random_state", random_state)))

@@ -38,7 +38,7 @@ DEFAULT_FORM = "ladder"
 
 @runtime_checkable
 class Labelled(Protocol):
-    """What solvers are compared on: a program, or a CVXPY problem."""
+    """A program or a CVXPY problem, on which solvers are compared."""
 
     @property
     def headline(self) -> str: ...

@@ -55,7 +55,7 @@ MAX_DENSE = 5_000_000
 """Maximum number of entries of G for which steps are computed by G Gᵀ. Steps of larger problems are iterated."""
 
 REGULARIZATION = 1e-13
-"""What is added to the diagonal of G Gᵀ, whose entries are 1."""
+"""The addend of the diagonal of G Gᵀ, whose entries are 1."""
 
 N_REFINEMENTS = 3
 """Number of solves with G Gᵀ for a step."""

@@ -35,12 +35,14 @@ def soft_margin_formulation_name() -> str:
     return importlib.import_module(BUILTIN_PACKAGE).SOFT_MARGIN_FORMULATION
 
 
-def get_formulation(which: object, extra: Mapping[str, Formulation[Any]] | None = None) -> Formulation[Any]:
+def get_formulation(
+    name_or_formulation: object, extra: Mapping[str, Formulation[Any]] | None = None
+) -> Formulation[Any]:
     """Return a formulation.
 
     Parameters
     ----------
-    which
+    name_or_formulation
         A name from `list_formulations()`, in upper or lower case, with "-" or " " allowed for "_"; a loss and a
         penalty, such as "hinge+l1" (see `combine`); the path of a Python file that states a formulation (a path ends in
         ".py"); or a formulation, which is returned unchanged.
@@ -52,32 +54,32 @@ def get_formulation(which: object, extra: Mapping[str, Formulation[Any]] | None 
     OptionError
         The name is unknown, or the file does not exist or does not define exactly one formulation.
     """
-    if isinstance(which, Formulation):
-        return which  # pyright: ignore[reportUnknownVariableType]
-    if not isinstance(which, str | PathLike):
+    if isinstance(name_or_formulation, Formulation):
+        return name_or_formulation  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(name_or_formulation, str | PathLike):
         raise OptionError(
-            f"expected the name, the path or an instance of a formulation; got {short_repr(which)}. "
+            f"expected the name, the path or an instance of a formulation; got {short_repr(name_or_formulation)}. "
             "Pass one of list_formulations(), or the path of a file."
         )
-    if isinstance(which, PathLike) or is_python_file_path(which):
-        formulation = _single_formulation_in(load_user_module(which, "a formulation"))
-        path = os.path.abspath(which)
+    if isinstance(name_or_formulation, PathLike) or is_python_file_path(name_or_formulation):
+        formulation = _single_formulation_in(load_user_module(name_or_formulation, "a formulation"))
+        path = os.path.abspath(name_or_formulation)
         object.__setattr__(formulation, "pickle_recipe", (get_formulation, (path,)))  # it may be frozen
         object.__setattr__(formulation, "source_file", path)
         return formulation
     extra = extra or {}
-    if _normalized_name(which) in extra:
-        return extra[_normalized_name(which)]
-    if SEPARATOR in which:
-        return parse_combination(_normalized_name(which))
-    name = which if which in _builtin_names() else _canonical_name(which)
+    if _normalized_name(name_or_formulation) in extra:
+        return extra[_normalized_name(name_or_formulation)]
+    if SEPARATOR in name_or_formulation:
+        return parse_combination(_normalized_name(name_or_formulation))
+    name = name_or_formulation if name_or_formulation in _builtin_names() else _canonical_name(name_or_formulation)
     if name in _builtin_names():
         return _single_formulation_in(importlib.import_module(f"{BUILTIN_PACKAGE}.{name}"))
     for point in entry_points(group=ENTRY_POINT_GROUP):
         if point.name == name:
             formulation = point.load()
             return _instantiate(formulation, point.value) if isinstance(formulation, type) else formulation
-    raise _unknown_formulation(which, {*list_formulations(), *extra})
+    raise _unknown_formulation(name_or_formulation, {*list_formulations(), *extra})
 
 
 def _canonical_name(name: str) -> str:

@@ -38,7 +38,7 @@ FINE_GAP = 1e-8
 
 @dataclass(frozen=True)
 class AnswerCertificate:
-    """What an answer to a CVXPY problem proves, and how far it is from the conditions of optimality.
+    """The interval that an answer to a CVXPY problem proves, and the residuals of the optimality conditions.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class ProblemSolution:
 
     @property
     def verdict(self) -> Verdict:
-        """How far the answer is known to be right."""
+        """The verdict on the answer, from its certificate and its residuals."""
         return verdict_of(self.certificate, self.best, self.tol)
 
     @property

@@ -237,7 +237,7 @@ def total_iterations(attempts: Sequence[Attempt]) -> int | None:
 
 @runtime_checkable
 class Judgement(Protocol):
-    """What decides a verdict: the scaled gap that an answer proves, and the residuals of the answer."""
+    """The numbers that decide a verdict: the scaled gap that an answer proves, and its residuals."""
 
     @property
     def scaled_gap(self) -> float: ...

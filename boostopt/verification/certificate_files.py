@@ -57,7 +57,7 @@ TANGENT_SCALE = 1e7
 def save(
     certified: Solution | tuple[Program, Certificate],
     path: str | PathLike[str],
-    made: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, Any] | None = None,
 ) -> None:
     """Save a certificate so that others can verify it without boostopt's solvers.
 
@@ -72,7 +72,7 @@ def save(
     path
         The file. Long vectors go into a second file with ".npz" added to the name. Both files are written under another
         name first and then renamed.
-    made
+    provenance
         Information about the origin of the answer, for readers of the file: names with texts and numbers. By default,
         the information of the solution.
 
@@ -90,7 +90,7 @@ def save(
     program = check_instance("certified", pair[0], Program, expected, advice)
     certificate = check_certificate_sizes(program, check_instance("certified", pair[1], Certificate, expected, advice))
     statement, arrays = statement_and_arrays(program, certificate.w)
-    write_certificate_file(path, *add_claim(statement, arrays, program, certificate, _metadata(certified, made)))
+    write_certificate_file(path, *add_claim(statement, arrays, program, certificate, _metadata(certified, provenance)))
 
 
 def statement_and_arrays(program: Program, w: Array) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -256,8 +256,8 @@ def _require_readable(text: bytes) -> bytes:
     if len(text) <= MAX_TEXT_BYTES:
         return text
     raise ProblemError(
-        f"expected a certificate of at most {MAX_TEXT_BYTES:,} bytes of text; got {len(text):,}. Pass less in made, or "
-        "save a run with fewer hypotheses."
+        f"expected a certificate of at most {MAX_TEXT_BYTES:,} bytes of text; got {len(text):,}. Pass less in "
+        "provenance, or save a run with fewer hypotheses."
     )
 
 

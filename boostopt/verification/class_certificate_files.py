@@ -80,7 +80,7 @@ MALFORMED_ERRORS = (BoostoptError, ArithmeticError, AttributeError, LookupError,
 
 
 def save_class(
-    run: Run, oracle: HypothesisClass, path: str | PathLike[str], made: Mapping[str, Any] | None = None
+    run: Run, oracle: HypothesisClass, path: str | PathLike[str], provenance: Mapping[str, Any] | None = None
 ) -> None:
     """Save the certificate of a run over its whole class, so that others can verify it with their own oracle.
 
@@ -92,7 +92,7 @@ def save_class(
         The oracle of the run. It gets one query, which proves the upper bound before the file is written.
     path
         The file; long vectors go into a second file, as in `save`.
-    made
+    provenance
         Information about the run for readers of the file: names with texts and numbers.
 
     Warns
@@ -111,7 +111,7 @@ def save_class(
     """
     run = check_instance("run", run, Run, "a run of boost", "Pass the run itself.")
     if isinstance(run, HistogramRun) and isinstance(oracle, BinnedClass) and oracle.binned_rows is not None:
-        save_histogram_certificate(run, oracle, path, made or {})
+        save_histogram_certificate(run, oracle, path, provenance or {})
         return
     oracle = require_oracle(oracle, "the best hypothesis under given weights")
     certificate, objective = run.verify_class(oracle), run.record.problem.objective
@@ -140,7 +140,7 @@ def save_class(
     }
     # The lower bound is proved as for any program, the upper bound by the oracle.
     document, arrays = add_claim(
-        statement, arrays, program, dataclasses.replace(program_certificate, upper=math.inf), made or {}
+        statement, arrays, program, dataclasses.replace(program_certificate, upper=math.inf), provenance or {}
     )
     document["claim"]["what"] = objective.measure
     if certificate.d is not None and math.isfinite(certificate.upper):

@@ -22,7 +22,7 @@ from boostopt.verification.trusted_kernel.json_parsing import Rejected, reject
 from boostopt.verification.verification_result import BOTH_BOUNDS, NO_FURTHER_CLAIM, Verification
 
 QUANTITY = "optimum of the problem"
-"""What the interval of such a file bounds."""
+"""The name of the value that the interval of such a file bounds."""
 
 OUTCOMES = {"bounded": "solved", "open": "solved", "infeasible": "infeasible", "unbounded": "unbounded"}
 """The outcome of a verification by the status that is claimed."""

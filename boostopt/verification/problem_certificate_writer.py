@@ -51,7 +51,7 @@ from boostopt.verification.trusted_kernel.certificate_schema import MAX_TEXT_BYT
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
 
 INSETS = (1e-26, 1e-15, 1e-13, 1e-11, 1e-9, 1e-7)
-"""How far slopes and multipliers of matrices are moved into their domains, in turn."""
+"""The distances by which slopes and multipliers of matrices move into their domains, tried in turn."""
 
 ENOUGH = 1e-12
 """Relative loss of an end at which no better proof is looked for."""

@@ -1,4 +1,4 @@
-"""What CVXPY is asked about an expression."""
+"""Signs, shapes and subgradients of CVXPY's expressions."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ M = np.array([[1.0, -2.0, 0.0], [0.5, 0.0, 3.0]])
 def test_the_slopes_have_a_row_for_each_entry(expression: Callable[[Any], Any], rows: Any) -> None:
     x = cp.Variable(3)
     x.value = AT
-    found = subgradients(expression(x), [x])
-    assert found is not None
-    np.testing.assert_allclose(found[0].toarray(), rows, rtol=1e-14)
+    slopes = subgradients(expression(x), [x])
+    assert slopes is not None
+    np.testing.assert_allclose(slopes[0].toarray(), rows, rtol=1e-14)
 
 
 def test_in_one_dimension_too() -> None:
     x = cp.Variable(1)
     x.value = np.array([3.0])
-    found = subgradients(cp.sum_squares(x), [x])
-    assert found is not None
-    np.testing.assert_array_equal(found[0].toarray(), [[6.0]])
+    slopes = subgradients(cp.sum_squares(x), [x])
+    assert slopes is not None
+    np.testing.assert_array_equal(slopes[0].toarray(), [[6.0]])
 
 
 def test_several_variables_are_evaluated() -> None:
     x, y, z = cp.Variable(2), cp.Variable(), cp.Variable(3)
     x.value, y.value, z.value = np.array([1.0, 2.0]), 4.0, np.zeros(3)
-    found = subgradients(cp.quad_over_lin(x, y), [x, y, z])
-    assert found is not None
-    for rows, expected in zip(found, ([[0.5, 1.0]], [[-5 / 16]], np.zeros((1, 3))), strict=True):
+    slopes = subgradients(cp.quad_over_lin(x, y), [x, y, z])
+    assert slopes is not None
+    for rows, expected in zip(slopes, ([[0.5, 1.0]], [[-5 / 16]], np.zeros((1, 3))), strict=True):
         np.testing.assert_allclose(rows.toarray(), expected)
 
 
@@ -95,7 +95,7 @@ def test_a_rough_optimum_or_none() -> None:
 
 def test_an_assertion_within_a_solver_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     class PanicException(BaseException):
-        """What a solver written in Rust raises where it gives up."""
+        """The error that a solver written in Rust raises when it gives up."""
 
     def panic(*_: Any, **__: Any) -> None:
         raise PanicException("assertion failed")

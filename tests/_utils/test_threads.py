@@ -251,7 +251,7 @@ class Learner(ClassifierMixin, BaseEstimator):
 
 @pytest.fixture
 def seen() -> Iterator[list[int]]:
-    """What was noted, with several threads given."""
+    """Yield the numbers of threads that were noted, with several threads allowed."""
     SEEN.clear()
     with given():
         yield SEEN
@@ -376,9 +376,9 @@ def test_rows_say_how_many_threads_their_solves_were_given(isolate: bool, monkey
 
 def test_a_benchmark_says_how_many_threads_its_solves_were_given(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    made = benchmark(reference_erlpboost(), "cvxpy:clarabel", 1e-3, 1, threads=1, resume=path)
-    assert made.settings.threads == 1 and "threads 1 for a solve" in made.environment_text
-    assert all((run.options or {})["max_threads"] == 1 for run in made.runs)
+    results = benchmark(reference_erlpboost(), "cvxpy:clarabel", 1e-3, 1, threads=1, resume=path)
+    assert results.settings.threads == 1 and "threads 1 for a solve" in results.environment_text
+    assert all((run.options or {})["max_threads"] == 1 for run in results.runs)
     assert load_results(path).settings.threads == 1
     with pytest.raises(boostopt.DataError, match="its threads is 1, here it is 2"):
         benchmark(reference_erlpboost(), "cvxpy:clarabel", 1e-3, 1, threads=2, resume=path)

@@ -66,9 +66,9 @@ def squares(d: Any) -> Any:
     return cp.sum_squares(d)
 
 
-def bound_and_valued(**given: Any) -> float:
+def bound_and_valued(**arguments: Any) -> float:
     """The optimum of a prototype, so that all that was passed is used."""
-    page = prototype(**given)
+    page = prototype(**arguments)
     return page.bind(U, a=1.0).certify(d=INSIDE).upper
 
 
@@ -81,8 +81,8 @@ def prototyped() -> dict[str, Any]:
     }
 
 
-def described(**given: Any) -> float:
-    arguments: dict[str, Any] = {"domain": DOMAIN, "f": squares, "inside": INSIDE, **given}
+def described(**options: Any) -> float:
+    arguments: dict[str, Any] = {"domain": DOMAIN, "f": squares, "inside": INSIDE, **options}
     return CvxpyRegularizer(**arguments).value(INSIDE)
 
 
@@ -96,8 +96,8 @@ def with_constraints(made: Any) -> float:
     return described(constraints=lambda d: made)
 
 
-def edges(**given: Any) -> float:
-    return CvxpyEdges(**given).value(np.zeros(2))
+def edges(**arguments: Any) -> float:
+    return CvxpyEdges(**arguments).value(np.zeros(2))
 
 
 C = np.array([1.0, 2.0, 1.0])
@@ -187,10 +187,10 @@ def printed(make: Any) -> Attack:
     )
 
 
-def started(**given: Any) -> Any:
+def started(**arguments: Any) -> Any:
     """A solve from a start."""
     page = prototype("cap", lambda p, examples: CappedSimplexIndicator(CappedSimplex(examples.c, 1.0)))
-    return page.bind(U).solve("highs", start=WarmStart(**given))
+    return page.bind(U).solve("highs", start=WarmStart(**arguments))
 
 
 AUTHORING = (
@@ -221,7 +221,7 @@ AUTHORING = (
     priced(QuadraticHinge, C=2.0, mu=0.3, B=1.0),
     priced(MarginVariance, D=2.0),
     priced(Shortfall, C=2.0, theta=0.1),
-    priced(LogarithmicLoss.of, eta=2.0),
+    priced(LogarithmicLoss.from_multiplicities, eta=2.0),
     priced(Logistic.priced, C=2.0),
     Attack("simplex", simplex, lambda: {"c": C}, {"c": ANY_ARRAY}, {"c": {"a domain": lambda: DOMAIN}}),
     Attack(

@@ -195,7 +195,7 @@ ORACLES = (
     Attack("Query", Query, lambda: {"d": UNIFORM}, {"count": WHOLE}),
     Attack(
         "evaluate",
-        lambda **given: list(evaluate(**given)),
+        lambda **arguments: list(evaluate(**arguments)),
         lambda: {"hypotheses": run().hypotheses, "X": X},
         {"hypotheses": EMPTY | {"{}"}, "X": frozenset({"sparse"})},
     ),
@@ -282,7 +282,7 @@ def network(**options: Any) -> Any:
 
 
 SKLEARN = (ValueError, TypeError, OverflowError, UserWarning)
-"""What scikit-learn's own validation raises, and what it warns of where warnings are errors."""
+"""The errors of scikit-learn's own validation, and its warnings where warnings are errors."""
 
 ESTIMATORS = (
     Attack(
@@ -319,15 +319,17 @@ ESTIMATORS = (
         {"X": NOTHING, "y": NOTHING, "sample_weight": NONE | NUMBER},
         errors=SKLEARN,
     ),
-    Attack("predict", lambda **given: fitted().predict(**given), dict, {"X": frozenset({"sparse"})}, errors=SKLEARN),
+    Attack(
+        "predict", lambda **arguments: fitted().predict(**arguments), dict, {"X": frozenset({"sparse"})}, errors=SKLEARN
+    ),
     Attack(
         "decision_function",
-        lambda **given: fitted().decision_function(**given),
+        lambda **arguments: fitted().decision_function(**arguments),
         dict,
         {"X": frozenset({"sparse"})},
         errors=SKLEARN,
     ),
-    Attack("MarginBoostClassifier.save", lambda **given: fitted().save(**given), dict, {"path": PATH}),
+    Attack("MarginBoostClassifier.save", lambda **arguments: fitted().save(**arguments), dict, {"path": PATH}),
     Attack("MarginBoostClassifier.load", MarginBoostClassifier.load, dict, {"path": PATH}),
     Attack(
         "RBFNetworkClassifier",
@@ -342,10 +344,10 @@ ESTIMATORS = (
         lambda: {"ensemble": run()},
         {"ensemble": NOTHING, "values": TEXT | NONE, "weights": NONE},
     ),
-    Attack("thinned", lambda **given: reweighted().thinned(**given), dict, {"k": WHOLE}),
+    Attack("thinned", lambda **arguments: reweighted().thinned(**arguments), dict, {"k": WHOLE}),
     Attack(
         "Reweighted.predict",
-        lambda **given: reweighted().predict(**given),
+        lambda **arguments: reweighted().predict(**arguments),
         lambda: {"X": X},
         {"X": frozenset({"sparse"}), "at_zero": TEXT},
     ),
@@ -367,7 +369,7 @@ MODELS = (
     ),
     Attack(
         "ProblemCertificate.save",
-        lambda **given: boostopt.certify_problem(least_squares()).save(**given),
+        lambda **arguments: boostopt.certify_problem(least_squares()).save(**arguments),
         dict,
         {"path": PATH},
     ),
@@ -452,7 +454,7 @@ FILES = (
     Attack("subject", verification.subject, dict, {"path": PATH}),
     Attack(
         "Certificate.save",
-        lambda **given: solution().certificate.save(**given),
+        lambda **arguments: solution().certificate.save(**arguments),
         lambda: {"path": "k.json", "program": program()},
         {"path": PATH, "program": NOTHING},
     ),

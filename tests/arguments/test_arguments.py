@@ -1,4 +1,4 @@
-"""What is read in one place: numbers, flags, names; and the calls that a plausible hand types."""
+"""Arguments that are read in one place: numbers, flags, names; and the calls that users plausibly type."""
 
 from __future__ import annotations
 

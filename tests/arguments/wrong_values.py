@@ -1,4 +1,4 @@
-"""What a hand may type in place of an argument, and what a message that refuses it must say.
+"""Values that users may type in place of an argument, and the parts of a message that refuses them.
 
 Each argument of a function has a kind: the names of the values that may be taken for it. All others must be refused.
 """
@@ -110,10 +110,10 @@ ADVICE = re.compile(
 EXPECTED = re.compile(
     r"\b(?:must|expected|needs?|takes?|unknown|(?:is|are) not|(?:has|have) no|cannot|is of|is empty)\b"
 )
-"""What was expected, or what about it is not so."""
+"""The expected value, or the property that it lacks."""
 
 CAME = re.compile(r"\b(?:got|made|raises|unknown|there is no|is empty|holds|has|it is)\b")
-"""What came, or what about it is not so."""
+"""The value that came, or the property that it lacks."""
 
 
 def faults(message: str) -> list[str]:

@@ -64,7 +64,7 @@ DUALS: dict[str, DualForm] = {
     "w": ReducedDual(ENTROPY),
     "stage": staged(ENTROPY),
     "binary, stage": staged(BINARY),
-    "logarithmic loss": ReducedDual(LogarithmicLoss.of(np.ones(6), 3.0)),
+    "logarithmic loss": ReducedDual(LogarithmicLoss.from_multiplicities(np.ones(6), 3.0)),
 }
 EDGES: dict[str, EdgeFunction] = {
     "maximum": MaximumEdge(),
@@ -271,7 +271,7 @@ def test_forms_are_tried_in_order() -> None:
     program = reference_erlpboost()
     assert [dual.form for dual in dual_forms(program.regularizer)] == ["dual in w, psi", "dual in w"]
     assert [dual.form for dual in dual_forms(BINARY)] == ["dual in w, beta", "dual in w"]
-    assert [dual.form for dual in dual_forms(LogarithmicLoss.of(np.ones(2), 1.0))] == ["dual in w"]
+    assert [dual.form for dual in dual_forms(LogarithmicLoss.from_multiplicities(np.ones(2), 1.0))] == ["dual in w"]
     steep = bound("erlpboost", noisy_stumps(200, 40), nu=40, eta=1e6).solve(NAME, tol=1e-7)
     assert [attempt.form for attempt in steep.attempts] == ["dual in w, psi", "dual in w"]
     assert "evaluation limit" in steep.attempts[0].status

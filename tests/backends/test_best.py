@@ -1,4 +1,4 @@
-"""What a method that iterates keeps of its iterates."""
+"""The iterates that an iterative method keeps."""
 
 from __future__ import annotations
 

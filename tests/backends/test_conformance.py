@@ -1,4 +1,4 @@
-"""What every backend must do: the same cases for all, certificates and not coordinates."""
+"""Requirements of every backend: the same cases for all, certificates and not coordinates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ UNABLE = {
     "cvxpy:scipy": "erlpboost",
     "highs": "erlpboost",
 }
-"""What backends do not take; all others take everything."""
+"""Programs that backends do not support; all other backends support everything."""
 
 
 CASES: dict[str, tuple[Program, float | None]] = {

@@ -1,4 +1,4 @@
-"""What foreign code raises is a failed attempt; what the user's signals raise is not."""
+"""An error of foreign code is a failed attempt; an error of the user's signals is not."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_a_handler_that_only_notes_ctrl_c_is_asked_and_nothing_ends() -> None:
 
 
 def test_an_interrupt_whose_sender_cannot_be_told_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where something other than Python handles Ctrl-C, a KeyboardInterrupt may be the user's."""
+    """If something other than Python handles Ctrl-C, a KeyboardInterrupt may be the user's."""
 
     def interrupting() -> None:
         raise KeyboardInterrupt

@@ -166,7 +166,7 @@ def test_garbage_is_an_attempt_in_words(fake: Fake, error: str) -> None:
 
 
 class Bare(Backend):
-    """What those below have in common."""
+    """The common base of the backends below."""
 
     @property
     def name(self) -> str:

@@ -23,7 +23,7 @@ BIT = 1e-6
 """By how much the guarantee of the weakest oracle lies below scipy's optimum, which is accurate to some 1e-9."""
 
 LP = 1e-8
-"""What scipy's optimum may be off by."""
+"""The error that scipy's optimum may have."""
 
 EPSILON = 0.4
 """The accuracy of most runs."""
@@ -63,7 +63,7 @@ class RandomClass:
 
     @property
     def total(self) -> float:
-        """What N is in the bounds: the number of examples, counted with multiplicity."""
+        """The N of the bounds: the number of examples, counted with multiplicity."""
         return float(self.c.sum())
 
     @property

@@ -32,7 +32,7 @@ BACKENDS = ("auto", "auto", "highs", "interior", "highs:primal")
 
 
 class Killed(BaseException):
-    """What ends a run at once, as a signal that kills its process would."""
+    """An error that ends a run at once, as a signal that kills its process would."""
 
 
 @dataclass(frozen=True)

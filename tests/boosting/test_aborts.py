@@ -1,4 +1,4 @@
-"""How AdaBoost and ATA end: with a hypothesis that has no error, and with one that errs too much."""
+"""The ends of AdaBoost and ATA: with a hypothesis that has no error, and with one that errs too much."""
 
 from __future__ import annotations
 
@@ -21,24 +21,26 @@ def perfect_in_the_third_round() -> GivenMargins:
     return GivenMargins(np.array([[1, 1, 1], [1, -1, 1], [-1, 1, 1], [1, 1, 1]]), choose=[0, 1, 2])
 
 
-@pytest.mark.parametrize(("name", "given"), NAMES)
-def test_a_hypothesis_without_error_is_the_classifier_or_left_out_as_printed(name: str, given: dict[str, Any]) -> None:
-    ours = boost(name, perfect_in_the_third_round(), max_rounds=9, rules=(), **given)
+@pytest.mark.parametrize(("name", "arguments"), NAMES)
+def test_a_hypothesis_without_error_is_the_classifier_or_left_out_as_printed(
+    name: str, arguments: dict[str, Any]
+) -> None:
+    ours = boost(name, perfect_in_the_third_round(), max_rounds=9, rules=(), **arguments)
     assert ours.w.tolist() == [0.0, 0.0, 1.0] and ours.rounds == 3
     assert ours.stop_reason is StopReason.ONE_HYPOTHESIS
-    printed_run = boost(name, perfect_in_the_third_round(), max_rounds=9, rules=(), keep_faultless=False, **given)
-    earlier_run = boost(name, perfect_in_the_third_round(), max_rounds=2, rules=(), **given)
+    printed_run = boost(name, perfect_in_the_third_round(), max_rounds=9, rules=(), keep_faultless=False, **arguments)
+    earlier_run = boost(name, perfect_in_the_third_round(), max_rounds=2, rules=(), **arguments)
     assert printed_run.stop_reason is StopReason.OTHER and printed_run.reason.endswith("left out")
     assert printed_run.rounds == earlier_run.rounds == 2 and printed_run.w[2] == 0.0
     assert np.array_equal(printed_run.w[:2], earlier_run.w) and earlier_run.w.all()
 
 
-@pytest.mark.parametrize(("name", "given"), NAMES)
-def test_the_first_hypothesis_is_never_left_out(name: str, given: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "arguments"), NAMES)
+def test_the_first_hypothesis_is_never_left_out(name: str, arguments: dict[str, Any], tmp_path: Path) -> None:
     oracle = GivenMargins(np.array([[1, 1], [1, -1], [1, 1]]))
     path = tmp_path / "run.npz"
     for _ in range(2):
-        run = boost(name, oracle, max_rounds=9, rules=(), keep_faultless=False, checkpoint=path, **given)
+        run = boost(name, oracle, max_rounds=9, rules=(), keep_faultless=False, checkpoint=path, **arguments)
         assert run.w.tolist() == [1.0] and run.rounds == 1
         assert "the first" in run.reason
 

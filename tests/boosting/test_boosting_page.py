@@ -1,4 +1,4 @@
-"""What docs/boosting.md lists is what there is."""
+"""The lists of docs/boosting.md are those of the package."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def used(run: Run) -> None:
 
 
 def outcomes(path: Path, count: int, seed: int, tried: Callable[[Path], object]) -> dict[str, int]:
-    """What comes of so many edited copies: each is used, or refused in words."""
+    """Count the outcomes of so many edited copies: each is used, or refused in words."""
     draws, counts = np.random.default_rng(seed), {"used": 0, "refused": 0}
     for number in range(count):
         content, description = edited_content(path, draws)

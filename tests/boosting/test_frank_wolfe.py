@@ -238,8 +238,8 @@ def test_intervals_over_the_class_overlap_those_of_the_papers_update(name: str, 
     oracle = PlainStumps(X, y, c=rng.integers(1, 4, N).astype(float) if seed % 2 else None)
     options: dict[str, Any] = {"nu": 0.3 * oracle.c.sum(), "epsilon": 0.1}
     run = boost(name, oracle, **options, **WAYS[how])
-    other = boost("erlpboost", oracle, update="total", **options)
-    ours, theirs = run.class_certificate, other.class_certificate
+    other_run = boost("erlpboost", oracle, update="total", **options)
+    ours, theirs = run.class_certificate, other_run.class_certificate
     assert ours.gap <= 0.1 and max(ours.lower, theirs.lower) <= min(ours.upper, theirs.upper)
     assert run.verify_class(oracle).gap <= 0.1 + 1e-9
 

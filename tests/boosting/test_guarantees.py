@@ -1,4 +1,4 @@
-"""What theory promises of the totally corrective algorithms, on random classes against scipy's linear programs."""
+"""Guarantees of the totally corrective algorithms, on random classes against scipy's linear programs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TIGHT = Schedule(share=0.0, shift=0.0, loosest=1e-10, finest=1e-10)
 """Every program solved to a scaled gap of 1e-10."""
 
 SOLVER_TOL = 1e-5
-"""What d(w) may miss of the optimal distribution's value after such a solve: the root of its gap, as a step of d."""
+"""The error of d(w) in the optimal distribution's value after such a solve: the root of its gap, as a step of d."""
 
 ENTROPIES = ("erlpboost", "unnormalized_erlpboost", "binary_erlpboost")
 

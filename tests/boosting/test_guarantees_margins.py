@@ -1,4 +1,4 @@
-"""What theory promises of the linear programs, and of AdaBoost and its relatives, on random classes."""
+"""Guarantees of the linear programs, and of AdaBoost and its relatives, on random classes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ every_class = pytest.mark.parametrize("seed", SEEDS)
 both_oracles = pytest.mark.parametrize("choose", ORACLES)
 
 MARGIN_TOL = 1e-7
-"""What an LP solved to the default scaled gap of 1e-8 may miss, seen from scipy's."""
+"""The difference to scipy's optimum that an LP solved to the default scaled gap of 1e-8 may have."""
 
 
 # The linear programs

@@ -119,8 +119,8 @@ def test_both_ends_hold_exactly_and_overlap_those_of_the_papers_update(formulati
     assert low <= lower and upper <= high and high - low <= 0.02
     # Both ends are what they are, but for the last rounding to float64.
     assert float(lower) - low < 1e-15 and high - float(upper) < 1e-15
-    other = boost("erlpboost", DecisionStumps(X, y, c=oracle.c), nu=nu, epsilon=0.02, update="total")
-    its_low, its_high = class_bounds(other)
+    other_run = boost("erlpboost", DecisionStumps(X, y, c=oracle.c), nu=nu, epsilon=0.02, update="total")
+    its_low, its_high = class_bounds(other_run)
     assert max(low, its_low) <= min(high, its_high)
     assert run.rounds <= run.iteration_bound
 
@@ -392,8 +392,8 @@ def test_other_oracles_and_multiplicities_are_asked() -> None:
 def test_one_direction_is_another_class() -> None:
     X, y, _ = noisy_examples(0)
     one, both = BinnedStumps(X, -y, reflexive=False), BinnedStumps(X, -y)
-    run, other = histogram_run_of(one), histogram_run_of(both)
-    assert all(h.sign == 1 for h in run.hypotheses) and class_bounds(run)[1] < class_bounds(other)[0]  # pyright: ignore[reportAttributeAccessIssue]
+    run, other_run = histogram_run_of(one), histogram_run_of(both)
+    assert all(h.sign == 1 for h in run.hypotheses) and class_bounds(run)[1] < class_bounds(other_run)[0]  # pyright: ignore[reportAttributeAccessIssue]
     papers = boost("erlpboost", DecisionStumps(X, -y, reflexive=False), nu=60.0, epsilon=0.02, update="total")
     assert max(class_bounds(run)[0], class_bounds(papers)[0]) <= min(class_bounds(run)[1], class_bounds(papers)[1])
 
@@ -483,8 +483,8 @@ def test_random_sets_hold_exactly_and_overlap(seed: int) -> None:
     run = histogram_run_of(oracle, "erlpboost", nu=max(nu, 1.0))
     (low, high), (lower, upper) = class_bounds(run), recomputed_bounds(run, oracle)
     assert low <= lower and upper <= high and high - low <= 0.02
-    other = boost("erlpboost", DecisionStumps(X, y, c=oracle.c), nu=max(nu, 1.0), epsilon=0.02, update="total")
-    its_low, its_high = class_bounds(other)
+    other_run = boost("erlpboost", DecisionStumps(X, y, c=oracle.c), nu=max(nu, 1.0), epsilon=0.02, update="total")
+    its_low, its_high = class_bounds(other_run)
     assert max(low, its_low) <= min(high, its_high)
 
 
@@ -548,8 +548,8 @@ def test_histogram_newton_is_the_default_of_boost_where_it_is_supported(formulat
     run = boost(formulation, oracle, nu=nu, epsilon=0.02)
     assert isinstance(run, HistogramRun) and run.problem.update == "newton"
     low, high = class_bounds(run)
-    other = boost(formulation, oracle, nu=nu, epsilon=0.02, update="total")
-    assert type(other) is Run and max(low, class_bounds(other)[0]) <= min(high, class_bounds(other)[1])
+    other_run = boost(formulation, oracle, nu=nu, epsilon=0.02, update="total")
+    assert type(other_run) is Run and max(low, class_bounds(other_run)[0]) <= min(high, class_bounds(other_run)[1])
     again = run.verify_class(oracle)
     assert again.lower == pytest.approx(low, abs=1e-12) and again.upper == pytest.approx(high, abs=1e-12)
 

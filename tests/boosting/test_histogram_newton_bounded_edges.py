@@ -131,9 +131,11 @@ def test_both_ends_hold_where_edges_are_bounded(formulation: str, seed: int) -> 
     (low, high), (lower, upper) = class_bounds(run), recomputed_bounds(run, oracle)
     assert low <= lower and upper <= high and high - low <= 0.02
     assert float(lower) - low < 1e-15 and high - float(upper) < 1e-15
-    other = boost("lpboost", PlainStumps(X, y, oracle.c), nu=1.0 if formulation == "totalboost" else nu, epsilon=0.01)
+    other_run = boost(
+        "lpboost", PlainStumps(X, y, oracle.c), nu=1.0 if formulation == "totalboost" else nu, epsilon=0.01
+    )
     assert (
-        max(low, class_bounds(other)[0]) <= min(high, class_bounds(other)[1])
+        max(low, class_bounds(other_run)[0]) <= min(high, class_bounds(other_run)[1])
         and run.rounds <= run.iteration_bound < np.inf
     )
 
@@ -143,12 +145,12 @@ def test_both_ends_hold_where_edges_are_bounded(formulation: str, seed: int) -> 
 def test_intervals_overlap_those_of_the_papers_update(formulation: str) -> None:
     X, y, c = noisy_examples(2)
     oracle, nu = DecisionStumps(X, y, c), 0.3 * c.sum()
-    run, other = (
+    run, other_run = (
         histogram_run_of(oracle, formulation, nu, 0.1),
         boost(formulation, oracle, epsilon=0.1, update="total", **settings_of(formulation, nu)),
     )
-    assert type(other) is Run and max(class_bounds(run)[0], class_bounds(other)[0]) <= min(
-        class_bounds(run)[1], class_bounds(other)[1]
+    assert type(other_run) is Run and max(class_bounds(run)[0], class_bounds(other_run)[0]) <= min(
+        class_bounds(run)[1], class_bounds(other_run)[1]
     )
 
 

@@ -78,9 +78,9 @@ def test_both_ends_hold_and_overlap_those_of_steps(eta: float, seed: int) -> Non
     )
     assert primal_objective(run, oracle, eta) - 1e-12 * N <= high <= primal_objective(run, oracle, eta) + rounding
     assert high - low <= 1e-3 * N
-    other = boost("log_loss", oracle, eta=eta, epsilon=1e-3 * N, update="total")
-    assert not isinstance(other, HistogramRun)
-    assert max(low, class_bounds(other)[0]) <= min(high, class_bounds(other)[1])
+    other_run = boost("log_loss", oracle, eta=eta, epsilon=1e-3 * N, update="total")
+    assert not isinstance(other_run, HistogramRun)
+    assert max(low, class_bounds(other_run)[0]) <= min(high, class_bounds(other_run)[1])
     assert run.program_interval == class_bounds(run)
 
 
@@ -183,7 +183,7 @@ def test_a_loss_takes_no_more_updates_than_theory_says(eta: float, monkeypatch: 
     "regularizer",
     [
         lambda p, examples: LogarithmicLoss(0.5 * examples.c, p.eta, 0.25 * examples.c),
-        lambda p, examples: LogarithmicLoss.of(examples.c, p.eta * examples.c.sum() / 300.0),
+        lambda p, examples: LogarithmicLoss.from_multiplicities(examples.c, p.eta * examples.c.sum() / 300.0),
     ],
     ids=["another box", "eta by the examples"],
 )
@@ -191,8 +191,8 @@ def test_a_page_with_another_loss_goes_by_steps(regularizer: Any) -> None:
     formulation = prototype("loss_of_mine", regularizer, eta=parameter("the scale of the margins", POSITIVE, 3.0))
     oracle = binned_stumps(0)
     run = boost(formulation, oracle, epsilon=1.0, max_rounds=20, update="total")
-    other = boost(formulation, oracle, epsilon=1.0, max_rounds=20)
-    assert not isinstance(other, HistogramRun) and class_bounds(other) == class_bounds(run)
+    other_run = boost(formulation, oracle, epsilon=1.0, max_rounds=20)
+    assert not isinstance(other_run, HistogramRun) and class_bounds(other_run) == class_bounds(run)
 
 
 @pytest.mark.parametrize("eta", [200.0, 1e3, 1e4])

@@ -42,7 +42,7 @@ FIRST_ORDER = 1e-7
 PIVOTS = "example with all the weight after t = 1, ..., N / 2 rounds, not counting copies"
 
 ON_THE_PIVOT = {"cvxpy:osqp": 1e-4, "sqp:osqp": 1e-3}
-"""What a first-order method's own d may leave off the pivot, the most seen being 1.5e-5 and 3.8e-4. Of others 1e-5:
+"""The weight that d of a first-order method may leave off the pivot, at most 1.5e-5 and 3.8e-4. Of others 1e-5:
 an edge too large by x leaves x / delta there, delta = 1 / 128 for the largest problem; the most seen is 4.5e-6."""
 
 

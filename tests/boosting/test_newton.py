@@ -60,8 +60,8 @@ def test_intervals_over_the_class_overlap_those_of_the_papers_update(name: str, 
     oracle = stumps(seed, int(rng.integers(20, 300)), noise=float(rng.choice([0.1, 1.0, 3.0])))
     how: dict[str, Any] = {"nu": float(rng.uniform(0.1, 0.5)) * oracle.c.sum(), "epsilon": 0.02}
     run = boost(name, oracle, **how, **NEWTON)
-    other = boost("erlpboost", oracle, **how)
-    (low, high), (its_low, its_high) = ranges(run), ranges(other)
+    other_run = boost("erlpboost", oracle, **how)
+    (low, high), (its_low, its_high) = ranges(run), ranges(other_run)
     assert high - low <= 0.02 and max(low, its_low) <= min(high, its_high)
     assert run.verify_class(oracle).gap <= 0.02 + 1e-9
     assert run.rounds < run.iteration_bound
@@ -120,9 +120,9 @@ def test_lpboost_takes_the_entropy_of_its_accuracy_and_so_its_bound_of_rounds(se
     oracle = stumps(seed)
     how: dict[str, Any] = {"nu": 0.3 * oracle.c.sum(), "epsilon": 0.02}
     run, twin = boost("lpboost", oracle, **how, **NEWTON), boost("erlpboost", oracle, **how, **NEWTON)
-    other = boost("lpboost", oracle, **how)
-    assert run.rounds <= run.iteration_bound == twin.iteration_bound and other.iteration_bound == np.inf
-    (low, high), (its_low, its_high) = ranges(run), ranges(other)
+    other_run = boost("lpboost", oracle, **how)
+    assert run.rounds <= run.iteration_bound == twin.iteration_bound and other_run.iteration_bound == np.inf
+    (low, high), (its_low, its_high) = ranges(run), ranges(other_run)
     assert high - low <= 0.02 and max(low, its_low) <= min(high, its_high)
     assert run.record.state.dual_objective == pytest.approx(run.record.state.soft_margin, abs=1e-12)
 

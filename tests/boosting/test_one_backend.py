@@ -1,4 +1,4 @@
-"""Where a run asks the first backend alone: for its end, and where a gap is all rounding."""
+"""Solves for which a run asks the first backend alone: at its end, and if a gap is all rounding."""
 
 from __future__ import annotations
 

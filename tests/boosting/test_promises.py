@@ -1,4 +1,4 @@
-"""What a run says when it ends is so: promises that were false once, each with the numbers that showed it."""
+"""The claims of a run at its end are true: promises that were false once, each with the numbers that showed it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FAULTLESS_WITH_SMALL_MARGINS = np.array(
 
 
 @pytest.mark.parametrize(
-    ("name", "given"),
+    ("name", "arguments"),
     [
         ("adaboost", {}),
         ("ata", {"phi": 0.5}),
@@ -61,12 +61,12 @@ FAULTLESS_WITH_SMALL_MARGINS = np.array(
 )
 @pytest.mark.parametrize("seed", range(8))
 def test_a_faultless_hypothesis_is_not_returned_alone_where_the_classifier_before_was_better(
-    name: str, given: dict[str, Any], seed: int
+    name: str, arguments: dict[str, Any], seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
     U = FAULTLESS_WITH_SMALL_MARGINS if seed == 0 else rng.uniform(-1, 1, (4, 3))
     U[:, 2] = np.abs(U[:, 2]) if seed else U[:, 2]
-    run = boost(name, GivenMargins(U), max_rounds=50, **given)
+    run = boost(name, GivenMargins(U), max_rounds=50, **arguments)
     margins = run.trace["soft_margin"]
     if "faultless" in run.reason or "on every example" in run.reason:
         assert margins[-1] >= margins[-2] if len(margins) > 1 else margins[-1] > 0.0

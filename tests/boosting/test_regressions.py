@@ -1,4 +1,4 @@
-"""What implementations of these algorithms have got wrong, and what must never happen here."""
+"""Mistakes of implementations of these algorithms, which must never happen here."""
 
 from __future__ import annotations
 

@@ -499,7 +499,7 @@ def test_bounds_in_the_trace_close_in(name: str) -> None:
 
 
 def html(value: Any) -> str:
-    """What a notebook shows."""
+    """Return the HTML that a notebook shows."""
     return value._repr_html_()
 
 

@@ -68,7 +68,7 @@ def test_degenerate_ones_give_a_point_of_the_simplex_that_is_as_good(H: np.ndarr
 
 
 def missed(H: np.ndarray, g: np.ndarray, z: np.ndarray) -> float:
-    """What the value of z misses at most, as a share of the numbers of the program."""
+    """Bound the error of the value of z, as a share of the numbers of the program."""
     slope = g - H @ z
     return float(slope.max() - slope @ z) / max(float(H.diagonal().max()), float(np.ptp(g)), 1e-300)
 

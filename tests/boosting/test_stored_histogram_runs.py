@@ -32,7 +32,7 @@ TIMES = ("oracle_seconds", "update_seconds", "seconds")
 
 
 class Killed(BaseException):
-    """What ends a run at once, as a signal that kills its process would."""
+    """An error that ends a run at once, as a signal that kills its process would."""
 
 
 def examples(seed: int, N: int = 400) -> tuple[np.ndarray, np.ndarray]:
@@ -52,7 +52,7 @@ def histogram_run_of(X: np.ndarray, y: np.ndarray, formulation: str = "erlpboost
 
 
 def differences(one: HistogramRun, reference: HistogramRun) -> list[str]:
-    """What of two runs is not the same, to the last bit; seconds left out."""
+    """Return the parts of two runs that differ in any bit; seconds left out."""
     bounds, other_bounds = one.stored_run.snapshot.bounds, reference.stored_run.snapshot.bounds
     assert bounds.upper_witness is not None and other_bounds.upper_witness is not None
     is_same = {

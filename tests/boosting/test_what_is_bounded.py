@@ -1,4 +1,4 @@
-"""What a certificate of a class is about: the same words and the same numbers however F is written, and true ones.
+"""The subject of a certificate of a class: the same words and the same numbers however F is written, and true ones.
 
 Each F is written in every way that there is. Over a finite class the truth is the optimum of the program of F0 and the
 largest edge, by a solver that knows nothing of boosting.

@@ -175,7 +175,7 @@ def test_an_answer_of_another_shape_is_refused(answer: dict[str, object], expect
 def test_nu_within_rounding_of_a_sum_of_multiplicities(
     name: str, U: object, nu: float, c: object, w: object, optimum: float
 ) -> None:
-    """Where the count of examples is compared with a tolerance, the weights must still sum to 1."""
+    """If the count of examples is compared with a tolerance, the weights must still sum to 1."""
     program = get_formulation(name).bind(U, nu=nu, c=c)  # pyright: ignore[reportArgumentType]
     for certificate in (program.certify(), program.certify(w=w)):  # pyright: ignore[reportArgumentType]
         assert certificate.lower <= certificate.upper

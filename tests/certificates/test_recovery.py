@@ -38,7 +38,7 @@ pytestmark = pytest.mark.every(2)
 
 N, T = 40, 5
 ACTIVE = 3
-"""How many of the T hypotheses have weight in the constructed programs."""
+"""The number of the T hypotheses that have weight in the constructed programs."""
 
 
 @dataclass(frozen=True)
@@ -230,25 +230,34 @@ def test_weights_that_cannot_move_say_nothing() -> None:
 
 
 PAIRS: dict[str, tuple[Regularizer, Callable[[np.ndarray, float], tuple[np.ndarray, EdgeFunction]]]] = {
-    **{f"{name}, largest edge": (F, lambda U, least: (U, MaximumEdge())) for name, F in ON_SIMPLEX.items()},
-    "cap, two-sided": (CappedSimplexIndicator(CappedSimplex(C, 8.0)), lambda U, least: (U, AbsoluteEdge())),
-    "cap, bounded": (CappedSimplexIndicator(CappedSimplex(C, 8.0)), lambda U, least: (U, BoundedEdges(least + 0.05))),
-    "cap, tied": (CappedSimplexIndicator(CappedSimplex(C, 8.0)), lambda U, least: (U[:, :2], TiedEdges())),
-    "entropy, two-sided": (ENTROPY, lambda U, least: (U, AbsoluteEdge())),
-    "entropy, bounded": (ENTROPY, lambda U, least: (U, BoundedEdges(least + 0.02))),
-    "entropy, fixed": (ENTROPY, lambda U, least: (U[:, :2], FixedEdges(0.02))),
-    "entropy, tied": (ENTROPY, lambda U, least: (U[:, :2], TiedEdges())),
-    "entropy, squares": (ENTROPY, lambda U, least: (U, SquaredEdges())),
-    "entropy, linear": (ENTROPY, lambda U, least: (U, LinearEdges(0.3))),
-    "entropy, described": (ENTROPY, lambda U, least: (U, CvxpyEdges(lambda e: cp.log_sum_exp(20 * e) / 20))),
-    "binary, bounded": (BINARY, lambda U, least: (U, BoundedEdges(least + 0.02))),
-    "binary, fixed": (BINARY, lambda U, least: (U[:, :2], FixedEdges(0.02))),
-    "penalty of order inf": (NormPenalty(simplex(C), C, math.inf, 3.0), lambda U, least: (U, MaximumEdge())),
-    "hinge, squares": (Hinge(C, 0.1), lambda U, least: (U, SquaredPositiveEdges())),
-    "hinge, bounded": (Hinge(C, 0.1), lambda U, least: (U, BoundedEdges(1.0))),
-    "hinge, support vector machine": (Hinge(C, 0.1), lambda U, least: (U, SquaredEdges())),
-    "logarithmic loss, squares": (LogarithmicLoss.of(C, 3.0), lambda U, least: (U, SquaredPositiveEdges())),
-    "logarithmic loss, bounded": (LogarithmicLoss.of(C, 3.0), lambda U, least: (U, BoundedEdges(0.5))),
+    **{f"{name}, largest edge": (F, lambda U, least_edge: (U, MaximumEdge())) for name, F in ON_SIMPLEX.items()},
+    "cap, two-sided": (CappedSimplexIndicator(CappedSimplex(C, 8.0)), lambda U, least_edge: (U, AbsoluteEdge())),
+    "cap, bounded": (
+        CappedSimplexIndicator(CappedSimplex(C, 8.0)),
+        lambda U, least_edge: (U, BoundedEdges(least_edge + 0.05)),
+    ),
+    "cap, tied": (CappedSimplexIndicator(CappedSimplex(C, 8.0)), lambda U, least_edge: (U[:, :2], TiedEdges())),
+    "entropy, two-sided": (ENTROPY, lambda U, least_edge: (U, AbsoluteEdge())),
+    "entropy, bounded": (ENTROPY, lambda U, least_edge: (U, BoundedEdges(least_edge + 0.02))),
+    "entropy, fixed": (ENTROPY, lambda U, least_edge: (U[:, :2], FixedEdges(0.02))),
+    "entropy, tied": (ENTROPY, lambda U, least_edge: (U[:, :2], TiedEdges())),
+    "entropy, squares": (ENTROPY, lambda U, least_edge: (U, SquaredEdges())),
+    "entropy, linear": (ENTROPY, lambda U, least_edge: (U, LinearEdges(0.3))),
+    "entropy, described": (ENTROPY, lambda U, least_edge: (U, CvxpyEdges(lambda e: cp.log_sum_exp(20 * e) / 20))),
+    "binary, bounded": (BINARY, lambda U, least_edge: (U, BoundedEdges(least_edge + 0.02))),
+    "binary, fixed": (BINARY, lambda U, least_edge: (U[:, :2], FixedEdges(0.02))),
+    "penalty of order inf": (NormPenalty(simplex(C), C, math.inf, 3.0), lambda U, least_edge: (U, MaximumEdge())),
+    "hinge, squares": (Hinge(C, 0.1), lambda U, least_edge: (U, SquaredPositiveEdges())),
+    "hinge, bounded": (Hinge(C, 0.1), lambda U, least_edge: (U, BoundedEdges(1.0))),
+    "hinge, support vector machine": (Hinge(C, 0.1), lambda U, least_edge: (U, SquaredEdges())),
+    "logarithmic loss, squares": (
+        LogarithmicLoss.from_multiplicities(C, 3.0),
+        lambda U, least_edge: (U, SquaredPositiveEdges()),
+    ),
+    "logarithmic loss, bounded": (
+        LogarithmicLoss.from_multiplicities(C, 3.0),
+        lambda U, least_edge: (U, BoundedEdges(0.5)),
+    ),
 }
 
 

@@ -97,11 +97,11 @@ def test_edges_in_the_objective_are_found_where_no_constraint_has_them() -> None
     problem = minimize(
         -cp.sum(d) + 0.25 * cp.sum_squares(cp.pos(U.T @ d)), subject_to={"psi": d <= 1, "d >= 0": d >= 0}
     )
-    found = label_edge_constraint(problem, U)
+    constraint = label_edge_constraint(problem, U)
     w = np.array([0.6, 0.4])
     expected = -np.maximum(1.0 - U @ w, 0.0).sum() - w @ w
-    assert dual_function(found, w) == pytest.approx(expected, abs=1e-6)
-    assert dual_function(found, np.array([0.6, -0.1])) == -np.inf
+    assert dual_function(constraint, w) == pytest.approx(expected, abs=1e-6)
+    assert dual_function(constraint, np.array([0.6, -0.1])) == -np.inf
 
 
 def test_edges_may_be_combined_before_they_are_used() -> None:
@@ -109,12 +109,12 @@ def test_edges_may_be_combined_before_they_are_used() -> None:
     d = cp.Variable(4)
     objective = cp.square((U[:, 0] - U[:, 1]) @ d) + d @ U[:, 1] + cp.sum(cp.exp(-U.T @ d))
     problem = minimize(objective, subject_to={"beta": cp.sum(d) == 1, "d >= 0": d >= 0})
-    found, w = label_edge_constraint(problem, U), np.array([-0.3, 0.4])
+    constraint, w = label_edge_constraint(problem, U), np.array([-0.3, 0.4])
     e = cp.Variable(2)
     of_edges = cp.square(e[0] - e[1]) + e[1] + cp.sum(cp.exp(-e)) - w @ e
     infimum = optimal_value(cp.Problem(cp.Minimize(of_edges)))
     assert infimum is not None
-    assert dual_function(found, w) == pytest.approx((U @ w).min() + infimum, abs=1e-6)
+    assert dual_function(constraint, w) == pytest.approx((U @ w).min() + infimum, abs=1e-6)
 
 
 def test_labelled_primals_are_taken_as_they_are() -> None:

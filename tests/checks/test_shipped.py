@@ -85,7 +85,7 @@ REGULARIZERS: dict[str, Regularizer] = {
     "unnormalized entropy": UnnormalizedRelativeEntropy.capped(C, 2.0, 4.0, D0),
     "binary entropy": BinaryEntropy(C / 2.0, 2.0, C / C.sum()),
     "binary entropy with fixed weights": BinaryEntropy(np.maximum(SPARSE, 0.2), 2.0, SPARSE),
-    "logarithmic loss": LogarithmicLoss.of(C, 3.0),
+    "logarithmic loss": LogarithmicLoss.from_multiplicities(C, 3.0),
     "hinge": Hinge(C, 0.7),
     "smoothed hinge": QuadraticHinge(C, 0.7, 0.3, 1.0),
     "modified Huber loss": QuadraticHinge(C, 0.7, 0.5, 4.0),
@@ -168,8 +168,8 @@ def test_regularizers_pass(name: str) -> None:
 @pytest.mark.parametrize("random_state", range(3))
 @pytest.mark.parametrize("f", [lambda d: -cp.sum(cp.log(d)), lambda d: cp.sum(cp.inv_pos(d))], ids=["log", "inverse"])
 def test_a_regularizer_may_be_infinite_at_weight_zero(f: Callable[[Any], Any], random_state: int) -> None:
-    described = CvxpyRegularizer(CappedSimplex(np.ones(6), 2.0), f, np.full(6, 1 / 6))
-    check_regularizer(described, random_state=random_state).raise_if_failed()
+    cvxpy_regularizer = CvxpyRegularizer(CappedSimplex(np.ones(6), 2.0), f, np.full(6, 1 / 6))
+    check_regularizer(cvxpy_regularizer, random_state=random_state).raise_if_failed()
 
 
 @pytest.mark.thorough_cases("1-norm, not negative")

@@ -1,4 +1,4 @@
-"""What a solver says of a supremum is compared only as far as it is known: its inf is none, its maximizer is rough."""
+"""A solver's supremum is compared only as far as it is reliable: its inf is none, its maximizer is rough."""
 
 from __future__ import annotations
 
@@ -101,10 +101,10 @@ def test_a_bound_near_a_rough_maximizer_may_be_as_loose_as_the_maximizer_makes_i
 class LooseByAThousandth(CvxpyRegularizer):
     """A bound that is valid and needlessly loose."""
 
-    def conjugate_at(self, z: Any, near: Any = None) -> Any:
-        at = super().conjugate_at(z, near)
-        object.__setattr__(at, "value", at.value + 1e-3)
-        return at
+    def conjugate_at(self, z: Any, start: Any = None) -> Any:
+        point = super().conjugate_at(z, start)
+        object.__setattr__(point, "value", point.value + 1e-3)
+        return point
 
 
 def test_a_bound_that_is_loose_at_a_good_maximizer_is_caught() -> None:

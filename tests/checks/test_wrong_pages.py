@@ -225,7 +225,7 @@ class TwoSidedByMistake(LPBoost):
 
 
 class _LooseEntropy(RelativeEntropy):
-    def conjugate_at(self, z: Any, near: Any = None) -> ConjugatePoint:
+    def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
         at = super().conjugate_at(z)
         return replace(at, value=at.value + 0.01)
 

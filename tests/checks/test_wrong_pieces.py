@@ -53,7 +53,7 @@ MAKERS: dict[type[Regularizer], Callable[[Any], Regularizer]] = {
     Tilted: lambda kind: kind(RelativeEntropy.capped(C, 3.0, 4.0, D0), np.linspace(-1.0, 1.0, N)),
     CvxpyRegularizer: lambda kind: kind(CappedSimplex(C, 3.0), cp.sum_squares, C / C.sum()),
 }
-"""How one of each family is made; a wrong one is made as the right one is."""
+"""Constructors of one member of each family; a wrong one is made as the right one is."""
 
 EDGES: dict[type[EdgeFunction], Callable[[Any], tuple[EdgeFunction, int]]] = {
     BoundedEdges: lambda kind: (kind(0.1), 3),
@@ -91,7 +91,7 @@ def report(kind: type[Any]) -> CheckReport:
 class BetaWithTheWrongSign(RelativeEntropy):
     """F* = -beta + sum f* for beta + sum f*."""
 
-    def conjugate_at(self, z: Any, near: Any = None) -> ConjugatePoint:
+    def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
         at = super().conjugate_at(z)
         return replace(at, value=at.value - 2.0 * float(np.asarray(at.multipliers["beta"])))
 
@@ -100,7 +100,7 @@ class BetaWithTheWrongSign(RelativeEntropy):
 class ConjugateTooLargeByAConstant(RelativeEntropy):
     """A bound that holds and is never tight."""
 
-    def conjugate_at(self, z: Any, near: Any = None) -> ConjugatePoint:
+    def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
         at = super().conjugate_at(z)
         return replace(at, value=at.value + 1e-3)
 
@@ -109,7 +109,7 @@ class ConjugateTooLargeByAConstant(RelativeEntropy):
 class ConjugateTooSmallByAConstant(CappedSimplexIndicator):
     """The kind of mistake that makes a certificate wrong, not loose."""
 
-    def conjugate_at(self, z: Any, near: Any = None) -> ConjugatePoint:
+    def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
         at = super().conjugate_at(z)
         return replace(at, value=at.value - 1e-3)
 
@@ -118,7 +118,7 @@ class ConjugateTooSmallByAConstant(CappedSimplexIndicator):
 class ConjugateThatForgetsTheCap(RelativeEntropy):
     """The logarithm of the sum of exponentials, right for nu = 1 alone."""
 
-    def conjugate_at(self, z: Any, near: Any = None) -> ConjugatePoint:
+    def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
         uncapped = float(np.logaddexp.reduce(self.log_d0 + self.eta * z)) / self.eta
         return replace(super().conjugate_at(z), value=uncapped)
 
@@ -135,7 +135,7 @@ class BinaryConjugateWithoutTheOne(BinaryEntropy):
 class TiltWithTheWrongSign(Tilted):
     """F* at z + tilt for z - tilt."""
 
-    def conjugate_at(self, z: Any, near: Any = None) -> ConjugatePoint:
+    def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
         return self.base.conjugate_at(z + self.tilt)
 
 
@@ -152,9 +152,9 @@ class NormWithPForQ(NormBall):
 class NumericalSupremum(CvxpyRegularizer):
     """A supremum that is computed lies below F*, and -F* is then no lower bound."""
 
-    def conjugate_at(self, z: Any, near: Any = None) -> Any:
-        d = 0.9 * (self.maximizer(z) if near is None else near) + 0.1 * self.inside
-        return replace(super().conjugate_at(z, near), value=float(z @ d) - self.value(d))
+    def conjugate_at(self, z: Any, start: Any = None) -> Any:
+        d = 0.9 * (self.maximizer(z) if start is None else start) + 0.1 * self.inside
+        return replace(super().conjugate_at(z, start), value=float(z @ d) - self.value(d))
 
 
 @caught_by("cvxpy-value", "conjugate")
@@ -177,7 +177,7 @@ class ExpressionThatAllowsNegativeWeights(CappedSimplexIndicator):
 class CapNuForOneOverNu(RelativeEntropy):
     """Glocer 2009, algorithm 4.2 as printed: the cap nu where 1 / nu belongs."""
 
-    def conjugate_at(self, z: Any, near: Any = None) -> ConjugatePoint:
+    def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
         at = super().conjugate_at(z)
         wrong = CappedSimplex(self.domain.c, 1.0 / self.domain.nu).repair(np.exp(self.log_d0 + self.eta * z), self.d0)
         return replace(at, d=wrong)
@@ -187,7 +187,7 @@ class CapNuForOneOverNu(RelativeEntropy):
 class EtaMissingInTheExponent(RelativeEntropy):
     """d0 exp(z) for d0 exp(eta z)."""
 
-    def conjugate_at(self, z: Any, near: Any = None) -> ConjugatePoint:
+    def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
         return replace(super().conjugate_at(z), d=super().conjugate_at(z / self.eta).d)
 
 
@@ -195,7 +195,7 @@ class EtaMissingInTheExponent(RelativeEntropy):
 class UniformMaximizer(CappedSimplexIndicator):
     """The same weights whatever z is."""
 
-    def conjugate_at(self, z: Any, near: Any = None) -> ConjugatePoint:
+    def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
         return replace(super().conjugate_at(z), d=self.project(None))
 
 
@@ -203,7 +203,7 @@ class UniformMaximizer(CappedSimplexIndicator):
 class GradientWithUInTheDenominator(RelativeEntropy):
     """Glocer 2009, section 4.1, the gradient of ERLPBoost as printed, taken for the weights."""
 
-    def conjugate_at(self, z: Any, near: Any = None) -> ConjugatePoint:
+    def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
         at = super().conjugate_at(z)
         q = np.exp(self.log_d0 + self.eta * z)
         return replace(at, d=q / float((np.abs(z) * q).sum() + 1e-12))
@@ -213,7 +213,7 @@ class GradientWithUInTheDenominator(RelativeEntropy):
 class GradientWithOneCommonDenominator(BinaryEntropy):
     """Glocer 2009, section 4.1, the gradient of Binary ERLPBoost as printed, taken for the weights."""
 
-    def conjugate_at(self, z: Any, near: Any = None) -> ConjugatePoint:
+    def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
         at = super().conjugate_at(z)
         p = self.d0 / self.upper
         odds = p * np.exp(np.clip(self.eta * (z - float(np.asarray(at.multipliers["beta"]))), None, 600.0))
@@ -224,7 +224,7 @@ class GradientWithOneCommonDenominator(BinaryEntropy):
 class ExponentialThatOverflows(RelativeEntropy):
     """log(sum(exp(eta z))) as it should not be written."""
 
-    def conjugate_at(self, z: Any, near: Any = None) -> ConjugatePoint:
+    def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
         at = super().conjugate_at(z)
         naive = float(np.log(np.exp(self.eta * z).sum()))
         return at if np.isfinite(naive) else replace(at, value=naive)
@@ -340,7 +340,7 @@ class SlopesWithTheWrongSign(RelativeEntropy):
 
 @caught_by("minimizer")
 class StartAtTheUniformDistribution(RelativeEntropy):
-    """Where the minimizer is d0."""
+    """A regularizer whose minimizer is d0."""
 
     def project(self, d: Any) -> Any:
         return self.domain.repair(C / C.sum() if d is None else d, self.d0)
@@ -534,7 +534,7 @@ class HalfTheSquares(SquaredPositiveEdges):
 class QuarterOfTheSquaredWeights(SquaredEdges):
     """A quarter in G and in G*."""
 
-    def conjugate(self, w: Any, near: Any = None) -> float:
+    def conjugate(self, w: Any, start: Any = None) -> float:
         return 0.25 * super().conjugate(w)
 
 
@@ -550,16 +550,16 @@ class SubgradientNotHalved(SquaredEdges):
 class ActiveAtTheSmallestEdges(MaximumEdge):
     """Complementary slackness turned around."""
 
-    def active(self, e: Any, within: float) -> Active:
-        return replace(super().active(e, within), directions=np.eye(len(e))[:, e <= e.min() + within])
+    def active(self, e: Any, tol: float) -> Active:
+        return replace(super().active(e, tol), directions=np.eye(len(e))[:, e <= e.min() + tol])
 
 
 @caught_by("active")
 class ActiveWithoutTheOffset(SquaredEdges):
     """w = 0 where it is e / 2."""
 
-    def active(self, e: Any, within: float) -> Active:
-        return replace(super().active(e, within), offset=np.zeros(len(e)))
+    def active(self, e: Any, tol: float) -> Active:
+        return replace(super().active(e, tol), offset=np.zeros(len(e)))
 
 
 @caught_by("gaps")
@@ -644,11 +644,11 @@ def test_the_right_ones_pass(kind: type[Any]) -> None:
 @pytest.mark.every(4)
 @pytest.mark.parametrize(("kind", "names"), CATALOGUE, ids=lambda value: getattr(value, "__name__", ""))
 def test_the_wrong_ones_are_caught_by_the_check_that_should(kind: type[Any], names: tuple[str, ...]) -> None:
-    found = report(kind)
-    failed = {check.name for check in found.failures}
+    check_report = report(kind)
+    failed = {check.name for check in check_report.failures}
     assert failed >= set(names)
     for name in names:
-        check = found[name]
+        check = check_report[name]
         assert not check.worst <= check.tolerance
         assert check.words
 
@@ -670,10 +670,10 @@ def test_a_piece_that_raises_is_a_failed_check_in_words() -> None:
         def gaps(self, e: Any, w: Any) -> Any:
             raise ZeroDivisionError("no gaps today")
 
-    found = check_edge(Raises())
-    assert [check.name for check in found.failures] == ["gaps"]
+    check_report = check_edge(Raises())
+    assert [check.name for check in check_report.failures] == ["gaps"]
     said = r"test_wrong_pieces\.py:\d+ in Raises\.gaps \w+ ZeroDivisionError: no gaps today"
-    assert re.fullmatch(said, found["gaps"].words)
+    assert re.fullmatch(said, check_report["gaps"].words)
 
 
 @pytest.mark.thorough
@@ -691,15 +691,15 @@ def test_an_answer_of_another_kind_is_a_failed_check_and_no_exception(method: st
     wrong = type(
         "Wrong", (Hinge,), {method: property(lambda self: answer) if method == "weight_scale" else lambda *_: answer}
     )
-    found = report(wrong)
-    assert not found.passed
-    assert all(check.words for check in found)
+    check_report = report(wrong)
+    assert not check_report.passed
+    assert all(check.words for check in check_report)
 
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("answer", (None, np.zeros((3, 1))), ids=("none", "column"))
 @pytest.mark.parametrize("method", ("value", "conjugate", "subgradient", "gaps", "residuals", "active", "cvxpy_value"))
 def test_likewise_of_an_edge_function(method: str, answer: Any) -> None:
-    found = report(type("Wrong", (SquaredEdges,), {method: lambda *_: answer}))
-    assert not found.passed
-    assert all(check.words for check in found)
+    check_report = report(type("Wrong", (SquaredEdges,), {method: lambda *_: answer}))
+    assert not check_report.passed
+    assert all(check.words for check in check_report)

@@ -38,22 +38,24 @@ COARSE = ("--nu", "0.3", "--epsilon", "0.2")
 
 
 def test_the_command_makes_the_run_of_the_library(data: Path) -> None:
-    found = document("boost", "erlpboost", "--data", data, *COARSE)
+    file_document = document("boost", "erlpboost", "--data", data, *COARSE)
     X, y = examples()
-    own = boost("erlpboost", DecisionStumps(X, y), nu=0.3 * 40, epsilon=0.2)
-    assert found["class"]["lower"] == own.class_certificate.lower
-    assert found["class"]["upper"] == own.class_certificate.upper
-    assert (found["rounds"], found["reason"]) == (own.rounds, own.reason)
-    assert found["parameters"]["nu"] == 12.0
-    assert found["trace"]["gap"] == own.trace["gap"].tolist()
-    weights = [pair["weight"] for pair in found["weights"]]
-    assert weights == sorted(own.w[own.w > 0].tolist(), reverse=True)
-    assert found["reached"] is True and found["class"]["bounded"] is True
+    own_run = boost("erlpboost", DecisionStumps(X, y), nu=0.3 * 40, epsilon=0.2)
+    assert file_document["class"]["lower"] == own_run.class_certificate.lower
+    assert file_document["class"]["upper"] == own_run.class_certificate.upper
+    assert (file_document["rounds"], file_document["reason"]) == (own_run.rounds, own_run.reason)
+    assert file_document["parameters"]["nu"] == 12.0
+    assert file_document["trace"]["gap"] == own_run.trace["gap"].tolist()
+    weights = [pair["weight"] for pair in file_document["weights"]]
+    assert weights == sorted(own_run.w[own_run.w > 0].tolist(), reverse=True)
+    assert file_document["reached"] is True and file_document["class"]["bounded"] is True
 
 
 def test_a_round_may_add_several_columns(data: Path) -> None:
-    found = document("boost", "lpboost", "--data", data, "--update", "total", *COARSE, "--columns-per-round", "4")
-    assert found["reached"] is True and found["trace"]["hypotheses"][0] > 1
+    file_document = document(
+        "boost", "lpboost", "--data", data, "--update", "total", *COARSE, "--columns-per-round", "4"
+    )
+    assert file_document["reached"] is True and file_document["trace"]["hypotheses"][0] > 1
 
 
 def test_the_table_says_what_is_proved_and_progress_goes_to_the_standard_error(data: Path) -> None:
@@ -73,26 +75,26 @@ def test_a_run_that_is_cut_short_exits_with_1_and_prints_the_same(data: Path) ->
 
 
 def test_algorithms_that_nothing_need_stop_have_done_what_was_asked_at_their_limit(data: Path) -> None:
-    found = document("boost", "adaboost", "--data", data, "--max-rounds", 7, "--epsilon", 0.001)
-    assert (found["rounds"], found["reached"]) == (7, True)
-    assert found["class"]["gap"] > 0.001
+    file_document = document("boost", "adaboost", "--data", data, "--max-rounds", 7, "--epsilon", 0.001)
+    assert (file_document["rounds"], file_document["reached"]) == (7, True)
+    assert file_document["class"]["gap"] > 0.001
     refused(r"\badaboost\b.*\bnone\b.*--max-rounds\b.*--time-limit\b", "boost", "adaboost", "--data", data)
 
 
 def test_a_program_without_a_soft_margin_is_reached_when_its_rule_holds(data: Path) -> None:
     arguments = ("boost", "qp_reg_adaboost", "--data", data, "--set", "C=0.1", "--epsilon", 0.1)
-    found = document(*arguments)
-    assert found["class"] is None
-    assert found["reason"].startswith("priced:")
+    file_document = document(*arguments)
+    assert file_document["class"] is None
+    assert file_document["reason"].startswith("priced:")
     assert document(*arguments, "--max-rounds", 1, status=1)["reached"] is False
     assert re.search(r"^│ gap +│ no soft margin; (?!NOT\b)", run(*arguments).stdout, re.MULTILINE)
 
 
 def test_a_heuristic_oracle_has_no_bound_and_its_rule_counts(data: Path) -> None:
     arguments = ("boost", "erlpboost", "--data", data, *COARSE, "--oracle", "tree", "--option", "max_depth=1")
-    found = document(*arguments)
-    assert found["class"]["bounded"] is False and found["class"]["upper"] is None
-    assert found["reason"].startswith("direct:")
+    file_document = document(*arguments)
+    assert file_document["class"]["bounded"] is False and file_document["class"]["upper"] is None
+    assert file_document["reason"].startswith("direct:")
     assert document(*arguments, "--max-rounds", 1, status=1)["reached"] is False
     assert re.search(r"^│ gap +│ not known: .*\bheuristic\b", run(*arguments).stdout, re.MULTILINE)
 
@@ -101,10 +103,10 @@ def test_a_heuristic_oracle_has_no_bound_and_its_rule_counts(data: Path) -> None
 def test_parameters_that_are_set_anew_are_those_of_the_last_round(
     data: Path, formulation: str, more: tuple[str, ...]
 ) -> None:
-    found = document("boost", formulation, "--data", data, *more)
+    file_document = document("boost", formulation, "--data", data, *more)
     # gamma is the smallest edge less epsilon; the last program was made before the oracle's last answer.
-    assert found["parameters"]["gamma"] >= found["trace"]["smallest_edge"][-1] - 0.2 - 1e-9
-    assert found["class"]["gap"] <= 0.2 + 1e-9
+    assert file_document["parameters"]["gamma"] >= file_document["trace"]["smallest_edge"][-1] - 0.2 - 1e-9
+    assert file_document["class"]["gap"] <= 0.2 + 1e-9
 
 
 def test_a_run_that_ends_in_its_first_round_is_printed(data: Path) -> None:
@@ -114,8 +116,8 @@ def test_a_run_that_ends_in_its_first_round_is_printed(data: Path) -> None:
 
 
 def test_the_columns_of_a_margin_matrix_are_the_class(margins: Path) -> None:
-    found = document("boost", "erlpboost", "--data", margins, *COARSE)
-    assert found["hypotheses"] <= 20 and found["class"]["gap"] <= 0.2
+    file_document = document("boost", "erlpboost", "--data", margins, *COARSE)
+    assert file_document["hypotheses"] <= 20 and file_document["class"]["gap"] <= 0.2
     both = document("boost", "svm", "--data", margins, "--set", "C=0.1", "--reflexive", "--epsilon", 0.1)
     assert both["reached"] is True
     refused(r"\bsvm\b.*\bsign\b.*\breflexive\b", "boost", "svm", "--data", margins, "--set", "C=0.1")
@@ -138,9 +140,9 @@ def test_multiplicities_count(tmp_path: Path) -> None:
 def test_hypotheses_have_the_names_of_their_columns(tmp_path: Path) -> None:
     rows = [(n, (7 * n) % 5, "up" if n > 9 else "down") for n in range(20)]
     table = write_csv(tmp_path / "t.csv", "height,noise,label", rows)
-    found = document("boost", "lpboost", "--data", table, "--nu", 1)
-    assert found["weights"][0]["hypothesis"] == "height > 9.5"
-    assert found["class"]["lower"] == pytest.approx(1.0)
+    file_document = document("boost", "lpboost", "--data", table, "--nu", 1)
+    assert file_document["weights"][0]["hypothesis"] == "height > 9.5"
+    assert file_document["class"]["lower"] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -156,8 +158,10 @@ def test_every_class_of_hypotheses_can_be_boosted(
     data: Path, oracle: str, options: tuple[str, ...], described: str
 ) -> None:
     said = [word for option in options for word in ("--option", option)]
-    found = document("boost", "lpboost", "--data", data, "--nu", "0.5", "--epsilon", 0.4, "--oracle", oracle, *said)
-    assert re.search(described, found["oracle"])
+    file_document = document(
+        "boost", "lpboost", "--data", data, "--nu", "0.5", "--epsilon", 0.4, "--oracle", oracle, *said
+    )
+    assert re.search(described, file_document["oracle"])
 
 
 # Files
@@ -169,10 +173,14 @@ def test_the_command_saves_the_run_and_a_certificate_that_others_verify(data: Pa
     named = [
         word for flag, path in zip(("--out", "--certificate", "--picture"), files, strict=True) for word in (flag, path)
     ]
-    found = document("boost", "erlpboost", "--data", data, *COARSE, *named)
+    file_document = document("boost", "erlpboost", "--data", data, *COARSE, *named)
     X, y = examples()
     # What is loaded tells the lower end anew, in floating point.
-    assert found["class"]["lower"] - 1e-12 < Run.load(files[0]).class_certificate.lower <= found["class"]["lower"]
+    assert (
+        file_document["class"]["lower"] - 1e-12
+        < Run.load(files[0]).class_certificate.lower
+        <= file_document["class"]["lower"]
+    )
     verification = verify(files[1], DecisionStumps(X, y))
     assert verification, verification.reason
     assert files[2].read_bytes().startswith(b"\x89PNG")
@@ -205,9 +213,13 @@ def test_ctrl_c_finishes_the_round_prints_and_saves_what_there_is(
     monkeypatch.setattr(progress_line, "PlainProgress", pressed)
     out, checkpoint = tmp_path / "run.npz", tmp_path / "going.npz"
     arguments = ("boost", "erlpboost", "--data", data, *COARSE)
-    found = document(*arguments, "--out", out, "--checkpoint", checkpoint, status=130)
-    assert (found["rounds"], found["reason"], found["reached"]) == (2, StopReason.INTERRUPTED, False)
-    assert found["class"]["lower"] <= found["class"]["upper"]
+    file_document = document(*arguments, "--out", out, "--checkpoint", checkpoint, status=130)
+    assert (file_document["rounds"], file_document["reason"], file_document["reached"]) == (
+        2,
+        StopReason.INTERRUPTED,
+        False,
+    )
+    assert file_document["class"]["lower"] <= file_document["class"]["upper"]
     assert Run.load(out).rounds == 2
     result = run(*arguments, "--checkpoint", tmp_path / "other.npz")
     assert result.exit_code == 130
@@ -270,9 +282,9 @@ def test_bad_input_is_an_error(
 
 
 def test_no_result_replaces_the_data(data: Path) -> None:
-    before = data.read_bytes()
+    content = data.read_bytes()
     refused(rf"'{re.escape(str(data))}' twice\b", "boost", "lpboost", "--nu", "0.3", "--data", data, "--out", data)
-    assert data.read_bytes() == before
+    assert data.read_bytes() == content
 
 
 PROTOTYPE = """

@@ -56,9 +56,9 @@ def test_the_interval_and_the_verdict_are_printed(model: Path) -> None:
     result = run("certify-problem", f"{model}:solved")
     assert result.exit_code == 0
     assert "optimum certified in" in result.stdout and "0.5" in result.stdout and "within 1e-06" in result.stdout
-    stated = document("certify-problem", f"{model}:solved")
-    assert stated["status"] == "bounded" and not stated["refuted"] and stated["scaled_gap"] <= 1e-8
-    assert stated["point"]["x"] == pytest.approx([0.5, 0.5])
+    file_document = document("certify-problem", f"{model}:solved")
+    assert file_document["status"] == "bounded" and not file_document["refuted"] and file_document["scaled_gap"] <= 1e-8
+    assert file_document["point"]["x"] == pytest.approx([0.5, 0.5])
 
 
 def test_a_refuted_value_has_its_exit_status(model: Path) -> None:
@@ -128,9 +128,9 @@ def test_certify_problem_explains_only_problems_with_an_optimum(model: Path) -> 
 def test_certify_problem_with_explain_prints_the_conditions(model: Path) -> None:
     text = run("certify-problem", f"{model}:solved", "--explain").stdout
     assert "stationarity" in text and "KKT conditions hold" in text
-    stated = document("certify-problem", f"{model}:solved", "--explain")
-    assert {condition["kind"] for condition in stated["conditions"]} >= {"primal feasibility", "stationarity"}
-    assert all(condition["holds"] for condition in stated["conditions"])
+    file_document = document("certify-problem", f"{model}:solved", "--explain")
+    assert {condition["kind"] for condition in file_document["conditions"]} >= {"primal feasibility", "stationarity"}
+    assert all(condition["holds"] for condition in file_document["conditions"])
     assert "conditions" not in document("certify-problem", f"{model}:solved")
 
 
@@ -139,9 +139,9 @@ def test_a_saved_problem_is_verified_without_data(model: Path, tmp_path: Path) -
     assert run("certify-problem", f"{model}:solved", "--save", path).exit_code == 0
     result = run("verify", path)
     assert result.exit_code == 0 and "accepted" in result.stdout and "exact arithmetic" in result.stdout
-    stated = document("verify", path)
-    assert stated["verdict"] == "proved" and stated["what"] == "optimum of the problem"
-    assert stated["claimed"][0] <= 0.5 <= stated["claimed"][1]
+    file_document = document("verify", path)
+    assert file_document["verdict"] == "proved" and file_document["what"] == "optimum of the problem"
+    assert file_document["claimed"][0] <= 0.5 <= file_document["claimed"][1]
     refused(r"holds its data\b.*--data", "verify", path, "--data", "breast_cancer")
     path.write_text(path.read_text().replace('"minimize"', '"maximize"'))
     assert run("verify", path).exit_code == 1

@@ -182,12 +182,17 @@ def test_progress_goes_to_the_standard_error(data: Path, form: list[str]) -> Non
 
 
 def test_json_is_the_comparison(data: Path) -> None:
-    found = document("erlpboost", "--data", data, "--set", "nu=2.5", "--backends", "cvxpy:highs, cvxpy:clarabel")
-    assert [row["backend"] for row in found["rows"]] == ["cvxpy:highs", "cvxpy:clarabel"]
-    assert [row["able"] for row in found["rows"]] == [False, True]
-    assert found["rows"][0]["lower"] is None
-    assert (found["lower"], found["upper"]) == (found["rows"][1]["lower"], found["rows"][1]["upper"])
-    assert found["digest"] == reference_lpboost().margins.digest()
+    file_document = document(
+        "erlpboost", "--data", data, "--set", "nu=2.5", "--backends", "cvxpy:highs, cvxpy:clarabel"
+    )
+    assert [row["backend"] for row in file_document["rows"]] == ["cvxpy:highs", "cvxpy:clarabel"]
+    assert [row["able"] for row in file_document["rows"]] == [False, True]
+    assert file_document["rows"][0]["lower"] is None
+    assert (file_document["lower"], file_document["upper"]) == (
+        file_document["rows"][1]["lower"],
+        file_document["rows"][1]["upper"],
+    )
+    assert file_document["digest"] == reference_lpboost().margins.digest()
 
 
 def test_csv_is_a_header_and_the_rows(data: Path) -> None:
@@ -288,19 +293,19 @@ def test_a_parameter_that_is_needed_and_missing_is_an_error_that_names_its_optio
 def test_a_fraction_counts_multiplicities(tmp_path: Path, dtype: type) -> None:
     # Their sum, 400, is more than eight bits hold.
     save(tmp_path / "data.npz", U=np.tile([[1], [-1]], (100, 1)), c=np.full(200, 2, dtype=dtype))
-    found = document("lpboost", "--data", tmp_path / "data.npz", "--nu", "0.25", "--backends", "cvxpy:highs")
-    assert found["parameters"]["nu"] == 100
-    assert found["examples_with_multiplicity"] == 400
+    file_document = document("lpboost", "--data", tmp_path / "data.npz", "--nu", "0.25", "--backends", "cvxpy:highs")
+    assert file_document["parameters"]["nu"] == 100
+    assert file_document["examples_with_multiplicity"] == 400
 
 
 def test_eta_epsilon_and_the_reference_distribution_reach_the_program(tmp_path: Path) -> None:
     save(tmp_path / "data.npz", U=REFERENCE_U, d0=REFERENCE_D0)
     arguments = ("erlpboost", "--data", tmp_path / "data.npz", "--set", "nu=2.5", "--backends", "cvxpy:clarabel")
-    found = document(*arguments, "--eta", REFERENCE_ETA, "--epsilon", 0.05)
-    assert found["parameters"] == {"nu": 2.5, "eta": REFERENCE_ETA, "epsilon": 0.05, "two_sided": False}
+    file_document = document(*arguments, "--eta", REFERENCE_ETA, "--epsilon", 0.05)
+    assert file_document["parameters"] == {"nu": 2.5, "eta": REFERENCE_ETA, "epsilon": 0.05, "two_sided": False}
     program = get_formulation("erlpboost").bind(REFERENCE_U, nu=2.5, eta=REFERENCE_ETA, d0=REFERENCE_D0)
     certified = program.solve("cvxpy:clarabel").certificate
-    assert max(found["lower"], certified.lower) <= min(found["upper"], certified.upper)
+    assert max(file_document["lower"], certified.lower) <= min(file_document["upper"], certified.upper)
     canonical = document(*arguments)["parameters"]
     assert canonical["eta"] == get_formulation("erlpboost").bind(REFERENCE_U, nu=2.5, d0=REFERENCE_D0).parameters.eta
 
@@ -310,25 +315,25 @@ def test_columns_hypotheses_and_seed_choose_the_stumps(hypotheses: str) -> None:
     chosen = () if hypotheses == "boosted" else ("--hypotheses", hypotheses)
     data = load_dataset("breast_cancer")
     for seed in (0, 3):
-        found = document(*BREAST_CANCER, "--nu", 50, *chosen, *(("--random-state", seed) if seed else ()))
+        file_document = document(*BREAST_CANCER, "--nu", 50, *chosen, *(("--random-state", seed) if seed else ()))
         program = get_formulation("lpboost").bind(data.margin_matrix(10, seed, hypotheses), nu=50)
-        assert found["hypotheses"] == 10
-        assert found["digest"] == program.margins.digest()
+        assert file_document["hypotheses"] == 10
+        assert file_document["digest"] == program.margins.digest()
     refused(r"\bhypotheses\b.*\bboosted, random\b.*'any'", "compare", *BREAST_CANCER, "--hypotheses", "any")
 
 
 @pytest.mark.thorough
 def test_a_hundred_columns_are_drawn_by_default() -> None:
-    found = document("lpboost", "--data", "breast_cancer", "--nu", "0.1", "--backends", "cvxpy:highs")
-    assert found["hypotheses"] == 100
+    file_document = document("lpboost", "--data", "breast_cancer", "--nu", "0.1", "--backends", "cvxpy:highs")
+    assert file_document["hypotheses"] == 100
 
 
 def test_label_and_positive_reach_the_data(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("kind,a\nx,1\ny,2\nz,3\n")
     arguments = ("lpboost", "--data", tmp_path / "data.csv", "--label", "kind", "--nu", 1, "--backends", "cvxpy:highs")
-    found = document(*arguments, "--positive", "z")
-    assert (found["examples"], found["hypotheses"]) == (3, 2)
-    assert found["lower"] == pytest.approx(1.0)  # z is where a is above 2.5
+    file_document = document(*arguments, "--positive", "z")
+    assert (file_document["examples"], file_document["hypotheses"]) == (3, 2)
+    assert file_document["lower"] == pytest.approx(1.0)  # z is where a is above 2.5
     refused(r"data\.csv\b.* 3\b.*\(x, y, z\).*--positive", "compare", *arguments)
 
 
@@ -642,15 +647,17 @@ def certified(text: str) -> tuple[float, float]:
 @pytest.mark.parametrize("suffix", [".npz", ".csv"])
 def test_an_answer_of_a_solver_is_certified_from_its_file(tmp_path: Path, data: Path, suffix: str, sides: str) -> None:
     d, w = reference_answer()
-    given = {name: values for name, values in (("d", d), ("w", w)) if name in sides}
+    options = {name: values for name, values in (("d", d), ("w", w)) if name in sides}
     path = tmp_path / f"answer{suffix}"
     if suffix == ".npz":
-        save(path, **given)
+        save(path, **options)
     else:
-        rows = itertools.zip_longest(*([repr(float(value)) for value in side] for side in given.values()), fillvalue="")
-        path.write_text("".join(",".join(row) + "\n" for row in [tuple(given), *rows]))
+        rows = itertools.zip_longest(
+            *([repr(float(value)) for value in side] for side in options.values()), fillvalue=""
+        )
+        path.write_text("".join(",".join(row) + "\n" for row in [tuple(options), *rows]))
     result = run("certify", "lpboost", path, "--data", data, *REFERENCE[:2])
-    certificate = reference_lpboost().certify(**given)
+    certificate = reference_lpboost().certify(**options)
     assert format_interval(certificate.lower, certificate.upper) in result.stdout
     assert result.exit_code == (0 if certificate.scaled_gap <= 1e-8 else 1)
     if sides == "d w":
@@ -938,8 +945,8 @@ def test_profiles_and_repeats_make_it_a_benchmark_that_can_be_resumed(data: Path
     command = ["compare", "lpboost", "--data", data, *REFERENCE, "--repeats", "2", "--resume", file]
     result = run(*command, "--profiles", "1e-3,1e-6", "--json")
     assert result.exit_code == 0, result.stderr
-    found = json.loads(result.stdout)
-    assert [(score["tol"], score["result"], score["runs"]) for score in found["scores"]] == [
+    file_document = json.loads(result.stdout)
+    assert [(score["tol"], score["result"], score["runs"]) for score in file_document["scores"]] == [
         (1e-3, "reached", 2),
         (1e-6, "reached", 2),
     ]
@@ -988,12 +995,12 @@ def test_certify_as_json_says_what_is_proved(data: Path, tmp_path: Path) -> None
     save(tmp_path / "answer.npz", d=solution.d, w=solution.w)
     result = run("certify", "lpboost", tmp_path / "answer.npz", "--data", data, "--set", "nu=2.5", "--json")
     assert result.exit_code == 0
-    found = json.loads(result.stdout)
-    assert found["lower"] <= OPTIMUM <= found["upper"]
-    assert found["reached"]
-    assert len(found["example_gaps"]) == found["examples"] == 6
-    assert len(found["hypothesis_gaps"]) == found["hypotheses"] == 3
-    assert max(found["kkt"].values()) < 1e-9
+    file_document = json.loads(result.stdout)
+    assert file_document["lower"] <= OPTIMUM <= file_document["upper"]
+    assert file_document["reached"]
+    assert len(file_document["example_gaps"]) == file_document["examples"] == 6
+    assert len(file_document["hypothesis_gaps"]) == file_document["hypotheses"] == 3
+    assert max(file_document["kkt"].values()) < 1e-9
     save(tmp_path / "half.npz", w=solution.w)
     result = run("certify", "lpboost", tmp_path / "half.npz", "--data", data, "--set", "nu=2.5", "--json")
     assert json.loads(result.stdout)["kkt"]["sum d = 1"] is None  # missing: infinitely wrong

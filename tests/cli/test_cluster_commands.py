@@ -85,14 +85,14 @@ def written(folder: Path) -> Any:
 @pytest.mark.parametrize("source", ["rows.parquet", "parts", "parts/part-*.parquet"])
 def test_boost_is_that_of_the_rows_in_memory(source: str, folder: Path, address: str) -> None:
     how = ("boost", "erlpboost", "--data", folder / source, *APART, "--weights", "copies", *COARSE)
-    there, here = document(*how, "--cluster", address), document(*how, "--oracle", "binned")
-    alike(there, here, "collected", "digest")
-    assert there["class"]["bounded"] and there["reached"] and there["weights"]
+    file_document, content = document(*how, "--cluster", address), document(*how, "--oracle", "binned")
+    alike(file_document, content, "collected", "digest")
+    assert file_document["class"]["bounded"] and file_document["reached"] and file_document["weights"]
     for name in ("hypotheses", "soft_margin", "upper"):
-        assert there["trace"][name] == here["trace"][name]
-    assert there["collected"] is None and there["digest"] is None
+        assert file_document["trace"][name] == content["trace"][name]
+    assert file_document["collected"] is None and file_document["digest"] is None
     text = run(*how, "--cluster", address, "--oracle", "binned", "--option", "bins=255").stdout
-    lower = f"{there['class']['lower']:.10g}"
+    lower = f"{file_document['class']['lower']:.10g}"
     assert lower in text and len(re.findall(r"\[.+, .+\]", text)) == 1 and re.search(r"\+0\.\d+  [abc] ", text)
 
 
@@ -117,8 +117,8 @@ def test_a_run_goes_on_from_its_checkpoint_is_saved_and_proved_in_memory(
 
 def test_one_class_is_set_against_the_others(folder: Path, address: str) -> None:
     how = ("boost", "lpboost", "--data", folder / "parts", "--label", "three", "--drop", "id,kind", "--positive", "2")
-    there = document(*how, *COARSE, "--cluster", address)
-    alike(there, document(*how, *COARSE, "--oracle", "binned"), "collected", "digest")
+    file_document = document(*how, *COARSE, "--cluster", address)
+    alike(file_document, document(*how, *COARSE, "--oracle", "binned"), "collected", "digest")
 
 
 @pytest.mark.parametrize("label", ["kind", "three", "flag"])
@@ -127,10 +127,10 @@ def test_fit_writes_the_model_of_the_rows_in_memory_and_predict_goes_there(
 ) -> None:
     others = ",".join({"kind", "three", "id", "copies"} - {label})
     how = ("fit", "--data", folder / "parts", "--label", label, "--drop", others, "--nu", "0.5", "--epsilon", "0.4")
-    there = document(*how, "--cluster", address, "--out", tmp_path / "there.npz")
-    here = document(*how, "--base", "binned", "--out", tmp_path / "here.npz")
-    alike(there, here)
-    assert sum(there["classes"].values()) == N and there["feature_importances"]
+    file_document = document(*how, "--cluster", address, "--out", tmp_path / "there.npz")
+    content = document(*how, "--base", "binned", "--out", tmp_path / "here.npz")
+    alike(file_document, content)
+    assert sum(file_document["classes"].values()) == N and file_document["feature_importances"]
     for name, *elsewhere in (("one", "--cluster", address), ("other",)):
         model = tmp_path / ("there.npz" if name == "one" else "here.npz")
         data = folder / ("parts" if name == "one" else "rows.parquet")
@@ -145,8 +145,8 @@ def test_fit_writes_the_model_of_the_rows_in_memory_and_predict_goes_there(
 
 def test_weights_of_a_fit_are_multiplicities(folder: Path, address: str, tmp_path: Path) -> None:
     how = ("fit", "--data", folder / "parts", *APART, "--weights", "copies", "--nu", "0.5", "--epsilon", "0.4")
-    there = document(*how, "--cluster", address, "--out", tmp_path / "there.npz")
-    alike(there, document(*how, "--base", "binned", "--out", tmp_path / "here.npz"))
+    file_document = document(*how, "--cluster", address, "--out", tmp_path / "there.npz")
+    alike(file_document, document(*how, "--base", "binned", "--out", tmp_path / "here.npz"))
 
 
 def test_a_model_without_names_goes_by_the_order(folder: Path, address: str, tmp_path: Path) -> None:

@@ -49,27 +49,27 @@ def read(text: str) -> tuple[list[str], list[list[str]]]:
 
 def test_the_command_fits_the_classifier_of_the_library(tmp_path: Path) -> None:
     data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
-    found = document("fit", "--data", data, "--out", out, "--nu", "0.3", *ROUGH)
+    file_document = document("fit", "--data", data, "--out", out, "--nu", "0.3", *ROUGH)
     X, y = examples()
     own: Any = MarginBoostClassifier(nu=0.3, epsilon=0.4).fit(X, y)
     loaded = MarginBoostClassifier.load(out)
     np.testing.assert_array_equal(loaded.decision_function(X), own.decision_function(X))
     assert loaded.get_params() == own.get_params()
-    assert found["training_accuracy"] == own.score(X, y)
-    assert found["runs"][0]["lower"] == own.certificate_.lower
-    assert found["classes"] == {"-1": int((y < 0).sum()), "1": int((y > 0).sum())}
-    assert found["reached"] is True and found["bytes"] == out.stat().st_size
+    assert file_document["training_accuracy"] == own.score(X, y)
+    assert file_document["runs"][0]["lower"] == own.certificate_.lower
+    assert file_document["classes"] == {"-1": int((y < 0).sum()), "1": int((y > 0).sum())}
+    assert file_document["reached"] is True and file_document["bytes"] == out.stat().st_size
 
 
 def test_examples_are_held_out_and_probabilities_learned(tmp_path: Path) -> None:
     data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
     how = ("--early-stopping", "--validation-fraction", "0.2", "--random-state", "3", "--probability", "--nu", "0.3")
-    found = document("fit", "--data", data, "--out", out, *how, *ROUGH)
+    file_document = document("fit", "--data", data, "--out", out, *how, *ROUGH)
     X, y = examples()
     options: Any = {"early_stopping": True, "validation_fraction": 0.2, "random_state": 3, "probability": True}
     own: Any = MarginBoostClassifier(nu=0.3, epsilon=0.4, **options).fit(X, y)
-    assert found["held_out_accuracy"] == [own.validation_score_[-1]]
-    shown = f" {found['held_out_accuracy'][0]:.2%} "
+    assert file_document["held_out_accuracy"] == [own.validation_score_[-1]]
+    shown = f" {file_document['held_out_accuracy'][0]:.2%} "
     assert shown in run("fit", "--data", data, "--out", out, *how, *ROUGH).stdout
     header, rows = read(run("predict", out, "--data", data, "--scores", "--probabilities").stdout)
     assert header == ["prediction", "score_1", "probability_-1", "probability_1"]

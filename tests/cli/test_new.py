@@ -272,8 +272,8 @@ def test_an_oracle_and_a_backend_are_named_by_their_files(tmp_path: Path) -> Non
     assert run("fit", *how, "--base", oracle, "--out", model).exit_code == 0
     assert run("predict", model, "--data", data, "--base", oracle).exit_code == 0
     columns = ("--columns", 6, "--nu", 8, "--tol", 1e-8)
-    found = document("compare", "lpboost", "--data", data, *columns, "--backends", f"{backend},interior")
-    assert found["overlap"] is True
+    file_document = document("compare", "lpboost", "--data", data, *columns, "--backends", f"{backend},interior")
+    assert file_document["overlap"] is True
     option = ("--oracle", oracle, "--option", "depth=2")
     refused(r"\bMedians 'depth'.*\bnone\.$", "boost", "lpboost", *how, *option)
     refused(r"\bbackend\b.*medians\.py\b", *boosted[:-3], oracle)

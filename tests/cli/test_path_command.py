@@ -32,14 +32,14 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.mark.thorough
 def test_the_command_follows_the_path_of_the_library_in_the_given_order(data: Path) -> None:
-    found = document("path", "erlpboost", "--data", data, "--nu", "8,0.5,0.3", "--epsilon", 0.2)
+    file_document = document("path", "erlpboost", "--data", data, "--nu", "8,0.5,0.3", "--epsilon", 0.2)
     X, y = examples()
     own = path("erlpboost", DecisionStumps(X, y), nu=[8, 20, 12], epsilon=0.2)
-    assert found["parameter"] == "nu"
-    assert [run["nu"] for run in found["runs"]] == [8, 20, 12]
-    assert [run["class"]["lower"] for run in found["runs"]] == own.lower.tolist()
-    assert [run["class"]["upper"] for run in found["runs"]] == own.upper.tolist()
-    assert all(run["class"]["gap"] <= 0.2 for run in found["runs"])
+    assert file_document["parameter"] == "nu"
+    assert [run["nu"] for run in file_document["runs"]] == [8, 20, 12]
+    assert [run["class"]["lower"] for run in file_document["runs"]] == own.lower.tolist()
+    assert [run["class"]["upper"] for run in file_document["runs"]] == own.upper.tolist()
+    assert all(run["class"]["gap"] <= 0.2 for run in file_document["runs"])
 
 
 @pytest.mark.thorough
@@ -94,8 +94,8 @@ def test_a_formulation_without_the_parameter_is_an_error(data: Path) -> None:
 
 
 def test_a_path_goes_along_any_parameter(data: Path) -> None:
-    found = document("path", "l1_adaboost", "--data", data, "--set", "C=0.1,0.05")
-    assert found["parameter"] == "C" and [run["C"] for run in found["runs"]] == [0.1, 0.05]
+    file_document = document("path", "l1_adaboost", "--data", data, "--set", "C=0.1,0.05")
+    assert file_document["parameter"] == "C" and [run["C"] for run in file_document["runs"]] == [0.1, 0.05]
 
 
 def test_a_picture_is_drawn(data: Path, tmp_path: Path) -> None:

@@ -44,18 +44,18 @@ def test_a_problem_is_compared_and_its_label_is_its_place(model: str) -> None:
 
 
 def test_the_exit_status_is_1_where_no_solver_proves_the_gap(model: str) -> None:
-    stated = document("compare", f"{model}:problem", "--solvers", "scs", "--option", "scs.max_iters=1", status=1)
-    assert not stated["reached"] and stated["rows"][0]["residuals"]
+    file_document = document("compare", f"{model}:problem", "--solvers", "scs", "--option", "scs.max_iters=1", status=1)
+    assert not file_document["reached"] and file_document["rows"][0]["residuals"]
 
 
 def test_several_problems_are_a_benchmark(model: str, tmp_path: Path) -> None:
     places = f"{model}:problem", f"{model}:stated"
     options = ("--solvers", "clarabel", "--tol", "1e-6", "--repeats", "1", "--resume", tmp_path / "runs.jsonl")
-    stated = document("compare", *places, *options)
-    assert list(stated["programs"]) == list(places) and stated["reached"]
-    assert stated["programs"][places[1]]["upper"] == pytest.approx(4.0, abs=1e-5)
+    file_document = document("compare", *places, *options)
+    assert list(file_document["programs"]) == list(places) and file_document["reached"]
+    assert file_document["programs"][places[1]]["upper"] == pytest.approx(4.0, abs=1e-5)
     again = document("compare", ",".join(places), *options)
-    assert again["runs"] == stated["runs"]
+    assert again["runs"] == file_document["runs"]
 
 
 @pytest.mark.thorough

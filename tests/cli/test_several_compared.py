@@ -26,35 +26,35 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_formulations_and_data_with_commas_are_one_benchmark(here: Path) -> None:
-    found = document("compare", "lpboost, erlpboost", "--data", "a.npz,b.npz", *SMALL, "--eta", "4")
-    labels = list(found["programs"])
+    file_document = document("compare", "lpboost, erlpboost", "--data", "a.npz,b.npz", *SMALL, "--eta", "4")
+    labels = list(file_document["programs"])
     assert [label.split(": N")[0] for label in labels] == [
         "a.npz: lpboost",
         "a.npz: erlpboost",
         "b.npz: lpboost",
         "b.npz: erlpboost",
     ]
-    assert [about["parameters"].get("eta") for about in found["programs"].values()] == [None, 4.0, None, 4.0]
-    assert found["settings"]["repeats"] == 1 and len(found["runs"]) == 8
-    assert found["origin"]["data"] == "a.npz,b.npz" and found["origin"]["skipped"] == []
+    assert [about["parameters"].get("eta") for about in file_document["programs"].values()] == [None, 4.0, None, 4.0]
+    assert file_document["settings"]["repeats"] == 1 and len(file_document["runs"]) == 8
+    assert file_document["origin"]["data"] == "a.npz,b.npz" and file_document["origin"]["skipped"] == []
 
 
 @pytest.mark.parametrize("formulations, data", [("lpboost", "a.npz,b.npz"), ("lpboost,svm", "a.npz")])
 def test_either_may_be_several_and_parameters_go_where_they_are_known(here: Path, formulations: str, data: str) -> None:
     setting = ["--set", "C=2"] if "svm" in formulations else []
-    found = document("compare", formulations, "--data", data, *SMALL, *setting)
-    assert len(found["programs"]) == 2 and "scores" in found
+    file_document = document("compare", formulations, "--data", data, *SMALL, *setting)
+    assert len(file_document["programs"]) == 2 and "scores" in file_document
 
 
 def test_one_of_each_stays_a_plain_comparison(here: Path) -> None:
-    found = document("compare", "lpboost", "--data", "a.npz", *SMALL[:4])
-    assert found["formulation"] == "lpboost" and "scores" not in found
+    file_document = document("compare", "lpboost", "--data", "a.npz", *SMALL[:4])
+    assert file_document["formulation"] == "lpboost" and "scores" not in file_document
 
 
 def test_a_file_with_a_comma_in_its_name_is_one(here: Path) -> None:
     (here / "a.npz").rename(here / "a,b.npz")
-    found = document("compare", "lpboost", "--data", "a,b.npz", *SMALL[:4])
-    assert found["formulation"] == "lpboost" and found["origin"]["data"] == "a,b.npz"
+    file_document = document("compare", "lpboost", "--data", "a,b.npz", *SMALL[:4])
+    assert file_document["formulation"] == "lpboost" and file_document["origin"]["data"] == "a,b.npz"
 
 
 def test_files_that_cannot_be_bound_are_reported_and_left_out(here: Path) -> None:
@@ -67,9 +67,9 @@ def test_files_that_cannot_be_bound_are_reported_and_left_out(here: Path) -> Non
 
 
 def test_all_formulations_on_data_by_name(here: Path) -> None:
-    found = document("compare", "all", "--data", "a.npz", "--nu", "0.4", "--backends", "interior", *SMALL[4:])
-    made = {about["formulation"] for about in found["programs"].values()}
-    skipped = {what.split(" on ")[0] for what, _ in found["origin"]["skipped"]}
+    file_document = document("compare", "all", "--data", "a.npz", "--nu", "0.4", "--backends", "interior", *SMALL[4:])
+    made = {about["formulation"] for about in file_document["programs"].values()}
+    skipped = {what.split(" on ")[0] for what, _ in file_document["origin"]["skipped"]}
     assert {"lpboost", "erlpboost"} <= made and "svm" in skipped and not made & skipped
 
 

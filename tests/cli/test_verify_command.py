@@ -21,9 +21,14 @@ from boostopt.verification.trusted_kernel import certificate_schema as reading
 def folder(tmp_path: Path) -> Path:
     """A folder with instances and certificates of them."""
     for case in ("cap", "reference", "infeasible"):
-        its = program(case)
-        np.savez(tmp_path / f"{case}.npz", U=its.margins.to_array(), c=its.examples.c, d0=its.examples.d0)
-        its.solve(tol=1e-9).save(tmp_path / f"{case}.json")
+        bound_program = program(case)
+        np.savez(
+            tmp_path / f"{case}.npz",
+            U=bound_program.margins.to_array(),
+            c=bound_program.examples.c,
+            d0=bound_program.examples.d0,
+        )
+        bound_program.solve(tol=1e-9).save(tmp_path / f"{case}.json")
     return tmp_path
 
 
@@ -47,13 +52,13 @@ def test_the_text_of_a_file_is_read_once(folder: Path, monkeypatch: pytest.Monke
 
 def test_json_says_what_was_recomputed(folder: Path) -> None:
     result = run("verify", folder / "cap.json", "--data", folder / "cap.npz", "--json")
-    said = json.loads(result.stdout)
-    assert set(said) == {
+    document = json.loads(result.stdout)
+    assert set(document) == {
         *("accepted", "reason", "formulation", "parameters", "outcome", "lower", "upper", "fractions", "claimed"),
         *("verdict", "what"),
     }
-    assert said["accepted"] and said["verdict"] == "bounded" and said["formulation"] == "lpboost"
-    assert said["claimed"][0] <= said["lower"] <= said["upper"] <= said["claimed"][1]
+    assert document["accepted"] and document["verdict"] == "bounded" and document["formulation"] == "lpboost"
+    assert document["claimed"][0] <= document["lower"] <= document["upper"] <= document["claimed"][1]
 
 
 def test_other_data_are_rejected(folder: Path) -> None:
@@ -64,8 +69,8 @@ def test_other_data_are_rejected(folder: Path) -> None:
 
 @pytest.mark.parametrize(("array", "reason"), [("c", "multiplicities c"), ("d0", "reference weights d0")])
 def test_weights_of_the_data_are_those_of_the_file(folder: Path, array: str, reason: str) -> None:
-    its = program("reference")
-    arrays = {"U": its.margins.to_array(), "c": its.examples.c, "d0": its.examples.d0}
+    bound_program = program("reference")
+    arrays = {"U": bound_program.margins.to_array(), "c": bound_program.examples.c, "d0": bound_program.examples.d0}
     arrays.pop(array)
     np.savez(folder / "without.npz", **arrays)  # pyright: ignore[reportArgumentType]
     result = run("verify", folder / "reference.json", "--data", folder / "without.npz")
@@ -74,12 +79,12 @@ def test_weights_of_the_data_are_those_of_the_file(folder: Path, array: str, rea
 
 
 def test_a_claim_of_more_is_rejected(folder: Path) -> None:
-    said = json.loads((folder / "cap.json").read_text())
-    said["claim"]["lower"] = said["claim"]["upper"]
-    (folder / "more.json").write_text(json.dumps(said))
+    document = json.loads((folder / "cap.json").read_text())
+    document["claim"]["lower"] = document["claim"]["upper"]
+    (folder / "more.json").write_text(json.dumps(document))
     result = run("verify", folder / "more.json", "--data", folder / "cap.npz", "--json")
     assert result.exit_code == 1
-    assert re.search(rf"\bleast {re.escape(str(said['claim']['lower']))};", json.loads(result.stdout)["reason"])
+    assert re.search(rf"\bleast {re.escape(str(document['claim']['lower']))};", json.loads(result.stdout)["reason"])
 
 
 @pytest.mark.thorough_cases("no=1,yes=3")
@@ -132,11 +137,11 @@ def test_an_npz_file_is_no_certificate(folder: Path) -> None:
 
 
 def test_an_answer_from_elsewhere_travels(folder: Path) -> None:
-    its = program("cap")
-    solution = its.solve(tol=1e-9)
+    bound_program = program("cap")
+    solution = bound_program.solve(tol=1e-9)
     np.savez(folder / "answer.npz", d=solution.d, w=solution.w)
     data = folder / "cap.npz"
-    np.savez(data, U=its.margins.to_array(), c=its.examples.c)
+    np.savez(data, U=bound_program.margins.to_array(), c=bound_program.examples.c)
     answer, saved_as = folder / "answer.npz", folder / "c.json"
     saved = run("certify", "lpboost", answer, "--data", data, "--set", "nu=3.5", "--save", saved_as)
     assert saved.exit_code == 0, saved.stderr
@@ -155,19 +160,19 @@ def test_a_certificate_is_saved_with_its_own_program(tmp_path: Path) -> None:
 @pytest.mark.parametrize("oracle", [[], ["--oracle", "feature"]], ids=["stumps", "features"])
 def test_the_certificate_of_a_run_is_held_against_its_class(tmp_path: Path, oracle: list[str]) -> None:
     path, nu = tmp_path / "class.json", ["--nu", "0.2", "--epsilon", "0.1"]
-    made = run("boost", "erlpboost", "--data", "breast_cancer", *nu, *oracle, "--certificate", path)
-    assert made.exit_code == 0, made.stderr
+    cli_result = run("boost", "erlpboost", "--data", "breast_cancer", *nu, *oracle, "--certificate", path)
+    assert cli_result.exit_code == 0, cli_result.stderr
     result = run("verify", path, "--data", "breast_cancer", *oracle)
     assert result.exit_code == 0 and "both ends" in result.stdout
-    other = run("verify", path, "--data", "breast_cancer", "--oracle", "kernel")
-    assert other.exit_code == 1 and "other examples" in " ".join(other.stdout.split())
+    other_run = run("verify", path, "--data", "breast_cancer", "--oracle", "kernel")
+    assert other_run.exit_code == 1 and "other examples" in " ".join(other_run.stdout.split())
 
 
 def test_the_columns_of_a_matrix_are_a_class(folder: Path) -> None:
     data, path = folder / "cap.npz", folder / "class.json"
     np.savez(data, U=program("cap").margins.to_array())
-    made = run("boost", "erlpboost", "--data", data, "--set", "nu=3.5", "--epsilon", "0.1", "--certificate", path)
-    assert made.exit_code == 0, made.stderr
+    cli_result = run("boost", "erlpboost", "--data", data, "--set", "nu=3.5", "--epsilon", "0.1", "--certificate", path)
+    assert cli_result.exit_code == 0, cli_result.stderr
     assert run("verify", path, "--data", data).exit_code == 0
     assert run("verify", path, "--data", data, "--reflexive").exit_code == 1
     assert run("verify", path, "--data", data, "--exact").exit_code == 2

@@ -108,7 +108,7 @@ class Terminal(io.StringIO):
 
 
 def said(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, **environment: str) -> str:
-    """What a comparison of two solvers writes."""
+    """Return the text of a comparison of two solvers."""
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     for name, value in {"TERM": "xterm", "COLUMNS": "80", **environment}.items():

@@ -36,9 +36,9 @@ OPTIMUM = 2 / 530
 
 
 def run(seconds: float, result: str = "reached", **others: Any) -> SolveRecord:
-    given: dict[str, Any] = {"program": "p", "backend": "b", "tol": 1e-3, "repeat": 0, **others}
+    options: dict[str, Any] = {"program": "p", "backend": "b", "tol": 1e-3, "repeat": 0, **others}
     gap, reason = (1e-4, "") if result == "reached" else (0.5, "why")
-    return SolveRecord(version="", result=result, reason=reason, seconds=seconds, scaled_gap=gap, **given)
+    return SolveRecord(version="", result=result, reason=reason, seconds=seconds, scaled_gap=gap, **options)
 
 
 def shown(benchmark: Benchmark, width: int = 200) -> str:
@@ -107,14 +107,14 @@ def test_a_failure_counts_as_the_time_limit_and_the_mean_is_then_a_lower_bound()
 
 
 def test_every_cell_is_a_solve_with_its_own_tolerance_and_one_more_warms_up() -> None:
-    asked = list[tuple[float, float | None]]()
-    fake = replace(right(), asked=(asked,))
+    queries = list[tuple[float, float | None]]()
+    fake = replace(right(), asked=(queries,))
     result = benchmark(reference_lpboost(), [fake], repeats=3, time_limit=9.0)
-    tolerances = [tol for tol, _ in asked]
+    tolerances = [tol for tol, _ in queries]
     assert GAPS == (1e-3, 1e-6, 1e-9)
     assert tolerances[0] == 1e-3  # not counted
     assert {tol: tolerances[1:].count(tol) for tol in GAPS} == dict.fromkeys(GAPS, 3)
-    assert all(left is not None and 8.0 < left <= 9.0 for _, left in asked)
+    assert all(left is not None and 8.0 < left <= 9.0 for _, left in queries)
     assert [(r.tol, r.repeat) for r in result.runs] == [(tol, k) for tol in GAPS for k in range(3)]
     assert result.reached and result.contradictory_programs == []
     lower, upper = result.interval(next(iter(result.programs)))
@@ -296,35 +296,35 @@ def test_a_benchmark_that_goes_on_is_printed_as_far_as_it_is() -> None:
 
 
 def test_what_is_finished_is_not_run_again(tmp_path: Path) -> None:
-    file, asked = tmp_path / "runs.jsonl", list[Any]()
-    backends = [replace(right(), asked=(asked,)), rough(), Fake("no", reason="never")]
+    file, queries = tmp_path / "runs.jsonl", list[Any]()
+    backends = [replace(right(), asked=(queries,)), rough(), Fake("no", reason="never")]
     first = benchmark(reference_lpboost(), backends, [1e-3, 1e-5], repeats=2, resume=file)
     assert len(lines(file)) == 1 + 8  # the head, and what was run
-    came = len(asked)
+    came = len(queries)
     again = benchmark(reference_lpboost(), backends, [1e-3, 1e-5], repeats=2, resume=file)
-    assert len(asked) == came
+    assert len(queries) == came
     assert again.runs == first.runs  # to the last digit
     more = benchmark(reference_lpboost(), backends, [1e-3, 1e-5, 1e-7], repeats=3, resume=file)
-    assert len(asked) == came + 1 + 5  # one warms up, three at the new tolerance, one more at each of the others
+    assert len(queries) == came + 1 + 5  # one warms up, three at the new tolerance, one more at each of the others
     assert set(map(repr, first.runs)) <= set(map(repr, more.runs))
 
 
 @pytest.mark.parametrize("labels", [("one", "two"), ("two", "one")])
 def test_equal_programs_are_resumed_under_their_own_labels(tmp_path: Path, labels: tuple[str, str]) -> None:
-    file, asked = tmp_path / "runs.jsonl", list[Any]()
+    file, queries = tmp_path / "runs.jsonl", list[Any]()
     programs = {label: reference_lpboost() for label in labels}
-    backend = replace(right(), asked=(asked,))
+    backend = replace(right(), asked=(queries,))
     first = benchmark(programs, [backend], [1e-3], repeats=2, resume=file)
-    came = len(asked)
+    came = len(queries)
     again = benchmark(programs, [backend], [1e-3], repeats=2, resume=file)
-    assert len(asked) == came == 2 * (1 + 2)
+    assert len(queries) == came == 2 * (1 + 2)
     assert [r.program for r in again.runs] == [label for label in labels for _ in range(2)]
     assert again.runs == first.runs
     # Of one label alone the runs are lost: the other's are not taken for them.
     kept = [line for line in file.read_text().splitlines() if f'"program": "{labels[1]}"' not in line]
     file.write_text("\n".join(kept) + "\n")
     more = benchmark(programs, [backend], [1e-3], repeats=2, resume=file)
-    assert len(asked) == came + 1 + 2
+    assert len(queries) == came + 1 + 2
     assert [s.program for s in more.scores] == list(labels)
 
 
@@ -348,27 +348,27 @@ def test_an_interrupted_benchmark_goes_on_where_it_was(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         benchmark(reference_lpboost(), [right()], [1e-3, 1e-5], repeats=3, resume=file, progress=interrupt)
     assert len(lines(file)) == 4
-    asked = list[Any]()
-    benchmark(reference_lpboost(), [replace(right(), asked=(asked,))], [1e-3, 1e-5], repeats=3, resume=file)
-    assert len(asked) == 1 + 3
+    queries = list[Any]()
+    benchmark(reference_lpboost(), [replace(right(), asked=(queries,))], [1e-3, 1e-5], repeats=3, resume=file)
+    assert len(queries) == 1 + 3
 
 
 def test_another_version_of_a_solver_or_of_boostopt_is_measured_anew(tmp_path: Path) -> None:
-    file, asked = tmp_path / "runs.jsonl", list[Any]()
+    file, queries = tmp_path / "runs.jsonl", list[Any]()
     benchmark(reference_lpboost(), [right()], [1e-3], repeats=2, resume=file)
-    newer = replace(right(), numbered="2.0", asked=(asked,))
+    newer = replace(right(), numbered="2.0", asked=(queries,))
     benchmark(reference_lpboost(), [newer], [1e-3], repeats=2, resume=file)
-    assert len(asked) == 3
+    assert len(queries) == 3
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(import_module("boostopt.comparison.benchmark"), "source_version", lambda: "0.2.0+00000000")
         benchmark(reference_lpboost(), [newer], [1e-3], repeats=2, resume=file)
-    assert len(asked) == 6
+    assert len(queries) == 6
 
 
 def test_a_file_of_another_comparison_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, time_limit=4.0, resume=file)
-    before = file.read_bytes()
+    content = file.read_bytes()
     message = (
         f"expected a file of this comparison; {file} is of another one: its time_limit is 4.0, here it is 5.0. "
         "Name another file."
@@ -384,30 +384,30 @@ def test_a_file_of_another_comparison_is_refused_and_left_as_it_is(tmp_path: Pat
         patch.setenv("OMP_NUM_THREADS", "77")
         with pytest.raises(DataError, match=r"\bmachine, 'threads'.*\b77\b"):
             benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, time_limit=4.0, resume=file)
-    assert file.read_bytes() == before
+    assert file.read_bytes() == content
 
 
 def test_programs_that_are_added_are_run_and_those_left_out_are_kept(tmp_path: Path) -> None:
-    file, asked = tmp_path / "runs.jsonl", list[Any]()
-    backend = replace(right(), asked=(asked,))
+    file, queries = tmp_path / "runs.jsonl", list[Any]()
+    backend = replace(right(), asked=(queries,))
     programs = {label: reference_lpboost() for label in ("one", "two", "three")}
 
     def measured(*labels: str) -> Any:
-        asked.clear()
-        made = benchmark({name: programs[name] for name in labels}, [backend], [1e-3], repeats=2, resume=file)
-        assert list(made.programs) == list(labels)
-        return {run.program: run for run in made.runs}
+        queries.clear()
+        results = benchmark({name: programs[name] for name in labels}, [backend], [1e-3], repeats=2, resume=file)
+        assert list(results.programs) == list(labels)
+        return {run.program: run for run in results.runs}
 
     first = measured("one", "two")
     with file.open("a") as end:
         end.write('{"being written')
     second = measured("two", "three")
-    assert len(asked) == 1 + 2 and second["two"] == first["two"]
-    before = file.read_bytes()
+    assert len(queries) == 1 + 2 and second["two"] == first["two"]
+    content = file.read_bytes()
     third = measured("three", "one", "two")
-    assert not asked and file.read_bytes() == before
+    assert not queries and file.read_bytes() == content
     assert third == {**first, "three": second["three"]}
-    head = json.loads(before.splitlines()[0])
+    head = json.loads(content.splitlines()[0])
     assert list(head["programs"]) == list(head["described"]) == ["one", "two", "three"]
     read = load_results(file)
     assert set(read.programs) == set(programs) and all(read.programs[name]["examples"] == 6 for name in programs)
@@ -575,15 +575,15 @@ def test_the_digest_of_a_program_is_of_all_that_makes_it() -> None:
     ),
 )
 def test_options_out_of_range_are_errors_before_any_work(options: dict[str, Any], fact: str) -> None:
-    given: dict[str, Any] = {"programs": reference_lpboost(), "backends": ["cvxpy:highs"], **options}
+    arguments: dict[str, Any] = {"programs": reference_lpboost(), "backends": ["cvxpy:highs"], **options}
     with pytest.raises(OptionError, match=fact):
-        benchmark(**given)
+        benchmark(**arguments)
 
 
 def test_options_are_given_whole_or_by_their_names_which_count_before() -> None:
     whole = BenchmarkOptions(time_limit=4.0, random_state=5)
-    made = benchmark(reference_lpboost(), [right()], [1e-3], 1, options=whole, random_state=7)
-    assert (made.settings.time_limit, made.settings.seed) == (4.0, 7)
+    results = benchmark(reference_lpboost(), [right()], [1e-3], 1, options=whole, random_state=7)
+    assert (results.settings.time_limit, results.settings.seed) == (4.0, 7)
     with pytest.raises(OptionError, match=r"\bbenchmark\b.*'timelimit'.*'time_limit'"):
         benchmark(reference_lpboost(), timelimit=4.0)
     with typechecker.unchecked(), pytest.raises(OptionError, match=r"^options\b.*\bBenchmarkOptions\b.*\b4\b"):

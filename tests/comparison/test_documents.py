@@ -67,15 +67,15 @@ def test_a_benchmark_is_read_as_it_was(tmp_path: Path) -> None:
 
 def test_the_file_of_finished_runs_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    made = benchmark(reference_lpboost(), [right(), rough()], [1e-3, 1e-6], repeats=2, resume=path, origin=ORIGIN)
+    results = benchmark(reference_lpboost(), [right(), rough()], [1e-3, 1e-6], repeats=2, resume=path, origin=ORIGIN)
     before = path.read_bytes() + b'{"a line that is being wri'
     path.write_bytes(before)
     read = load_results(path)
     assert path.read_bytes() == before
     by_name = {(run.backend, run.tol, run.repeat): run for run in read.runs}
-    assert by_name == {(run.backend, run.tol, run.repeat): run for run in made.runs}
-    assert read.programs == made.programs and read.provenance == ORIGIN
-    assert read.settings == made.settings and read.boostopt == made.boostopt
+    assert by_name == {(run.backend, run.tol, run.repeat): run for run in results.runs}
+    assert read.programs == results.programs and read.provenance == ORIGIN
+    assert read.settings == results.settings and read.boostopt == results.boostopt
 
 
 def test_of_runs_that_stand_twice_the_later_counts(tmp_path: Path) -> None:
@@ -88,10 +88,10 @@ def test_of_runs_that_stand_twice_the_later_counts(tmp_path: Path) -> None:
 
 
 def test_files_of_before_have_less_and_are_read(tmp_path: Path) -> None:
-    said = json.loads(compared().to_json())
+    document = json.loads(compared().to_json())
     for name in ("about", "origin", "logs"):
-        del said[name]
-    read = load_results(written(tmp_path, json.dumps(said)))
+        del document[name]
+    read = load_results(written(tmp_path, json.dumps(document)))
     assert list(read.programs) == ["lpboost"] and read.provenance == Provenance()
     path = tmp_path / "runs.jsonl"
     benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=path)
@@ -169,15 +169,15 @@ EDITED_ROWS: list[tuple[dict[str, Any], str]] = [
     ({"options": [1]}, r"\boptions\b.*\bobject\b"),
     ({"path": "x"}, r"\bpath\b.*\blist\b"),
 ]
-"""What is put into a row, and the name and the fact in the refusal."""
+"""Values put into a row, and the name and the fact in the refusal."""
 
 
 @pytest.mark.parametrize("edit, fact", EDITED_ROWS, ids=[repr(edit)[:40] for edit, _ in EDITED_ROWS])
 def test_an_edited_row_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict[str, Any], fact: str) -> None:
-    said = json.loads(compared().to_json())
-    said["rows"][0] |= edit
+    document = json.loads(compared().to_json())
+    document["rows"][0] |= edit
     with pytest.raises(DataError, match=fact):
-        load_results(written(tmp_path, json.dumps(said)))
+        load_results(written(tmp_path, json.dumps(document)))
 
 
 EDITED_TOPS: list[tuple[dict[str, Any], str]] = [
@@ -205,14 +205,14 @@ EDITED_TOPS: list[tuple[dict[str, Any], str]] = [
     ({"overlap": False}, r"\boverlap\b.*\bTrue\b.*\bFalse\b"),
     ({"upper": 2.0}, r"\bupper\b.*\b2\.0\b"),
 ]
-"""What is put at the top of a file, and the name and the fact in the refusal."""
+"""Values put at the top of a file, and the name and the fact in the refusal."""
 
 
 @pytest.mark.parametrize("edit, fact", EDITED_TOPS, ids=[repr(edit)[:40] for edit, _ in EDITED_TOPS])
 def test_an_edited_file_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict[str, Any], fact: str) -> None:
-    said = json.loads(compared().to_json())
+    document = json.loads(compared().to_json())
     with pytest.raises(DataError, match=fact):
-        load_results(written(tmp_path, json.dumps(said | edit)))
+        load_results(written(tmp_path, json.dumps(document | edit)))
 
 
 @pytest.mark.parametrize(
@@ -227,9 +227,9 @@ def test_an_edited_file_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict
     ids=("programs", "runs", "profiles", "repeats", "time limit"),
 )
 def test_an_edited_benchmark_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict[str, Any], fact: str) -> None:
-    said = json.loads(measured().to_json())
+    document = json.loads(measured().to_json())
     with pytest.raises(DataError, match=fact):
-        load_results(written(tmp_path, json.dumps(said | edit)))
+        load_results(written(tmp_path, json.dumps(document | edit)))
 
 
 HOSTILE: list[Any] = [
@@ -255,12 +255,12 @@ HOSTILE: list[Any] = [
 @pytest.mark.thorough
 @pytest.mark.parametrize("result", [compared, measured], ids=["comparison", "benchmark"])
 def test_whatever_is_put_anywhere_is_taken_or_refused_with_the_reason(tmp_path: Path, result: Any) -> None:
-    said = json.loads(result().to_json())
-    where, rng = list(places(said)), random.Random(0)
+    document = json.loads(result().to_json())
+    where, rng = list(places(document)), random.Random(0)
     refused = 0
     for _ in range(1000):
         place = rng.choice(where)
-        changed = edited(said, place, REMOVED if rng.random() < 0.2 else rng.choice(HOSTILE))
+        changed = edited(document, place, REMOVED if rng.random() < 0.2 else rng.choice(HOSTILE))
         try:
             read = load_results(written(tmp_path, json.dumps(changed)))
         except DataError as failure:
@@ -277,7 +277,7 @@ SAVED = Path(__file__).parents[1] / "saved" / "0.1"
 
 
 ADDED = {"claims", "failure", "claimed_gap", "peak_memory", "profile", "threads"}
-"""What every row holds now, and rows of before did not."""
+"""Fields that every row has now, and that earlier rows did not have."""
 
 
 def as_before(record: dict[str, Any]) -> dict[str, Any]:

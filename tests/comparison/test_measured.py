@@ -1,4 +1,4 @@
-"""What a row says of a solve besides its interval: claims, gaps on the way, memory, the kind of a failure."""
+"""Facts of a solve in a row besides its interval: claims, gaps on the way, memory, the kind of a failure."""
 
 from __future__ import annotations
 
@@ -139,24 +139,24 @@ def test_a_claim_is_over_both_values_where_their_difference_is_told() -> None:
 
 
 def test_runs_of_other_versions_count_where_it_is_said(tmp_path: Path) -> None:
-    path, asked = tmp_path / "runs.jsonl", list[float]()
+    path, queries = tmp_path / "runs.jsonl", list[float]()
     program = {"linear": reference_lpboost()}
-    backend = Fake("right", right().script, asked=(asked,))
+    backend = Fake("right", right().script, asked=(queries,))
     first = benchmark(program, backend, 1e-3, 1, resume=path, warm_up="none")
-    assert len(asked) == 1
+    assert len(queries) == 1
     path.write_text(path.read_text().replace(first.boostopt, "0.0.1+other"))
     benchmark(program, backend, 1e-3, 1, resume=path, warm_up="none", any_version=True)
-    assert len(asked) == 1
+    assert len(queries) == 1
     benchmark(program, backend, 1e-3, 1, resume=path, warm_up="none")
-    assert len(asked) == 2
+    assert len(queries) == 2
     assert load_results(path).runs
 
 
 def test_a_file_without_a_warm_up_is_none_with_one(tmp_path: Path) -> None:
-    path, asked = tmp_path / "runs.jsonl", list[float]()
-    backend = Fake("right", right().script, asked=(asked,))
+    path, queries = tmp_path / "runs.jsonl", list[float]()
+    backend = Fake("right", right().script, asked=(queries,))
     benchmark(reference_lpboost(), backend, 1e-3, 1, resume=path)
-    assert len(asked) == 2
+    assert len(queries) == 2
     with pytest.raises(DataError, match=r'\bwarm_up\b.*\bnull\b.*"none"'):
         benchmark(reference_lpboost(), backend, 1e-3, 1, resume=path, warm_up="none")
     benchmark(reference_lpboost(), backend, 1e-3, 1, resume=tmp_path / "cold.jsonl", warm_up="none")
@@ -178,14 +178,14 @@ def test_gaps_and_profiles_in_one_file_are_not_read_as_one_table(tmp_path: Path)
 
 
 def test_the_smallest_program_of_the_formulation_is_solved_once_in_each_process() -> None:
-    asked = list[float]()
-    spoilt = Fake("spoilt", right().script, asked=(asked,))
+    queries = list[float]()
+    spoilt = Fake("spoilt", right().script, asked=(queries,))
     program, other = reference_lpboost(), get_formulation("lpboost").bind(np.eye(3), nu=1)
     benchmark({"one": program, "two": other}, spoilt, [1e-3, 1e-6], 2, warm_up="smallest")
-    assert len(asked) == 2 * 2 * 2 + 1
-    asked.clear()
+    assert len(queries) == 2 * 2 * 2 + 1
+    queries.clear()
     benchmark({"one": program, "two": other}, spoilt, [1e-3, 1e-6], 2)
-    assert len(asked) == 2 * 2 * 2 + 2
+    assert len(queries) == 2 * 2 * 2 + 2
     with pytest.raises(OptionError, match=r"\bwarm-up\b.*'all'.*\bnone, program, smallest\b"):
         benchmark(program, spoilt, 1e-3, 1, warm_up="all")
 

@@ -34,10 +34,10 @@ def row(backend: str, seconds: float, result: str = "reached", **others: Any) ->
 
 def measured(*runs: SolveRecord, time_limit: float | None = 4.0) -> Benchmark:
     """A benchmark whose runs are given."""
-    made = benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, time_limit=time_limit)
+    results = benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, time_limit=time_limit)
     tols = tuple(dict.fromkeys(run.tol for run in runs))
-    programs = {run.program: next(iter(made.programs.values())) for run in runs}
-    return replace(made, programs=programs, runs=runs, settings=replace(made.settings, target_gaps=tols))
+    programs = {run.program: next(iter(results.programs.values())) for run in runs}
+    return replace(results, programs=programs, runs=runs, settings=replace(results.settings, target_gaps=tols))
 
 
 def body(latex: str) -> list[list[str]]:

@@ -76,12 +76,12 @@ def test_a_benchmark_by_profiles_has_a_solve_for_each_and_never_mixes_them(tmp_p
     ]
     assert all(run.attempts == 1 for run in result.runs)
     assert re.search(r"\bprofiles default, high\b", " ".join(str(result).split()))
-    before = path.read_text()
+    content = path.read_text()
     again = benchmark(reference_lpboost(), BACKENDS[:2], ["default", "high"], repeats=1, resume=path)
-    assert path.read_text() == before and again.scores == result.scores
+    assert path.read_text() == content and again.scores == result.scores
     # The same gap as a certificate is another solve.
     certified = benchmark(reference_lpboost(), BACKENDS[:2], 1e-8, repeats=1, resume=path)
-    assert path.read_text() != before and all(run.profile == "certified" for run in certified.runs)
+    assert path.read_text() != content and all(run.profile == "certified" for run in certified.runs)
     for mixed in (["high", 1e-3], [1e-3, "high"], ["high", "high"], []):
         with pytest.raises(OptionError, match=rf"^profiles\b.*\(0, 1\).*{re.escape(repr(mixed))}"):
             benchmark(reference_lpboost(), BACKENDS, mixed)

@@ -33,7 +33,7 @@ def table(comparison: Comparison) -> Any:
 
 
 def shown(renderable: RenderableType, width: int = 300) -> str:
-    """What a terminal without colours shows."""
+    """Return the text on a terminal without colours."""
     out = io.StringIO()
     Console(file=out, width=width, color_system=None).print(renderable)
     return out.getvalue()
@@ -381,10 +381,10 @@ def test_a_title_is_not_padded() -> None:
 
 def test_no_answer_is_no_interval_in_a_table() -> None:
     silent = Fake("cvxpy:mosek", (attempt(status="raised", claims=False, error="Error: unlicensed"),))
-    both, alone = compare(reference_lpboost(), ["interior", silent]), compare(reference_lpboost(), [silent])
+    both, comparison = compare(reference_lpboost(), ["interior", silent]), compare(reference_lpboost(), [silent])
     row = next(line for line in str(both).splitlines() if "cvxpy:mosek" in line and "none" in line)
     assert NO_ANSWER in row and "[" not in row and "yes" not in row
     assert re.search(rf'cvxpy:mosek [^;]*"raised"; {NO_ANSWER}; Error: unlicensed;', " ".join(str(both).split()))
-    assert NO_ANSWER_SENTENCE in str(alone) and "[" not in str(alone)
+    assert NO_ANSWER_SENTENCE in str(comparison) and "[" not in str(comparison)
     html = both._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert NO_ANSWER in html and "Error: unlicensed" in html

@@ -1,4 +1,4 @@
-"""What follows from runs, in words: the same for the terminal and the report."""
+"""Conclusions from runs, in words: the same for the terminal and the report."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ NOT_RUN = run("absent", 0.0, 0.0, result="not run")
     ids=("not run", "infeasible", "one", "two agree", "none reached", "finest failed", "one end"),
 )
 def test_the_verdict_by_hand(runs: list[SolveRecord], kind: str, fact: str) -> None:
-    said = summarize_program(runs)
-    assert said.kind == kind and re.search(fact, said.words)
+    summary = summarize_program(runs)
+    assert summary.kind == kind and re.search(fact, summary.words)
 
 
 def test_a_contradiction_is_a_mistake_of_boostopt_also_with_a_proof_of_infeasibility() -> None:
     for runs in ([run("a", 0.0, 0.1), run("b", 0.2, 0.3)], [run("a", 0.0, 0.1), INFEASIBLE]):
-        said = summarize_program(runs)
-        assert said.kind == "wrong" and CONTRADICTION_ADVICE in said.words
+        summary = summarize_program(runs)
+        assert summary.kind == "wrong" and CONTRADICTION_ADVICE in summary.words
         assert intersect_intervals(runs)[0] > intersect_intervals(runs)[1]
         assert conflicting_backends(runs[0], runs) == [runs[1].backend] and conflicting_backends(runs[1], runs) == ["a"]
 

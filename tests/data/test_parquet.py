@@ -69,10 +69,10 @@ def test_labels_stay_as_they_are_and_features_are_found_by_name(folder: Path, so
     path = str(folder / source)
     fitted = load_table(path, "label", "copies", "id")
     assert fitted.labels is not None and fitted.labels.tolist() == table()["label"].tolist()
-    found = load_features(path, ["c", "a"], 2)
-    np.testing.assert_array_equal(found.X, table()[["c", "a"]].to_numpy())
-    assert found.labels is not None and found.labels.tolist() == fitted.labels.tolist()
-    assert found.unread == ("id", "b", "copies")
+    dataset = load_features(path, ["c", "a"], 2)
+    np.testing.assert_array_equal(dataset.X, table()[["c", "a"]].to_numpy())
+    assert dataset.labels is not None and dataset.labels.tolist() == fitted.labels.tolist()
+    assert dataset.unread == ("id", "b", "copies")
     numbers = load_table(path, "b", None, ["id", "label"])
     assert numbers.labels is not None and numbers.labels.dtype == np.int64
 
@@ -83,9 +83,9 @@ def test_an_index_is_no_column_and_kinds_of_numbers_are_numbers(tmp_path: Path) 
     frame["label"] = frame["label"].astype("category")
     frame["flag"] = frame["c"] < -3
     frame.to_parquet(tmp_path / "rows.parquet")
-    its = load_dataset(str(tmp_path / "rows.parquet"))
-    assert its.features == ("a", "b", "c", "flag") and its.X is not None
-    np.testing.assert_array_equal(its.X[:, 3], frame["flag"].to_numpy(float))
+    dataset = load_dataset(str(tmp_path / "rows.parquet"))
+    assert dataset.features == ("a", "b", "c", "flag") and dataset.X is not None
+    np.testing.assert_array_equal(dataset.X[:, 3], frame["flag"].to_numpy(float))
     frame.assign(label=frame["flag"]).to_parquet(tmp_path / "flags.parquet")
     labels = load_table(str(tmp_path / "flags.parquet"), "label").labels
     assert labels is not None and labels.tolist() == frame["flag"].astype(int).tolist()
@@ -98,8 +98,8 @@ def test_features_without_a_class_are_enough_for_predictions(tmp_path: Path) -> 
     blank = table()
     blank.loc[3, "label"] = None
     blank.drop(columns="id").to_parquet(path)
-    found = load_features(str(path), (), 4)
-    assert found.labels is not None and found.labels[3] == "" and found.X.shape == (N, 4)
+    dataset = load_features(str(path), (), 4)
+    assert dataset.labels is not None and dataset.labels[3] == "" and dataset.X.shape == (N, 4)
 
 
 def test_the_index_of_a_data_frame_is_told_by_its_name(tmp_path: Path) -> None:

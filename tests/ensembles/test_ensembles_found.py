@@ -27,19 +27,19 @@ RUN = boost("lpboost", DecisionStumps(X, SIGNS), nu=NU, epsilon=0.1)
 @pytest.mark.parametrize("as_list", [False, True], ids=["run", "hypotheses"])
 def test_hypotheses_take_and_return_any_two_labels(labels: tuple[Any, Any], as_list: bool) -> None:
     y = np.array(labels)[(SIGNS > 0).astype(int)]
-    found = reweight(list(RUN.hypotheses) if as_list else RUN, X, y, "lpboost", nu=NU)
+    result = reweight(list(RUN.hypotheses) if as_list else RUN, X, y, "lpboost", nu=NU)
     plain = reweight(RUN, X, SIGNS, "lpboost", nu=NU)
-    assert found.soft_margin == plain.soft_margin
-    assert found.predict(X).tolist() == [labels[int(sign > 0)] for sign in plain.predict(X)]
-    assert set(found.thinned(2).predict(X).tolist()) <= set(labels)
+    assert result.soft_margin == plain.soft_margin
+    assert result.predict(X).tolist() == [labels[int(sign > 0)] for sign in plain.predict(X)]
+    assert set(result.thinned(2).predict(X).tolist()) <= set(labels)
 
 
 @pytest.mark.thorough
 def test_a_classifier_is_its_run_with_its_labels() -> None:
     model: Any = MarginBoostClassifier(nu=10, epsilon=0.1).fit(X, Y)
-    found = reweight(model, X, Y, "lpboost", nu=NU)
-    assert found.soft_margin_before == pytest.approx(model.certificate_.lower, abs=1e-9)
-    assert found.soft_margin >= found.soft_margin_before and set(found.predict(X)) == {"no", "yes"}
+    result = reweight(model, X, Y, "lpboost", nu=NU)
+    assert result.soft_margin_before == pytest.approx(model.certificate_.lower, abs=1e-9)
+    assert result.soft_margin >= result.soft_margin_before and set(result.predict(X)) == {"no", "yes"}
     pipeline: Any = make_pipeline(StandardScaler(), MarginBoostClassifier(nu=10, epsilon=0.1)).fit(X, Y)
     members = members_of(pipeline)
     h = np.column_stack([hypothesis(members.rows(X)) for hypothesis in members.hypotheses])
@@ -48,22 +48,22 @@ def test_a_classifier_is_its_run_with_its_labels() -> None:
 
 def test_small_multiplicities_have_caps_that_do_not_bind() -> None:
     H, y, weights = np.array([[1.0, 1.0], [1.0, -0.6], [0.2, 1.0], [-1.0, -1.0]]), np.array([1, 1, 1, -1]), [0.4] * 4
-    found = reweight([MatrixColumn(0), MatrixColumn(1)], H, y, "l1_adaboost", C=1e3, sample_weight=weights)
+    result = reweight([MatrixColumn(0), MatrixColumn(1)], H, y, "l1_adaboost", C=1e3, sample_weight=weights)
     hard = best_soft_margin(y[:, np.newaxis] * H, 0.4, np.array(weights))
-    assert found.nu == pytest.approx(0.4)
-    assert found.soft_margin == pytest.approx(1 / found.solution.d.sum(), abs=1e-7) == pytest.approx(hard, abs=1e-7)
+    assert result.nu == pytest.approx(0.4)
+    assert result.soft_margin == pytest.approx(1 / result.solution.d.sum(), abs=1e-7) == pytest.approx(hard, abs=1e-7)
 
 
 def test_nothing_is_kept_of_weights_that_are_all_0() -> None:
     H = np.array([[1, 1], [1, -1], [-1, 1], [1, 1], [1, -1], [-1, 1]])
     y = np.array([1, 1, 1, -1, -1, -1])
-    found = reweight([MatrixColumn(0), MatrixColumn(1)], H, y, "erlpboost", nu=2.0, eta=1.0, two_sided=True)
-    np.testing.assert_allclose(found.w, 0.0, atol=1e-9)
-    found = replace(found, w=np.zeros(2))  # a solver leaves rounding, each kernel of BLAS its own
-    few = found.thinned(1)
+    result = reweight([MatrixColumn(0), MatrixColumn(1)], H, y, "erlpboost", nu=2.0, eta=1.0, two_sided=True)
+    np.testing.assert_allclose(result.w, 0.0, atol=1e-9)
+    result = replace(result, w=np.zeros(2))  # a solver leaves rounding, each kernel of BLAS its own
+    few = result.thinned(1)
     assert len(few.members) == few.n_nonzero_weights == 0
     assert not few.decision_function(H).any() and not few.margins.any() and few.predict(H).shape == (6,)
-    assert few.soft_margin == pytest.approx(0.0, abs=1e-9) and few.loss == found.loss
+    assert few.soft_margin == pytest.approx(0.0, abs=1e-9) and few.loss == result.loss
     assert len(few.thinned(1).members) == 0 and "0 of 0 members" in repr(few)
 
 

@@ -65,15 +65,15 @@ def frame(parts: int = 4) -> Any:
 
 
 def there(ensemble: Any, *examples: Any, **how: Any) -> DistributedReweighted:
-    found = reweight(ensemble, *examples, **{"formulation": "lpboost", "nu": NU, "tol": 0.01, **how})
-    assert isinstance(found, DistributedReweighted)
-    return found
+    result = reweight(ensemble, *examples, **{"formulation": "lpboost", "nu": NU, "tol": 0.01, **how})
+    assert isinstance(result, DistributedReweighted)
+    return result
 
 
 def here(ensemble: Any, features: Any, y: Any, nu: float = NU, **how: Any) -> Reweighted:
-    found = reweight(ensemble, features, y, "lpboost", nu=nu, **how)
-    assert isinstance(found, Reweighted)
-    return found
+    result = reweight(ensemble, features, y, "lpboost", nu=nu, **how)
+    assert isinstance(result, Reweighted)
+    return result
 
 
 def boost_in_memory(
@@ -82,8 +82,8 @@ def boost_in_memory(
     """Boost over the same votes in this process, by histogram Newton."""
     members = members_of(ensemble)
     U = members.margins(features, signs.astype(np.int8), np.arange(len(signs))).to_array()
-    coded = BinnedFeatures.from_codes((U.T > 0).astype(np.uint8), [np.zeros(1)] * members.t)
-    rows = BinnedRows.from_binned(coded, np.ones(len(U), np.int8), np.ones(len(U)))
+    binned_features = BinnedFeatures.from_codes((U.T > 0).astype(np.uint8), [np.zeros(1)] * members.t)
+    rows = BinnedRows.from_binned(binned_features, np.ones(len(U), np.int8), np.ones(len(U)))
     return boost("lpboost", DistributedMembers(rows, 1, members.t, reflexive), nu=nu, epsilon=epsilon)
 
 
@@ -109,21 +109,21 @@ def test_a_forest_of_fifty_trees_is_weighed_by_twenty_thousand_rows(client: Any)
     features, labels = made
     forest = RandomForestClassifier(50, max_depth=5, random_state=0).fit(features[:2000], labels[:2000])
     how: dict[str, Any] = {"nu": 2000.0, "tol": None}  # 0.001, which is the default
-    found = there(forest, array(features, 5), labels, **how)
+    result = there(forest, array(features, 5), labels, **how)
     twin = here(forest, features, labels, 2000.0)
-    assert overlap(found, twin, 1e-3) and found.soft_margin > found.soft_margin_before + 0.1
+    assert overlap(result, twin, 1e-3) and result.soft_margin > result.soft_margin_before + 0.1
     run = boost_in_memory(forest, features, 2 * labels - 1, 2000.0, 1e-3)
-    assert np.array_equal(found.run.w, run.w) and list(found.run.hypotheses) == list(run.hypotheses)
-    assert (found.certificate.lower, found.certificate.upper) == (
+    assert np.array_equal(result.run.w, run.w) and list(result.run.hypotheses) == list(run.hypotheses)
+    assert (result.certificate.lower, result.certificate.upper) == (
         run.class_certificate.lower,
         run.class_certificate.upper,
     )
     for parts in (1, 2):
-        assert equal(there(forest, array(features, parts), array(labels, parts + 1), **how), found)
-    assert found.w.sum() == 1.0 and (found.w >= 0).all() and found.n_nonzero_weights <= len(found.members) == 50
-    U = twin.U.to_array() @ found.w
-    assert np.sort(U)[:2000].mean() == pytest.approx(found.soft_margin, abs=1e-12)
-    assert np.array_equal(found.predict(array(features)).compute(), found.predict(features))
+        assert equal(there(forest, array(features, parts), array(labels, parts + 1), **how), result)
+    assert result.w.sum() == 1.0 and (result.w >= 0).all() and result.n_nonzero_weights <= len(result.members) == 50
+    U = twin.U.to_array() @ result.w
+    assert np.sort(U)[:2000].mean() == pytest.approx(result.soft_margin, abs=1e-12)
+    assert np.array_equal(result.predict(array(features)).compute(), result.predict(features))
 
 
 @pytest.mark.parametrize("kind", sorted(set(ENSEMBLES) - {"gradient boosting"}))
@@ -134,8 +134,8 @@ def test_any_ensemble_of_votes(kind: str, client: Any) -> None:
 
 @pytest.mark.parametrize("page", ["lpboost", "erlpboost", "binary_erlpboost"])
 def test_formulations_of_histogram_newton_are_supported(page: str, client: Any) -> None:
-    found = there(FOREST, array(), Y, formulation=page)
-    assert overlap(found, here(FOREST, X, Y)) and page in repr(found) and found.nu == NU
+    result = there(FOREST, array(), Y, formulation=page)
+    assert overlap(result, here(FOREST, X, Y)) and page in repr(result) and result.nu == NU
 
 
 @pytest.mark.parametrize("how", [{"reflexive": True}, {"two_sided": True}])
@@ -143,48 +143,50 @@ def test_members_may_have_negative_weights(how: dict[str, Any], client: Any) -> 
     models = [fresh(STUMP).fit(X[k::7], np.where(SIGNS[k::7] > 0, "no", "yes")) for k in range(1)] + list(
         fresh(ENSEMBLES["adaboost"]).fit(X, Y).estimators_
     )
-    found, twin = there(models, array(), Y, **how), here(models, X, Y, reflexive=True)
-    assert overlap(found, twin) and (found.w < 0).any() and np.abs(found.w).sum() <= 1.0
+    result, twin = there(models, array(), Y, **how), here(models, X, Y, reflexive=True)
+    assert overlap(result, twin) and (result.w < 0).any() and np.abs(result.w).sum() <= 1.0
 
 
 def test_examples_of_a_data_frame_are_named(client: Any) -> None:
     table = pd.DataFrame(X, columns=NAMES)
     chosen = ColumnTransformer([("scaled", StandardScaler(), ["b", "a"])])
     pipeline = make_pipeline(chosen, RandomForestClassifier(9, max_depth=2, random_state=0)).fit(table, Y)
-    found = there(pipeline, frame(), "label", sample_weight="copies", nu=0.3 * C.sum())
+    result = there(pipeline, frame(), "label", sample_weight="copies", nu=0.3 * C.sum())
     twin = here(pipeline, table, Y, 0.3 * C.sum(), sample_weight=C)
-    assert overlap(found, twin) and found.majority == twin.majority
+    assert overlap(result, twin) and result.majority == twin.majority
     features = frame(2)[NAMES]
     assert equal(
-        there(pipeline, features, frame(2)["label"], sample_weight=frame(2)["copies"], nu=0.3 * C.sum()), found
+        there(pipeline, features, frame(2)["label"], sample_weight=frame(2)["copies"], nu=0.3 * C.sum()), result
     )
-    lazy = found.predict(features)
-    assert isinstance(lazy, dd.Series) and lazy.compute().tolist() == found.predict(table).tolist()
+    lazy = result.predict(features)
+    assert isinstance(lazy, dd.Series) and lazy.compute().tolist() == result.predict(table).tolist()
 
 
 def test_a_run_knows_no_labels_and_takes_those_that_there_are(client: Any) -> None:
     run = boost("erlpboost", DecisionStumps(X[:200], SIGNS[:200]), nu=60, epsilon=0.1)
-    found, twin = there(run, array(), array(Y)), here(run, X, Y)
-    assert overlap(found, twin) and overlap(there(run, array(), SIGNS), twin)
-    assert set(found.predict(X).tolist()) == {"no", "yes"}
+    result, twin = there(run, array(), array(Y)), here(run, X, Y)
+    assert overlap(result, twin) and overlap(there(run, array(), SIGNS), twin)
+    assert set(result.predict(X).tolist()) == {"no", "yes"}
 
 
 def test_the_result_is_a_plain_local_object_that_predicts_collections(client: Any) -> None:
-    found, twin = there(FOREST, array(), Y), here(FOREST, X, Y)
-    again = pickle.loads(pickle.dumps(found))
-    assert equal(again, found) and repr(again) == repr(found) and again.predict(X).tolist() == found.predict(X).tolist()
-    assert "members" in found._repr_html_() and "lpboost" in repr(found)  # pyright: ignore[reportPrivateUsage]
-    for one in (found, twin):
+    result, twin = there(FOREST, array(), Y), here(FOREST, X, Y)
+    again = pickle.loads(pickle.dumps(result))
+    assert (
+        equal(again, result) and repr(again) == repr(result) and again.predict(X).tolist() == result.predict(X).tolist()
+    )
+    assert "members" in result._repr_html_() and "lpboost" in repr(result)  # pyright: ignore[reportPrivateUsage]
+    for one in (result, twin):
         f, labels = one.decision_function(array()), one.predict(array(), at_zero="positive")
         assert isinstance(f, da.Array) and np.array_equal(f.compute(), one.decision_function(X))
         assert np.array_equal(labels.compute(), one.predict(X, at_zero="positive"))
     for ask in (
-        lambda: found.solution,
-        lambda: found.program,
-        lambda: found.goal,
-        lambda: found.U,
-        lambda: found.margins,
-        lambda: found.thinned(3),
+        lambda: result.solution,
+        lambda: result.program,
+        lambda: result.goal,
+        lambda: result.U,
+        lambda: result.margins,
+        lambda: result.thinned(3),
     ):
         with pytest.raises(ProblemError, match=r"\bdata passes\b.*\bX\.compute\(\)"):
             ask()
@@ -197,17 +199,17 @@ WHOLE = [name for name in list_formulations() if get_formulation(name).columns i
 
 @pytest.mark.parametrize("page", sorted(set(WHOLE) - {"lpboost", "erlpboost", "binary_erlpboost"}))
 def test_every_other_formulation_is_refused_or_certified(page: str, client: Any) -> None:
-    given = {"nu": NU, "gamma": 0.2, "rho": 0.1, "r": 0.3, "C": 1.0 / NU}
+    options = {"nu": NU, "gamma": 0.2, "rho": 0.1, "r": 0.3, "C": 1.0 / NU}
     numbers: dict[str, Any] = {
-        key: given[key] for key, known in get_formulation(page).parameters.items() if known.required
+        key: options[key] for key, known in get_formulation(page).parameters.items() if known.required
     }
     try:
-        found = reweight(FOREST, array(), Y, page, tol=0.01, **numbers)
+        result = reweight(FOREST, array(), Y, page, tol=0.01, **numbers)
     except OptionError as refusal:
         assert re.search(rf"\bLPBoost, ERLPBoost\b.*\b{page}\b", str(refusal))
     else:
         twin = reweight(FOREST, X, Y, page, **numbers)
-        assert isinstance(found, DistributedReweighted) and isinstance(twin, Reweighted) and overlap(found, twin)
+        assert isinstance(result, DistributedReweighted) and isinstance(twin, Reweighted) and overlap(result, twin)
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {

@@ -46,10 +46,10 @@ FOREST = ENSEMBLES["forest"]
 
 @pytest.mark.parametrize("name", ENSEMBLES)
 def test_each_class_is_reweighted_by_the_votes_for_it(name: str) -> None:
-    found = reweight_one_vs_rest(ENSEMBLES[name], X, Y, "lpboost", nu=NU)
-    assert found.classes.tolist() == CLASSES and len(found.parts) == 3
-    f = found.decision_function(X)
-    for k, (label, part) in enumerate(zip(CLASSES, found.parts, strict=True)):
+    result = reweight_one_vs_rest(ENSEMBLES[name], X, Y, "lpboost", nu=NU)
+    assert result.classes.tolist() == CLASSES and len(result.parts) == 3
+    f = result.decision_function(X)
+    for k, (label, part) in enumerate(zip(CLASSES, result.parts, strict=True)):
         signs = np.where(label == Y, 1, -1)
         np.testing.assert_array_equal(part.signs, signs)
         np.testing.assert_allclose(part.margins, signs * f[:, k], atol=1e-12)
@@ -58,9 +58,9 @@ def test_each_class_is_reweighted_by_the_votes_for_it(name: str) -> None:
         best = part.soft_margin_certificate
         assert best.gap <= 1e-8 and best.lower - 1e-8 <= part.soft_margin <= best.upper + 1e-8
         assert part.soft_margin >= part.soft_margin_before - 1e-9
-    np.testing.assert_array_equal(found.predict(X), np.array(CLASSES)[f.argmax(axis=1)])
-    assert found.score(X, Y) == (found.predict(X) == Y).mean()
-    assert found.loss == max(part.loss for part in found.parts)
+    np.testing.assert_array_equal(result.predict(X), np.array(CLASSES)[f.argmax(axis=1)])
+    assert result.score(X, Y) == (result.predict(X) == Y).mean()
+    assert result.loss == max(part.loss for part in result.parts)
 
 
 def test_members_vote_by_what_they_predict_themselves() -> None:
@@ -76,17 +76,17 @@ def test_members_vote_by_what_they_predict_themselves() -> None:
 
 @pytest.mark.parametrize("values", ["predict", "predict_proba"])
 def test_each_member_is_asked_once_for_all_classes(values: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, ask = list[Any](), getattr(DecisionTreeClassifier, values)
+    queries, ask = list[Any](), getattr(DecisionTreeClassifier, values)
 
     def counted(self: Any, X: Any, *more: Any) -> Any:
-        asked.append(self)
+        queries.append(self)
         return ask(self, X, *more)
 
     monkeypatch.setattr(DecisionTreeClassifier, values, counted)
-    found = reweight_one_vs_rest(FOREST, X, Y, "lpboost", nu=NU, values=values)
-    own = [model for model in asked if model in FOREST.estimators_]
+    result = reweight_one_vs_rest(FOREST, X, Y, "lpboost", nu=NU, values=values)
+    own = [model for model in queries if model in FOREST.estimators_]
     assert len(own) == len(FOREST.estimators_)
-    for label, part in zip(CLASSES, found.parts, strict=True):
+    for label, part in zip(CLASSES, result.parts, strict=True):
         signs = np.where(label == Y, 1, -1).astype(np.int8)
         alone = members_of(FOREST, values, label=label).margins(X, signs, np.arange(len(Y)))
         np.testing.assert_array_equal(part.U.to_array(), alone.to_array())
@@ -95,8 +95,8 @@ def test_each_member_is_asked_once_for_all_classes(values: str, monkeypatch: pyt
 def test_members_of_a_list_need_not_know_all_classes() -> None:
     few = DecisionTreeClassifier(random_state=0).fit(X[Y != "low"], Y[Y != "low"])
     models = [few, *(DecisionTreeClassifier(max_depth=d, random_state=0).fit(X, Y) for d in (1, 2, 3))]
-    found = reweight_one_vs_rest(models, X, Y, "lpboost", nu=NU, values="predict_proba", weights=[1, 1, 2, 2])
-    assert found.classes.tolist() == CLASSES
+    result = reweight_one_vs_rest(models, X, Y, "lpboost", nu=NU, values="predict_proba", weights=[1, 1, 2, 2])
+    assert result.classes.tolist() == CLASSES
     never = members_of(models, "predict_proba", label="low").hypotheses[0]
     np.testing.assert_array_equal(never(X), np.full(len(X), -1.0))
 
@@ -130,11 +130,11 @@ def html(found: Any) -> str:
 
 
 def test_the_result_is_pickled_and_describes_itself() -> None:
-    found = reweight_one_vs_rest(FOREST, X, Y, "lpboost", nu=NU)
-    again: OneVsRestReweighted = pickle.loads(pickle.dumps(found))
-    np.testing.assert_array_equal(again.predict(X), found.predict(X))
-    assert repr(found).startswith("OneVsRestReweighted(lpboost; 'high': ") and "'middle': " in repr(found)
-    assert all(label in html(found) for label in CLASSES)
+    result = reweight_one_vs_rest(FOREST, X, Y, "lpboost", nu=NU)
+    again: OneVsRestReweighted = pickle.loads(pickle.dumps(result))
+    np.testing.assert_array_equal(again.predict(X), result.predict(X))
+    assert repr(result).startswith("OneVsRestReweighted(lpboost; 'high': ") and "'middle': " in repr(result)
+    assert all(label in html(result) for label in CLASSES)
 
 
 def test_copies_are_multiplicities() -> None:

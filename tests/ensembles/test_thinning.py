@@ -30,10 +30,10 @@ def forest(**parameters: Any) -> Reweighted:
 @pytest.mark.parametrize("k", [1, 3, 8])
 @pytest.mark.parametrize("ensemble", [FOREST, BOOSTING], ids=["forest", "boosting"])
 def test_the_loss_is_true_against_another_solver(ensemble: Any, k: int) -> None:
-    found = reweight(ensemble, X, Y, "lpboost", nu=NU)
-    few = found.thinned(k)
+    result = reweight(ensemble, X, Y, "lpboost", nu=NU)
+    few = result.thinned(k)
     assert len(few.members) == few.n_nonzero_weights <= k
-    optimum = best_soft_margin(found.U.to_array(), NU)
+    optimum = best_soft_margin(result.U.to_array(), NU)
     of_few = soft_margin(SIGNS * few.decision_function(X), 10)
     assert few.loss >= optimum - of_few - 1e-12
     assert few.loss == pytest.approx(optimum - of_few, abs=1e-8)
@@ -44,9 +44,9 @@ def test_the_loss_is_true_against_another_solver(ensemble: Any, k: int) -> None:
 @pytest.mark.thorough_cases("2")
 @pytest.mark.parametrize("k", [1, 2])
 def test_few_members_are_chosen_nearly_as_well_as_by_trying_all_choices(k: int) -> None:
-    found = reweight(BOOSTING, X, Y, "lpboost", nu=NU)
-    U = found.U.to_array()[:, :10]
-    members = list(found.members[:10])
+    result = reweight(BOOSTING, X, Y, "lpboost", nu=NU)
+    U = result.U.to_array()[:, :10]
+    members = list(result.members[:10])
     few = reweight(members, X, SIGNS, "lpboost", nu=NU).thinned(k)
     best = max(best_soft_margin(U[:, list(chosen)], NU) for chosen in combinations(range(10), k))
     worst = best_soft_margin(U, NU) - best
@@ -55,13 +55,13 @@ def test_few_members_are_chosen_nearly_as_well_as_by_trying_all_choices(k: int) 
 
 
 def test_members_of_the_few_are_those_of_the_ensemble() -> None:
-    found = forest()
-    few = found.thinned(4)
-    assert [found.members[q] for q in few.numbers] == list(few.members)
-    assert (few.own_weights == found.own_weights[few.numbers]).all()
-    assert (few.U.to_array() == found.U.to_array()[:, few.numbers]).all()
-    assert few.soft_margin_certificate is found.soft_margin_certificate
-    assert few.soft_margin_before == found.soft_margin_before
+    result = forest()
+    few = result.thinned(4)
+    assert [result.members[q] for q in few.numbers] == list(few.members)
+    assert (few.own_weights == result.own_weights[few.numbers]).all()
+    assert (few.U.to_array() == result.U.to_array()[:, few.numbers]).all()
+    assert few.soft_margin_certificate is result.soft_margin_certificate
+    assert few.soft_margin_before == result.soft_margin_before
     assert few.weights_source.endswith(f" largest soft margin over {few.n_nonzero_weights} of 20 members")
     assert SIGNS * few.decision_function(X) == pytest.approx(few.margins, abs=1e-12)
     assert set(few.predict(Z)) <= {"no", "yes"}
@@ -69,21 +69,21 @@ def test_members_of_the_few_are_those_of_the_ensemble() -> None:
 
 
 def test_nothing_is_lost_where_no_member_has_to_go() -> None:
-    found = forest()
-    for k in (found.n_nonzero_weights, found.n_nonzero_weights + 1, 1000):
-        same = found.thinned(k)
-        assert same.loss == found.loss and same.n_nonzero_weights == found.n_nonzero_weights == len(same.members)
-        assert (same.decision_function(Z) == found.decision_function(Z)).all()
-        assert same.weights_source == PROGRAM_WEIGHTS and same.solution is found.solution
+    result = forest()
+    for k in (result.n_nonzero_weights, result.n_nonzero_weights + 1, 1000):
+        same = result.thinned(k)
+        assert same.loss == result.loss and same.n_nonzero_weights == result.n_nonzero_weights == len(same.members)
+        assert (same.decision_function(Z) == result.decision_function(Z)).all()
+        assert same.weights_source == PROGRAM_WEIGHTS and same.solution is result.solution
 
 
 def test_few_may_be_thinned_again() -> None:
-    found = forest()
-    few = found.thinned(6)
+    result = forest()
+    few = result.thinned(6)
     fewer = few.thinned(3)
     assert fewer.n_nonzero_weights <= 3 and set(fewer.numbers) <= set(few.numbers)
     assert fewer.loss >= few.loss - 1e-12
-    assert [found.members[q] for q in fewer.numbers] == list(fewer.members)
+    assert [result.members[q] for q in fewer.numbers] == list(fewer.members)
 
 
 @pytest.mark.thorough_cases("norm_penalty")
@@ -91,23 +91,23 @@ def test_few_may_be_thinned_again() -> None:
 def test_the_loss_of_any_formulation_is_about_its_soft_margin(name: str) -> None:
     needed: dict[str, Any] = {"erlpboost": {"nu": NU}, "norm_penalty": {"r": 0.3}, "log_loss": {}}
     models = list(FOREST.estimators_[:8])
-    found = reweight(models, X, SIGNS > 0, name, values="predict_proba", **needed.get(name, {"C": 0.2}))
-    few = found.thinned(3)
+    result = reweight(models, X, SIGNS > 0, name, values="predict_proba", **needed.get(name, {"C": 0.2}))
+    few = result.thinned(3)
     assert few.n_nonzero_weights <= 3 and few.loss >= 0.0
-    best = found.goal.program(found.U).solve("cvxpy:clarabel", tol=1e-6).certificate
-    of_few = found.goal.soft_margin(few.margins, float(np.abs(few.w).sum()))
+    best = result.goal.program(result.U).solve("cvxpy:clarabel", tol=1e-6).certificate
+    of_few = result.goal.soft_margin(few.margins, float(np.abs(few.w).sum()))
     assert best.lower - of_few <= few.loss <= best.upper - of_few + 1e-6
 
 
 def test_negations_may_be_among_the_few() -> None:
     rng = np.random.default_rng(3)
     models = [DecisionTreeClassifier(max_depth=1).fit(rng.normal(size=(N, 4)), Y) for _ in range(12)]
-    found = reweight(models, X, Y, "lpboost", nu=40.0, reflexive=True)
-    assert found.n_nonzero_weights > 5
-    few = found.thinned(5)
-    U = found.U.to_array()
+    result = reweight(models, X, Y, "lpboost", nu=40.0, reflexive=True)
+    assert result.n_nonzero_weights > 5
+    few = result.thinned(5)
+    U = result.U.to_array()
     optimum = max(best_soft_margin(np.hstack([U, -U]), 40.0), 0.0)
-    assert (found.w < 0).any() and few.n_nonzero_weights <= 5
+    assert (result.w < 0).any() and few.n_nonzero_weights <= 5
     assert few.loss >= optimum - soft_margin(few.margins, 40) - 1e-12
     assert few.loss <= optimum + 1e-8
 

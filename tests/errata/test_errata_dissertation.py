@@ -34,9 +34,9 @@ from errata.printed_statements import slacks, zero_one_loss
 
 @pytest.mark.parametrize(("y", "h"), [(1, 1), (1, -1), (-1, 1), (-1, -1)])
 def test_T1_zero_one_loss(y: int, h: int) -> None:
-    printed, corrected = zero_one_loss(y * h)
+    printed_value, corrected = zero_one_loss(y * h)
     assert corrected == (h != y)
-    assert abs(printed - (h != y)) == (0 if h != y else 3)
+    assert abs(printed_value - (h != y)) == (0 if h != y else 3)
 
 
 def test_T2_slacks_are_a_maximum_with_zero() -> None:
@@ -51,19 +51,19 @@ def test_T2_slacks_are_a_maximum_with_zero() -> None:
     assert -answer.fun == pytest.approx(best, abs=1e-12)
     assert best == pytest.approx(-0.1, abs=1e-12)
     rho = np.sort(m)[2]
-    printed, corrected = slacks(m, rho)
+    printed_value, corrected = slacks(m, rho)
     assert rho - corrected.sum() / NU == pytest.approx(best, abs=1e-12)
     assert (m >= rho - corrected - 1e-15).all()
-    assert rho - printed.sum() / NU > best + 0.5
-    assert (m < rho - printed - 0.1).any()
+    assert rho - printed_value.sum() / NU > best + 0.5
+    assert (m < rho - printed_value - 0.1).any()
 
 
 def test_T3_the_objective_below_nu_one_is_no_such_identity() -> None:
     nu, m, rho = 0.8, U @ W, 0.2
     psi = slacks(m, rho)[1]
     objective = rho - psi.sum() / nu
-    printed = np.append(m, m.sum()) + (1 - 1 / nu) * psi.sum()
-    assert np.abs(printed - objective).min() > 0.1
+    printed_value = np.append(m, m.sum()) + (1 - 1 / nu) * psi.sum()
+    assert np.abs(printed_value - objective).min() > 0.1
     # What is concluded from it is right: the caps are vacuous, and the best rho needs no slack.
     assert lpboost(U, nu).value == pytest.approx(lpboost(U, 1).value, abs=1e-12)
     reachable = [r - slacks(m, r)[1].sum() / nu for r in np.linspace(-1, 1, 2001)]
@@ -72,12 +72,12 @@ def test_T3_the_objective_below_nu_one_is_no_such_identity() -> None:
 
 def test_T4_margins_sum_over_all_hypotheses() -> None:
     # With u^t in every term (and sum w = 1) the margins are those of the last hypothesis, whatever w is.
-    printed, corrected = U[:, [2, 2, 2]] @ W, U @ W
-    np.testing.assert_allclose(printed, U[:, 2])
+    printed_value, corrected = U[:, [2, 2, 2]] @ W, U @ W
+    np.testing.assert_allclose(printed_value, U[:, 2])
     w = lpboost(U, NU).w
     assert soft_margin(U @ w, NU) == pytest.approx(lpboost(U, NU).value, abs=1e-12)
     assert soft_margin(U[:, [2, 2, 2]] @ w, NU) < lpboost(U, NU).value - 0.8
-    assert spread(corrected - printed) > 0.5
+    assert spread(corrected - printed_value) > 0.5
 
 
 def test_T5_lpboost_may_stop_at_epsilon() -> None:
@@ -287,8 +287,8 @@ def test_T48_adaboost_updates_with_the_hypothesis_just_found() -> None:
         if previous is not None:
             # The step and the hypothesis of the round before, as printed, leave an edge.
             last_step, last = previous
-            printed = d_before * np.exp(-last_step * V[:, last])
-            assert abs(V[:, q] @ printed / printed.sum()) > 0.05
+            printed_value = d_before * np.exp(-last_step * V[:, last])
+            assert abs(V[:, q] @ printed_value / printed_value.sum()) > 0.05
         d_before, previous = corrected, (step, q)
 
 

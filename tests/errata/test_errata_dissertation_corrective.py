@@ -69,32 +69,32 @@ def test_T29_gradients_of_erlpboost() -> None:
     def value(w: np.ndarray, psi: np.ndarray) -> float:
         return -float(np.log(np.sum(D0 * np.exp(-ETA * (U @ w + psi))))) / ETA - psi.sum() / NU
 
-    printed, corrected = erlpboost_gradients(U, W, psi, NU, ETA, D0)
+    printed_value, corrected = erlpboost_gradients(U, W, psi, NU, ETA, D0)
     by_w, by_psi = slope(lambda w: value(w, psi), W), slope(lambda psi: value(W, psi), psi)
     np.testing.assert_allclose(corrected[0], by_w, atol=1e-8)
     np.testing.assert_allclose(corrected[1], by_psi, atol=1e-8)
-    assert np.abs(printed[0] - by_w).max() > 1.2
-    np.testing.assert_allclose(printed[1] - by_psi, 1 / NU, atol=1e-8)
+    assert np.abs(printed_value[0] - by_w).max() > 1.2
+    np.testing.assert_allclose(printed_value[1] - by_psi, 1 / NU, atol=1e-8)
 
 
 def test_T30_gradients_of_the_binary_program() -> None:
     for beta in (0.3, binary_beta(U @ W, NU, ETA, D0)):
-        printed, corrected = binary_gradients(U, W, beta, NU, ETA, D0)
+        printed_value, corrected = binary_gradients(U, W, beta, NU, ETA, D0)
         by_w = slope(lambda w, beta=beta: binary_value(U @ w, beta, NU, ETA, D0), W)
         by_beta = slope(lambda b: binary_value(U @ W, b[0], NU, ETA, D0), np.array([beta]))[0]
         np.testing.assert_allclose(corrected[0], by_w, atol=1e-8)
         assert corrected[1] == pytest.approx(by_beta, abs=1e-8)
-        assert np.abs(printed[0] - by_w).max() > 0.15
+        assert np.abs(printed_value[0] - by_w).max() > 0.15
         # A single term without the 1: positive where the derivative is negative or 0.
-        assert np.abs(printed[1] - by_beta).max() > 0.25
-        assert by_beta <= 1e-9 < printed[1].min()
+        assert np.abs(printed_value[1] - by_beta).max() > 0.25
+        assert by_beta <= 1e-9 < printed_value[1].min()
 
 
 def test_T31_the_start_value_rescales_all_earlier_weights() -> None:
     for last in (0.2, 0.7):
-        corrected, printed = np.append((1 - last) * W, last), np.append(W, last)
+        corrected, printed_value = np.append((1 - last) * W, last), np.append(W, last)
         assert corrected.sum() == pytest.approx(1)
-        assert printed.sum() == pytest.approx(1 + last)
+        assert printed_value.sum() == pytest.approx(1 + last)
 
 
 def corrective_gain(d0: np.ndarray, u: np.ndarray, v: np.ndarray, eta: float, misprinted: bool) -> tuple[float, float]:
@@ -110,9 +110,9 @@ def test_T32_the_step_divides_by_the_squared_norm() -> None:
     eta, v = 2.0, np.array([-1.0, 1.0])
     lean = eta * (1 - 0.005)
     d0 = np.exp([-lean, lean]) / np.exp([-lean, lean]).sum()
-    printed, guaranteed = corrective_gain(d0, -v, v, eta, misprinted=True)
+    printed_value, guaranteed = corrective_gain(d0, -v, v, eta, misprinted=True)
     assert guaranteed > 2e-5
-    assert abs(printed) < 2e-4 * guaranteed
+    assert abs(printed_value) < 2e-4 * guaranteed
     corrected, guaranteed = corrective_gain(d0, -v, v, eta, misprinted=False)
     assert corrected >= guaranteed * (1 - 1e-9)
     for seed in range(100):
@@ -201,9 +201,9 @@ def test_T37_beta_comes_from_weights_before_normalization() -> None:
     d = erlpboost(m, NU, ETA, D0)[1]
     free = d < 1 / NU - 1e-9
     rest = 1 - (~free).sum() / NU
-    printed, corrected = d[free].sum() / rest, (D0 * np.exp(-ETA * m))[free].sum() / rest
+    printed_value, corrected = d[free].sum() / rest, (D0 * np.exp(-ETA * m))[free].sum() / rest
     assert np.log(corrected) / ETA == pytest.approx(-0.0552771290, abs=1e-9)
-    assert printed == pytest.approx(1, abs=1e-12)
+    assert printed_value == pytest.approx(1, abs=1e-12)
     np.testing.assert_allclose((D0 * np.exp(-ETA * m))[free] / corrected, d[free], atol=1e-12)
 
 
@@ -218,10 +218,10 @@ def test_T38_the_quadratic_bound_of_the_step() -> None:
         s, norm = float(x @ d), float(np.abs(x).max())
         for alpha in np.linspace(0.05, 1, 20):
             corrected = alpha * s - eta / 2 * alpha**2 * norm**2
-            printed, coarse = alpha * s - 2 * eta * alpha**2 * norm**2, alpha * s - 2 * eta * alpha**2
+            printed_value, coarse = alpha * s - 2 * eta * alpha**2 * norm**2, alpha * s - 2 * eta * alpha**2
             assert erlpboost(v + alpha * x, nu, eta, uniform(8))[0] >= before + corrected - 1e-11
             assert corrected >= coarse - 1e-12  # (4.3)
-            looser += printed < coarse - 0.1
+            looser += printed_value < coarse - 0.1
         # The step of algorithm 4.1 maximizes the corrected bound; the printed one has its maximum at a quarter of it.
         step = s / (eta * norm**2)
         assert s - eta * step * norm**2 == pytest.approx(0, abs=1e-12)
@@ -311,9 +311,9 @@ def test_T44_lemma_4_2_on_an_optimum() -> None:
     logit = np.log(d / d0) - np.log1p(-NU * d) + np.log1p(-NU * d0)
     assert spread(logit / ETA + last * u + (1 - last) * v) < 1e-7  # no psi
     assert spread(logit / ETA + last * u - (1 - last) * v) > 0.5
-    corrected, printed = (np.append(scale * np.array([0.4, 0.6]), last) for scale in (1 - last, last))
+    corrected, printed_value = (np.append(scale * np.array([0.4, 0.6]), last) for scale in (1 - last, last))
     np.testing.assert_allclose(U @ corrected, v + last * (u - v), atol=1e-12)
-    assert np.abs(U @ printed - (v + last * (u - v))).max() > 0.05
+    assert np.abs(U @ printed_value - (v + last * (u - v))).max() > 0.05
 
 
 def test_T45_the_last_weight_is_free_or_the_larger_edge_counts() -> None:

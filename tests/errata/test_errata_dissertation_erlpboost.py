@@ -84,10 +84,10 @@ def test_T17_slack_of_the_cap_enters_with_a_plus() -> None:
     value, d = erlpboost(m, NU, ETA, D0)
     _, psi = slack_of_cap(m, d, ETA)
     assert psi[4] == pytest.approx(0.1069903338, abs=1e-9)
-    corrected, printed = (D0 * np.exp(-ETA * (m + sign * psi)) for sign in (1, -1))
+    corrected, printed_value = (D0 * np.exp(-ETA * (m + sign * psi)) for sign in (1, -1))
     np.testing.assert_allclose(corrected / corrected.sum(), d, atol=1e-12)
     assert -np.log(corrected.sum()) / ETA - psi.sum() / NU == pytest.approx(value, abs=1e-12)
-    assert (printed / printed.sum()).max() > 1 / NU + 0.2
+    assert (printed_value / printed_value.sum()).max() > 1 / NU + 0.2
 
 
 def test_T18_the_exponential_that_is_bounded_by_its_chord() -> None:
@@ -180,8 +180,8 @@ def test_T21_exact_distributions_and_rough_updates_keep_the_bound() -> None:
     """One corrective step a round is enough if the oracle is asked with d(w)."""
     epsilon = 0.2
     V = np.column_stack([np.repeat([0.0, 1.0], 80), np.vstack([2 * subsets(200).T - 1, np.full((80, 200), -1)])])
-    others = np.random.default_rng(1).choice([-1.0, 1.0], size=(40, 60))
-    for M, nu in ((V, 1.0), (others, 1.0), (others, 5.0)):
+    sample = np.random.default_rng(1).choice([-1.0, 1.0], size=(40, 60))
+    for M, nu in ((V, 1.0), (sample, 1.0), (sample, 5.0)):
         eta = 2 / epsilon * np.log(len(M) / nu)
         rounds = corrective_erlpboost(M, nu, epsilon, eta)
         assert len(rounds) <= 16 * eta / epsilon
@@ -193,9 +193,9 @@ def test_T22_dual_of_the_unnormalized_program() -> None:
     value, d = erlpboost(m, NU, ETA, D0)
     beta, psi = slack_of_cap(m, d, ETA)
     assert beta == pytest.approx(-0.0552771290, abs=1e-9)
-    printed, corrected = unnormalized_dual(m, psi, beta, NU, ETA, D0)
+    printed_value, corrected = unnormalized_dual(m, psi, beta, NU, ETA, D0)
     assert corrected == pytest.approx(value, abs=1e-12)
-    assert value - printed.max() > 0.15
+    assert value - printed_value.max() > 0.15
 
     # With sum w = q the value exceeds the optimum of the primal it should bound.
     def dual(w: np.ndarray) -> tuple[float, np.ndarray]:
@@ -252,12 +252,12 @@ def test_T26_the_exponent_of_lemma_3_19_holds_beta() -> None:
     m = U @ W
     beta = binary_beta(m, NU, ETA, D0)
     assert beta == pytest.approx(-0.1347606967, abs=1e-10)
-    corrected, printed = (
+    corrected, printed_value = (
         D0 * np.exp(-ETA * (m + b)) / (1 - NU * D0 + NU * D0 * np.exp(-ETA * (m + b))) for b in (beta, 0)
     )
     np.testing.assert_allclose(corrected, binary_weights(m, beta, NU, ETA, D0), atol=1e-14)
     assert corrected.sum() == pytest.approx(1, abs=1e-12)
-    assert printed.sum() < 0.8
+    assert printed_value.sum() < 0.8
 
 
 def test_T27_the_binary_entropy_exceeds_the_relative_entropy() -> None:
@@ -267,8 +267,8 @@ def test_T27_the_binary_entropy_exceeds_the_relative_entropy() -> None:
     r = nu / N
     assert largest == pytest.approx(N / nu * (-r * np.log(r) - (1 - r) * np.log(1 - r)))
     assert largest == pytest.approx(3.2508, abs=1e-4)
-    printed = max(2 / epsilon * np.log(N / nu), 0.5)
-    assert largest / printed > 0.7 * epsilon
+    printed_value = max(2 / epsilon * np.log(N / nu), 0.5)
+    assert largest / printed_value > 0.7 * epsilon
     for corrected in (2 / epsilon * (np.log(N / nu) + 1), 2 / epsilon * largest):
         assert largest / corrected <= epsilon / 2 * (1 + 1e-12)
     rng = np.random.default_rng(0)

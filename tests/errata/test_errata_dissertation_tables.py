@@ -35,9 +35,9 @@ def implied(data: str, algorithm: str, share: float, eta: float) -> float:
 
 def test_T51_etas_of_table_5_12_belong_to_another_epsilon() -> None:
     unmarked = list[tuple[str, str]]()
-    for hypotheses, algorithm, data, share, printed in chosen():
-        epsilon = implied(data, algorithm, share, float(printed.rstrip("* ")))
-        assert (epsilon == 0.01) == printed.endswith("*")
+    for hypotheses, algorithm, data, share, printed_value in chosen():
+        epsilon = implied(data, algorithm, share, float(printed_value.rstrip("* ")))
+        assert (epsilon == 0.01) == printed_value.endswith("*")
         if epsilon == 1e-5:
             assert hypotheses == "SVM"
             unmarked.append((algorithm, data))
@@ -104,6 +104,6 @@ def test_T58_no_best_result_has_an_eta_of_the_grid() -> None:
     grid = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 3000)
     found = chosen()
     assert len(found) == 72
-    for _, algorithm, data, share, printed in found:
-        assert implied(data, algorithm, share, float(printed.rstrip("* "))) in (0.01, 0.001, 1e-5)
-        assert float(printed.rstrip("* ")) not in grid
+    for _, algorithm, data, share, printed_value in found:
+        assert implied(data, algorithm, share, float(printed_value.rstrip("* "))) in (0.01, 0.001, 1e-5)
+        assert float(printed_value.rstrip("* ")) not in grid

@@ -34,8 +34,8 @@ def test_D1_the_map_must_be_renormalized() -> None:
 def test_D2_adaboost_star_needs_fewer_rounds_with_the_natural_logarithm() -> None:
     """The printed bound, with the binary logarithm, is no lie but 44 % too large."""
     m, nu = 16, 0.1
-    printed, corrected = 2 * np.log2(m) / nu**2, 2 * np.log(m) / nu**2
-    assert printed - corrected > 240
+    printed_value, corrected = 2 * np.log2(m) / nu**2, 2 * np.log(m) / nu**2
+    assert printed_value - corrected > 240
     for seed in range(5):
         V = np.random.default_rng(seed).choice([-1.0, 1.0], size=(m, 30))
         weights = adaboost_star(V, nu, int(np.ceil(corrected)))[-1]

@@ -106,10 +106,10 @@ def test_R4_weights_of_the_linear_regularizer() -> None:
     for q, b in ((0, 0.7), (3, 0.4), (8, 1.1)):
         u, new = V[:, q], state.after(V[:, q], b, C, 1)
         corrected = state.w * np.exp(b * (u < 0) - C / 2 * b * state.w)
-        printed = state.w * np.exp(b * (u < 0) - C * new.A)  # zeta^t |b^t| is the accumulated sum
+        printed_value = state.w * np.exp(b * (u < 0) - C * new.A)  # zeta^t |b^t| is the accumulated sum
         np.testing.assert_allclose(proportional(corrected), new.w, atol=1e-15)
         if state.B > 0:
-            assert np.abs(proportional(printed) - new.w).max() > 0.004
+            assert np.abs(proportional(printed_value) - new.w).max() > 0.004
         state = new
 
 
@@ -118,9 +118,9 @@ def test_R5_weights_of_the_quadratic_regularizer() -> None:
     for q, b in ((0, 0.7), (3, 0.4), (8, 1.1)):
         u, new = V[:, q], state.after(V[:, q], b, C, 2)
         increment = new.B * (new.A / new.B) ** 2 - state.B * (state.A / state.B) ** 2
-        corrected, printed = (state.w * np.exp(b * (u < 0) - factor * C * increment) for factor in (0.5, 1.0))
+        corrected, printed_value = (state.w * np.exp(b * (u < 0) - factor * C * increment) for factor in (0.5, 1.0))
         np.testing.assert_allclose(proportional(corrected), new.w, atol=1e-15)
-        assert np.abs(proportional(printed) - new.w).max() > 0.004
+        assert np.abs(proportional(printed_value) - new.w).max() > 0.004
         state = new
 
 
@@ -167,9 +167,9 @@ def test_R7_one_constraint_for_every_example() -> None:
         return float(answer.fun), answer.x[:T]
 
     value, _ = program(V)
-    printed, b = program(V[:T])
+    printed_value, b = program(V[:T])
     assert len(V) > T
-    assert value > printed + 100
+    assert value > printed_value + 100
     assert float((V[:T] @ b).min()) == pytest.approx(1)
     assert float((V @ b).min()) < -4
 
@@ -249,9 +249,9 @@ def net() -> tuple[Net, np.ndarray, np.ndarray]:
 
 def test_R10_weights_of_the_net() -> None:
     model, mu, sigma = net()
-    printed, corrected = model.weights(mu, sigma, 2), model.weights(mu, sigma, 1)
+    printed_value, corrected = model.weights(mu, sigma, 2), model.weights(mu, sigma, 1)
     np.testing.assert_allclose(slope(lambda w: model.error(w, mu, sigma), corrected), 0, atol=1e-7)
-    assert np.abs(slope(lambda w: model.error(w, mu, sigma), printed)).max() > 0.1
+    assert np.abs(slope(lambda w: model.error(w, mu, sigma), printed_value)).max() > 0.1
     # Only then are (27) and (28) the gradients of the error with its best weights.
     for factor, right in ((1, True), (2, False)):
         reduced = slope(lambda mu, k=factor: model.error(model.weights(mu, sigma, k), mu, sigma), mu)

@@ -43,8 +43,8 @@ def test_R19_the_margin_is_positive_for_phi_of_one_half() -> None:
 
 def test_R20_the_kullback_leibler_error_has_a_minus() -> None:
     rho = np.linspace(0.01, 1, 100)
-    printed, corrected = np.log(rho) / np.log(2), -np.log(rho) / np.log(2)
-    assert (np.diff(printed) > 0).all() and (printed <= 0).all()  # the less wrong, the larger: no error
+    printed_value, corrected = np.log(rho) / np.log(2), -np.log(rho) / np.log(2)
+    assert (np.diff(printed_value) > 0).all() and (printed_value <= 0).all()  # the less wrong, the larger: no error
     assert (np.diff(corrected) < 0).all() and (corrected >= 0).all()
     assert np.interp(0.5, rho, corrected) == pytest.approx(1, abs=1e-3)  # as the 0/1 loss where it jumps
 
@@ -65,7 +65,7 @@ def test_R24_diabetes_is_won_by_the_svm() -> None:
 
 def test_R25_the_last_lines_have_standard_deviations() -> None:
     """Mean% is the mean over the sets of error / smallest error - 1, with what the text calls its variance."""
-    printed = {
+    printed_value = {
         "RBF": (6.6, 5.8),
         "AdaBoost": (11.9, 7.9),
         "AdaBoost_REG": (1.7, 1.9),
@@ -73,8 +73,8 @@ def test_R25_the_last_lines_have_standard_deviations() -> None:
         "QP_REG": (5.8, 5.5),
         "RBF-SVM": (4.6, 5.4),
     }
-    smallest = np.min([means(method) for method in printed], axis=0)
-    for method, (mean, spread) in printed.items():
+    smallest = np.min([means(method) for method in printed_value], axis=0)
+    for method, (mean, spread) in printed_value.items():
         excess = (100 * (np.array(means(method)) / smallest - 1)).tolist()
         assert statistics.fmean(excess) == pytest.approx(mean, abs=0.8)  # what rounding to 0.1 leaves
         assert statistics.stdev(excess) == pytest.approx(spread, abs=1.2)

@@ -24,13 +24,13 @@ def adaboost_star(V: np.ndarray, accuracy: float, rounds: int) -> np.ndarray:
 
 def test_N1_rounds_of_adaboost_star_grow_with_the_squared_accuracy() -> None:
     N, accuracy = 20, 0.05
-    printed, corrected = int(np.ceil(2 * np.log(N / accuracy**2))), int(np.ceil(2 * np.log(N) / accuracy**2))
-    assert (printed, corrected) == (18, 2397)
+    printed_value, corrected = int(np.ceil(2 * np.log(N / accuracy**2))), int(np.ceil(2 * np.log(N) / accuracy**2))
+    assert (printed_value, corrected) == (18, 2397)
     for seed in range(3):
         V = np.random.default_rng(seed).choice([-1.0, 1.0], size=(N, 40))
         best = lpboost(V, 1).value
         margins = (V @ adaboost_star(V, accuracy, corrected).T).min(axis=0)
-        assert margins[printed - 1] < best - 0.25
+        assert margins[printed_value - 1] < best - 0.25
         assert margins[-1] >= best - accuracy
 
 
@@ -60,12 +60,12 @@ def test_N3_the_projection_of_round_t_is_asked_in_round_t_plus_one() -> None:
         assert run.columns[t] == (V.T @ d).argmax()
     # Named d_{t+1} after round t, as in section 4, and asked for as d_t in round t + 1, as in algorithm 2, the
     # projection of the first round is not there in the second, which gets its first hypothesis again.
-    made, asked = {1: uniform(24)}, list[int]()
+    made, queries = {1: uniform(24)}, list[int]()
     for t in (0, 1):
         d_t = made.get(t, made[min(made)])
-        asked.append(int((V.T @ d_t).argmax()))
+        queries.append(int((V.T @ d_t).argmax()))
         made[t + 2] = run.distributions[t + 1]
-    assert asked == [run.columns[0]] * 2 != run.columns[:2]
+    assert queries == [run.columns[0]] * 2 != run.columns[:2]
     # A hypothesis has one value for each example: with N of them edges would be no numbers.
     assert (V[:, 0] @ run.distributions[0]).ndim == 0 < (np.tile(V[:, 0], (24, 1)) @ run.distributions[0]).ndim
 

@@ -38,7 +38,7 @@ def test_S1_the_positive_part_needs_an_absolute_norm() -> None:
     def dual_norm(x: np.ndarray) -> float:
         return float(np.sqrt(max(x @ np.linalg.solve(Q, x), 1e-300)))
 
-    printed = max(rho - r * dual_norm(np.maximum(0, rho - u)) for rho in np.linspace(-20, 20, 40001))
+    printed_value = max(rho - r * dual_norm(np.maximum(0, rho - u)) for rho in np.linspace(-20, 20, 40001))
     # The slack x >= rho - u instead of its smallest choice.
     with_slack: Any = scipy.optimize.minimize(
         lambda y: r * dual_norm(y[0] - u + y[1:]) - y[0],
@@ -48,7 +48,7 @@ def test_S1_the_positive_part_needs_an_absolute_norm() -> None:
         options={"ftol": 1e-16, "gtol": 1e-10, "maxiter": 5000},
     )
     assert -with_slack.fun == pytest.approx(primal.fun, abs=1e-7)
-    assert printed < primal.fun - 0.36
+    assert printed_value < primal.fun - 0.36
 
 
 def test_S2_strong_duality_without_an_interior() -> None:
@@ -90,8 +90,8 @@ def test_S3_the_number_of_rounds_has_its_constant() -> None:
 def test_S4_the_projection_drops_examples_without_weight() -> None:
     # All the weight on fewer than k examples: the figure divides by what is left, 0; there is no such projection.
     with np.errstate(divide="ignore", invalid="ignore"):
-        printed = projection(np.array([1.0, 0.0, 0.0, 0.0]), 0.5)
-    assert not np.isfinite(printed).all()
+        printed_value = projection(np.array([1.0, 0.0, 0.0, 0.0]), 0.5)
+    assert not np.isfinite(printed_value).all()
     # Or by what rounding leaves, and returns weights that do not sum to 1.
     q = np.array([0.7, 0.2, 0.1, 0.0])
     assert abs(projection(q, 0.3).sum() - 1) > 0.05

@@ -1,4 +1,4 @@
-"""What is fitted can be saved and loaded, pickled and read again, or is refused before the fit."""
+"""Fitted models can be saved and loaded, pickled and read again, or are refused before the fit."""
 
 from __future__ import annotations
 

@@ -108,11 +108,11 @@ def solve_cbf(file: Cbf, accuracy: float = 1e-10) -> tuple[np.ndarray, np.ndarra
     n = len(file.c)
     none = scipy.sparse.csc_matrix((n, n))
     A = scipy.sparse.csc_matrix(-file.sparse[order])
-    found = clarabel.DefaultSolver(none, file.c, A, file.b[order], cones, _settings(clarabel, accuracy)).solve()
+    solution = clarabel.DefaultSolver(none, file.c, A, file.b[order], cones, _settings(clarabel, accuracy)).solve()
     y = np.empty(len(order))
-    y[order] = found.z
+    y[order] = solution.z
     # In the Lagrangian <c, x> - <y, g> of a minimum y says by how much it rises with a unit on the right of a row.
-    return np.array(found.x), y, found.obj_val + file.constant, str(found.status)
+    return np.array(solution.x), y, solution.obj_val + file.constant, str(solution.status)
 
 
 def _settings(clarabel: Any, accuracy: float) -> Any:
@@ -144,8 +144,8 @@ def solve_read(highs: Any, accuracy: float = 1e-10) -> tuple[np.ndarray, np.ndar
     cones = [clarabel.ZeroConeT(equal), clarabel.NonnegativeConeT(len(b) - equal)]
     # HiGHS has the lower triangle, Clarabel takes the upper one.
     numbers = scipy.sparse.csc_matrix(P.T), np.array(lp.col_cost_), scipy.sparse.csc_matrix(rows), b
-    found = clarabel.DefaultSolver(*numbers, cones, _settings(clarabel, accuracy)).solve()
-    return np.array(found.x), -np.array(found.z)[:k], found.obj_val + lp.offset_, str(found.status)
+    solution = clarabel.DefaultSolver(*numbers, cones, _settings(clarabel, accuracy)).solve()
+    return np.array(solution.x), -np.array(solution.z)[:k], solution.obj_val + lp.offset_, str(solution.status)
 
 
 def opened(path: Path) -> Any:

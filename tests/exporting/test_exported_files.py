@@ -211,10 +211,10 @@ def test_margins_come_back_from_any_storage(tmp_path: Path, dtype: Any, sparse: 
     U = np.random.default_rng(0).choice([-1, 0, 1], (30, 7)).astype(dtype)
     program = get_formulation("lpboost").bind(scipy.sparse.csr_array(U) if sparse else U, nu=3)
     export(program, tmp_path / "instance.npz")
-    found = load_dataset(str(tmp_path / "instance.npz"))
-    np.testing.assert_array_equal(found.U, U)
-    assert found.U.dtype == dtype
-    assert get_formulation("lpboost").bind(found.U, nu=3).margins.digest() == program.margins.digest()
+    table = load_dataset(str(tmp_path / "instance.npz"))
+    np.testing.assert_array_equal(table.U, U)
+    assert table.U.dtype == dtype
+    assert get_formulation("lpboost").bind(table.U, nu=3).margins.digest() == program.margins.digest()
 
 
 def test_a_reference_distribution_of_many_examples_comes_back_to_the_last_bit(tmp_path: Path) -> None:
@@ -223,9 +223,9 @@ def test_a_reference_distribution_of_many_examples_comes_back_to_the_last_bit(tm
     for d0 in (None, rng.dirichlet(np.ones(50_000))):
         program = get_formulation("erlpboost").bind(U, nu=100, eta=10.0, c=c, d0=d0)
         export(program, tmp_path / "instance.npz")
-        found = load_dataset(str(tmp_path / "instance.npz"))
-        assert (found.d0 is None) == (d0 is None)
-        again = get_formulation("erlpboost").bind(found.U, nu=100, eta=10.0, c=found.c, d0=found.d0)
+        table = load_dataset(str(tmp_path / "instance.npz"))
+        assert (table.d0 is None) == (d0 is None)
+        again = get_formulation("erlpboost").bind(table.U, nu=100, eta=10.0, c=table.c, d0=table.d0)
         assert program_digest(again) == program_digest(program)
 
 

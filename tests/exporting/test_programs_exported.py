@@ -36,13 +36,13 @@ def random_program(name: str, N: int = 40, t: int = 8) -> Program:
     page = get_formulation(name)
     U = rng.uniform(-1, 1, (N, page.columns or t))
     c = rng.uniform(0.5, 2, N)
-    given: dict[str, Any] = {key: value for key, value in USUAL.items() if key in page.parameters}
+    options: dict[str, Any] = {key: value for key, value in USUAL.items() if key in page.parameters}
     if "penalty" in page.parameters:
-        given["penalty"] = rng.uniform(0, 1, N)
+        options["penalty"] = rng.uniform(0, 1, N)
     if page.uses_reference:
         d0 = c * rng.uniform(0.5, 1.5, N)
-        given["d0"] = d0 / d0.sum()
-    return page.bind(U, c=c, **given)
+        options["d0"] = d0 / d0.sum()
+    return page.bind(U, c=c, **options)
 
 
 def programs(name: str) -> list[Program]:
@@ -122,8 +122,8 @@ def test_the_largest_norm_is_linear(tmp_path: Path, name: str, side: str) -> Non
 def test_edges_of_both_signs_count(tmp_path: Path, name: str, two_sided: bool) -> None:
     rng = np.random.default_rng(4)
     page = get_formulation(name)
-    given = {key: value for key, value in {"nu": 6.5, "eta": 7.0}.items() if key in page.parameters}
-    program = page.bind(rng.choice([-1, 0, 1], (25, 5)), two_sided=two_sided, **given)
+    options = {key: value for key, value in {"nu": 6.5, "eta": 7.0}.items() if key in page.parameters}
+    program = page.bind(rng.choice([-1, 0, 1], (25, 5)), two_sided=two_sided, **options)
     for side in SIDES:
         own, other, value, _ = solved_from_cbf(program, side, tmp_path / "model.cbf")
         assert_answered(program, side, own, other, value)

@@ -48,7 +48,7 @@ print(json.dumps({
     "boostopt": any(name.split(".")[0] == "boostopt" for name in sys.modules),
 }))
 """
-"""What a solver's developer would write, given two files and the four lines at the head of one of them."""
+"""The commands that a solver's developer would write, given two files and the four lines at the head of one of them."""
 
 
 def run(*arguments: object) -> Any:

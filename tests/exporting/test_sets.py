@@ -236,9 +236,9 @@ def test_commands_of_a_set_certify_an_answer_and_verify_the_interval(
     words = [{"ANSWER": tmp_path / "answer.npz"}.get(word, word) for word in shlex.split(entry["certify"])]
     result = run(*words[1:], "--tol", GAP, "--json")
     assert result.exit_code == 0, result.stderr
-    told = json.loads(result.stdout)
-    assert told["digest"] == entry["digest"] and told["scaled_gap"] <= GAP
-    assert told["parameters"] == entry["parameters"]
+    document = json.loads(result.stdout)
+    assert document["digest"] == entry["digest"] and document["scaled_gap"] <= GAP
+    assert document["parameters"] == entry["parameters"]
     result = run(*shlex.split(entry["verify"])[1:], "--json")
     assert (result.exit_code, json.loads(result.stdout)["accepted"]) == (0, True)
 
@@ -301,12 +301,12 @@ def test_an_interrupted_export_continues(folder: Path, tmp_path: Path, monkeypat
     assert solves.count == len(programs()) - 2
     assert index["complete"] is True
     # Certificates say when they were made; all else is what it is without an interruption.
-    again, before = contents(place), contents(folder)
-    assert set(again) == set(before)
-    for name in before:
-        assert again[name] == before[name] or name.startswith(("certificates/", "index.json")), name
+    again, old_contents = contents(place), contents(folder)
+    assert set(again) == set(old_contents)
+    for name in old_contents:
+        assert again[name] == old_contents[name] or name.startswith(("certificates/", "index.json")), name
     assert [entry["interval"] for entry in index["programs"]] == [
-        entry["interval"] for entry in json.loads(before["index.json"])["programs"]
+        entry["interval"] for entry in json.loads(old_contents["index.json"])["programs"]
     ]
 
 
@@ -347,11 +347,11 @@ FEW = ("linear: 1",)
 
 def refused(place: Path, fact: str, error: type[BoostoptError] = DataError, **more: Any) -> None:
     """A call is refused, and nothing in the folder is another than before."""
-    before = contents(place)
-    given: dict[str, Any] = {"programs": {label: programs()[label] for label in FEW}, **more}
+    old_contents = contents(place)
+    options: dict[str, Any] = {"programs": {label: programs()[label] for label in FEW}, **more}
     with pytest.raises(error, match=fact), typechecker.unchecked():
-        export_set(folder=place, **given)
-    assert contents(place) == before
+        export_set(folder=place, **options)
+    assert contents(place) == old_contents
 
 
 def test_a_folder_of_other_things_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the tests of several pages share: programs drawn for them, and the four problems against the certificate."""
+"""Shared parts of tests of several pages: programs drawn for them, and the four problems against the certificate."""
 
 from __future__ import annotations
 

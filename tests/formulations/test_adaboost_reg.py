@@ -125,8 +125,8 @@ def test_the_recursion_of_the_paper_with_the_increment_and_the_half() -> None:
     answer = update(u, d0=w, b=b, penalty=(C / 2) * b * w).certify().d
     np.testing.assert_allclose(answer, normalized(w * np.exp(b * wrong - (C / 2) * b * w)), rtol=1e-12)
     accumulated = older * rng.dirichlet(np.ones(15)) + b * w  # zeta_t |b^t|
-    printed = normalized(w * np.exp(b * wrong - C * accumulated))
-    assert np.abs(answer - printed).max() > 1e-3
+    printed_value = normalized(w * np.exp(b * wrong - C * accumulated))
+    assert np.abs(answer - printed_value).max() > 1e-3
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -104,9 +104,9 @@ def test_a_target_below_every_margin_of_the_hypothesis_is_infeasible() -> None:
 
 def test_k_copies_of_an_example_are_multiplicity_k() -> None:
     c = np.array([1, 3, 1, 2, 1, 1])
-    given = {"smallest_edge": 0.2, "accuracy": 0.1}
-    merged = star(REFERENCE_U[:, 0], c=c, **given).solve("cvxpy:clarabel", tol=1e-12)
-    copies = star(np.repeat(REFERENCE_U[:, 0], c), **given).solve("cvxpy:clarabel", tol=1e-12)
+    options = {"smallest_edge": 0.2, "accuracy": 0.1}
+    merged = star(REFERENCE_U[:, 0], c=c, **options).solve("cvxpy:clarabel", tol=1e-12)
+    copies = star(np.repeat(REFERENCE_U[:, 0], c), **options).solve("cvxpy:clarabel", tol=1e-12)
     assert merged.certificate.overlaps(copies.certificate)
     np.testing.assert_allclose(np.repeat(merged.d / c, c), copies.d, atol=1e-6)
 

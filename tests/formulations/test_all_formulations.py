@@ -57,25 +57,25 @@ class Instance:
 def instance(rng: np.random.Generator, with_boundary: bool = False) -> Instance:
     """Draw one of a moderate size and strength: what is tested here is formulas, not solvers at their limits."""
     while True:
-        drawn = draw(rng, largest_N=60, largest_t=8, largest_eta=80)
-        counts = np.ones(len(drawn.U)) if drawn.c is None else drawn.c
-        live = counts.sum() if drawn.d0 is None else counts[drawn.d0 > 0].sum()
+        sample = draw(rng, largest_N=60, largest_t=8, largest_eta=80)
+        counts = np.ones(len(sample.U)) if sample.c is None else sample.c
+        total = counts.sum() if sample.d0 is None else counts[sample.d0 > 0].sum()
         # Print hands d itself to the solver: weights of 1e-9 are the density forms' business.
-        scaled = with_boundary or drawn.d0 is None or float(drawn.d0[drawn.d0 > 0].min()) > 1e-4
-        if len(drawn.U) >= 12 and drawn.U.shape[1] >= 2 and live > 2 and scaled:
+        scaled = with_boundary or sample.d0 is None or float(sample.d0[sample.d0 > 0].min()) > 1e-4
+        if len(sample.U) >= 12 and sample.U.shape[1] >= 2 and total > 2 and scaled:
             # A single feasible d leaves solvers no interior; there the certificate alone is tested.
-            nu = drawn.nu if with_boundary else max(1.0, min(drawn.nu, 0.9 * live))
-            return Instance(drawn.U, drawn.c, drawn.d0, nu, max(drawn.eta, 0.7), rng)
+            nu = sample.nu if with_boundary else max(1.0, min(sample.nu, 0.9 * total))
+            return Instance(sample.U, sample.c, sample.d0, nu, max(sample.eta, 0.7), rng)
 
 
-def parameters(page: Any, given: Instance) -> dict[str, Any]:
+def parameters(page: Any, problem_data: Instance) -> dict[str, Any]:
     """Values for the parameters of a page, by name."""
-    rng, names = given.rng, page.parameters
-    total = float(len(given.U) if given.c is None else given.c.sum())
+    rng, names = problem_data.rng, page.parameters
+    total = float(len(problem_data.U) if problem_data.c is None else problem_data.c.sum())
     flag = bool(rng.random() < 0.5)
     values: dict[str, Any] = {
-        "nu": given.nu,
-        "eta": given.eta,
+        "nu": problem_data.nu,
+        "eta": problem_data.eta,
         "two_sided": flag,
         "segment": flag,
         "C": float(np.exp(rng.uniform(-2, 1))),
@@ -87,40 +87,40 @@ def parameters(page: Any, given: Instance) -> dict[str, Any]:
         "smallest_edge": float(rng.uniform(0.05, 0.3)),
         "accuracy": 0.05,
         "b": float(rng.uniform(0.1, 3)),
-        "penalty": rng.uniform(-0.3, 0.3, len(given.U)),
+        "penalty": rng.uniform(-0.3, 0.3, len(problem_data.U)),
         "p": float(rng.choice([2.0, 1.5, 3.0, math.inf])),
         "r": float(rng.uniform(0.2, 1.0)),
     }
     if page.name == "lp_reg_adaboost":
         values["C"] = 1.0 / rng.uniform(1.0, total)
     if page.name.startswith("norm"):
-        values["eta"] = math.inf if rng.random() < 0.5 else given.eta
+        values["eta"] = math.inf if rng.random() < 0.5 else problem_data.eta
     if page.name == "norm_ball":
-        live = given.live if math.isfinite(values["eta"]) else np.ones(len(given.U), dtype=bool)
-        counts = np.ones(len(given.U)) if given.c is None else given.c
+        support = problem_data.live if math.isfinite(values["eta"]) else np.ones(len(problem_data.U), dtype=bool)
+        counts = np.ones(len(problem_data.U)) if problem_data.c is None else problem_data.c
         # The least norm of a distribution on the examples that may have weight, and a little more.
-        values["r"] = float(counts[live].sum()) ** (1.0 / values["p"] - 1.0) * float(rng.uniform(1.05, 2.0))
+        values["r"] = float(counts[support].sum()) ** (1.0 / values["p"] - 1.0) * float(rng.uniform(1.05, 2.0))
     if "gamma" in names:
-        nu = given.nu if "nu" in names else 1.0
+        nu = problem_data.nu if "nu" in names else 1.0
         # Most programs feasible with a little room, some infeasible.
-        values["gamma"] = float(np.clip(given.best_edge(nu) + rng.choice([0.02, 0.1, 0.3, -0.05]), -1, 1))
+        values["gamma"] = float(np.clip(problem_data.best_edge(nu) + rng.choice([0.02, 0.1, 0.3, -0.05]), -1, 1))
     return {name: values[name] for name in names if name in values}
 
 
-def bind(name: str, given: Instance) -> Program:
+def bind(name: str, problem_data: Instance) -> Program:
     """Bind a page to an instance, with as many columns and as many ingredients as it takes."""
     page = get_formulation(name)
     # Equations for many columns leave hardly any weights: a few are enough.
     columns = 3 if name == "entropy_projection" else page.columns
-    U, d0 = given.U[:, :columns], given.d0 if page.uses_reference else None
-    counts = np.ones(len(U)) if given.c is None else given.c
-    values = parameters(page, given)
+    U, d0 = problem_data.U[:, :columns], problem_data.d0 if page.uses_reference else None
+    counts = np.ones(len(U)) if problem_data.c is None else problem_data.c
+    values = parameters(page, problem_data)
     if d0 is not None and name.find("binary") >= 0:
         # The binary entropy needs d0 within the caps; an ulp below one is an infinite slope that no solver can model.
         d0 = boostopt.project_capped_simplex(d0, values["nu"], counts)
         if values["nu"] < 0.999 * counts.sum():
             d0 = 0.99 * d0 + 0.01 * counts / counts.sum()
-    return page.bind(U, c=given.c, d0=d0, **values)
+    return page.bind(U, c=problem_data.c, d0=d0, **values)
 
 
 def optimum(problem: Any) -> float:

@@ -70,14 +70,14 @@ def test_scs_reaches_the_same_interval(seed: int) -> None:
 
 def test_reference_numbers_at_a_given_w() -> None:
     program = reference()
-    at = program.regularizer.conjugate_at(-program.margins.margins(REFERENCE_W))
-    assert -at.value == pytest.approx(0.0671751405, abs=1e-10)
-    assert at.multipliers["beta"] == pytest.approx(-0.1347606967, abs=1e-10)
+    point = program.regularizer.conjugate_at(-program.margins.margins(REFERENCE_W))
+    assert -point.value == pytest.approx(0.0671751405, abs=1e-10)
+    assert point.multipliers["beta"] == pytest.approx(-0.1347606967, abs=1e-10)
     d = [0.0345232549, 0.1443302186, 0.2875625057, 0.1463335519, 0.3233225511, 0.0639279179]
-    np.testing.assert_allclose(at.d, d, atol=1e-10)
-    edges = program.margins.edges(at.d)
+    np.testing.assert_allclose(point.d, d, atol=1e-10)
+    edges = program.margins.edges(point.d)
     np.testing.assert_allclose(edges, [-0.1802198857, 0.3937469698, -0.0810968850], atol=1e-10)
-    assert program.regularizer.value(at.d) + edges.max() == pytest.approx(0.4491273392, abs=1e-10)
+    assert program.regularizer.value(point.d) + edges.max() == pytest.approx(0.4491273392, abs=1e-10)
 
 
 def test_reference_numbers_of_the_optimum() -> None:
@@ -109,9 +109,9 @@ def test_the_multipliers_of_the_literal_primal_are_the_derived_ones() -> None:
     program = reference()
     solution, primal = program.solve("cvxpy:clarabel", tol=1e-12), program.cvxpy("primal", "literal")
     primal.solve("CLARABEL", **TIGHT)
-    given = {c.label: c.dual_value for c in primal.constraints}
-    np.testing.assert_allclose(given["w"], solution.w, atol=1e-5)
-    assert given["beta"] == pytest.approx(float(solution.multipliers["beta"]), abs=1e-5)
+    options = {c.label: c.dual_value for c in primal.constraints}
+    np.testing.assert_allclose(options["w"], solution.w, atol=1e-5)
+    assert options["beta"] == pytest.approx(float(solution.multipliers["beta"]), abs=1e-5)
 
 
 def test_beta_is_the_root_of_the_sum() -> None:
@@ -169,11 +169,11 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
     d0 = np.array([0.1, 0.3, 0.1, 0.25, 0.15, 0.1])
     merged = binary(REFERENCE_U, nu=3.7, eta=4, c=c, d0=d0)
     copies = binary(np.repeat(REFERENCE_U, c, axis=0), nu=3.7, eta=4, d0=np.repeat(d0 / c, c))
-    one, other = merged.solve("cvxpy:clarabel", tol=1e-12), copies.solve("cvxpy:clarabel", tol=1e-12)
-    assert one.certificate.lower == pytest.approx(other.certificate.lower, abs=1e-10)
-    assert one.certificate.upper == pytest.approx(other.certificate.upper, abs=1e-10)
-    np.testing.assert_allclose(one.w, other.w, atol=1e-6)
-    np.testing.assert_allclose(np.repeat(one.d / c, c), other.d, atol=1e-6)
+    one, solution = merged.solve("cvxpy:clarabel", tol=1e-12), copies.solve("cvxpy:clarabel", tol=1e-12)
+    assert one.certificate.lower == pytest.approx(solution.certificate.lower, abs=1e-10)
+    assert one.certificate.upper == pytest.approx(solution.certificate.upper, abs=1e-10)
+    np.testing.assert_allclose(one.w, solution.w, atol=1e-6)
+    np.testing.assert_allclose(np.repeat(one.d / c, c), solution.d, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(5))

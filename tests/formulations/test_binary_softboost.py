@@ -136,19 +136,19 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
     d0 = np.array([0.1, 0.3, 0.1, 0.25, 0.15, 0.1])
     merged = binary_softboost(REFERENCE_U, nu=3.7, gamma=0.1, c=c, d0=d0)
     copies = binary_softboost(np.repeat(REFERENCE_U, c, axis=0), nu=3.7, gamma=0.1, d0=np.repeat(d0 / c, c))
-    one, other = merged.solve("cvxpy:clarabel", tol=1e-12), copies.solve("cvxpy:clarabel", tol=1e-12)
-    assert one.certificate.lower == pytest.approx(other.certificate.lower, abs=1e-10)
-    assert one.certificate.upper == pytest.approx(other.certificate.upper, abs=1e-10)
-    np.testing.assert_allclose(np.repeat(one.d / c, c), other.d, atol=1e-6)
+    one, solution = merged.solve("cvxpy:clarabel", tol=1e-12), copies.solve("cvxpy:clarabel", tol=1e-12)
+    assert one.certificate.lower == pytest.approx(solution.certificate.lower, abs=1e-10)
+    assert one.certificate.upper == pytest.approx(solution.certificate.upper, abs=1e-10)
+    np.testing.assert_allclose(np.repeat(one.d / c, c), solution.d, atol=1e-6)
 
 
 def test_at_nu_equal_N_the_reference_is_the_only_distribution() -> None:
     edge = float(REFERENCE_U.mean(axis=0).max())
-    above = binary_softboost(REFERENCE_U, nu=6, gamma=edge + 1e-6).solve("cvxpy:clarabel")
-    assert above.certificate.upper == pytest.approx(0, abs=1e-9)
-    assert above.certificate.scaled_gap <= 1e-8
-    below = binary_softboost(REFERENCE_U, nu=6, gamma=edge - 1e-6).solve("cvxpy:clarabel")
-    assert below.outcome is Outcome.INFEASIBLE
+    solution = binary_softboost(REFERENCE_U, nu=6, gamma=edge + 1e-6).solve("cvxpy:clarabel")
+    assert solution.certificate.upper == pytest.approx(0, abs=1e-9)
+    assert solution.certificate.scaled_gap <= 1e-8
+    second_solution = binary_softboost(REFERENCE_U, nu=6, gamma=edge - 1e-6).solve("cvxpy:clarabel")
+    assert second_solution.outcome is Outcome.INFEASIBLE
 
 
 def test_the_iteration_bound() -> None:

@@ -111,17 +111,17 @@ def test_the_multipliers_of_the_literal_primal_are_the_derived_ones(segment: boo
     program = reference(segment)
     primal, solution = program.cvxpy("primal", "literal"), program.solve("cvxpy:clarabel", tol=1e-12)
     primal.solve("CLARABEL", **TIGHT)
-    given = {c.label: c.dual_value for c in primal.constraints}
-    assert given["w_v"] == pytest.approx(solution.w[0], abs=1e-5)
-    assert given["beta"] == pytest.approx(float(solution.multipliers["beta"]), abs=1e-5)
+    options = {c.label: c.dual_value for c in primal.constraints}
+    assert options["w_v"] == pytest.approx(solution.w[0], abs=1e-5)
+    assert options["beta"] == pytest.approx(float(solution.multipliers["beta"]), abs=1e-5)
 
 
 def test_the_step_is_binary_erlpboost_on_two_columns() -> None:
     U = reference(True).margins.to_array()
-    other = bind("binary_erlpboost", U, nu=REFERENCE_NU, eta=REFERENCE_ETA, d0=REFERENCE_D0)
-    one, other = reference(True).solve("cvxpy:clarabel", tol=1e-12), other.solve("cvxpy:clarabel", tol=1e-12)
-    assert one.certificate.overlaps(other.certificate)
-    np.testing.assert_allclose(one.w, other.w, atol=1e-6)
+    program = bind("binary_erlpboost", U, nu=REFERENCE_NU, eta=REFERENCE_ETA, d0=REFERENCE_D0)
+    one, program = reference(True).solve("cvxpy:clarabel", tol=1e-12), program.solve("cvxpy:clarabel", tol=1e-12)
+    assert one.certificate.overlaps(program.certificate)
+    np.testing.assert_allclose(one.w, program.w, atol=1e-6)
 
 
 @pytest.mark.parametrize("backend", ("cvxpy:clarabel", "cvxpy:scs"))
@@ -147,10 +147,10 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
     for segment in (True, False):
         merged = corrective(U, nu=3.7, eta=4, c=c, d0=d0, segment=segment)
         copies = corrective(np.repeat(U, c, axis=0), nu=3.7, eta=4, d0=np.repeat(d0 / c, c), segment=segment)
-        one, other = merged.solve("cvxpy:clarabel", tol=1e-12), copies.solve("cvxpy:clarabel", tol=1e-12)
-        assert one.certificate.lower == pytest.approx(other.certificate.lower, abs=1e-10)
-        assert one.certificate.upper == pytest.approx(other.certificate.upper, abs=1e-10)
-        np.testing.assert_allclose(one.w, other.w, atol=1e-6)
+        one, solution = merged.solve("cvxpy:clarabel", tol=1e-12), copies.solve("cvxpy:clarabel", tol=1e-12)
+        assert one.certificate.lower == pytest.approx(solution.certificate.lower, abs=1e-10)
+        assert one.certificate.upper == pytest.approx(solution.certificate.upper, abs=1e-10)
+        np.testing.assert_allclose(one.w, solution.w, atol=1e-6)
 
 
 def test_canonical_eta_and_the_iteration_bound() -> None:
@@ -159,5 +159,5 @@ def test_canonical_eta_and_the_iteration_bound() -> None:
     largest = 30 / 3 * (-0.1 * math.log(0.1) - 0.9 * math.log(0.9))
     assert program.parameters.eta == pytest.approx(2 / 0.05 * largest, rel=1e-12)
     assert page.boosting.iteration_bound(program) == pytest.approx(32 / 0.05**2 * largest)
-    printed = corrective(np.ones((30, 2)), nu=3, epsilon=0.05, segment=False)
-    assert page.boosting.iteration_bound(printed) == math.inf
+    printed_value = corrective(np.ones((30, 2)), nu=3, epsilon=0.05, segment=False)
+    assert page.boosting.iteration_bound(printed_value) == math.inf

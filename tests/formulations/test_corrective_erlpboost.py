@@ -54,7 +54,7 @@ def test_structure_by_hand() -> None:
             s.t.  w_v = 1 - w_u,  0 <= w_u <= 1,  psi >= 0;   printed  w_u free
     """
     U = np.array([[1.0, -1.0], [-0.5, 1.0], [1.0, 0.0]])
-    segment, printed = (corrective(U, nu=2, eta=3, c=[1, 2, 1], segment=flag) for flag in (True, False))
+    segment, printed_value = (corrective(U, nu=2, eta=3, c=[1, 2, 1], segment=flag) for flag in (True, False))
     primal, dual = segment.cvxpy("primal", "literal"), segment.cvxpy("dual", "literal")
     assert [c.label for c in primal.constraints] == ["w_v", "w_u", "beta", "psi"]
     assert [c.label for c in dual.constraints] == ["gamma", "w >= 0", "psi >= 0"]
@@ -75,7 +75,7 @@ def test_structure_by_hand() -> None:
     dual.var_dict["w"].value, dual.var_dict["psi"].value = np.array([1 - w_u, w_u]), psi
     assert dual.objective.value == pytest.approx(value)
 
-    primal, dual = printed.cvxpy("primal", "literal"), printed.cvxpy("dual", "literal")
+    primal, dual = printed_value.cvxpy("primal", "literal"), printed_value.cvxpy("dual", "literal")
     assert [c.label for c in primal.constraints] == ["w_v", "beta", "psi"]
     assert [c.label for c in dual.constraints] == ["gamma", "psi >= 0"]
     primal.var_dict["d"].value = d
@@ -132,19 +132,21 @@ def test_the_multipliers_of_the_literal_primal_are_w(segment: bool) -> None:
     program = reference(segment)
     primal = program.cvxpy("primal", "literal")
     primal.solve("CLARABEL", **TIGHT)
-    given = {c.label: c.dual_value for c in primal.constraints}
+    options = {c.label: c.dual_value for c in primal.constraints}
     w_v, w_u = program.solve("cvxpy:clarabel", tol=1e-12).w
-    assert given["w_v"] == pytest.approx(w_v, abs=1e-5)
+    assert options["w_v"] == pytest.approx(w_v, abs=1e-5)
     if segment:
-        assert given["w_u"] == pytest.approx(w_u, abs=1e-5)
+        assert options["w_u"] == pytest.approx(w_u, abs=1e-5)
 
 
 def test_the_step_is_erlpboost_on_two_columns() -> None:
     U = reference(True).margins.to_array()
     one = reference(True).solve("cvxpy:clarabel", tol=1e-12)
-    other = bind("erlpboost", U, nu=REFERENCE_NU, eta=REFERENCE_ETA, d0=REFERENCE_D0).solve("cvxpy:clarabel", tol=1e-12)
-    assert one.certificate.overlaps(other.certificate)
-    np.testing.assert_allclose(one.w, other.w, atol=1e-6)
+    solution = bind("erlpboost", U, nu=REFERENCE_NU, eta=REFERENCE_ETA, d0=REFERENCE_D0).solve(
+        "cvxpy:clarabel", tol=1e-12
+    )
+    assert one.certificate.overlaps(solution.certificate)
+    np.testing.assert_allclose(one.w, solution.w, atol=1e-6)
 
 
 def far_beyond() -> np.ndarray:
@@ -157,12 +159,12 @@ def far_beyond() -> np.ndarray:
 def test_w_of_the_printed_program_may_leave_the_simplex() -> None:
     """Then the printed optimum is larger than the best mixture's: it belongs to no mixture."""
     free, kept = (corrective(far_beyond(), nu=4, eta=1, segment=segment) for segment in (False, True))
-    printed, segment = (program.solve("cvxpy:clarabel", tol=1e-10) for program in (free, kept))
-    assert printed.w[1] > 1.5
-    assert printed.w.sum() == pytest.approx(1, abs=1e-12)
+    printed_value, segment = (program.solve("cvxpy:clarabel", tol=1e-10) for program in (free, kept))
+    assert printed_value.w[1] > 1.5
+    assert printed_value.w.sum() == pytest.approx(1, abs=1e-12)
     np.testing.assert_allclose(segment.w, [0, 1], atol=1e-8)
-    assert printed.certificate.lower > segment.certificate.upper + 0.01
-    e = free.margins.edges(printed.d)
+    assert printed_value.certificate.lower > segment.certificate.upper + 0.01
+    e = free.margins.edges(printed_value.d)
     assert e[0] == pytest.approx(e[1], abs=1e-13)
 
 
@@ -184,8 +186,8 @@ def test_the_printed_program_is_infeasible_where_the_difference_has_a_soft_margi
         assert infeasible.certificate.excess == pytest.approx(soft_margin, abs=1e-11)
         np.testing.assert_allclose(np.abs(infeasible.w), 1)
         assert infeasible.w.sum() == 0
-        kept = corrective(U, nu=16, eta=1).solve(backend)
-        assert kept.certificate.scaled_gap <= 1e-8
+        solution = corrective(U, nu=16, eta=1).solve(backend)
+        assert solution.certificate.scaled_gap <= 1e-8
 
 
 def test_a_round_gains_at_least_what_the_step_of_the_algorithm_gains() -> None:
@@ -196,14 +198,14 @@ def test_a_round_gains_at_least_what_the_step_of_the_algorithm_gains() -> None:
     first = int((U.T @ np.full(80, 1 / 80)).argmax())
     v, w = U[:, first], np.eye(30)[first]
     for _ in range(40):
-        at = erlpboost.regularizer.conjugate_at(-v)
-        e = U.T @ at.d
+        point = erlpboost.regularizer.conjugate_at(-v)
+        e = U.T @ point.d
         q = int(e.argmax())
-        s = float(e[q] - v @ at.d)
+        s = float(e[q] - v @ point.d)
         if s <= epsilon / 2:
             break
         solution = corrective(np.column_stack([v, U[:, q]]), nu=nu, eta=eta).solve("cvxpy:clarabel", tol=1e-9)
-        assert solution.certificate.lower >= -at.value + s**2 / (8 * eta)
+        assert solution.certificate.lower >= -point.value + s**2 / (8 * eta)
         v, w = (
             U @ (solution.w[0] * w + solution.w[1] * np.eye(30)[q]),
             solution.w[0] * w + solution.w[1] * np.eye(30)[q],
@@ -221,10 +223,10 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
         merged = corrective(U, nu=3.7, eta=4, c=c, d0=REFERENCE_D0, segment=segment)
         d0 = np.repeat(REFERENCE_D0 / c, c)
         copies = corrective(np.repeat(U, c, axis=0), nu=3.7, eta=4, d0=d0, segment=segment)
-        one, other = merged.solve("cvxpy:clarabel", tol=1e-12), copies.solve("cvxpy:clarabel", tol=1e-12)
-        assert one.certificate.lower == pytest.approx(other.certificate.lower, abs=1e-10)
-        assert one.certificate.upper == pytest.approx(other.certificate.upper, abs=1e-10)
-        np.testing.assert_allclose(one.w, other.w, atol=1e-6)
+        one, solution = merged.solve("cvxpy:clarabel", tol=1e-12), copies.solve("cvxpy:clarabel", tol=1e-12)
+        assert one.certificate.lower == pytest.approx(solution.certificate.lower, abs=1e-10)
+        assert one.certificate.upper == pytest.approx(solution.certificate.upper, abs=1e-10)
+        np.testing.assert_allclose(one.w, solution.w, atol=1e-6)
 
 
 def test_two_columns_canonical_eta_and_the_iteration_bound() -> None:
@@ -232,7 +234,7 @@ def test_two_columns_canonical_eta_and_the_iteration_bound() -> None:
     program = corrective(np.ones((40, 2)), nu=10, epsilon=0.05)
     assert program.parameters.eta == pytest.approx(2 / 0.05 * math.log(40 / 10), rel=1e-12)
     assert page.boosting.iteration_bound(program) == pytest.approx(32 / 0.05**2 * math.log(4))
-    printed = corrective(np.ones((40, 2)), nu=10, epsilon=0.05, segment=False)
-    assert page.boosting.iteration_bound(printed) == math.inf
+    printed_value = corrective(np.ones((40, 2)), nu=10, epsilon=0.05, segment=False)
+    assert page.boosting.iteration_bound(printed_value) == math.inf
     with pytest.raises(ProblemError, match=r"\b2 columns\b.*\b3\b"):
         corrective(REFERENCE_U, nu=2)

@@ -38,11 +38,11 @@ def draw(rng: np.random.Generator) -> Program:
 
 def slow_step(u: np.ndarray, rho: float, d0: np.ndarray) -> float:
     """The step by root finding: no dual, no certificate."""
-    live = d0 > 0
+    support = d0 > 0
 
     def edge(alpha: float) -> float:
-        d = d0[live] * np.exp(-alpha * (u[live] - rho))
-        return float(d @ (u[live] - rho))
+        d = d0[support] * np.exp(-alpha * (u[support] - rho))
+        return float(d @ (u[support] - rho))
 
     found: Any = scipy.optimize.brentq(edge, -80.0, 80.0, xtol=1e-15)
     return float(found)
@@ -103,9 +103,11 @@ def test_reference_numbers() -> None:
 def test_kkt_system_of_the_page(seed: int) -> None:
     program = draw(np.random.default_rng(seed))
     solution = program.solve("cvxpy:clarabel", tol=1e-11)
-    d0, m, live = program.examples.d0, program.margins.margins(solution.w), program.examples.d0 > 0
+    d0, m, support = program.examples.d0, program.margins.margins(solution.w), program.examples.d0 > 0
     d = program.regularizer.conjugate_at(-m).d  # d(w)
-    np.testing.assert_allclose(np.log(d[live] / d0[live]) + m[live] + solution.multipliers["beta"], 0, atol=1e-9)
+    np.testing.assert_allclose(
+        np.log(d[support] / d0[support]) + m[support] + solution.multipliers["beta"], 0, atol=1e-9
+    )
     assert solution.multipliers["beta"] == pytest.approx(math.log(float(d0 @ np.exp(-m))), abs=1e-12)
     np.testing.assert_allclose(program.margins.edges(solution.d), program.parameters.rho, atol=1e-13)
     np.testing.assert_allclose(program.margins.edges(d), program.parameters.rho, atol=1e-5)
@@ -201,12 +203,12 @@ def test_at_the_end_of_one_range_the_other_columns_still_count() -> None:
 
 def test_examples_without_reference_weight_are_as_if_dropped() -> None:
     d0 = np.array([0.5, 0, 0.2, 0, 0.1, 0.2])
-    live = d0 > 0
+    support = d0 > 0
     whole = projection(REFERENCE_U, rho=0.02, d0=d0).solve("cvxpy:clarabel", tol=1e-11)
-    dropped = projection(REFERENCE_U[live], rho=0.02, d0=d0[live]).solve("cvxpy:clarabel", tol=1e-11)
+    dropped = projection(REFERENCE_U[support], rho=0.02, d0=d0[support]).solve("cvxpy:clarabel", tol=1e-11)
     assert whole.certificate.overlaps(dropped.certificate)
-    np.testing.assert_allclose(whole.d[live], dropped.d, atol=1e-5)
-    assert not whole.d[~live].any()
+    np.testing.assert_allclose(whole.d[support], dropped.d, atol=1e-5)
+    assert not whole.d[~support].any()
 
 
 def test_k_copies_of_an_example_are_multiplicity_k() -> None:

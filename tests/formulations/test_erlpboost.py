@@ -69,24 +69,24 @@ def test_literal_derived_and_certified_values_agree_two_sided(seed: int) -> None
 
 def test_reference_numbers_at_a_given_w() -> None:
     program = reference_erlpboost()
-    at = program.regularizer.conjugate_at(-program.margins.margins(REFERENCE_W))
-    assert -at.value == pytest.approx(0.0124809954, abs=1e-10)
-    assert at.multipliers["beta"] == pytest.approx(-0.0552771290, abs=1e-10)
+    point = program.regularizer.conjugate_at(-program.margins.margins(REFERENCE_W))
+    assert -point.value == pytest.approx(0.0124809954, abs=1e-10)
+    assert point.multipliers["beta"] == pytest.approx(-0.0552771290, abs=1e-10)
     np.testing.assert_allclose(
-        at.d, [0.0206203551, 0.1026929851, 0.3721979671, 0.0629643966, 0.4, 0.0415242960], atol=1e-10
+        point.d, [0.0206203551, 0.1026929851, 0.3721979671, 0.0629643966, 0.4, 0.0415242960], atol=1e-10
     )
-    np.testing.assert_allclose(at.multipliers["psi"], [0, 0, 0, 0, 0.1069903338, 0], atol=1e-10)
-    edges = program.margins.edges(at.d)
+    np.testing.assert_allclose(point.multipliers["psi"], [0, 0, 0, 0, 0.1069903338, 0], atol=1e-10)
+    edges = program.margins.edges(point.d)
     np.testing.assert_allclose(edges, [-0.4268856488, 0.5898572573, -0.1472305093], atol=1e-10)
-    assert program.regularizer.value(at.d) + edges.max() == pytest.approx(0.6682700018, abs=1e-10)
+    assert program.regularizer.value(point.d) + edges.max() == pytest.approx(0.6682700018, abs=1e-10)
 
 
 def test_reference_numbers_at_eta_30() -> None:
     program = reference_erlpboost(eta=30.0)
-    at = program.regularizer.conjugate_at(-program.margins.margins(REFERENCE_W))
-    assert -at.value == pytest.approx(-0.0797084944, abs=1e-10)
-    assert at.multipliers["beta"] == pytest.approx(-0.1590379040, abs=1e-10)
-    np.testing.assert_allclose(np.asarray(at.multipliers["psi"])[[2, 4]], [0.2359329980, 0.3609329980], atol=1e-10)
+    point = program.regularizer.conjugate_at(-program.margins.margins(REFERENCE_W))
+    assert -point.value == pytest.approx(-0.0797084944, abs=1e-10)
+    assert point.multipliers["beta"] == pytest.approx(-0.1590379040, abs=1e-10)
+    np.testing.assert_allclose(np.asarray(point.multipliers["psi"])[[2, 4]], [0.2359329980, 0.3609329980], atol=1e-10)
 
 
 def test_reference_numbers_of_the_optimum() -> None:
@@ -107,9 +107,11 @@ def test_kkt_system_of_the_page(seed: int) -> None:
     solution = program.solve("cvxpy:clarabel", tol=1e-12)
     eta, d0, caps = program.parameters.eta, program.examples.d0, program.examples.c / program.parameters.nu
     d = program.regularizer.conjugate_at(-program.margins.margins(solution.w)).d  # d(w)
-    m, live = program.margins.margins(solution.w), d0 > 0
+    m, support = program.margins.margins(solution.w), d0 > 0
     beta, psi = solution.multipliers["beta"], np.asarray(solution.multipliers["psi"])
-    np.testing.assert_allclose((np.log(d[live] / d0[live]) / eta + m[live] + psi[live] + beta), 0, atol=1e-9)
+    np.testing.assert_allclose(
+        (np.log(d[support] / d0[support]) / eta + m[support] + psi[support] + beta), 0, atol=1e-9
+    )
     np.testing.assert_allclose(psi * (caps - d), 0, atol=1e-9)
     edges = program.margins.edges(solution.d)
     np.testing.assert_allclose(solution.w * (edges.max() - edges), 0, atol=1e-8)
@@ -143,11 +145,11 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
     c = np.array([1, 3, 1, 2, 1, 1])
     merged = erlpboost(REFERENCE_U, nu=3.7, eta=4, c=c, d0=REFERENCE_D0)
     copies = erlpboost(np.repeat(REFERENCE_U, c, axis=0), nu=3.7, eta=4, d0=np.repeat(REFERENCE_D0 / c, c))
-    one, other = merged.solve("cvxpy:clarabel", tol=1e-13), copies.solve("cvxpy:clarabel", tol=1e-13)
-    assert one.certificate.upper == pytest.approx(other.certificate.upper, abs=1e-9)
-    assert one.certificate.lower == pytest.approx(other.certificate.lower, abs=1e-9)
-    np.testing.assert_allclose(one.w, other.w, atol=1e-9)
-    np.testing.assert_allclose(np.repeat(one.d / c, c), other.d, atol=1e-9)
+    one, solution = merged.solve("cvxpy:clarabel", tol=1e-13), copies.solve("cvxpy:clarabel", tol=1e-13)
+    assert one.certificate.upper == pytest.approx(solution.certificate.upper, abs=1e-9)
+    assert one.certificate.lower == pytest.approx(solution.certificate.lower, abs=1e-9)
+    np.testing.assert_allclose(one.w, solution.w, atol=1e-9)
+    np.testing.assert_allclose(np.repeat(one.d / c, c), solution.d, atol=1e-9)
 
 
 def test_the_default_reference_of_copies_is_that_of_multiplicities() -> None:
@@ -171,12 +173,12 @@ def test_merging_examples_of_unequal_density_changes_the_optimum() -> None:
 
 def test_examples_without_reference_weight_are_as_if_dropped() -> None:
     d0 = np.array([0.5, 0, 0.2, 0, 0.1, 0.2])
-    live = d0 > 0
+    support = d0 > 0
     whole = erlpboost(REFERENCE_U, nu=2, eta=4, d0=d0).solve("cvxpy:clarabel", tol=1e-12)
-    dropped = erlpboost(REFERENCE_U[live], nu=2, eta=4, d0=d0[live]).solve("cvxpy:clarabel", tol=1e-12)
+    dropped = erlpboost(REFERENCE_U[support], nu=2, eta=4, d0=d0[support]).solve("cvxpy:clarabel", tol=1e-12)
     assert whole.certificate.overlaps(dropped.certificate)
-    np.testing.assert_allclose(whole.d[live], dropped.d, atol=1e-6)
-    assert (whole.d[~live] == 0).all()
+    np.testing.assert_allclose(whole.d[support], dropped.d, atol=1e-6)
+    assert (whole.d[~support] == 0).all()
 
 
 def test_large_eta_recovers_lpboost_from_above() -> None:

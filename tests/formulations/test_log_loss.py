@@ -98,10 +98,10 @@ def test_literal_derived_and_certified_values_agree(seed: int, two_sided: bool) 
 def test_the_conjugate_is_the_logarithmic_loss_of_the_margins(eta: float) -> None:
     c = np.array([1.0, 2.0, 0.5, 1.0, 3.0, 1.0])
     program = log_loss(REFERENCE_U, eta=eta, c=c)
-    at = program.regularizer.conjugate_at(-program.margins.margins(REFERENCE_W))
-    assert at.value == pytest.approx(float(c @ (np.logaddexp(0, -eta * REFERENCE_M) - math.log(2))) / eta, rel=1e-13)
-    np.testing.assert_allclose(at.d, c * 0.5 * (1 - np.tanh(eta * REFERENCE_M / 2)), rtol=1e-9, atol=1e-15)
-    assert program.certify(w=REFERENCE_W).lower == pytest.approx(-at.value, abs=1e-11)
+    point = program.regularizer.conjugate_at(-program.margins.margins(REFERENCE_W))
+    assert point.value == pytest.approx(float(c @ (np.logaddexp(0, -eta * REFERENCE_M) - math.log(2))) / eta, rel=1e-13)
+    np.testing.assert_allclose(point.d, c * 0.5 * (1 - np.tanh(eta * REFERENCE_M / 2)), rtol=1e-9, atol=1e-15)
+    assert program.certify(w=REFERENCE_W).lower == pytest.approx(-point.value, abs=1e-11)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -131,10 +131,10 @@ def test_two_sided_is_the_simplex_over_the_hypotheses_and_their_negatives(seed: 
     program = draw(np.random.default_rng(seed), True)
     U, c, eta = program.margins.to_array(), program.examples.c, program.parameters.eta
     both = log_loss(np.column_stack([U, -U]), eta=eta, c=c)
-    one, other = program.solve("cvxpy:clarabel", tol=1e-8), both.solve("cvxpy:clarabel", tol=1e-8)
-    assert one.certificate.overlaps(other.certificate)
-    plus, minus = np.split(other.w, 2)
-    assert program.certify(other.d, plus - minus).scaled_gap <= 1e-6
+    one, solution = program.solve("cvxpy:clarabel", tol=1e-8), both.solve("cvxpy:clarabel", tol=1e-8)
+    assert one.certificate.overlaps(solution.certificate)
+    plus, minus = np.split(solution.w, 2)
+    assert program.certify(solution.d, plus - minus).scaled_gap <= 1e-6
 
 
 def test_small_and_large_eta() -> None:

@@ -117,9 +117,9 @@ def test_lp_adaboost_is_lpboost_at_nu_1_and_copies_change_nothing() -> None:
 def test_two_sided_a_sign_is_turned_for_free() -> None:
     signs = np.array([1.0, -1.0, -1.0])
     one = lp_adaboost(REFERENCE_U, two_sided=True).solve("cvxpy:highs", tol=1e-12)
-    other = lp_adaboost(REFERENCE_U * signs, two_sided=True).solve("cvxpy:highs", tol=1e-12)
-    assert one.certificate.overlaps(other.certificate)
-    np.testing.assert_allclose(one.w, signs * other.w, atol=1e-10)
+    solution = lp_adaboost(REFERENCE_U * signs, two_sided=True).solve("cvxpy:highs", tol=1e-12)
+    assert one.certificate.overlaps(solution.certificate)
+    np.testing.assert_allclose(one.w, signs * solution.w, atol=1e-10)
     assert one.certificate.lower >= lp_adaboost(REFERENCE_U).solve("cvxpy:highs", tol=1e-12).certificate.lower - 1e-12
 
 

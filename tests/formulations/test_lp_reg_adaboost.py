@@ -42,8 +42,8 @@ def test_structure_by_hand() -> None:
 @pytest.mark.parametrize("two_sided", (False, True))
 @pytest.mark.parametrize("seed", range(8))
 def test_literal_derived_and_certified_values_agree_and_are_lpboosts(seed: int, two_sided: bool) -> None:
-    drawn = draw(np.random.default_rng(seed), largest_N=60, largest_t=8)
-    program = lp_reg(drawn.U, C=1 / drawn.nu, c=drawn.c, two_sided=two_sided)
+    sample = draw(np.random.default_rng(seed), largest_N=60, largest_t=8)
+    program = lp_reg(sample.U, C=1 / sample.nu, c=sample.c, two_sided=two_sided)
     certificates = [
         program.solve(backend, tol=tol).certificate
         for backend, tol in (("cvxpy:highs", 1e-9), ("cvxpy:clarabel", 1e-8), ("cvxpy:scs", 1e-6))
@@ -56,8 +56,8 @@ def test_literal_derived_and_certified_values_agree_and_are_lpboosts(seed: int, 
         for form in ("derived", "literal"):
             value = program.cvxpy(side, form).solve("CLARABEL")
             assert value == pytest.approx(certificates[0].upper, abs=1e-7)
-    columns = np.column_stack([drawn.U, -drawn.U]) if two_sided else drawn.U
-    theirs = get_formulation("lpboost").bind(columns, nu=drawn.nu, c=drawn.c).solve("cvxpy:highs", tol=1e-9)
+    columns = np.column_stack([sample.U, -sample.U]) if two_sided else sample.U
+    theirs = get_formulation("lpboost").bind(columns, nu=sample.nu, c=sample.c).solve("cvxpy:highs", tol=1e-9)
     assert certificates[0].upper == pytest.approx(theirs.certificate.upper, abs=1e-8)
 
 
@@ -70,8 +70,8 @@ def test_reference_numbers() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_kkt_system_and_the_bound_of_the_margin_errors(seed: int) -> None:
-    drawn = draw(np.random.default_rng(seed), largest_N=60, largest_t=8)
-    program = lp_reg(drawn.U, C=1 / drawn.nu, c=drawn.c)
+    sample = draw(np.random.default_rng(seed), largest_N=60, largest_t=8)
+    program = lp_reg(sample.U, C=1 / sample.nu, c=sample.c)
     solution = program.solve("cvxpy:highs", tol=1e-12)
     c, C = program.examples.c, program.parameters.C
     m, e = program.margins.margins(solution.w), program.margins.edges(solution.d)

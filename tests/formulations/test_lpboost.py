@@ -137,9 +137,9 @@ def test_two_sided_is_the_class_closed_under_negation(seed: int) -> None:
 def test_the_sign_of_a_hypothesis_does_not_matter_two_sided() -> None:
     signs = np.array([1, -1, -1])
     one = lpboost(REFERENCE_U, nu=2.5, two_sided=True).solve("cvxpy:highs", tol=1e-12)
-    other = lpboost(REFERENCE_U * signs, nu=2.5, two_sided=True).solve("cvxpy:highs", tol=1e-12)
-    assert one.certificate.overlaps(other.certificate)
-    np.testing.assert_allclose(one.w, signs * other.w, atol=1e-9)
+    solution = lpboost(REFERENCE_U * signs, nu=2.5, two_sided=True).solve("cvxpy:highs", tol=1e-12)
+    assert one.certificate.overlaps(solution.certificate)
+    np.testing.assert_allclose(one.w, signs * solution.w, atol=1e-9)
 
 
 def test_a_pivot_is_the_value() -> None:
@@ -179,9 +179,9 @@ def test_k_copies_of_an_example_are_multiplicity_k(backend: str) -> None:
 def test_permuting_examples_permutes_the_answer() -> None:
     order = np.array([3, 1, 5, 0, 2, 4])
     one = reference_lpboost().solve("cvxpy:highs", tol=1e-12)
-    other = lpboost(REFERENCE_U[order], nu=2.5).solve("cvxpy:highs", tol=1e-12)
-    np.testing.assert_allclose(other.d, one.d[order], atol=1e-9)
-    np.testing.assert_allclose(other.w, one.w, atol=1e-9)
+    solution = lpboost(REFERENCE_U[order], nu=2.5).solve("cvxpy:highs", tol=1e-12)
+    np.testing.assert_allclose(solution.d, one.d[order], atol=1e-9)
+    np.testing.assert_allclose(solution.w, one.w, atol=1e-9)
 
 
 def test_the_value_grows_with_columns_and_with_nu() -> None:

@@ -132,8 +132,8 @@ def test_the_infinite_norm_is_the_cap(entropy: bool) -> None:
         capped = bind("erlpboost" if entropy else "lpboost", REFERENCE_U, nu=2.5, c=c, two_sided=two_sided, **rest)
         for _ in range(10):
             d, w = rng.normal(size=6), rng.normal(size=3)
-            one, other = ball.certify(d=d, w=w), capped.certify(d=d, w=w)
-            assert (one.lower, one.upper) == (other.lower, other.upper)
+            one, certificate = ball.certify(d=d, w=w), capped.certify(d=d, w=w)
+            assert (one.lower, one.upper) == (certificate.lower, certificate.upper)
     assert ball.cones == capped.cones
 
 

@@ -145,8 +145,8 @@ def test_a_weight_that_stays_near_1_under_the_penalty() -> None:
     U = np.array([[-1.0, -0.9], [0.8, 0.9], [0.9, 0.7], [0.7, 0.8]])
     program = norm_penalty(U, r=0.3, p=math.inf, eta=240.0)
     certificate = program.certify(w=[0.5, 0.5])
-    at = program.regularizer.conjugate_at(-program.margins.margins(np.array([0.5, 0.5])))
-    np.testing.assert_allclose(at.multipliers["s"], [0.3, 0, 0, 0], atol=1e-12)
+    point = program.regularizer.conjugate_at(-program.margins.margins(np.array([0.5, 0.5])))
+    np.testing.assert_allclose(point.multipliers["s"], [0.3, 0, 0, 0], atol=1e-12)
     # All of d on the first example: its margin, the norm 1 and the logarithm of its share.
     assert certificate.lower == pytest.approx(-0.95 + 0.3 + math.log(4) / 240, abs=1e-11)
 

@@ -53,7 +53,7 @@ VALUES: Mapping[str, Callable[[np.ndarray, np.ndarray, np.ndarray], float]] = {
     "adaboost_cg": lambda w, m, c: -float(np.log(c @ np.exp(-3 * m) / c.sum())) / 3,
     "logitboost_cg": lambda w, m, c: -float(c @ np.logaddexp(0, -m)),
 }
-"""What is maximized, from its definition in the papers; QRLP-Boost states its dual by multipliers."""
+"""The maximized value, from its definition in the papers; QRLP-Boost states its dual by multipliers."""
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -249,8 +249,8 @@ def test_a_variance_over_hardly_more_than_one_copy(beyond: float) -> None:
     mean = (exact[0] - exact[1]) / total
     squares = exact[0] * (1 - mean) ** 2 + exact[1] * (1 + mean) ** 2 + exact[2] * mean**2
     optimum = mean - squares / (2 * (total - 1))
-    found = program.certify(program.certify(None, [1.0]).d, [1.0])
-    assert Fraction(found.lower) <= optimum <= Fraction(found.upper)
+    certificate = program.certify(program.certify(None, [1.0]).d, [1.0])
+    assert Fraction(certificate.lower) <= optimum <= Fraction(certificate.upper)
 
 
 def test_copies_that_are_one_but_for_rounding_have_no_variance() -> None:

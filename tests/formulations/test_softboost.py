@@ -98,9 +98,9 @@ def test_kkt_system_of_the_page(seed: int) -> None:
     program = above_the_soft_margin(drawn(seed), 0.05)
     solution = program.solve("cvxpy:clarabel", tol=1e-11)
     p, d0, m = program.parameters, program.examples.d0, program.margins.margins(solution.w)
-    d, live = program.regularizer.conjugate_at(-m).d, d0 > 0  # d(w)
+    d, support = program.regularizer.conjugate_at(-m).d, d0 > 0  # d(w)
     beta, psi = float(solution.multipliers["beta"]), np.asarray(solution.multipliers["psi"])
-    np.testing.assert_allclose(np.log(d[live] / d0[live]) + m[live] + psi[live] + beta, 0, atol=1e-9)
+    np.testing.assert_allclose(np.log(d[support] / d0[support]) + m[support] + psi[support] + beta, 0, atol=1e-9)
     np.testing.assert_allclose(psi * (program.examples.c / p.nu - d), 0, atol=1e-9)
     edges = program.margins.edges(solution.d)
     assert (edges <= p.gamma).all()
@@ -112,10 +112,10 @@ def test_the_multipliers_of_the_literal_primal_are_the_derived_ones() -> None:
     program = reference(P_LP + 0.05)
     solution, primal = program.solve("cvxpy:clarabel", tol=1e-12), program.cvxpy("primal", "literal")
     primal.solve("CLARABEL", **TIGHT)
-    given = {c.label: c.dual_value for c in primal.constraints}
-    np.testing.assert_allclose(given["w"], solution.w, atol=1e-5)
-    np.testing.assert_allclose(given["psi"], solution.multipliers["psi"], atol=1e-5)
-    assert given["beta"] == pytest.approx(float(solution.multipliers["beta"]) - 1, abs=1e-5)
+    options = {c.label: c.dual_value for c in primal.constraints}
+    np.testing.assert_allclose(options["w"], solution.w, atol=1e-5)
+    np.testing.assert_allclose(options["psi"], solution.multipliers["psi"], atol=1e-5)
+    assert options["beta"] == pytest.approx(float(solution.multipliers["beta"]) - 1, abs=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -137,9 +137,9 @@ def test_the_optimum_is_that_of_erlpboost_at_the_eta_of_the_dual() -> None:
     solution = reference(P_LP + 0.05).solve("cvxpy:clarabel", tol=1e-12)
     kappa = float(solution.w.sum())
     erlpboost = bind("erlpboost", REFERENCE_U, nu=REFERENCE_NU, eta=kappa, d0=REFERENCE_D0)
-    other = erlpboost.solve("cvxpy:clarabel", tol=1e-12)
-    np.testing.assert_allclose(solution.w / kappa, other.w, atol=1e-6)
-    np.testing.assert_allclose(solution.d, other.d, atol=1e-6)
+    second_solution = erlpboost.solve("cvxpy:clarabel", tol=1e-12)
+    np.testing.assert_allclose(solution.w / kappa, second_solution.w, atol=1e-6)
+    np.testing.assert_allclose(solution.d, second_solution.d, atol=1e-6)
 
 
 @pytest.mark.parametrize("backend", ("cvxpy:clarabel", "cvxpy:scs"))
@@ -157,10 +157,10 @@ def test_below_the_soft_margin_it_is_infeasible_and_w_proves_it(seed: int, backe
     assert certificate.infeasible
     assert 0 < certificate.excess <= 0.02 + 1e-9
     # Independently: every d below the caps has an edge above gamma, for w is a mixture with such a soft margin.
-    w, live = certificate.w, caps(one) > 0
+    w, support = certificate.w, caps(one) > 0
     assert (w >= 0).all()
     assert w.sum() == pytest.approx(1, abs=1e-12)
-    margin = slow_soft_margin((one.U @ w)[live], (caps(one) * one.nu)[live], one.nu)
+    margin = slow_soft_margin((one.U @ w)[support], (caps(one) * one.nu)[support], one.nu)
     assert margin - (best - 0.02) == pytest.approx(certificate.excess, abs=1e-10)
 
 
@@ -196,11 +196,11 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
     c = np.array([1, 3, 1, 2, 1, 1])
     merged = softboost(REFERENCE_U, nu=3.7, gamma=0.1, c=c, d0=REFERENCE_D0)
     copies = softboost(np.repeat(REFERENCE_U, c, axis=0), nu=3.7, gamma=0.1, d0=np.repeat(REFERENCE_D0 / c, c))
-    one, other = merged.solve("cvxpy:clarabel", tol=1e-12), copies.solve("cvxpy:clarabel", tol=1e-12)
-    assert one.certificate.lower == pytest.approx(other.certificate.lower, abs=1e-10)
-    assert one.certificate.upper == pytest.approx(other.certificate.upper, abs=1e-10)
-    np.testing.assert_allclose(np.repeat(one.d / c, c), other.d, atol=1e-6)
-    assert one.w == pytest.approx(other.w, abs=1e-5)
+    one, solution = merged.solve("cvxpy:clarabel", tol=1e-12), copies.solve("cvxpy:clarabel", tol=1e-12)
+    assert one.certificate.lower == pytest.approx(solution.certificate.lower, abs=1e-10)
+    assert one.certificate.upper == pytest.approx(solution.certificate.upper, abs=1e-10)
+    np.testing.assert_allclose(np.repeat(one.d / c, c), solution.d, atol=1e-6)
+    assert one.w == pytest.approx(solution.w, abs=1e-5)
 
 
 def test_a_bound_that_does_not_bind_leaves_the_reference_where_it_is() -> None:

@@ -88,19 +88,19 @@ def test_the_svm_is_qp_reg_adaboost_over_the_hypotheses_and_their_negatives(seed
     program = draw(np.random.default_rng(seed))
     U, c, C = program.margins.to_array(), program.examples.c, program.parameters.C
     theirs = get_formulation("qp_reg_adaboost").bind(np.column_stack([U, -U]), C=C, c=c)
-    one, other = program.solve("cvxpy:clarabel", tol=1e-9), theirs.solve("cvxpy:clarabel", tol=1e-9)
-    assert one.certificate.overlaps(other.certificate)
-    plus, minus = np.split(other.w, 2)
+    one, solution = program.solve("cvxpy:clarabel", tol=1e-9), theirs.solve("cvxpy:clarabel", tol=1e-9)
+    assert one.certificate.overlaps(solution.certificate)
+    plus, minus = np.split(solution.w, 2)
     np.testing.assert_allclose(one.w, plus - minus, atol=1e-3)
-    assert program.certify(other.d, plus - minus).scaled_gap <= 1e-8
+    assert program.certify(solution.d, plus - minus).scaled_gap <= 1e-8
 
 
 def test_a_sign_is_turned_for_free() -> None:
     signs = np.array([1.0, -1.0, -1.0])
     one = svm(REFERENCE_U, C=0.4).solve("cvxpy:clarabel", tol=1e-10)
-    other = svm(REFERENCE_U * signs, C=0.4).solve("cvxpy:clarabel", tol=1e-10)
-    assert one.certificate.overlaps(other.certificate)
-    np.testing.assert_allclose(one.w, signs * other.w, atol=1e-4)
+    solution = svm(REFERENCE_U * signs, C=0.4).solve("cvxpy:clarabel", tol=1e-10)
+    assert one.certificate.overlaps(solution.certificate)
+    np.testing.assert_allclose(one.w, signs * solution.w, atol=1e-4)
 
 
 def test_a_small_price_leaves_every_slack_in_use() -> None:

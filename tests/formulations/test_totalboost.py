@@ -44,8 +44,8 @@ def test_structure_by_hand() -> None:
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 def test_literal_derived_and_certified_values_agree(seed: int) -> None:
     one = drawn(seed)
-    live = np.ones(len(one.U), dtype=bool) if one.d0 is None else one.d0 > 0
-    gamma = min(1.0, hard_margin(one.U[live]) + 0.05)
+    support = np.ones(len(one.U), dtype=bool) if one.d0 is None else one.d0 > 0
+    gamma = min(1.0, hard_margin(one.U[support]) + 0.05)
     assert_problems_agree(totalboost(one.U, gamma=gamma, c=one.c, d0=one.d0))
 
 
@@ -53,8 +53,8 @@ def test_literal_derived_and_certified_values_agree(seed: int) -> None:
 def test_totalboost_is_softboost_at_nu_1(backend: str) -> None:
     gamma = hard_margin(REFERENCE_U) + 0.05
     one = totalboost(REFERENCE_U, gamma=gamma, d0=REFERENCE_D0)
-    other = bind("softboost", REFERENCE_U, nu=1, gamma=gamma, d0=REFERENCE_D0)
-    total, soft = one.solve(backend, tol=1e-8), other.solve(backend, tol=1e-8)
+    program = bind("softboost", REFERENCE_U, nu=1, gamma=gamma, d0=REFERENCE_D0)
+    total, soft = one.solve(backend, tol=1e-8), program.solve(backend, tol=1e-8)
     assert total.certificate.overlaps(soft.certificate)
     assert max(total.certificate.scaled_gap, soft.certificate.scaled_gap) <= 1e-8
     assert one.certify(w=soft.w).lower == soft.certificate.lower
@@ -85,10 +85,12 @@ def test_above_the_hard_margin_there_is_an_answer_and_below_there_is_none() -> N
     best = hard_margin(REFERENCE_U)
     for by in (1e-2, 1e-5):
         assert totalboost(REFERENCE_U, gamma=best + by).solve("cvxpy:clarabel").certificate.scaled_gap <= 1e-8
-        below = totalboost(REFERENCE_U, gamma=best - by).solve("cvxpy:clarabel")
-        assert below.outcome is Outcome.INFEASIBLE
+        solution = totalboost(REFERENCE_U, gamma=best - by).solve("cvxpy:clarabel")
+        assert solution.outcome is Outcome.INFEASIBLE
         # The smallest margin of w is the proof.
-        assert float((REFERENCE_U @ below.w).min()) - (best - by) == pytest.approx(below.certificate.excess, abs=1e-11)
+        assert float((REFERENCE_U @ solution.w).min()) - (best - by) == pytest.approx(
+            solution.certificate.excess, abs=1e-11
+        )
 
 
 def test_totalboost_projects_the_reference_and_not_the_last_distribution() -> None:
@@ -99,8 +101,8 @@ def test_totalboost_projects_the_reference_and_not_the_last_distribution() -> No
     solution = totalboost(U, gamma=-0.1).solve("cvxpy:clarabel", tol=1e-10)
     assert last.w[0] > 0.8
     assert solution.w[0] < 1e-8
-    alone = totalboost(U[:, 1:], gamma=-0.1).solve("cvxpy:clarabel", tol=1e-10)
-    np.testing.assert_allclose(solution.d, alone.d, atol=1e-5)
+    second_solution = totalboost(U[:, 1:], gamma=-0.1).solve("cvxpy:clarabel", tol=1e-10)
+    np.testing.assert_allclose(solution.d, second_solution.d, atol=1e-5)
     from_last = totalboost(U, gamma=-0.1, d0=last.d).solve("cvxpy:clarabel", tol=1e-10)
     assert np.abs(from_last.d - solution.d).max() > 0.02
 
@@ -109,18 +111,18 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
     c = np.array([1, 3, 1, 2, 1, 1])
     gamma = hard_margin(REFERENCE_U) + 0.05
     one = totalboost(REFERENCE_U, gamma=gamma, c=c).solve("cvxpy:clarabel", tol=1e-12)
-    other = totalboost(np.repeat(REFERENCE_U, c, axis=0), gamma=gamma).solve("cvxpy:clarabel", tol=1e-12)
-    assert one.certificate.lower == pytest.approx(other.certificate.lower, abs=1e-10)
-    assert one.certificate.upper == pytest.approx(other.certificate.upper, abs=1e-10)
-    np.testing.assert_allclose(np.repeat(one.d / c, c), other.d, atol=1e-6)
+    solution = totalboost(np.repeat(REFERENCE_U, c, axis=0), gamma=gamma).solve("cvxpy:clarabel", tol=1e-12)
+    assert one.certificate.lower == pytest.approx(solution.certificate.lower, abs=1e-10)
+    assert one.certificate.upper == pytest.approx(solution.certificate.upper, abs=1e-10)
+    np.testing.assert_allclose(np.repeat(one.d / c, c), solution.d, atol=1e-6)
 
 
 def test_small_multiplicities_are_no_caps() -> None:
     """All c = 0.1 is all c = 1: nu = 1 would allow no weight above 0.1."""
     gamma = hard_margin(REFERENCE_U) + 0.05
     light, whole = (totalboost(REFERENCE_U, gamma=gamma, c=np.full(6, c)) for c in (0.1, 1.0))
-    one, other = light.solve("cvxpy:clarabel", tol=1e-10), whole.solve("cvxpy:clarabel", tol=1e-10)
-    assert one.certificate.overlaps(other.certificate)
+    one, solution = light.solve("cvxpy:clarabel", tol=1e-10), whole.solve("cvxpy:clarabel", tol=1e-10)
+    assert one.certificate.overlaps(solution.certificate)
     assert one.d.max() > 0.1
 
 

@@ -76,10 +76,10 @@ def test_the_multipliers_of_the_literal_primal_are_the_derived_ones() -> None:
     program = reference()
     solution, primal = program.solve("cvxpy:clarabel", tol=1e-12), program.cvxpy("primal", "literal")
     primal.solve("CLARABEL", **TIGHT)
-    given = {c.label: c.dual_value for c in primal.constraints}
-    np.testing.assert_allclose(given["w"], solution.w, atol=1e-5)
-    np.testing.assert_allclose(given["psi"], solution.multipliers["psi"], atol=1e-5)
-    assert given["beta"] == pytest.approx(float(solution.multipliers["beta"]), abs=1e-5)
+    options = {c.label: c.dual_value for c in primal.constraints}
+    np.testing.assert_allclose(options["w"], solution.w, atol=1e-5)
+    np.testing.assert_allclose(options["psi"], solution.multipliers["psi"], atol=1e-5)
+    assert options["beta"] == pytest.approx(float(solution.multipliers["beta"]), abs=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -91,9 +91,9 @@ def test_kkt_system_of_the_page(seed: int) -> None:
     beta, psi = float(solution.multipliers["beta"]), np.asarray(solution.multipliers["psi"])
     # d is a function of w and of these multipliers: no sum is divided by.
     d = d0 * np.exp(-one.eta * (m + psi + beta))
-    live = d0 > 0
+    support = d0 > 0
     assert d.sum() == pytest.approx(1, abs=1e-9)
-    assert (d[live] <= caps[live] * (1 + 1e-9)).all()
+    assert (d[support] <= caps[support] * (1 + 1e-9)).all()
     np.testing.assert_allclose(psi * (caps - d), 0, atol=1e-9)
     edges = program.margins.edges(solution.d)
     np.testing.assert_allclose(solution.w * (edges.max() - edges), 0, atol=1e-8)
@@ -103,11 +103,11 @@ def test_kkt_system_of_the_page(seed: int) -> None:
 def test_any_answer_has_the_same_certificate_as_erlpboosts(seed: int) -> None:
     rng, one = np.random.default_rng(seed), drawn(seed)
     rest = {"nu": one.nu, "eta": one.eta, "c": one.c, "d0": one.d0}
-    program, other = unnormalized(one.U, **rest), bind("erlpboost", one.U, **rest)
+    program, bound_program = unnormalized(one.U, **rest), bind("erlpboost", one.U, **rest)
     for _ in range(5):
         d, w = rng.normal(size=len(one.U)), rng.normal(size=one.U.shape[1])
-        mine, its = program.certify(d=d, w=w), other.certify(d=d, w=w)
-        assert (mine.lower, mine.upper, mine.gap) == (its.lower, its.upper, its.gap)
+        mine, certificate = program.certify(d=d, w=w), bound_program.certify(d=d, w=w)
+        assert (mine.lower, mine.upper, mine.gap) == (certificate.lower, certificate.upper, certificate.gap)
 
 
 def test_every_beta_gives_a_lower_bound() -> None:

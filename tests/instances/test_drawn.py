@@ -25,9 +25,9 @@ def majority(X: np.ndarray, coordinates: list[int]) -> np.ndarray:
 
 def hidden(data: Dataset) -> list[int]:
     """The relevant coordinates that the name lists."""
-    found = re.fullmatch(r"majority of coordinates ([\d, ]+) of \d+, label noise [\d.]+", data.name)
-    assert found is not None
-    return [int(number) for number in found[1].split(", ")]
+    match = re.fullmatch(r"majority of coordinates ([\d, ]+) of \d+, label noise [\d.]+", data.name)
+    assert match is not None
+    return [int(number) for number in match[1].split(", ")]
 
 
 @pytest.mark.parametrize(("N", "dimension", "relevant"), [(200, 100, 5), (50, 7, 7), (1, 1, 1), (301, 20, 3)])

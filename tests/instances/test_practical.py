@@ -70,13 +70,13 @@ def test_the_oracle_answers_every_returned_distribution_with_the_best_hypothesis
 @pytest.mark.parametrize("k", SAMPLE)
 def test_every_returned_distribution_is_accurate_to_a_quarter_of_epsilon(k: int) -> None:
     """By the certificate of the program over the columns before it, whose optimum has not moved."""
-    before = program(k)
+    bound_program = program(k)
     w = PROBLEM.known["ERLPBoost w"][:k]
-    exact = before.certify(d=PROBLEM.known["ERLPBoost d"], w=w)
+    exact = bound_program.certify(d=PROBLEM.known["ERLPBoost d"], w=w)
     optimum = PROBLEM.known["ERLPBoost optimum after any number of rounds"]
     assert exact.gap <= 1e-15 * k + 1e-12  # the slack for rounding grows with the columns
     assert exact.lower - 1e-12 <= optimum <= exact.upper + 1e-12
-    value = primal_value(before, returned(k))
+    value = primal_value(bound_program, returned(k))
     known = PROBLEM.known["primal value of each returned distribution, over the columns before it"]
     assert value == pytest.approx(known, abs=1e-12)
     assert value - exact.lower <= PROBLEM.parameters["epsilon"] / 4
@@ -118,9 +118,9 @@ def test_the_exact_distribution_is_not_misled() -> None:
 
 def test_the_binary_program_stalls_likewise() -> None:
     for k in (1, 1000, ROUNDS - 1):
-        before = program(k, "binary_erlpboost")
-        lower = before.certify(w=PROBLEM.known["ERLPBoost w"][:k]).lower
-        assert primal_value(before, returned(k)) - lower <= PROBLEM.parameters["epsilon"] / 4
+        bound_program = program(k, "binary_erlpboost")
+        lower = bound_program.certify(w=PROBLEM.known["ERLPBoost w"][:k]).lower
+        assert primal_value(bound_program, returned(k)) - lower <= PROBLEM.parameters["epsilon"] / 4
 
 
 def test_shorter_runs_begin_alike_and_seeds_differ() -> None:

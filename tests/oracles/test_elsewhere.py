@@ -1,4 +1,4 @@
-"""Where the rows of an oracle are decides which class its object is of, when it is made."""
+"""The place of the rows of an oracle decides the class of its object, when it is made."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ D = RNG.dirichlet(np.ones(40))
 
 
 class Table:
-    """What np.asarray makes an array of, as it does of a table of pandas; X[rows] means something else."""
+    """A table that np.asarray turns into an array, like a table of pandas; X[rows] means something else."""
 
     def __init__(self, values: np.ndarray) -> None:
         self.values, self.shape = values, values.shape

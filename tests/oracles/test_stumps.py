@@ -214,7 +214,7 @@ def test_features_that_are_no_numbers_are_an_error(features: list[list[object]],
     ids=["three", "nan", "others", "text"],
 )
 def test_labels_that_are_no_two_classes_are_refused_in_a_sentence(labels: list[float], facts: str) -> None:
-    """What was expected, what came, what to do: the whole sentence stands here, elsewhere what it is about."""
+    """The whole sentence stands here, with the expected value, the value that came and the advice."""
     with pytest.raises(ProblemError) as error:
         stump_matrix(X, labels, 2)
     assert str(error.value) == f"y must hold -1 and 1, or 0 and 1; got {facts}. Code the two classes so."

@@ -1,4 +1,4 @@
-"""What the tests of pictures share: small runs, and that a picture can be looked at."""
+"""Shared parts of the tests of pictures: small runs, and that a picture can be looked at."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def labels() -> np.ndarray:
 @functools.cache
 def run(formulation: str = "erlpboost", **options: Any) -> Run:
     X, y = points(), labels()
-    given: dict[str, Any] = {"nu": 15.0, "epsilon": 0.05, **options}
-    return boost(formulation, DecisionStumps(X, y), **{name: value for name, value in given.items() if value})
+    arguments: dict[str, Any] = {"nu": 15.0, "epsilon": 0.05, **options}
+    return boost(formulation, DecisionStumps(X, y), **{name: value for name, value in arguments.items() if value})
 
 
 @functools.cache

@@ -20,21 +20,21 @@ from boostopt.pictures import bounds
 
 def curves(axis: Any, x: np.ndarray) -> list[np.ndarray]:
     """The lines over all rounds."""
-    drawn = [xy(one) for one in axis.lines if size(one) == len(x)]
-    assert all(np.array_equal(at, x) for at, _ in drawn)
-    return [y for _, y in drawn]
+    samples = [xy(one) for one in axis.lines if size(one) == len(x)]
+    assert all(np.array_equal(at, x) for at, _ in samples)
+    return [y for _, y in samples]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("against", "column"), [("rounds", "round"), ("seconds", "seconds")])
 def test_lines_are_the_columns_of_the_trace(against: str, column: str) -> None:
-    its = run()
-    figure = bounds(its, against)
+    boosted_run = run()
+    figure = bounds(boosted_run, against)
     above, below = figure.axes
-    upper, lower = curves(above, its.trace[column])
-    assert np.array_equal(upper, its.trace["upper"]) and np.array_equal(lower, its.trace["soft_margin"])
-    (gap,) = curves(below, its.trace[column])
-    assert np.array_equal(gap, its.trace["gap"]) and below.get_yscale() == "log"
+    upper, lower = curves(above, boosted_run.trace[column])
+    assert np.array_equal(upper, boosted_run.trace["upper"]) and np.array_equal(lower, boosted_run.trace["soft_margin"])
+    (gap,) = curves(below, boosted_run.trace[column])
+    assert np.array_equal(gap, boosted_run.trace["gap"]) and below.get_yscale() == "log"
     assert xy(line(below, "$\\epsilon$"))[1].tolist() == [0.05, 0.05]
     assert legend_of(figure)[0] == "ERLPBoost"
     assert against[:5] in below.get_xlabel()
@@ -57,17 +57,17 @@ def test_the_end_of_each_run_lies_inside_and_has_a_marker() -> None:
 @pytest.mark.thorough
 def test_a_heuristic_oracle_has_no_bound_and_the_legend_says_so() -> None:
     oracle = Estimators(DecisionTreeClassifier(max_depth=2, random_state=0), points(), labels())
-    its = boost("erlpboost", oracle, nu=15, epsilon=0.05, max_rounds=15)
-    assert np.isinf(its.trace["upper"]).all()
-    figure = bounds({"trees": its})
-    assert np.array_equal(curves(figure.axes[0], its.trace["round"])[0], its.trace["smallest_edge"])
+    boosted_run = boost("erlpboost", oracle, nu=15, epsilon=0.05, max_rounds=15)
+    assert np.isinf(boosted_run.trace["upper"]).all()
+    figure = bounds({"trees": boosted_run})
+    assert np.array_equal(curves(figure.axes[0], boosted_run.trace["round"])[0], boosted_run.trace["smallest_edge"])
     assert re.fullmatch(r"trees \(.*smallest edge, no bound\)", legend_of(figure)[0])
     rendered(figure)
 
 
 def with_trace(rows: Any) -> Run:
-    its = run()
-    return Run(replace(its.record, trace=Trace(rows)), its.w, its.final_weights)
+    boosted_run = run()
+    return Run(replace(boosted_run.record, trace=Trace(rows)), boosted_run.w, boosted_run.final_weights)
 
 
 @pytest.mark.thorough

@@ -140,16 +140,16 @@ def compared() -> Comparison:
 
 def segments(figure: Any) -> list[tuple[np.ndarray, float]]:
     """The intervals from the top, with their heights."""
-    drawn = [xy(one) for one in figure.axes[0].lines if size(one) == 2]
-    return [(x, float(y[0])) for x, y in drawn]
+    samples = [xy(one) for one in figure.axes[0].lines if size(one) == 2]
+    return [(x, float(y[0])) for x, y in samples]
 
 
 @pytest.mark.thorough
 def test_intervals_are_what_is_certified() -> None:
-    its = compared()
-    figure = intervals(its)
-    middle = sum(its.interval) / 2
-    known = [row.solution.certificate for row in its.rows if row.solution]
+    comparison = compared()
+    figure = intervals(comparison)
+    middle = sum(comparison.interval) / 2
+    known = [row.solution.certificate for row in comparison.rows if row.solution]
     for (x, _), certificate in zip(segments(figure), known, strict=True):
         assert np.array_equal(x, [certificate.lower - middle, certificate.upper - middle])
         assert x[0] <= 0 <= x[1]
@@ -180,8 +180,8 @@ def test_an_infinite_end_is_an_arrow_and_a_wide_interval_is_said_to_be_wide() ->
 
 @pytest.mark.thorough
 def test_intervals_that_do_not_meet_are_said_to_contradict_each_other() -> None:
-    its = compared()
-    figure = intervals(moved(its, 2, lower=its.interval[1] + 0.1, upper=its.interval[1] + 0.2))
+    comparison = compared()
+    figure = intervals(moved(comparison, 2, lower=comparison.interval[1] + 0.1, upper=comparison.interval[1] + 0.2))
     assert any("contradicts" in label for label in legend_of(figure))
     rendered(figure)
 
@@ -189,9 +189,9 @@ def test_intervals_that_do_not_meet_are_said_to_contradict_each_other() -> None:
 @pytest.mark.every(4)
 @pytest.mark.parametrize("farthest", 10.0 ** np.arange(-9, 9))
 def test_the_labels_of_the_scale_are_apart(farthest: float) -> None:
-    its = compared()
-    lower, upper = its.interval
-    figure = intervals(moved(its, 2, lower=lower - farthest, upper=upper + 0.1 * farthest))
+    comparison = compared()
+    lower, upper = comparison.interval
+    figure = intervals(moved(comparison, 2, lower=lower - farthest, upper=upper + 0.1 * farthest))
     figure.draw_without_rendering()
     boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
     assert len(boxes) >= 3
@@ -200,10 +200,10 @@ def test_the_labels_of_the_scale_are_apart(farthest: float) -> None:
 
 
 def test_where_nothing_is_finite_there_is_nothing_to_measure_from() -> None:
-    its = compared()
+    comparison = compared()
     with pytest.raises(ProblemError, match=r"\binterval\b.*finite"):
-        intervals(replace(its, runs=its.rows[1:2]))
-    assert segments(intervals(replace(its, runs=its.rows[:1])))
+        intervals(replace(comparison, runs=comparison.rows[1:2]))
+    assert segments(intervals(replace(comparison, runs=comparison.rows[:1])))
 
 
 UNLICENSED_BECAUSE = "Error: no licence"
@@ -211,14 +211,14 @@ UNLICENSED = Fake("cvxpy:mosek", (attempt(status="raised", claims=False, error=U
 
 
 def test_no_answer_is_no_interval_and_says_why() -> None:
-    its = compare(reference_erlpboost(), ["interior", UNLICENSED])
-    failed = its.rows[1]
+    comparison = compare(reference_erlpboost(), ["interior", UNLICENSED])
+    failed = comparison.rows[1]
     assert failed.solution is not None and np.isfinite(failed.solution.certificate.gap)
-    figure = intervals(its)
+    figure = intervals(comparison)
     assert len(segments(figure)) == 1
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert f"no answer: {UNLICENSED_BECAUSE}" in texts and sum("gap" in text for text in texts) == 1
-    brief = [text.get_text() for text in intervals(its, brief=True).axes[0].texts]
+    brief = [text.get_text() for text in intervals(comparison, brief=True).axes[0].texts]
     assert brief == ["no answer"]
     with pytest.raises(ProblemError, match=r"\binterval\b.*finite"):
         intervals(compare(reference_erlpboost(), [UNLICENSED]))

@@ -25,8 +25,8 @@ from boostopt.pictures.heat_maps import COLORMAP, MAX_PROGRAMS
 
 def cells(figure: Any) -> dict[tuple[int, int], Rectangle]:
     """The cells that are drawn, by row and column."""
-    drawn = [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)]
-    return {(round(patch.get_y() + 0.5), round(patch.get_x() + 0.5)): patch for patch in drawn}
+    samples = [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)]
+    return {(round(patch.get_y() + 0.5), round(patch.get_x() + 0.5)): patch for patch in samples}
 
 
 def names(axis: Any, which: str) -> list[str]:

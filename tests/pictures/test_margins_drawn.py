@@ -18,7 +18,7 @@ from boostopt.pictures import margin_distributions
 
 
 def marked(figure: Any) -> tuple[float, float]:
-    """Where the marker of rho stands."""
+    """Return the position of the marker of rho."""
     (found,) = [xy(one) for one in figure.axes[0].lines if one.get_marker() != "None"]
     return float(found[0][0]), float(found[1][0])
 
@@ -53,14 +53,14 @@ def test_an_example_that_counts_twice_is_two() -> None:
 
 
 def test_the_margins_of_a_run_are_those_of_its_decision_function() -> None:
-    its = run()
-    figure = margin_distributions(its)
+    boosted_run = run()
+    figure = margin_distributions(boosted_run)
     x, y = xy(line(figure.axes[0], "ERLPBoost"))
-    m = np.sort(labels() * its.decision_function(points()))
+    m = np.sort(labels() * boosted_run.decision_function(points()))
     assert np.allclose(x[1:], m, atol=1e-12) and (np.diff(y) >= 0).all() and y[-1] == 1
     assert marked(figure) == (pytest.approx(m[14], abs=1e-12), 0.25)
     assert said(figure, "ERLPBoost: ") == [pytest.approx(m[:15].mean(), abs=1e-4), pytest.approx(m[14], abs=1e-4)]
-    assert said(figure, "ERLPBoost: ")[0] == pytest.approx(its.class_certificate.lower, abs=1e-4)
+    assert said(figure, "ERLPBoost: ")[0] == pytest.approx(boosted_run.class_certificate.lower, abs=1e-4)
 
 
 def test_the_multiplicities_of_a_run_count() -> None:

@@ -64,10 +64,10 @@ def test_features_are_named_and_a_value_is_called_what_it_is() -> None:
 
 def test_shares_of_one_hypothesis_in_several_runs_are_one_line() -> None:
     first, second = run(nu=10.0), run(nu=20.0)
-    found = weight_fractions([first, second, first])
+    fractions = weight_fractions([first, second, first])
     weighted = {h for its in (first, second) for h, w in zip(its.hypotheses, its.w, strict=True) if w > 0}
-    assert set(found) == weighted
-    for share in found.values():
+    assert set(fractions) == weighted
+    for share in fractions.values():
         assert share[0] == share[2]
 
 
@@ -93,8 +93,8 @@ def test_many_values_have_labels_with_room() -> None:
 @pytest.mark.thorough
 def test_without_a_bound_over_the_class_there_is_no_band() -> None:
     oracle = Estimators(DecisionTreeClassifier(max_depth=1, random_state=0), points(), labels())
-    its = boost("erlpboost", oracle, nu=15, epsilon=0.05, max_rounds=3)
-    figure = path_of_runs(RegularizationPath("nu", np.array([15.0]), (its,), np.zeros(1)))
+    boosted_run = boost("erlpboost", oracle, nu=15, epsilon=0.05, max_rounds=3)
+    figure = path_of_runs(RegularizationPath("nu", np.array([15.0]), (boosted_run,), np.zeros(1)))
     assert not figure.axes[0].collections
     rendered(figure)
 
@@ -119,8 +119,11 @@ def test_bad_input_is_named() -> None:
 
 
 def test_hypotheses_against_which_a_run_votes_have_negative_shares() -> None:
-    its = run(nu=10.0)
-    signs = np.where(np.arange(len(its.w)) % 2, -2.0, 2.0)
-    found = weight_fractions([Run(its.record, its.w * signs, its.final_weights)])
-    drawn = [found[hypothesis][0] if w else 0.0 for hypothesis, w in zip(its.hypotheses, its.w, strict=True)]
-    assert np.allclose(drawn, its.w * signs / 2 / its.w.sum()) and min(drawn) < 0
+    boosted_run = run(nu=10.0)
+    signs = np.where(np.arange(len(boosted_run.w)) % 2, -2.0, 2.0)
+    fractions = weight_fractions([Run(boosted_run.record, boosted_run.w * signs, boosted_run.final_weights)])
+    samples = [
+        fractions[hypothesis][0] if w else 0.0
+        for hypothesis, w in zip(boosted_run.hypotheses, boosted_run.w, strict=True)
+    ]
+    assert np.allclose(samples, boosted_run.w * signs / 2 / boosted_run.w.sum()) and min(samples) < 0

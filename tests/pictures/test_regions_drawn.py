@@ -53,11 +53,11 @@ def test_the_line_lies_where_f_is_zero() -> None:
 
 @pytest.mark.thorough
 def test_areas_of_markers_are_proportional_to_the_weights_class_by_class() -> None:
-    X, y, its = points(), labels(), run()
-    figure = decision_regions(its, X, y, weights=its.d, resolution=50)
+    X, y, boosted_run = points(), labels(), run()
+    figure = decision_regions(boosted_run, X, y, weights=boosted_run.d, resolution=50)
     for label, of in (("$y = 1$", y == 1), ("$y = -1$", y == -1)):
         drawn = markers(figure, label)
-        assert np.allclose(drawn.get_sizes() / its.d[of], drawn.get_sizes().max() / its.d[of].max())
+        assert np.allclose(drawn.get_sizes() / boosted_run.d[of], drawn.get_sizes().max() / boosted_run.d[of].max())
         assert np.allclose(drawn.get_offsets(), X[of])
     assert legend_of(figure) == ["$y = 1$", "$y = -1$"]
     assert len(figure.axes) == 2, "the regions and the bar of their colours"
@@ -68,7 +68,7 @@ def test_areas_of_markers_are_proportional_to_the_weights_class_by_class() -> No
         vertices[inside][:, np.newaxis]
         + np.array([[-1, 0], [1, 0], [0, -1], [0, 1], [1, 1], [-1, -1], [1, -1], [-1, 1]]) * step
     )
-    signs = np.sign(its.decision_function(around.reshape(-1, 2))).reshape(-1, 8)
+    signs = np.sign(boosted_run.decision_function(around.reshape(-1, 2))).reshape(-1, 8)
     assert (np.ptp(signs, axis=1) > 0).all(), "near the line both signs occur"
     rendered(figure)
 
@@ -150,6 +150,6 @@ def linear(X: np.ndarray) -> np.ndarray:
     ],
 )
 def test_bad_input_is_named(changes: dict[str, Any], error: type[Exception], facts: str) -> None:
-    given: dict[str, Any] = {"classifier": Says(linear), "X": points(), "y": labels(), "resolution": 10, **changes}
+    options: dict[str, Any] = {"classifier": Says(linear), "X": points(), "y": labels(), "resolution": 10, **changes}
     with pytest.raises(error, match=facts):
-        decision_regions(**given)
+        decision_regions(**options)

@@ -1,4 +1,4 @@
-"""What a regularizer makes of margins: the triangle, and weights against margins with some examples marked."""
+"""Weights of a regularizer by margins: the triangle, and weights against margins with some examples marked."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def test_weights_that_need_not_sum_to_one_are_divided_by_their_sum() -> None:
 @pytest.mark.thorough
 def test_a_description_is_drawn_as_its_closed_form() -> None:
     closed = PowerDivergence(CAPPED, 2.0, 2.0)
-    described = CvxpyRegularizer(CAPPED, lambda d: 0.75 * cp.sum_squares(d), ONES / 3)
-    assert np.allclose(lines(weights_on_triangle(described)), lines(weights_on_triangle(closed)), atol=1e-4)
+    cvxpy_regularizer = CvxpyRegularizer(CAPPED, lambda d: 0.75 * cp.sum_squares(d), ONES / 3)
+    assert np.allclose(lines(weights_on_triangle(cvxpy_regularizer)), lines(weights_on_triangle(closed)), atol=1e-4)
 
 
 @pytest.mark.parametrize(

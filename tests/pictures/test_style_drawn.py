@@ -1,4 +1,4 @@
-"""What all pictures share: they are seen, they leave pyplot alone, they say what is missing."""
+"""Properties of all pictures: they are seen, they leave pyplot alone, they say what is missing."""
 
 from __future__ import annotations
 

@@ -20,12 +20,12 @@ def area(x: np.ndarray, y: np.ndarray) -> float:
 
 @pytest.mark.thorough
 def test_a_run_with_a_cap_is_drawn_relative_to_it() -> None:
-    its = run()
-    figure = example_weights(its)
+    boosted_run = run()
+    figure = example_weights(boosted_run)
     x, y = xy(line(figure.axes[0], "ERLPBoost"))
-    assert np.allclose(y[1:], np.sort(15 * its.d)[::-1]) and (np.diff(y) <= 0).all()
+    assert np.allclose(y[1:], np.sort(15 * boosted_run.d)[::-1]) and (np.diff(y) <= 0).all()
     assert 0 <= y.min() and y.max() <= 1 + 1e-9 and area(x, y) == pytest.approx(15)
-    at_cap = int((its.d >= (1 - 1e-6) / 15).sum())
+    at_cap = int((boosted_run.d >= (1 - 1e-6) / 15).sum())
     assert at_cap > 0 and legend_of(figure)[1].startswith(f"ERLPBoost: {at_cap} at the cap, ")
     rendered(figure)
 
@@ -61,14 +61,14 @@ def test_weights_by_hand_and_how_many_carry_nearly_all() -> None:
 
 @pytest.mark.thorough
 def test_example_by_example_they_stand_where_the_examples_do() -> None:
-    its = run()
-    figure = example_weights(its, ordered=False)
+    boosted_run = run()
+    figure = example_weights(boosted_run, ordered=False)
     x, y = xy(line(figure.axes[0], "ERLPBoost"))
-    assert np.array_equal(x, np.arange(60)) and np.allclose(y, 15 * its.d)
+    assert np.array_equal(x, np.arange(60)) and np.allclose(y, 15 * boosted_run.d)
     (stems,) = figure.axes[0].collections
     assert np.allclose([segment[1][1] for segment in stems.get_segments()], y)  # pyright: ignore[reportAttributeAccessIssue]
     rendered(figure)
-    two = example_weights({"one": its, "two": run("lpboost")}, ordered=False)
+    two = example_weights({"one": boosted_run, "two": run("lpboost")}, ordered=False)
     assert not two.axes[0].collections
     rendered(two)
 

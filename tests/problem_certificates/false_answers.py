@@ -62,7 +62,7 @@ VALUES: dict[str, Lie] = {
     "huge": lambda item, rng: save_values(item, lambda variable, value: 10.0 ** rng.integers(3, 200) * value),
     "zero": lambda item, rng: save_values(item, lambda variable, value: 0 * value),
 }
-"""What values of variables may be."""
+"""Possible values of variables."""
 
 DUALS: dict[str, Lie] = {
     "exact": lambda item, rng: save_duals(item, lambda dual: dual),
@@ -76,7 +76,7 @@ DUALS: dict[str, Lie] = {
     "larger": lambda item, rng: save_duals(item, lambda dual: dual + np.abs(rng.normal(size=dual.shape))),
     "missing": lambda item, rng: save_duals(item, lambda dual: np.full(dual.shape, np.nan)),
 }
-"""What duals may be."""
+"""Possible duals."""
 
 ANSWERS: dict[str, Lie] = {
     "its own": lambda item, rng: answer(item, item.linear),

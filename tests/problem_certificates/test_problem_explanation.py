@@ -59,8 +59,8 @@ def test_explain_problem_of_a_line_gives_residuals_by_hand(
 ) -> None:
     explanation = explain_problem(bounded_line(value, multiplier, sense))
     kinds = ("primal feasibility", "dual feasibility", "complementarity", "stationarity")
-    found = residuals(explanation)
-    assert tuple(found[kind] for kind in kinds) == pytest.approx(expected, abs=1e-12)
+    residual_values = residuals(explanation)
+    assert tuple(residual_values[kind] for kind in kinds) == pytest.approx(expected, abs=1e-12)
     assert {condition.kind for condition in explanation.violated} == {
         kind for kind, residual in zip(kinds, expected, strict=True) if residual
     }
@@ -80,8 +80,8 @@ def test_explain_problem_at_and_beside_a_kink_takes_the_smallest_subgradient(val
     x = cp.Variable(name="x")
     problem = cp.Problem(cp.Minimize(cp.square(x - 3) / 2 + cp.abs(x)))  # slope x - 3 + sign(x)
     x.value = value
-    found = residuals(explain_problem(problem))
-    assert found["stationarity"] == pytest.approx(residual, abs=1e-9)
+    residual_values = residuals(explain_problem(problem))
+    assert residual_values["stationarity"] == pytest.approx(residual, abs=1e-9)
 
 
 def test_explain_problem_near_a_kink_says_that_the_subgradient_is_of_another_point() -> None:
@@ -110,8 +110,8 @@ def test_explain_problem_of_a_semidefinite_program_gives_residuals_by_hand() -> 
     problem.constraints[1].save_dual_value(np.diag([0.0, 1.0]))
     assert not explain_problem(problem, tolerance=1e-12).violated
     problem.constraints[1].save_dual_value(np.diag([0.0, -1.0]))  # the other sign
-    found = residuals(explain_problem(problem))
-    assert found["dual feasibility"] == pytest.approx(1.0)
+    residual_values = residuals(explain_problem(problem))
+    assert residual_values["dual feasibility"] == pytest.approx(1.0)
     X.value = np.diag([1.5, -0.5])
     assert residuals(explain_problem(problem))["primal feasibility"] == pytest.approx(0.5)
 

@@ -1,4 +1,4 @@
-"""What step rules see of a run, and what each page makes of it."""
+"""The state of a run that step rules see, and the steps of each page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user adds from outside the package, in ten lines beside its expression, is as good as what is built in."""
+"""A piece that a user adds in ten lines from outside the package is as good as a built-in one."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ def test_tsallis_of_order_two_is_the_quadratic() -> None:
     exact = boostopt.Program(
         program.formulation, program.parameters, program.examples, program.margins, F, MaximumEdge()
     ).solve("cvxpy:clarabel", tol=1e-7)
-    described = program.solve("cvxpy:clarabel", tol=1e-7)
-    assert exact.certificate.overlaps(described.certificate)
+    solution = program.solve("cvxpy:clarabel", tol=1e-7)
+    assert exact.certificate.overlaps(solution.certificate)
     assert exact.certificate.gap < 1e-7
 
 

@@ -1,4 +1,4 @@
-"""What the tests of reports share: small results of every kind, and a page taken apart."""
+"""Shared parts of the tests of reports: small results of every kind, and a page taken apart."""
 
 from __future__ import annotations
 

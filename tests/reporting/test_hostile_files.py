@@ -32,13 +32,13 @@ def kinds_of_places(document: Any) -> list[tuple[Any, ...]]:
 
 
 def written(kind: str, folder: Path) -> Any:
-    """What a file of each kind holds; that of `resume` as its lines."""
+    """Return the content of a file of each kind; that of `resume` as its lines."""
     if kind == "comparison":
         return json.loads(linear().to_json())
     path = folder / "runs.jsonl"
-    made = benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=path)
+    results = benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=path)
     if kind == "benchmark":
-        return json.loads(made.to_json())
+        return json.loads(results.to_json())
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 

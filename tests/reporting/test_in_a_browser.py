@@ -46,7 +46,7 @@ addEventListener("load", () => {
 });
 </script>
 """
-"""What a copy of the page is asked: its width and that of what is in it, and how large letters of 10 points are."""
+"""Measurements in a copy of the page: its width and that of what is in it, and how large letters of 10 points are."""
 
 
 @pytest.fixture(scope="module")

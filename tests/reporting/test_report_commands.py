@@ -68,9 +68,9 @@ def test_the_report_is_written_beside_what_is_printed(data: Path, tmp_path: Path
     page = out.read_text()
     assert f"LPBoost on {data}" in page and "boostopt compare 'a name.npz'" in Page(page).text
     if form == ["--json"]:
-        found = json.loads(result.stdout)
-        assert found["origin"]["data"] == str(data)
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", found["origin"]["date"])
+        document = json.loads(result.stdout)
+        assert document["origin"]["data"] == str(data)
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", document["origin"]["date"])
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_any_work(data: Path, tmp_path: Path) -> None:
@@ -122,15 +122,15 @@ def test_all_data_files_of_a_folder_are_compared_and_what_is_none_is_said(folder
     command = ["compare", "lpboost,erlpboost", "--all", folder, *SMALL, "--repeats", "1", "--tol", "1e-6"]
     result = run(*command, "--report", out, "--json")
     assert result.exit_code == 0, result.stderr
-    found = json.loads(result.stdout)
-    labels = list(found["programs"])
+    document = json.loads(result.stdout)
+    labels = list(document["programs"])
     assert [label.split(": N")[0] for label in labels] == [
         "a.npz: lpboost",
         "a.npz: erlpboost",
         "b.npz: lpboost",
         "b.npz: erlpboost",
     ]
-    ((what, why),) = found["origin"]["skipped"]
+    ((what, why),) = document["origin"]["skipped"]
     assert what == "notes.txt" and "svmlight" in why
     assert ": notes.txt. " in result.stderr
     page = out.read_text()
@@ -186,9 +186,9 @@ def test_all_formulations_are_those_that_need_nothing_further(folder: Path) -> N
     (folder / "b.npz").unlink()
     command = ["compare", "all", "--all", folder, "--nu", "0.4", "--backends", "interior", "--repeats", "1"]
     result = run(*command, "--tol", "1e-3", "--json")
-    found = json.loads(result.stdout)
-    made = {about["formulation"] for about in found["programs"].values()}
-    skipped = {what.split(" on ")[0]: why for what, why in found["origin"]["skipped"]}
+    document = json.loads(result.stdout)
+    made = {about["formulation"] for about in document["programs"].values()}
+    skipped = {what.split(" on ")[0]: why for what, why in document["origin"]["skipped"]}
     assert made | set(skipped) - {"notes.txt"} == set(list_formulations()) and not made & set(skipped)
     assert {"lpboost", "erlpboost", "binary_erlpboost"} <= made
     assert re.search(r"\bC\b.*--set C=", skipped["svm"])
@@ -197,8 +197,8 @@ def test_all_formulations_are_those_that_need_nothing_further(folder: Path) -> N
 
 def test_a_setting_is_for_the_formulations_that_have_it(folder: Path) -> None:
     command = ["compare", "lpboost,svm", "--all", folder, *SMALL, "--repeats", "1", "--tol", "1e-3", "--set", "C=2"]
-    found = json.loads(run(*command, "--json").stdout)
-    assert [about["parameters"].get("C") for about in found["programs"].values()] == [None, 2.0, None, 2.0]
+    document = json.loads(run(*command, "--json").stdout)
+    assert [about["parameters"].get("C") for about in document["programs"].values()] == [None, 2.0, None, 2.0]
 
 
 @pytest.mark.parametrize(

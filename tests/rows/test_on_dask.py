@@ -425,7 +425,7 @@ def test_codes_and_margins_that_are_spilled_to_disk_change_nothing(monkeypatch: 
 
 
 def loaded(file: Path, fatal: Path) -> np.ndarray:
-    """What a file holds; its worker dies of it where another file is there."""
+    """Return the content of a file; its worker dies if another file exists."""
     if fatal.exists():
         os.kill(os.getpid(), signal.SIGKILL)
     return np.load(file)
@@ -715,7 +715,7 @@ def test_where_whole_numbers_tell_no_more_a_run_on_a_cluster_ends(client: Any, m
 
 
 class Killed(BaseException):
-    """What ends a run at once, as a signal that kills the driver would."""
+    """An error that ends a run at once, as a signal that kills the driver would."""
 
 
 def killed(row: Any) -> None:

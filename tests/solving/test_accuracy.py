@@ -1,4 +1,4 @@
-"""What is promised on noisy stump matrices, one label in ten flipped and nu = 0.1 N, and where a solver went astray."""
+"""Promises on noisy stump matrices, one label in ten flipped and nu = 0.1 N, and where a solver went astray."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of a solver is what it does: asked for more it takes more iterations and comes nearer, or it is marked.
+"""A solver does what the profile requests: asked for more it takes more iterations and comes nearer, or it is marked.
 
 Over every solver that is installed; `make solvers` runs it in an environment with all the open ones.
 """

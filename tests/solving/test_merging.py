@@ -113,7 +113,7 @@ def test_different_examples_and_unequal_references_are_not_merged() -> None:
 
 
 def test_a_regularizer_that_c_and_d0_do_not_tell_is_not_merged() -> None:
-    """Where the page's regularizer for the merged examples is another function, the program stays as it is."""
+    """If the page's regularizer for the merged examples is another function, the program stays as it is."""
     program = get_formulation("erlpboost").bind(np.ones((20, 1)), nu=4, eta=1)
     assert merge_equal_examples(program) is not None
     regularizer = RelativeEntropy.capped(program.examples.c, 4.0, 2.0, program.examples.d0)

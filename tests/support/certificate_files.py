@@ -27,7 +27,7 @@ CASES = (
     "penalty",
     "fixed",
 )
-"""What is mutated: one case for each family, the outcomes among them."""
+"""The certificates that are mutated: one case for each family, the outcomes among them."""
 
 
 @cache

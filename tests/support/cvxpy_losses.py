@@ -18,7 +18,7 @@ SOLVERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("CLARABEL", {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}),
     ("SCS", {"eps_abs": 1e-10, "eps_rel": 1e-10, "max_iters": 1_000_000}),
 )
-"""What the problems are solved by, the first that says it has."""
+"""The solvers of the problems; the first one that reports an optimum counts."""
 
 Expression = Any
 huber: Any = cp.huber

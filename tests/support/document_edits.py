@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 REMOVED = object()
-"""What stands for no value."""
+"""The sign for a value that is missing."""
 
 
 def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where a value stands in a document, all the way down."""
+    """Return the paths of all values in a document."""
     if place:
         yield place
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

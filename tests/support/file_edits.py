@@ -16,7 +16,7 @@ VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, 1, -1, 2, 7, 10**30, 0.5, -0.5, 1e-320, 1e308, float("nan"), float("inf"), float("-inf")),
     *("", "x", "nan", "stump", [], [0], [1.5, "x"], [[]], {}, {"a": 1}, {"array": "a0"}, {"array": "none"}),
 )
-"""What is put in the place of another value."""
+"""Values that replace another value."""
 
 
 def unpacked(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

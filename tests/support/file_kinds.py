@@ -184,4 +184,4 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "hypotheses.json": write_hypotheses,
     "highs.json": write_state_of_highs,
 }
-"""What writes a file of each kind."""
+"""Functions that write a file of each kind."""

@@ -26,7 +26,7 @@ FormulaMaker = Callable[[Array, float, float, Array], Regularizer]
 """Makes a regularizer of multiplicities c, nu, eta and a reference distribution."""
 
 M = 0.3
-"""Where a Huber function and a hinge bend, as a share of a mean weight."""
+"""Points at which a Huber function and a hinge bend, as a share of a mean weight."""
 
 
 @dataclass(frozen=True, eq=False)

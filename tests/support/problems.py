@@ -46,11 +46,11 @@ def noisy_stumps(N: int, t: int, seed: int = 0) -> np.ndarray:
 
 
 class Panic(BaseException):
-    """What a library in Rust raises: no Exception."""
+    """The error of a library in Rust: no Exception."""
 
 
 class Unprintable(Exception):
-    """What cannot be shown."""
+    """An object that cannot be shown."""
 
     def __str__(self) -> str:
         raise SystemExit("not even asked for its name")
@@ -64,7 +64,7 @@ LEAVING: dict[str, BaseException] = {
     "unprintable": Unprintable(),
     "surrogate": ValueError("\ud800 and \x1b[2J"),
 }
-"""What a backend may raise that is not for the program around it."""
+"""Errors of a backend that are not for the program around it."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Fake(Backend):
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         for notes in self.asked:
-            notes.append((task.tol, task.deadline.left))
+            notes.append((task.tol, task.deadline.remaining))
         assert not self.reason, "asked to solve what it cannot take"
         if self.then == "print":
             print("by Python to 1")  # noqa: T201

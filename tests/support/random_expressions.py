@@ -319,7 +319,7 @@ def feasible(d: list[Fraction], upper: list[Fraction]) -> list[Fraction]:
 
 @dataclass
 class Count:
-    """What was tried, and what was found to be false."""
+    """Numbers of cases that were tried, and of those found to be false."""
 
     descriptions: int = 0
     statements: int = 0

@@ -91,7 +91,7 @@ EDGES = (
 
 @dataclass
 class Outcome:
-    """How many certificates were looked at, and what was found."""
+    """The number of certificates, and the faults found in them."""
 
     counts: Counter[str] = field(default_factory=Counter[str])
     false: list[str] = field(default_factory=list[str])

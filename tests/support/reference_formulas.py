@@ -164,7 +164,7 @@ def optimum(problem: Any) -> float:
 
 
 def junk(N: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """What may stand in the place of weights."""
+    """Return values that may stand in the place of weights."""
     mixed = rng.choice([0.0, -1.0, np.nan, np.inf, -np.inf, 1e300, 1e-300, 5e-324, 1.0, 0.3], size=N)
     return [
         mixed,

@@ -298,7 +298,7 @@ MALFORMED = {
     "no sources": ("Sources: none.", "Source none.", r"'Sources: \.\.\.'.*\bT\b"),
     "no meanings": ("Prose.", "Symbols  usual", r"'Symbols'.*\bT\b.*'usual'"),
 }
-"""What is put in the place of what, and the fact by which the refusals differ."""
+"""Replacements, and the fact by which the refusals differ."""
 
 
 @pytest.mark.parametrize(("old", "new", "fact"), MALFORMED.values(), ids=MALFORMED)

@@ -20,8 +20,8 @@ def certified() -> Callable[[str], tuple[str, tuple[Any, Any, Any]]]:
     """Returns the text of a certificate, and its data: the matrix, the multiplicities and the references."""
 
     def made(case: str) -> tuple[str, tuple[Any, Any, Any]]:
-        its = program(case)
-        return text(case), (its.margins.to_array(), its.examples.c, its.examples.d0)
+        bound_program = program(case)
+        return text(case), (bound_program.margins.to_array(), bound_program.examples.c, bound_program.examples.d0)
 
     return made
 

@@ -30,31 +30,31 @@ def disturbed(values: list[float], rng: np.random.Generator) -> list[float]:
 
 def false_claim(case: str, rng: np.random.Generator, truth: tuple[float, float]) -> Any:
     """A document whose claim is known to be false."""
-    said = document(case)
+    file_document = document(case)
     if case == "infeasible":
-        said["claim"]["excess"] *= 1 + float(10.0 ** rng.uniform(-12, 3))
-        said["arrays"]["w"] = disturbed(said["arrays"]["w"], rng)
+        file_document["claim"]["excess"] *= 1 + float(10.0 ** rng.uniform(-12, 3))
+        file_document["arrays"]["w"] = disturbed(file_document["arrays"]["w"], rng)
         # The largest excess over all directions may be larger than the one proved: none is larger than 2.
-        said["claim"]["excess"] = max(said["claim"]["excess"], 2.5)
-        return said
+        file_document["claim"]["excess"] = max(file_document["claim"]["excess"], 2.5)
+        return file_document
     if case == "bounded" and rng.random() < 0.3:
-        said["claim"] = {"outcome": "infeasible", "excess": float(10.0 ** rng.uniform(-15, 0))}
-        del said["arrays"]["d"]
-        said["arrays"]["w"] = disturbed(said["arrays"]["w"], rng)
-        said["proof"]["beta"] = float(rng.normal())
-        return said
+        file_document["claim"] = {"outcome": "infeasible", "excess": float(10.0 ** rng.uniform(-15, 0))}
+        del file_document["arrays"]["d"]
+        file_document["arrays"]["w"] = disturbed(file_document["arrays"]["w"], rng)
+        file_document["proof"]["beta"] = float(rng.normal())
+        return file_document
     lower, upper = truth
     beyond = float(10.0 ** rng.uniform(-14, 0)) * max(1.0, abs(lower))
     if rng.random() < 0.5:
-        said["claim"] |= {"lower": float(np.nextafter(upper + beyond, np.inf)), "upper": 1e6}
+        file_document["claim"] |= {"lower": float(np.nextafter(upper + beyond, np.inf)), "upper": 1e6}
     else:
-        said["claim"] |= {"lower": -1e6, "upper": float(np.nextafter(lower - beyond, -np.inf))}
+        file_document["claim"] |= {"lower": -1e6, "upper": float(np.nextafter(lower - beyond, -np.inf))}
     for name in ("d", "w", "s"):
-        if name in said["arrays"]:
-            said["arrays"][name] = disturbed(said["arrays"][name], rng)
+        if name in file_document["arrays"]:
+            file_document["arrays"][name] = disturbed(file_document["arrays"][name], rng)
     if rng.random() < 0.3:
-        said["proof"]["beta"] += float(rng.normal()) * float(10.0 ** rng.uniform(-12, 1))
-    return said
+        file_document["proof"]["beta"] += float(rng.normal()) * float(10.0 ** rng.uniform(-12, 1))
+    return file_document
 
 
 def tried(times: int, seed: int, folder: Path) -> Counter[str]:

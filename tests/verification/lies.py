@@ -69,7 +69,7 @@ class Subject:
 
 
 def written(what: Callable[[Path], None]) -> Any:
-    """What a file says that is written for this."""
+    """Return the document of a file that is written for this."""
     with tempfile.TemporaryDirectory() as folder:
         what(Path(folder) / "c.json")
         return json.loads((Path(folder) / "c.json").read_text())
@@ -82,10 +82,10 @@ NEAR = ({"nu": 1.05}, {"eta": 1.1}, {"C": 0.95}, {"r": 1.02}, {"gamma": 0.9}, {"
 @cache
 def of_program(case: str) -> Subject:
     """A program, its opposite, and others with parameters that are not far away."""
-    its = program(case)
-    U, c, d0 = its.margins.to_array(), its.examples.c, its.examples.d0
+    bound_program = program(case)
+    U, c, d0 = bound_program.margins.to_array(), bound_program.examples.c, bound_program.examples.d0
     given = document(case)["formulation"]["parameters"]
-    page = get_formulation(its.formulation.name)
+    page = get_formulation(bound_program.formulation.name)
     references = {"d0": d0} if page.uses_reference else {}
 
     @cache
@@ -140,7 +140,7 @@ def of_class(kind: str) -> Subject:
 
 
 SUBJECTS = (*CASES, "steps", "looks", "loss")
-"""What is lied about."""
+"""The subjects of the lies."""
 
 
 @cache

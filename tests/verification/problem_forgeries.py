@@ -327,10 +327,10 @@ KINDS: Mapping[str, Callable[[dict[str, Any], np.random.Generator], None]] = {
     "a stationary lie": lie_stationary,
     "another point": lie_about_point,
 }
-"""What changes a file."""
+"""Functions that change a file."""
 
 WORDS = ("NaN", "Infinity", "-Infinity", "1e999", "1e99999999999", '"nan"', "[" * 200, '{"a":1,"a":2}', "9" * 5000)
-"""What replaces a number in the text of a file."""
+"""Texts that replace a number in a file."""
 
 
 def forged_text(case: str, rng: np.random.Generator) -> bytes:

@@ -69,9 +69,9 @@ def test_paths_that_are_no_files_are_rejected(tmp_path: Path) -> None:
 
 def test_what_is_no_regular_file_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "pipe")
-    said = document("entropy")
-    said["arrays"] = {"beside": "0" * 64}
-    (tmp_path / "changed.json").write_text(json.dumps(said))
+    file_document = document("entropy")
+    file_document["arrays"] = {"beside": "0" * 64}
+    (tmp_path / "changed.json").write_text(json.dumps(file_document))
     os.mkfifo(tmp_path / "changed.json.npz")
     opened, plain_open = list[Path](), Path.open
 
@@ -106,9 +106,9 @@ def test_a_file_beside_is_no_larger_than_its_vectors(tmp_path: Path) -> None:
     """Sixteen examples and four hypotheses have no megabyte of numbers."""
     with (tmp_path / "changed.json.npz").open("wb") as file:
         file.truncate(1_000_000)
-    said = document("entropy")
-    said["arrays"] = {"beside": "0" * 64}
-    assert "the limit" in judged(said, "entropy", tmp_path).reason
+    file_document = document("entropy")
+    file_document["arrays"] = {"beside": "0" * 64}
+    assert "the limit" in judged(file_document, "entropy", tmp_path).reason
 
 
 def test_what_takes_more_memory_than_there_is_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,9 +126,9 @@ def test_what_takes_more_memory_than_there_is_is_rejected(tmp_path: Path, monkey
 def beside(arrays: bytes, tmp_path: Path) -> Any:
     """The verdict on a certificate with such a file of arrays beside it."""
     (tmp_path / "changed.json.npz").write_bytes(arrays)
-    said = document("entropy")
-    said["arrays"] = {"beside": hashlib.sha256(arrays).hexdigest()}
-    return judged(said, "entropy", tmp_path)
+    file_document = document("entropy")
+    file_document["arrays"] = {"beside": hashlib.sha256(arrays).hexdigest()}
+    return judged(file_document, "entropy", tmp_path)
 
 
 def packed(arrays: dict[str, Any], pickled: bool = False) -> bytes:
@@ -138,7 +138,7 @@ def packed(arrays: dict[str, Any], pickled: bool = False) -> bytes:
 
 
 class Trap:
-    """What does something when it is unpickled."""
+    """An object that acts when it is unpickled."""
 
     def __reduce__(self) -> Any:
         return (exec, ("raise SystemExit('executed')",))
@@ -171,13 +171,13 @@ def test_arrays_beside_are_plain_numbers_and_nothing_else(tmp_path: Path) -> Non
 def test_nothing_is_looked_up_by_a_name_in_a_file(tmp_path: Path) -> None:
     trap = tmp_path / "trap.py"
     trap.write_text(f"open({str(tmp_path / 'sprung')!r}, 'w')")
-    said = document("entropy")
-    said["formulation"]["name"] = str(trap)
-    reason = judged(said, "entropy", tmp_path).reason
+    file_document = document("entropy")
+    file_document["formulation"]["name"] = str(trap)
+    reason = judged(file_document, "entropy", tmp_path).reason
     assert repr(str(trap)) in reason and "unknown" in reason
-    said = document("entropy")
-    said["made"] = {"path": str(trap), "options": {"__reduce__": "exec"}, "nested": [[[[{}]]]]}
-    assert judged(said, "entropy", tmp_path)
+    file_document = document("entropy")
+    file_document["made"] = {"path": str(trap), "options": {"__reduce__": "exec"}, "nested": [[[[{}]]]]}
+    assert judged(file_document, "entropy", tmp_path)
     assert not (tmp_path / "sprung").exists()
 
 
@@ -196,10 +196,10 @@ def test_random_values_in_every_place_are_rejected_or_leave_the_claim_as_it_is(t
             if place[0] == "made":
                 continue
             for value in awkward:
-                said = document(case)
-                inner = said
+                file_document = document(case)
+                inner = file_document
                 for step in place[:-1]:
                     inner = inner[step]
                 inner[place[-1]] = value
-                rejected += not judged(said, case, tmp_path).accepted
+                rejected += not judged(file_document, case, tmp_path).accepted
         assert rejected > 300

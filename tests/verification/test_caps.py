@@ -40,8 +40,8 @@ THIRDS = np.full(3, 1 / 3)
 
 def counts() -> list[tuple[np.ndarray, float]]:
     """Multiplicities with a nu that is their sum in floats: some above the sum, some below it, some the same."""
-    drawn = [np.random.default_rng(seed).integers(100, 300, 3) / 100 for seed in range(12)]
-    found = [(c, float(c.sum())) for c in (*drawn, np.ones(3), THIRDS)]
+    samples = [np.random.default_rng(seed).integers(100, 300, 3) / 100 for seed in range(12)]
+    found = [(c, float(c.sum())) for c in (*samples, np.ones(3), THIRDS)]
     beside = [(np.ones(3), math.nextafter(3.0, math.inf)), (np.array([1.0, 2.0, 3.0]), math.nextafter(6.0, math.inf))]
     return [*found, *beside]
 
@@ -94,10 +94,10 @@ def test_weights_that_cannot_move_may_not_sum_to_more_than_one(tmp_path: Path) -
     nu = 4.0 * (1.0 - 4e-9)
     wide = np.vstack([U, -U[:2]])
     save(get_formulation("binary_erlpboost").bind(wide, nu=nu, eta=10.0).solve(tol=1e-9), path)
-    said = json.loads(path.read_text())
+    document = json.loads(path.read_text())
     d0 = np.array([*[1.0 / nu] * 4, 1e-12])
-    said["arrays"]["d0"], said["data"]["d0"] = d0.tolist(), vector_digest(d0)
-    proves_nothing(said, wide, path, A_LOWER_END, 1e30)
+    document["arrays"]["d0"], document["data"]["d0"] = d0.tolist(), vector_digest(d0)
+    proves_nothing(document, wide, path, A_LOWER_END, 1e30)
     for A in (FloatBalls(), exact_number_type(read_document(path))):
         with pytest.raises(Rejected, match=r"\bcaps\b.*\bcannot\b.* 1$"):
             recompute_bounds(read_document(path), wide, A)
@@ -122,9 +122,9 @@ def test_no_s_proves_anything_of_a_ball_that_touches_the_simplex(
     program = get_formulation("norm_ball").bind(wide, c=c, p=p, r=r, eta=eta)
     program.solve(tol=1e-9).save(path)
     for size in (1e15, 1e30, 1e100):
-        said = json.loads(path.read_text())
-        said["arrays"]["s"] = [size] * len(c)
-        proves_nothing(said, program, tmp_path / "forged.json", A_LOWER_END, -size)
+        document = json.loads(path.read_text())
+        document["arrays"]["s"] = [size] * len(c)
+        proves_nothing(document, program, tmp_path / "forged.json", A_LOWER_END, -size)
 
 
 def test_weights_that_cannot_move_may_not_exceed_one_by_less_than_a_float_shows(tmp_path: Path) -> None:
@@ -134,11 +134,11 @@ def test_weights_that_cannot_move_may_not_exceed_one_by_less_than_a_float_shows(
     for name, numbers in (("binary_erlpboost", {"eta": 10.0}), ("binary_softboost", {"gamma": 0.9})):
         page: dict[str, Any] = {"nu": 1.0, **numbers}
         get_formulation(name).bind(wide, c=c, **page).solve(tol=1e-9).save(path)
-        said = json.loads(path.read_text())
+        document = json.loads(path.read_text())
         stated = get_formulation(name).bind(wide, c=c, d0=d0, **page).examples.d0
-        said["arrays"]["d0"], said["data"]["d0"] = stated.tolist(), vector_digest(stated)
+        document["arrays"]["d0"], document["data"]["d0"] = stated.tolist(), vector_digest(stated)
         for claim in (A_LOWER_END, NO_OPTIMUM):
-            proves_nothing(said, wide, path, claim, 1e30)
+            proves_nothing(document, wide, path, claim, 1e30)
 
 
 def test_what_is_infeasible_by_rounding_is_not_said_to_be(tmp_path: Path) -> None:
@@ -149,6 +149,6 @@ def test_what_is_infeasible_by_rounding_is_not_said_to_be(tmp_path: Path) -> Non
         program = get_formulation(name).bind(tied, nu=3.0, eta=10.0, segment=False)
         program.solve(tol=1e-8).save(path)
         assert verify(path, program)
-        said = json.loads(path.read_text())
-        said["arrays"]["w"] = [-1e100, 1e100]
-        proves_nothing(said, program, path, NO_OPTIMUM, beta)
+        document = json.loads(path.read_text())
+        document["arrays"]["w"] = [-1e100, 1e100]
+        proves_nothing(document, program, path, NO_OPTIMUM, beta)

@@ -109,12 +109,12 @@ def test_any_storage_of_the_data_will_do(tmp_path: Path) -> None:
 
 
 def test_the_file_says_all_that_it_should(tmp_path: Path) -> None:
-    said = document("reference")
-    assert said["formulation"]["parameters"]["eta"] == 7.0
-    assert said["F"] == {"kind": "relative entropy", "caps": "c / nu", "nu": 3.0, "eta": 7.0}
-    assert said["G"] == {"kind": "maximum"}
-    assert said["data"]["U"] == program("reference").margins.digest()
-    assert {"boostopt", "numpy", "backend", "solver status", "options", "tol"} <= set(said["made"])
+    file_document = document("reference")
+    assert file_document["formulation"]["parameters"]["eta"] == 7.0
+    assert file_document["F"] == {"kind": "relative entropy", "caps": "c / nu", "nu": 3.0, "eta": 7.0}
+    assert file_document["G"] == {"kind": "maximum"}
+    assert file_document["data"]["U"] == program("reference").margins.digest()
+    assert {"boostopt", "numpy", "backend", "solver status", "options", "tol"} <= set(file_document["made"])
     # Full precision: what is read is what was there, bit by bit.
     path = tmp_path / "certificate.json"
     solution = program("reference").solve(tol=1e-9)
@@ -192,18 +192,18 @@ def test_an_end_of_which_nothing_is_known_is_not_claimed(
 def test_a_file_that_would_be_too_long_to_be_read_is_not_written(tmp_path: Path) -> None:
     path, bound = tmp_path / "certificate.json", program("cap")
     with pytest.raises(ProblemError, match=r"\b16,000,000\b.*\bmade\b"):
-        save(bound.solve(), path, made={"log": "x" * 16_000_000})
+        save(bound.solve(), path, provenance={"log": "x" * 16_000_000})
     assert not path.exists()
 
 
 def test_the_verdict_reads_well(tmp_path: Path) -> None:
-    """What was found and of what: the whole sentences stand here, elsewhere the numbers and names in them."""
+    """The whole sentences stand here, elsewhere the numbers and names in them."""
     good = judged(document("cap"), "cap", tmp_path)
     assert str(good) == "accepted: both ends of the interval were recomputed from the data"
     assert good.verdict == "bounded" and good.formulation == "lpboost"
-    said = document("cap")
-    said["claim"]["lower"] += 1.0
-    bad, claimed = judged(said, "cap", tmp_path), said["claim"]["lower"]
+    file_document = document("cap")
+    file_document["claim"]["lower"] += 1.0
+    bad, claimed = judged(file_document, "cap", tmp_path), file_document["claim"]["lower"]
     assert not bad and bad.claimed[0] == claimed
     assert str(bad) == (
         f"rejected: it claims that the optimum is at least {claimed!r}; the proved bound is {good.lower!r}"

@@ -50,20 +50,20 @@ def test_a_class_is_verified_by_asking_its_oracle_once(name: str, tmp_path: Path
 def test_a_class_is_verified_with_weights_of_both_signs(tmp_path: Path) -> None:
     path = tmp_path / "class.json"
     oracle = DecisionStumps(*data())
-    made = boost("md_boost", oracle, D=10.0, epsilon=0.1)
-    assert made.class_certificate.d is not None and made.class_certificate.d.min() < 0.0
-    save_class(made, oracle, path)
+    boosted_run = boost("md_boost", oracle, D=10.0, epsilon=0.1)
+    assert boosted_run.class_certificate.d is not None and boosted_run.class_certificate.d.min() < 0.0
+    save_class(boosted_run, oracle, path)
     verification = verify(path, DecisionStumps(*data()))
     assert verification, verification
-    assert verification.claimed[1] - made.class_certificate.upper < 1e-10
+    assert verification.claimed[1] - boosted_run.class_certificate.upper < 1e-10
 
 
 def changed(tmp_path: Path, change: Any) -> Any:
     path = tmp_path / "class.json"
     save_class(run("erlpboost"), DecisionStumps(*data()), path)
-    said = json.loads(path.read_text())
-    change(said)
-    path.write_text(json.dumps(said))
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
     return verify(path, DecisionStumps(*data()))
 
 
@@ -103,10 +103,10 @@ def test_other_oracles_and_data_are_rejected(tmp_path: Path) -> None:
 
 
 def test_constant_hypotheses_are_in_the_file(tmp_path: Path) -> None:
-    """Where no feature varies they are the class; their thresholds are infinite."""
+    """If no feature varies, they are the class; their thresholds are infinite."""
     path, X, y = tmp_path / "class.json", np.ones((5, 2)), np.array([1, 1, 1, -1, -1])
-    made = boost("lpboost", DecisionStumps(X, y), nu=2.0)
-    save_class(made, DecisionStumps(X, y), path)
+    boosted_run = boost("lpboost", DecisionStumps(X, y), nu=2.0)
+    save_class(boosted_run, DecisionStumps(X, y), path)
     assert json.loads(path.read_text())["data"]["hypotheses"][0]["threshold"] == "-inf"
     verification = verify(path, DecisionStumps(X, y))
     assert verification and "not checked" not in verification.reason
@@ -123,20 +123,20 @@ def test_an_upper_end_that_nothing_proves_again_is_not_claimed(tmp_path: Path, m
 def test_margins_are_passed_where_the_file_cannot_tell_them(tmp_path: Path) -> None:
     path, U = tmp_path / "class.json", np.random.default_rng(0).choice([-1.0, 1.0], (50, 9))
     oracle = GivenMargins(U)
-    made = boost("erlpboost", oracle, nu=10.0, epsilon=0.05)
-    save_class(made, oracle, path)
+    boosted_run = boost("erlpboost", oracle, nu=10.0, epsilon=0.05)
+    save_class(boosted_run, oracle, path)
     assert verify(path, GivenMargins(U))
     for change in ({"q": 9}, {"sign": -1}):
-        said = json.loads(path.read_text())
-        said["data"]["hypotheses"][0].update(change)
-        (tmp_path / "changed.json").write_text(json.dumps(said))
+        document = json.loads(path.read_text())
+        document["data"]["hypotheses"][0].update(change)
+        (tmp_path / "changed.json").write_text(json.dumps(document))
         reason = verify(tmp_path / "changed.json", GivenMargins(U)).reason
         assert "hypothesis" in reason and f"of {oracle};" in reason
-    said = json.loads(path.read_text())
-    said["data"]["hypotheses"] = []
-    path.write_text(json.dumps(said))
+    document = json.loads(path.read_text())
+    document["data"]["hypotheses"] = []
+    path.write_text(json.dumps(document))
     assert "U=" in verify(path, GivenMargins(U)).reason
-    used = np.flatnonzero(made.w)
-    margins = made.program.margins.take_columns(used)
+    used = np.flatnonzero(boosted_run.w)
+    margins = boosted_run.program.margins.take_columns(used)
     assert verify(path, GivenMargins(U), U=margins)
     assert not verify(path, GivenMargins(U), U=-margins.to_array())

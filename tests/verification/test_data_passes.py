@@ -124,12 +124,12 @@ def numbers(reason: str) -> tuple[float, ...]:
 def test_no_arithmetic_of_the_runs_is_trusted(
     page: str, end: str, name: str, patch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, said = tmp_path / "class.json", json.loads(certificate(page))
-    said["claim"][end] += (0.004 if end == "lower" else -0.004) * (300 if page == "log_loss" else 1)
-    path.write_text(json.dumps(said))
+    path, file_document = tmp_path / "class.json", json.loads(certificate(page))
+    file_document["claim"][end] += (0.004 if end == "lower" else -0.004) * (300 if page == "log_loss" else 1)
+    path.write_text(json.dumps(file_document))
     monkeypatch.setattr(f"boostopt.{name}", patch(resolve_name(f"boostopt.{name}")))
     claimed, proved = numbers(verify(path, oracle()).reason)
-    assert claimed == pytest.approx(said["claim"][end]) and (claimed > proved) == (end == "lower")
+    assert claimed == pytest.approx(file_document["claim"][end]) and (claimed > proved) == (end == "lower")
 
 
 BY_SOLVERS: tuple[tuple[str, Any], ...] = (
@@ -198,8 +198,8 @@ def rows_of(rng: np.random.Generator, parts: int = 1) -> tuple[BinnedRows, np.nd
     y = rng.choice([-1, 1], n, p=[0.5, 0.5] if parts == 1 else [0.02, 0.98]).astype(np.int8)
     c = rng.integers(1, 4, n).astype(float)
     sizes = codes.max(axis=1).astype(int)
-    coded = BinnedFeatures.from_codes(codes, [np.zeros(size) for size in sizes.tolist()])
-    return BinnedRows.from_binned(coded, y, c, parts), codes.astype(int), y.astype(int), c.astype(int)
+    binned_features = BinnedFeatures.from_codes(codes, [np.zeros(size) for size in sizes.tolist()])
+    return BinnedRows.from_binned(binned_features, y, c, parts), codes.astype(int), y.astype(int), c.astype(int)
 
 
 def terms_of(rng: np.random.Generator, rows: BinnedRows) -> list[Any]:

@@ -23,7 +23,7 @@ from boostopt.verification.trusted_kernel.exact_numbers import ArbBalls, Rationa
 from boostopt.verification.trusted_kernel.number_types import FloatBalls
 
 SECONDS = 10.0
-"""What a proof at N = 200, t = 10 may take."""
+"""Seconds that a proof at N = 200, t = 10 may take."""
 
 
 @pytest.mark.parametrize(

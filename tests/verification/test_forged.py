@@ -52,25 +52,25 @@ from boostopt.verification.verify import check_claims
 
 @pytest.mark.parametrize("size", [1e8, 1e20])
 def test_a_huge_s_proves_nothing_in_floats(size: float, tmp_path: Path) -> None:
-    """Where s is large its two terms cancel; all of it is counted as rounding."""
-    said = document("ball")
-    said["arrays"]["s"] = [size] * 16
-    said["proof"]["beta"] -= size
-    said["claim"]["lower"] = said["claim"]["upper"]
-    assert not judged(said, "ball", tmp_path)
+    """If s is large, its two terms cancel; all of it is counted as rounding."""
+    file_document = document("ball")
+    file_document["arrays"]["s"] = [size] * 16
+    file_document["proof"]["beta"] -= size
+    file_document["claim"]["lower"] = file_document["claim"]["upper"]
+    assert not judged(file_document, "ball", tmp_path)
 
 
 def test_a_lower_end_of_which_nothing_is_known_is_minus_infinity(tmp_path: Path) -> None:
     """With a beta of 1e200 the parabola of F* is larger than any float: the file proves nothing, and no claim holds."""
     path, U = tmp_path / "c.json", np.round(np.random.default_rng(0).uniform(-1, 1, (6, 3)), 2)
     save(get_formulation("qrlp_boost").bind(U, nu=3.0, eta=2.0).solve(tol=1e-6), path)
-    said = json.loads(path.read_text())
-    said["proof"]["beta"] = 1e200
-    for lower, upper in (("-inf", said["claim"]["upper"]), ("-inf", "inf"), (-1e300, "inf")):
-        said["claim"] = {"outcome": "solved", "lower": lower, "upper": upper}
+    file_document = json.loads(path.read_text())
+    file_document["proof"]["beta"] = 1e200
+    for lower, upper in (("-inf", file_document["claim"]["upper"]), ("-inf", "inf"), (-1e300, "inf")):
+        file_document["claim"] = {"outcome": "solved", "lower": lower, "upper": upper}
         if upper == "inf":
-            said["arrays"].pop("d", None)
-        path.write_text(json.dumps(said))
+            file_document["arrays"].pop("d", None)
+        path.write_text(json.dumps(file_document))
         verification = verify(path, U)
         assert bool(verification) == (lower == "-inf")
         assert verification.lower == -math.inf if verification else verification.reason.endswith(" -inf")
@@ -80,24 +80,24 @@ def test_a_lower_end_of_which_nothing_is_known_is_minus_infinity(tmp_path: Path)
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("case", ["cap", "binary", "bounded", "penalty", "infeasible"])
 def test_no_beta_proves_more_than_the_optimum(case: str, exact: bool, tmp_path: Path) -> None:
-    said = document(case)
-    claim = said["claim"]
+    file_document = document(case)
+    claim = file_document["claim"]
     if claim["outcome"] == "infeasible":
         claim["excess"] += 0.1
     else:
         claim["lower"] = claim["upper"] = claim["upper"] + 1e-6
     for beta in (1e300, -1e17, 5e-324):
-        said["proof"]["beta"] = beta
-        assert not judged(said, case, tmp_path, exact=exact)
+        file_document["proof"]["beta"] = beta
+        assert not judged(file_document, case, tmp_path, exact=exact)
 
 
 def test_a_neighbour_of_a_parameter_is_another_program(tmp_path: Path) -> None:
     """The number next to nu, in the parameters or in F alone."""
     for place in ("parameters", "F"):
-        said = document("entropy")
-        numbers = said["F"] if place == "F" else said["formulation"]["parameters"]
+        file_document = document("entropy")
+        numbers = file_document["F"] if place == "F" else file_document["formulation"]["parameters"]
         numbers["nu"] = math.nextafter(numbers["nu"], math.inf)
-        assert "means F" in judged(said, "entropy", tmp_path).reason
+        assert "means F" in judged(file_document, "entropy", tmp_path).reason
 
 
 def test_storages_of_one_matrix_are_one_and_others_are_not(tmp_path: Path) -> None:
@@ -140,19 +140,19 @@ def test_headers_that_promise_too_much_are_rejected(start: bytes, tmp_path: Path
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("w.npy", start + bytes(32))
-    said = document("cap")
-    said["arrays"] = {"beside": hashlib.sha256(packed.getvalue()).hexdigest()}
+    file_document = document("cap")
+    file_document["arrays"] = {"beside": hashlib.sha256(packed.getvalue()).hexdigest()}
     (tmp_path / "changed.json.npz").write_bytes(packed.getvalue())
-    assert not judged(said, "cap", tmp_path)
+    assert not judged(file_document, "cap", tmp_path)
 
 
 def test_more_examples_than_memory_holds_are_rejected(tmp_path: Path) -> None:
     """Nothing in the file has one number for each of them."""
-    said = document("entropy")
-    said["data"]["N"] = 2**40
-    said["claim"] |= {"upper": "inf"}
-    said["arrays"] = {"w": said["arrays"]["w"]}
-    assert judged(said, "entropy", tmp_path).reason.endswith(" (16, 4)")
+    file_document = document("entropy")
+    file_document["data"]["N"] = 2**40
+    file_document["claim"] |= {"upper": "inf"}
+    file_document["arrays"] = {"w": file_document["arrays"]["w"]}
+    assert judged(file_document, "entropy", tmp_path).reason.endswith(" (16, 4)")
 
 
 def test_weights_of_a_class_that_are_none_are_rejected(tmp_path: Path) -> None:
@@ -163,9 +163,9 @@ def test_weights_of_a_class_that_are_none_are_rejected(tmp_path: Path) -> None:
     run = boost("erlpboost", DecisionStumps(X, y), nu=5.0, epsilon=0.1, update="total")
     save_class(run, DecisionStumps(X, y), path)
     for d in (np.zeros(40), np.full(40, 1e150), np.full(40, 5e-324), np.full(40, -1.0), np.eye(40)[0]):
-        said = json.loads(path.read_text())
-        said["arrays"]["d"], said["claim"]["upper"] = d.tolist(), 10.0
-        (tmp_path / "changed.json").write_text(json.dumps(said))
+        file_document = json.loads(path.read_text())
+        file_document["arrays"]["d"], file_document["claim"]["upper"] = d.tolist(), 10.0
+        (tmp_path / "changed.json").write_text(json.dumps(file_document))
         assert not verify(tmp_path / "changed.json", DecisionStumps(X, y))
 
 
@@ -213,18 +213,18 @@ def test_the_dual_exponent_is_exact(tmp_path: Path) -> None:
     U = np.random.default_rng(0).choice([-1.0, 1.0], size=(1000, 2))
     bound = get_formulation("norm_ball").bind(U, r=r * 1.1, p=p)
     save((bound, bound.certify(np.full(1000, 1e-3), np.array([0.5, 0.5]))), tmp_path / "c.json")
-    said = json.loads((tmp_path / "c.json").read_text())
-    said["F"]["r"] = said["formulation"]["parameters"]["r"] = r
-    del said["arrays"]["d"]
-    said["arrays"]["s"], said["proof"]["beta"] = [1e20] * 1000, -1e20
-    said["claim"] = {"outcome": "solved", "lower": 10.0, "upper": "inf"}
-    (tmp_path / "c.json").write_text(json.dumps(said))
+    file_document = json.loads((tmp_path / "c.json").read_text())
+    file_document["F"]["r"] = file_document["formulation"]["parameters"]["r"] = r
+    del file_document["arrays"]["d"]
+    file_document["arrays"]["s"], file_document["proof"]["beta"] = [1e20] * 1000, -1e20
+    file_document["claim"] = {"outcome": "solved", "lower": 10.0, "upper": "inf"}
+    (tmp_path / "c.json").write_text(json.dumps(file_document))
     assert not verify(tmp_path / "c.json", U, exact=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
-    """What the next page is stated by."""
+    """The numbers that state the next page."""
 
     r: float = parameter("radius", POSITIVE)
     nu: float = parameter("nu", POSITIVE)
@@ -274,7 +274,7 @@ def test_weights_moved_onto_equations_stay_in_the_ball(exact: bool, tmp_path: Pa
     U = np.array([[1.0], [-1.0], [-1.0], [-1.0]])
     F = {"kind": "norm ball", "p": 2.0, "r": 0.55, "base": {"kind": "cap", "caps": "c / nu", "nu": 1.0}}
     arrays = {"w": [0.0], "d": [0.4, 0.2, 0.2, 0.2], "s": [0.0] * 4}
-    said = forged(
+    file_document = forged(
         "ball_and_equations",
         {"r": 0.55, "nu": 1.0, "rho": 0.0},
         F,
@@ -283,14 +283,14 @@ def test_weights_moved_onto_equations_stay_in_the_ball(exact: bool, tmp_path: Pa
         arrays,
         {"outcome": "solved", "lower": -1e-9, "upper": 1e-9},
     )
-    (tmp_path / "c.json").write_text(json.dumps(said))
+    (tmp_path / "c.json").write_text(json.dumps(file_document))
     assert not verify(tmp_path / "c.json", U, formulation=BallAndEquations(), exact=exact)
 
 
 def test_products_that_underflow_are_counted(tmp_path: Path) -> None:
     """Every edge is 7 units of the last place of 0; their 15 products are all 0."""
     U = np.full((15, 2), 7 * 5e-324)
-    said = forged(
+    file_document = forged(
         "lp_adaboost",
         {"epsilon": 0.01, "two_sided": False},
         {"kind": "cap", "caps": "c / nu", "nu": 1.0},
@@ -299,7 +299,7 @@ def test_products_that_underflow_are_counted(tmp_path: Path) -> None:
         {"w": [0.5, 0.5], "d": [1 / 15] * 15},
         {"outcome": "solved", "lower": "-inf", "upper": 5e-324},
     )
-    (tmp_path / "c.json").write_text(json.dumps(said))
+    (tmp_path / "c.json").write_text(json.dumps(file_document))
     assert not verify(tmp_path / "c.json", U)
 
 
@@ -320,9 +320,9 @@ def of_one_half(claim: str, folder: Path, entry: Any = 0.5, exact: bool = True) 
     F = {"kind": "cap", "caps": "c / nu", "nu": 1.0}
     parameters = {"epsilon": 0.01, "two_sided": False}
     arrays = {"w": [1.0], "d": [1.0]}
-    said = forged("lp_adaboost", parameters, F, {"kind": "maximum"}, U, arrays, {"outcome": "solved"})
-    said["proof"]["beta"] = -entry
-    whole = json.dumps(said).replace('"outcome": "solved"', f'"outcome": "solved", {claim}')
+    file_document = forged("lp_adaboost", parameters, F, {"kind": "maximum"}, U, arrays, {"outcome": "solved"})
+    file_document["proof"]["beta"] = -entry
+    whole = json.dumps(file_document).replace('"outcome": "solved"', f'"outcome": "solved", {claim}')
     (folder / "c.json").write_text(whole)
     return verify(folder / "c.json", U, exact=exact)
 
@@ -351,18 +351,18 @@ def test_ends_are_claimed_as_they_are_written(lower: str, upper: str, entry: flo
 
 
 def test_an_excess_is_claimed_as_it_is_written() -> None:
-    said = document("infeasible")
-    arrays = {name: np.array(values) for name, values in said["arrays"].items()}
-    said["claim"]["excess"] = 1.0
+    file_document = document("infeasible")
+    arrays = {name: np.array(values) for name, values in file_document["arrays"].items()}
+    file_document["claim"]["excess"] = 1.0
     for text, read in (("1.00000000000000005", math.nextafter(1.0, 2.0)), ("1e-400", 5e-324), ("0.25", 0.25)):
-        parsed = parse_json(json.dumps(said).replace('"excess": 1.0', f'"excess": {text}').encode())
+        parsed = parse_json(json.dumps(file_document).replace('"excess": 1.0', f'"excess": {text}').encode())
         assert as_document(parsed, arrays).excess == read
 
 
 @pytest.mark.parametrize(("beta", "exact"), [("-1e400", True), ("-1e308", False), ("-1.7e308", False)])
 def test_a_huge_beta_is_no_traceback(beta: str, exact: bool, tmp_path: Path) -> None:
     U = np.ones((4, 2))
-    said = forged(
+    file_document = forged(
         "lp_adaboost",
         {"epsilon": 0.01, "two_sided": False},
         {"kind": "cap", "caps": "c / nu", "nu": 1.0},
@@ -371,15 +371,15 @@ def test_a_huge_beta_is_no_traceback(beta: str, exact: bool, tmp_path: Path) -> 
         {"w": [0.5, 0.5], "d": [0.25] * 4},
         {"outcome": "solved", "lower": -2.0, "upper": 2.0},
     )
-    (tmp_path / "c.json").write_text(json.dumps(said).replace('"beta": 0.0', f'"beta": {beta}'))
+    (tmp_path / "c.json").write_text(json.dumps(file_document).replace('"beta": 0.0', f'"beta": {beta}'))
     assert not verify(tmp_path / "c.json", U, exact=exact)
 
 
 @pytest.mark.parametrize("name", ["\ud800", "\x1b[2J\x1b[Haccepted", "a\nb"])
 def test_names_in_a_file_cannot_write_on_the_terminal(name: str, tmp_path: Path) -> None:
-    said = document("cap")
+    file_document = document("cap")
     for change in ("key", "name"):
-        changed = json.loads(json.dumps(said))
+        changed = json.loads(json.dumps(file_document))
         if change == "key":
             changed[name] = 1
         else:
@@ -405,20 +405,24 @@ def of_class(reflexive: bool, path: Path) -> Any:
 def test_hypotheses_of_a_class_belong_to_it(tmp_path: Path) -> None:
     """Stumps of the direction that the class has not: a soft margin of 0.2 where the best is below -0.199."""
     path, (X, y) = tmp_path / "c.json", examples()
-    said = of_class(True, path)
-    said["data"]["digest"] = DecisionStumps(X, y, reflexive=False).digest
-    said["claim"]["upper"] = "inf"
-    del said["arrays"]["d"]
-    path.write_text(json.dumps(said))
+    file_document = of_class(True, path)
+    file_document["data"]["digest"] = DecisionStumps(X, y, reflexive=False).digest
+    file_document["claim"]["upper"] = "inf"
+    del file_document["arrays"]["d"]
+    path.write_text(json.dumps(file_document))
     assert not verify(path, DecisionStumps(X, y, reflexive=False))
 
 
 def test_absolute_edges_need_a_class_closed_under_negation(tmp_path: Path) -> None:
     """A signed combination has the soft margin 0.2; the file says that none exceeds -0.199."""
     path, (X, y) = tmp_path / "c.json", examples()
-    said = of_class(False, path)
-    said["formulation"]["parameters"]["two_sided"], said["G"], said["claim"]["lower"] = True, {"kind": "absolute"}, -5
-    path.write_text(json.dumps(said))
+    file_document = of_class(False, path)
+    file_document["formulation"]["parameters"]["two_sided"], file_document["G"], file_document["claim"]["lower"] = (
+        True,
+        {"kind": "absolute"},
+        -5,
+    )
+    path.write_text(json.dumps(file_document))
     assert not verify(path, DecisionStumps(X, y, reflexive=False))
 
 
@@ -430,9 +434,13 @@ def test_c_and_d0_of_the_reader_are_compared_for_a_class_too(tmp_path: Path) -> 
 
 def test_a_class_of_more_examples_than_memory_holds_is_rejected(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
-    said = of_class(True, path)
-    said["data"]["N"], said["claim"]["upper"], said["arrays"] = 2**40, "inf", {"w": said["arrays"]["w"]}
-    path.write_text(json.dumps(said))
+    file_document = of_class(True, path)
+    file_document["data"]["N"], file_document["claim"]["upper"], file_document["arrays"] = (
+        2**40,
+        "inf",
+        {"w": file_document["arrays"]["w"]},
+    )
+    path.write_text(json.dumps(file_document))
     given: list[tuple[dict[str, Any], str]] = [
         ({"c": np.ones(40)}, r"\bother\b.* c=$"),
         ({"d0": np.full(40, 1 / 40)}, r"\bother\b.* d0=$"),
@@ -444,22 +452,22 @@ def test_a_class_of_more_examples_than_memory_holds_is_rejected(tmp_path: Path) 
 
 def test_hypotheses_are_counted_before_they_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
-    said = of_class(True, path)
+    file_document = of_class(True, path)
     assert verify(path, DecisionStumps(X, y))
-    monkeypatch.setattr(classes, "MAX_ARRAY_BYTES", 8 * 40 * said["data"]["t"] - 1)
+    monkeypatch.setattr(classes, "MAX_ARRAY_BYTES", 8 * 40 * file_document["data"]["t"] - 1)
     monkeypatch.setattr(DecisionStumps, "margins_of", None)
     reason = verify(path, DecisionStumps(X, y)).reason
-    assert re.search(rf" {said['data']['t']} .* 40 .* {classes.MAX_ARRAY_BYTES:,} ", reason)
+    assert re.search(rf" {file_document['data']['t']} .* 40 .* {classes.MAX_ARRAY_BYTES:,} ", reason)
 
 
 def test_a_degree_in_a_file_is_no_endless_loop(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
-    said = of_class(True, path)
+    file_document = of_class(True, path)
     oracle = KernelColumns(X, y, "polynomial")
     state = {"kind": "kernel", "row": 0, "sign": 1, "kernel": "polynomial", "gamma": 1.0, "degree": 10**15}
     state |= {"coef0": 0.0, "scale": 1.0, "features": 2, "indices": [0], "values": [1.0]}
-    said["data"] |= {"hypotheses": [state] * said["data"]["t"], "digest": oracle.digest}
-    path.write_text(json.dumps(said))
+    file_document["data"] |= {"hypotheses": [state] * file_document["data"]["t"], "digest": oracle.digest}
+    path.write_text(json.dumps(file_document))
     assert re.search(rf"\bdegree\b.* 1000;.* {10**15}\.", verify(path, oracle).reason)
 
 
@@ -469,9 +477,9 @@ def test_weights_that_an_oracle_refuses_are_a_rejection(tmp_path: Path) -> None:
     run = boost("erlpboost", oracle, nu=5.0, epsilon=0.2)
     with pytest.warns(UserWarning, match=r"\bverify\(path,.*\bU="):
         save_class(run, oracle, path)
-    said = json.loads(path.read_text())
-    said["arrays"]["d"], said["claim"]["upper"] = [0.0] * 40, 10.0
-    path.write_text(json.dumps(said))
+    file_document = json.loads(path.read_text())
+    file_document["arrays"]["d"], file_document["claim"]["upper"] = [0.0] * 40, 10.0
+    path.write_text(json.dumps(file_document))
     U = run.record.pool.margins.take_columns(np.flatnonzero(run.w))
     assert not verify(path, oracle, U=U)
 
@@ -544,8 +552,10 @@ def test_huge_entries_of_the_data_are_no_traceback(tmp_path: Path) -> None:
     U = np.full((4, 2), -1e308)
     F, claim = {"kind": "cap", "caps": "c / nu", "nu": 1.0}, {"outcome": "solved", "lower": -2.0, "upper": 2.0}
     arrays = {"w": [0.5, 0.5], "d": [0.25] * 4}
-    said = forged("lp_adaboost", {"epsilon": 0.01, "two_sided": False}, F, {"kind": "maximum"}, U, arrays, claim)
-    (tmp_path / "c.json").write_text(json.dumps(said))
+    file_document = forged(
+        "lp_adaboost", {"epsilon": 0.01, "two_sided": False}, F, {"kind": "maximum"}, U, arrays, claim
+    )
+    (tmp_path / "c.json").write_text(json.dumps(file_document))
     assert not verify(tmp_path / "c.json", U)
 
 
@@ -573,8 +583,10 @@ def test_weights_moved_into_the_ball_stay_below_their_caps(exact: bool, tmp_path
     F = {"kind": "norm ball", "p": 2.0, "r": r, "base": {"kind": "cap", "caps": "1 / nu", "nu": 2.0}}
     arrays = {"w": [1.0], "d": [0.5, 0.25 + x, 0.25 - x], "s": [0.0] * 3}
     claim = {"outcome": "solved", "lower": -1.0, "upper": -1e-13}
-    said = forged("ball_and_caps", {"r": r, "nu": 2.0, "rho": 0.0}, F, {"kind": "maximum"}, U, arrays, claim, c)
-    (tmp_path / "c.json").write_text(json.dumps(said))
+    file_document = forged(
+        "ball_and_caps", {"r": r, "nu": 2.0, "rho": 0.0}, F, {"kind": "maximum"}, U, arrays, claim, c
+    )
+    (tmp_path / "c.json").write_text(json.dumps(file_document))
     assert not verify(tmp_path / "c.json", U, formulation=BallAndCaps(), exact=exact)
 
 
@@ -604,12 +616,12 @@ def test_many_equations_are_solved_in_time(tmp_path: Path) -> None:
 
 def test_what_is_said_to_be_proved_is_what_is_claimed(tmp_path: Path) -> None:
     for lower, upper, claimed in (("-inf", "inf", "nothing"), (None, "inf", "lower"), ("-inf", None, "upper")):
-        said = document("cap")
-        said["claim"]["lower"] = lower or said["claim"]["lower"]
-        said["claim"]["upper"] = upper or said["claim"]["upper"]
+        file_document = document("cap")
+        file_document["claim"]["lower"] = lower or file_document["claim"]["lower"]
+        file_document["claim"]["upper"] = upper or file_document["claim"]["upper"]
         if upper == "inf":
-            del said["arrays"]["d"]
-        verification = judged(said, "cap", tmp_path)
+            del file_document["arrays"]["d"]
+        verification = judged(file_document, "cap", tmp_path)
         ends = {"nothing", "lower", "upper", "both"} & set(re.findall(r"\w+", verification.reason))
         assert verification and ends == {claimed}
         assert verification.reason.endswith(NO_FURTHER_CLAIM)
@@ -697,16 +709,16 @@ def test_weights_beyond_the_ball_of_a_class_prove_nothing_for_it(tmp_path: Path)
     save_class(boost("norm_ball", GivenMargins(U), r=r, epsilon=0.01), GivenMargins(U), path)
     assert verify(path, GivenMargins(U))
     best, x = (1.0 - 2.0 * (1.0 + math.sqrt(12.0 * size**2 - 3.0)) / 4.0 for size in (r, r * (1.0 + 9e-13)))
-    said = json.loads(path.read_text())
-    said["arrays"]["d"] = [(1.0 - x) / 2.0] + [(1.0 + x) / 6.0] * 3
-    said["claim"] |= {"lower": -1.0, "upper": best - 1e-12}
-    path.write_text(json.dumps(said))
+    file_document = json.loads(path.read_text())
+    file_document["arrays"]["d"] = [(1.0 - x) / 2.0] + [(1.0 + x) / 6.0] * 3
+    file_document["claim"] |= {"lower": -1.0, "upper": best - 1e-12}
+    path.write_text(json.dumps(file_document))
     verification = verify(path, GivenMargins(U))
     assert not verification and f" {verification.claimed[1]!r};" in verification.reason
 
 
 def test_ends_that_contradict_each_other_prove_nothing() -> None:
-    said = document("cap")
-    arrays = {name: np.array(values) for name, values in said["arrays"].items()}
+    file_document = document("cap")
+    arrays = {name: np.array(values) for name, values in file_document["arrays"].items()}
     with pytest.raises(Rejected, match=r"\bcontradict\b.* 10\.0 .* -10\.0$"):
-        check_claims(as_document(said, arrays), ProvedBounds(10.0, -10.0))
+        check_claims(as_document(file_document, arrays), ProvedBounds(10.0, -10.0))

@@ -36,9 +36,9 @@ def oracle() -> BinnedStumps:
 @cache
 def run(page: str = "erlpboost") -> HistogramRun:
     capped: dict[str, Any] = {} if page == "totalboost" else {"nu": 60.0}
-    made = boost(page, oracle(), epsilon=0.02, **capped)
-    assert isinstance(made, HistogramRun)
-    return made
+    boosted_run = boost(page, oracle(), epsilon=0.02, **capped)
+    assert isinstance(boosted_run, HistogramRun)
+    return boosted_run
 
 
 @pytest.mark.thorough_cases("softboost")
@@ -141,12 +141,12 @@ FORGED = {
 def test_what_is_wrong_is_rejected(name: str, tmp_path: Path) -> None:
     path = tmp_path / "class.json"
     run().save_certificate(path, oracle())
-    said = json.loads(path.read_text())
-    said["more"] = 0
-    FORGED[name](said)
+    document = json.loads(path.read_text())
+    document["more"] = 0
+    FORGED[name](document)
     if name != "another name":
-        del said["more"]
-    path.write_text(json.dumps(said))
+        del document["more"]
+    path.write_text(json.dumps(document))
     verification = verify(path, oracle())
     assert not verification and len(verification.reason) > 20, verification
 
@@ -157,9 +157,9 @@ def test_counts_at_which_caps_have_two_names_are_told(nu: float, tmp_path: Path)
     path = tmp_path / "class.json"
     boost("lpboost", oracle(), nu=nu, epsilon=0.1, update="newton").save_certificate(path, oracle())
     assert verify(path, oracle())
-    said = json.loads(path.read_text())
+    document = json.loads(path.read_text())
     for other in (math.nextafter(nu, 0.0), math.nextafter(nu, math.inf)):
-        path.write_text(json.dumps({**said, "nu": other}))
+        path.write_text(json.dumps({**document, "nu": other}))
         assert re.search(rf"\bmargin\b.* nu = {other:g}\b", verify(path, oracle()).reason)
 
 
@@ -185,15 +185,15 @@ def test_the_digest_tells_rows_with_the_same_sums_apart_in_any_order(tmp_path: P
     path, order = tmp_path / "class.json", np.random.default_rng(3).permutation(len(y))
     run().save_certificate(path, oracle())
     assert verify(path, BinnedStumps(X[order], y[order]))
-    said, other = json.loads(path.read_text()), X.copy()
-    said["claim"] = {"lower": "-inf", "upper": "inf"}
-    path.write_text(json.dumps(said))
+    document, copy = json.loads(path.read_text()), X.copy()
+    document["claim"] = {"lower": "-inf", "upper": "inf"}
+    path.write_text(json.dumps(document))
     two = int(np.argmax(y == 1))
     one = int(np.flatnonzero((y == 1) & (X[:, 1] != X[two, 1]))[0])
-    other[[one, two]] = np.column_stack((X[[one, two], 0], X[[two, one], 1], X[[one, two], 2:]))
-    verification = verify(path, BinnedStumps(other, y))
+    copy[[one, two]] = np.column_stack((X[[one, two], 0], X[[two, one], 1], X[[one, two], 2:]))
+    verification = verify(path, BinnedStumps(copy, y))
     assert not verification
-    for part in (said["data"]["digest"], BinnedStumps(other, y).binned_rows.digest(), "features"):
+    for part in (document["data"]["digest"], BinnedStumps(copy, y).binned_rows.digest(), "features"):
         assert part in verification.reason
 
 
@@ -201,14 +201,14 @@ def test_the_digest_tells_rows_with_the_same_sums_apart_in_any_order(tmp_path: P
 def test_an_eta_is_refused_with_what_it_means_and_what_the_file_states(tmp_path: Path) -> None:
     for update, kind in (("newton", HistogramRun), ("total", Run)):
         path = tmp_path / "class.json"
-        made = boost("erlpboost", oracle(), nu=60.0, epsilon=0.02, update=update)
-        assert isinstance(made, kind)
-        made.save_certificate(path, oracle())
+        boosted_run = boost("erlpboost", oracle(), nu=60.0, epsilon=0.02, update=update)
+        assert isinstance(boosted_run, kind)
+        boosted_run.save_certificate(path, oracle())
         assert verify(path, oracle()).reason.count("checked") == 0
-        said = json.loads(path.read_text())
-        eta = said["formulation"]["parameters"]["eta"]
-        said["formulation"]["parameters"]["eta"] = 3.0
-        path.write_text(json.dumps(said))
+        document = json.loads(path.read_text())
+        eta = document["formulation"]["parameters"]["eta"]
+        document["formulation"]["parameters"]["eta"] = 3.0
+        path.write_text(json.dumps(document))
         pair = rf"\bF = .*'relative entropy', 'eta': 3\.0\b.*; .*\bF = .*'eta': {eta!r}\b.*\bparameters\b"
         assert re.search(pair, verify(path, oracle()).reason)
 
@@ -216,10 +216,10 @@ def test_an_eta_is_refused_with_what_it_means_and_what_the_file_states(tmp_path:
 def test_older_files_are_verified_and_say_what_was_not_checked(tmp_path: Path) -> None:
     path = tmp_path / "class.json"
     run().save_certificate(path, oracle())
-    said = json.loads(path.read_text())
-    assert said["claim"].pop("what") == "soft margin"
-    del said["data"]["digest"], said["formulation"]["F"], said["formulation"]["G"]
-    path.write_text(json.dumps(said))
+    document = json.loads(path.read_text())
+    assert document["claim"].pop("what") == "soft margin"
+    del document["data"]["digest"], document["formulation"]["F"], document["formulation"]["G"]
+    path.write_text(json.dumps(document))
     verification = verify(path, oracle())
     assert verification.verdict == "proved"
     assert verification.reason.endswith(FUNCTIONS_NOT_STATED + DIGEST_MISSING)
@@ -228,7 +228,7 @@ def test_older_files_are_verified_and_say_what_was_not_checked(tmp_path: Path) -
 def test_a_claim_of_less_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "class.json"
     run().save_certificate(path, oracle())
-    said = json.loads(path.read_text())
-    said["claim"] = {"lower": "-inf", "upper": "inf"}
-    path.write_text(json.dumps(said))
+    document = json.loads(path.read_text())
+    document["claim"] = {"lower": "-inf", "upper": "inf"}
+    path.write_text(json.dumps(document))
     assert verify(path, oracle())

@@ -42,10 +42,10 @@ def test_other_data_are_rejected(case: str, tmp_path: Path) -> None:
 
 
 def test_another_c_or_d0_than_the_readers_is_rejected(tmp_path: Path) -> None:
-    said, held = document("reference"), program("reference").examples
-    assert judged(said, "reference", tmp_path, c=held.c, d0=held.d0)
-    assert "multiplicities" in judged(said, "reference", tmp_path, c=np.ones(16)).reason
-    assert "d0" in judged(said, "reference", tmp_path, d0=np.full(16, 1 / 16)).reason
+    file_document, held = document("reference"), program("reference").examples
+    assert judged(file_document, "reference", tmp_path, c=held.c, d0=held.d0)
+    assert "multiplicities" in judged(file_document, "reference", tmp_path, c=np.ones(16)).reason
+    assert "d0" in judged(file_document, "reference", tmp_path, d0=np.full(16, 1 / 16)).reason
 
 
 @pytest.mark.thorough

@@ -18,7 +18,7 @@ NUMBERS = {"C": 0.7, "mu": 0.3, "alpha": 0.5, "nu": 3.0, "r": 0.8, "l1": 0.3, "l
 
 
 def saved(name: str, path: Path) -> dict[str, Any]:
-    """What the certificate file of an optimum says."""
+    """Return the document of the certificate file of an optimum."""
     page = get_formulation(name)
     program = page.bind(U, **{key: NUMBERS[key] for key in page.parameters})
     program.solve(tol=1e-9).certificate.save(path, program)
@@ -29,9 +29,9 @@ def saved(name: str, path: Path) -> dict[str, Any]:
 def reason(said: dict[str, Any], path: Path, **options: Any) -> str:
     """Why a file with that content is refused."""
     path.write_text(json.dumps(said))
-    found = verify(path, U, **options)
-    assert not found
-    return found.reason
+    verification = verify(path, U, **options)
+    assert not verification
+    return verification.reason
 
 
 PAIRS = (
@@ -46,9 +46,9 @@ PAIRS = (
 @pytest.mark.parametrize("name", PAIRS)
 def test_an_interval_that_is_a_little_narrower_is_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / "one.json"
-    said = saved(name, path)
+    document = saved(name, path)
     for end, by in (("lower", 1e-6), ("upper", -1e-6)):
-        forged = json.loads(json.dumps(said))
+        forged = json.loads(json.dumps(document))
         forged["claim"][end] += by
         assert "claim" in reason(forged, path) or "proved" in reason(forged, path)
 
@@ -56,11 +56,11 @@ def test_an_interval_that_is_a_little_narrower_is_refused(name: str, tmp_path: P
 @pytest.mark.parametrize("name", PAIRS)
 def test_another_number_in_the_pair_is_another_program(name: str, tmp_path: Path) -> None:
     path = tmp_path / "one.json"
-    said = saved(name, path)
+    document = saved(name, path)
     for side in ("F", "G"):
-        for key, value in said[side].items():
-            if key in said["formulation"]["parameters"]:
-                forged = json.loads(json.dumps(said))
+        for key, value in document[side].items():
+            if key in document["formulation"]["parameters"]:
+                forged = json.loads(json.dumps(document))
                 forged[side][key] = 1.1 * value
                 assert re.search(
                     rf"\b{side} = .*'{key}': {value!r}\b.*; .*'{key}': {1.1 * value!r}\b", reason(forged, path)
@@ -70,9 +70,11 @@ def test_another_number_in_the_pair_is_another_program(name: str, tmp_path: Path
 @pytest.mark.parametrize("name", ("hinge+l2_ball", "hinge+l1_ball", "hinge+linf_ball"))
 def test_weights_outside_their_ball_are_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / "one.json"
-    said = saved(name, path)
-    said["arrays"]["w"] = [1.01 * NUMBERS["r"] / np.abs(said["arrays"]["w"]).max() * w for w in said["arrays"]["w"]]
-    assert re.search(r"\bnorm\b.*\bw\b.* 0\.8;", reason(said, path))
+    document = saved(name, path)
+    document["arrays"]["w"] = [
+        1.01 * NUMBERS["r"] / np.abs(document["arrays"]["w"]).max() * w for w in document["arrays"]["w"]
+    ]
+    assert re.search(r"\bnorm\b.*\bw\b.* 0\.8;", reason(document, path))
 
 
 @pytest.mark.parametrize(
@@ -92,9 +94,9 @@ def test_what_no_pair_is_stated_by_is_refused(
     name: str, side: str, key: str, value: Any, why: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "one.json"
-    said = saved(name, path)
-    said[side][key] = value
-    assert re.search(why, reason(said, path))
+    document = saved(name, path)
+    document[side][key] = value
+    assert re.search(why, reason(document, path))
 
 
 def test_rough_answers_are_proved_too(tmp_path: Path) -> None:
@@ -111,7 +113,7 @@ def test_rough_answers_are_proved_too(tmp_path: Path) -> None:
 
 def test_names_of_no_pair_are_refused_and_pages_can_be_passed(tmp_path: Path) -> None:
     path = tmp_path / "one.json"
-    said = saved("hinge+l1", path)
+    document = saved("hinge+l1", path)
     assert verify(path, U, formulation=boostopt.combine("hinge", "l1"))
-    said["formulation"]["name"] = "hinge+l3"
-    assert re.search(r"'hinge\+l3'.*\bunknown\b", reason(said, path))
+    document["formulation"]["name"] = "hinge+l3"
+    assert re.search(r"'hinge\+l3'.*\bunknown\b", reason(document, path))

@@ -20,7 +20,7 @@ from boostopt.verification.trusted_kernel.number_types import Ball, FloatBalls
 
 
 def proved(program: Program, certificate: Certificate) -> ProvedBounds:
-    """What the weights of a certificate prove in ball arithmetic."""
+    """Return the bounds that the weights of a certificate prove in ball arithmetic."""
     statement, arrays = writing.statement_and_arrays(program, certificate.w)
     proof, of_proof = writing._lower_bound_proof(program, -program.margins.margins(certificate.w))  # pyright: ignore[reportPrivateUsage]
     claim = {"outcome": "solved", "lower": "-inf", "upper": 1e308}

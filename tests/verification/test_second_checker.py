@@ -55,18 +55,20 @@ exact = np.vectorize(Decimal, otypes=[object])
 
 def check(path: Path, U: Any, c: Any, d0: Any) -> None:
     """Raise AssertionError unless the interval of a file holds for LPBoost or ERLPBoost on these data."""
-    said, (N, t) = json.loads(path.read_text(), object_pairs_hook=once, parse_float=Decimal), U.shape
-    assert set(said) == set(TOP.split()) and set(said["data"]) == set("N t U c d0".split()), "names of the file"
-    assert (said["kind"], said["format"], said["subject"]) == ("boostopt certificate", 1, "program"), "another file"
-    name, parameters, data = said["formulation"]["name"], said["formulation"]["parameters"], said["data"]
+    document, (N, t) = json.loads(path.read_text(), object_pairs_hook=once, parse_float=Decimal), U.shape
+    assert set(document) == set(TOP.split()) and set(document["data"]) == set("N t U c d0".split()), "names of the file"
+    assert (document["kind"], document["format"], document["subject"]) == ("boostopt certificate", 1, "program"), (
+        "another file"
+    )
+    name, parameters, data = document["formulation"]["name"], document["formulation"]["parameters"], document["data"]
     smooth = {"lpboost": {}, "erlpboost": {"eta": parameters.get("eta")}}[name]
     assert set(parameters) == {"nu", "epsilon", "two_sided", *smooth}, "names of the parameters"
-    assert parameters["two_sided"] is False and type(said["format"]) is int, "another program or format"
+    assert parameters["two_sided"] is False and type(document["format"]) is int, "another program or format"
     kind = "relative entropy" if smooth else "cap"
-    assert said["F"] == {"kind": kind, "caps": "c / nu", "nu": parameters["nu"], **smooth}, "another F"
-    assert said["G"] == {"kind": "maximum"} and said["claim"]["outcome"] == "solved", "another G or outcome"
-    assert {"w"} <= set(said["arrays"]) <= {"w", "d", "c", *(["d0"] if smooth else [])}, "names of arrays"
-    arrays: dict[str, Any] = {name: np.array(list(map(number, values))) for name, values in said["arrays"].items()}
+    assert document["F"] == {"kind": kind, "caps": "c / nu", "nu": parameters["nu"], **smooth}, "another F"
+    assert document["G"] == {"kind": "maximum"} and document["claim"]["outcome"] == "solved", "another G or outcome"
+    assert {"w"} <= set(document["arrays"]) <= {"w", "d", "c", *(["d0"] if smooth else [])}, "names of arrays"
+    arrays: dict[str, Any] = {name: np.array(list(map(number, values))) for name, values in document["arrays"].items()}
     stated_c = arrays.get("c", np.ones(N)).astype(float)
     stated_d0 = arrays.get("d0", stated_c / stated_c.sum()).astype(float)
     assert np.array_equal(c, stated_c) and np.array_equal(d0, stated_d0), "other multiplicities or references"
@@ -74,14 +76,14 @@ def check(path: Path, U: Any, c: Any, d0: Any) -> None:
     assert (data["N"], data["t"], data["U"]) == (N, t, sha(U, f"({N}, {t})")), "another matrix"
     assert (data["c"], data["d0"]) == (sha(c), sha(d0)), "other digests"
     with localcontext(prec=DIGITS):
-        rows, refs, w, beta = exact(U), exact(d0), arrays["w"], number(said["proof"]["beta"])
+        rows, refs, w, beta = exact(U), exact(d0), arrays["w"], number(document["proof"]["beta"])
         f = Entropy(number(smooth["eta"])) if smooth else Cap()
         u = np.where((d0 > 0) | (not smooth), exact(c) / number(parameters["nu"]), exact(np.zeros(N)))
         assert len(w) == t and min(w) >= 0 and abs(w.sum() - 1) < MISSED, "w"
         y = -(rows @ w) / w.sum() - beta
         lower = -beta - sum(map(f.conjugate, y, u, refs), ZERO)
-        assert end(said["claim"]["lower"]) <= lower - LOST, "the lower end"
-        if said["claim"]["upper"] == "inf":
+        assert end(document["claim"]["lower"]) <= lower - LOST, "the lower end"
+        if document["claim"]["upper"] == "inf":
             return
         d = arrays["d"]
         assert len(d) == N and abs(d.sum() - 1) < MISSED, "d"
@@ -90,7 +92,7 @@ def check(path: Path, U: Any, c: Any, d0: Any) -> None:
         d = d / max(d.sum(), Decimal(1))
         d = d + (u - d) * ((1 - d.sum()) / max((u - d).sum(), LOST))  # what is missing, by the room below the caps
         upper = sum(map(f.value, d, refs), ZERO) + max(d @ rows)
-        assert abs(d.sum() - 1) < LOST and upper + LOST <= end(said["claim"]["upper"]), "the upper end"
+        assert abs(d.sum() - 1) < LOST and upper + LOST <= end(document["claim"]["upper"]), "the upper end"
 
 
 class Cap:
@@ -131,10 +133,10 @@ def test_what_was_saved_is_accepted(case: str, certified: Certified, tmp_path: P
     path = tmp_path / "certificate.json"
     path.write_text(text)
     check(path, *data)
-    said = json.loads(text)
-    del said["arrays"]["d"]
-    said["claim"]["upper"] = "inf"
-    path.write_text(json.dumps(said))
+    document = json.loads(text)
+    del document["arrays"]["d"]
+    document["claim"]["upper"] = "inf"
+    path.write_text(json.dumps(document))
     check(path, *data)
 
 
@@ -158,9 +160,9 @@ def test_both_checkers_prove_the_same_ends(case: str, certified: Certified, tmp_
     path, proved = tmp_path / "certificate.json", verdict(text, case)
     for name, out in (("lower", -1), ("upper", 1)):
         for step, accepted in ((1e-12, True), (-1e-12, False)):
-            said = json.loads(text)
-            said["claim"][name] = getattr(proved, name) + out * step
-            path.write_text(json.dumps(said))
+            document = json.loads(text)
+            document["claim"][name] = getattr(proved, name) + out * step
+            path.write_text(json.dumps(document))
             assert bool(verdict(path.read_text(), case)) == accepted
             if accepted:
                 check(path, *data)

@@ -27,10 +27,10 @@ WEIGHTS = np.array([0.72, 0.72, -0.44])
 def test_an_edge_above_all_margins_is_seen() -> None:
     program = page.bind(U, D=10.0)
     assert float(WEIGHTS @ U[:, 1]) > 0.1
-    found = program.certify(WEIGHTS, [0.5, 0.5])
-    if np.isfinite(found.upper):  # then d was moved to where the edges are within their bounds
-        assert (found.d @ U <= 1e-12).all()
-    assert not found.infeasible or not np.isfinite(found.upper)
+    certificate = program.certify(WEIGHTS, [0.5, 0.5])
+    if np.isfinite(certificate.upper):  # then d was moved to where the edges are within their bounds
+        assert (certificate.d @ U <= 1e-12).all()
+    assert not certificate.infeasible or not np.isfinite(certificate.upper)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -43,19 +43,19 @@ def test_no_interval_excludes_the_optimum(seed: int) -> None:
     best = program.solve("cvxpy:clarabel", tol=1e-6).certificate
     for _ in range(5):
         d = rng.normal(size=N)
-        found = program.certify(d / d.sum(), rng.uniform(0, 1, t))
-        assert found.overlaps(best) or found.infeasible == best.infeasible
+        certificate = program.certify(d / d.sum(), rng.uniform(0, 1, t))
+        assert certificate.overlaps(best) or certificate.infeasible == best.infeasible
         if best.infeasible:
-            assert not np.isfinite(found.upper)
+            assert not np.isfinite(certificate.upper)
 
 
 def forged(program: Program, path: Path, **changes: Any) -> None:
     """Write an honest file and change what it says."""
     program.certify(None, np.full(program.margins.t, 0.5)).save(path, program)
-    said = json.loads(path.read_text())
-    said["arrays"].update(changes.pop("arrays", {}))
-    said["claim"].update(changes)
-    path.write_text(json.dumps(said))
+    document = json.loads(path.read_text())
+    document["arrays"].update(changes.pop("arrays", {}))
+    document["claim"].update(changes)
+    path.write_text(json.dumps(document))
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -71,7 +71,7 @@ def test_a_false_proof_of_infeasibility_is_rejected(exact: bool, tmp_path: Path)
     program, path = page.bind(margins, D=10.0), tmp_path / "file.json"
     assert program.solve("cvxpy:clarabel", tol=1e-6).certificate.upper < 0.01
     forged(program, path, arrays={"w": [1.0]})
-    said = json.loads(path.read_text())
-    said["claim"] = {**said["claim"], "outcome": "infeasible", "excess": 0.05, "beta": 0.0}
-    path.write_text(json.dumps(said))
+    document = json.loads(path.read_text())
+    document["claim"] = {**document["claim"], "outcome": "infeasible", "excess": 0.05, "beta": 0.0}
+    path.write_text(json.dumps(document))
     assert not verify(path, margins, exact=exact, formulation=page)

@@ -117,7 +117,7 @@ def boxes(rng: np.random.Generator) -> list[tuple[Regularizer, SeparableTerm]]:
         (Shortfall(c, 0.7, 0.3), shortfall_term(A, c, 0.7, 0.3)),
         (Logistic.priced(c, 0.7), logistic_term(A, A.to_vector(c) * A.to_number(0.7))),
         (
-            LogarithmicLoss.of(c, eta),
+            LogarithmicLoss.from_multiplicities(c, eta),
             binary_entropy_term(A, A.to_vector(c), eta, c / 2, A.to_vector(c / 2), np.ones(N, dtype=bool), False),
         ),
         (Hinge(c, nu), hinge_term(A, A.to_vector(c * nu))),
@@ -134,18 +134,18 @@ def test_values_and_conjugates_are_those_of_the_regularizers(seed: int) -> None:
         d = F.project(rng.dirichlet(np.ones(N)) if F.on_simplex else rng.uniform(0, 1, N) * F.weight_scale)
         value = A.total(box.values(A.to_vector(d)))
         assert A.lower(value) - 1e-9 <= F.value(d) <= A.upper(value) + 1e-9
-        at = F.conjugate_at(z)
-        beta = float(np.asarray(at.multipliers.get("beta", 0.0)))
+        point = F.conjugate_at(z)
+        beta = float(np.asarray(point.multipliers.get("beta", 0.0)))
         shift = 1.0 / F.eta if type(F) is RelativeEntropy else 0.0
         bound = A.total(box.conjugates(A.to_vector(z) - A.to_number(beta - shift)))
         if F.on_simplex:
             bound = bound + A.to_number(beta - shift)
-        assert A.upper(bound) == pytest.approx(at.value, rel=1e-10, abs=1e-10)
-        assert A.upper(bound) >= at.value - 1e-11
+        assert A.upper(bound) == pytest.approx(point.value, rel=1e-10, abs=1e-10)
+        assert A.upper(bound) >= point.value - 1e-11
         # Any other beta gives a number that is not smaller.
         if F.on_simplex:
             other = A.total(box.conjugates(A.to_vector(z) - A.to_number(beta + 0.1))) + A.to_number(beta + 0.1)
-            assert A.upper(other) >= at.value - 1e-11
+            assert A.upper(other) >= point.value - 1e-11
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ class SequentialQuadratic(Backend):
         if self._needs_worker_process:
             limited_task = (
                 task
-                if task.deadline.at is not None
+                if task.deadline.end_time is not None
                 else replace(task, deadline=Deadline.after(MAX_SECONDS_WITHOUT_LIMIT))
             )
             yield from isolate_backend(replace(self, in_this_process=True)).attempts(limited_task)
@@ -256,7 +256,7 @@ class _SqpRun:
     def _solve_quadratic(self, program: QuadraticProgram) -> QuadraticAnswer:
         """Return the answer of the solver. An exception becomes the status of an answer without numbers."""
         try:
-            answer = call_external(lambda: self.solve(program, self.accuracy, self.task.deadline.left))
+            answer = call_external(lambda: self.solve(program, self.accuracy, self.task.deadline.remaining))
         except ExternalError as failure:
             return QuadraticAnswer.from_failure(program, str(failure))
         raise_caught_interrupt(answer.status)

@@ -164,7 +164,9 @@ class CvxpyBackend(Backend):
         if task.profile is not None:
             accuracy = task.profile.accuracy
             yield self._attempt(
-                program, settings[0].form, lambda: solver.options_for_profile(accuracy, deadline.left, task.options)
+                program,
+                settings[0].form,
+                lambda: solver.options_for_profile(accuracy, deadline.remaining, task.options),
             )
             return
         for setting in settings:
@@ -173,7 +175,7 @@ class CvxpyBackend(Backend):
             yield self._attempt(
                 program,
                 setting.form,
-                lambda setting=setting: solver.options_for_attempt(setting, task.tol, deadline.left, task.options),
+                lambda setting=setting: solver.options_for_attempt(setting, task.tol, deadline.remaining, task.options),
             )
 
     def attempts_at_problem(self, task: ProblemTask) -> Iterator[Attempt]:
@@ -200,9 +202,9 @@ class CvxpyBackend(Backend):
         """Return the options of an attempt at a CVXPY problem; without a setting, those of the profile."""
         spec = self.solver_spec
         if setting is not None:
-            return spec.options_for_attempt(setting, task.tol, deadline.left, task.options)
+            return spec.options_for_attempt(setting, task.tol, deadline.remaining, task.options)
         accuracy = None if task.profile is None else task.profile.accuracy
-        return spec.options_for_profile(accuracy, deadline.left, task.options)
+        return spec.options_for_profile(accuracy, deadline.remaining, task.options)
 
     def _attempt(self, program: Program, form: ModelForm, choose: Callable[[], Options]) -> Attempt:
         """Run the solver once. An exception of the solver or of CVXPY becomes the error of the attempt."""

@@ -308,7 +308,7 @@ def _attempt(
 
 def _options(rung: AttemptSettings, accuracy: float, lp: LinearProgram, deadline: Deadline) -> dict[str, Any]:
     """Return all options that any rung sets, so that they overwrite those of an earlier run of the model."""
-    remaining = deadline.left
+    remaining = deadline.remaining
     interior = rung.algorithm == INTERIOR
     return {
         "solver": "ipm" if interior else "simplex",

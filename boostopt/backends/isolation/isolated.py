@@ -205,7 +205,7 @@ class IsolatedBackend(BackendWrapper):
         process.backends_run.add(self.inner.name)
         process.take_output()
         profile_options = task.profile, dict(task.options)
-        limits = max_threads(), task.tol, task.deadline.left
+        limits = max_threads(), task.tol, task.deadline.remaining
         request: tuple[Any, ...] = ("first_attempt", *limits, *profile_options, *self._start(task.start, process))
         began = time.perf_counter()
         n_received = 0
@@ -260,7 +260,7 @@ class IsolatedBackend(BackendWrapper):
             )
             return
         guarded = GuardedBackend(self.inner)
-        if task.deadline.at is not None and not guarded.keeps_limit(task.program):
+        if task.deadline.end_time is not None and not guarded.keeps_limit(task.program):
             warnings.warn(
                 f"expected {self.inner.name} to keep its time limit, or to be given a process that can be killed; "
                 f"it may run past the limit in this one: {refusal}",
@@ -318,7 +318,7 @@ def isolated_attempts(name: str, attempts: Callable[[], Iterator[Attempt]], seco
 
 def _kill_time(deadline: Deadline, grace: float | None) -> float:
     """Return the time at which a silent process is killed: one grace for all requests together."""
-    remaining = deadline.left
+    remaining = deadline.remaining
     if remaining is None:
         return math.inf
     usual = min(max(GRACE_FRACTION * remaining, MIN_GRACE), MAX_GRACE)

@@ -275,7 +275,7 @@ class Run:
         save(self.record, path, (self.w, self.final_weights))
 
     def save_certificate(
-        self, path: str | PathLike[str], oracle: HypothesisClass, made: Mapping[str, Any] | None = None
+        self, path: str | PathLike[str], oracle: HypothesisClass, provenance: Mapping[str, Any] | None = None
     ) -> None:
         """Save the certificate of the best soft margin, or other value, over the class of an oracle, with its proof.
 
@@ -285,9 +285,9 @@ class Run:
             The file, JSON text. `boostopt.verify` checks it with an oracle over the same examples.
         oracle
             The oracle of the run, or an equal one. It gets one query.
-        made
+        provenance
             Information about the run for readers of the file. `boostopt verify` finds the columns of a table by the
-            names in `made["features"]`.
+            names in `provenance["features"]`.
 
         Raises
         ------
@@ -300,7 +300,7 @@ class Run:
         """
         from boostopt.verification.class_certificate_files import save_class
 
-        save_class(self, oracle, path, made)
+        save_class(self, oracle, path, provenance)
 
     @classmethod
     def load(cls, path: str | PathLike[str], formulation: Any = None) -> Run:

@@ -80,9 +80,11 @@ class RegularizerProbe(ComponentProbe):
         """Return a probe of another regularizer, with the same seed and number of solves."""
         return RegularizerProbe(F, self._seed, self.solves)
 
-    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
+    def conjugate_at(self, z: ExampleVector, start: ExampleVector | None = None) -> ConjugatePoint:
         """Return F* at z."""
-        point = call_component(self.F.conjugate_at, z) if near is None else call_component(self.F.conjugate_at, z, near)
+        point = (
+            call_component(self.F.conjugate_at, z) if start is None else call_component(self.F.conjugate_at, z, start)
+        )
         require_instance(point, ConjugatePoint, "conjugate_at")
         require_number(point.value, "conjugate_at")
         require_vector(point.d, self.F.N, "conjugate_at")
@@ -217,10 +219,10 @@ class EdgeProbe(ComponentProbe):
         super().__init__(G, t, random_state, solves)
         self.G, self.t = G, t
 
-    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
         """Return G*(w)."""
         return require_number(
-            call_component(self.G.conjugate, w) if near is None else call_component(self.G.conjugate, w, near),
+            call_component(self.G.conjugate, w) if start is None else call_component(self.G.conjugate, w, start),
             "conjugate",
         )
 

@@ -179,10 +179,10 @@ class EdgeFunction(ConvexFunction):
         """Return G(e); an indicator returns 0 for any e, also outside the domain that `domain` returns."""
 
     @abstractmethod
-    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
         """Return G*(w) for w in its domain (up to rounding), or a larger number.
 
-        Functions without a closed form can use `near`: edges that may be close to a maximizer of <w, e> - G(e).
+        Functions without a closed form can use `start`: edges that may be close to a maximizer of <w, e> - G(e).
         """
 
     @abstractmethod
@@ -199,7 +199,7 @@ class EdgeFunction(ConvexFunction):
 
     @abstractmethod
     def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
-        """Return the t non-negative terms that sum to G(e) + G*(w) - <w, e>, with G* from `conjugate(w, near=e)`."""
+        """Return the t non-negative terms that sum to G(e) + G*(w) - <w, e>, with G* from `conjugate(w, start=e)`."""
 
     def added_hypothesis_cost(self, current_value: float, edge: float) -> float:
         """Return the increase of G from `current_value` if a hypothesis with this edge joins; inf if it must not.
@@ -223,8 +223,8 @@ class EdgeFunction(ConvexFunction):
         """Return the multipliers and epigraph variables at e by their names in the papers; none by default."""
         return {}
 
-    def active(self, e: HypothesisVector, within: float) -> Active:
-        """Return the hypothesis weights that complementary slackness allows, including ties up to `within`.
+    def active(self, e: HypothesisVector, tol: float) -> Active:
+        """Return the hypothesis weights that complementary slackness allows, including ties up to `tol`.
 
         The default is the subgradient alone, which is right if G has a gradient.
         """
@@ -258,7 +258,7 @@ class EdgeFunction(ConvexFunction):
         return unit * self.magnitude(e, w, mass)
 
     def conjugate_slack(self, e: HypothesisVector, w: HypothesisVector, mass: float, unit: float) -> float:
-        """Return an addend that makes G*(w), computed with `near` = e, an upper bound of the exact G*(w)."""
+        """Return an addend that makes G*(w), computed with `start` = e, an upper bound of the exact G*(w)."""
         return unit * self.magnitude(e, w, mass)
 
     def epigraph(self, t: int) -> Epigraph | None:
@@ -283,7 +283,7 @@ class SupportFunction(EdgeFunction):
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
 
-    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
         return 0.0
 
 

@@ -49,7 +49,7 @@ class _LevelIndicator(EdgeFunction):
     def value(self, e: HypothesisVector) -> float:
         return 0.0
 
-    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
         return self.level * float(w.sum())
 
     def subgradient(self, e: HypothesisVector) -> HypothesisVector:
@@ -110,8 +110,8 @@ class BoundedEdges(_LevelIndicator):
     def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
         return w * np.maximum(self.gamma - e, 0.0)
 
-    def active(self, e: HypothesisVector, within: float) -> Active:
-        return Active(np.eye(len(e))[:, e >= self.gamma - within], False, None, False, np.zeros(len(e)))
+    def active(self, e: HypothesisVector, tol: float) -> Active:
+        return Active(np.eye(len(e))[:, e >= self.gamma - tol], False, None, False, np.zeros(len(e)))
 
     def domain(self, t: int) -> Polyhedron | None:
         return Polyhedron(None, np.full(t, -np.inf), np.full(t, self.gamma))
@@ -153,7 +153,7 @@ class FixedEdges(_LevelIndicator):
     def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
         return np.zeros(len(w))
 
-    def active(self, e: HypothesisVector, within: float) -> Active:
+    def active(self, e: HypothesisVector, tol: float) -> Active:
         return Active(np.eye(len(e)), True, None, False, np.zeros(len(e)))
 
     def domain(self, t: int) -> Polyhedron | None:

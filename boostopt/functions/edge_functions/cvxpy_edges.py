@@ -109,8 +109,8 @@ class CvxpyEdges(EdgeFunction):
         box = Interval(np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0))
         return float(self._model(len(e)).graph.values(box)[0].upper[0])
 
-    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
-        return self._conjugate_bound(w, self._tightest_minorant(w, self._maximizer(w) if near is None else near))
+    def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
+        return self._conjugate_bound(w, self._tightest_minorant(w, self._maximizer(w) if start is None else start))
 
     def subgradient(self, e: HypothesisVector) -> HypothesisVector:
         return middle(self._tangent(e).gradient)

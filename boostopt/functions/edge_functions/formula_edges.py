@@ -108,7 +108,7 @@ class FormulaEdges(EdgeFunction):
         values = self._functions[0](np.clip(e, -1.0, 1.0))
         return float(np.where(np.isnan(values), np.inf, values).sum())
 
-    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
         return float(self._conjugates(w).upper.sum())
 
     def _conjugates(self, w: HypothesisVector) -> Interval:

@@ -60,8 +60,8 @@ class InterceptEdges(EdgeFunction):
     def value(self, e: HypothesisVector) -> float:
         return self.base.value(e[1:]) if len(e) > 1 else 0.0
 
-    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
-        return self.base.conjugate(w[1:], None if near is None else near[1:]) if len(w) > 1 else 0.0
+    def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
+        return self.base.conjugate(w[1:], None if start is None else start[1:]) if len(w) > 1 else 0.0
 
     def subgradient(self, e: HypothesisVector) -> HypothesisVector:
         return self._prepend(0.0, self.base.subgradient(e[1:]) if len(e) > 1 else e[1:])
@@ -94,12 +94,12 @@ class InterceptEdges(EdgeFunction):
     def multipliers(self, e: HypothesisVector) -> dict[str, float]:
         return self.base.multipliers(e[1:]) if len(e) > 1 else {}
 
-    def active(self, e: HypothesisVector, within: float) -> Active:
+    def active(self, e: HypothesisVector, tol: float) -> Active:
         if len(e) == 1:
             return Active(np.eye(1), True, None, False, np.zeros(1))
-        base_active = self.base.active(e[1:], within)
+        base_active = self.base.active(e[1:], tol)
         if base_active.total is not None:
-            return super().active(e, within)  # the total of the other weights is not a total over all directions
+            return super().active(e, tol)  # the total of the other weights is not a total over all directions
         t = len(e)
         directions = np.zeros((t, base_active.directions.shape[1] + (1 if base_active.signed else 2)))
         directions[0, 0] = 1.0

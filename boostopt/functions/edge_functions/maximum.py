@@ -49,8 +49,8 @@ class MaximumEdge(SupportFunction):
     def multipliers(self, e: HypothesisVector) -> dict[str, float]:
         return {"gamma": float(e.max())}
 
-    def active(self, e: HypothesisVector, within: float) -> Active:
-        return Active(np.eye(len(e))[:, e >= e.max() - within], False, 1.0, False, np.zeros(len(e)))
+    def active(self, e: HypothesisVector, tol: float) -> Active:
+        return Active(np.eye(len(e))[:, e >= e.max() - tol], False, 1.0, False, np.zeros(len(e)))
 
     def epigraph(self, t: int) -> Epigraph | None:
         return Epigraph.from_rows(t, np.zeros(t), largest=True)
@@ -99,12 +99,10 @@ class AbsoluteEdge(SupportFunction):
     def multipliers(self, e: HypothesisVector) -> dict[str, float]:
         return {"gamma": self.value(e)}
 
-    def active(self, e: HypothesisVector, within: float) -> Active:
+    def active(self, e: HypothesisVector, tol: float) -> Active:
         largest, offset = self.value(e), np.zeros(len(e))
-        directions = np.concatenate(
-            [np.eye(len(e))[:, e >= largest - within], -np.eye(len(e))[:, -e >= largest - within]], 1
-        )
-        return Active(directions, False, 1.0, largest <= within, offset)
+        directions = np.concatenate([np.eye(len(e))[:, e >= largest - tol], -np.eye(len(e))[:, -e >= largest - tol]], 1)
+        return Active(directions, False, 1.0, largest <= tol, offset)
 
     def epigraph(self, t: int) -> Epigraph | None:
         # The rows e_q and -e_q of each edge follow one another, so that the rows of further edges come last.

@@ -155,7 +155,7 @@ class BallEdges(AbsolutePenalty):
     def class_bound(self, largest: float) -> float:
         return self.r * max(largest, 0.0) if self.p == 1.0 else math.inf
 
-    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
         return 0.0
 
     def slopes(self, a: HypothesisVector) -> HypothesisVector:
@@ -198,11 +198,11 @@ class BallEdges(AbsolutePenalty):
     def multipliers(self, e: HypothesisVector) -> dict[str, float]:
         return {"gamma": _norm(self.edge_sizes(e), self._q)}
 
-    def active(self, e: HypothesisVector, within: float) -> Active:
+    def active(self, e: HypothesisVector, tol: float) -> Active:
         if self.p != 1.0:
-            return super().active(e, within)
+            return super().active(e, tol)
         largest = float(self.edge_sizes(e).max())
-        return Active(self._active_directions(e, largest - within), False, self.r, largest <= within, np.zeros(len(e)))
+        return Active(self._active_directions(e, largest - tol), False, self.r, largest <= tol, np.zeros(len(e)))
 
     def describe_kinks(self, e: HypothesisVector) -> Sequence[str]:
         return [f"e_{q}" for q in np.flatnonzero(self.edge_sizes(e) == 0.0)] if math.isinf(self.p) else []
@@ -279,7 +279,7 @@ class ElasticEdges(AbsolutePenalty):
     def value(self, e: HypothesisVector) -> float:
         return float((self._excess_over_l1(e) ** 2).sum()) / (2.0 * self.l2)
 
-    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
         return self.l1 * float(np.abs(w).sum()) + 0.5 * self.l2 * float((w**2).sum())
 
     def slopes(self, a: HypothesisVector) -> HypothesisVector:
@@ -361,7 +361,7 @@ class OneNormEdges(AbsolutePenalty):
     def value(self, e: HypothesisVector) -> float:
         return 0.0
 
-    def conjugate(self, w: HypothesisVector, near: HypothesisVector | None = None) -> float:
+    def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
         return self.l1 * float(np.abs(w).sum())
 
     def slopes(self, a: HypothesisVector) -> HypothesisVector:
@@ -373,8 +373,8 @@ class OneNormEdges(AbsolutePenalty):
     def multipliers(self, e: HypothesisVector) -> dict[str, float]:
         return {"gamma": self.l1}
 
-    def active(self, e: HypothesisVector, within: float) -> Active:
-        return Active(self._active_directions(e, self.l1 - within), False, None, False, np.zeros(len(e)))
+    def active(self, e: HypothesisVector, tol: float) -> Active:
+        return Active(self._active_directions(e, self.l1 - tol), False, None, False, np.zeros(len(e)))
 
     def magnitude(self, e: HypothesisVector, w: HypothesisVector, mass: float) -> float:
         return self.conjugate(w)

@@ -59,7 +59,7 @@ class TiedEdges(SupportFunction):
     def multipliers(self, e: HypothesisVector) -> dict[str, float]:
         return {"gamma": float(e[1])}
 
-    def active(self, e: HypothesisVector, within: float) -> Active:
+    def active(self, e: HypothesisVector, tol: float) -> Active:
         return Active(np.eye(2), True, 1.0, False, np.zeros(2))
 
     def domain(self, t: int) -> Polyhedron | None:

@@ -260,9 +260,9 @@ class Regularizer(ConvexFunction):
         """
         return unit * float(self.value_size(d))
 
-    def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
-        """Return the rounding allowance: `at.value` plus the allowance is at least the exact F* at the same z."""
-        return unit * float(self.conjugate_size(at.d, at.multipliers))
+    def conjugate_slack(self, point: ConjugatePoint, unit: float) -> float:
+        """Return the rounding allowance: `point.value` plus the allowance is at least the exact F* at the same z."""
+        return unit * float(self.conjugate_size(point.d, point.multipliers))
 
     def value_size(self, d: ExampleVector) -> float:
         """Return the size of the terms in the sum of F(d), by default the largest size, `magnitude`.
@@ -306,15 +306,15 @@ class Regularizer(ConvexFunction):
         return 1.0
 
     @abstractmethod
-    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
+    def conjugate_at(self, z: ExampleVector, start: ExampleVector | None = None) -> ConjugatePoint:
         """Return F*(z) with a maximizer and multipliers.
 
-        Functions without a closed form can use `near`, a point of the domain that may be close to a maximizer.
+        Functions without a closed form can use `start`, a point of the domain that may be close to a maximizer.
         """
 
-    def conjugate_bound(self, z: ExampleVector, at: ConjugatePoint) -> float:
-        """Return an upper bound of F*(z), given `at = conjugate_at(z)`; by default the value of `at`."""
-        return at.value
+    def conjugate_bound(self, z: ExampleVector, point: ConjugatePoint) -> float:
+        """Return an upper bound of F*(z), given `point = conjugate_at(z)`; by default the value of `point`."""
+        return point.value
 
     @abstractmethod
     def room(self, d: ExampleVector) -> ExampleVector:
@@ -328,8 +328,8 @@ class Regularizer(ConvexFunction):
         """Return a point of the domain near d, for any numbers d; the minimizer of F for None."""
 
     @abstractmethod
-    def gaps(self, d: ExampleVector, z: ExampleVector, at: ConjugatePoint) -> ExampleVector:
-        """Return the N non-negative terms that sum to F(d) + F*(z) - <d, z>, given `at = conjugate_at(z)`."""
+    def gaps(self, d: ExampleVector, z: ExampleVector, point: ConjugatePoint) -> ExampleVector:
+        """Return the N non-negative terms that sum to F(d) + F*(z) - <d, z>, given `point = conjugate_at(z)`."""
 
     def increase_bound(self, d: ExampleVector, share: ExampleVector) -> float:
         """Return a bound on F(d') - F(d) over all d' of the domain with |d'_n - d_n| <= share_n room_n, share < 1.

@@ -320,7 +320,7 @@ class LogarithmicLoss(BinaryEntropy):
     kind: ClassVar[str] = "logarithmic loss"
 
     @classmethod
-    def of(cls, c: ExampleVector, eta: float) -> LogarithmicLoss:
+    def from_multiplicities(cls, c: ExampleVector, eta: float) -> LogarithmicLoss:
         """Return the regularizer whose conjugate is (1/eta) sum_n c_n ln((1 + exp(eta z_n)) / 2).
 
         Parameters

@@ -162,7 +162,7 @@ class Separable(Regularizer):
     def value(self, d: ExampleVector) -> float:
         return float(self.values(d).sum())
 
-    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
+    def conjugate_at(self, z: ExampleVector, start: ExampleVector | None = None) -> ConjugatePoint:
         beta, d = self.solve_simplex_multiplier(z) if self.on_simplex else (0.0, None)
         y = z - beta
         psi, zeta = self._box_multipliers(y)
@@ -173,8 +173,8 @@ class Separable(Regularizer):
             value, renormalize_in_box(d, self.lower, self.upper), {"beta": beta, "psi": psi, "zeta": zeta}
         )
 
-    def gaps(self, d: ExampleVector, z: ExampleVector, at: ConjugatePoint) -> ExampleVector:
-        return self.young_gaps(d, z - at.multipliers.get("beta", 0.0))
+    def gaps(self, d: ExampleVector, z: ExampleVector, point: ConjugatePoint) -> ExampleVector:
+        return self.young_gaps(d, z - point.multipliers.get("beta", 0.0))
 
     def support(self, z: ExampleVector) -> float:
         lower, upper = self.lower, self.upper
@@ -329,15 +329,15 @@ class SeparableSum(Separable):
         closed_form_slack = sum(term.value_slack(d, unit) for term in self._closed_form_terms)
         return allowance(enclosed_value, total.upper) + closed_form_slack + unit * float(np.abs(values).sum())
 
-    def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
-        return at.slack + sum(term.conjugate_slack(at, unit) for term in self._closed_form_terms)
+    def conjugate_slack(self, point: ConjugatePoint, unit: float) -> float:
+        return point.slack + sum(term.conjugate_slack(point, unit) for term in self._closed_form_terms)
 
-    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
-        at = super().conjugate_at(z, near)
+    def conjugate_at(self, z: ExampleVector, start: ExampleVector | None = None) -> ConjugatePoint:
+        point = super().conjugate_at(z, start)
         if not self._term_enclosures:
-            return at
+            return point
         # Affine minorants of each term: tangents and, for closed forms of f*, s d - f*(s) with any slope s.
-        beta, upper = float(at.multipliers["beta"]), self._exact_upper
+        beta, upper = float(point.multipliers["beta"]), self._exact_upper
         y = exact_interval(z) + exact_interval(np.array(-beta))
         x = np.clip(self.maximizers(z - beta), BOUNDARY_FRACTION * upper.lower, upper.lower * (1.0 - MIN_END_DISTANCE))
         slope, constant, points = exact_interval(np.zeros(self.N)), exact_interval(np.zeros(self.N)), exact_interval(x)
@@ -354,7 +354,7 @@ class SeparableSum(Separable):
         end_terms = excess.positive() * (upper + -points) + (-excess).positive() * points
         bounds = (excess * points + constant + end_terms).total() + exact_interval(beta)
         value = float(bounds.middle if bounds.is_finite else bounds.upper)
-        return replace(at, value=value, slack=allowance(value, float(bounds.upper)))
+        return replace(point, value=value, slack=allowance(value, float(bounds.upper)))
 
     @cached_property
     def _exact_upper(self) -> Interval:

@@ -76,8 +76,8 @@ class Tilted(DelegatingRegularizer):
     def value_slack(self, d: ExampleVector, unit: float) -> float:
         return self.base.value_slack(d, unit) + self._tilt_slack(unit)
 
-    def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
-        return self.base.conjugate_slack(at, unit) + self._tilt_slack(unit)
+    def conjugate_slack(self, point: ConjugatePoint, unit: float) -> float:
+        return self.base.conjugate_slack(point, unit) + self._tilt_slack(unit)
 
     def _tilt_slack(self, unit: float) -> float:
         """Return the rounding allowance of the linear term."""
@@ -86,17 +86,17 @@ class Tilted(DelegatingRegularizer):
     def value(self, d: ExampleVector) -> float:
         return self.base.value(d) + float((self.tilt * d).sum())
 
-    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
-        return self.base.conjugate_at(z - self.tilt, near)
+    def conjugate_at(self, z: ExampleVector, start: ExampleVector | None = None) -> ConjugatePoint:
+        return self.base.conjugate_at(z - self.tilt, start)
 
-    def conjugate_bound(self, z: ExampleVector, at: ConjugatePoint) -> float:
-        return self.base.conjugate_bound(z - self.tilt, at)
+    def conjugate_bound(self, z: ExampleVector, point: ConjugatePoint) -> float:
+        return self.base.conjugate_bound(z - self.tilt, point)
 
     def project(self, d: ExampleVector | None) -> ExampleVector:
         return self.base.conjugate_at(-self.tilt).d if d is None else self.base.project(d)
 
-    def gaps(self, d: ExampleVector, z: ExampleVector, at: ConjugatePoint) -> ExampleVector:
-        return self.base.gaps(d, z - self.tilt, at)
+    def gaps(self, d: ExampleVector, z: ExampleVector, point: ConjugatePoint) -> ExampleVector:
+        return self.base.gaps(d, z - self.tilt, point)
 
     def stationarity(self, d: ExampleVector, min_relative_weight: float) -> StationarityConditions:
         conditions = self.base.stationarity(d, min_relative_weight)

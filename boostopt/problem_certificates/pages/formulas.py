@@ -12,7 +12,7 @@ from typing import Any
 from boostopt.typesetting.tokenizer import SYMBOLS
 
 SUM, ENTRYWISE, PRODUCT, SIMPLE = range(4)
-"""How strongly the parts of a formula hold together."""
+"""The precedence of the operator that joins the parts of a formula."""
 
 ELLIPSIS = r"\cdots"
 """The sign for terms that are left out of a sum."""

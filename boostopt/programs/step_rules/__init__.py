@@ -1,1 +1,1 @@
-"""What step rules read of the progress of boosting, and the one-dimensional roots from which they set steps."""
+"""The progress of boosting that step rules read, and the one-dimensional roots from which they set steps."""

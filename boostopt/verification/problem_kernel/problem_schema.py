@@ -94,7 +94,7 @@ MAX_EXPONENT = 1e6
 """Largest absolute value of an exponent."""
 
 STATUSES = {"bounded", "infeasible", "open", "unbounded"}
-"""What a claim may say of the problem."""
+"""The statements that a claim may make about the problem."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ class ScaledVector:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a file says of the optimum.
+    """The claim of a file about the optimum.
 
     Attributes
     ----------

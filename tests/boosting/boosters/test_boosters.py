@@ -1,4 +1,4 @@
-"""What all boosters share: certificates of the class against linear programming, files, checkpoints, options."""
+"""Properties of all boosters: certificates of the class against linear programming, files, checkpoints, options."""
 
 from __future__ import annotations
 

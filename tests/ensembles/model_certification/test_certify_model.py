@@ -109,24 +109,24 @@ def test_attained_is_the_objective_and_the_optimum_is_below(name: str, weighted:
     model, loss, C, l1, l2, scaling = MODELS[name]
     c = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else np.ones(len(y))
     model.fit(X, y, sample_weight=c)
-    found = certify_model(model, X, y, c if weighted else None)
+    certificate = certify_model(model, X, y, c if weighted else None)
     value = by_hand(model, loss, C, l1, l2, scaling, c)
-    assert value <= found.attained <= value + 1e-8 * max(1.0, value)
-    assert found.lower <= found.upper <= found.attained
-    assert found.upper - found.lower <= 2e-6 * max(1.0, found.upper)
-    low, high = found.excess
-    assert 0.0 <= low <= high == found.gap
+    assert value <= certificate.attained <= value + 1e-8 * max(1.0, value)
+    assert certificate.lower <= certificate.upper <= certificate.attained
+    assert certificate.upper - certificate.lower <= 2e-6 * max(1.0, certificate.upper)
+    low, high = certificate.excess
+    assert 0.0 <= low <= high == certificate.gap
     # The program's own answer, as coefficients, attains what is claimed.
-    program = found.program
+    program = certificate.program
     S = max(float(np.abs(X).max()), scaling or 0.0)
-    w = found.solution.w
+    w = certificate.solution.w
     free = model.fit_intercept and scaling is None
     best = SIGNS * 0.0
     if model.fit_intercept:
         value_of = 1.0 if free else (scaling or 0.0) / S
         best, w = best + w[0] * value_of, w[1:]
     m = SIGNS * (X @ (w / S) + best)
-    np.testing.assert_allclose(program.margins.margins(found.solution.w), m, atol=1e-9)
+    np.testing.assert_allclose(program.margins.margins(certificate.solution.w), m, atol=1e-9)
 
 
 def test_a_smooth_minimization_finds_the_optimum() -> None:
@@ -136,8 +136,8 @@ def test_a_smooth_minimization_finds_the_optimum() -> None:
         return 0.3 * float(np.logaddexp(0, -SIGNS * (X @ v[1:] + v[0])).sum()) + 0.5 * float(v[1:] @ v[1:])
 
     least: Any = scipy.optimize.minimize(objective, np.zeros(9), method="BFGS", options={"gtol": 1e-9})
-    found = certify_model(model, X, y)
-    assert found.lower - 1e-7 <= least.fun <= found.upper + 1e-6
+    certificate = certify_model(model, X, y)
+    assert certificate.lower - 1e-7 <= least.fun <= certificate.upper + 1e-6
 
 
 def test_a_model_that_ends_early_is_told_how_far_it_is() -> None:
@@ -168,7 +168,7 @@ def test_support_vector_machines_of_libsvm(kernel: str) -> None:
     svc = machine(kernel=chosen, C=2.0, tol=1e-5)
     data = K if kernel == "precomputed" else X
     svc.fit(data, y)
-    found = certify_svc(svc, data, y)
+    certificate = certify_svc(svc, data, y)
     # libsvm's own dual value bounds its optimum from below, its primal value from above.
     alpha = np.zeros(len(y))
     alpha[svc.support_] = svc.dual_coef_.ravel()
@@ -176,14 +176,14 @@ def test_support_vector_machines_of_libsvm(kernel: str) -> None:
     quadratic = float(alpha @ (f - svc.intercept_[0]))
     primal = 0.5 * quadratic + 2.0 * float(np.maximum(0, 1 - SIGNS * f).sum())
     dual = float(np.abs(alpha).sum()) - 0.5 * quadratic
-    assert dual - 1e-4 <= found.upper
-    assert primal == pytest.approx(found.attained, rel=1e-6)
-    assert found.lower <= primal
-    assert found.relative_gap <= 1e-4
-    assert 0.0 < found.error <= 1e-7 * found.attained
+    assert dual - 1e-4 <= certificate.upper
+    assert primal == pytest.approx(certificate.attained, rel=1e-6)
+    assert certificate.lower <= primal
+    assert certificate.relative_gap <= 1e-4
+    assert 0.0 < certificate.error <= 1e-7 * certificate.attained
     # libsvm's equation on its dual weights is the one that the intercept asks for.
     assert abs(float(alpha.sum())) <= 1e-9
-    assert abs(float(SIGNS @ found.solution.d)) <= 1e-9
+    assert abs(float(SIGNS @ certificate.solution.d)) <= 1e-9
     assert isinstance(certify_model(svc, data, y), ModelCertificate)
 
 
@@ -198,9 +198,9 @@ def test_class_weights_are_multiplicities() -> None:
 
 def test_a_wide_kernel_is_certified_through_few_columns() -> None:
     svc = machine(gamma=1e-4).fit(X, y)
-    found = certify_svc(svc, X, y)
-    assert found.program.margins.t <= 120
-    assert found.error <= 1e-6
+    certificate = certify_svc(svc, X, y)
+    assert certificate.program.margins.t <= 120
+    assert certificate.error <= 1e-6
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -227,12 +227,12 @@ def test_indefinite_kernels_are_refused() -> None:
 
 def test_ensembles_are_certified_against_their_own_members() -> None:
     model = adaboost(n_estimators=20, random_state=0).fit(X, y)
-    found = certify_model(model, X, y)
+    certificate = certify_model(model, X, y)
     votes = np.column_stack([SIGNS * (2 * member.predict(X) - 1) for member in model.estimators_])
     w = model.estimator_weights_ / model.estimator_weights_.sum()
     margins = np.sort(votes @ w)
-    assert found.attained == pytest.approx(-margins[:20].mean(), abs=1e-9)
-    assert found.upper <= found.attained
+    assert certificate.attained == pytest.approx(-margins[:20].mean(), abs=1e-9)
+    assert certificate.upper <= certificate.attained
     assert certify_model(model, X, y, nu=1).attained == pytest.approx(-margins[0], abs=1e-9)
     own = MarginBoostClassifier(nu=30, epsilon=0.1).fit(X, y)
     assert certify_model(own, X, y).attained == pytest.approx(-np.sort(own.margins_)[:30].mean(), abs=1e-9)
@@ -240,7 +240,7 @@ def test_ensembles_are_certified_against_their_own_members() -> None:
     assert certify_model(share, X, y).attained == certify_model(share, X, y, nu=0.2 * len(y)).attained
     named = np.where(y == 1, "yes", "no")
     again = adaboost(n_estimators=20, random_state=0).fit(X, named)
-    assert certify_model(again, X, named).attained == pytest.approx(found.attained, abs=1e-9)
+    assert certify_model(again, X, named).attained == pytest.approx(certificate.attained, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_another_training_set_is_refused() -> None:
 
 
 def attained_by_hand(svc: Any, data: np.ndarray, c: np.ndarray) -> float:
-    """What a support vector machine attains, from its support vectors alone."""
+    """Return the objective that a support vector machine attains, from its support vectors alone."""
     dual = svc.dual_coef_.ravel()
     f = svc.decision_function(data)
     quadratic = float(dual @ (svc.decision_function(svc.support_vectors_) - svc.intercept_[0]))
@@ -287,9 +287,9 @@ def test_examples_of_weight_0_are_left_out_as_libsvm_leaves_them_out(kernel: str
     c = np.random.default_rng(0).uniform(0.1, 3, len(y))
     c[:40] = 0
     svc = machine(kernel=kernel).fit(X, y, c)
-    found = certify_svc(svc, X, y, c)
-    assert found.attained == pytest.approx(attained_by_hand(svc, X, c), rel=1e-7)
-    assert found.lower <= found.attained <= found.lower * 1.001
+    certificate = certify_svc(svc, X, y, c)
+    assert certificate.attained == pytest.approx(attained_by_hand(svc, X, c), rel=1e-7)
+    assert certificate.lower <= certificate.attained <= certificate.lower * 1.001
     K = X @ X.T
     with pytest.raises(ProblemError, match=r"\bprecomputed\b.*\b40\b"):
         certify_svc(machine(kernel="precomputed").fit(K, y, c), K, y, c)
@@ -303,13 +303,13 @@ def test_a_model_far_from_its_optimum_attains_what_its_loss_says(far: float) -> 
         model.fit(X, y)
         model.coef_ = -far * model.coef_
         m = SIGNS * model.decision_function(X)
-        found = certify_model(model, X, y)
-        of_loss = found.program.parameters.C * float((np.maximum(0, 1 - m) ** 2).sum())
+        certificate = certify_model(model, X, y)
+        of_loss = certificate.program.parameters.C * float((np.maximum(0, 1 - m) ** 2).sum())
         v = model.coef_.ravel()
         b2 = float(model.intercept_[0]) ** 2
         penalty = 0.5 * (float(v @ v) + b2) if isinstance(model, LinearSVC) else elastic_by_hand(model)
-        assert found.attained == pytest.approx(of_loss + penalty, rel=1e-9)
-        assert found.attained_at_least <= of_loss + penalty <= found.attained
+        assert certificate.attained == pytest.approx(of_loss + penalty, rel=1e-9)
+        assert certificate.attained_at_least <= of_loss + penalty <= certificate.attained
 
 
 def elastic_by_hand(model: Any) -> float:
@@ -321,8 +321,8 @@ def elastic_by_hand(model: Any) -> float:
 def test_coefficients_that_cannot_be_computed_with_are_refused() -> None:
     model = logistic().fit(X, y)
     model.coef_ = model.coef_ * 1e18
-    found = certify_model(model, X, y)
-    assert found.attained == np.inf and found.excess[0] == 0.0
+    certificate = certify_model(model, X, y)
+    assert certificate.attained == np.inf and certificate.excess[0] == 0.0
     model.coef_ = model.coef_ * np.nan
     with pytest.raises(ProblemError, match=r"\bcoefficients\b.*\bfinite\b"):
         certify_model(model, X, y)
@@ -430,10 +430,10 @@ def test_other_models_are_refused_with_advice() -> None:
 
 
 def test_a_certificate_is_pickled_with_its_program() -> None:
-    found = certify_model(logistic().fit(X, y), X, y)
-    again = pickle.loads(pickle.dumps(found))
-    assert (again.attained, again.lower, again.upper) == (found.attained, found.lower, found.upper)
-    assert again.program.parameters == found.program.parameters
+    certificate = certify_model(logistic().fit(X, y), X, y)
+    again = pickle.loads(pickle.dumps(certificate))
+    assert (again.attained, again.lower, again.upper) == (certificate.attained, certificate.lower, certificate.upper)
+    assert again.program.parameters == certificate.program.parameters
 
 
 @pytest.mark.parametrize("weights", ["balanced", {-1: 1.0, 1: 4.0}], ids=["balanced", "numbers"])
@@ -442,7 +442,9 @@ def test_class_weights_of_a_fitted_classifier_are_multiplicities(weights: Any) -
     y[X[:, 0] + X[:, 1] < 1.0] = -1
     model = MarginBoostClassifier(nu=0.3, epsilon=0.05, class_weight=weights).fit(X, y)
     certificate: Any = model.certificate_
-    found = certify_model(model, X, y)
+    computed_certificate = certify_model(model, X, y)
     # Minus the certified soft margin of the fit, which counts the examples in the same way.
-    assert found.attained == pytest.approx(-certificate.lower, abs=1e-9)
-    assert -certificate.upper <= found.upper and found.lower <= found.attained
+    assert computed_certificate.attained == pytest.approx(-certificate.lower, abs=1e-9)
+    assert (
+        -certificate.upper <= computed_certificate.upper and computed_certificate.lower <= computed_certificate.attained
+    )

@@ -69,9 +69,9 @@ def test_residuals_name_what_is_violated() -> None:
 
 def test_complementary_slackness_determines_the_weights() -> None:
     """Only edges of the largest size may have weight, with their sign; at e = 0 the sum may be less than 1."""
-    at = G.active(np.array([0.5, -0.5, 0.2]), 1e-9)
-    np.testing.assert_array_equal(at.directions, [[1, 0], [0, -1], [0, 0]])
-    assert (at.signed, at.total, at.total_is_upper_bound) == (False, 1.0, False)
+    active = G.active(np.array([0.5, -0.5, 0.2]), 1e-9)
+    np.testing.assert_array_equal(active.directions, [[1, 0], [0, -1], [0, 0]])
+    assert (active.signed, active.total, active.total_is_upper_bound) == (False, 1.0, False)
     at_zero = G.active(np.zeros(2), 1e-9)
     assert at_zero.total_is_upper_bound
     assert at_zero.directions.shape == (2, 4)

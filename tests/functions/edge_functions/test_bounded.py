@@ -93,9 +93,9 @@ def test_rays_are_directions_of_norm_one_and_their_support_is_the_largest_produc
 
 def test_complementary_slackness_determines_the_weights() -> None:
     e = np.array([0.3, 0.3 - 1e-8, 0.1])
-    at = BoundedEdges(0.3).active(e, 1e-6)
-    np.testing.assert_array_equal(at.directions, np.eye(3)[:, :2])
-    assert (at.signed, at.total) == (False, None)
+    active = BoundedEdges(0.3).active(e, 1e-6)
+    np.testing.assert_array_equal(active.directions, np.eye(3)[:, :2])
+    assert (active.signed, active.total) == (False, None)
     fixed = FixedEdges(0.3).active(e, 1e-6)
     np.testing.assert_array_equal(fixed.directions, np.eye(3))
     assert (fixed.signed, fixed.total) == (True, None)

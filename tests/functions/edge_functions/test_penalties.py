@@ -135,11 +135,11 @@ def test_a_further_edge_costs_its_penalty(G: AbsolutePenalty) -> None:
 @pytest.mark.parametrize("G", ALL, ids=repr)
 def test_complementary_slackness_leaves_the_weights(G: AbsolutePenalty) -> None:
     e = np.array([0.3, -0.3, 0.1])
-    at = G.active(e, 1e-9)
-    x = np.full(at.directions.shape[1], 1.0)
-    if at.total is not None:
-        x *= at.total / max(len(x), 1)
-    w = at.offset + at.directions @ x
+    active = G.active(e, 1e-9)
+    x = np.full(active.directions.shape[1], 1.0)
+    if active.total is not None:
+        x *= active.total / max(len(x), 1)
+    w = active.offset + active.directions @ x
     assert G.gaps(e, w).sum() == pytest.approx(0.0, abs=1e-12)
 
 

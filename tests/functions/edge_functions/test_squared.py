@@ -81,9 +81,9 @@ def test_the_weights_are_known_from_the_edges() -> None:
     """W = e / 2: nothing is left for complementary slackness to choose."""
     e = np.array([0.5, -0.5])
     for G, offset in zip(BOTH, ([0.25, 0.0], [0.25, -0.25]), strict=True):
-        at = G.active(e, 1e-6)
-        np.testing.assert_array_equal(at.offset, offset)
-        assert at.directions.shape == (2, 0)
+        active = G.active(e, 1e-6)
+        np.testing.assert_array_equal(active.offset, offset)
+        assert active.directions.shape == (2, 0)
 
 
 def test_squares_are_elastic_nets_with_kinds_of_their_own() -> None:

@@ -53,6 +53,6 @@ def test_the_domain_is_the_line_of_equal_edges() -> None:
 
 
 def test_both_weights_may_be_active_with_any_sign() -> None:
-    at = G.active(np.array([0.2, 0.2]), 1e-9)
-    np.testing.assert_array_equal(at.directions, np.eye(2))
-    assert (at.signed, at.total, at.total_is_upper_bound) == (True, 1.0, False)
+    active = G.active(np.array([0.2, 0.2]), 1e-9)
+    np.testing.assert_array_equal(active.directions, np.eye(2))
+    assert (active.signed, active.total, active.total_is_upper_bound) == (True, 1.0, False)

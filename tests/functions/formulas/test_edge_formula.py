@@ -74,19 +74,19 @@ def test_bounds_hold_and_are_tight(text: str, numbers: Any) -> None:
 def test_optima_are_those_of_the_twin_and_files_verify(
     twin: EdgeFunction, text: str, backend: str, tmp_path: Path
 ) -> None:
-    own = program(edge_formula(text))
-    solution = solve(own, backend, tol=1e-7)
+    bound_program = program(edge_formula(text))
+    solution = solve(bound_program, backend, tol=1e-7)
     other = solve(program(twin), "interior", tol=1e-9).certificate
     assert solution.certificate.scaled_gap <= 1e-7
     assert solution.certificate.lower <= other.upper and other.lower <= solution.certificate.upper
     path = tmp_path / "certificate.json"
     save(solution, path)
     for exact in (False, True):
-        assert verify(path, own, formulation=own.formulation, exact=exact)
-    said = json.loads(path.read_text())
-    said["claim"]["lower"] += 1e-4
-    path.write_text(json.dumps(said))
-    assert not verify(path, own, formulation=own.formulation)
+        assert verify(path, bound_program, formulation=bound_program.formulation, exact=exact)
+    document = json.loads(path.read_text())
+    document["claim"]["lower"] += 1e-4
+    path.write_text(json.dumps(document))
+    assert not verify(path, bound_program, formulation=bound_program.formulation)
 
 
 def test_edge_formulas_pass_the_checks() -> None:

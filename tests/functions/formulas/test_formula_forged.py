@@ -60,18 +60,18 @@ def judged(said: Any, folder: Path, formulation: Any = None, **more: Any) -> Ver
 
 
 def test_the_file_as_it_was_saved_is_accepted(folder: Path) -> None:
-    said = json.loads(text(folder))
-    assert said["F"]["text"] == TEXT and said["F"]["parameters"] == {"eta": 7.0, "tilt": "array"}
+    document = json.loads(text(folder))
+    assert document["F"]["text"] == TEXT and document["F"]["parameters"] == {"eta": 7.0, "tilt": "array"}
     for exact in (False, True):
-        assert judged(said, folder, exact=exact)
+        assert judged(document, folder, exact=exact)
 
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("end", ["lower", "upper"])
 def test_a_claim_of_more_is_refused(end: str, exact: bool, folder: Path) -> None:
-    said = json.loads(text(folder))
-    said["claim"][end] += 1e-6 if end == "lower" else -1e-6
-    verdict = judged(said, folder, exact=exact)
+    document = json.loads(text(folder))
+    document["claim"][end] += 1e-6 if end == "lower" else -1e-6
+    verdict = judged(document, folder, exact=exact)
     assert not verdict
     claimed = repr(verdict.claimed[("lower", "upper").index(end)])
     assert f" {claimed}; " in verdict.reason and "bound" in verdict.reason
@@ -79,13 +79,13 @@ def test_a_claim_of_more_is_refused(end: str, exact: bool, folder: Path) -> None
 
 def test_a_better_claim_by_another_beta_or_another_tilt_is_refused(folder: Path) -> None:
     for change in (0.5, -1e6, 1e200):
-        said = json.loads(text(folder))
-        said["proof"]["beta"] += change
-        said["claim"]["lower"] = said["claim"]["upper"]
-        assert not judged(said, folder)
-    said = json.loads(text(folder))
-    said["arrays"]["formula tilt"][0] += 1e-9
-    assert "other formula tilt" in judged(said, folder).reason
+        document = json.loads(text(folder))
+        document["proof"]["beta"] += change
+        document["claim"]["lower"] = document["claim"]["upper"]
+        assert not judged(document, folder)
+    document = json.loads(text(folder))
+    document["arrays"]["formula tilt"][0] += 1e-9
+    assert "other formula tilt" in judged(document, folder).reason
 
 
 @pytest.mark.parametrize(
@@ -103,13 +103,13 @@ def test_a_better_claim_by_another_beta_or_another_tilt_is_refused(folder: Path)
     ids=("text", "derivative", "arrays", "number", "parameters", "kind-of-text", "long-text", "nu"),
 )
 def test_another_formula_and_a_stored_derivative_are_refused(change: Any, reason: str, folder: Path) -> None:
-    said = json.loads(text(folder))
-    said["F"] |= change
-    assert reason in judged(said, folder).reason
+    document = json.loads(text(folder))
+    document["F"] |= change
+    assert reason in judged(document, folder).reason
 
 
 def recomputed(text: str, parameters: dict[str, Any], exact: bool = False) -> Any:
-    """What the checker itself says of a formula, no page being asked."""
+    """Return the checker's own answer on a formula, without any page."""
     A, n = (ArbBalls() if exact else FloatBalls()), 12
     with A.precision_context():
         u = A.to_vector(np.full(n, 0.3))

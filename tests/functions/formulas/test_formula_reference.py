@@ -17,7 +17,7 @@ from boostopt.programs.program import Program
 
 DIGITS = 40
 TIGHT = 1e-7
-"""How near to the optimum of the weights the reference is, and the bound to the reference, of their size."""
+"""Relative distances of the reference to the optimum of the weights, and of the bound to the reference."""
 
 ATOMS = (
     "d*log(d/d0)",
@@ -60,7 +60,7 @@ def drawn(rng: np.random.Generator) -> Program:
 
 
 def noise(rng: np.random.Generator, n: int) -> np.ndarray:
-    """What a broken solver may return."""
+    """Return weights that a broken solver may return."""
     kind = rng.integers(4)
     if kind == 0:
         return rng.normal(size=n)
@@ -79,10 +79,10 @@ def values(F: FormulaRegularizer) -> list[Any]:
         return mpmath.log(x) if x > 0 else mpmath.mpf("-1e50")
 
     meanings: dict[str, Any] = {"log": log, "exp": mpmath.exp, "sqrt": mpmath.sqrt, "max": max, "huber": huber}
-    given: dict[str, Any] = {"d0": F.d0, "c": F.domain.c, **F.parameters}
+    options: dict[str, Any] = {"d0": F.d0, "c": F.domain.c, **F.parameters}
     code, made = compile(F.text, "formula", "eval"), list[Any]()
     for n in range(F.N):
-        own = {name: mpmath.mpf(float(v[n] if isinstance(v, np.ndarray) else v)) for name, v in given.items()}
+        own = {name: mpmath.mpf(float(v[n] if isinstance(v, np.ndarray) else v)) for name, v in options.items()}
         own["u"] = mpmath.mpf(float(F.upper[n]))
         made.append(lambda x, own=own: eval(code, {**meanings, **own, "d": x}))
     return made
@@ -133,12 +133,12 @@ def check_one(program: Program, rng: np.random.Generator) -> None:
         w = [x / mpmath.fsum(w) for x in w]
         m = [mpmath.fsum(mpmath.mpf(float(U[n, q])) * w[q] for q in range(t)) for n in range(N)]
         z = -program.margins.margins(certificate.w)
-        at = F.conjugate_at(z)
-        best = exact(F, at.d)
+        point = F.conjugate_at(z)
+        best = exact(F, point.d)
         least = value(f, best) + mpmath.fsum(x * y for x, y in zip(best, m, strict=True))
         allowed = TIGHT * max(1.0, abs(least)) + 2.0 * certificate.slack
         assert certificate.lower <= least <= certificate.lower + allowed, F.text
-        near = F.maximizers(z - at.multipliers["beta"])
+        near = F.maximizers(z - point.multipliers["beta"])
         assert missing(F, f, [-x for x in m], best, near) <= allowed, F.text
     assert certificate.lower <= certificate.upper
 

@@ -1,4 +1,4 @@
-"""What `formula` refuses, in words, and what SymPy and CVXPY have to do with it."""
+"""Formulas that `formula` refuses, in words, and the part of SymPy and CVXPY in it."""
 
 from __future__ import annotations
 
@@ -102,20 +102,20 @@ def test_formulas_that_count_copies_are_accepted(text: str) -> None:
 )
 def test_derivatives_are_those_of_sympy_and_lie_in_the_enclosures(text: str) -> None:
     names = {"d0": 0.2, "c": 1.0, "u": 0.5}
-    of = parse_formula(text, {"eta": 3.7, "q": 1.3}, ("d", "d0", "c", "u"))
-    slope = differentiate(of)
+    parsed_formula = parse_formula(text, {"eta": 3.7, "q": 1.3}, ("d", "d0", "c", "u"))
+    slope = differentiate(parsed_formula)
     d, d0, u = sympy.symbols("d d0 u", positive=True)
     known = {"d": d, "d0": d0, "u": u, "eta": 3.7, "q": 1.3, "log": sympy.log, "exp": sympy.exp, "sqrt": sympy.sqrt}
     expression: Any = eval(text, known)
     for share in (0.11, 0.37, 0.62, 0.93):
         x = share * 0.5
         at = {d: x, d0: 0.2, u: 0.5}
-        for k, part in enumerate((of, slope, differentiate(slope))):
+        for k, part in enumerate((parsed_formula, slope, differentiate(slope))):
             theirs = float(sympy.diff(expression, d, k).subs(at))
             ours = float(Compiler("d", names).function(part)(np.array([x]))[0])
             assert ours == pytest.approx(theirs, rel=1e-11)
-            given = {name: exact_interval(np.array([value])) for name, value in {**names, "d": x}.items()}
-            inside = enclose(part, given)
+            options = {name: exact_interval(np.array([value])) for name, value in {**names, "d": x}.items()}
+            inside = enclose(part, options)
             size = max(1.0, abs(theirs))
             assert inside.lower[0] - 1e-13 * size <= theirs <= inside.upper[0] + 1e-13 * size
             assert inside.upper[0] - inside.lower[0] <= 1e-11 * size
@@ -124,12 +124,12 @@ def test_derivatives_are_those_of_sympy_and_lie_in_the_enclosures(text: str) -> 
 def test_wide_enclosures_hold_every_value_in_them() -> None:
     rng = np.random.default_rng(0)
     for text in ("d*log(d/d0)", "(d - d0)**3/(d + d0)", "exp(d)*(d - u)**2 - d**2", "max(d - d0, 0)**2 - huber(d, u)"):
-        of = parse_formula(text, {}, ("d", "d0", "c", "u"))
-        function = Compiler("d", {"d0": np.array([0.2]), "u": np.array([0.5])}).function(of)
+        parsed_formula = parse_formula(text, {}, ("d", "d0", "c", "u"))
+        function = Compiler("d", {"d0": np.array([0.2]), "u": np.array([0.5])}).function(parsed_formula)
         for _ in range(15):
             low, high = np.sort(rng.uniform(0.0, 0.5, 2))
             names = {"d0": exact_interval(np.array([0.2])), "u": exact_interval(np.array([0.5]))}
-            wide = enclose(of, {**names, "d": type(names["u"])(np.array([low]), np.array([high]))})
+            wide = enclose(parsed_formula, {**names, "d": type(names["u"])(np.array([low]), np.array([high]))})
             values = function(np.linspace(max(low, 1e-300), high, 40))
             assert (values >= wide.lower - 1e-15).all() and (values <= wide.upper + 1e-15).all()
 

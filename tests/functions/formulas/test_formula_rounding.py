@@ -1,4 +1,4 @@
-"""What a formula loses to rounding is counted at the numbers that were used, and no certificate holds nan."""
+"""The rounding errors of a formula are counted at the numbers that were used, and no certificate holds nan."""
 
 from __future__ import annotations
 

@@ -61,10 +61,10 @@ def test_a_formula_equals_its_twin(name: str) -> None:
             d = twin.project(rng.dirichlet(np.ones(N)))
             z = rng.normal(size=N)
             assert F.value(d) == pytest.approx(twin.value(d), abs=EQUAL)
-            here, there = F.conjugate_at(z), twin.conjugate_at(z)
-            assert here.value == pytest.approx(there.value, abs=EQUAL)
+            point, conjugate_point = F.conjugate_at(z), twin.conjugate_at(z)
+            assert point.value == pytest.approx(conjugate_point.value, abs=EQUAL)
             # A maximizer attains the conjugate: F(d) + F*(z) = <z, d>.
-            assert F.value(here.d) + here.value - float(z @ here.d) == pytest.approx(0.0, abs=EQUAL)
+            assert F.value(point.d) + point.value - float(z @ point.d) == pytest.approx(0.0, abs=EQUAL)
             inner = 0.5 * (d + c / c.sum())
             bends = F.curvatures(inner)
             assert np.allclose(bends, twin.curvatures(inner), rtol=1e-9)
@@ -142,12 +142,12 @@ class _Doubled(FormulaRegularizer):
 
 @pytest.mark.parametrize("text", ["max(d - d0, 0)**2", "max(d - d0, 0)**1.5", "max(d - 2*d0, 0)**2", "2*d"])
 def test_flat_pieces_have_their_ends_for_maximizers(text: str) -> None:
-    """Where every slope is 0 at one multiplier, any distribution on the flat pieces is the minimizer."""
+    """If every slope is 0 at one multiplier, any distribution on the flat pieces is the minimizer."""
     N = 6
     F = formula(text, CappedSimplex(np.ones(N), 2.0))
-    at = F.conjugate_at(np.zeros(N))
-    assert abs(at.d.sum() - 1.0) < 1e-12 and (at.d >= 0).all() and (at.d <= 0.5).all()
-    assert abs(F.value(at.d) + at.value) <= 1e-12
+    point = F.conjugate_at(np.zeros(N))
+    assert abs(point.d.sum() - 1.0) < 1e-12 and (point.d >= 0).all() and (point.d <= 0.5).all()
+    assert abs(F.value(point.d) + point.value) <= 1e-12
     U = np.random.default_rng(0).uniform(-1, 1, (N, 3))
     certificate = prototype("flat", lambda p, e: F).bind(U).solve("interior", tol=1e-6).certificate
     assert certificate.scaled_gap <= 1e-6  # the curvature of x**1.5 is infinite at 0: 2e-7 is what is reached
@@ -201,9 +201,9 @@ def test_nothing_overflows_at_a_hundred_thousand_examples(eta: float) -> None:
     domain = CappedSimplex(np.ones(100_000), 50.0)
     F, twin = formula("d*log(d/d0)/eta", domain, d0, eta=eta), RelativeEntropy.capped(domain.c, 50.0, eta, d0)
     z = rng.uniform(-1, 1, 100_000)
-    here, there = F.conjugate_at(z), twin.conjugate_at(z)
-    assert here.value == pytest.approx(there.value, abs=1e-9) and np.isfinite(here.d).all()
-    assert here.value >= there.value - 1e-12 / min(eta, 1.0)
+    point, conjugate_point = F.conjugate_at(z), twin.conjugate_at(z)
+    assert point.value == pytest.approx(conjugate_point.value, abs=1e-9) and np.isfinite(point.d).all()
+    assert point.value >= conjugate_point.value - 1e-12 / min(eta, 1.0)
 
 
 def test_an_example_without_reference_weight_has_none() -> None:

@@ -84,16 +84,16 @@ def test_any_choice_bounds_the_expression_from_below(name: str) -> None:
         at = weights(rng)
         variable, f, tree = linearized(name, at)
         graph, value = graph_of(f, variable), float(f.value)
-        touching = graph.minorant(at, [np.ones(1)])
-        assert touching is not None
-        assert float(touching.gradient.lower @ at) + touching.offset == pytest.approx(value, abs=1e-10)
+        affine_minorant = graph.minorant(at, [np.ones(1)])
+        assert affine_minorant is not None
+        assert float(affine_minorant.gradient.lower @ at) + affine_minorant.offset == pytest.approx(value, abs=1e-10)
         enclosed = graph.values(exact_interval(at))[0]
         assert enclosed.lower[0] - 1e-13 <= value <= enclosed.upper[0] + 1e-13
-        drawn = [
+        samples = [
             {choice.key: 3.0 * rng.normal(size=choice.values.shape) for choice in tree.nonsmooth_nodes()}
             for _ in range(4)
         ]
-        for minorant in (touching, *(graph.minorant(at, [np.ones(1)], raw) for raw in drawn)):
+        for minorant in (affine_minorant, *(graph.minorant(at, [np.ones(1)], raw) for raw in samples)):
             assert minorant is not None
             for _ in range(8):
                 variable.value = weights(rng)
@@ -117,9 +117,9 @@ def test_the_best_choice_is_the_conjugate(name: str) -> None:
         choices = MinorantFamily(tree, []).best_multipliers(lambda g, alpha: (cp.max(z - g) - alpha, []))
         assert choices is not None
         raw = choices.deltas
-    found = graph_of(f, variable).minorant(at, [np.ones(1)], raw)
-    assert found is not None
-    assert best - 1e-7 <= float((z - found.gradient.lower).max()) - found.offset <= best + 1e-6
+    minorant = graph_of(f, variable).minorant(at, [np.ones(1)], raw)
+    assert minorant is not None
+    assert best - 1e-7 <= float((z - minorant.gradient.lower).max()) - minorant.offset <= best + 1e-6
 
 
 def test_nonsmooth_nodes_exist_only_where_a_choice_exists() -> None:
@@ -132,11 +132,11 @@ def test_nonsmooth_nodes_exist_only_where_a_choice_exists() -> None:
 def test_raw_choices_of_any_kind_give_a_minorant(number: float) -> None:
     variable, f, tree = linearized("kinks of kinks", A)
     raw = {choice.key: np.full(choice.values.shape, number) for choice in tree.nonsmooth_nodes()}
-    found = graph_of(f, variable).minorant(A, [np.ones(1)], raw)
-    assert found is not None
+    minorant = graph_of(f, variable).minorant(A, [np.ones(1)], raw)
+    assert minorant is not None
     for d in (A, np.eye(N)[0]):
         variable.value = d
-        assert float(found.gradient.lower @ d) + found.offset <= float(f.value) + 1e-13
+        assert float(minorant.gradient.lower @ d) + minorant.offset <= float(f.value) + 1e-13
 
 
 @pytest.mark.parametrize(

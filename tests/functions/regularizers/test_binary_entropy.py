@@ -65,14 +65,14 @@ def feasible(F: BinaryEntropy, rng: np.random.Generator) -> list[np.ndarray]:
 
 def test_the_reference_numbers() -> None:
     F = reference()
-    at = F.conjugate_at(-REFERENCE_M)
-    assert -at.value == pytest.approx(0.0671751405, abs=1e-10)
-    assert at.multipliers["beta"] == pytest.approx(-0.1347606967, abs=1e-10)
+    point = F.conjugate_at(-REFERENCE_M)
+    assert -point.value == pytest.approx(0.0671751405, abs=1e-10)
+    assert point.multipliers["beta"] == pytest.approx(-0.1347606967, abs=1e-10)
     expected = (0.0345232549, 0.1443302186, 0.2875625057, 0.1463335519, 0.3233225511, 0.0639279179)
-    np.testing.assert_allclose(at.d, expected, atol=1e-10)
-    edges = REFERENCE_U.T @ at.d
+    np.testing.assert_allclose(point.d, expected, atol=1e-10)
+    edges = REFERENCE_U.T @ point.d
     np.testing.assert_allclose(edges, (-0.1802198857, 0.3937469698, -0.0810968850), atol=1e-10)
-    assert F.value(at.d) + edges.max() == pytest.approx(0.4491273392, abs=1e-10)
+    assert F.value(point.d) + edges.max() == pytest.approx(0.4491273392, abs=1e-10)
     best = F.conjugate_at(-REFERENCE_U @ np.array([0.3790564816, 0.4584361493, 0.1625073691]))
     assert -best.value == pytest.approx(0.1116447095, abs=1e-10)
 
@@ -103,15 +103,15 @@ def test_the_gap_is_the_fenchel_young_gap(seed: int) -> None:
 
 @pytest.mark.parametrize("eta", (1e-6, 1.0, 1e6, 1e9))
 def test_the_value_in_sixty_digits(eta: float) -> None:
-    """Where doubles cancel or saturate: the conjugate is right to the rounding that `magnitude` announces."""
+    """Points at which doubles cancel or saturate: the conjugate is right to the rounding that `magnitude` announces."""
     rng = np.random.default_rng(3)
     u, z = np.full(5, 0.4), rng.uniform(-1, 1, 5)
     F = BinaryEntropy(u, eta, np.array([0.3, 0.2, 0.1, 0.25, 0.15]))
     with decimal.localcontext(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN):
         value, d = binary_dual_in_decimals(F.d0, u, eta, z)
-    at = F.conjugate_at(z)
-    assert at.value == pytest.approx(float(value), abs=2e-15 * (1 + F.magnitude))
-    np.testing.assert_allclose(at.d, [float(x) for x in d], atol=1e-15 * (1 + eta))
+    point = F.conjugate_at(z)
+    assert point.value == pytest.approx(float(value), abs=2e-15 * (1 + F.magnitude))
+    np.testing.assert_allclose(point.d, [float(x) for x in d], atol=1e-15 * (1 + eta))
 
 
 def test_the_gradient_of_the_conjugate_is_the_maximizer() -> None:
@@ -159,27 +159,27 @@ def test_for_large_eta_it_tends_to_the_soft_margin() -> None:
 
 def test_at_full_support_nothing_can_move() -> None:
     F = BinaryEntropy(np.full(6, 1 / 6), 3.0, np.full(6, 1 / 6))
-    at = F.conjugate_at(-REFERENCE_M)
-    assert -at.value == pytest.approx(REFERENCE_M.mean(), abs=1e-14)
-    np.testing.assert_allclose(at.d, 1 / 6, atol=1e-16)
-    assert F.room(at.d).max() <= 1e-16
+    point = F.conjugate_at(-REFERENCE_M)
+    assert -point.value == pytest.approx(REFERENCE_M.mean(), abs=1e-14)
+    np.testing.assert_allclose(point.d, 1 / 6, atol=1e-16)
+    assert F.room(point.d).max() <= 1e-16
 
 
 def test_one_example() -> None:
     for caps, d0 in ((1.0, 1.0), (3.0, 1.0)):
         F = BinaryEntropy(np.array([caps]), 2.0, np.array([d0]))
-        at = F.conjugate_at(np.array([0.7]))
-        assert at.value == pytest.approx(0.7, abs=1e-12)
-        np.testing.assert_allclose(at.d, 1.0, atol=1e-15)
+        point = F.conjugate_at(np.array([0.7]))
+        assert point.value == pytest.approx(0.7, abs=1e-12)
+        np.testing.assert_allclose(point.d, 1.0, atol=1e-15)
 
 
 def test_weights_whose_reference_is_at_an_end_stay_there() -> None:
     F = BinaryEntropy(np.full(5, 0.4), 3.0, np.array([0.4, 0.0, 0.3, 0.2, 0.1]))
     for z in (np.array([-50.0, 50.0, 0.1, 0.2, 0.3]), np.array([50.0, -50.0, 0.0, -9.0, 9.0])):
-        at = F.conjugate_at(z)
-        assert at.d[0] == pytest.approx(0.4, abs=1e-16)
-        assert at.d[1] == 0.0
-        assert F.gaps(at.d, z, at).sum() <= 1e-13
+        point = F.conjugate_at(z)
+        assert point.d[0] == pytest.approx(0.4, abs=1e-16)
+        assert point.d[1] == 0.0
+        assert F.gaps(point.d, z, point).sum() <= 1e-13
     moved = np.array([0.1, 0.0, 0.4, 0.3, 0.2])
     assert max(F.residuals(moved).values()) == pytest.approx(0.3)  # it is no point of the domain
     assert F.project(moved)[0] == pytest.approx(0.4, abs=1e-16)
@@ -246,23 +246,26 @@ def test_the_logarithmic_loss() -> None:
     rng = np.random.default_rng(2)
     c, z = rng.uniform(0.3, 3.0, 7), rng.uniform(-1, 1, 7)
     for eta in (1e-3, 1.0, 50.0, 1e6):
-        F = LogarithmicLoss.of(c, eta)
-        at = F.conjugate_at(z)
+        F = LogarithmicLoss.from_multiplicities(c, eta)
+        point = F.conjugate_at(z)
         losses = c * (np.logaddexp(0.0, eta * z) - math.log(2)) / eta
-        assert at.value == pytest.approx(losses.sum(), abs=1e-14 * (1 + F.magnitude))
-        np.testing.assert_allclose(at.d, c * np.exp(-np.logaddexp(0.0, -eta * z)), rtol=1e-9, atol=1e-300)
+        assert point.value == pytest.approx(losses.sum(), abs=1e-14 * (1 + F.magnitude))
+        np.testing.assert_allclose(point.d, c * np.exp(-np.logaddexp(0.0, -eta * z)), rtol=1e-9, atol=1e-300)
         inside = [c * rng.random(7), c, np.zeros(7), F.d0]
         assert_conjugate(F, z, lambda d, eta=eta: binary_entropy(d, 0.5 * c, c) / eta, inside)
         assert F.value_bound == pytest.approx(math.log(2) * c.sum() / eta, rel=1e-12)
-    assert_junk_is_repaired(LogarithmicLoss.of(c, 3.0))
-    assert_gradient(LogarithmicLoss.of(c, 3.0), z)
-    assert_modelled(LogarithmicLoss.of(c, 3.0), z, [c * rng.random(7), np.zeros(7)])
+    assert_junk_is_repaired(LogarithmicLoss.from_multiplicities(c, 3.0))
+    assert_gradient(LogarithmicLoss.from_multiplicities(c, 3.0), z)
+    assert_modelled(LogarithmicLoss.from_multiplicities(c, 3.0), z, [c * rng.random(7), np.zeros(7)])
 
 
 def test_the_logarithmic_loss_of_copies() -> None:
     rng = np.random.default_rng(4)
     counts = np.array([2, 1, 5])
-    merged, copies = LogarithmicLoss.of(counts.astype(float), 4.0), LogarithmicLoss.of(np.ones(8), 4.0)
+    merged, copies = (
+        LogarithmicLoss.from_multiplicities(counts.astype(float), 4.0),
+        LogarithmicLoss.from_multiplicities(np.ones(8), 4.0),
+    )
     assert_copies(merged, copies, counts, rng.uniform(-1, 1, 3), [counts * rng.random(3)])
 
 
@@ -270,12 +273,12 @@ def test_the_logarithmic_loss_of_copies() -> None:
 def test_the_logarithmic_loss_is_finite_at_large_N(eta: float) -> None:
     N = 100_000
     rng = np.random.default_rng(0)
-    F = LogarithmicLoss.of(np.ones(N), eta)
+    F = LogarithmicLoss.from_multiplicities(np.ones(N), eta)
     z = rng.uniform(-1, 1, N)
     assert_stable(F, z, rng.random(N))
-    at = F.conjugate_at(z)
+    point = F.conjugate_at(z)
     # Without the simplex the terms add up to N: no gap at the maximizer, relative to that.
-    assert F.gaps(at.d, z, at).sum() < 1e-15 * F.magnitude
+    assert F.gaps(point.d, z, point).sum() < 1e-15 * F.magnitude
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -327,7 +330,7 @@ def test_large_caps_make_no_magnitude() -> None:
 
 
 def test_the_magnitude_without_the_simplex_does_not_grow_with_the_logarithm_of_the_examples() -> None:
-    F = LogarithmicLoss.of(np.full(10, 1e8), 1.0)
+    F = LogarithmicLoss.from_multiplicities(np.full(10, 1e8), 1.0)
     assert 2e9 * np.log(2.0) <= F.magnitude <= 2e9
     rng, eps = np.random.default_rng(1), float(np.finfo(np.float64).eps)
     d, y = F.upper * rng.uniform(size=10), rng.normal(size=10)

@@ -28,8 +28,10 @@ def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
     c = rng.uniform(0.2, 4, size=N) if rng.random() < 0.5 else np.ones(N)
     if rng.random() < 0.3:
         a[: N // 3] = -np.inf
-    live = float(c[np.isfinite(a)].sum())
-    nu = float(rng.choice([min(1.0, live), live, rng.uniform(min(1.0, live), live)]))
+    total_support = float(c[np.isfinite(a)].sum())
+    nu = float(
+        rng.choice([min(1.0, total_support), total_support, rng.uniform(min(1.0, total_support), total_support)])
+    )
     return a, c, nu
 
 
@@ -122,11 +124,11 @@ def test_the_conjugate_of_the_cap_is_the_soft_margin(seed: int) -> None:
     m, c, nu = drawn(seed)
     m = np.where(np.isfinite(m), m, 0.0) / max(1.0, np.abs(m[np.isfinite(m)]).max())
     F = CappedSimplexIndicator(CappedSimplex(c, nu))
-    at = F.conjugate_at(-m)
-    assert at.value == pytest.approx(-slow_soft_margin(m, c, nu), abs=1e-12)
-    assert at.d @ m == pytest.approx(-at.value, abs=1e-12)  # the maximizer attains it
-    assert (at.d <= c / nu * (1 + 1e-12)).all()
-    rho = -at.multipliers["beta"]
+    point = F.conjugate_at(-m)
+    assert point.value == pytest.approx(-slow_soft_margin(m, c, nu), abs=1e-12)
+    assert point.d @ m == pytest.approx(-point.value, abs=1e-12)  # the maximizer attains it
+    assert (point.d <= c / nu * (1 + 1e-12)).all()
+    rho = -point.multipliers["beta"]
     assert c[m < rho].sum() <= nu * (1 + 1e-12)
     assert c[m <= rho].sum() >= nu * (1 - 1e-12)
 

@@ -80,11 +80,11 @@ def test_the_tangent_bounds_the_conjugate_wherever_it_is_taken(f: str, constrain
     best, d = supremum(F, z)
     scale = 1e-12 * (1 + F.magnitude)
     for near in (*inside[:4], F.project(d), F.project(None), None):
-        at = F.conjugate_at(z, near)
-        assert at.value >= best - 1e-7
-        assert max(F.residuals(at.d).values()) <= 1e-12
+        conjugate_point = F.conjugate_at(z, near)
+        assert conjugate_point.value >= best - 1e-7
+        assert max(F.residuals(conjugate_point.d).values()) <= 1e-12
         for point in inside:
-            gaps, gap = F.gaps(point, z, at), F.value(point) + at.value - point @ z
+            gaps, gap = F.gaps(point, z, conjugate_point), F.value(point) + conjugate_point.value - point @ z
             assert (gaps >= 0).all()
             assert gap >= -scale
             assert gaps.sum() == pytest.approx(gap, abs=10 * scale)
@@ -108,12 +108,12 @@ def test_an_entropy_that_is_described_is_that_of_the_closed_form() -> None:
     for seed in range(5):
         rng = np.random.default_rng(seed)
         z = rng.uniform(-1, 1, N)
-        at = exact.conjugate_at(z)
-        bound = F.conjugate_at(z, at.d)
-        assert at.value - 1e-13 <= bound.value <= at.value + 1e-9
+        point = exact.conjugate_at(z)
+        bound = F.conjugate_at(z, point.d)
+        assert point.value - 1e-13 <= bound.value <= point.value + 1e-9
         for d in points(rng, DOMAIN.upper):
             assert F.value(d) == pytest.approx(exact.value(d), abs=1e-13)
-            assert F.conjugate_at(z, d).value >= at.value - 1e-13
+            assert F.conjugate_at(z, d).value >= point.value - 1e-13
 
 
 def test_squares_that_are_described_are_those_of_the_closed_form() -> None:
@@ -121,8 +121,8 @@ def test_squares_that_are_described_are_those_of_the_closed_form() -> None:
     F = CvxpyRegularizer(DOMAIN, lambda d: 2.0 * cp.sum(cp.multiply(1 / C, cp.square(d))), INSIDE)
     for seed in range(many(5, 1)):
         z = np.random.default_rng(seed).uniform(-1, 1, N)
-        at = exact.conjugate_at(z)
-        assert at.value - 1e-13 <= F.conjugate_at(z, at.d).value <= at.value + 1e-9
+        point = exact.conjugate_at(z)
+        assert point.value - 1e-13 <= F.conjugate_at(z, point.d).value <= point.value + 1e-9
 
 
 @pytest.mark.thorough
@@ -202,9 +202,9 @@ def test_the_support_bounds_linear_functions_on_the_domain() -> None:
 
 def test_one_example() -> None:
     F = CvxpyRegularizer(CappedSimplex(np.ones(1), 1.0), lambda d: cp.sum_squares(d), np.ones(1))
-    at = F.conjugate_at(np.array([0.3]))
-    assert at.value == pytest.approx(0.3 - 1.0, abs=1e-9)
-    np.testing.assert_array_equal(at.d, [1.0])
+    point = F.conjugate_at(np.array([0.3]))
+    assert point.value == pytest.approx(0.3 - 1.0, abs=1e-9)
+    np.testing.assert_array_equal(point.d, [1.0])
 
 
 @pytest.mark.parametrize("seed", (6, 9, 12))

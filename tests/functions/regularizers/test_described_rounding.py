@@ -84,9 +84,9 @@ def assert_contain(found: list[Certificate], value: float) -> None:
 
 
 def test_a_steep_square_does_not_move_the_optimum_of_lpboost() -> None:
-    found = certificates(described(ZERO["square"]))
-    assert_contain(found, OPTIMUM)
-    assert found[-1].gap < 1e-12  # the sum of exact weights is 1, whatever its float is
+    certificate = certificates(described(ZERO["square"]))
+    assert_contain(certificate, OPTIMUM)
+    assert certificate[-1].gap < 1e-12  # the sum of exact weights is 1, whatever its float is
 
 
 @pytest.mark.every(3)
@@ -103,9 +103,9 @@ def test_a_steep_constraint_holds_where_the_upper_end_is_proved() -> None:
     first = (np.arange(N) < 20).astype(float)
     F = described(lambda d: 0.0, lambda d: [STEEP * (cp.sum(d) - 1) <= 1.0, first @ d <= 0.75])
     # At most 3/4 have the edge -1.
-    found = certificates(F)
-    assert_contain(found, -0.5)
-    for certificate in found:
+    computed_certificates = certificates(F)
+    assert_contain(computed_certificates, -0.5)
+    for certificate in computed_certificates:
         assert sum(map(Fraction, certificate.d[:20].tolist()), Fraction(0)) <= Fraction(0.75)
 
 
@@ -115,9 +115,9 @@ def test_constants_that_cancel_lose_what_they_lose() -> None:
     G = LinearEdges(0.0)
     F = described(lambda d: (a @ d + 1e16) - 1e16)
     # The weight is on the twenty smallest of a: their mean.
-    found = certificates(F, G, 3)
-    assert_contain(found, float(a[:20].mean()))
-    assert max(certificate.lower for certificate in found) > -10.0
+    computed_certificates = certificates(F, G, 3)
+    assert_contain(computed_certificates, float(a[:20].mean()))
+    assert max(certificate.lower for certificate in computed_certificates) > -10.0
 
 
 @pytest.mark.parametrize("scale", (1e-300, 1e-150, 1e140))
@@ -125,15 +125,15 @@ def test_underflow_and_overflow_end_in_true_or_infinite_ends(scale: float) -> No
     a = np.linspace(0.5, 1.5, N)
     F = described(lambda d: cp.sum_squares(scale * cp.multiply(a, d)))
     with np.errstate(all="ignore"):
-        found = certificates(F, LinearEdges(0.0), 3)
+        computed_certificates = certificates(F, LinearEdges(0.0), 3)
     # sum a^2 d^2 is smallest for d in proportion to 1 / a^2.
     d = [1 / Fraction(x) ** 2 for x in a.tolist()]
     total = sum(d, Fraction(0))
     least = sum(((Fraction(x) * y / total) ** 2 for x, y in zip(a.tolist(), d, strict=True)), Fraction(0))
     value = float(Fraction(scale) ** 2 * least) if scale < 1e100 else np.inf
     if np.isfinite(value):
-        assert_contain(found, value)
-    assert not any(np.isnan([certificate.lower, certificate.upper]).any() for certificate in found)
+        assert_contain(computed_certificates, value)
+    assert not any(np.isnan([certificate.lower, certificate.upper]).any() for certificate in computed_certificates)
 
 
 def test_a_single_point_has_the_value_of_that_point() -> None:
@@ -180,9 +180,9 @@ class _Fast(Separable, CvxpyRegularizer):
 
 def test_closed_forms_beside_a_description_propose_and_the_description_proves() -> None:
     F = _Fast(DOMAIN, lambda d: 0.5 * cp.sum_squares(d), np.full(N, 1 / N))
-    found = certificates(F, LinearEdges(0.0))
-    assert_contain(found, 0.5 / N)
-    assert found[-2].gap < 1e-7
+    certificate = certificates(F, LinearEdges(0.0))
+    assert_contain(certificate, 0.5 / N)
+    assert certificate[-2].gap < 1e-7
 
 
 def test_a_matrix_that_is_only_declared_to_be_semidefinite_is_refused() -> None:
@@ -195,11 +195,11 @@ def test_a_matrix_that_is_semidefinite_but_for_rounding_is_taken() -> None:
     B = np.random.default_rng(3).normal(size=(N, 2))
     Q = 0.5 * (B @ B.T + (B @ B.T).T)
     F = described(lambda d: cp.quad_form(d, cp.psd_wrap(Q)))
-    found = certificates(F, LinearEdges(0.0), 3)
-    d = list(map(Fraction, found[0].d.tolist()))
+    computed_certificates = certificates(F, LinearEdges(0.0), 3)
+    d = list(map(Fraction, computed_certificates[0].d.tolist()))
     rows = [sum((Fraction(q) * x for q, x in zip(row, d, strict=True)), Fraction(0)) for row in Q.tolist()]
     value = sum((x * y for x, y in zip(d, rows, strict=True)), Fraction(0)) / sum(d, Fraction(0)) ** 2
-    assert all(certificate.lower <= value for certificate in found)
+    assert all(certificate.lower <= value for certificate in computed_certificates)
 
 
 @pytest.mark.parametrize(

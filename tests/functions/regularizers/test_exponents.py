@@ -34,10 +34,10 @@ def test_cvxpy_replaces_the_exponent() -> None:
 def test_no_bound_of_a_described_conjugate_falls_below_it() -> None:
     F = CvxpyRegularizer(DOMAIN, powers, inside=np.full(3, 1.0 / 3.0))
     conjugate, z = (P - 1.0) * float((D**P).sum()), P * D ** (P - 1.0)
-    at = F.conjugate_at(z, D)
+    point = F.conjugate_at(z, D)
     for _ in range(3):  # each begins where the last one ended, nearer to the end that the slopes show
-        assert abs(at.value - conjugate) <= ROUNDING
-        at = F.conjugate_at(z, at.d)
+        assert abs(point.value - conjugate) <= ROUNDING
+        point = F.conjugate_at(z, point.d)
 
 
 def test_a_solver_is_given_the_function_that_is_certified() -> None:

@@ -40,11 +40,11 @@ def test_the_conjugate_is_the_hinge_loss(seed: int) -> None:
 
 def test_psi_is_the_slack_of_the_margin_and_zeta_its_surplus() -> None:
     m = np.array([0.25, 1.0, 1.5, -2.0])
-    at = Hinge(np.ones(4), 0.5).conjugate_at(-m)
-    np.testing.assert_allclose(at.multipliers["psi"], np.maximum(1 - m, 0))
-    np.testing.assert_allclose(at.multipliers["zeta"], np.maximum(m - 1, 0))
-    np.testing.assert_array_equal(at.d[[0, 2, 3]], [0.5, 0.0, 0.5])
-    assert 0.0 <= at.d[1] <= 0.5  # at the kink any weight is a maximizer
+    point = Hinge(np.ones(4), 0.5).conjugate_at(-m)
+    np.testing.assert_allclose(point.multipliers["psi"], np.maximum(1 - m, 0))
+    np.testing.assert_allclose(point.multipliers["zeta"], np.maximum(m - 1, 0))
+    np.testing.assert_array_equal(point.d[[0, 2, 3]], [0.5, 0.0, 0.5])
+    assert 0.0 <= point.d[1] <= 0.5  # at the kink any weight is a maximizer
 
 
 def test_the_gradient_of_the_conjugate_is_the_maximizer() -> None:
@@ -85,5 +85,5 @@ def test_everything_is_finite_at_large_N(C: float) -> None:
     F = Hinge(np.ones(N), C)
     z = rng.uniform(-3, 1, N)
     assert_stable(F, z, C * rng.random(N))
-    at = F.conjugate_at(z)
-    assert F.gaps(at.d, z, at).sum() == 0.0
+    point = F.conjugate_at(z)
+    assert F.gaps(point.d, z, point).sum() == 0.0

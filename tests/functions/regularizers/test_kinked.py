@@ -26,16 +26,16 @@ pytestmark = pytest.mark.every(2)
 @pytest.mark.thorough_cases("distance and entropy")
 @pytest.mark.parametrize("name", KINKED)
 def test_a_kink_certifies(name: str) -> None:
-    solved = kinked_program(name, 40, 6).solve("cvxpy:clarabel", tol=1e-6)
-    assert solved.certificate.scaled_gap <= 1e-6
+    solution = kinked_program(name, 40, 6).solve("cvxpy:clarabel", tol=1e-6)
+    assert solution.certificate.scaled_gap <= 1e-6
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("backend", ("cvxpy:clarabel", "cvxpy:scs"))
 @pytest.mark.parametrize("name", KINKED)
 def test_a_kink_certifies_whatever_the_solver(name: str, backend: str) -> None:
-    solved = kinked_program(name, 300, 15).solve(backend, tol=1e-6)
-    assert solved.certificate.scaled_gap <= 1e-6
+    solution = kinked_program(name, 300, 15).solve(backend, tol=1e-6)
+    assert solution.certificate.scaled_gap <= 1e-6
 
 
 def test_the_kinks_are_named() -> None:
@@ -127,10 +127,10 @@ def no_false_bound(seed: int) -> None:
     value = sum((exact(d) for _, exact in pieces), Fraction(0)) + max(edges)
     assert best.lower <= value
     for _ in range(3):
-        found = pair.certify(d=noise(rng, best.d), w=noise(rng, best.w))
-        assert found.lower <= value  # no lower end above a value that is attained
-        assert found.upper >= best.lower
-        assert math.isfinite(found.upper)
+        certificate = pair.certify(d=noise(rng, best.d), w=noise(rng, best.w))
+        assert certificate.lower <= value  # no lower end above a value that is attained
+        assert certificate.upper >= best.lower
+        assert math.isfinite(certificate.upper)
 
 
 @pytest.mark.thorough

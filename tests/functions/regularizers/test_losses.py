@@ -108,8 +108,8 @@ def test_everything_is_finite_at_large_N(kind: str, C: float) -> None:
     rng = np.random.default_rng(0)
     F, z = made(kind, np.ones(N), C), rng.uniform(-3, 1, N)
     assert_stable(F, z, C * rng.random(N))
-    at = F.conjugate_at(z)
-    assert F.gaps(at.d, z, at).sum() <= 1e-9 * C * N
+    point = F.conjugate_at(z)
+    assert F.gaps(point.d, z, point).sum() <= 1e-9 * C * N
 
 
 @pytest.mark.parametrize("kind", KINDS)

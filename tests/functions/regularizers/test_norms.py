@@ -226,15 +226,15 @@ def test_at_and_near_the_smallest_radius(seed: int) -> None:
     center = np.where(B.domain.c > 0, c, 0.0) / c[B.domain.c > 0].sum()
     for beyond in (-2e-15, 0.0, 2e-15):
         touching = NormBall(B, c, p, smallest * (1 + beyond))
-        at, alone = touching.conjugate_at(z), z @ center - value(touching, center)
+        point, alone = touching.conjugate_at(z), z @ center - value(touching, center)
         rounding = 1e-14 * (1 + touching.magnitude)
-        assert alone - rounding <= at.value
+        assert alone - rounding <= point.value
         # What is beside the point counts by the square root, and not at all below the smallest radius.
         if beyond < 0.0:
-            assert at.value <= alone + rounding
-        np.testing.assert_allclose(at.d, center, atol=1e-15)
+            assert point.value <= alone + rounding
+        np.testing.assert_allclose(point.d, center, atol=1e-15)
         np.testing.assert_allclose(touching.project(rng.random(N)), center, atol=1e-15)
-        assert touching.gaps(at.d, z, at).sum() == pytest.approx(at.value - alone, abs=rounding)
+        assert touching.gaps(point.d, z, point).sum() == pytest.approx(point.value - alone, abs=rounding)
     for beyond in (5e-13, 1e-8):
         with pytest.raises(ProblemError, match=r"^r\b.*\bone point\b"):
             NormBall(B, c, p, smallest * (1 + beyond))
@@ -242,9 +242,9 @@ def test_at_and_near_the_smallest_radius(seed: int) -> None:
         NormBall(B, c, p, smallest * (1 - 5e-13))
     for beyond in (1.1e-6, 1e-5):
         ball = NormBall(B, c, p, smallest * (1 + beyond))
-        inside, at = feasible(ball, rng), ball.conjugate_at(z)
+        inside, point = feasible(ball, rng), ball.conjugate_at(z)
         assert_conjugate(ball, z, lambda d, F=ball: value(F, d), inside, accuracy=1e-10)
-        worst = max(float(d @ z) - value(ball, d) - at.value for d in inside)
+        worst = max(float(d @ z) - value(ball, d) - point.value for d in inside)
         assert worst <= 1e-14 * (1 + ball.magnitude)  # a bound of F* from above, whatever the accuracy
 
 
@@ -262,9 +262,9 @@ def test_the_infinite_norm_is_a_cap_at_its_own_height() -> None:
     """The penalty r max d: d is uniform on the k examples of largest z for which the sum of (z_n - z_k) reaches r."""
     z = np.array([0.9, 0.5, 0.3, -0.4])
     F = NormPenalty(simplex(np.ones(4)), np.ones(4), math.inf, 0.5)
-    at = F.conjugate_at(z)  # (0.9 - x) + (0.5 - x) = 0.5 at x = 0.45, above 0.3
-    np.testing.assert_allclose(at.d, [0.5, 0.5, 0, 0], atol=1e-15)
-    assert at.value == pytest.approx(0.7 - 0.25, abs=1e-15)
+    point = F.conjugate_at(z)  # (0.9 - x) + (0.5 - x) = 0.5 at x = 0.45, above 0.3
+    np.testing.assert_allclose(point.d, [0.5, 0.5, 0, 0], atol=1e-15)
+    assert point.value == pytest.approx(0.7 - 0.25, abs=1e-15)
     entropy = RelativeEntropy.capped(np.ones(4), 1.0, 3.0, np.full(4, 0.25))
     G = NormPenalty(entropy, np.ones(4), math.inf, 0.5)
     above = RelativeEntropy.capped(np.ones(4), 1.0 / float(G.conjugate_at(z).d.max()), 3.0, np.full(4, 0.25))

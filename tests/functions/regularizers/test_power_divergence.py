@@ -65,11 +65,11 @@ def test_weights_are_those_of_the_classes_that_exist(q: float, twin: Regularizer
 def test_the_order_is_continuous_at_one_and_at_zero() -> None:
     z = np.linspace(-1, 1, 5)
     for q in (0.0, 1.0):
-        at = PowerDivergence(DOMAIN, q, ETA).conjugate_at(z)
+        point = PowerDivergence(DOMAIN, q, ETA).conjugate_at(z)
         for beside in (1e-14, -1e-14, 1e-12, -1e-12, 1e-9, -1e-9):
-            near = PowerDivergence(DOMAIN, q + beside, ETA).conjugate_at(z)
-            assert near.value == pytest.approx(at.value, abs=1e-13 + 10.0 * abs(beside))
-            np.testing.assert_allclose(near.d, at.d, atol=1e-13 + 10.0 * abs(beside))
+            conjugate_point = PowerDivergence(DOMAIN, q + beside, ETA).conjugate_at(z)
+            assert conjugate_point.value == pytest.approx(point.value, abs=1e-13 + 10.0 * abs(beside))
+            np.testing.assert_allclose(conjugate_point.d, point.d, atol=1e-13 + 10.0 * abs(beside))
 
 
 def test_orders_above_one_end_in_exact_zeros_and_others_do_not() -> None:
@@ -152,10 +152,12 @@ def test_the_rounding_of_f_and_of_its_conjugate_is_within_the_magnitude(q: float
             if q > 0.0 or value <= 4.0:  # above, an F without bound proves nothing, whatever its rounding
                 assert abs(mpmath.mpf(F.value(d)) - value) <= allowed
             z = rng.uniform(-1.0, 1.0, N)
-            at = F.conjugate_at(z)
-            pairs = zip(z.tolist(), at.d.tolist(), strict=True)
-            reached = sum((mpmath.mpf(x) * mpmath.mpf(y) for x, y in pairs), mpmath.mpf(0)) - in_high_precision(F, at.d)
-            assert mpmath.mpf(at.value) >= reached - allowed - 22.0 * eps
+            point = F.conjugate_at(z)
+            pairs = zip(z.tolist(), point.d.tolist(), strict=True)
+            reached = sum((mpmath.mpf(x) * mpmath.mpf(y) for x, y in pairs), mpmath.mpf(0)) - in_high_precision(
+                F, point.d
+            )
+            assert mpmath.mpf(point.value) >= reached - allowed - 22.0 * eps
 
 
 @pytest.mark.parametrize("q", ORDERS)

@@ -76,7 +76,7 @@ def test_the_root_is_that_of_another_method() -> None:
 
 
 def test_weights_far_apart_are_told_apart() -> None:
-    """Where the hypothesis errs on a weight of exp(-2000) only, and where the exponents are huge."""
+    """Cases in which the hypothesis errs on a weight of exp(-2000) only, or the exponents are huge."""
     assert step_to_edge(np.array([1.0, -1.0]), np.array([0.0, -2000.0]), 0.0) == 1000.0
     assert step_to_edge(np.array([1.0, -1.0]), np.array([-2000.0, 0.0]), 0.0, np.array([0.0, 1.0])) == -1000.0
     assert step_to_edge(np.array([1.0, -0.5]), np.array([0.0, -3000.0]), 0.0) == pytest.approx(

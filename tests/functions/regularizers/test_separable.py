@@ -53,14 +53,14 @@ def test_the_closed_form_is_the_bisection_of_the_base_class(name: str, seed: int
 @given(seed=seeds)
 def test_the_gap_is_the_fenchel_young_gap_and_vanishes_at_the_maximizer(name: str, seed: int) -> None:
     F, z, rng = drawn(name, seed)
-    at = F.conjugate_at(z)
+    point = F.conjugate_at(z)
     scale = 1 + F.magnitude
-    assert F.gaps(at.d, z, at).sum() <= 1e-12 * scale
+    assert F.gaps(point.d, z, point).sum() <= 1e-12 * scale
     for _ in range(3):
         d = some_point(F, rng)
-        gaps = F.gaps(d, z, at)
+        gaps = F.gaps(d, z, point)
         assert (gaps >= 0).all()
-        assert gaps.sum() == pytest.approx(F.value(d) + at.value - d @ z, abs=1e-11 * scale)
+        assert gaps.sum() == pytest.approx(F.value(d) + point.value - d @ z, abs=1e-11 * scale)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -68,14 +68,14 @@ def test_the_gap_is_the_fenchel_young_gap_and_vanishes_at_the_maximizer(name: st
 @given(seed=seeds)
 def test_the_maximizer_is_feasible_and_satisfies_stationarity(name: str, seed: int) -> None:
     F, z, _ = drawn(name, seed)
-    at = F.conjugate_at(z)
-    assert max(F.residuals(at.d).values()) <= 1e-12
-    psi, zeta, beta = at.multipliers["psi"], at.multipliers["zeta"], at.multipliers["beta"]
+    point = F.conjugate_at(z)
+    assert max(F.residuals(point.d).values()) <= 1e-12
+    psi, zeta, beta = point.multipliers["psi"], point.multipliers["zeta"], point.multipliers["beta"]
     # What lies within rounding of its cap counts as capped.
-    free = (at.d > 1e-290) & (F.upper > 0)
-    slope = F.derivatives(at.d)
+    free = (point.d > 1e-290) & (F.upper > 0)
+    slope = F.derivatives(point.d)
     np.testing.assert_allclose((slope + beta + psi - zeta)[free], z[free], atol=1e-9 * (1 + F.magnitude))
-    assert (psi * (F.upper - at.d) <= 1e-12 * (1 + F.magnitude)).all()
+    assert (psi * (F.upper - point.d) <= 1e-12 * (1 + F.magnitude)).all()
 
 
 def test_the_gradient_of_the_conjugate_is_the_maximizer() -> None:
@@ -105,10 +105,10 @@ def test_the_base_class_needs_no_closed_form() -> None:
 
     rng = np.random.default_rng(0)
     F, z = Quadratic(CappedSimplex(np.ones(9), 3.5)), rng.normal(size=9)
-    at = F.conjugate_at(z)
+    point = F.conjugate_at(z)
     values = [float(d @ z) - F.value(d) for d in (some_point(F, rng) for _ in range(3000))]
-    assert max(values) <= at.value + 1e-12
-    assert at.d @ z - F.value(at.d) == pytest.approx(at.value, abs=1e-12)
+    assert max(values) <= point.value + 1e-12
+    assert point.d @ z - F.value(point.d) == pytest.approx(point.value, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -131,20 +131,20 @@ def test_values_stay_finite_at_extremes(eta: float) -> None:
     rng = np.random.default_rng(1)
     F = RelativeEntropy.capped(np.ones(N), 10.0, eta, np.full(N, 1 / N))
     z = rng.uniform(-1, 1, N)
-    at = F.conjugate_at(z)
+    point = F.conjugate_at(z)
     lazy = F.project(rng.random(N))
-    assert np.isfinite(at.value)
-    assert np.isfinite(at.d).all()
-    assert np.isfinite(F.gaps(lazy, z, at)).all()
-    assert (F.gaps(lazy, z, at) >= 0).all()
-    assert -at.value <= -(F.maximizers(z - at.multipliers["beta"]) @ z - F.value(at.d)) + 1e-9
+    assert np.isfinite(point.value)
+    assert np.isfinite(point.d).all()
+    assert np.isfinite(F.gaps(lazy, z, point)).all()
+    assert (F.gaps(lazy, z, point) >= 0).all()
+    assert -point.value <= -(F.maximizers(z - point.multipliers["beta"]) @ z - F.value(point.d)) + 1e-9
 
 
 def test_examples_without_reference_weight_have_none() -> None:
     d0 = np.array([0.5, 0.0, 0.5, 0.0])
     F = RelativeEntropy.capped(np.ones(4), 1.5, 3.0, d0)
-    at = F.conjugate_at(np.array([0.1, 5.0, -0.2, 1.0]))
-    assert at.d[1] == at.d[3] == 0.0
+    point = F.conjugate_at(np.array([0.1, 5.0, -0.2, 1.0]))
+    assert point.d[1] == point.d[3] == 0.0
     repaired = F.project(np.array([0.0, 1.0, 0.0, 1.0]))
     assert repaired[1] == repaired[3] == 0.0
     assert np.isfinite(F.value(repaired))

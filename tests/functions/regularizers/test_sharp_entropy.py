@@ -16,6 +16,6 @@ def test_exponents_are_differences_from_the_margin_at_the_quantile(sign: float) 
     """Of sums with that margin the last bit would be lost, which is worth a factor e here."""
     F = RelativeEntropy.capped(np.ones(3), 1.0, 1.0 / STEP, np.full(3, 1.0 / 3.0))
     steps = np.array([0.0, 1.0, 2.0])
-    at = F.conjugate_at(sign * 0.75 + steps * STEP)
+    point = F.conjugate_at(sign * 0.75 + steps * STEP)
     expected = np.exp(steps) / np.exp(steps).sum()
-    assert np.abs(at.d - expected).max() <= 1e-12
+    assert np.abs(point.d - expected).max() <= 1e-12

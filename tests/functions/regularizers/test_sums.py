@@ -147,12 +147,12 @@ def test_weights_that_underflow_leave_the_gaps_finite(eta: float) -> None:
     N = 300
     c, d0, z = np.ones(N), np.full(N, 1 / N), rng.uniform(-1, 1, N)
     F = RelativeEntropy.capped(c, 30.0, eta, d0) + Squares(c, 4.0)
-    at = F.conjugate_at(z)
-    assert abs(at.d.sum() - 1) <= 1e-12
-    assert F.gaps(at.d, z, at).sum() < 1e-9
-    gaps = F.gaps(d0, z, at)
+    point = F.conjugate_at(z)
+    assert abs(point.d.sum() - 1) <= 1e-12
+    assert F.gaps(point.d, z, point).sum() < 1e-9
+    gaps = F.gaps(d0, z, point)
     assert np.isfinite(gaps).all()
-    assert gaps.sum() == pytest.approx(F.value(d0) + at.value - d0 @ z, abs=1e-12 * (1 + F.magnitude))
+    assert gaps.sum() == pytest.approx(F.value(d0) + point.value - d0 @ z, abs=1e-12 * (1 + F.magnitude))
 
 
 @pytest.mark.thorough
@@ -190,9 +190,9 @@ def test_the_squares_alone() -> None:
     c, mu = np.array([1.0, 2.0, 4.0]), 2.0
     F = Squares(c, mu)
     z = np.array([-0.5, 0.5, 3.0])
-    at = F.conjugate_at(z)
-    np.testing.assert_allclose(at.d, [0.0, 0.5, 1.0])
-    assert at.value == pytest.approx(0.125 + 0.125 + (3.0 - 0.25) - 0.125, abs=1e-15)
+    point = F.conjugate_at(z)
+    np.testing.assert_allclose(point.d, [0.0, 0.5, 1.0])
+    assert point.value == pytest.approx(0.125 + 0.125 + (3.0 - 0.25) - 0.125, abs=1e-15)
     assert_conjugate(F, z, lambda d: squares(d, c, mu), [np.zeros(3), np.ones(3), np.array([0.2, 0.9, 0.4])])
     assert_modelled(F, z, [np.zeros(3), np.ones(3), np.array([0.2, 0.9, 0.4])])
     assert_junk_is_repaired(F)
@@ -257,13 +257,13 @@ def test_tilted_weights_of_both_signs_are_certified_outside_the_range_of_the_mar
 
 
 def test_other_summands_are_refused_and_only_indicators_are_indicators() -> None:
-    described = CvxpyRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.sum_squares(d), np.full(3, 1 / 3))
-    other: Any = described
+    cvxpy_regularizer = CvxpyRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.sum_squares(d), np.full(3, 1 / 3))
+    other: Any = cvxpy_regularizer
     with pytest.raises(ProblemError, match=r"\bSeparable\b.*\bCvxpyRegularizer\b"):
         _ = Squares(np.ones(3), 1.0) + other
     # A soft margin is what an indicator of distributions makes of the margins, and nothing else.
     cap = CappedSimplexIndicator(CappedSimplex(np.ones(3), 1.0))
-    assert not any(F.is_indicator for F in (described, Hinge(np.ones(3), 1.0), cap + Squares(np.ones(3), 1.0)))
+    assert not any(F.is_indicator for F in (cvxpy_regularizer, Hinge(np.ones(3), 1.0), cap + Squares(np.ones(3), 1.0)))
     assert cap.is_indicator and (cap + cap).is_indicator
 
 

@@ -33,12 +33,12 @@ def reference() -> UnnormalizedRelativeEntropy:
 
 
 def test_the_reference_numbers_are_those_of_erlpboost() -> None:
-    at = reference().conjugate_at(-REFERENCE_M)
-    assert -at.value == pytest.approx(0.0124809954, abs=1e-10)
-    assert at.multipliers["beta"] == pytest.approx(-0.0552771290, abs=1e-10)
+    point = reference().conjugate_at(-REFERENCE_M)
+    assert -point.value == pytest.approx(0.0124809954, abs=1e-10)
+    assert point.multipliers["beta"] == pytest.approx(-0.0552771290, abs=1e-10)
     expected = (0.0206203552, 0.1026929851, 0.3721979671, 0.0629643966, 0.4, 0.0415242960)
-    np.testing.assert_allclose(at.d, expected, atol=2e-10)
-    np.testing.assert_allclose(at.multipliers["psi"], [0, 0, 0, 0, 0.1069903338, 0], atol=1e-10)
+    np.testing.assert_allclose(point.d, expected, atol=2e-10)
+    np.testing.assert_allclose(point.multipliers["psi"], [0, 0, 0, 0, 0.1069903338, 0], atol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -64,12 +64,14 @@ def test_any_beta_bounds_the_conjugate_from_above() -> None:
                 total += x * u - (u * math.log(u / r) - u + r) / F.eta
         return total
 
-    at = F.conjugate_at(z)
-    beta = float(at.multipliers["beta"])
-    assert bound(beta) == pytest.approx(at.value, abs=1e-14)
+    point = F.conjugate_at(z)
+    beta = float(point.multipliers["beta"])
+    assert bound(beta) == pytest.approx(point.value, abs=1e-14)
     for off in (-1.0, -0.1, -1e-3, 1e-3, 0.1, 1.0):
-        assert bound(beta + off) > at.value
-    assert bound(beta + 1e-3) - at.value == pytest.approx(bound(beta - 1e-3) - at.value, rel=0.05)  # the slope is 0
+        assert bound(beta + off) > point.value
+    assert bound(beta + 1e-3) - point.value == pytest.approx(
+        bound(beta - 1e-3) - point.value, rel=0.05
+    )  # the slope is 0
 
 
 def test_the_gradient_of_the_conjugate_is_the_maximizer() -> None:

@@ -117,15 +117,15 @@ class NormRegularizer(DelegatingRegularizer):
         """Return ||s||_q, with examples counted as copies."""
         return _norm(s, self.c, self.dual_exponent)
 
-    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
+    def conjugate_at(self, z: ExampleVector, start: ExampleVector | None = None) -> ConjugatePoint:
         d, s = self._maximizer_and_dual(z)
         base_point = self.base.conjugate_at(z - s)
         value = base_point.value + self.dual_norm_term(s)
         return ConjugatePoint(value, self.project(d), {**base_point.multipliers, "s": s})
 
-    def gaps(self, d: ExampleVector, z: ExampleVector, at: ConjugatePoint) -> ExampleVector:
-        s = np.asarray(at.multipliers["s"])
-        return self.base.gaps(d, z - s, at) + self.norm_gap_terms(d, s)
+    def gaps(self, d: ExampleVector, z: ExampleVector, point: ConjugatePoint) -> ExampleVector:
+        s = np.asarray(point.multipliers["s"])
+        return self.base.gaps(d, z - s, point) + self.norm_gap_terms(d, s)
 
     def norm_gradient(self, d: ExampleVector) -> ExampleVector:
         """Return the gradient of the norm at d, for a finite p; 0 at d = 0."""

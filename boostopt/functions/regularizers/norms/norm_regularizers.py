@@ -148,17 +148,17 @@ class NormBall(NormRegularizer):
         fraction = min(fraction + BALL_SHRINKAGE, 1.0)
         return (1.0 - fraction) * d + fraction * self.min_norm_point
 
-    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
+    def conjugate_at(self, z: ExampleVector, start: ExampleVector | None = None) -> ConjugatePoint:
         if not self.is_singleton:
-            return super().conjugate_at(z, near)
+            return super().conjugate_at(z, start)
         # No finite s is the best one. The maximum is attained at the only point, or near it by the rounding of r.
         center_value = float((z * self.min_norm_point).sum()) - self.base.value(self.min_norm_point)
         value = center_value + self._rounding_excess(z)
         multipliers = self.base.conjugate_at(z).multipliers
         return ConjugatePoint(value, self.min_norm_point, {**multipliers, "s": np.zeros(self.N)})
 
-    def gaps(self, d: ExampleVector, z: ExampleVector, at: ConjugatePoint) -> ExampleVector:
-        return self._rounding_excess(z) * self.min_norm_point if self.is_singleton else super().gaps(d, z, at)
+    def gaps(self, d: ExampleVector, z: ExampleVector, point: ConjugatePoint) -> ExampleVector:
+        return self._rounding_excess(z) * self.min_norm_point if self.is_singleton else super().gaps(d, z, point)
 
     def dual_norm_term(self, s: ExampleVector) -> float:
         return self.r * self.dual_norm(s) + self._cancellation_error(s)

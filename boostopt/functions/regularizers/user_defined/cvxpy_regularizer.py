@@ -275,22 +275,22 @@ class CvxpyRegularizer(Regularizer):
         # The value of a subclass in closed form may be less than the proved bound.
         return allowance(self.value(d), value) if max_h <= 0.0 else np.inf
 
-    def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
-        return 0.0 if self._is_proved else super().conjugate_slack(at, unit)
+    def conjugate_slack(self, point: ConjugatePoint, unit: float) -> float:
+        return 0.0 if self._is_proved else super().conjugate_slack(point, unit)
 
     @property
     def _is_proved(self) -> bool:
         """Whether `conjugate_at` is the method of this class, whose bounds include their rounding."""
         return type(self).conjugate_at is CvxpyRegularizer.conjugate_at
 
-    def conjugate_bound(self, z: ExampleVector, at: ConjugatePoint) -> float:
-        if isinstance(at, _ConjugateBound) and self._is_proved:
-            return at.value
+    def conjugate_bound(self, z: ExampleVector, point: ConjugatePoint) -> float:
+        if isinstance(point, _ConjugateBound) and self._is_proved:
+            return point.value
         # The value of a closed form proves nothing. Its maximizer is a point at which a minorant is tight, and the
         # minorant is a proof.
-        tangent_bound = self._bound_from_minorant(at.d, None, z)
-        is_loose = tangent_bound.value > at.value + CLOSED_FORM_RTOL * (1.0 + abs(at.value))
-        return self._tightest_bound_at(at.d, z, tangent_bound).value if is_loose else tangent_bound.value
+        tangent_bound = self._bound_from_minorant(point.d, None, z)
+        is_loose = tangent_bound.value > point.value + CLOSED_FORM_RTOL * (1.0 + abs(point.value))
+        return self._tightest_bound_at(point.d, z, tangent_bound).value if is_loose else tangent_bound.value
 
     def _proved_bounds(self, d: ExampleVector) -> tuple[float, float]:
         """Return upper bounds of f and of the largest h at an exactly feasible point of C_nu near d."""
@@ -340,8 +340,8 @@ class CvxpyRegularizer(Regularizer):
         is_solved = solve_approximately(cp.Problem(cp.Maximize(z @ self._d - value), constraints))
         return self.project(self._d.value if is_solved else None)
 
-    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
-        best = self._refine_bound(self._tightest_bound_at(self.maximizer(z) if near is None else near, z), z)
+    def conjugate_at(self, z: ExampleVector, start: ExampleVector | None = None) -> ConjugatePoint:
+        best = self._refine_bound(self._tightest_bound_at(self.maximizer(z) if start is None else start, z), z)
         # A tangent at the boundary of the domain may be too steep for a useful bound; the tangent at `inside` is not.
         inside_bound = self._bound_from_minorant(self.inside, best.choices, z)
         return min(best, inside_bound, key=lambda bound: bound.value)
@@ -449,16 +449,16 @@ class CvxpyRegularizer(Regularizer):
         )
         return np.clip(point + step, 0.5 * point, np.maximum(point, 0.5 * (point + upper)))
 
-    def gaps(self, d: ExampleVector, z: ExampleVector, at: ConjugatePoint) -> ExampleVector:
-        if not isinstance(at, _ConjugateBound):
+    def gaps(self, d: ExampleVector, z: ExampleVector, point: ConjugatePoint) -> ExampleVector:
+        if not isinstance(point, _ConjugateBound):
             raise ProblemError(
                 f"the gaps of a regularizer from a CVXPY expression need the result of its conjugate_at; got "
-                f"{type(at).__name__}. Pass conjugate_at(z)."
+                f"{type(point).__name__}. Pass conjugate_at(z)."
             )
-        minorant_gap = self.value(d) - float(at.minorant.gradient.lower @ d) - at.minorant.offset
+        minorant_gap = self.value(d) - float(point.minorant.gradient.lower @ d) - point.minorant.offset
         is_positive = self.inside > 0.0
         minorant_terms = np.where(is_positive, max(minorant_gap, 0.0), 0.0) * np.where(is_positive, self.inside, 1.0)
-        return CappedSimplexIndicator(self.domain).gaps(d, at.reduced_argument, at) + minorant_terms
+        return CappedSimplexIndicator(self.domain).gaps(d, point.reduced_argument, point) + minorant_terms
 
     def stationarity(self, d: ExampleVector, min_relative_weight: float) -> StationarityConditions:
         point, minorant = self._minorant_at(d, min_fraction=min_relative_weight)

@@ -258,7 +258,7 @@ class FormulaRegularizer(Separable):
         """Return f_n*(y_n), or a larger number."""
         return self._expand(self._tangents.conjugates(exact_interval(y[self.in_support])).upper)
 
-    def conjugate_at(self, z: ExampleVector, near: ExampleVector | None = None) -> ConjugatePoint:
+    def conjugate_at(self, z: ExampleVector, start: ExampleVector | None = None) -> ConjugatePoint:
         beta, lower_x, upper_x = self._slope.solve_simplex_multiplier(z[self.in_support], WEIGHT_SUM_TOL)
         terms = self._tangents.conjugates(exact_interval(z[self.in_support]) + exact_interval(np.array(-beta)), lower_x)
         psi, zeta = self._box_multipliers(z - beta)
@@ -268,8 +268,8 @@ class FormulaRegularizer(Separable):
         multipliers = {"beta": beta, "psi": psi, "zeta": zeta}
         return ConjugatePoint(value, d, multipliers, slack=allowance(value, float(bounds.upper)))
 
-    def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
-        return at.slack
+    def conjugate_slack(self, point: ConjugatePoint, unit: float) -> float:
+        return point.slack
 
     def value_slack(self, d: ExampleVector, unit: float) -> float:
         return allowance(self.value(d), self.enclosures.values(feasible_box(d, self.enclosures.upper)).total().upper)
