@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
     solve,
 )
 from boostopt.problem_certificates.arithmetic.forms import Row, RowBlock, combination
-from boostopt.problem_certificates.atoms.base import MinorantFamily
+from boostopt.problem_certificates.atoms.base import MinorantFamily, unit_rows
 from boostopt.problem_certificates.bounds.propagation import Propagation
 from boostopt.problem_certificates.minorant import AffineMinorant, Choice, Correction, WrongSign, affine_minorant
 from boostopt.problem_certificates.reading import ReadProblem
@@ -39,6 +39,9 @@ MARGINS = (1e-12, 1e-7)
 
 MAX_SMALL_SLOPE = 1e-5
 """Maximum slope, relative to the multipliers, for which more than the first of these distances is tried."""
+
+SMALL_MULTIPLIER = 1e-6
+"""Multiplier of an inequality, relative to the largest one, that may be noise of the solver."""
 
 MAX_ROUNDS = 3
 """Maximum number of systems, if slopes that were taken by bounds of x change their sign."""
@@ -95,6 +98,10 @@ def lower_bound(problem: ReadProblem, choice: Choice, bounds: Propagation, right
     open_entries = _open_entries(minorant, bounds)
     if open_entries:
         exact = _exact_minorant(problem, choice, bounds, minorant, open_entries)
+        if exact is None and (sparse_choice := _without_small_multipliers(choice)) is not choice:
+            minorant = affine_minorant(problem, sparse_choice, bounds)
+            entries = _open_entries(minorant, bounds)
+            exact = _exact_minorant(problem, sparse_choice, bounds, minorant, entries) if entries else (minorant, set())
         if exact is None:
             return -math.inf
         minorant, eliminated = exact
@@ -122,6 +129,16 @@ def _open_entries(minorant: AffineMinorant, bounds: Propagation) -> list[int]:
         if not slope == 0
         and ((not math.isfinite(lower[j]) and not slope < 0) or (not math.isfinite(upper[j]) and not slope > 0))
     ]
+
+
+def _without_small_multipliers(choice: Choice) -> Choice:
+    """Return a choice without multipliers of inequalities that are noise; the same choice if there are none.
+
+    An inequality without a multiplier adds no slopes that must be 0.
+    """
+    limit = SMALL_MULTIPLIER * max(choice.objective_weight, float(choice.inequality.max(initial=0.0)))
+    is_small = (choice.inequality > 0) & (choice.inequality <= limit)
+    return replace(choice, inequality=np.where(is_small, 0.0, choice.inequality)) if is_small.any() else choice
 
 
 def _exact_minorant(
@@ -224,7 +241,7 @@ class SlopeSystem:
             return None
         dependent = set(entries) - set(independent)
         has_zero_slopes = all(result.slopes[j] == 0 for j in dependent) or (
-            self._choice.linear is None and has_rank(self._problem, self._families, entries, rank)
+            self._choice.linear is None and has_rank(self._problem, self._choice, result, self._families, entries, rank)
         )
         return result if has_zero_slopes else None
 
@@ -338,24 +355,30 @@ class _PulledRows:
 
 
 def has_rank(
-    problem: ReadProblem, families: Mapping[tuple[int, int], MinorantFamily], entries: Sequence[int], rank: int
+    problem: ReadProblem,
+    choice: Choice,
+    minorant: AffineMinorant,
+    families: Mapping[tuple[int, int], MinorantFamily],
+    entries: Sequence[int],
+    rank: int,
 ) -> bool:
     """Return whether some entries of x have a rank in all rows that slopes combine, proved over the rationals.
 
     The slopes of an atom are combinations of the directions of its family, and the origin, which counts in the rows
-    that contain its value. Those of an atom without a family are any combinations of its arguments.
+    that contain its value. Those of an atom without a family are any combinations of its arguments. What has the
+    multiplier 0 does not count.
     """
-    constraints = [problem.objective, problem.inequalities.rows, problem.equalities.rows]
-    constraints += [constraint.rows for constraint in problem.matrices]
-    n_rows = sum(len(block) for block in constraints)
-    n_rows += sum(node.members.size for node in problem.nodes)
+    active = np.flatnonzero(choice.inequality > 0).tolist()
+    constraints = [problem.equalities.rows, *(constraint.rows for constraint in problem.matrices)]
+    constraints += [problem.objective] if choice.objective_weight != 0 else []
+    n_rows = len(active) + sum(len(block) for block in constraints)
+    n_rows += sum(len(gradient) for gradient, _ in minorant.groups.values())
     if n_rows * len(entries) > MAX_RATIONALS:
         return False
     pulled_rows = _PulledRows(problem, lambda group: families[group].origin if group in families else ())
     rows = [pulled_rows.over_x(row) for block in constraints for row in block.rows]
-    for index, node in enumerate(problem.nodes):
-        for k, members in enumerate(node.members):
-            family = families.get((index, k))
-            columns = [[(i, ONE)] for i in range(len(members))] if family is None else family.directions
-            rows += [pulled_rows.of_arguments((index, k), column) for column in columns]
+    rows += [pulled_rows.over_x(problem.inequalities.rows.rows[i]) for i in active]
+    for group, (gradient, _) in minorant.groups.items():
+        columns = families[group].directions if group in families else unit_rows(len(gradient))
+        rows += [pulled_rows.of_arguments(group, column) for column in columns]
     return has_exact_rank([[row.get(j, ZERO) for j in entries] for row in rows], rank)

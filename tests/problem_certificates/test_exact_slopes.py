@@ -22,6 +22,12 @@ def logistic() -> Any:
     return cp.Minimize(cp.logistic(x[0] - x[1]) - 0.3 * (x[0] - x[1])), []
 
 
+def inactive_constraint() -> Any:
+    """The noise in its multiplier is a slope that no other number takes."""
+    x = cp.Variable(2)
+    return cp.Minimize(cp.logistic(x[0] - x[1]) - 0.3 * (x[0] - x[1])), [x[0] <= 100]
+
+
 def geometric_in_logarithms() -> Any:
     x = cp.Variable(3)
     t = x[0] - 2 * x[1] + 3 * x[2]
@@ -123,6 +129,7 @@ def perspective() -> Any:
 
 OPTIMA: dict[str, tuple[Callable[[], Any], float]] = {
     "logistic": (logistic, -0.3 * math.log(0.3) - 0.7 * math.log(0.7)),
+    "inactive constraint": (inactive_constraint, -0.3 * math.log(0.3) - 0.7 * math.log(0.7)),
     "log_sum_exp": (geometric_in_logarithms, HALF_LOG),
     "log_sum_exp in a constraint": (geometric_with_a_constraint, 2 * math.log(2)),
     "exp": (exponentials, 2 * math.e),
@@ -180,3 +187,16 @@ def test_lies_about_them_prove_nothing_false(name: str, seed: int) -> None:
             dual.save_value(np.asarray(dual.value) * (1 + size * rng.normal(size=dual.shape)))
     certificate = certify(problem)
     assert certificate.lower - 1e-13 <= optimum <= certificate.upper + 1e-13
+
+
+@pytest.mark.parametrize("size", [(6, 10), (40, 30)])
+def test_infeasible_systems_of_free_unknowns_are_proved(size: tuple[int, int]) -> None:
+    """Their multipliers are exact combinations, and rows without a multiplier, the objective too, do not count."""
+    (n, m), rng = size, np.random.default_rng(1)
+    A, y = rng.integers(-3, 4, (m, n)).astype(float), rng.integers(0, 3, m)
+    x, b = cp.Variable(n), A @ rng.integers(-3, 4, n) + 0.5 / max(1, int(y.sum()))  # one point has slack in all rows
+    for excess, status in ((1.0, "infeasible"), (-1.0, "feasible")):
+        problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [A @ x <= b, (y @ A) @ x >= float(y @ b) + excess])
+        with warnings.catch_warnings(action="ignore"):
+            problem.solve("CLARABEL")
+        assert (certify(problem).status == "infeasible") == (status == "infeasible")
