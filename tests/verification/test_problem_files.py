@@ -62,6 +62,7 @@ def test_what_is_saved_is_accepted(case: str, tmp_path: Path) -> None:
         assert (verification.lower, verification.upper) == (certificate.lower, certificate.upper)
 
 
+@pytest.mark.thorough_cases("sum of largest eigenvalues")
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.every(3)
 def test_the_statement_means_the_problem(case: str) -> None:
