@@ -17,7 +17,7 @@ from benchmarks.closed_forms import KINDS, closed_form, quadratic_optimum, real
 from boostopt import certify_problem
 
 FUZZED_KINDS = [
-    kind if kind in ("absolute values", "shortest vector") else pytest.param(kind, marks=pytest.mark.thorough)
+    kind if kind in ("sum of distances", "shortest vector") else pytest.param(kind, marks=pytest.mark.thorough)
     for kind in KINDS
 ]
 
