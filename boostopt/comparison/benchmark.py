@@ -215,6 +215,7 @@ class _BenchmarkRunner:
             repeat=cell.repeat,
             reason=_failure_reason(row),
             solution=None,  # many solutions would take more memory than there is
+            point=None,
         )
 
 

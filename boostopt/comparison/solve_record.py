@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Any, cast
 
+from boostopt._utils.array_types import Array
 from boostopt._utils.files import Keys
 from boostopt._utils.json_values import plain
 from boostopt._utils.validation import check_positive
@@ -212,6 +213,9 @@ class SolveRecord:
         The version of the solver that answered; for "auto" in a benchmark it differs from `version`.
     solution
         The solution; None if the backend was not run, of a CVXPY problem, in a benchmark, and in a file.
+    point
+        Of a CVXPY problem, the values at a feasible point that proves one end of the interval, one array for each of
+        `problem.variables()`, rounded to floats; None if none is proved, in a benchmark, and in a file.
     """
 
     program: Text = ""
@@ -259,6 +263,7 @@ class SolveRecord:
     log: Sequence[AttemptRecord] = ()
     solver_version: str = ""
     solution: Solution | None = field(default=None, compare=False, repr=False)
+    point: tuple[Array, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
     def ran(self) -> bool:
@@ -487,6 +492,7 @@ def record_of_solution(
         ),
         solver_version=solution.version,
         solution=solution if isinstance(solution, Solution) else None,
+        point=certificate.point if isinstance(certificate, AnswerCertificate) else None,
     )
 
 

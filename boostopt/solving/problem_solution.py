@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt._utils.array_types import Array
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt.backends.base import Attempt
 from boostopt.backends.isolation.isolated import isolated_attempts
@@ -91,6 +92,12 @@ class AnswerCertificate:
         """The gap over max(|lower|, |upper|); inf if this is 0 and the gap is not."""
         size = max(abs(self.lower), abs(self.upper))
         return self.gap / size if math.isfinite(self.gap) and 0.0 < self.gap and size > 0.0 else self.gap
+
+    @property
+    def point(self) -> tuple[Array, ...] | None:
+        """The values at a feasible point, in the order of `problem.variables()`; None if none is proved."""
+        point = None if self.certificate is None else self.certificate.point
+        return None if point is None else tuple(point.values())
 
     @property
     def is_decided(self) -> bool:

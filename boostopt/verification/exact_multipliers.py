@@ -19,6 +19,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.arithmetic.balls import pivots
+from boostopt.problem_certificates.atoms.spectral import TraceOfInverse
 from boostopt.problem_certificates.minorant import Choice
 from boostopt.problem_certificates.reading import ReadProblem
 from boostopt.problem_certificates.steps import float_pullback
@@ -34,8 +35,10 @@ from boostopt.verification.problem_kernel.atoms import (
     LogDeterminant,
     LogisticLoss,
     LogSumExp,
+    MatrixEntropy,
     MatrixFraction,
     NuclearNorm,
+    Perspective,
     PNorm,
     PowerMean,
     QuadraticForm,
@@ -45,16 +48,21 @@ from boostopt.verification.problem_kernel.atoms import (
     SquaresOverLast,
     SumOfAbsoluteValues,
     SumOfLargest,
+    SumOfLargestEigenvalues,
     SumOfSquares,
 )
 from boostopt.verification.problem_kernel.problem_checker import add_rows
 from boostopt.verification.problem_kernel.problem_schema import AtomNode, Multipliers, Problem
+from boostopt.verification.problem_kernel.rationals_and_balls import is_exact, is_finite, midpoint
 
 SNAP_TOL = 1e-7
 """Relative distance from the end of its range within which a slope counts as being there."""
 
 MAX_SYSTEM = 4_000_000
 """Largest number of entries of the linear system."""
+
+STEP_SIZE = 1e-9
+"""Change of slopes, relative to their size, by which changes of bounds are measured."""
 
 RANK_TOL = 1e-11
 """Size of a pivot, relative to the largest, from which it counts."""
@@ -102,6 +110,8 @@ def exact_multipliers(
         slopes = np.asarray(source.function.slopes(tangents), dtype=float)
         if isinstance(node.atom, QuadraticForm):
             slopes = np.asarray(tangents.parameters, dtype=float)
+        elif isinstance(source.function, TraceOfInverse):  # the fraction of the identity and the matrix
+            slopes = np.hstack([2 * np.asarray(tangents.parameters, dtype=float), slopes])
         if not (np.isfinite(slopes).all() and np.isfinite(mu).all()):
             return None
         size = len(node.members[0]) if node.members else 0
@@ -232,10 +242,12 @@ def _mean_slopes(atom: GeometricMean, values: list[Fraction], inset: Fraction, i
 
 
 def _eigenvalue_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
-    """Return a symmetric matrix: of trace 1 and semidefinite for the largest eigenvalue, definite for log det."""
+    """Return a symmetric matrix: semidefinite of trace 1 for the eigenvalue, any for the entropy."""
     n = atom.n
     numbers = [(values[i * n + j] + values[j * n + i]) / 2 for i in range(n) for j in range(n)]
     trace = sum(numbers[:: n + 1])
+    if isinstance(atom, MatrixEntropy):  # any symmetric matrix
+        return GroupSlopes(numbers, _symmetric_directions([ONE] * (n * n), n, 0.0))
     if isinstance(atom, LogDeterminant) or not trace > 0:
         return GroupSlopes(numbers, _symmetric_directions(numbers, n, 0.0))
     numbers = [value / trace * (1 - inset) for value in numbers]
@@ -251,6 +263,53 @@ def _eigenvalue_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_sn
             change = {**change, last * (n + 1): -ONE}
         directions.append((change, room))
     return GroupSlopes(numbers, directions)
+
+
+def _eigenvalue_sum_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return a symmetric Z of trace `count`, such that Z and I - Z are semidefinite."""
+    n, count = atom.n, atom.count
+    if count == n:
+        return GroupSlopes([ONE if k % (n + 1) == 0 else ZERO for k in range(n * n)], [])
+    numbers = [(values[i * n + j] + values[j * n + i]) / 2 * (1 - inset) for i in range(n) for j in range(n)]
+    for i in range(n):
+        numbers[i * (n + 1)] += inset * count / n
+    share = (count - sum(numbers[:: n + 1])) / n  # rounding
+    rooms = list(numbers)
+    for place in range(0, n * n, n + 1):
+        numbers[place] += share
+        rooms[place] = numbers[place] * (1 - numbers[place])
+    last = max(range(0, n * n, n + 1), key=lambda place: rooms[place])
+    directions = list[Direction]()
+    for change, room in _symmetric_directions(rooms, n, float(inset) / n):
+        place = next(iter(change))
+        if place != last:
+            directions.append(({**change, last: -ONE} if place % (n + 1) == 0 else change, room))
+    return GroupSlopes(numbers, directions)
+
+
+def _perspective_slopes(atom: Perspective, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
+    """Return slopes of the function, and a last one below the bound that these prove."""
+    inner = group_slopes(atom.function, [float(value) for value in values[:-1]], float(inset), is_snapped)
+    base = _lower_fraction(atom.function, inner.numbers)
+    if base is None:
+        return GroupSlopes(values, [])
+    room, last = inset * max(abs(base), Fraction(1, 1000)), len(values) - 1
+    directions: list[Direction] = [({last: ONE}, float(room))]
+    for change, size in inner.directions:
+        step = Fraction(STEP_SIZE * max(size, 1e-12))
+        next_numbers = [value + step * change.get(i, ZERO) for i, value in enumerate(inner.numbers)]
+        next_base = _lower_fraction(atom.function, next_numbers)
+        slope = ZERO if next_base is None else Fraction(float((next_base - base) / step))
+        directions.append(({**change, last: atom.sign * slope}, size * math.sqrt(max(float(inset), 1e-12))))
+    return GroupSlopes([*inner.numbers, atom.sign * (base - room)], directions)
+
+
+def _lower_fraction(atom: Any, numbers: Sequence[Fraction]) -> Fraction | None:
+    """Return a fraction that is not above the bound of slopes for the multiplier 1; None if they prove none."""
+    bound = atom.infimum(ONE, [atom.sign * value for value in numbers])
+    if bound is None or not is_finite(bound):
+        return None
+    return Fraction(bound) if is_exact(bound) else midpoint(bound.lower())
 
 
 def _singular_value_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
@@ -324,7 +383,9 @@ _RULES: Sequence[tuple[Any, Any]] = (
     (PowerMean, _power_mean_slopes),
     ((NuclearNorm, SpectralNorm), _singular_value_slopes),
     (MatrixFraction, _matrix_fraction_slopes),
-    ((LargestEigenvalue, LogDeterminant), _eigenvalue_slopes),
+    ((LargestEigenvalue, LogDeterminant, MatrixEntropy), _eigenvalue_slopes),
+    (SumOfLargestEigenvalues, _eigenvalue_sum_slopes),
+    (Perspective, _perspective_slopes),
 )
 """The rule of each atom whose slopes are not free in proportion to their size."""
 

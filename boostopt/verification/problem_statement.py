@@ -11,17 +11,20 @@ from boostopt.errors import ProblemError
 from boostopt.problem_certificates.arithmetic.balls import Ball
 from boostopt.problem_certificates.arithmetic.forms import Row
 from boostopt.problem_certificates.atoms.base import Function
+from boostopt.problem_certificates.atoms.eigenvalues import SumOfLargestEigenvalues, VonNeumannEntropy
 from boostopt.problem_certificates.atoms.elementwise import (
     Entropy,
     Exponential,
     HuberLoss,
     Logarithm,
     LogisticLoss,
+    ProductWithExponential,
     RealPower,
     ShiftedLogarithm,
 )
 from boostopt.problem_certificates.atoms.extremes import Extreme, SumOfLargest
 from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
+from boostopt.problem_certificates.atoms.perspectives import Perspective
 from boostopt.problem_certificates.atoms.smooth import (
     GeometricMean,
     LogSumExp,
@@ -36,6 +39,7 @@ from boostopt.problem_certificates.atoms.spectral import (
     MatrixFraction,
     NuclearNorm,
     SpectralNorm,
+    TraceOfInverse,
 )
 from boostopt.problem_certificates.reading import AtomNode, ReadProblem
 
@@ -156,11 +160,12 @@ def _node_to_json(node: AtomNode) -> dict[str, Any]:
         if divisor > 0:
             statement = {"atom": "sum of squares", "divisor": number_to_json(divisor)}
             members = [group[:-1] for group in members]
-    return {
-        **statement,
-        "members": members,
-        "arguments": rows_to_json(node.arguments.rows, node.arguments.offsets),
-    }
+    arguments = rows_to_json(node.arguments.rows, node.arguments.offsets)
+    if isinstance(function, TraceOfInverse):  # tr Iᵀ X^-1 I
+        n, first = function.n, len(node.arguments.rows)
+        arguments["offsets"] += [float(k % (n + 1) == 0) for k in range(n * n)]
+        members = [[*range(first, first + n * n), *group] for group in members]
+    return {**statement, "members": members, "arguments": arguments}
 
 
 def _statement_of(function: Function) -> dict[str, Any]:
@@ -197,6 +202,22 @@ def _quadratic_form_statement(function: QuadraticForm) -> dict[str, Any]:
     return {"atom": "quadratic form", "size": function.n, "matrix": matrix, "convex": function.sign > 0}
 
 
+def _perspective_statement(function: Perspective) -> dict[str, Any]:
+    """Return the statement of a perspective.
+
+    Raises
+    ------
+    ProblemError
+        The checker of files has no rule for the perspective of its function.
+    """
+    if isinstance(function.function, QuadraticForm | TraceOfInverse):
+        raise ProblemError(
+            "a file states perspectives of atoms whose slopes it holds; got the perspective of "
+            f"{type(function.function).__name__}. Write quad_over_lin or matrix_frac."
+        )
+    return {"atom": "perspective", "function": _statement_of(function.function)}
+
+
 def _plain(name: str) -> Callable[[Any], dict[str, Any]]:
     """Return the statement of a function without constants."""
     return lambda function: {"atom": name}
@@ -217,6 +238,7 @@ _STATEMENTS: Mapping[type, Callable[[Any], dict[str, Any]]] = {
     HuberLoss: lambda function: {"atom": "huber", "threshold": number_to_json(rational_of(function.threshold))},
     RealPower: lambda function: {"atom": "power", "exponent": number_to_json(rational_of(function.exponent))},
     Exponential: _plain("exponential"),
+    ProductWithExponential: _plain("product with exponential"),
     Logarithm: _plain("logarithm"),
     ShiftedLogarithm: _plain("shifted logarithm"),
     Entropy: _plain("entropy"),
@@ -232,7 +254,15 @@ _STATEMENTS: Mapping[type, Callable[[Any], dict[str, Any]]] = {
     NuclearNorm: lambda function: {"atom": "nuclear norm", "shape": list(function.shape)},
     MatrixFraction: lambda function: {"atom": "matrix fraction", "shape": [function.n, function.n_columns]},
     LargestEigenvalue: lambda function: {"atom": "largest eigenvalue", "size": function.n},
+    SumOfLargestEigenvalues: lambda function: {
+        "atom": "sum of largest eigenvalues",
+        "size": function.n,
+        "count": min(function.k, float(function.n)),
+    },
     LogDeterminant: lambda function: {"atom": "log-determinant", "size": function.n},
+    TraceOfInverse: lambda function: {"atom": "matrix fraction", "shape": [function.n, function.n]},
+    VonNeumannEntropy: lambda function: {"atom": "matrix entropy", "size": function.n},
+    Perspective: _perspective_statement,
 }
 """The statement of each function by its class."""
 

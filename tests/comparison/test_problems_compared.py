@@ -392,3 +392,18 @@ def test_values_from_a_process_belong_to_their_variables() -> None:
     for row, other in zip(here.rows, there.rows, strict=True):
         assert other.isolated and other.residuals == pytest.approx(row.residuals, abs=1e-6)
         assert other.interval == pytest.approx((1.0, 1.0), abs=1e-6)
+
+
+def test_the_certified_point_of_a_row_is_feasible_and_proves_an_end() -> None:
+    x, Y = cp.Variable(2, name="x"), cp.Variable((2, 2), name="Y", symmetric=True)
+    constraints: list[Any] = [Y >> np.eye(2), x >= 0.5, cp.sum(x) == 2]
+    problem = cp.Problem(cp.Maximize(-cp.sum_squares(x - 3) - cp.trace(Y)), constraints)
+    row = compare(problem, "clarabel").rows[0]
+    assert row.point is not None and [value.shape for value in row.point] == [v.shape for v in problem.variables()]
+    for variable, value in zip(problem.variables(), row.point, strict=True):
+        variable.value = value
+    assert all(constraint.violation().max() <= 1e-12 for constraint in constraints)
+    assert problem.objective.value == pytest.approx(row.lower, rel=1e-12)
+    assert "point" not in row.to_file_entry()
+    infeasible = compare(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1, x <= 0]), "clarabel").rows[0]
+    assert infeasible.point is None

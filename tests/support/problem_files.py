@@ -81,6 +81,28 @@ def spectral_norm() -> Any:
 
 POSITIVE = np.abs(A)
 
+
+def matrices(build: Callable[[Any], tuple[Any, list[Any]]]) -> Callable[[], Any]:
+    """Return what builds a problem of a symmetric matrix."""
+
+    def build_problem() -> Any:
+        return cp.Problem(*build(cp.Variable((3, 3), symmetric=True)))
+
+    return build_problem
+
+
+def perspective(is_concave: bool) -> Any:
+    """Return a problem with the perspective of exponentials, or of logarithms."""
+    y, s = cp.Variable(2), cp.Variable(nonneg=True)
+    if is_concave:
+        values = cp.perspective(cp.sum(cp.log(y)), s)
+        return cp.Problem(cp.Maximize(values - s), [y[0] + 2 * y[1] + s <= 3, s >= 0.125])
+    values = cp.perspective(cp.sum(cp.exp(y)), s)
+    return cp.Problem(cp.Minimize(values + cp.square(s)), [y[0] + y[1] == 1, s >= 0.5, y[0] <= 0.25, y >= -5])
+
+
+PRICES = np.array([[1.0, 0.5, 0], [0.5, 2, 0.25], [0, 0.25, 1]])
+
 CASES: Mapping[str, Callable[[], Any]] = {
     "linear": minimize(lambda x: (C @ x, [A @ x <= B + 3, x >= -1])),
     "box": minimize(lambda x: (A[0] @ x, [cp.sum(x) <= 2]), bounds=[-1, 1]),
@@ -128,6 +150,18 @@ CASES: Mapping[str, Callable[[], Any]] = {
             [x[0] + x[1] == 1, x[2:] >= 0],
         )
     ),
+    "trace of inverse": matrices(lambda X: (cp.Minimize(cp.tr_inv(X) + cp.trace(PRICES @ X)), [])),
+    "product with exponential": minimize(
+        lambda x: (cp.sum(cp.xexp(x)) - C @ x, [x[0] + x[1] >= 0.25, cp.sum(x) <= 3]), nonneg=True
+    ),
+    "sum of largest eigenvalues": matrices(
+        lambda X: (cp.Minimize(cp.lambda_sum_largest(X, 2)), [X[0, 1] == 1, cp.trace(X) == 1, X[1, 2] >= 0.25])
+    ),
+    "matrix entropy": matrices(
+        lambda X: (cp.Maximize(cp.von_neumann_entr(X) - cp.trace(PRICES @ X)), [cp.trace(X) == 1, X[0, 1] == 0.125])
+    ),
+    "perspective": lambda: perspective(False),
+    "concave perspective": lambda: perspective(True),
     "power mean": maximize(lambda x: (cp.harmonic_mean(x), [POSITIVE @ x <= 1])),
     "infeasible": minimize(lambda x: (cp.sum(x), [x >= 1, cp.sum(x) <= 2])),
     "infeasible cone": minimize(lambda x: (cp.sum(x), [cp.norm(x) <= 1, cp.sum(x) >= 10])),
@@ -211,6 +245,12 @@ ATOMS: Mapping[str, Callable[[Any, Mapping[str, Any]], Any]] = {
     ),
     "largest eigenvalue": lambda u, item: cp.lambda_max(symmetric_matrix(u, item["size"])),
     "log-determinant": lambda u, item: cp.log_det(symmetric_matrix(u, item["size"])),
+    "product with exponential": lambda u, item: cp.xexp(u[0]),
+    "sum of largest eigenvalues": lambda u, item: cp.lambda_sum_largest(
+        symmetric_matrix(u, item["size"]), number(item["count"])
+    ),
+    "matrix entropy": lambda u, item: cp.von_neumann_entr(cp.hermitian_wrap(symmetric_matrix(u, item["size"]))),
+    "perspective": lambda u, item: cp.perspective(ATOMS[item["function"]["atom"]](u[:-1], item["function"]), u[-1]),
 }
 """CVXPY's atom of each name in a file."""
 
@@ -225,11 +265,18 @@ def problem_of_statement(statement: Mapping[str, Any]) -> Any:
     """Return the CVXPY problem that a file states."""
     x = cp.Variable(len(statement["lower"]))
     unknowns: list[Any] = [x[k] for k in range(len(statement["lower"]))]
+    constraints = list[Any]()
     for item in statement["atoms"]:
         arguments = row_expressions(item["arguments"], unknowns)
         for group in item["members"]:
-            unknowns.append(ATOMS[item["atom"]](cp.hstack([arguments[i] for i in group]), item))
-    constraints = [row <= 0 for row in row_expressions(statement["inequalities"], unknowns)]
+            u = cp.hstack([arguments[i] for i in group])
+            if item["atom"] in ("perspective", "product with exponential"):  # CVXPY demands variables, and a sign
+                is_nonneg = item["atom"] != "perspective"
+                v, s = cp.Variable(u.size - 1 + is_nonneg, nonneg=is_nonneg), cp.Variable(nonneg=True)
+                constraints += [cp.hstack([v] if is_nonneg else [v, s]) == u]
+                u = v if is_nonneg else [*v, s]
+            unknowns.append(ATOMS[item["atom"]](u, item))
+    constraints += [row <= 0 for row in row_expressions(statement["inequalities"], unknowns)]
     constraints += [row == 0 for row in row_expressions(statement["equalities"], unknowns)]
     for item in statement["matrices"]:
         constraints.append(symmetric_matrix(cp.hstack(row_expressions(item["entries"], unknowns)), item["size"]) >> 0)

@@ -128,6 +128,22 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
     ),
     "the nuclear norm": ("atoms", "return ZERO if is_semidefinite(block) else None", "return ZERO"),
     "the matrix fraction": ("atoms", "return ZERO if is_semidefinite(rest) else None", "return ZERO"),
+    "the product with the exponential": (
+        "atoms",
+        "return pair_sum(pair_product(mu, pair_product(u, exponential(u))), -pair_product(s[0], u))",
+        "return ZERO",
+    ),
+    "the sum of the largest eigenvalues": (
+        "atoms",
+        "return ZERO if is_semidefinite(S) and is_semidefinite(rest) else None",
+        "return ZERO",
+    ),
+    "the matrix entropy": ("atoms", "return -pair_product(mu, trace_of_exponential(H))", "return ZERO"),
+    "the perspective": (
+        "atoms",
+        "return ZERO if bound is not None and is_at_most(s[-1], bound) else None",
+        "return ZERO",
+    ),
     "the determinant": (
         "atoms",
         "self.n + value - pair_product(self.n, logarithm(mu))",
@@ -181,6 +197,10 @@ CASES_OF: Mapping[str, tuple[str, ...]] = {
     "the spectral norm": ("spectral norm",),
     "the nuclear norm": ("nuclear norm",),
     "the matrix fraction": ("matrix fraction",),
+    "the product with the exponential": ("product with exponential",),
+    "the sum of the largest eigenvalues": ("sum of largest eigenvalues",),
+    "the matrix entropy": ("matrix entropy",),
+    "the perspective": ("perspective", "concave perspective"),
     "the determinant": ("determinant",),
 }
 """Problems whose forgeries can show a fault."""

@@ -27,7 +27,13 @@ from support.problem_files import CASES, certified, content, problem_of_statemen
 from boostopt.verification.exact_multipliers import GroupSlopes, LinearSystem
 from boostopt.verification.problem_certificate_files import verify_problem_certificate
 from boostopt.verification.problem_certificate_writer import multipliers_to_json
-from boostopt.verification.problem_kernel.atoms import LargestEigenvalue, MatrixAtom, MatrixFraction, QuadraticForm
+from boostopt.verification.problem_kernel.atoms import (
+    LargestEigenvalue,
+    MatrixAtom,
+    MatrixFraction,
+    QuadraticForm,
+    SumOfLargestEigenvalues,
+)
 from boostopt.verification.problem_kernel.problem_checker import lagrangian
 from boostopt.verification.problem_kernel.problem_schema import parse_problem, parse_problem_document
 from boostopt.verification.problem_kernel.rationals_and_balls import working_precision
@@ -259,9 +265,11 @@ def system_of_lie(document: dict[str, Any], rng: np.random.Generator) -> LinearS
                 S = values[first:]
                 values[first:] = [(S[i * n + j] + S[j * n + i]) / 2 for i in range(n) for j in range(n)]
             directions = [({i: Fraction(1)}, 1.0) for i in range(len(group))]
-            if isinstance(node.atom, LargestEigenvalue) and rng.integers(2):  # a trace of 1, also afterwards
+            # the trace that the slopes must have, also afterwards
+            if isinstance(node.atom, LargestEigenvalue | SumOfLargestEigenvalues) and rng.integers(2):
                 n = node.atom.n
-                values[-1] += 1 - sum(values[:: n + 1])
+                trace = node.atom.count if isinstance(node.atom, SumOfLargestEigenvalues) else 1
+                values[-1] += trace - sum(values[:: n + 1])
                 pairs = [(i, j) for i in range(n) for j in range(i, n) if (i, j) != (n - 1, n - 1)]
                 directions = [
                     (
@@ -314,6 +322,32 @@ def change_problem(document: dict[str, Any], rng: np.random.Generator) -> None:
     put(document, place, changed_value(at(document, place), rng))
 
 
+def change_atom(document: dict[str, Any], rng: np.random.Generator) -> None:
+    """Call an atom, or the function of a perspective, by the name of another one; the proof stays."""
+    nodes = document["problem"]["atoms"]
+    if not nodes:
+        return
+    node = nodes[rng.integers(len(nodes))]
+    node = node.get("function", node)
+    swaps = [names for names in SWAPS if node["atom"] in names]
+    if swaps:
+        node["atom"] = str(rng.choice([name for name in swaps[rng.integers(len(swaps))] if name != node["atom"]]))
+        if node["atom"] == "sum of largest eigenvalues":
+            node["count"] = float(rng.choice([1.0, 1.5, 2.0]))
+        else:
+            node.pop("count", None)
+
+
+SWAPS = (
+    ("largest eigenvalue", "sum of largest eigenvalues", "log-determinant", "matrix entropy"),
+    ("exponential", "product with exponential", "logarithm", "entropy", "logistic", "shifted logarithm"),
+    ("spectral norm", "nuclear norm"),
+    ("euclidean norm", "largest absolute value", "sum of absolute values", "largest", "log-sum-exp", "smallest"),
+    ("relative entropy", "divergence", "squares over last"),
+)
+"""Atoms that take the same numbers and constants, up to a count."""
+
+
 KINDS: Mapping[str, Callable[[dict[str, Any], np.random.Generator], None]] = {
     "a number of the file": change_number,
     "numbers of the proof": change_proof,
@@ -324,6 +358,7 @@ KINDS: Mapping[str, Callable[[dict[str, Any], np.random.Generator], None]] = {
     "the opposite problem": answer_opposite,
     "another proof": prove_another,
     "another form": change_shape,
+    "another atom": change_atom,
     "a stationary lie": lie_stationary,
     "another point": lie_about_point,
 }
@@ -377,6 +412,8 @@ def solved(statement: Mapping[str, Any]) -> tuple[str, float]:
 def is_refuted_by_points(verification: Verification, statement: Mapping[str, Any]) -> bool:
     """Return whether a point satisfies all constraints and has a value outside the bound that it must respect."""
     problem, rng = problem_of_statement(statement), np.random.default_rng(0)
+    if len(problem.variables()) > 1:  # others, which CVXPY's atoms demand, have values of their own
+        return False
     (x,) = problem.variables()
     is_minimized = statement["sense"] == "minimize"
     bound = verification.lower if is_minimized else verification.upper

@@ -23,12 +23,14 @@ import numpy as np
 from boostopt.verification.problem_kernel.rationals_and_balls import (
     ZERO,
     Number,
+    eigenvalues_of,
     exponential,
     is_at_most,
     is_finite,
     is_positive,
     is_semidefinite,
     is_zero,
+    lambert,
     largest,
     logarithm,
     midpoint,
@@ -42,6 +44,7 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
     solve,
     to_ball,
     total,
+    trace_of_exponential,
     union,
 )
 
@@ -50,6 +53,9 @@ Vector = Sequence[Number]
 
 N_SHIFTS = 12
 """Number of distances from a computed eigenvalue at which a bound of it is tried."""
+
+INCREASING_LIMIT = Fraction(3, 10)
+"""A number up to which -u log u increases; it does up to 1 / e."""
 
 MAX_ENTRY = 1e150
 """Largest absolute value of an entry of a matrix whose eigenvalues are computed."""
@@ -310,6 +316,20 @@ class Exponential(Atom):
         return None if s[0] < 0 else pair_sum(s[0], entropy_term(s[0], mu))
 
 
+class ProductWithExponential(Atom):
+    """u e^u, for every u. It decreases up to u = -1 and is convex from there on."""
+
+    def value(self, u: Vector) -> Number | None:
+        return pair_product(u[0], exponential(u[0]))
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        # The minimum is at the one u >= -1 with mu (1 + u) e^u = s: 1 + u is Lambert's function of e s / mu.
+        if s[0] < 0:
+            return None
+        u = lambert(pair_product(s[0] / mu, exponential(Fraction(1)))) - 1
+        return pair_sum(pair_product(mu, pair_product(u, exponential(u))), -pair_product(s[0], u))
+
+
 class Logarithm(Atom):
     """log(u) for u > 0."""
 
@@ -495,6 +515,50 @@ class LogDeterminant(MatrixAtom):
 
 
 @dataclass(frozen=True)
+class SumOfLargestEigenvalues(MatrixAtom):
+    """The sum of the `count` largest eigenvalues; the next one counts for the fraction of a count."""
+
+    count: Fraction
+
+    def has_size(self, k: int) -> bool:
+        return super().has_size(k) and 0 < self.count <= self.n
+
+    def value(self, u: Vector) -> Number | None:
+        eigenvalues = eigenvalues_of(symmetric_part(u, self.n))
+        return None if eigenvalues is None else SumOfLargest(self.count).value(eigenvalues)
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        # It is the largest <Z, X> with Z and I - Z positive semidefinite, and tr Z = count.
+        S = self.slope_matrix(s)
+        if S is None or sum(S[i][i] for i in range(self.n)) != self.count * mu:
+            return None
+        rest = [[(mu if i == j else ZERO) - S[i][j] for j in range(self.n)] for i in range(self.n)]
+        return ZERO if is_semidefinite(S) and is_semidefinite(rest) else None
+
+
+@dataclass(frozen=True)
+class MatrixEntropy(MatrixAtom):
+    """-tr X log X for positive semidefinite X."""
+
+    @property
+    def sign(self) -> int:
+        return -1
+
+    def value(self, u: Vector) -> Number | None:
+        X = symmetric_part(u, self.n)
+        eigenvalues = eigenvalues_of(X) if is_semidefinite(X) else None
+        return None if eigenvalues is None else total(entropy_of_size(eigenvalue) for eigenvalue in eigenvalues)
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        # mu tr X log X - <S, X> is smallest at X = exp(S / mu - I), by the inequality of O. Klein.
+        S = self.slope_matrix(s)
+        if S is None:
+            return None
+        H = [[entry / mu - (i == j) for j, entry in enumerate(row)] for i, row in enumerate(S)]
+        return -pair_product(mu, trace_of_exponential(H))
+
+
+@dataclass(frozen=True)
 class SingularValueAtom(Atom):
     """A function of the singular values of an m x n matrix, in C order."""
 
@@ -616,6 +680,32 @@ class PowerMean(AtomOfSeveral):
         return ZERO if is_at_most(Fraction(1), size) else None
 
 
+@dataclass(frozen=True)
+class Perspective(Atom):
+    """s f(u / s) for s > 0, where s is the last number."""
+
+    function: Atom
+
+    @property
+    def sign(self) -> int:
+        return self.function.sign
+
+    def has_size(self, k: int) -> bool:
+        return k >= 2 and self.function.has_size(k - 1)
+
+    def value(self, u: Vector) -> Number | None:
+        *entries, s = u
+        if not is_positive(s):
+            return None
+        value = self.function.value([quotient(entry, s) for entry in entries])
+        return None if value is None else pair_product(s, value)
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        # s times (mu sign f(v) - <slopes, v> - last slope), which is not negative if no value in brackets is.
+        bound = self.function.infimum(mu, s[:-1])
+        return ZERO if bound is not None and is_at_most(s[-1], bound) else None
+
+
 def entropy_term(s: Fraction, mu: Fraction) -> Number:
     """Return -s log(s / mu) for s >= 0."""
     return ZERO if s == 0 else -pair_product(s, logarithm(quotient(s, mu)))
@@ -626,6 +716,17 @@ def entropy(u: Number) -> Number | None:
     if is_zero(u):
         return ZERO
     return -pair_product(u, logarithm(u)) if is_positive(u) else None
+
+
+def entropy_of_size(u: Number) -> Number:
+    """Return -u log u of a number that cannot be negative, whatever its ball contains."""
+    value = ZERO if is_at_most(u, ZERO) else entropy(u)
+    if value is not None:
+        return value
+    upper = to_ball(u).upper()
+    if not is_at_most(upper, INCREASING_LIMIT):
+        return logarithm(ZERO)  # no number: nothing is proved
+    return union(ZERO, -upper * upper.log())
 
 
 def matrix_of(entries: Sequence[Any], n: int) -> list[list[Any]]:

@@ -29,11 +29,14 @@ from boostopt.verification.problem_kernel.atoms import (
     LogisticLoss,
     LogSumExp,
     MatrixAtom,
+    MatrixEntropy,
     MatrixFraction,
     NuclearNorm,
+    Perspective,
     PNorm,
     Power,
     PowerMean,
+    ProductWithExponential,
     QuadraticForm,
     RelativeEntropy,
     ShiftedLogarithm,
@@ -43,6 +46,7 @@ from boostopt.verification.problem_kernel.atoms import (
     SquaresOverLast,
     SumOfAbsoluteValues,
     SumOfLargest,
+    SumOfLargestEigenvalues,
     SumOfSquares,
 )
 from boostopt.verification.trusted_kernel.json_parsing import (
@@ -294,12 +298,13 @@ def _check_work(document: ProblemDocument) -> None:
         raise SizeLimit(f"the odd parts of all denominators may have {MAX_ODD_BITS:,} bits together; they have more")
     cubes = sum(size**3 for size, _ in problem.matrices)
     for node in problem.nodes:
-        if isinstance(node.atom, MatrixAtom | QuadraticForm):
+        atom = node.atom.function if isinstance(node.atom, Perspective) else node.atom
+        if isinstance(atom, MatrixAtom | QuadraticForm):
             cubes += len(node.members) * math.isqrt(max(map(len, node.members), default=0)) ** 3
-        elif isinstance(node.atom, SingularValueAtom):
-            cubes += len(node.members) * (node.atom.m + node.atom.n) ** 3
-        elif isinstance(node.atom, MatrixFraction):
-            cubes += len(node.members) * (node.atom.n + node.atom.k) ** 3
+        elif isinstance(atom, SingularValueAtom):
+            cubes += len(node.members) * (atom.m + atom.n) ** 3
+        elif isinstance(atom, MatrixFraction):
+            cubes += len(node.members) * (atom.n + atom.k) ** 3
     if cubes > MAX_CUBES:
         raise SizeLimit(f"the cubes of the sizes of all matrices may sum to {MAX_CUBES:,}; they sum to {cubes:,}")
     bits = max((abs(number).bit_length() for number in _proof_integers(document)), default=1)
@@ -393,6 +398,7 @@ ATOMS: Mapping[str, tuple[set[str], Callable[[Mapping[str, Any]], Atom]]] = {
     "huber": ({"threshold"}, lambda item: HuberLoss(_parse_positive(item["threshold"], "threshold"))),
     "power": ({"exponent"}, lambda item: Power(_parse_exponent(item["exponent"]))),
     "exponential": (set(), lambda item: Exponential()),
+    "product with exponential": (set(), lambda item: ProductWithExponential()),
     "logarithm": (set(), lambda item: Logarithm()),
     "shifted logarithm": (set(), lambda item: ShiftedLogarithm()),
     "entropy": (set(), lambda item: Entropy()),
@@ -406,7 +412,13 @@ ATOMS: Mapping[str, tuple[set[str], Callable[[Mapping[str, Any]], Atom]]] = {
     "nuclear norm": ({"shape"}, lambda item: NuclearNorm(*_parse_shape(item["shape"]))),
     "matrix fraction": ({"shape"}, lambda item: MatrixFraction(*_parse_shape(item["shape"]))),
     "largest eigenvalue": ({"size"}, lambda item: LargestEigenvalue(_parse_size(item))),
+    "sum of largest eigenvalues": (
+        {"size", "count"},
+        lambda item: SumOfLargestEigenvalues(_parse_size(item), _parse_positive(item["count"], "count")),
+    ),
     "log-determinant": ({"size"}, lambda item: LogDeterminant(_parse_size(item))),
+    "matrix entropy": ({"size"}, lambda item: MatrixEntropy(_parse_size(item))),
+    "perspective": ({"function"}, lambda item: Perspective(_parse_function(item["function"]))),
 }
 """The constants of each atom, and the function of the atom."""
 
@@ -425,6 +437,15 @@ def _parse_node(value: Any, start: int) -> AtomNode:
         if not atom.has_size(len(members[-1])):
             reject(f"the atom {name} cannot take {len(members[-1])} numbers")
     return AtomNode(name, atom, members, arguments, start)
+
+
+def _parse_function(value: Any) -> Atom:
+    """Return the function of a perspective: an atom whose numbers are its slopes."""
+    item = parse_object(value, "the function of a perspective")
+    name = parse_choice(item.get("atom"), set(ATOMS) - {"perspective", "quadratic form"}, "function of a perspective")
+    constants, make = ATOMS[name]
+    parse_object_with_keys(item, constants | {"atom"}, f"the function {name}")
+    return make(item)
 
 
 def _parse_rows(value: Any, n_unknowns: int, name: str) -> Rows:

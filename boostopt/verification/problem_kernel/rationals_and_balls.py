@@ -142,6 +142,11 @@ def logarithm(x: Number) -> Number:
     return ZERO if is_exact(x) and x == 1 else to_ball(x).log()
 
 
+def lambert(x: Number) -> Number:
+    """Return the w >= -1 with w e^w = x, for x >= 0."""
+    return ZERO if is_zero(x) else to_ball(x).lambertw()
+
+
 def root(x: Number) -> Number:
     """Return the square root of a number that is not negative, exactly for squares of fractions."""
     if is_exact(x):
@@ -197,6 +202,25 @@ def solve(matrix: Sequence[Number], sides: Sequence[Number], n: int) -> list[Num
         return list(coefficients.solve(flint.arb_mat(n, k, [to_ball(entry) for entry in sides])).entries())
     except ZeroDivisionError:
         return None
+
+
+def eigenvalues_of(matrix: Sequence[Sequence[Number]]) -> list[Number] | None:
+    """Return balls that contain all eigenvalues of a symmetric matrix; None if none were found."""
+    n = len(matrix)
+    entries = [to_ball(entry) for row in matrix for entry in row]
+    if not all(entry.is_finite() for entry in entries):
+        return None
+    try:
+        return [value.real for value in flint.acb_mat(flint.arb_mat(n, n, entries)).eig(multiple=True)]
+    except ValueError:  # python-flint found no balls of the eigenvalues
+        return None
+
+
+def trace_of_exponential(matrix: Sequence[Sequence[Number]]) -> Number:
+    """Return the trace of the exponential of a square matrix."""
+    n = len(matrix)
+    entries = flint.arb_mat(n, n, [to_ball(entry) for row in matrix for entry in row]).exp().entries()
+    return total(entries[:: n + 1])
 
 
 def pivots_of(matrix: Sequence[Sequence[Number]]) -> list[Number] | None:
