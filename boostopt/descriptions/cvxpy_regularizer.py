@@ -35,6 +35,13 @@ from boostopt._utils.cvxpy_tools import (
     with_exact_exponents,
 )
 from boostopt._utils.validation import check_array, check_callable, positive_parameter, read_fields
+from boostopt.descriptions.inequalities import (
+    INTERIOR_MIX_FRACTIONS,
+    Inequalities,
+    can_be_violated,
+    holds_by_sign,
+    inequality_expression,
+)
 from boostopt.errors import ProblemError, attach_user_function, require_not_none, short_repr
 from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.formulas.intervals import Interval, allowance
@@ -52,13 +59,6 @@ from boostopt.functions.regularizers.capped_simplex import (
     support_bound,
 )
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
-from boostopt.functions.regularizers.user_defined.inequalities import (
-    INTERIOR_MIX_FRACTIONS,
-    Inequalities,
-    can_be_violated,
-    holds_by_sign,
-    inequality_expression,
-)
 
 MAX_REFINEMENT_STEPS = 5
 """Maximum number of Newton steps of the tangent point. The steps end if the bound does not improve."""

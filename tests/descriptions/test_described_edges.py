@@ -12,7 +12,7 @@ from support.reference_formulas import assert_edge_gap, assert_weights_are_repai
 from support.speeds import many
 
 from boostopt import ProblemError
-from boostopt.functions.edge_functions.cvxpy_edges import CvxpyEdges
+from boostopt.descriptions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.edge_functions.squared import SquaredPositiveEdges
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
