@@ -37,6 +37,9 @@ MAX_ELIMINATED = 400
 """Maximum number of slopes that are made exactly 0 by a linear system in balls."""
 
 
+MAX_ELIMINATIONS = 6
+"""Maximum number of linear systems for one minorant, each with the slopes that the one before it opened."""
+
 MAX_RATIONALS = 20_000
 """Maximum number of coefficients whose rank is computed over the rationals."""
 
@@ -263,16 +266,23 @@ def lower_bound(problem: ReadProblem, choice: Choice, bounds: Propagation, right
     """
     minorant = affine_minorant(problem, choice, bounds)
     lower, upper = bounds.box
-    open_entries = [
-        j
-        for j, slope in enumerate(minorant.slopes)
-        if not slope == 0
-        and ((not math.isfinite(lower[j]) and not slope < 0) or (not math.isfinite(upper[j]) and not slope > 0))
-    ]
-    if open_entries and not eliminate(problem, choice, minorant, open_entries):
-        return -math.inf
+    entries, eliminated = open_entries(minorant, bounds.box), set[int]()
+    for count in range(MAX_ELIMINATIONS if entries else 0):
+        if count > 0:
+            minorant = affine_minorant(problem, choice, bounds)
+            is_open = ~(np.isfinite(lower) & np.isfinite(upper))
+            entries += [j for j in np.flatnonzero(is_open).tolist() if minorant.slopes[j] == 0 and j not in entries]
+        zeros = eliminate(problem, choice, minorant, entries)
+        if zeros is None:
+            return -math.inf
+        eliminated = zeros
+        # The changes of multipliers may open entries, mostly of slopes that were exactly 0: these must stay 0 as well.
+        further = [j for j in open_entries(minorant, bounds.box) if j not in entries]
+        if not further:
+            break
+        entries += further
     total = minorant.offset
-    eliminated = set(open_entries)
+    total = minorant.offset
     for j, slope in enumerate(minorant.slopes):
         if j in eliminated or slope == 0:
             continue
@@ -286,8 +296,23 @@ def lower_bound(problem: ReadProblem, choice: Choice, bounds: Propagation, right
     return round_down(total)
 
 
-def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, entries: Sequence[int]) -> bool:
-    """Make slopes exactly 0, in place, by changes of multipliers and tangents; return whether this is proved.
+def open_entries(minorant: AffineMinorant, box: tuple[Array, Array]) -> list[int]:
+    """Return the entries of x whose slopes may point to an infinite side of a box."""
+    lower, upper = box
+    return [
+        j
+        for j, slope in enumerate(minorant.slopes)
+        if not slope == 0
+        and ((not math.isfinite(lower[j]) and not slope < 0) or (not math.isfinite(upper[j]) and not slope > 0))
+    ]
+
+
+def eliminate(
+    problem: ReadProblem, choice: Choice, minorant: AffineMinorant, entries: Sequence[int]
+) -> set[int] | None:
+    """Make slopes exactly 0, in place, by changes of multipliers and tangents; return the entries that are proved 0.
+
+    The result is None if no changes are proved. Other slopes are changed too, and are balls as before.
 
     The changes are the ball solution of a square linear system. The numbers that it contains and that make the slopes 0
     must be non-negative for inequalities. Every tangent point of a quadratic atom is one. The other slopes are 0
@@ -296,7 +321,7 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
     """
     n = problem.n
     if len(entries) > MAX_ELIMINATED:
-        return False
+        return None
     candidates, tangents = list[FreeNumber](), minorant.quadratic_tangents()
     for row, offset in zip(problem.equalities.rows.rows, problem.equalities.rows.offsets, strict=True):
         if row and max(row) < n:
@@ -312,7 +337,7 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
             if row:
                 candidates.append(FreeNumber(row, offset, tangent=tangent, position=i))
     if not candidates:
-        return False
+        return None
     coefficients = np.array([[float(number.row.get(j, ZERO).mid()) for number in candidates] for j in entries])
     # Columns of inequalities count by their multipliers, those of tangents by their direction alone.
     column_sizes = np.maximum(np.abs(coefficients).max(axis=0), 1e-300)
@@ -323,17 +348,17 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
     sizes, order = pivots(coefficients * np.array(scales))
     rank = int(np.sum(sizes >= 1e-13 * max(float(sizes[0]), 1e-300)))
     if rank == 0:
-        return False
+        return None
     basis = [candidates[i] for i in order[:rank].tolist()]
     _, entry_order = pivots((coefficients * np.array(scales))[:, order[:rank]].T)
     independent = [entries[i] for i in entry_order[:rank].tolist()]
     system = [number.row.get(j, ZERO) for j in independent for number in basis]
     solution = solve(system, [-minorant.slopes[j] for j in independent])
     if solution is None:
-        return False
+        return None
     for number, change in zip(basis, solution, strict=True):
         if math.isfinite(number.multiplier) and not ball(number.multiplier) + change >= 0:
-            return False
+            return None
     changes_of_points: dict[int, dict[int, Ball]] = {}
     for number, change in zip(basis, solution, strict=True):
         minorant.offset = minorant.offset + change * number.offset
@@ -346,9 +371,10 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
     for tangent in tangents:
         minorant.offset = minorant.offset - tangent.curvature(changes_of_points.get(id(tangent), {}))
     dependent = set(entries) - set(independent)
-    return all(minorant.slopes[j] == 0 for j in dependent) or (
-        choice.linear is None and has_rank(problem, choice, entries, rank)
-    )
+    zeros = {j for j in dependent if minorant.slopes[j] == 0}
+    if zeros == dependent or (choice.linear is None and has_rank(problem, choice, entries, rank)):
+        return set(entries)
+    return zeros | set(independent)
 
 
 def has_rank(problem: ReadProblem, choice: Choice, entries: Sequence[int], rank: int) -> bool:

@@ -581,6 +581,27 @@ def _certify_values(
     )
 
 
+def certified_lower_bound(read: ReadProblem, x: Float[Array, " n"], upper: float, goal: float) -> float:
+    """Return a number that is not above the optimum of a problem, by the duals that it was read with.
+
+    Parameters
+    ----------
+    read
+        The problem, to be minimized.
+    x
+        The point at which tangents are taken.
+    upper
+        A number that is not below the optimum; inf if none is known.
+    goal
+        The scaled gap at which the search for better multipliers ends.
+    """
+    with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
+        interval, box = _Interval(upper=upper), Propagation(read, upper)
+        box.run()
+        _bound_below(read, interval, box, x, goal, 0.0)
+    return interval.lower
+
+
 def _start(
     read: ReadProblem, x: Array | None, feasible: FeasiblePoint | None, search: FeasiblePointSearch
 ) -> Float[Array, " n"]:
