@@ -85,8 +85,8 @@ class CvxpyEdges(EdgeFunction):
     Parameters
     ----------
     G
-        The function that returns the CVXPY expression. It takes an affine expression of shape (t,) and returns a convex
-        scalar.
+        The function that describes G. It takes an affine expression of shape (t,) and returns a convex scalar, or a
+        pair (scalar, constraints) whose further variables G is the minimum over, as in `CvxpyRegularizer`.
 
     Raises
     ------

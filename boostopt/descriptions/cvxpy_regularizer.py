@@ -10,6 +10,9 @@ Tangents at d' are such minorants. They are tight if d' is a maximizer of <z, d>
 a good choice. At a kink there are many tangents, and `minorants.families` chooses one. If you know closed forms,
 override `conjugate_at` and `gaps` in a subclass: this is faster, and nothing else changes.
 
+A description with further variables, equations, cones or eigenvalues has no such tangents. `partial_minimum` bounds it
+as the optimal value of a problem.
+
 Both bounds of a certificate include the rounding: F is enclosed over a box that contains an exactly feasible point, and
 the coefficients of a minorant are intervals (`minorants.expression_graph`).
 """
@@ -35,7 +38,7 @@ from boostopt._utils.cvxpy_tools import (
     with_exact_exponents,
 )
 from boostopt._utils.validation import check_array, check_callable, positive_parameter, read_fields
-from boostopt.descriptions.description import Description, read_description
+from boostopt.descriptions.description import Description, check_constraints, read_description
 from boostopt.descriptions.inequalities import (
     INTERIOR_MIX_FRACTIONS,
     Inequalities,
@@ -113,22 +116,24 @@ class CvxpyRegularizer(Regularizer):
     domain
         The capped simplex C_nu.
     f
-        The function that returns the CVXPY expression of f. It takes an affine expression of shape (N,) and returns a
-        convex scalar.
+        The function that describes F. It takes an affine expression d of shape (N,) and returns a convex scalar, a
+        CVXPY expression g. Or it returns a pair (g, constraints): then F(d) is the minimum of g over all further CVXPY
+        variables in it, subject to the constraints, which may be inequalities, equations and cones.
     inside
         A strictly feasible point, shape (N,): it lies in C_nu, h(inside) < 0, and f is finite and not infinitely steep
-        there.
+        there. With further variables, the inequalities need slack for some values of these, and equations must hold.
     constraints
-        The function that returns the further constraints, CVXPY inequalities h(d) <= 0 with convex h; by default, there
-        are no further constraints.
+        The function that returns further constraints on d, CVXPY inequalities h(d) <= 0 with convex h, or equations;
+        by default, there are none.
     objective_scale
         The natural size of 1 / F, positive, such as eta for an entropy. Solvers may get objective_scale * objective.
 
     Raises
     ------
     ProblemError
-        f is not a scalar, or not convex by CVXPY's rules, or uses eigenvalues or another atom whose rounding cannot be
-        bounded; or a constraint is not a convex inequality; or `inside` is not strictly feasible.
+        f is not a scalar, or not convex by CVXPY's rules, or uses an atom whose rounding cannot be bounded; or a
+        constraint is not convex; or `inside` is not strictly feasible; or no values of the further variables are
+        proved feasible there, for example because equations depend on each other.
     """
 
     domain: CappedSimplex
@@ -152,7 +157,9 @@ class CvxpyRegularizer(Regularizer):
         self._check_fields()
         d = cp.Variable(len(self.domain.c), name="d")
         description = read_description("f", self.f, d)
-        constraints = [with_exact_exponents(constraint) for constraint in self._constraints_on(d)]
+        constraints = self._constraints_on(d)
+        check_constraints("constraints", constraints)
+        constraints = [with_exact_exponents(constraint) for constraint in constraints]
         description = replace(description, constraints=[*description.constraints, *constraints])
         f = description.expression
         if f.size != 1:

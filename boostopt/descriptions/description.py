@@ -109,15 +109,26 @@ def _read_pair(name: str, pair: tuple[Any, ...]) -> tuple[Any, Sequence[Any]]:
     expected = f"{name} must return a CVXPY expression, or a pair of one and a list of CVXPY constraints"
     if len(pair) != 2 or not isinstance(pair[1], list | tuple):
         raise ProblemError(f"{expected}; got {short_repr(pair)}. Return (expression, [constraints]).")
-    for constraint in pair[1]:
+    check_constraints(f"the constraints of {name}", pair[1])
+    return pair[0], list(pair[1])
+
+
+def check_constraints(name: str, constraints: Sequence[Any]) -> None:
+    """Check that all entries are convex CVXPY constraints.
+
+    Raises
+    ------
+    ProblemError
+        An entry is no constraint, or not convex by CVXPY's rules.
+    """
+    for constraint in constraints:
         if not isinstance(constraint, cp.Constraint):
-            raise ProblemError(f"{expected}; got {short_repr(constraint)} as a constraint. Write <=, >= or ==.")
+            raise ProblemError(f"{name} must be CVXPY constraints; got {short_repr(constraint)}. Write <=, >= or ==.")
         if not constraint.is_dcp():
             raise ProblemError(
-                f"constraints of {name} must be convex by the rules of disciplined convex programming; got "
-                f"{constraint}. Write convex <= concave, and == between affine expressions."
+                f"{name} must be convex by the rules of disciplined convex programming: convex <= concave, and == "
+                f"between affine expressions; got {constraint}. Correct the constraint."
             )
-    return pair[0], list(pair[1])
 
 
 def _atoms(part: Any) -> Iterator[Any]:

@@ -174,6 +174,16 @@ class PartialMinimum:
             self._find_interior()
         self._solver = "HIGHS" if self.cones <= {"linear"} else "CLARABEL"
 
+    def __reduce__(self) -> tuple[type[PartialMinimum], tuple[Any, ...]]:
+        """Return the arguments of the constructor: a copy reads the problem again, because balls cannot be copied."""
+        arguments = (self.name, self.description, self.lower, self.upper, self.on_simplex, self.inside)
+        return PartialMinimum, arguments
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PartialMinimum:
+        """Return a copy of the same description: CVXPY's copies of variables do not fit their expressions."""
+        constructor, arguments = self.__reduce__()
+        return constructor(*arguments)
+
     @cached_property
     def cones(self) -> frozenset[str]:
         """The cones that a solver must support."""

@@ -7,6 +7,7 @@ fairness program are those of a linear program that HiGHS solves.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -282,10 +283,17 @@ def test_further_variables_of_a_program_are_new_in_each_model() -> None:
     assert all(item.attributes["nonneg"] for item in (*first, *second))
 
 
+def test_a_copy_for_another_process_has_the_same_bounds() -> None:
+    F = CvxpyRegularizer(CAPPED, transport, UNIFORM)
+    copy, z = pickle.loads(pickle.dumps(F)), np.linspace(-1, 1, N)
+    assert copy.conjugate_at(z).value == F.conjugate_at(z).value
+    assert copy.value(UNIFORM) == F.value(UNIFORM)
+
+
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a third entry": (lambda d: (cp.sum(d), [], []), r"pair.*Return \(expression, \[constraints\]\)"),
     "no list": (lambda d: (cp.sum(d), d >= 0), r"\bpair\b"),
-    "no constraint": (lambda d: (cp.sum(d), [0.5]), r"\bconstraint\b.*Write <="),
+    "no constraint": (lambda d: (cp.sum(d), [0.5]), r"\bconstraints\b.*Write <="),
     "a concave bound": (lambda d: (cp.sum(d), [cp.norm(d) >= 0.5]), r"\bdisciplined\b"),
     "a parameter": (lambda d: (cp.sum(d) * 0, [d <= cp.Parameter(N)]), r"\bparameter\b"),
     "an integer": (lambda d: (cp.sum(d), [cp.Variable(N, integer=True) >= d]), r"\binteger\b"),
