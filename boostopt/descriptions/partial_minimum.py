@@ -312,9 +312,11 @@ class PartialMinimum:
             return x
         values = self._values_at(x)
         if values is None:
-            values = self._solve(self._projection, x)
-        if values is None:
-            values = self._interior
+            projected = self._solve(self._projection, x)
+            if projected is None:
+                projected = self._interior
+            values = self._values_at(projected[self._positions])
+            values = projected if values is None else values
         with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
             values = self._snapped(values)
             for fraction in (0.0, *MIX_FRACTIONS):

@@ -53,6 +53,9 @@ WIDTHS = (1e-5, 1e-7, 1e-3, 1e-4, 1e-2)
 N_STEPS = 12
 """Number of steps for each of them."""
 
+N_CHEAP_STEPS = 2
+"""Number of them that leave out expensive directions, where the interval stays poor otherwise."""
+
 MIN_NARROWING = 0.9
 """Factor by which one of these distances must narrow the gap of a large problem, else no other is tried."""
 
@@ -664,6 +667,16 @@ def _use_minorants(
             except WrongSign as sign:
                 failure = f"{sign} has a multiplier of the wrong sign: the problem may not be convex there"
         if read.is_large and interval.scaled_gap > MIN_NARROWING * previous_gap:
+            break
+    if read.is_large or not POOR_GAP < interval.scaled_gap < math.inf:
+        return failure
+    for width in WIDTHS:
+        for choice in proposed_choices(read, point, box.box, width, N_STEPS, n_cheap_steps=N_CHEAP_STEPS):
+            try:
+                interval.lower = max(interval.lower, lower_bound(read, choice, box, change))
+            except WrongSign:
+                continue
+        if interval.scaled_gap <= POOR_GAP:
             break
     return failure
 

@@ -168,6 +168,15 @@ def test_functions_of_eigenvalues_are_those_of_the_diagonal(f: Any, twin: Any) -
         assert bound == pytest.approx(theirs.conjugate_at(z).value, abs=1e-6)
 
 
+def test_the_conjugate_of_a_nuclear_norm_is_tight_at_matrices_of_rank_one() -> None:
+    F = CvxpyRegularizer(CAPPED, nuclear_norm, UNIFORM)
+    rng = np.random.default_rng(0)
+    for _ in range(many(20, 3)):
+        z = rng.uniform(-1, 1, N)
+        bound = F.conjugate_at(z)
+        assert 0.0 <= F.gaps(bound.d, z, bound).sum() <= 1e-6
+
+
 @pytest.mark.thorough_cases("largest eigenvalue", "nuclear norm", "sorted norm")
 @pytest.mark.parametrize("name", DESCRIPTIONS)
 def test_backends_prove_overlapping_narrow_intervals(name: str) -> None:
