@@ -3,9 +3,10 @@
 from boostopt._utils.array_types import Array, Float
 from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline, Task, WarmStart
 from boostopt.backends.profiles import Profile
+from boostopt.descriptions.cvxpy_edges import CvxpyEdges
+from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.base import Active, EdgeFunction, Epigraph, Polyhedron
 from boostopt.functions.edge_functions.bounded import BoundedEdges, FixedEdges
-from boostopt.functions.edge_functions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.formula_edges import FormulaEdges, edge_formula
 from boostopt.functions.edge_functions.intercept import InterceptEdges
 from boostopt.functions.edge_functions.linear import LinearEdges
@@ -28,7 +29,6 @@ from boostopt.functions.regularizers.relative_entropy import (
 from boostopt.functions.regularizers.separable import Separable, SeparableSum
 from boostopt.functions.regularizers.standard_losses import Exponential, Hinge, Logistic, LossConjugate, QuadraticHinge
 from boostopt.functions.regularizers.tilted import Tilted
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.regularizers.user_defined.formula_regularizer import FormulaRegularizer, formula
 from boostopt.functions.regularizers.weighted_squares import Squares
 from boostopt.programs.boosting_spec import BoostingSpec

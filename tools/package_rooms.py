@@ -20,7 +20,7 @@ FLOORS = (
     {"_utils", "typesetting"},
     {"rows", "functions"},
     {"certificates", "oracles", "problem_certificates"},
-    {"data"},
+    {"data", "descriptions"},
     {"programs"},
     {"backends", "objectives", "instances"},
     {"solving", "authoring"},

@@ -31,8 +31,8 @@ CVXPY_ATOM_ADVICE = (
 """Advice if a function returns no expression."""
 
 
-def build_expression(name: str, make: Callable[[Any], Any], variable: Any) -> Any:
-    """Return the CVXPY expression that a user's function makes of a variable.
+def build_expression(name: str, make: Callable[[Any], Any], variable: Any, has_further_variables: bool = False) -> Any:
+    """Return the CVXPY expression that a user's function makes of a variable; it may have others if this is said.
 
     Raises
     ------
@@ -45,7 +45,8 @@ def build_expression(name: str, make: Callable[[Any], Any], variable: Any) -> An
             f"the result of {name}", result, "a CVXPY expression", advice=CVXPY_ATOM_ADVICE, error=ProblemError
         )
     expression: Any = cp.Constant(0.0) + result
-    check_variables(name, expression, variable)
+    if not has_further_variables:
+        check_variables(name, expression, variable)
     return cp.sum(expression) if expression.size == 1 and expression.ndim else expression
 
 
@@ -101,8 +102,9 @@ def call_user_function(name: str, make: Callable[[Any], Any], variable: Any, exp
 
 def required_cones(problem: Any) -> frozenset[str]:
     """Return the cones that a solver must support for a CVXPY problem, named as in regularizers and edge functions."""
-    _clear_variable_values(problem)
-    data = problem.get_problem_data("CLARABEL", solver_opts={})[0]
+    clear_variable_values(problem)
+    with np.errstate(all="ignore"):  # CVXPY multiplies infinite bounds of variables
+        data = problem.get_problem_data("CLARABEL", solver_opts={})[0]
     dims, quadratic = data["dims"], data.get("P")
     uses = {
         "second_order": len(dims.soc) > 0,
@@ -121,7 +123,7 @@ def solve_approximately(problem: Any) -> bool:
     """
     from cvxpy.error import SolverError
 
-    _clear_variable_values(problem)
+    clear_variable_values(problem)
     failure = solve_quietly(problem, "CLARABEL", ignore_dpp=True)
     if failure is not None and not isinstance(failure, SolverError) and isinstance(failure, Exception):
         raise failure
@@ -142,7 +144,7 @@ def solve_quietly(problem: Any, solver: str, ignore_dpp: bool = False) -> BaseEx
     return None
 
 
-def _clear_variable_values(problem: Any) -> None:
+def clear_variable_values(problem: Any) -> None:
     """Clear the values of the variables: with values, CVXPY's form of sum_largest of a fraction or of all fails."""
     for variable in problem.variables():
         variable.value = None

@@ -11,7 +11,7 @@ solve proposes. Affine inequalities without any slack become equalities.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,7 +137,7 @@ class FeasiblePointSearch:
                 result = exact.approach(x, nearby)
                 if result is not None:
                     return result
-        promotions = self._find_interior()
+        promotions = self.find_interior()
         if self.interior is None:
             self.reason = self.reason or "no point with slack was found: the problem may be infeasible"
             return None
@@ -170,7 +170,7 @@ class FeasiblePointSearch:
         )
         return None
 
-    def _find_interior(self) -> Promotions:
+    def find_interior(self) -> Promotions:
         """Look for a point with slack; collect the affine inequalities that have none."""
         promotions = Promotions()
         for _ in range(4):
@@ -202,6 +202,8 @@ class ExactPoints:
         A point: unknowns with more distance from their bounds come first into the basis.
     tolerance
         As in `FeasiblePointSearch`.
+    enclosures
+        Unknowns as balls. The points are feasible for all numbers in the balls, which may ignore their bounds.
 
     Attributes
     ----------
@@ -212,8 +214,16 @@ class ExactPoints:
     fixed: dict[int, float]
     is_consistent: bool
 
-    def __init__(self, problem: ReadProblem, promotions: Promotions, centre: Array, tolerance: float) -> None:
+    def __init__(
+        self,
+        problem: ReadProblem,
+        promotions: Promotions,
+        centre: Array,
+        tolerance: float,
+        enclosures: Mapping[int, Ball] | None = None,
+    ) -> None:
         self.problem = problem
+        self.enclosures: Mapping[int, Ball] = enclosures or {}
         self.promotions = promotions
         self.tolerance = tolerance
         self.fixed = dict(promotions.fixed)
@@ -231,6 +241,8 @@ class ExactPoints:
         for j, value in self.fixed.items():
             clipped[j] = value
         result = balls(clipped)
+        for j, value in self.enclosures.items():
+            result[j] = value
         basis = set(self._basis)
         sides = list[Ball]()
         for i in self._independent:
@@ -264,8 +276,10 @@ class ExactPoints:
                 return None
         for j, value in enumerate(point):
             low, high = float(problem.lower[j]), float(problem.upper[j])
-            if j not in self.fixed and not (
-                (low == -math.inf or value >= ball(low)) and (high == math.inf or value <= ball(high))
+            if (
+                j not in self.fixed
+                and j not in self.enclosures
+                and not ((low == -math.inf or value >= ball(low)) and (high == math.inf or value <= ball(high)))
             ):
                 return None
         z = problem.evaluate(point)
@@ -322,7 +336,7 @@ class ExactPoints:
     def _choose_basis(self, centre: Array) -> None:
         """Choose independent rows and a basis of columns by pivoted factorizations in floating point."""
         n = self.problem.n
-        free = np.array([j for j in range(n) if j not in self.fixed], dtype=int)
+        free = np.array([j for j in range(n) if j not in self.fixed and j not in self.enclosures], dtype=int)
         A = _float_rows([row for row, _ in self._rows], n)[:, free]
         self._independent: list[int] = []
         self._basis: list[int] = []
@@ -344,12 +358,24 @@ class ExactPoints:
 
     def _are_combinations(self) -> bool:
         """Return whether the dependent rows are proved combinations of the others, right sides included."""
+        if self.enclosures:
+            return all(self._holds_exactly(*self._rows[i]) for i in self._dependent)
         if any(not value.is_exact() for row, offset in self._rows for value in (*row.values(), offset)):
             return False
         if self.problem.is_large and self._are_whole_combinations():
             return True
         _, augmented = self._exact_rows([*self._independent, *self._dependent])
         return exact_rank(augmented) == len(self._independent)
+
+    def _holds_exactly(self, row: Row, offset: Ball) -> bool:
+        """Return whether a row has no free unknowns, and is 0 for the fixed ones and the enclosures."""
+        total = offset
+        for j, value in row.items():
+            number = self.enclosures.get(j, ball(self.fixed[j]) if j in self.fixed else None)
+            if number is None:
+                return False
+            total = total + value * number
+        return bool(total == 0)
 
     def _are_whole_combinations(self) -> bool:
         """Return whether each dependent row is a combination of the others with whole weights, which floats propose."""

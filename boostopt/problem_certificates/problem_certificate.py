@@ -55,6 +55,9 @@ WIDTHS = (1e-5, 1e-7, 1e-3, 1e-4, 1e-2)
 N_STEPS = 12
 """Number of steps for each of them."""
 
+N_CHEAP_STEPS = 2
+"""Number of them that leave out expensive directions, where the interval stays poor otherwise."""
+
 MIN_NARROWING = 0.9
 """Factor by which one of these distances must narrow the gap of a large problem, else no other is tried."""
 
@@ -590,6 +593,27 @@ def _certify_values(
     )
 
 
+def certified_lower_bound(read: ReadProblem, x: Float[Array, " n"], upper: float, goal: float) -> float:
+    """Return a number that is not above the optimum of a problem, by the duals that it was read with.
+
+    Parameters
+    ----------
+    read
+        The problem, to be minimized.
+    x
+        The point at which tangents are taken.
+    upper
+        A number that is not below the optimum; inf if none is known.
+    goal
+        The scaled gap at which the search for better multipliers ends.
+    """
+    with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
+        interval, box = _Interval(upper=upper), Propagation(read, upper)
+        box.run()
+        _bound_below(read, interval, box, x, goal, 0.0)
+    return interval.lower
+
+
 def _start(
     read: ReadProblem, x: Array | None, feasible: FeasiblePoint | None, search: FeasiblePointSearch
 ) -> Float[Array, " n"]:
@@ -654,6 +678,16 @@ def _use_minorants(
         is_good = interval.scaled_gap <= POOR_GAP
         factor = MIN_GOOD_NARROWING if is_good else MIN_NARROWING
         if (is_good or read.is_large) and interval.scaled_gap > factor * previous_gap:
+            break
+    if read.is_large or not POOR_GAP < interval.scaled_gap < math.inf:
+        return failure
+    for width in WIDTHS:
+        for choice in proposed_choices(read, point, box.box, width, N_STEPS, n_cheap_steps=N_CHEAP_STEPS):
+            try:
+                interval.lower = max(interval.lower, lower_bound(read, choice, box, change))
+            except WrongSign:
+                continue
+        if interval.scaled_gap <= POOR_GAP:
             break
     return failure
 

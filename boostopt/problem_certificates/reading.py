@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.errors import ProblemError, short_repr
 from boostopt.problem_certificates.affine_atoms import AFFINE_RULES
-from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball
+from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, ball
 from boostopt.problem_certificates.arithmetic.float_forms import FloatForm, FloatRowBlock
 from boostopt.problem_certificates.arithmetic.forms import (
     AffineForm,
@@ -137,6 +137,14 @@ class ScalarConstraints:
             yield source, expression, slice(start, start + expression.size)
             start += expression.size
 
+    def with_present_duals(self) -> ScalarConstraints:
+        """Return the constraints with the duals that their CVXPY constraints have now."""
+        duals = [
+            dual_vector(_constraint_parts(source)[2], expression.size)
+            for source, expression in zip(self.sources, self.expressions, strict=True)
+        ]
+        return replace(self, duals=np.concatenate([np.zeros(0), *duals]))
+
     def describe(self, i: int) -> str:
         """Return the constraint that row i belongs to."""
         for source, expression, rows in self.segments():
@@ -219,6 +227,27 @@ class ReadProblem:
             for k, group in enumerate(node.members.tolist()):
                 z[node.start + k] = node.function.value([u[i] for i in group])
         return z
+
+    def with_linear_term(self, positions: Int[Array, " k"], coefficients: Float[Array, " k"]) -> ReadProblem:
+        """Return the problem with linear terms added to the objective, for entries of x at different positions."""
+        form = self.objective.form()
+        row = {int(j): ball(value) for j, value in zip(positions, coefficients, strict=True) if value}
+        linear = type(form).of_entries([(row, ZERO)], (1,))
+        return replace(self, objective=form.plus([linear]).block(self.n_values))
+
+    def with_present_duals(self) -> ReadProblem:
+        """Return the problem with the duals that its constraints have now."""
+        return replace(
+            self,
+            inequalities=self.inequalities.with_present_duals(),
+            equalities=self.equalities.with_present_duals(),
+            matrices=[
+                item
+                if isinstance(item.source, cp.Variable)
+                else replace(item, dual=dual_matrix(_constraint_parts(item.source)[2], item.n))
+                for item in self.matrices
+            ],
+        )
 
     def describe(self, j: int) -> str:
         """Return the name of an entry of x."""

@@ -48,6 +48,9 @@ NEAR_TOL = 1e-4
 StepTaker = Callable[[Choice, Float[Array, " k"]], Choice]
 """A function that takes the part of a step that belongs to some unknowns."""
 
+CHEAP_CUTOFF = 0.05
+"""Singular values of G, relative to the largest, that cheap steps leave out."""
+
 MAX_DECOMPOSED = 50_000
 """Maximum number of entries of G for which steps are computed by its singular values."""
 
@@ -151,17 +154,19 @@ def proposed_choices(
     n_steps: int,
     objective_weight: float = 1.0,
     are_multipliers_fixed: bool = False,
+    n_cheap_steps: int = 0,
 ) -> Iterator[Choice]:
     """Yield the choice by the duals of the solver, then improved ones; fewer if floats do not suffice for them.
 
-    If the multipliers are fixed, they are the duals themselves, of any sign, and the choice proves no bound.
+    The first steps may be cheap ones, as in `improved_choices`. If the multipliers are fixed, they are the duals
+    themselves, of any sign, and the choice proves no bound.
     """
     try:
         choice = initial_choice(problem, point, width, objective_weight)
         if are_multipliers_fixed:
             choice = replace(choice, inequality=problem.inequalities.duals)
         yield choice
-        yield from improved_choices(problem, choice, point, box, width, n_steps, are_multipliers_fixed)
+        yield from improved_choices(problem, choice, point, box, width, n_steps, are_multipliers_fixed, n_cheap_steps)
     except np.linalg.LinAlgError:  # eigenvalues did not converge
         return
 
@@ -183,6 +188,7 @@ def improved_choices(
     width: float,
     n_steps: int,
     are_multipliers_fixed: bool = False,
+    n_cheap_steps: int = 0,
 ) -> Iterator[Choice]:
     """Yield the choice with the smallest remaining slopes after some steps; for large problems, after each step.
 
@@ -202,6 +208,9 @@ def improved_choices(
         Maximum number of steps.
     are_multipliers_fixed
         Whether the steps change only the tangents of atoms with kinks: then the result is a subgradient at the point.
+    n_cheap_steps
+        Number of first steps of small problems that leave out expensive directions, even if slopes remain. A full step
+        from a poor start can lead to slopes of 0 far from the answer of the solver.
     """
     best, best_size, is_large = choice, math.inf, False
     for count in range(n_steps + 1):
@@ -232,7 +241,10 @@ def improved_choices(
             size_of_columns = int(is_active.sum()) * sum(part.size for part in parts)
             is_large = size_of_columns > MAX_DECOMPOSED
             step = _iterated_step if size_of_columns > MAX_DENSE else _normal_step if is_large else _shortest_step
-            y = step(problem, choice, parts, -rest, is_active)
+            if count < n_cheap_steps and not is_large:
+                y = _shortest_step(problem, choice, parts, -rest, is_active, CHEAP_CUTOFF)
+            else:
+                y = step(problem, choice, parts, -rest, is_active)
         if y is None:
             break
         start = 0
@@ -244,14 +256,22 @@ def improved_choices(
 
 
 def _shortest_step(
-    problem: ReadProblem, choice: Choice, parts: Sequence[StepPart], target: Array, is_active: Array
+    problem: ReadProblem,
+    choice: Choice,
+    parts: Sequence[StepPart],
+    target: Array,
+    is_active: Array,
+    cutoff: float = 1e-13,
 ) -> Array | None:
-    """Return the shortest y with G y = target in the rows that are active; None if there is none but 0."""
+    """Return the shortest y with G y = target in the rows that are active; None if there is none but 0.
+
+    Singular values of G below the cutoff, relative to the largest, count as 0.
+    """
     G = _active_rows(problem, choice, parts, is_active)
     if not G.any():
         return None
     try:
-        return np.linalg.lstsq(G, target[is_active], rcond=1e-13)[0]
+        return np.linalg.lstsq(G, target[is_active], rcond=cutoff)[0]
     except np.linalg.LinAlgError:  # the iteration for the singular values did not converge
         return None
 

@@ -18,6 +18,7 @@ from support.speeds import many
 import boostopt
 from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.feasibility import is_exactly_feasible, restore_feasibility
+from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
 from boostopt.functions.edge_functions.bounded import BoundedEdges, FixedEdges
 from boostopt.functions.edge_functions.maximum import MaximumEdge
@@ -29,7 +30,6 @@ from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, si
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.regularizers.standard_losses import Hinge
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 
 pytestmark = pytest.mark.every(2)
 

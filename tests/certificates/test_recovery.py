@@ -17,9 +17,9 @@ from support.reference_formulas import junk, program
 from boostopt import OptionError, ProblemError, Program, get_formulation
 from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.recovery import ACTIVE_TOLERANCES, recover_over_tolerances
+from boostopt.descriptions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.bounded import BoundedEdges, FixedEdges
-from boostopt.functions.edge_functions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.linear import LinearEdges
 from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.functions.edge_functions.squared import SquaredEdges, SquaredPositiveEdges

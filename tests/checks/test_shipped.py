@@ -75,6 +75,17 @@ def on_simplex() -> RelativeEntropy:
     return RelativeEntropy.capped(ONES, 1.0, 3.0, D0)
 
 
+MATRICES = [np.diag(row) + row[0] / 2 for row in np.random.default_rng(3).uniform(-1, 1, (N, 2))]
+
+
+def _transport(d: Any) -> tuple[Any, list[Any]]:
+    """The cost of moving d to three places, as far as their places are apart."""
+    T = cp.Variable((N, 3), nonneg=True)
+    costs = np.abs(np.subtract.outer(np.arange(N) / N, np.array([0.0, 0.5, 1.0])))
+    moved: Any = cp.sum(T, axis=0)
+    return cp.sum(cp.multiply(costs, T)), [cp.sum(T, axis=1) == d, moved[:2] == np.array([0.25, 0.5])]
+
+
 REGULARIZERS: dict[str, Regularizer] = {
     "cap": CappedSimplexIndicator(CappedSimplex(C, 3.0)),
     "cap at full support": CappedSimplexIndicator(CappedSimplex(C, float(C.sum()))),
@@ -122,6 +133,13 @@ REGULARIZERS: dict[str, Regularizer] = {
         C / C.sum(),
         lambda d: [cp.norm2(d) <= 0.5],
         4.0,
+    ),
+    "described by a problem": CvxpyRegularizer(CappedSimplex(C, 3.0), _transport, C / C.sum()),
+    "described by eigenvalues": CvxpyRegularizer(
+        CappedSimplex(C, 3.0), lambda d: cp.lambda_max(sum(d[n] * MATRICES[n] for n in range(N))), C / C.sum()
+    ),
+    "described with an equation": CvxpyRegularizer(
+        CappedSimplex(C, 3.0), cp.sum_squares, C / C.sum(), lambda d: [np.arange(N) @ d == np.arange(N) @ C / C.sum()]
     ),
 }
 

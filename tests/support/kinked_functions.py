@@ -12,11 +12,11 @@ import cvxpy as cp
 import numpy as np
 from support.reference_formulas import program
 
-from boostopt.functions.edge_functions.cvxpy_edges import CvxpyEdges
+from boostopt.descriptions.cvxpy_edges import CvxpyEdges
+from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.programs.program import Program
 
 REGULARIZERS: dict[str, Callable[[Any, np.ndarray], Any]] = {

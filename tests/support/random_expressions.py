@@ -18,8 +18,9 @@ import numpy as np
 from support.reference_formulas import exact_edges, program
 
 from boostopt import ProblemError
+from boostopt.descriptions.cvxpy_edges import CvxpyEdges
+from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.base import EdgeFunction
-from boostopt.functions.edge_functions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.formulas.intervals import Interval
 from boostopt.functions.minorants.expression_graph import Graph
@@ -27,7 +28,6 @@ from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, exact_caps, feasible_box, support_bound
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.tilted import Tilted
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 
 DIGITS = 100
 mp = mpmath.mp.clone()

@@ -332,7 +332,7 @@ def _supported_cones(solver: str) -> frozenset[str]:
         "quadratic": cp.SOC in supported or solver in defines.SOLVER_MAP_QP,
         "exponential": cp.ExpCone in supported,
         "power": cp.PowCone3D in supported,
-        "semidefinite": cp.PSD in supported,
+        "semidefinite": any(cone.__name__ in ("PSD", "SvecPSD") for cone in supported),  # CVXPY 1.9 has the second
     }
     return frozenset(cone for cone, is_supported in takes.items() if is_supported)
 

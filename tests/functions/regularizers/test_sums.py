@@ -27,6 +27,7 @@ from support.reference_formulas import (
 
 from boostopt import ProblemError, check_regularizer
 from boostopt.authoring import POSITIVE, BoundedEdges, parameter, prototype
+from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
@@ -36,7 +37,6 @@ from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.separable import Separable, SeparableSum
 from boostopt.functions.regularizers.standard_losses import Hinge
 from boostopt.functions.regularizers.tilted import Tilted
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.regularizers.weighted_squares import Squares
 
 seeds = st.integers(0, 2**32 - 1)

@@ -12,7 +12,7 @@ from support.reference_formulas import assert_edge_gap, assert_weights_are_repai
 from support.speeds import many
 
 from boostopt import ProblemError
-from boostopt.functions.edge_functions.cvxpy_edges import CvxpyEdges
+from boostopt.descriptions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.edge_functions.squared import SquaredPositiveEdges
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
@@ -108,9 +108,10 @@ def test_a_norm_has_a_subgradient_also_where_cvxpy_knows_none(G: Callable[[Any],
     np.testing.assert_allclose(CvxpyEdges(G).subgradient(np.array([0.1, -0.5])), [0.0, -1.0])
 
 
-def test_eigenvalues_are_refused_by_name() -> None:
-    with pytest.raises(ProblemError, match=r"\blambda_max\b.*\bnorms\b"):
-        CvxpyEdges(lambda e: cp.lambda_max(cp.diag(e))).value(np.zeros(3))
+def test_the_largest_eigenvalue_of_a_diagonal_is_the_maximum() -> None:
+    G, e = CvxpyEdges(lambda e: cp.lambda_max(cp.diag(e))), np.array([0.25, -0.5, 0.125])
+    assert 0.25 <= G.value(e) <= 0.25 + 1e-12
+    assert 0.0 <= G.conjugate(np.array([0.5, 0.25, 0.25])) <= 1e-8
 
 
 def test_the_conjugate_has_no_model() -> None:

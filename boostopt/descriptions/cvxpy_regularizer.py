@@ -10,22 +10,25 @@ Tangents at d' are such minorants. They are tight if d' is a maximizer of <z, d>
 a good choice. At a kink there are many tangents, and `minorants.families` chooses one. If you know closed forms,
 override `conjugate_at` and `gaps` in a subclass: this is faster, and nothing else changes.
 
+A description with further variables, equations, cones or eigenvalues has no such tangents. `partial_minimum` bounds it
+as the optimal value of a problem.
+
 Both bounds of a certificate include the rounding: F is enclosed over a box that contains an exactly feasible point, and
 the coefficients of a minorant are intervals (`minorants.expression_graph`).
 """
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.cvxpy_tools import (
-    build_expression,
     call_user_function,
     check_variables,
     cp,
@@ -35,6 +38,15 @@ from boostopt._utils.cvxpy_tools import (
     with_exact_exponents,
 )
 from boostopt._utils.validation import check_array, check_callable, positive_parameter, read_fields
+from boostopt.descriptions.description import Description, check_constraints, read_description
+from boostopt.descriptions.inequalities import (
+    INTERIOR_MIX_FRACTIONS,
+    Inequalities,
+    can_be_violated,
+    holds_by_sign,
+    inequality_expression,
+)
+from boostopt.descriptions.partial_minimum import PartialMinimum
 from boostopt.errors import ProblemError, attach_user_function, require_not_none, short_repr
 from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.formulas.intervals import Interval, allowance
@@ -52,13 +64,6 @@ from boostopt.functions.regularizers.capped_simplex import (
     support_bound,
 )
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
-from boostopt.functions.regularizers.user_defined.inequalities import (
-    INTERIOR_MIX_FRACTIONS,
-    Inequalities,
-    can_be_violated,
-    holds_by_sign,
-    inequality_expression,
-)
 
 MAX_REFINEMENT_STEPS = 5
 """Maximum number of Newton steps of the tangent point. The steps end if the bound does not improve."""
@@ -111,22 +116,24 @@ class CvxpyRegularizer(Regularizer):
     domain
         The capped simplex C_nu.
     f
-        The function that returns the CVXPY expression of f. It takes an affine expression of shape (N,) and returns a
-        convex scalar.
+        The function that describes F. It takes an affine expression d of shape (N,) and returns a convex scalar, a
+        CVXPY expression g. Or it returns a pair (g, constraints): then F(d) is the minimum of g over all further CVXPY
+        variables in it, subject to the constraints, which may be inequalities, equations and cones.
     inside
         A strictly feasible point, shape (N,): it lies in C_nu, h(inside) < 0, and f is finite and not infinitely steep
-        there.
+        there. With further variables, the inequalities need slack for some values of these, and equations must hold.
     constraints
-        The function that returns the further constraints, CVXPY inequalities h(d) <= 0 with convex h; by default, there
-        are no further constraints.
+        The function that returns further constraints on d, CVXPY inequalities h(d) <= 0 with convex h, or equations;
+        by default, there are none.
     objective_scale
         The natural size of 1 / F, positive, such as eta for an entropy. Solvers may get objective_scale * objective.
 
     Raises
     ------
     ProblemError
-        f is not a scalar, or not convex by CVXPY's rules, or uses eigenvalues or another atom whose rounding cannot be
-        bounded; or a constraint is not a convex inequality; or `inside` is not strictly feasible.
+        f is not a scalar, or not convex by CVXPY's rules, or uses an atom whose rounding cannot be bounded; or a
+        constraint is not convex; or `inside` is not strictly feasible; or no values of the further variables are
+        proved feasible there, for example because equations depend on each other.
     """
 
     domain: CappedSimplex
@@ -144,15 +151,17 @@ class CvxpyRegularizer(Regularizer):
     _graph: Graph = field(init=False, repr=False)
     _inequalities: Inequalities = field(init=False, repr=False)
     _domain_inequalities: Inequalities = field(init=False, repr=False)
+    _minimum: PartialMinimum = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._check_fields()
         d = cp.Variable(len(self.domain.c), name="d")
-        f = with_exact_exponents(build_expression("f", self.f, d))
-        constraints = [*self._constraints_on(d)]
-        inequalities = [with_exact_exponents(inequality_expression(constraint)) for constraint in constraints]
-        for h in inequalities:
-            check_variables("constraints", h, d)
+        description = read_description("f", self.f, d)
+        constraints = self._constraints_on(d)
+        check_constraints("constraints", constraints)
+        constraints = [with_exact_exponents(constraint) for constraint in constraints]
+        description = replace(description, constraints=[*description.constraints, *constraints])
+        f = description.expression
         if f.size != 1:
             message = f"f must be a scalar expression; got the shape {f.shape}. Sum it over the examples."
             raise attach_user_function(ProblemError(message), self.f)
@@ -163,13 +172,20 @@ class CvxpyRegularizer(Regularizer):
                 "rel_entr, quad_form, log_sum_exp, ..."
             )
             raise attach_user_function(ProblemError(message), self.f)
+        object.__setattr__(self, "_d", d)
+        object.__setattr__(self, "_f", f)
+        if description.needs_problem:
+            self._become_optimal_value(description)
+            return
+        constraints = [*description.constraints]
+        inequalities = [inequality_expression(constraint) for constraint in constraints]
+        for h in inequalities:
+            check_variables("constraints", h, d)
         # CVXPY may evaluate f outside its natural domain: 1 / x is negative for x < 0.
         domains = [constraint for h in (f, *inequalities) for constraint in h.domain]
         natural = [inequality_expression(constraint) for constraint in domains if not holds_by_sign(constraint)]
         natural = [h for h in natural if can_be_violated(h, d, CappedSimplexIndicator(self.domain).weight_scale)]
-        object.__setattr__(self, "_d", d)
-        object.__setattr__(self, "_f", f)
-        object.__setattr__(self, "_constraints", [*map(with_exact_exponents, constraints)])
+        object.__setattr__(self, "_constraints", constraints)
         object.__setattr__(self, "_tree", build_tree(f, d))
         object.__setattr__(self, "_inequalities", Inequalities([*inequalities, *natural], d, self.inside))
         object.__setattr__(self, "_domain_inequalities", Inequalities(natural, d, self.inside))
@@ -180,6 +196,27 @@ class CvxpyRegularizer(Regularizer):
             raise attach_user_function(error, self.f) from None
         object.__setattr__(self, "_graph", graph)
         self._check_inside()
+
+    def _become_optimal_value(self, description: Description) -> None:
+        """Make this a regularizer whose bounds come from the problem of a description as a whole.
+
+        Raises
+        ------
+        ProblemError
+            This is of a subclass with closed forms; or as in `PartialMinimum`.
+        """
+        if type(self) is not CvxpyRegularizer:
+            raise ProblemError(
+                f"{type(self).__name__} must be described by an expression of d alone, with inequalities and without "
+                "eigenvalues; got another description. Use CvxpyRegularizer itself, without closed forms."
+            )
+        object.__setattr__(self, "__class__", OptimalValueRegularizer)
+        self._check_point_in_simplex()
+        try:
+            minimum = PartialMinimum("f", description, np.zeros(self.N), self._caps, True, self.inside)
+        except ProblemError as error:
+            raise attach_user_function(error, self.f) from None
+        object.__setattr__(self, "_minimum", minimum)
 
     def _check_fields(self) -> None:
         """Check the types of the fields. The results of the functions are checked when they are called."""
@@ -206,13 +243,8 @@ class CvxpyRegularizer(Regularizer):
 
     def _check_inside(self) -> None:
         """Check that `inside` is strictly feasible, and that f is finite and has a subgradient there."""
+        self._check_point_in_simplex()
         inside = self.inside
-        violation = max(CappedSimplexIndicator(self.domain).residuals(inside).values())
-        if violation > INTERIOR_POINT_TOL:
-            raise ProblemError(
-                f"inside must lie in the capped simplex; its distance is {violation:.3g}. Pass c / sum c, which lies "
-                "in it."
-            )
         value, max_h = self._proved_bounds(inside)
         if max_h >= 0.0:
             raise ProblemError(
@@ -221,6 +253,15 @@ class CvxpyRegularizer(Regularizer):
             )
         if not np.isfinite(value) or self._graph.minorant(inside, self._multipliers(None)) is None:
             raise ProblemError("f must be finite and have a subgradient at inside; it has none. Pass another point.")
+
+    def _check_point_in_simplex(self) -> None:
+        """Check that `inside` lies in the capped simplex."""
+        violation = max(CappedSimplexIndicator(self.domain).residuals(self.inside).values())
+        if violation > INTERIOR_POINT_TOL:
+            raise ProblemError(
+                f"inside must lie in the capped simplex; its distance is {violation:.3g}. Pass c / sum c, which lies "
+                "in it."
+            )
 
     @cached_property
     def _caps(self) -> Interval:
@@ -279,12 +320,17 @@ class CvxpyRegularizer(Regularizer):
         return 0.0 if self._is_proved else super().conjugate_slack(point, unit)
 
     @property
+    def _is_optimal_value(self) -> bool:
+        """Whether the bounds come from the problem of the description as a whole."""
+        return False
+
+    @property
     def _is_proved(self) -> bool:
         """Whether `conjugate_at` is the method of this class, whose bounds include their rounding."""
         return type(self).conjugate_at is CvxpyRegularizer.conjugate_at
 
     def conjugate_bound(self, z: ExampleVector, point: ConjugatePoint) -> float:
-        if isinstance(point, _ConjugateBound) and self._is_proved:
+        if self._is_proved and (isinstance(point, _ConjugateBound) or self._is_optimal_value):
             return point.value
         # The value of a closed form proves nothing. Its maximizer is a point at which a minorant is tight, and the
         # minorant is a proof.
@@ -341,10 +387,19 @@ class CvxpyRegularizer(Regularizer):
         return self.project(self._d.value if is_solved else None)
 
     def conjugate_at(self, z: ExampleVector, start: ExampleVector | None = None) -> ConjugatePoint:
+        if self._is_optimal_value:
+            return self._optimal_conjugate(z)
         best = self._refine_bound(self._tightest_bound_at(self.maximizer(z) if start is None else start, z), z)
         # A tangent at the boundary of the domain may be too steep for a useful bound; the tangent at `inside` is not.
         inside_bound = self._bound_from_minorant(self.inside, best.choices, z)
         return min(best, inside_bound, key=lambda bound: bound.value)
+
+    def _optimal_conjugate(self, z: ExampleVector) -> ConjugatePoint:
+        """Return the bound of F*(z) by weak duality of the problem of the description."""
+        maximizer = self._minimum.maximize(z)
+        d = self.project(maximizer.x)
+        value = self._minimum.conjugate_bound(z, maximizer, d)
+        return ConjugatePoint(value, d, {"beta": maximizer.sum_multiplier, "psi": maximizer.upper_multipliers})
 
     def _tightest_bound_at(
         self, d: ExampleVector, z: ExampleVector, tangent_bound: _ConjugateBound | None = None
@@ -450,6 +505,9 @@ class CvxpyRegularizer(Regularizer):
         return np.clip(point + step, 0.5 * point, np.maximum(point, 0.5 * (point + upper)))
 
     def gaps(self, d: ExampleVector, z: ExampleVector, point: ConjugatePoint) -> ExampleVector:
+        if self._is_optimal_value:
+            gap = max(math.fsum([self.value(d), point.value, *(-z * d).tolist()]), 0.0)
+            return gap * self.inside / self.inside.sum()
         if not isinstance(point, _ConjugateBound):
             raise ProblemError(
                 f"the gaps of a regularizer from a CVXPY expression need the result of its conjugate_at; got "
@@ -487,3 +545,68 @@ class CvxpyRegularizer(Regularizer):
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         raise ProblemError("a regularizer from a CVXPY expression has no conjugate in closed form. Use the primal.")
+
+
+class OptimalValueRegularizer(CvxpyRegularizer):
+    """A regularizer F(d) = min over v of g(d, v) under constraints: a description that needs its problem as a whole."""
+
+    @property
+    def _is_optimal_value(self) -> bool:
+        return True
+
+    @computed_attribute
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._minimum.cones
+
+    @property
+    def value_bound(self) -> float:
+        """Nan, unknown: no rule gives the maximum of a convex F."""
+        return np.nan
+
+    @property
+    def soft_margin_caps(self) -> ExampleVector | None:
+        return None
+
+    @cached_property
+    def magnitude(self) -> float:
+        """The size of F at `inside`."""
+        return 1.0 + abs(self.value(self.inside))
+
+    def value(self, d: ExampleVector) -> float:
+        """Return an upper bound of F at an exactly feasible point near d; inf if none is proved."""
+        return self._minimum.upper_bound(d)
+
+    def value_slack(self, d: ExampleVector, unit: float) -> float:
+        return 0.0 if np.isfinite(self.value(d)) else np.inf
+
+    def room(self, d: ExampleVector) -> ExampleVector:
+        return np.zeros(self.N)
+
+    def residuals(self, d: ExampleVector) -> dict[str, float]:
+        residuals = CappedSimplexIndicator(self.domain).residuals(d)
+        violation = max(residuals.values())
+        if violation > INTERIOR_POINT_TOL or np.isinf(self.value(d)):
+            violation = max(self._minimum.distance(d), float(np.finfo(np.float64).tiny))
+        else:
+            violation = 0.0
+        return {**residuals, "F finite": violation}
+
+    def project(self, d: ExampleVector | None) -> ExampleVector:
+        """Return a point of the capped simplex near d at which F is proved finite; `inside` for None."""
+        point = self.inside if d is None else self.domain.repair(d, self.weight_scale)
+        return self._minimum.feasible_near(self.domain.renormalize(point), self.domain.renormalize)
+
+    def maximizer(self, z: ExampleVector) -> ExampleVector:
+        return self.project(self._minimum.maximize(z).x)
+
+    def stationarity(self, d: ExampleVector, min_relative_weight: float) -> StationarityConditions:
+        slopes = self._minimum.subgradient(d)
+        gradient = np.zeros(self.N) if slopes is None else slopes
+        return StationarityConditions(gradient, np.zeros(self.N), self.domain.upper, np.zeros((self.N, 0)))
+
+    def describe_kinks(self, d: ExampleVector) -> Sequence[str]:
+        return ()
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        f, constraints = self._minimum.description.with_argument(d)
+        return f, [*CappedSimplexIndicator(self.domain).cvxpy_value(d)[1], *constraints]

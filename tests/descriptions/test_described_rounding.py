@@ -17,8 +17,9 @@ from support.random_expressions import Count, check_graph, check_program
 from support.reference_formulas import program
 
 from boostopt import Certificate, ProblemError
+from boostopt.descriptions.cvxpy_edges import CvxpyEdges
+from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.base import EdgeFunction
-from boostopt.functions.edge_functions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.linear import LinearEdges
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.base import Regularizer
@@ -26,7 +27,6 @@ from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.regularizers.tilted import Tilted
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 
 N = 64  # 1/64 is a float: the inner point has the sum 1, also in floats, and no slack measured there sees the slopes
 COLUMN = np.where(np.arange(N) < 20, -1.0, 1.0)
@@ -200,14 +200,6 @@ def test_a_matrix_that_is_semidefinite_but_for_rounding_is_taken() -> None:
     rows = [sum((Fraction(q) * x for q, x in zip(row, d, strict=True)), Fraction(0)) for row in Q.tolist()]
     value = sum((x * y for x, y in zip(d, rows, strict=True)), Fraction(0)) / sum(d, Fraction(0)) ** 2
     assert all(certificate.lower <= value for certificate in computed_certificates)
-
-
-@pytest.mark.parametrize(
-    "f", [lambda d: -cp.log_det(cp.diag(d)), lambda d: cp.tr_inv(cp.diag(d)), lambda d: cp.lambda_max(cp.diag(d))]
-)
-def test_an_atom_whose_rounding_is_not_bounded_is_refused(f: Callable[[Any], Any]) -> None:
-    with pytest.raises(ProblemError):
-        described(f)
 
 
 def test_sparse_constants_of_the_caller_stay_as_they_are() -> None:

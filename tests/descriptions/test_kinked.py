@@ -16,9 +16,9 @@ from support.kinked_functions import KINKED, kinked_program
 from support.reference_formulas import program
 
 from boostopt import ProblemError
+from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 
 pytestmark = pytest.mark.every(2)
 

@@ -11,23 +11,24 @@ e', `MinorantFamily` chooses one. The values of G and the minorants include the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from boostopt._utils.array_types import HypothesisVector
 from boostopt._utils.cvxpy_tools import (
-    build_expression,
     cp,
     required_cones,
     solve_approximately,
     substitute_variable,
-    with_exact_exponents,
 )
 from boostopt._utils.validation import check_callable
-from boostopt.errors import ProblemError
+from boostopt.descriptions.description import Description, read_description
+from boostopt.descriptions.partial_minimum import PartialMinimum
+from boostopt.errors import ProblemError, attach_user_function
 from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.edge_functions.base import EdgeFunction, clip_to_finite, nonnegative_residuals
 from boostopt.functions.formulas.intervals import Interval, allowance, exact_interval
@@ -57,6 +58,25 @@ class _Model:
 
 
 @dataclass(frozen=True, eq=False)
+class _OptimalValueModel:
+    """G for t edges as the optimal value of a problem.
+
+    Attributes
+    ----------
+    minimum
+        The partial minimum over the further variables.
+    """
+
+    minimum: PartialMinimum
+
+    def conjugate(self, w: HypothesisVector) -> float:
+        """Return an upper bound of G*(w)."""
+        maximizer = self.minimum.maximize(w)
+        center = np.zeros(len(w)) if maximizer.x is None else np.clip(maximizer.x, -1.0, 1.0)
+        return self.minimum.conjugate_bound(w, maximizer, center)
+
+
+@dataclass(frozen=True, eq=False)
 class CvxpyEdges(EdgeFunction):
     """A convex function of the edges, finite on [-1, 1]^t, from its CVXPY expression.
 
@@ -65,8 +85,8 @@ class CvxpyEdges(EdgeFunction):
     Parameters
     ----------
     G
-        The function that returns the CVXPY expression. It takes an affine expression of shape (t,) and returns a convex
-        scalar.
+        The function that describes G. It takes an affine expression of shape (t,) and returns a convex scalar, or a
+        pair (scalar, constraints) whose further variables G is the minimum over, as in `CvxpyRegularizer`.
 
     Raises
     ------
@@ -82,15 +102,19 @@ class CvxpyEdges(EdgeFunction):
     def __post_init__(self) -> None:
         check_callable("G", self.G, "a function of the edges", ProblemError)
 
-    _models: dict[int, _Model] = field(default_factory=dict[int, "_Model"], init=False, repr=False)
+    _models: dict[int, _Model | _OptimalValueModel] = field(
+        default_factory=dict[int, "_Model | _OptimalValueModel"], init=False, repr=False
+    )
 
     @computed_attribute
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        model = self._model(2)
+        model = self._read_model(2)
+        if isinstance(model, _OptimalValueModel):
+            return model.minimum.cones
         return required_cones(cp.Problem(cp.Minimize(model.G), [model.e <= 1, model.e >= -1]))
 
     def settle(self, t: int) -> None:
-        self._model(t)
+        self._read_model(t)
 
     def value(self, e: HypothesisVector) -> float:
         """Return an upper bound of G(e) that includes the rounding."""
@@ -105,17 +129,27 @@ class CvxpyEdges(EdgeFunction):
 
     def _upper_bound(self, e: HypothesisVector, radius: float) -> float:
         """Return an upper bound of G at edges within a radius of e and in [-1, 1], which contains exact edges."""
+        if (minimum := self._minimum(len(e))) is not None:
+            return minimum.upper_bound(np.clip(e, -1.0, 1.0), radius)
         low, high = (e, e) if radius == 0.0 else (np.nextafter(e - radius, -2.0), np.nextafter(e + radius, 2.0))
         box = Interval(np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0))
         return float(self._model(len(e)).graph.values(box)[0].upper[0])
 
     def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
+        model = self._read_model(len(w))
+        if isinstance(model, _OptimalValueModel):
+            return model.conjugate(w)
         return self._conjugate_bound(w, self._tightest_minorant(w, self._maximizer(w) if start is None else start))
 
     def subgradient(self, e: HypothesisVector) -> HypothesisVector:
+        if (minimum := self._minimum(len(e))) is not None:
+            slopes = minimum.subgradient(np.clip(e, -1.0, 1.0))
+            return np.zeros(len(e)) if slopes is None else slopes
         return middle(self._tangent(e).gradient)
 
     def describe_kinks(self, e: HypothesisVector) -> Sequence[str]:
+        if self._minimum(len(e)) is not None:
+            return []
         linearization = self._linearize(e) if self._model(len(e)).tree.has_kinks else None
         return (
             [] if linearization is None else [describe_linear_form("e", row) for row in linearization.kink_gradients()]
@@ -125,6 +159,8 @@ class CvxpyEdges(EdgeFunction):
         return clip_to_finite(w)
 
     def project_for_edges(self, w: HypothesisVector, e: HypothesisVector) -> HypothesisVector | None:
+        if self._minimum(len(e)) is not None:
+            return clip_to_finite(w)
         # Without a closed form of G*, the bound is tight only if w is the slope of a minorant.
         return middle(self._tightest_minorant(clip_to_finite(w), e).gradient)
 
@@ -132,31 +168,54 @@ class CvxpyEdges(EdgeFunction):
         return nonnegative_residuals(w, {"w finite": 0.0})
 
     def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
+        if self._minimum(len(e)) is not None:
+            gap = max(math.fsum([self.value(e), self.conjugate(w), *(-w * e).tolist()]), 0.0)
+            return np.full(len(e), gap / len(e))
         minorant = self._tightest_minorant(w, e)
         slopes = middle(minorant.gradient)
         differences, tangent_gap = w - slopes, max(self.value(e) - float(slopes @ e) - minorant.offset, 0.0)
         return np.abs(differences) - differences * e + tangent_gap / len(e)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        if (minimum := self._minimum(e.size)) is not None:
+            return minimum.description.with_argument(e)
         model = self._model(e.size)
         return substitute_variable(model.G, model.e, e), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
         raise ProblemError("the conjugate of a described edge function is not known in closed form. Use the primal.")
 
-    def _model(self, t: int) -> _Model:
+    def _read_model(self, t: int) -> _Model | _OptimalValueModel:
+        """Return G for t edges, read once."""
         if t not in self._models:
             e = cp.Variable(t, name="e")
-            G = with_exact_exponents(build_expression("the edge function", self.G, e))
+            description = read_description("the edge function", self.G, e)
+            G = description.expression
             if G.size != 1 or not G.is_convex():
                 raise ProblemError(
                     f"an edge function must be a convex scalar expression; got shape {G.shape}, {G.curvature}: {G}. "
                     "Write it with atoms that CVXPY recognizes as convex."
                 )
-            tree = build_tree(G, e)
-            box = Interval(np.full(t, -1.0), np.ones(t))
-            self._models[t] = _Model(e, G, tree, Graph([G], e, box, on_simplex=False))
+            self._models[t] = self._optimal_value(description, t) if description.needs_problem else _read(e, G)
         return self._models[t]
+
+    def _optimal_value(self, description: Description, t: int) -> _OptimalValueModel:
+        """Return G as the optimal value of a problem."""
+        ends = np.ones(t)
+        try:
+            minimum = PartialMinimum("the edge function", description, -ends, Interval(ends, ends), False, np.zeros(t))
+        except ProblemError as error:
+            raise attach_user_function(error, self.G) from None
+        return _OptimalValueModel(minimum)
+
+    def _minimum(self, t: int) -> PartialMinimum | None:
+        """Return G as a partial minimum over further variables; None if its expression needs none."""
+        model = self._read_model(t)
+        return model.minimum if isinstance(model, _OptimalValueModel) else None
+
+    def _model(self, t: int) -> _Model:
+        """Return G as an expression of the edges alone, where `_minimum` is None."""
+        return cast(_Model, self._read_model(t))
 
     def _linearize(self, e: HypothesisVector) -> Linearization | None:
         model = self._model(len(e))
@@ -197,3 +256,10 @@ class CvxpyEdges(EdgeFunction):
         e = model.e
         is_solved = solve_approximately(cp.Problem(cp.Maximize(w @ e - model.G), [e <= 1, e >= -1]))
         return np.clip(e.value, -1.0, 1.0) if is_solved else np.zeros(len(w))
+
+
+def _read(e: Any, G: Any) -> _Model:
+    """Return an expression of the edges alone as a model."""
+    tree = build_tree(G, e)
+    box = Interval(np.full(e.size, -1.0), np.ones(e.size))
+    return _Model(e, G, tree, Graph([G], e, box, on_simplex=False))

@@ -13,11 +13,11 @@ from support.reference_formulas import junk, optimum, points, program
 from support.speeds import many
 
 from boostopt import ProblemError
+from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
-from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.regularizers.weighted_squares import Squares
 
 pytestmark = pytest.mark.every(2)
