@@ -180,7 +180,7 @@ LIES: dict[str, Lie] = {
     "both: of the opposite, wrong sign": lambda a, rng: (a.opposite.values, scaled(a.opposite.duals, -1.0)),
     "both: zero": lambda a, rng: (scaled(a.truth.values, 0.0), scaled(a.truth.duals, 0.0)),
 }
-"""What is left in a problem, by name."""
+"""Answers that are left in a problem, by name."""
 
 
 def tell(item: ClosedForm, values: Arrays, duals: Arrays) -> None:

@@ -119,13 +119,14 @@ def required_cones(problem: Any) -> frozenset[str]:
 def solve_approximately(problem: Any) -> bool:
     """Set the variables of a problem to an approximate optimum by Clarabel, of unknown accuracy.
 
-    Returns whether there is one.
+    Returns whether there is one. CVXPY raises a SolverError where the solver fails, and a ValueError where it cannot
+    state the problem: two power cones of different sizes in CVXPY 1.9.
     """
     from cvxpy.error import SolverError
 
     clear_variable_values(problem)
     failure = solve_quietly(problem, "CLARABEL", ignore_dpp=True)
-    if failure is not None and not isinstance(failure, SolverError) and isinstance(failure, Exception):
+    if failure is not None and not isinstance(failure, SolverError | ValueError) and isinstance(failure, Exception):
         raise failure
     return failure is None and problem.value is not None and bool(np.isfinite(problem.value))
 

@@ -40,7 +40,7 @@ GOAL = 1e-10
 """Scaled gap of a conjugate at which the search for better multipliers ends."""
 
 LEVEL_RTOL = 1e-14
-"""What is subtracted from a value of <z, x> - f(x), relative to its terms, so that it is a lower bound of f*(z): the
+"""The amount subtracted from a value of <z, x> - f(x), relative to its terms, so that it is a lower bound of f*(z): the
 products are rounded, and an exactly feasible point is only near x."""
 
 ENOUGH = 1e-8

@@ -208,7 +208,7 @@ def _affine_pieces(problem: ReadProblem, row: Row, offset: Ball) -> list[Entry] 
 
 
 class RowFacts:
-    """What the bounds and the affine constraints of a problem, as they are written, say of affine rows.
+    """Facts about affine rows, from the bounds and the affine constraints of a problem as they are written.
 
     Attributes
     ----------

@@ -90,6 +90,13 @@ def test_the_better_of_d_of_w_and_the_repaired_d_is_taken() -> None:
     assert good_d_bad_w.upper == pytest.approx(best.certificate.upper, abs=1e-12)
 
 
+def test_the_slack_of_a_program_is_positive_and_in_both_ends() -> None:
+    program = reference_erlpboost()
+    certificate = program.certify(w=[0.5, 0.5, 0.0])
+    assert 0.0 < certificate.slack < 1e-12
+    assert certificate.upper - certificate.lower >= 2 * certificate.slack
+
+
 def test_without_any_answer_there_is_still_an_interval() -> None:
     for program in (reference_lpboost(), reference_erlpboost()):
         certificate = program.certify()

@@ -13,6 +13,7 @@ from support.reference_formulas import junk, optimum, points, program
 from support.speeds import many
 
 from boostopt import ProblemError
+from boostopt.authoring import prototype
 from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
@@ -235,3 +236,15 @@ def test_a_constraint_without_a_gradient_at_zero_weights(seed: int) -> None:
         certificate = pair.certify(d=d, w=rng.dirichlet(np.ones(2)))
         assert certificate.lower <= best.upper
         assert certificate.upper >= best.lower
+
+
+def test_a_description_that_cvxpy_cannot_compile_has_an_interval() -> None:
+    # Two geometric means by power cones of different sizes: CVXPY 1.9 raises a ValueError, and no solver is called.
+    def describe(d: Any) -> Any:
+        return -cp.geo_mean(d[:3], approx=False) - cp.geo_mean(d[3:], approx=False)
+
+    F = CvxpyRegularizer(CappedSimplex(np.ones(7), 2.0), describe, np.full(7, 1 / 7))
+    means = prototype("means", lambda p, examples: F).bind(np.eye(7)[:, :3] - 0.5)
+    certificate = means.certify(d=np.full(7, 1 / 7), w=np.full(3, 1 / 3))
+    assert np.isfinite([certificate.lower, certificate.upper]).all()
+    assert certificate.lower <= certificate.upper

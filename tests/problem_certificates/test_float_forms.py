@@ -243,6 +243,15 @@ def test_bounds_in_floats_keep_every_point(seed: int) -> None:
             )
 
 
+@pytest.mark.parametrize(("limit", "exact"), [(1.0, 1.0 / 0.875), (-1.0, -1.0 / 1.125)])
+def test_a_coefficient_with_a_radius_bounds_by_its_worse_end(limit: float, exact: float) -> None:
+    # (1 +- 1/8) x <= limit: x is largest with the coefficient 7/8 if the limit is positive, with 9/8 if it is negative.
+    form = FloatForm((1,), scipy.sparse.csr_array([[1.0]]), scipy.sparse.csr_array([[0.125]]), None)
+    box = Box(np.array([-np.inf]), np.array([np.inf]))
+    FloatRowBounds(FloatRowBlock(form, 1), [(-math.inf, limit)]).use(box)
+    assert exact <= box.upper[0] <= exact + 1e-12
+
+
 def test_bounds_in_floats_are_as_tight_as_those_in_balls() -> None:
     block = FloatRowBlock(FloatForm((2,), scipy.sparse.csr_array([[2.0, -4.0], [1.0, 1.0]]), None, None), 2)
     box = Box(np.array([0.0, -np.inf]), np.array([np.inf, 3.0]))

@@ -177,7 +177,7 @@ def test_a_prototype_on_the_command_line() -> None:
         ({"inside": np.eye(6)[0]}, r"^inside\b.* 0\.5\."),
         ({"inside": np.ones(5) / 5}, r"^inside\b.* 6 "),
         ({"constraints": lambda d: [d[0] <= 1 / 6]}, r"^inside\b.* = \S"),
-        ({"constraints": lambda d: [d[0] == 0.1]}, r"\bh\(d\) <= 0"),
+        ({"constraints": lambda d: [d[0] == 0.1]}, r"^the constraints of f\b.*\binner point\b.*\bnone\b"),
         ({"f": lambda cp, d: cp.sum(cp.inv_pos(d - 0.2))}, r"^inside\b.* = 0\.0333\."),
     ],
     ids=("concave", "vector", "vertex", "short", "boundary", "equality", "no value"),

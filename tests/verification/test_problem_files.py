@@ -24,6 +24,7 @@ from boostopt.problem_certificates.problem_certificate import ProblemCertificate
 from boostopt.verification import subject, verify
 from boostopt.verification.problem_certificate_files import verify_problem_certificate
 from boostopt.verification.problem_kernel import atoms, problem_schema, rationals_and_balls
+from boostopt.verification.problem_kernel.problem_checker import check_ray
 from boostopt.verification.problem_statement import rational_of
 
 cp: Any = cvxpy
@@ -143,6 +144,27 @@ def test_what_a_file_cannot_hold_is_refused_in_words_and_nothing_is_written(case
     with pytest.raises(ProblemError, match=words[case]):
         certificate.save(path)
     assert not path.exists()
+
+
+@pytest.mark.parametrize(("lower", "upper", "is_valid"), [(0, None, True), (None, None, True), (0, 5, False)])
+def test_a_ray_leaves_no_bound(lower: int | None, upper: int | None, is_valid: bool) -> None:
+    no_rows = problem_schema.Rows([], [])
+    problem = problem_schema.Problem(
+        sign=1,
+        lower=[None if lower is None else Fraction(lower)],
+        upper=[None if upper is None else Fraction(upper)],
+        nodes=[],
+        objective=problem_schema.Rows([{0: Fraction(-1)}], [Fraction(0)]),
+        inequalities=no_rows,
+        equalities=no_rows,
+        matrices=[],
+    )
+    ray = problem_schema.ScaledVector([1], 1)
+    if is_valid:
+        check_ray(problem, ray)
+    else:
+        with pytest.raises(Exception, match="bounds of entry 0"):
+            check_ray(problem, ray)
 
 
 def test_quotients_are_stated_as_fractions() -> None:
