@@ -102,3 +102,8 @@ def test_the_tables_count_false_intervals_and_the_command_fails(
     assert f"| log_det | 1 | {n} | {n - 1} | 1 | 1e-09 |" in page.read_text(encoding="utf-8")
     assert "| both: zero | 1 | 0 | 1 |  |  |" in page.read_text(encoding="utf-8")
     assert "false: log_det, problem 0, seed 0" in capsys.readouterr().out
+
+
+@pytest.mark.thorough
+def test_multipliers_of_no_finite_size_break_nothing() -> None:
+    assert not fuzz.check("unbounded", 10, 0)["false"]

@@ -203,7 +203,7 @@ class PartialMinimum:
         if search.interior is None:
             raise ProblemError(
                 f"the constraints of {self.name} must hold at the inner point for some values of the further "
-                "variables; a solver finds none. Pass another point, or correct the constraints."
+                "variables; got a point where a solver finds none. Pass another point, or correct the constraints."
             )
         self._interior = search.interior
         failure = ""

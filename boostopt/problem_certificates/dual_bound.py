@@ -43,7 +43,7 @@ MAX_SMALL_SLOPE = 1e-5
 SMALL_MULTIPLIER = 1e-6
 """Multiplier of an inequality, relative to the largest one, that may be noise of the solver."""
 
-MAX_ROUNDS = 3
+MAX_ROUNDS = 6
 """Maximum number of systems, if slopes that were taken by bounds of x change their sign."""
 
 MIN_PIVOT = 1e-13
@@ -131,6 +131,13 @@ def _open_entries(minorant: AffineMinorant, bounds: Propagation) -> list[int]:
     ]
 
 
+def _zero_entries(minorant: AffineMinorant, bounds: Propagation) -> set[int]:
+    """Return the entries of x that have no bound on one side, and the slope 0."""
+    lower, upper = bounds.box
+    is_open = ~(np.isfinite(lower) & np.isfinite(upper))
+    return {j for j in np.flatnonzero(is_open).tolist() if minorant.slopes[j] == 0}
+
+
 def _without_small_multipliers(choice: Choice) -> Choice:
     """Return a choice without multipliers of inequalities that are noise; the same choice if there are none.
 
@@ -156,13 +163,17 @@ def _exact_minorant(
             selected = set(entries)
             for _ in range(MAX_ROUNDS):
                 selected |= set(_open_entries(system.base, bounds))
-                result = system.solution(sorted(selected)) if len(selected) <= MAX_ELIMINATED else None
-                if result is None:
+                solution = system.solution(sorted(selected)) if len(selected) <= MAX_ELIMINATED else None
+                if solution is None:
                     break
-                rest = set(_open_entries(result, bounds)) - selected
+                result, zeros = solution
+                rest = set(_open_entries(result, bounds)) - zeros
                 if not rest:
-                    return result, selected
-                selected |= rest
+                    return solution
+                if rest <= selected:
+                    break
+                # Slopes that were exactly 0 without a bound must stay so while further ones are made 0.
+                selected |= rest | _zero_entries(system.base, bounds)
         except WrongSign:
             continue
     return None
@@ -212,10 +223,11 @@ class SlopeSystem:
             problem, lambda group: [pair for pair in enumerate(groups[group][0]) if not pair[1] == 0]
         )
 
-    def solution(self, entries: Sequence[int]) -> AffineMinorant | None:
-        """Return the minorant after changes that make the slopes of entries 0; None if this is not proved.
+    def solution(self, entries: Sequence[int]) -> tuple[AffineMinorant, set[int]] | None:
+        """Return the minorant after changes that make slopes of entries 0, and the entries for which this is proved.
 
-        The balls contain changes with these slopes. What is computed from the balls holds for these changes.
+        The result is None if no changes are proved. The other slopes are balls as before. The balls contain changes
+        with these slopes. What is computed from the balls holds for these changes.
 
         Raises
         ------
@@ -237,13 +249,16 @@ class SlopeSystem:
         if changes is None or rank == 0:
             return None
         result = affine_minorant(self._problem, self._choice, self._bounds, self._correction(basis, changes))
-        if not result.offset.is_finite():
+        if not (result.offset.is_finite() and all(result.slopes[j].contains(0) for j in independent)):
             return None
         dependent = set(entries) - set(independent)
-        has_zero_slopes = all(result.slopes[j] == 0 for j in dependent) or (
-            self._choice.linear is None and has_rank(self._problem, self._choice, result, self._families, entries, rank)
-        )
-        return result if has_zero_slopes else None
+        zeros = {j for j in dependent if result.slopes[j] == 0}
+        if zeros != dependent and all(result.slopes[j].contains(0) for j in dependent):
+            has_all = self._choice.linear is None and has_rank(
+                self._problem, self._choice, result, self._families, entries, rank
+            )
+            zeros = dependent if has_all else zeros
+        return result, zeros | set(independent)
 
     def _row(self, number: FreeNumber) -> Row:
         """Return the changes of the slopes of x by a unit change of a number."""
@@ -304,7 +319,9 @@ def _free_numbers(
         for i in np.flatnonzero(_depends_only_on(rows, is_active) & (multipliers > 0)).tolist():
             numbers.append(FreeNumber(kind, float(multipliers[i]) if kind == "inequality" else 1.0, i))
             blocks.append(changes[i])
-    useful = [i for i, block in enumerate(blocks) if block.any() and np.isfinite(block).all()]
+    with np.errstate(all="ignore"):
+        changes_of_slopes = [block * number.size for block, number in zip(blocks, numbers, strict=True)]
+    useful = [i for i, block in enumerate(changes_of_slopes) if block.any() and np.isfinite(block).all()]
     return [numbers[i] for i in useful], np.array([blocks[i] for i in useful]).reshape(-1, len(entries)).T
 
 

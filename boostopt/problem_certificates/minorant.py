@@ -15,6 +15,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.arithmetic.balls import (
+    NOT_A_NUMBER,
     ZERO,
     Ball,
     ball,
@@ -85,6 +86,10 @@ class Correction:
     equality: dict[int, Ball]
     families: Mapping[tuple[int, int], MinorantFamily]
     changes: dict[tuple[int, int], list[Ball]]
+
+    def changes_slopes(self, group: tuple[int, int]) -> bool:
+        """Return whether a group has changes that may not be 0."""
+        return not all(change == 0 for change in self.changes.get(group, ()))
 
     def minorant(self, group: tuple[int, int], multiplier: Ball) -> tuple[Sequence[Ball], Ball] | None:
         """Return the slopes and the offset of the minorant of a group with a multiplier; None if it has no family."""
@@ -158,6 +163,8 @@ def affine_minorant(
         for k, group in enumerate(node.members.tolist()):
             mu = slopes[node.start + k]
             if mu == 0:
+                if correction is not None and correction.changes_slopes((index, k)):
+                    offset = NOT_A_NUMBER  # the slopes of a group without a multiplier change nothing
                 continue
             signed = node.function.sign * mu
             if not signed >= 0:

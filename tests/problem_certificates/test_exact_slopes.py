@@ -200,3 +200,15 @@ def test_infeasible_systems_of_free_unknowns_are_proved(size: tuple[int, int]) -
         with warnings.catch_warnings(action="ignore"):
             problem.solve("CLARABEL")
         assert (certify(problem).status == "infeasible") == (status == "infeasible")
+
+
+@pytest.mark.parametrize("dual", [1.0, 1e-3, 1e-9])
+def test_slopes_of_an_atom_whose_multiplier_becomes_0_change_nothing(dual: float) -> None:
+    # The objective falls along -e_1. The one change that makes both slopes 0 takes the multiplier of exp away.
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(1e-3 * x[0] + cp.square(x[1])), [cp.exp(x[0]) <= 3 - x[1]])
+    x.value = np.array([-3.0, 0.0])
+    problem.constraints[0].save_dual_value(np.array(dual))
+    certificate = certify_problem(problem)
+    assert certificate.lower == -math.inf
+    assert certificate.upper <= -1e-3
