@@ -33,6 +33,9 @@ DIGITS = 100
 mp = mpmath.mp.clone()
 mp.dps = DIGITS
 
+REFERENCE_RTOL = mp.mpf(10) ** (10 - DIGITS)
+"""The relative error of values in a hundred digits: where a value is a float, its bound may be that float."""
+
 Exact = list[Any]
 """Numbers of mpmath."""
 
@@ -367,7 +370,11 @@ def check_graph(seed: int, count: Count, tangents: int = 4) -> None:
         count.claim(not np.isnan([low, high]).any(), f"{seed}: nan in {expression.name}")
         if is_within:
             value = expression.exact(in_digits(neighbour))
-            count.claim(low <= value <= high, f"{seed}: value {value} outside [{low}, {high}] of {expression.name}")
+            room = abs(value) * REFERENCE_RTOL if mp.isfinite(value) else 0
+            count.claim(
+                low <= value + room and value - room <= high,
+                f"{seed}: value {value} outside [{low}, {high}] of {expression.name}",
+            )
         count.claim(dot(z, in_digits(exact)) <= bound, f"{seed}: support")
         minorant = graph.minorant(d, [np.ones(1)])
         if minorant is None:
@@ -376,7 +383,8 @@ def check_graph(seed: int, count: Count, tangents: int = 4) -> None:
         for point, value in zip(points, values, strict=True):
             minorant_value = dot(minorant.gradient.lower, in_digits(point)) + mp.mpf(minorant.offset)
             count.claim(
-                minorant_value <= value, f"{seed}: minorant {minorant_value} above {value} of {expression.name}"
+                minorant_value <= value + (abs(value) * REFERENCE_RTOL if mp.isfinite(value) else 0),
+                f"{seed}: minorant {minorant_value} above {value} of {expression.name}",
             )
 
 

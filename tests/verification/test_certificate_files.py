@@ -191,7 +191,7 @@ def test_an_end_of_which_nothing_is_known_is_not_claimed(
 
 def test_a_file_that_would_be_too_long_to_be_read_is_not_written(tmp_path: Path) -> None:
     path, bound = tmp_path / "certificate.json", program("cap")
-    with pytest.raises(ProblemError, match=r"\b16,000,000\b.*\bmade\b"):
+    with pytest.raises(ProblemError, match=r"\b16,000,000\b.*\bprovenance\b"):
         save(bound.solve(), path, provenance={"log": "x" * 16_000_000})
     assert not path.exists()
 

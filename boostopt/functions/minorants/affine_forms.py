@@ -180,7 +180,7 @@ def broadcast_form(form: AffineForm, shape: tuple[int, ...], target_shape: tuple
 
 def column_entries(atom: Any) -> Array:
     """Return the entries of the argument of an atom along an axis, shape (k, m): a column for each result."""
-    (shape, axis) = atom.args[0].shape, atom.axis
+    shape, axis = atom.args[0].shape, getattr(atom, "axis", None)  # older geometric means have no axis
     entries = np.arange(atom.args[0].size).reshape(shape, order="F")
     if axis is None:
         return entries.reshape((-1, 1), order="F")

@@ -14,6 +14,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp, subgradients
 from boostopt.errors import ProblemError
+from boostopt.functions.minorants.affine_forms import column_entries
 from boostopt.functions.minorants.linearization import Linearization, NonsmoothNode, SmoothNode, Tangent
 from boostopt.functions.minorants.multiplier_sets import (
     CumulativeSumMultipliers,
@@ -201,14 +202,7 @@ def _argument_maps(atom: Any) -> tuple[list[Any], tuple[int, int]]:
             for a, positions in zip(atom.args, positions_by_argument, strict=True)
         ]
         return argument_maps, (k, m)
-    (argument,) = atom.args
-    entries = np.arange(argument.size).reshape(argument.shape, order="F")
-    if atom.axis is None:
-        members = entries.reshape((-1, 1), order="F")
-    else:
-        axes = np.atleast_1d(atom.axis)
-        by_group = np.moveaxis(entries, axes, range(len(axes)))
-        members = by_group.reshape((int(np.prod([argument.shape[a] for a in axes])), -1), order="F")
+    members = column_entries(atom)
     return [_selection_matrix(members.ravel(order="F"), np.arange(members.size), members.size)], members.shape
 
 
