@@ -58,25 +58,6 @@ class _Model:
 
 
 @dataclass(frozen=True, eq=False)
-class _OptimalValueModel:
-    """G for t edges as the optimal value of a problem.
-
-    Attributes
-    ----------
-    minimum
-        The partial minimum over the further variables.
-    """
-
-    minimum: PartialMinimum
-
-    def conjugate(self, w: HypothesisVector) -> float:
-        """Return an upper bound of G*(w)."""
-        maximizer = self.minimum.maximize(w)
-        center = np.zeros(len(w)) if maximizer.x is None else np.clip(maximizer.x, -1.0, 1.0)
-        return self.minimum.conjugate_bound(w, maximizer, center)
-
-
-@dataclass(frozen=True, eq=False)
 class CvxpyEdges(EdgeFunction):
     """A convex function of the edges, finite on [-1, 1]^t, from its CVXPY expression.
 
@@ -102,15 +83,15 @@ class CvxpyEdges(EdgeFunction):
     def __post_init__(self) -> None:
         check_callable("G", self.G, "a function of the edges", ProblemError)
 
-    _models: dict[int, _Model | _OptimalValueModel] = field(
-        default_factory=dict[int, "_Model | _OptimalValueModel"], init=False, repr=False
+    _models: dict[int, _Model | PartialMinimum] = field(
+        default_factory=dict[int, "_Model | PartialMinimum"], init=False, repr=False
     )
 
     @computed_attribute
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        model = self._read_model(2)
-        if isinstance(model, _OptimalValueModel):
-            return model.minimum.cones
+        if (minimum := self._minimum(2)) is not None:
+            return minimum.cones
+        model = self._model(2)
         return required_cones(cp.Problem(cp.Minimize(model.G), [model.e <= 1, model.e >= -1]))
 
     def settle(self, t: int) -> None:
@@ -136,9 +117,10 @@ class CvxpyEdges(EdgeFunction):
         return float(self._model(len(e)).graph.values(box)[0].upper[0])
 
     def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
-        model = self._read_model(len(w))
-        if isinstance(model, _OptimalValueModel):
-            return model.conjugate(w)
+        if (minimum := self._minimum(len(w))) is not None:
+            maximizer = minimum.maximize(w)
+            center = np.zeros(len(w)) if maximizer.x is None else np.clip(maximizer.x, -1.0, 1.0)
+            return minimum.conjugate_bound(w, maximizer, center)
         return self._conjugate_bound(w, self._tightest_minorant(w, self._maximizer(w) if start is None else start))
 
     def subgradient(self, e: HypothesisVector) -> HypothesisVector:
@@ -185,7 +167,7 @@ class CvxpyEdges(EdgeFunction):
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
         raise ProblemError("the conjugate of a described edge function is not known in closed form. Use the primal.")
 
-    def _read_model(self, t: int) -> _Model | _OptimalValueModel:
+    def _read_model(self, t: int) -> _Model | PartialMinimum:
         """Return G for t edges, read once."""
         if t not in self._models:
             e = cp.Variable(t, name="e")
@@ -199,19 +181,18 @@ class CvxpyEdges(EdgeFunction):
             self._models[t] = self._optimal_value(description, t) if description.needs_problem else _read(e, G)
         return self._models[t]
 
-    def _optimal_value(self, description: Description, t: int) -> _OptimalValueModel:
+    def _optimal_value(self, description: Description, t: int) -> PartialMinimum:
         """Return G as the optimal value of a problem."""
         ends = np.ones(t)
         try:
-            minimum = PartialMinimum("the edge function", description, -ends, Interval(ends, ends), False, np.zeros(t))
+            return PartialMinimum("the edge function", description, -ends, Interval(ends, ends), False, np.zeros(t))
         except ProblemError as error:
             raise attach_user_function(error, self.G) from None
-        return _OptimalValueModel(minimum)
 
     def _minimum(self, t: int) -> PartialMinimum | None:
         """Return G as a partial minimum over further variables; None if its expression needs none."""
         model = self._read_model(t)
-        return model.minimum if isinstance(model, _OptimalValueModel) else None
+        return model if isinstance(model, PartialMinimum) else None
 
     def _model(self, t: int) -> _Model:
         """Return G as an expression of the edges alone, where `_minimum` is None."""

@@ -320,17 +320,12 @@ class CvxpyRegularizer(Regularizer):
         return 0.0 if self._is_proved else super().conjugate_slack(point, unit)
 
     @property
-    def _is_optimal_value(self) -> bool:
-        """Whether the bounds come from the problem of the description as a whole."""
-        return False
-
-    @property
     def _is_proved(self) -> bool:
         """Whether `conjugate_at` is the method of this class, whose bounds include their rounding."""
         return type(self).conjugate_at is CvxpyRegularizer.conjugate_at
 
     def conjugate_bound(self, z: ExampleVector, point: ConjugatePoint) -> float:
-        if self._is_proved and (isinstance(point, _ConjugateBound) or self._is_optimal_value):
+        if self._is_proved and isinstance(point, _ConjugateBound):
             return point.value
         # The value of a closed form proves nothing. Its maximizer is a point at which a minorant is tight, and the
         # minorant is a proof.
@@ -387,19 +382,10 @@ class CvxpyRegularizer(Regularizer):
         return self.project(self._d.value if is_solved else None)
 
     def conjugate_at(self, z: ExampleVector, start: ExampleVector | None = None) -> ConjugatePoint:
-        if self._is_optimal_value:
-            return self._optimal_conjugate(z)
         best = self._refine_bound(self._tightest_bound_at(self.maximizer(z) if start is None else start, z), z)
         # A tangent at the boundary of the domain may be too steep for a useful bound; the tangent at `inside` is not.
         inside_bound = self._bound_from_minorant(self.inside, best.choices, z)
         return min(best, inside_bound, key=lambda bound: bound.value)
-
-    def _optimal_conjugate(self, z: ExampleVector) -> ConjugatePoint:
-        """Return the bound of F*(z) by weak duality of the problem of the description."""
-        maximizer = self._minimum.maximize(z)
-        d = self.project(maximizer.x)
-        value = self._minimum.conjugate_bound(z, maximizer, d)
-        return ConjugatePoint(value, d, {"beta": maximizer.sum_multiplier, "psi": maximizer.upper_multipliers})
 
     def _tightest_bound_at(
         self, d: ExampleVector, z: ExampleVector, tangent_bound: _ConjugateBound | None = None
@@ -505,9 +491,6 @@ class CvxpyRegularizer(Regularizer):
         return np.clip(point + step, 0.5 * point, np.maximum(point, 0.5 * (point + upper)))
 
     def gaps(self, d: ExampleVector, z: ExampleVector, point: ConjugatePoint) -> ExampleVector:
-        if self._is_optimal_value:
-            gap = max(math.fsum([self.value(d), point.value, *(-z * d).tolist()]), 0.0)
-            return gap * self.inside / self.inside.sum()
         if not isinstance(point, _ConjugateBound):
             raise ProblemError(
                 f"the gaps of a regularizer from a CVXPY expression need the result of its conjugate_at; got "
@@ -550,10 +533,6 @@ class CvxpyRegularizer(Regularizer):
 class OptimalValueRegularizer(CvxpyRegularizer):
     """A regularizer F(d) = min over v of g(d, v) under constraints: a description that needs its problem as a whole."""
 
-    @property
-    def _is_optimal_value(self) -> bool:
-        return True
-
     @computed_attribute
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self._minimum.cones
@@ -578,6 +557,23 @@ class OptimalValueRegularizer(CvxpyRegularizer):
 
     def value_slack(self, d: ExampleVector, unit: float) -> float:
         return 0.0 if np.isfinite(self.value(d)) else np.inf
+
+    def conjugate_slack(self, point: ConjugatePoint, unit: float) -> float:
+        return 0.0
+
+    def conjugate_bound(self, z: ExampleVector, point: ConjugatePoint) -> float:
+        return point.value
+
+    def conjugate_at(self, z: ExampleVector, start: ExampleVector | None = None) -> ConjugatePoint:
+        """Return the bound of F*(z) by weak duality of the problem of the description."""
+        maximizer = self._minimum.maximize(z)
+        d = self.project(maximizer.x)
+        value = self._minimum.conjugate_bound(z, maximizer, d)
+        return ConjugatePoint(value, d, {"beta": maximizer.sum_multiplier, "psi": maximizer.upper_multipliers})
+
+    def gaps(self, d: ExampleVector, z: ExampleVector, point: ConjugatePoint) -> ExampleVector:
+        gap = max(math.fsum([self.value(d), point.value, *(-z * d).tolist()]), 0.0)
+        return gap * self.inside / self.inside.sum()
 
     def room(self, d: ExampleVector) -> ExampleVector:
         return np.zeros(self.N)

@@ -34,7 +34,7 @@ from boostopt.problem_certificates.feasible_point import (
     max_slack_point,
 )
 from boostopt.problem_certificates.problem_certificate import certified_lower_bound, scaled_gap
-from boostopt.problem_certificates.reading import ReadProblem, read_problem
+from boostopt.problem_certificates.reading import ReadProblem, dual_vector, read_problem
 
 GOAL = 1e-10
 """Scaled gap of a conjugate at which the search for better multipliers ends."""
@@ -351,7 +351,7 @@ class PartialMinimum:
         with working_precision():
             values = None if failure is not None else self._outer.point_of_values()
             problem = self._outer.with_linear_term(self._positions, -z).with_present_duals()
-        duals = [_dual(side, side.size) for side in self._sides]
+        duals = [dual_vector(side.dual_value, side.size) for side in self._sides]
         return Maximizer(
             None if values is None else values[self._positions],
             problem,
@@ -420,9 +420,3 @@ class PartialMinimum:
             is_near = is_further & np.isfinite(bound) & (np.abs(values - bound) <= SNAP_TOL * (1.0 + np.abs(bound)))
             result[is_near] = bound[is_near]
         return result
-
-
-def _dual(constraint: Any, size: int) -> Float[Array, " k"]:
-    """Return the dual of a constraint as an array of this size, 0 without one."""
-    value = None if constraint.dual_value is None else np.ravel(np.asarray(constraint.dual_value, dtype=np.float64))
-    return np.zeros(size) if value is None or value.size != size or not np.isfinite(value).all() else value

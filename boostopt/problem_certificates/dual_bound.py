@@ -237,7 +237,6 @@ class SlopeSystem:
         numbers, coefficients = _free_numbers(self._problem, self._choice, self._families, self.base, entries)
         if not numbers:
             return None
-        coefficients = coefficients * np.array([number.size for number in numbers])
         sizes, order = pivots(coefficients)
         rank = int(np.sum(sizes >= MIN_PIVOT * max(float(sizes[0]), 1e-300)))
         basis = [numbers[i] for i in order[:rank].tolist()]
@@ -287,7 +286,7 @@ def _free_numbers(
     minorant: AffineMinorant,
     entries: Sequence[int],
 ) -> tuple[list[FreeNumber], Float[Array, "q r"]]:
-    """Return the numbers that change slopes of x, and the changes of some slopes by each, in floating point."""
+    """Return the numbers that change slopes of x, and how some slopes change if each changes by its size, in floats."""
     numbers, blocks = list[FreeNumber](), list[Array]()
     values = np.zeros((problem.n_values, len(entries)))
     values[entries, np.arange(len(entries))] = 1.0
@@ -320,9 +319,9 @@ def _free_numbers(
             numbers.append(FreeNumber(kind, float(multipliers[i]) if kind == "inequality" else 1.0, i))
             blocks.append(changes[i])
     with np.errstate(all="ignore"):
-        changes_of_slopes = [block * number.size for block, number in zip(blocks, numbers, strict=True)]
-    useful = [i for i, block in enumerate(changes_of_slopes) if block.any() and np.isfinite(block).all()]
-    return [numbers[i] for i in useful], np.array([blocks[i] for i in useful]).reshape(-1, len(entries)).T
+        columns = [block * number.size for block, number in zip(blocks, numbers, strict=True)]
+    useful = [i for i, column in enumerate(columns) if column.any() and np.isfinite(column).all()]
+    return [numbers[i] for i in useful], np.array([columns[i] for i in useful]).reshape(-1, len(entries)).T
 
 
 def _depends_only_on(rows: RowBlock, is_active: Array) -> Array:
@@ -344,7 +343,6 @@ class _PulledRows:
     def __init__(self, problem: ReadProblem, slopes: Callable[[tuple[int, int]], Iterable[tuple[int, Ball]]]) -> None:
         self._problem = problem
         self._slopes = slopes
-        self._starts = np.array([node.start for node in problem.nodes])
         self._value_rows: dict[int, Row] = {}
 
     def over_x(self, row: Row) -> Row:
@@ -365,8 +363,7 @@ class _PulledRows:
     def _value_row(self, z: int) -> Row:
         """Return the row over x of a value of an atom."""
         if z not in self._value_rows:
-            index = int(np.searchsorted(self._starts, z, side="right")) - 1
-            group = index, z - self._problem.nodes[index].start
+            group = self._problem.group_of(z)
             self._value_rows[z] = self.of_arguments(group, self._slopes(group))
         return self._value_rows[z]
 

@@ -8,7 +8,7 @@ are multipliers, which the constraints as they are written need not have.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from boostopt._utils.array_types import Array
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.problem_certificates.arithmetic.balls import ONE, Ball, exact_fraction
 from boostopt.problem_certificates.arithmetic.forms import AffineForm, Row, RowBlock, combination, concatenated
-from boostopt.problem_certificates.reading import AtomNode, MatrixConstraint, ReadProblem, ScalarConstraints
+from boostopt.problem_certificates.reading import MatrixConstraint, ReadProblem, ScalarConstraints
 
 Entry = tuple[Row, Ball]
 """A row with its offset."""
@@ -41,18 +41,10 @@ def with_implied_equations(problem: ReadProblem) -> ReadProblem:
         return problem
     inequalities = sorted(set(inequalities) - facts.needless_rows)
     remaining = selected_rows(problem, problem.equalities, equalities)
-    added = concatenated(implied).block(problem.n_values)
-    expression = affine_expression(problem, added)
-    all_equalities = ScalarConstraints(
-        concatenated([remaining.rows.form(), *implied]).block(problem.n_values),
-        np.concatenate([remaining.duals, np.zeros(len(added))]),
-        [*remaining.sources, expression == 0],
-        [*remaining.expressions, expression],
-    )
     return replace(
         problem,
         inequalities=selected_rows(problem, problem.inequalities, inequalities),
-        equalities=all_equalities,
+        equalities=with_affine_rows(problem, remaining, implied, lambda expression: expression == 0),
         matrices=matrices,
     )
 
@@ -74,15 +66,25 @@ def with_affine_pieces(problem: ReadProblem) -> ReadProblem:
             pieces.append(block.form().of_entries(entries, (len(entries),)))
     if not pieces:
         return problem
-    rest, added = selected_rows(problem, constraints, selected), concatenated(pieces).block(problem.n_values)
+    rest = selected_rows(problem, constraints, selected)
+    return replace(problem, inequalities=with_affine_rows(problem, rest, pieces, lambda expression: expression <= 0))
+
+
+def with_affine_rows(
+    problem: ReadProblem,
+    constraints: ScalarConstraints,
+    forms: Sequence[AffineForm],
+    constrain: Callable[[Any], Any],
+) -> ScalarConstraints:
+    """Return constraints with further affine rows without multipliers; `constrain` states them in CVXPY."""
+    added = concatenated(forms).block(problem.n_values)
     expression = affine_expression(problem, added)
-    inequalities = ScalarConstraints(
-        concatenated([rest.rows.form(), *pieces]).block(problem.n_values),
-        np.concatenate([rest.duals, np.zeros(len(added))]),
-        [*rest.sources, expression <= 0],
-        [*rest.expressions, expression],
+    return ScalarConstraints(
+        concatenated([constraints.rows.form(), *forms]).block(problem.n_values),
+        np.concatenate([constraints.duals, np.zeros(len(added))]),
+        [*constraints.sources, constrain(expression)],
+        [*constraints.expressions, expression],
     )
-    return replace(problem, inequalities=inequalities)
 
 
 def selected_rows(problem: ReadProblem, constraints: ScalarConstraints, selected: Sequence[int]) -> ScalarConstraints:
@@ -164,10 +166,11 @@ def _zero_forms(
 
 def _zero_form(problem: ReadProblem, z: int) -> AffineForm | None:
     """Return the affine form that is 0 exactly where the value of an atom is; None if there is none."""
-    node = _node_of(problem, z)
-    members = [] if node is None else node.members[z - node.start].tolist()
-    combinations = None if node is None else node.function.zero_rows(len(members))
-    if node is None or combinations is None:
+    index, group = problem.group_of(z)
+    node = problem.nodes[index]
+    members = node.members[group].tolist()
+    combinations = node.function.zero_rows(len(members))
+    if combinations is None:
         return None
     rows, offsets = node.arguments.rows, node.arguments.offsets
     entries = [
@@ -178,19 +181,15 @@ def _zero_form(problem: ReadProblem, z: int) -> AffineForm | None:
     return node.arguments.form().of_entries(entries, (len(entries),))
 
 
-def _node_of(problem: ReadProblem, z: int) -> AtomNode | None:
-    """Return the atom with a value at a position; None for an entry of x."""
-    return next((node for node in problem.nodes if node.start <= z < node.outputs.stop), None)
-
-
 def _affine_pieces(problem: ReadProblem, row: Row, offset: Ball) -> list[Entry] | None:
     """Return affine entries whose largest one is a combination of atoms; None if it has no such pieces, or too many."""
     entries: list[Entry] = [({k: value for k, value in row.items() if k < problem.n}, offset)]
     for k, value in row.items():
-        node = _node_of(problem, k)
-        if node is None:
+        if k < problem.n:
             continue
-        members = node.members[k - node.start].tolist()
+        index, group = problem.group_of(k)
+        node = problem.nodes[index]
+        members = node.members[group].tolist()
         pieces = node.function.affine_pieces(len(members)) if node.function.sign * value > 0 else None
         rows, offsets = node.arguments.rows, node.arguments.offsets
         if pieces is None or len(pieces) * len(entries) > MAX_PIECES:

@@ -36,7 +36,7 @@ from boostopt.problem_certificates.bounds.propagation import Propagation
 from boostopt.problem_certificates.dual_bound import lower_bound
 from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch, solved_point
 from boostopt.problem_certificates.implied_equations import with_affine_pieces, with_implied_equations
-from boostopt.problem_certificates.minorant import WrongSign
+from boostopt.problem_certificates.minorant import Choice, WrongSign
 from boostopt.problem_certificates.rays import has_unbounded_ray
 from boostopt.problem_certificates.reading import (
     ReadProblem,
@@ -671,10 +671,7 @@ def _use_minorants(
         for choice in proposed_choices(read, point, box.box, width, N_STEPS):
             if interval.scaled_gap <= goal:
                 return failure
-            try:
-                interval.lower = max(interval.lower, lower_bound(read, choice, box, change))
-            except WrongSign as sign:
-                failure = f"{sign} has a multiplier of the wrong sign: the problem may not be convex there"
+            failure = _use_choice(read, interval, box, choice, change) or failure
         is_good = interval.scaled_gap <= POOR_GAP
         factor = MIN_GOOD_NARROWING if is_good else MIN_NARROWING
         if (is_good or read.is_large) and interval.scaled_gap > factor * previous_gap:
@@ -683,13 +680,19 @@ def _use_minorants(
         return failure
     for width in WIDTHS:
         for choice in proposed_choices(read, point, box.box, width, N_STEPS, n_cheap_steps=N_CHEAP_STEPS):
-            try:
-                interval.lower = max(interval.lower, lower_bound(read, choice, box, change))
-            except WrongSign:
-                continue
+            _use_choice(read, interval, box, choice, change)
         if interval.scaled_gap <= POOR_GAP:
             break
     return failure
+
+
+def _use_choice(read: ReadProblem, interval: _Interval, box: Propagation, choice: Choice, change: float) -> str:
+    """Raise the lower end of an interval by the minorant of a choice; return why the choice has none, or ""."""
+    try:
+        interval.lower = max(interval.lower, lower_bound(read, choice, box, change))
+    except WrongSign as sign:
+        return f"{sign} has a multiplier of the wrong sign: the problem may not be convex there"
+    return ""
 
 
 def least_violation(read: ReadProblem) -> tuple[ReadProblem, Float[Array, " n"]] | None:

@@ -9,6 +9,7 @@ of expressions are not used.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -227,6 +228,11 @@ class ReadProblem:
             for k, group in enumerate(node.members.tolist()):
                 z[node.start + k] = node.function.value([u[i] for i in group])
         return z
+
+    def group_of(self, z: int) -> tuple[int, int]:
+        """Return the positions of the atom and of the group whose value has position z, which is no entry of x."""
+        index = bisect_right(self.nodes, z, key=lambda node: node.start) - 1
+        return index, z - self.nodes[index].start
 
     def with_linear_term(self, positions: Int[Array, " k"], coefficients: Float[Array, " k"]) -> ReadProblem:
         """Return the problem with linear terms added to the objective, for entries of x at different positions."""
