@@ -248,7 +248,7 @@ def _finer(axes: Axes, best: Sequence[float], between: int) -> Axes:
 
 def worked(stage: str, **parameters: Any) -> Mapping[str, Any]:
     """Do a unit of a stage."""
-    return {"nets": _nets, "grid": _grids, "test": _tested}[stage](**parameters)
+    return STAGES[stage](**parameters)
 
 
 def _nets(name: str, kind: str, folds: int, split: int, parts: list[int], K: list[int], iterations: list[int]) -> Any:
@@ -285,7 +285,7 @@ def _grids(
     return {"wrong": error_counts, "examples": sum(len(part.y_test) for part in loaded)}
 
 
-def _tested(
+def _test(
     name: str,
     kind: str,
     folds: int,
@@ -293,7 +293,7 @@ def _tested(
     K: int,
     iterations: int,
     split: int,
-    medians: Mapping[str, list[float]],
+    chosen: Mapping[str, list[float]],
 ) -> Any:
     """Return test error and gap of each method at the values that were chosen for it.
 
@@ -304,9 +304,9 @@ def _tested(
     part = _part(name, kind, split, WHOLE, folds)
     networks, single = collected(part, options), _of_net(part, options)
     result = dict[str, Any]({"RBF": {"error": single.error, "networks": 1}})
-    nu = count(medians["LP_REG"][0], part)
+    nu = count(chosen["LP_REG"][0], part)
     for method, run in METHODS.items():
-        outcome = run(part, networks, options, tuple(medians.get(method, ())))
+        outcome = run(part, networks, options, tuple(chosen.get(method, ())))
         gap = outcome.gap
         if outcome.U is not None and outcome.w is not None:
             gap = left_open(outcome.U, outcome.w, nu)
@@ -348,3 +348,7 @@ METHODS: Mapping[str, Callable[[Part, Networks, Options, Values], Outcome]] = {
     "QP_REG": of_qp_reg,
     "SVM": of_svm,
 }
+
+
+STAGES: Mapping[str, Callable[..., Any]] = {"nets": _nets, "grid": _grids, "test": _test}
+"""The function of each stage; the parameters of a unit are its arguments by name."""
