@@ -304,7 +304,7 @@ def test_a_deadline_is_kept_and_said() -> None:
     began = time.process_time()
     solution = program.solve(NAME, tol=1e-12, time_limit=0.05)
     assert time.process_time() - began < 2.0
-    assert "time limit" in solution.solver_status
+    assert any(word in solution.solver_status for word in ("time limit", "killed"))
     assert solution.verdict is boostopt.Verdict.NONE
     assert np.isfinite(solution.certificate.gap)
 

