@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1] / "boostopt"
 FLOORS = (
     {"errors"},
     {"_utils", "typesetting"},
-    {"rows", "functions"},
+    {"rows", "functions", "conic_programs"},
     {"certificates", "oracles", "problem_certificates"},
     {"data", "descriptions"},
     {"programs"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache, partial
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import cvxpy as cp
@@ -85,6 +86,21 @@ def least_squares() -> Any:
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 1.0)), [x <= 0.5])
     problem.solve(cp.CLARABEL)
     return problem
+
+
+@cache
+def linear_program() -> boostopt.ConicProgram:
+    zeros, ones = np.zeros(2), np.ones(2)
+    return boostopt.ConicProgram(
+        A=np.ones((1, 2)), c=ones, row_lower=ones[:1], row_upper=ones[:1], lower=zeros, upper=ones
+    )
+
+
+@cache
+def mps_file() -> str:
+    path = Path(mkdtemp()) / "program.mps"
+    path.write_text("NAME\nROWS\n N cost\n G row\nCOLUMNS\n x cost 1 row 1\nENDATA\n")
+    return str(path)
 
 
 @cache
@@ -367,6 +383,13 @@ MODELS = (
             "relaxation": FLAG,
         },
     ),
+    Attack(
+        "exact_optimum",
+        boostopt.exact_optimum,
+        lambda: {"program": linear_program()},
+        {"program": NOTHING, "numbers": NONE},
+    ),
+    Attack("load_problem", boostopt.load_problem, lambda: {"path": mps_file()}, {"path": PATH}),
     Attack(
         "ProblemCertificate.save",
         lambda **arguments: boostopt.certify_problem(least_squares()).save(**arguments),

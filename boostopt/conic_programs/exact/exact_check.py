@@ -1,0 +1,94 @@
+"""The conditions of an exact optimum, in fractions and from the numbers of the program alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import isinf
+
+from boostopt.conic_programs.conic_program import ConicProgram
+
+Values = Sequence[Fraction]
+
+
+def is_feasible(program: ConicProgram, x: Values) -> bool:
+    """Return whether x satisfies all rows and bounds."""
+    activities = _activities(program, x)
+    rows = zip(activities, program.row_lower.tolist(), program.row_upper.tolist(), strict=True)
+    variables = zip(x, program.lower.tolist(), program.upper.tolist(), strict=True)
+    return all(
+        (isinf(lower) or program.to_fraction(lower) <= value) and (isinf(upper) or value <= program.to_fraction(upper))
+        for value, lower, upper in [*rows, *variables]
+    )
+
+
+def has_crossed_bounds(program: ConicProgram) -> bool:
+    """Return whether a lower bound of a row or of a variable is larger than the upper one."""
+    return bool((program.row_lower > program.row_upper).any() or (program.lower > program.upper).any())
+
+
+def dual_bound(program: ConicProgram, y: Values, costs: Values) -> Fraction | None:
+    """Return the minimum over rows and bounds of <costs - Aᵀy, x> + <y, A x>, each part by itself.
+
+    This is a lower bound of <costs, x> over all feasible x. None where a part has no minimum.
+    """
+    reduced_costs = [cost - product for cost, product in zip(costs, _products(program, y), strict=True)]
+    rows = zip(y, program.row_lower.tolist(), program.row_upper.tolist(), strict=True)
+    variables = zip(reduced_costs, program.lower.tolist(), program.upper.tolist(), strict=True)
+    bound = Fraction(0)
+    for coefficient, lower, upper in [*rows, *variables]:
+        if coefficient:
+            limit = lower if coefficient > 0 else upper
+            if isinf(limit):
+                return None
+            bound += coefficient * program.to_fraction(limit)
+    return bound
+
+
+def objective(program: ConicProgram, x: Values) -> Fraction:
+    """Return <c, x> + offset."""
+    return _inner_product(costs_of(program), x) + program.to_fraction(program.offset)
+
+
+def costs_of(program: ConicProgram) -> list[Fraction]:
+    """Return the costs as fractions."""
+    return [program.to_fraction(cost) for cost in program.c.tolist()]
+
+
+def is_recession_direction(program: ConicProgram, ray: Values) -> bool:
+    """Return whether x + t ray satisfies all rows and bounds for every feasible x and every t >= 0."""
+    rows = zip(_activities(program, ray), program.row_lower.tolist(), program.row_upper.tolist(), strict=True)
+    variables = zip(ray, program.lower.tolist(), program.upper.tolist(), strict=True)
+    return all(
+        (value >= 0 or isinf(lower)) and (value <= 0 or isinf(upper)) for value, lower, upper in [*rows, *variables]
+    )
+
+
+def _inner_product(coefficients: Values, x: Values) -> Fraction:
+    return sum((a * value for a, value in zip(coefficients, x, strict=True) if a and value), Fraction(0))
+
+
+def _activities(program: ConicProgram, x: Values) -> list[Fraction]:
+    """Return A x."""
+    activities = [Fraction(0)] * program.shape[0]
+    for i, j, entry in _entries(program):
+        if x[j]:
+            activities[i] += entry * x[j]
+    return activities
+
+
+def _products(program: ConicProgram, y: Values) -> list[Fraction]:
+    """Return Aᵀ y."""
+    products = [Fraction(0)] * program.shape[1]
+    for i, j, entry in _entries(program):
+        if y[i]:
+            products[j] += entry * y[i]
+    return products
+
+
+def _entries(program: ConicProgram) -> list[tuple[int, int, Fraction]]:
+    A = program.A.tocoo()
+    return [
+        (i, j, program.to_fraction(entry))
+        for i, j, entry in zip(A.row.tolist(), A.col.tolist(), A.data.tolist(), strict=True)
+    ]

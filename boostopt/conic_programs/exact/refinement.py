@@ -1,0 +1,117 @@
+"""Exactly optimal bases by iterative refinement of linear programs.
+
+The exact solution of a basis has violations that HiGHS does not see, because they are below its tolerance. The program
+of the corrections is scaled by about one over the violations, so that HiGHS sees them, and is solved from the basis.
+
+References
+----------
+Gleixner, Steffy, Wolter 2016, "Iterative refinement for linear programming", INFORMS Journal on Computing 28.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from flint import fmpq
+
+from boostopt._utils.array_types import Array
+from boostopt.conic_programs.exact.basic_solution import BasicSolution, ExactProgram
+from boostopt.conic_programs.exact.exact_system import SingularSystemError
+from boostopt.conic_programs.exact.simplex_basis import (
+    EquationProgram,
+    SimplexBasis,
+    solve_by_simplex,
+)
+
+MAX_REFINEMENTS = 12
+"""Largest number of refinements of one basis; most bases need none, the hardest of Netlib two."""
+
+MAX_PRIMAL_VIOLATION = fmpq(1, 2**10)
+"""Larger violations are none that HiGHS overlooked: it takes the program for infeasible."""
+
+DEFAULT_EXPONENT = 30
+"""Power of 2 of the scale where nothing is violated."""
+
+MAX_EXPONENT = 400
+"""Largest power of 2 of a scale: bounds stay floats."""
+
+MAX_UNCHANGED = 2
+"""Number of times in a row that HiGHS may return the basis unchanged: an infeasible program has no better one."""
+
+EXPONENT_STEP = 8
+"""Growth of the power of 2 when HiGHS returns the basis unchanged."""
+
+
+def refine(program: EquationProgram, exact: ExactProgram, basis: SimplexBasis) -> BasicSolution:
+    """Return the solution of the best basis: an exactly optimal one if the refinement leads to one.
+
+    Raises
+    ------
+    SingularSystemError
+        The basis is singular.
+    """
+    solution = incumbent = BasicSolution(exact, basis)
+    unchanged_count = 0
+    for _ in range(MAX_REFINEMENTS):
+        if solution.is_optimal or solution.primal_violation > MAX_PRIMAL_VIOLATION:
+            break
+        corrections = _program_of_corrections(program, exact, solution, EXPONENT_STEP * unchanged_count)
+        next_basis = solve_by_simplex(corrections, solution.basis)
+        if next_basis is None:
+            break
+        unchanged_count = unchanged_count + 1 if next_basis.basic == solution.basis.basic else 0
+        if unchanged_count > MAX_UNCHANGED:
+            break
+        try:
+            solution = BasicSolution(exact, next_basis)
+        except SingularSystemError:
+            break
+        incumbent = min(incumbent, solution, key=_violation)
+    return incumbent
+
+
+def _violation(solution: BasicSolution) -> fmpq:
+    return max(solution.primal_violation, solution.dual_violation)
+
+
+def _program_of_corrections(
+    program: EquationProgram, exact: ExactProgram, solution: BasicSolution, extra: int
+) -> EquationProgram:
+    """Return the program of the corrections x' = scale (x - solution.x), with the reduced costs as costs."""
+    primal_scale = _scale(solution.primal_violation, extra)
+    dual_scale = _scale(solution.dual_violation, extra)
+    n = len(program.c)
+    x = solution.x[:n]
+    return EquationProgram(
+        A=program.A,
+        b=_floats([residual * primal_scale for residual in exact.residuals(x)]),
+        c=_floats([cost * dual_scale for cost in solution.reduced_costs[:n]]),
+        lower=_scaled_bounds(exact.lower, x, primal_scale, -math.inf),
+        upper=_scaled_bounds(exact.upper, x, primal_scale, math.inf),
+    )
+
+
+def _scale(violation: fmpq, extra: int) -> fmpq:
+    exponent = DEFAULT_EXPONENT
+    if violation != 0:
+        exponent = max(0, int(violation.q).bit_length() - int(violation.p).bit_length())
+    return fmpq(2 ** min(exponent + extra, MAX_EXPONENT))
+
+
+def _scaled_bounds(bounds: Sequence[fmpq | None], x: Sequence[fmpq], scale: fmpq, infinity: float) -> Array:
+    pairs = zip(bounds, x, strict=False)  # bounds of logical variables follow
+    return np.array([infinity if bound is None else to_float((bound - value) * scale) for bound, value in pairs])
+
+
+def _floats(values: list[fmpq]) -> Array:
+    return np.array([to_float(value) for value in values])
+
+
+def to_float(value: fmpq) -> float:
+    """Return the nearest float; infinity where the number is too large."""
+    try:
+        return int(value.p) / int(value.q)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

@@ -1,0 +1,135 @@
+"""Bases of linear programs, from HiGHS's simplex method. Nothing that HiGHS says is believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+
+SIMPLEX_TOLERANCE = 1e-9
+"""Feasibility that HiGHS asks of a basis; the smallest for which it does not cycle on the instances of Netlib."""
+
+
+@dataclass(frozen=True, eq=False)
+class EquationProgram:
+    """A linear program in floats: min <c, x> over x with A x = b and lower <= x <= upper.
+
+    Attributes
+    ----------
+    A
+        Compressed sparse columns, shape (m, n).
+    b
+        Shape (m,).
+    c, lower, upper
+        Shape (n,); bounds may be infinite.
+    """
+
+    A: Any
+    b: Float[Array, " m"]
+    c: Float[Array, " n"]
+    lower: Float[Array, " n"]
+    upper: Float[Array, " n"]
+
+
+@dataclass(frozen=True)
+class SimplexBasis:
+    """A basis of n variables and m logical variables; variable n + i is b_i - <a_i, x>, and its bounds are 0.
+
+    Attributes
+    ----------
+    basic
+        The m basic variables, in ascending order.
+    at_upper
+        Nonbasic variables at their upper bound. Others are at the lower one, or at 0 where they have none.
+    """
+
+    basic: tuple[int, ...]
+    at_upper: frozenset[int] = frozenset()
+
+    def exchange(self, leaving: int, entering: int, is_leaving_upper: bool) -> SimplexBasis:
+        """Return the basis after a pivot."""
+        basic = tuple(sorted({*self.basic, entering} - {leaving}))
+        at_upper = self.at_upper - {entering}
+        return SimplexBasis(basic, at_upper | {leaving} if is_leaving_upper else at_upper)
+
+    def flip(self, variable: int) -> SimplexBasis:
+        """Return the basis with a nonbasic variable at its other bound."""
+        return SimplexBasis(self.basic, self.at_upper ^ {variable})
+
+
+def solve_by_simplex(
+    program: EquationProgram, basis: SimplexBasis | None = None, has_presolve: bool = True
+) -> SimplexBasis | None:
+    """Return the basis that HiGHS ends with, whatever it reports; None if there is none.
+
+    Parameters
+    ----------
+    program
+        The program.
+    basis
+        A basis to begin with.
+    has_presolve
+        Whether HiGHS may reduce the program first.
+    """
+    import highspy
+
+    solver = highspy.Highs()
+    for option, value in {
+        "output_flag": False,
+        "solver": "simplex",
+        "threads": 1,
+        "presolve": "on" if has_presolve and basis is None else "off",
+        "primal_feasibility_tolerance": SIMPLEX_TOLERANCE,
+        "dual_feasibility_tolerance": SIMPLEX_TOLERANCE,
+    }.items():
+        solver.setOptionValue(option, value)
+    solver.passModel(_highs_model(program))
+    if basis is not None:
+        solver.setBasis(_to_highs(basis, program))
+    solver.run()
+    last = solver.getBasis()
+    return _from_highs(last.col_status, last.row_status) if last.valid else None
+
+
+def _from_highs(columns: Any, rows: Any) -> SimplexBasis:
+    import highspy
+
+    statuses = highspy.HighsBasisStatus
+    basic = [k for k, status in enumerate([*columns, *rows]) if status == statuses.kBasic]
+    upper = frozenset(j for j, status in enumerate(columns) if status == statuses.kUpper)
+    return SimplexBasis(tuple(basic), upper)
+
+
+def _to_highs(basis: SimplexBasis, program: EquationProgram) -> Any:
+    import highspy
+
+    statuses, n = highspy.HighsBasisStatus, len(program.c)
+    columns = [
+        statuses.kUpper if j in basis.at_upper else statuses.kLower if np.isfinite(lower) else statuses.kZero
+        for j, lower in enumerate(program.lower)
+    ]
+    rows = [statuses.kLower] * len(program.b)
+    for k in basis.basic:
+        if k < n:
+            columns[k] = statuses.kBasic
+        else:
+            rows[k - n] = statuses.kBasic
+    start = highspy.HighsBasis()
+    start.col_status, start.row_status, start.valid = columns, rows, True
+    return start
+
+
+def _highs_model(program: EquationProgram) -> Any:
+    import highspy
+
+    model = highspy.HighsLp()
+    model.num_row_, model.num_col_ = program.A.shape
+    model.col_cost_, model.col_lower_, model.col_upper_ = program.c, program.lower, program.upper
+    model.row_lower_, model.row_upper_ = program.b, program.b
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_, model.a_matrix_.index_ = program.A.indptr, program.A.indices
+    model.a_matrix_.value_ = np.asarray(program.A.data, dtype=np.float64)
+    return model

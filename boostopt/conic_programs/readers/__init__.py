@@ -1,0 +1,1 @@
+"""Readers of files of programs, one file a format."""

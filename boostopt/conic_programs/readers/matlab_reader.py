@@ -1,0 +1,112 @@
+"""MATLAB files of LPnetlib (linear programs) and of qpbenchmark (quadratic programs)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array
+from boostopt.conic_programs.conic_program import ConicProgram
+from boostopt.errors import BoostoptError, DataError, reason_of
+
+INFINITY = 1e20
+"""Bounds of at least this size are infinite in both collections."""
+
+LINEAR_KEYS = ("A", "b", "c", "lo", "hi", "z0")
+QUADRATIC_KEYS = ("P", "q", "r", "A", "l", "u")
+
+
+def read_matlab(path: Path, content: bytes) -> ConicProgram:
+    """Return the program of a MATLAB 5 file.
+
+    Raises
+    ------
+    DataError
+        SciPy cannot read the file, or the arrays of neither collection are in it.
+    """
+    import scipy.io
+
+    try:
+        variables = scipy.io.loadmat(io.BytesIO(content))
+    except Exception as failure:  # SciPy raises errors of many types for damaged files
+        raise DataError(f"{path}: expected a MATLAB 5 file; {reason_of(failure)}. Take it anew.") from failure
+    arrays = _flat(variables)
+    try:
+        if all(key in arrays for key in LINEAR_KEYS):
+            return _linear_program(path, arrays)
+        if all(key in arrays for key in QUADRATIC_KEYS):
+            return _quadratic_program(path, arrays)
+    except BoostoptError as failure:
+        raise DataError(f"{path}: expected arrays that agree; {failure}") from failure
+    names = ", ".join(sorted(key for key in arrays if not key.startswith("__")))
+    raise DataError(
+        f"{path}: expected the arrays {', '.join(LINEAR_KEYS)} of LPnetlib or {', '.join(QUADRATIC_KEYS)} of "
+        f"qpbenchmark; got {names or 'none'}. Save them by these names."
+    )
+
+
+def _flat(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arrays by name, also those in the structures `Problem` and `aux`."""
+    arrays = dict(variables)
+    for structure in ("Problem", "aux"):
+        record = arrays.get(structure)
+        if record is not None and record.dtype.names:
+            arrays |= {name: record[0, 0][name] for name in record.dtype.names}
+    return arrays
+
+
+def _linear_program(path: Path, arrays: Mapping[str, Any]) -> ConicProgram:
+    b = _vector(arrays["b"])
+    return ConicProgram(
+        A=_matrix(arrays["A"]),
+        c=_vector(arrays["c"]),
+        row_lower=b,
+        row_upper=b,
+        lower=_with_infinity(_vector(arrays["lo"])),
+        upper=_with_infinity(_vector(arrays["hi"])),
+        offset=float(_vector(arrays["z0"])[0]),
+        name=path.stem,
+    )
+
+
+def _quadratic_program(path: Path, arrays: Mapping[str, Any]) -> ConicProgram:
+    """Return the program; its last n rows are the bounds of the variables."""
+    A: Any = _matrix(arrays["A"]).tocsr()
+    c, lower, upper = _vector(arrays["q"]), _vector(arrays["l"]), _vector(arrays["u"])
+    n, m = len(c), A.shape[0] - len(c)
+    if m < 0 or (A[m:] - scipy.sparse.identity(n)).nnz:
+        raise DataError(f"{path}: expected the identity as the last {n} rows of A; got others. Append the bounds.")
+    lower, upper = _with_infinity(lower), _with_infinity(upper)
+    return ConicProgram(
+        A=scipy.sparse.csc_array(A[:m]),
+        c=c,
+        row_lower=lower[:m],
+        row_upper=upper[:m],
+        lower=lower[m:],
+        upper=upper[m:],
+        P=_matrix(arrays["P"]),
+        offset=float(_vector(arrays["r"])[0]),
+        name=path.stem,
+    )
+
+
+def _matrix(values: Any) -> Any:
+    if scipy.sparse.issparse(values):
+        sparse: Any = values
+        sparse.data = sparse.data.astype(np.float64)  # files of other byte orders
+        return scipy.sparse.csc_array(sparse)
+    return scipy.sparse.csc_array(np.asarray(values, dtype=np.float64))
+
+
+def _vector(values: Any) -> Array:
+    dense = values.todense() if scipy.sparse.issparse(values) else values
+    return np.asarray(dense, dtype=np.float64).ravel()
+
+
+def _with_infinity(bounds: Array) -> Array:
+    return np.where(np.abs(bounds) >= INFINITY, np.copysign(np.inf, bounds), bounds)

@@ -1,0 +1,297 @@
+"""MPS and QPS files, fixed and free: linear programs and convex quadratic ones.
+
+HiGHS has a reader of its own, but it leaves out entries below 1e-12 and skips what it cannot read. This one refuses.
+
+References
+----------
+Maros and Meszaros 1999, "A repository of convex quadratic programming problems", Optimization Methods and Software 11
+(the section QUADOBJ); the format as IBM's MPSX/370 has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array
+from boostopt.conic_programs.conic_program import ConicProgram
+from boostopt.conic_programs.readers.text_lines import TextLines, finite_number
+
+FORMAT_NAME = "MPS"
+
+FIXED_FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
+"""Columns of the six fields of a line in fixed MPS, in which names may contain spaces."""
+
+BOUNDS_WITH_VALUES = ("UP", "LO", "FX")
+BOUNDS_WITHOUT_VALUES = ("FR", "MI", "PL")
+INTEGER_BOUNDS = ("BV", "LI", "UI", "SC")
+
+
+@dataclass
+class _Content:
+    """The sections of a file.
+
+    Attributes
+    ----------
+    row_types
+        N, E, L or G by the name of the row.
+    columns
+        Index of each variable by its name.
+    entries
+        Entries of the matrix and of the objective by (row name, variable).
+    right_sides, ranges
+        Numbers by the name of the row.
+    lower, upper
+        Bounds that the file states, by variable.
+    quadratic
+        Entries of P by (variable, variable).
+    sets
+        The name of the set of right sides, ranges and bounds that is read: the first one.
+    """
+
+    name: str = ""
+    is_maximized: bool = False
+    row_types: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, int] = field(default_factory=dict)
+    entries: dict[tuple[str, int], float] = field(default_factory=dict)
+    right_sides: dict[str, float] = field(default_factory=dict)
+    ranges: dict[str, float] = field(default_factory=dict)
+    lower: dict[int, float] = field(default_factory=dict)
+    upper: dict[int, float] = field(default_factory=dict)
+    quadratic: dict[tuple[int, int], float] = field(default_factory=dict)
+    sets: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def objective(self) -> str | None:
+        """The name of the first row of type N; other such rows are free and left out."""
+        return next((name for name, row_type in self.row_types.items() if row_type == "N"), None)
+
+
+def read_mps(path: Path, text: str) -> ConicProgram:
+    """Return the program of a file.
+
+    Raises
+    ------
+    DataError
+        A line is not as the format states, or a variable is an integer; the message names the line.
+    """
+    lines, content, section = TextLines(path, text, FORMAT_NAME, "*", is_stripped=False), _Content(), ""
+    while (line := lines.read_optional_line()) is not None:
+        if not line[0].isspace():
+            section, _, rest = line.strip().partition(" ")
+            section = section.upper()
+            if section == "ENDATA":
+                return _program(content)
+            _begin_section(lines, content, section, rest.strip())
+        else:
+            SECTIONS[section](lines, content, line)
+    raise lines.end_error("ENDATA at the end")
+
+
+def _begin_section(lines: TextLines, content: _Content, section: str, rest: str) -> None:
+    if section not in SECTIONS:
+        raise lines.error(f"a section among {', '.join(SECTIONS)} and ENDATA")
+    if section == "NAME":
+        content.name = rest.split()[0] if rest else ""
+    elif section == "OBJSENSE" and rest:
+        _read_sense(lines, content, rest)
+    elif section == "QMATRIX":
+        content.sets["QUADOBJ"] = "full"
+
+
+def _read_sense(lines: TextLines, content: _Content, line: str) -> None:
+    sense = line.strip().upper()
+    if sense not in ("MAX", "MAXIMIZE", "MIN", "MINIMIZE"):
+        raise lines.error("MAX or MIN")
+    content.is_maximized = sense.startswith("MAX")
+
+
+def _read_row(lines: TextLines, content: _Content, line: str) -> None:
+    fields = _fields(line, lambda fields: len(fields) == 2)
+    if len(fields) != 2 or fields[0].upper() not in "NELG" or fields[1] in content.row_types:
+        raise lines.error("a type N, E, L or G and the name of a new row")
+    content.row_types[fields[1]] = fields[0].upper()
+
+
+def _read_column(lines: TextLines, content: _Content, line: str) -> None:
+    fields = _fields(line, lambda fields: len(fields) % 2 == 1 and _are_rows(content, fields[1::2]))
+    if any("MARKER" in part for part in fields):
+        raise lines.error("continuous variables: without markers of integers")
+    if len(fields) < 3 or len(fields) % 2 == 0:
+        raise lines.error("a variable, and pairs of a row and an entry")
+    j = content.columns.setdefault(fields[0], len(content.columns))
+    for row, entry in _pairs(lines, content, fields[1:]):
+        if (row, j) in content.entries:
+            raise lines.error(f"one entry for {fields[0]} in row {row}")
+        content.entries[row, j] = entry
+
+
+def _read_right_side(lines: TextLines, content: _Content, line: str) -> None:
+    _read_row_numbers(lines, content, line, "RHS", content.right_sides)
+
+
+def _read_range(lines: TextLines, content: _Content, line: str) -> None:
+    _read_row_numbers(lines, content, line, "RANGES", content.ranges)
+
+
+def _read_row_numbers(lines: TextLines, content: _Content, line: str, section: str, numbers: dict[str, float]) -> None:
+    fields = _fields(line, lambda fields: _are_rows(content, fields[len(fields) % 2 :: 2]))
+    if len(fields) % 2:  # the name of the set may be left out
+        _check_set(lines, content, section, fields.pop(0))
+    for row, number in _pairs(lines, content, fields):
+        if row in numbers:
+            raise lines.error(f"one number for row {row}")
+        numbers[row] = number
+
+
+def _read_bound(lines: TextLines, content: _Content, line: str) -> None:
+    fields = line.split()
+    kind = fields[0].upper()
+    if kind in INTEGER_BOUNDS:
+        raise lines.error("bounds of continuous variables")
+    n_values = 1 if kind in BOUNDS_WITH_VALUES else 0
+    fields = _fields(line, lambda fields: len(fields) >= 2 + n_values and fields[-1 - n_values] in content.columns)
+    if kind in BOUNDS_WITHOUT_VALUES and len(fields) == 4:
+        fields.pop()  # a number without a meaning
+    if kind not in (*BOUNDS_WITH_VALUES, *BOUNDS_WITHOUT_VALUES) or len(fields) not in (2 + n_values, 3 + n_values):
+        raise lines.error("a type UP, LO, FX, FR, MI or PL, a set, a variable, and a number for the first three")
+    if len(fields) == 3 + n_values:
+        _check_set(lines, content, "BOUNDS", fields[1])
+    variable = fields[-1 - n_values]
+    if variable not in content.columns:
+        raise lines.error("a variable of the section COLUMNS")
+    _set_bound(lines, content, kind, content.columns[variable], _number(lines, fields[-1]) if n_values else 0.0)
+
+
+def _set_bound(lines: TextLines, content: _Content, kind: str, j: int, value: float) -> None:
+    if kind == "UP" and value < 0.0 and j not in content.lower:
+        raise lines.error("a lower bound before a negative upper one: readers differ in which they assume")
+    if kind in ("LO", "FX"):
+        content.lower[j] = value
+    if kind in ("UP", "FX"):
+        content.upper[j] = value
+    if kind in ("FR", "MI"):
+        content.lower[j] = -np.inf
+    if kind in ("FR", "PL"):
+        content.upper[j] = np.inf
+
+
+def _read_quadratic(lines: TextLines, content: _Content, line: str) -> None:
+    fields = line.split()
+    if len(fields) != 3 or fields[0] not in content.columns or fields[1] not in content.columns:
+        raise lines.error("two variables of the section COLUMNS and an entry")
+    place = content.columns[fields[0]], content.columns[fields[1]]
+    places = {place} if content.sets.get("QUADOBJ") == "full" else {place, place[::-1]}
+    if places & content.quadratic.keys():
+        raise lines.error("one entry for each pair of variables")
+    for i, j in places:
+        content.quadratic[i, j] = _number(lines, fields[2])
+
+
+def _refuse(lines: TextLines, content: _Content, line: str) -> None:
+    raise lines.error("a section first")
+
+
+SECTIONS: dict[str, Callable[[TextLines, _Content, str], None]] = {
+    "NAME": _refuse,
+    "OBJSENSE": _read_sense,
+    "ROWS": _read_row,
+    "COLUMNS": _read_column,
+    "RHS": _read_right_side,
+    "RANGES": _read_range,
+    "BOUNDS": _read_bound,
+    "QUADOBJ": _read_quadratic,
+    "QSECTION": _read_quadratic,
+    "QMATRIX": _read_quadratic,
+}
+"""Readers of the lines of each section."""
+
+
+def _fields(line: str, is_valid: Callable[[list[str]], bool]) -> list[str]:
+    """Return the fields between spaces; by the columns of fixed MPS where the former are not valid."""
+    fields = line.split()
+    if is_valid(fields):
+        return fields
+    fixed = [line[start:end].strip() for start, end in FIXED_FIELDS]
+    fixed = [part for part in fixed if part]
+    return fixed if is_valid(fixed) else fields
+
+
+def _are_rows(content: _Content, names: Sequence[str]) -> bool:
+    return all(name in content.row_types for name in names)
+
+
+def _pairs(lines: TextLines, content: _Content, fields: list[str]) -> Iterator[tuple[str, float]]:
+    for row, number in zip(fields[::2], fields[1::2], strict=True):
+        if row not in content.row_types:
+            raise lines.error(f"a row of the section ROWS in place of {row}")
+        yield row, _number(lines, number)
+
+
+def _number(lines: TextLines, text: str) -> float:
+    try:
+        return finite_number(text.upper().replace("D", "E"))
+    except ValueError:
+        raise lines.error(f"a finite number in place of {text}") from None
+
+
+def _check_set(lines: TextLines, content: _Content, section: str, name: str) -> None:
+    if content.sets.setdefault(section, name) != name:
+        raise lines.error(f"one set of {section}, {content.sets[section]}")
+
+
+def _program(content: _Content) -> ConicProgram:
+    objective, n = content.objective, len(content.columns)
+    row_names = [name for name, row_type in content.row_types.items() if row_type != "N"]
+    position = {name: i for i, name in enumerate(row_names)}
+    entries = [(position[row], j, entry) for (row, j), entry in content.entries.items() if row in position]
+    costs = np.zeros(n)
+    for (row, j), entry in content.entries.items():
+        if row == objective:
+            costs[j] = entry
+    limits = [_row_limits(content, name) for name in row_names]
+    sign = -1.0 if content.is_maximized else 1.0
+    return ConicProgram(
+        A=_sparse(entries, (len(row_names), n)),
+        c=sign * costs,
+        row_lower=np.array([lower for lower, _ in limits]),
+        row_upper=np.array([upper for _, upper in limits]),
+        lower=_bounds(content.lower, 0.0, n),
+        upper=_bounds(content.upper, np.inf, n),
+        P=sign * _sparse([(i, j, entry) for (i, j), entry in content.quadratic.items()], (n, n)),
+        offset=-sign * content.right_sides.get(objective or "", 0.0),
+        is_maximized=content.is_maximized,
+        name=content.name,
+        column_names=tuple(content.columns),
+        row_names=tuple(row_names),
+    )
+
+
+def _row_limits(content: _Content, name: str) -> tuple[float, float]:
+    """Return the bounds of a row from its type, its right side and its range."""
+    row_type, right_side, width = content.row_types[name], content.right_sides.get(name, 0.0), content.ranges.get(name)
+    if width is None:
+        return (
+            -np.inf if row_type == "L" else right_side,
+            np.inf if row_type == "G" else right_side,
+        )
+    if row_type == "G" or (row_type == "E" and width >= 0.0):
+        return right_side, right_side + abs(width)
+    return right_side - abs(width), right_side
+
+
+def _sparse(entries: list[tuple[int, int, float]], shape: tuple[int, int]) -> Any:
+    rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
+    return scipy.sparse.csc_array((np.array(values, dtype=float), (rows, columns)), shape=shape)
+
+
+def _bounds(bounds_by_variable: dict[int, float], default: float, n: int) -> Array:
+    bounds = np.full(n, default)
+    for j, bound in bounds_by_variable.items():
+        bounds[j] = bound
+    return bounds

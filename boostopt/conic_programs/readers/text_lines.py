@@ -1,0 +1,122 @@
+"""Lines of text files with their numbers, so that a refusal names the line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from boostopt.errors import DataError
+
+T = TypeVar("T")
+
+MAX_QUOTED_LENGTH = 60
+"""Largest number of characters of a line in a message."""
+
+
+class TextLines:
+    """The lines of a file, without comments and empty lines.
+
+    Parameters
+    ----------
+    path
+        Names the file in messages.
+    text
+        The content of the file.
+    format_name
+        Names the format in messages.
+    comment_marks
+        Characters; a line that begins with one of them is a comment.
+    is_stripped
+        Whether lines are read without the spaces around them.
+    """
+
+    def __init__(self, path: Path, text: str, format_name: str, comment_marks: str, is_stripped: bool = True) -> None:
+        self._path, self._format_name = path, format_name
+        self._lines: Iterator[tuple[int, str]] = (
+            (number, line.strip() if is_stripped else line.rstrip())
+            for number, line in enumerate(text.splitlines(), start=1)
+            if line.strip() and line.strip()[0] not in comment_marks
+        )
+        self._number: int = 0
+        self._line: str = ""
+
+    def read_line(self, expected: str) -> str:
+        """Return the next line.
+
+        Raises
+        ------
+        DataError
+            There is none.
+        """
+        line = self.read_optional_line()
+        if line is None:
+            raise self.end_error(expected)
+        return line
+
+    def read_optional_line(self) -> str | None:
+        """Return the next line, or None at the end of the file."""
+        numbered_line = next(self._lines, None)
+        if numbered_line is None:
+            return None
+        self._number, self._line = numbered_line
+        return self._line
+
+    def read_fields(self, expected: str, *types: Callable[[str], T]) -> list[T]:
+        """Return the fields of the next line, converted one by one.
+
+        Raises
+        ------
+        DataError
+            The line has another number of fields, or one cannot be converted.
+        """
+        fields = self.read_line(expected).split()
+        if len(fields) != len(types):
+            raise self.error(expected)
+        try:
+            return [convert(field) for convert, field in zip(types, fields, strict=True)]
+        except ValueError:
+            raise self.error(expected) from None
+
+    def end_error(self, expected: str) -> DataError:
+        """Return the error for a file that ends too early."""
+        return DataError(
+            f"{self._path}: expected {expected} as {self._format_name}; got the end of the file. Take the whole file."
+        )
+
+    def error(self, expected: str) -> DataError:
+        """Return the error for the line that was read last."""
+        text = self._line.strip()
+        line = text if len(text) <= MAX_QUOTED_LENGTH else f"{text[: MAX_QUOTED_LENGTH - 3]}..."
+        return DataError(
+            f"{self._path}, line {self._number}: expected {expected} as {self._format_name}; got {line!r}. Correct the "
+            "line."
+        )
+
+
+def finite_number(text: str) -> float:
+    """Return a finite number.
+
+    Raises
+    ------
+    ValueError
+        The text is no number, nan, or infinite.
+    """
+    value = float(text)
+    if value - value != 0.0:
+        raise ValueError(f"{text} is not finite")
+    return value
+
+
+def count_number(text: str) -> int:
+    """Return a whole number of at least 0.
+
+    Raises
+    ------
+    ValueError
+        The text is none.
+    """
+    value = int(text)
+    if value < 0:
+        raise ValueError(f"{text} is negative")
+    return value

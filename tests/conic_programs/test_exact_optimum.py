@@ -1,0 +1,162 @@
+"""Exact optima of linear programs: values by hand, proofs in fractions, lies that the check refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from conic_programs.small_programs import INF, linear_program, random_program
+
+from boostopt import ConicProgram, exact_optimum
+from boostopt.conic_programs.exact import exact_optimum as exact_optimum_module
+from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis
+from boostopt.errors import OptionError, ProblemError
+
+BY_HAND: dict[str, tuple[ConicProgram, str, Fraction | None]] = {
+    # 3 x >= 1 in floats: the optimum is a third, which no float is.
+    "a third": (linear_program([[3.0]], [1.0], ([1.0], [INF])), "optimal", Fraction(1, 3)),
+    "a range": (linear_program([[1.0, 1.0]], [-1.0, -2.0], ([1.0], [2.0])), "optimal", Fraction(-4)),
+    "an upper bound": (
+        linear_program([[1.0, 1.0]], [-1.0, -1.0], ([-INF], [5.0]), ([0.0, 0.0], [1.0, 1.5])),
+        "optimal",
+        Fraction(-5, 2),
+    ),
+    "a free variable": (
+        linear_program([[1.0, -7.0], [1.0, 1.0]], [1.0, 0.0], ([0.0, 1.0], [0.0, 1.0]), ([-INF] * 2, [INF] * 2)),
+        "optimal",
+        Fraction(7, 8),
+    ),
+    "redundant equations": (
+        linear_program([[1.0, 2.0], [2.0, 4.0]], [1.0, 1.0], ([1.0, 2.0], [1.0, 2.0])),
+        "optimal",
+        Fraction(1, 2),
+    ),
+    "a maximum with an offset": (
+        linear_program([[1.0]], [-1.0], ([-INF], [0.1]), offset=-2.0, is_maximized=True),
+        "optimal",
+        2 + Fraction(0.1),
+    ),
+    "no rows": (linear_program([], [1.0, -1.0], ([], []), ([2.0, 0.0], [3.0, 4.0])), "optimal", Fraction(-2)),
+    # Beyond the tolerance of every float solver: x >= 1 + 2^-50 and x <= 1.
+    "infeasible by 1e-15": (
+        linear_program([[1.0], [1.0]], [1.0], ([1 + 2.0**-50, -INF], [INF, 1.0])),
+        "infeasible",
+        None,
+    ),
+    "inconsistent redundant equations": (
+        linear_program([[1.0, 2.0], [3.0, 6.0]], [1.0, 1.0], ([0.1, 0.3], [0.1, 0.3])),
+        "infeasible",
+        None,
+    ),
+    "crossed bounds": (linear_program([[1.0]], [1.0], ([0.0], [INF]), ([1.0], [0.0])), "infeasible", None),
+    "a ray": (linear_program([[1.0, -1.0]], [-1.0, 0.0], ([0.0], [0.0])), "unbounded", None),
+    # The objective falls by 2^-40 for each unit: floats call it 0.
+    "a slow ray": (linear_program([[1.0, -1.0]], [-1.0, 1.0 - 2.0**-40], ([0.0], [0.0])), "unbounded", None),
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_optima_by_hand(name: str) -> None:
+    program, status, value = BY_HAND[name]
+    optimum = exact_optimum(program)
+    assert (optimum.status, optimum.value) == (status, value)
+    assert optimum.is_proved()
+    assert status in optimum.in_words() or str(value) in optimum.in_words()
+
+
+def test_decimal_numbers_are_the_decimals_of_a_file() -> None:
+    # 0.1 + 0.2 is not 0.3 in binary numbers, so the second equation contradicts the first.
+    program = linear_program([[1.0, 2.0], [3.0, 6.0]], [1.0, 1.0], ([0.1, 0.3], [0.1, 0.3]))
+    optimum = exact_optimum(program, numbers="decimal")
+    assert (optimum.value, optimum.is_proved()) == (Fraction(1, 20), True)
+    assert exact_optimum(program, numbers="binary").status == "infeasible"
+
+
+@pytest.mark.parametrize("kind", ["feasible", "any"])
+def test_random_programs_are_decided_with_proofs(kind: str) -> None:
+    statuses = set[str]()
+    for seed in range(40):
+        optimum = exact_optimum(random_program(seed, m=6, n=9, kind=kind))
+        assert optimum.is_proved()
+        statuses.add(optimum.status)
+    assert statuses == ({"optimal", "unbounded"} if kind == "feasible" else {"optimal", "infeasible", "unbounded"})
+
+
+def test_wrong_bases_are_repaired_by_pivots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver that returns the basis of logical variables, or one by chance, changes nothing but the time."""
+    expected = {seed: exact_optimum(random_program(seed, 6, 9, "any")) for seed in range(20)}
+
+    def answer_by_chance(program: EquationProgram, basis: Any = None, has_presolve: bool = True) -> SimplexBasis:
+        m, n = program.A.shape
+        rng = np.random.default_rng(m * n + has_presolve)
+        return SimplexBasis(tuple(sorted(rng.choice(n + m, m, replace=False).tolist())))
+
+    monkeypatch.setattr(exact_optimum_module, "solve_by_simplex", answer_by_chance)
+    monkeypatch.setattr("boostopt.conic_programs.exact.refinement.solve_by_simplex", answer_by_chance)
+    for seed, reference in expected.items():
+        optimum = exact_optimum(random_program(seed, 6, 9, "any"))
+        assert (optimum.status, optimum.value, optimum.is_proved()) == (reference.status, reference.value, True)
+
+
+def test_the_check_refuses_lies() -> None:
+    program, _, _ = BY_HAND["a range"]
+    optimum = exact_optimum(program)
+    assert optimum.x is not None and optimum.y is not None and optimum.value is not None
+    lies = {
+        "a better value": replace(optimum, value=optimum.value - 1),
+        "an infeasible point": replace(optimum, x=tuple(value + 1 for value in optimum.x)),
+        "a feasible point that is not optimal": replace(optimum, x=(Fraction(1), Fraction(0)), value=Fraction(-1)),
+        "multipliers of the opposite sign": replace(optimum, y=tuple(-value for value in optimum.y)),
+        "no multipliers": replace(optimum, y=None),
+        "infeasible": replace(optimum, status="infeasible"),
+        "unbounded": replace(optimum, status="unbounded", ray=(Fraction(1), Fraction(1))),
+        "the opposite problem": replace(optimum, program=replace(program, c=-program.c)),
+        "another right side": replace(optimum, program=replace(program, row_upper=np.array([3.0]))),
+    }
+    assert [name for name, lie in lies.items() if lie.is_proved()] == []
+    ray, _, _ = BY_HAND["a ray"]
+    unbounded = exact_optimum(ray)
+    assert not replace(unbounded, ray=(Fraction(-1), Fraction(-1))).is_proved()
+    assert not replace(unbounded, ray=(Fraction(1), Fraction(0))).is_proved()
+
+
+def test_programs_that_are_not_linear_are_refused() -> None:
+    quadratic = linear_program([[1.0]], [1.0], ([0.0], [1.0]), P=np.array([[2.0]]))
+    with pytest.raises(OptionError, match="linear program"):
+        exact_optimum(quadratic)
+    with pytest.raises(OptionError, match="numbers"):
+        exact_optimum(BY_HAND["a third"][0], numbers="octal")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("facts", "name"),
+    [
+        ({"c": [1.0, 2.0]}, "c"),
+        ({"c": [np.inf]}, "costs"),
+        ({"lower": [np.nan]}, "lower"),
+        ({"row_upper": [1.0, 2.0]}, "row_upper"),
+        ({"A": np.array([[np.nan]])}, "entries"),
+        ({"P": np.array([[1.0, 2.0], [0.0, 1.0]])}, "P"),
+        ({"offset": np.nan}, "offset"),
+        ({"lower": [np.inf]}, "lower"),
+        ({"row_upper": [-np.inf]}, "row_upper"),
+    ],
+)
+def test_shapes_and_numbers_of_programs_are_checked(facts: dict[str, Any], name: str) -> None:
+    valid = {"A": [[1.0]], "c": [1.0], "row_lower": [0.0], "row_upper": [1.0], "lower": [0.0], "upper": [1.0]}
+    arrays = {key: np.array(value) if isinstance(value, list) else value for key, value in {**valid, **facts}.items()}
+    with pytest.raises(ProblemError, match=name):
+        ConicProgram(**arrays)
+
+
+def test_arrays_of_a_program_are_copies() -> None:
+    c, A = np.array([1.0]), np.array([[3.0]])
+    program = ConicProgram(A, c, np.array([1.0]), np.array([INF]), np.array([0.0]), np.array([INF]))
+    c *= 0.0
+    A *= 0.0
+    assert exact_optimum(program).value == Fraction(1, 3)
+    with pytest.raises(ValueError, match="read-only"):
+        program.c[0] = 2.0

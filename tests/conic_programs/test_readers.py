@@ -1,0 +1,306 @@
+"""Files of programs: what each format states, what is refused with its line, round trips with the writers."""
+
+from __future__ import annotations
+
+import gzip
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+
+from boostopt import ConicProgram, certify_problem, exact_optimum, get_formulation, load_problem
+from boostopt.errors import DataError
+from boostopt.exporting import export
+
+INSTANCES = Path(__file__).parents[3] / "shared" / "instances"
+
+MPS = """* a comment
+NAME small
+ROWS
+ N cost
+ L limit
+ G need
+ E balance
+ N free
+COLUMNS
+ x cost 1 limit 1
+ x need 1e-13
+ y cost 2 balance 1
+ y limit 1 free 9
+ z balance -1
+RHS
+ rhs limit 4 need 0
+ rhs cost -5
+RANGES
+ rng limit 2.5
+BOUNDS
+ UP bnd x 4
+ FR bnd y
+ LO bnd z 1
+ENDATA
+"""
+
+QPS = MPS.replace("ENDATA", "QUADOBJ\n x x 2\n x y 1\n y y 4\nENDATA")
+
+CBF = """# two cones
+VER
+3
+POWCONES
+1 2
+2
+0.25
+0.75
+OBJSENSE
+MAX
+VAR
+6 2
+F 3
+L+ 3
+CON
+13 5
+L= 1
+Q 3
+QR 3
+EXP 3
+@0:POW 3
+"""
+
+SDPA = """"a comment
+2 = number of variables
+2 = number of blocks
+(2, -1)
+{1.0, 2.0}
+0 1 1 2 1.0
+1 1 1 1 1.0
+2 1 2 2 1.0
+1 2 1 1 1.0
+0 2 1 1 0.25
+"""
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_mps_rows_ranges_bounds_and_tiny_entries(tmp_path: Path) -> None:
+    program = load_problem(written(tmp_path, "small.mps", MPS))
+    assert (program.name, program.column_names, program.row_names) == (
+        "small",
+        ("x", "y", "z"),
+        ("limit", "need", "balance"),
+    )
+    np.testing.assert_array_equal(program.A.toarray(), [[1, 1, 0], [1e-13, 0, 0], [0, 1, -1]])
+    np.testing.assert_array_equal(program.row_lower, [1.5, 0, 0])
+    np.testing.assert_array_equal(program.row_upper, [4, np.inf, 0])
+    np.testing.assert_array_equal(program.lower, [0, -np.inf, 1])
+    np.testing.assert_array_equal(program.upper, [4, np.inf, np.inf])
+    assert (program.offset, program.P, program.is_linear) == (5.0, None, True)
+    assert exact_optimum(program).value == Fraction(15, 2)  # x = 1/2, y = z = 1
+
+
+def test_qps_states_the_lower_triangle(tmp_path: Path) -> None:
+    program = load_problem(written(tmp_path, "small.qps", QPS))
+    np.testing.assert_array_equal(program.P.toarray(), [[2, 1, 0], [1, 4, 0], [0, 0, 0]])
+    full = load_problem(
+        written(tmp_path, "full.qps", QPS.replace("QUADOBJ", "QMATRIX").replace("x y 1", "x y 1\n y x 1"))
+    )
+    np.testing.assert_array_equal(full.P.toarray(), program.P.toarray())
+    problem = program.to_cvxpy()
+    problem.solve(solver=cp.CLARABEL)
+    certificate = certify_problem(problem)
+    assert certificate.scaled_gap < 1e-6
+    assert certificate.lower <= 7.5 + 0.25 + 0.5 + 2.0 <= certificate.upper  # x = 1/2, y = 1
+
+
+def test_names_with_spaces_are_read_by_the_columns_of_fixed_mps(tmp_path: Path) -> None:
+    text = "NAME\nROWS\n N  cost\n G  row one\nCOLUMNS\n    col one   cost               1.0   row one            2.0\n"
+    text += "RHS\n    rhs       row one            1.0\nENDATA\n"
+    program = load_problem(written(tmp_path, "fixed.mps", text))
+    assert (program.row_names, program.column_names) == (("row one",), ("col one",))
+    assert exact_optimum(program).value == Fraction(1, 2)
+
+
+def test_mps_of_a_maximum(tmp_path: Path) -> None:
+    text = MPS.replace("ROWS", "OBJSENSE\n MAX\nROWS", 1)
+    # x + 2 y + 5 with 1.5 <= x + y <= 4, 0 <= x, 1 <= y
+    assert exact_optimum(load_problem(written(tmp_path, "max.mps", text))).value == 13
+    assert exact_optimum(load_problem(written(tmp_path, "max.mps", text.replace("\n MAX", " MAX")))).value == 13
+
+
+def test_cbf_cones_and_senses(tmp_path: Path) -> None:
+    text = CBF + "OBJACOORD\n2\n0 1.0\n3 -2.0\nOBJBCOORD\n0.5\nACOORD\n2\n0 0 1.0\n1 3 2.0\nBCOORD\n2\n0 -1.0\n4 1.0\n"
+    program = load_problem(written(tmp_path, "cones.cbf", text))
+    assert (program.shape, program.is_maximized, program.offset) == ((1, 6), True, -0.5)
+    np.testing.assert_array_equal(program.c, [-1, 0, 0, 2, 0, 0])
+    np.testing.assert_array_equal(program.lower, [-np.inf] * 3 + [0] * 3)
+    assert (program.row_lower[0], program.row_upper[0]) == (1.0, 1.0)
+    kinds = [(cone.kind, len(cone.b)) for cone in program.cones]
+    assert kinds == [("second_order", 3), ("second_order", 3), ("exponential", 3), ("power", 3)]
+    assert program.cones[3].exponent == 0.25
+    np.testing.assert_array_equal(program.cones[1].b, [1.0, 1.0, 0.0])  # 2 z_0 z_1 >= z_2^2 with z_0 = 1
+
+
+@pytest.mark.parametrize(
+    ("cone", "point", "is_inside"),
+    [
+        ("QR", (1.0, 2.0, 2.0), True),
+        ("QR", (1.0, 2.0, 2.01), False),
+        ("EXP", (2.72, 1.0, 1.0), True),
+        ("EXP", (2.71, 1.0, 1.0), False),
+        ("@0:POW", (1.0, 16.0, 8.0), True),
+        ("@0:POW", (1.0, 16.0, 8.01), False),
+        ("Q", (5.0, 3.0, 4.0), True),
+        ("Q", (4.99, 3.0, 4.0), False),
+    ],
+)
+def test_cbf_cones_contain_what_the_format_says(tmp_path: Path, cone: str, point: Any, is_inside: bool) -> None:
+    text = "VER\n3\nPOWCONES\n1 2\n2\n0.25\n0.75\nOBJSENSE\nMIN\nVAR\n3 1\nF 3\nCON\n3 1\n" + cone + " 3\n"
+    text += "ACOORD\n3\n0 0 1.0\n1 1 1.0\n2 2 1.0\n"
+    problem = load_problem(written(tmp_path, "cone.cbf", text)).to_cvxpy()
+    (x,) = problem.variables()
+    x.value = np.array(point)
+    violation = max(float(np.max(constraint.violation())) for constraint in problem.constraints)
+    assert (violation < 1e-6) == is_inside
+
+
+def test_sdpa_blocks(tmp_path: Path) -> None:
+    program = load_problem(written(tmp_path, "small.dat-s", SDPA))
+    np.testing.assert_array_equal(program.c, [1, 2])
+    np.testing.assert_array_equal(program.A.toarray(), [[1, 0]])
+    np.testing.assert_array_equal(program.row_lower, [0.25])
+    np.testing.assert_array_equal(program.cones[0].b, [0, -1, -1, 0])
+    problem = program.to_cvxpy()
+    problem.solve(solver=cp.CLARABEL)
+    # x_1 x_2 >= 1: the minimum of x_1 + 2 x_2 is 2 sqrt(2).
+    certificate = certify_problem(problem)
+    assert certificate.lower <= 2 * 2**0.5 <= certificate.upper
+    assert certificate.scaled_gap < 1e-6
+
+
+def test_matlab_files_of_both_collections(tmp_path: Path) -> None:
+    A = scipy.sparse.csc_matrix(np.array([[3.0, 1.0]]))
+    linear = {"A": A, "b": [[1.0]], "c": [[1.0], [1.0]], "lo": [[0.0], [0.0]], "hi": [[1e32], [1e20]], "z0": [[2.0]]}
+    scipy.io.savemat(tmp_path / "linear.mat", linear)
+    program = load_problem(tmp_path / "linear.mat")
+    np.testing.assert_array_equal(program.upper, [np.inf, np.inf])
+    assert exact_optimum(program).value == Fraction(7, 3)
+    scipy.io.savemat(
+        tmp_path / "nested.mat", {"Problem": {"A": A, "b": [[1.0]], "aux": {k: linear[k] for k in linear}}}
+    )
+    assert exact_optimum(load_problem(tmp_path / "nested.mat")).value == Fraction(7, 3)
+    rows = scipy.sparse.csc_matrix(np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]))
+    arrays = {"P": scipy.sparse.csc_matrix(np.eye(2)), "q": [[0.0], [0.0]], "r": [[1.0]], "A": rows}
+    bounds = {"l": [[1.0], [-1e20], [0.75]], "u": [[1.0], [1e20], [1e20]]}
+    scipy.io.savemat(tmp_path / "quadratic.mat", arrays | bounds)
+    program = load_problem(tmp_path / "quadratic.mat")
+    np.testing.assert_array_equal(program.lower, [-np.inf, 0.75])
+    assert program.shape == (1, 2)
+    scipy.io.savemat(tmp_path / "bounds.mat", arrays | bounds | {"A": rows[::-1]})
+    with pytest.raises(DataError, match="identity"):
+        load_problem(tmp_path / "bounds.mat")
+    scipy.io.savemat(tmp_path / "other.mat", {"B": [[1.0]]})
+    with pytest.raises(DataError, match=r"got B\."):
+        load_problem(tmp_path / "other.mat")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.mps", MPS.replace("need 1e-13", "need abc"), 11),
+        ("a.mps", MPS.replace("x need", "x nought"), 11),
+        ("a.mps", MPS.replace(" x need 1e-13", " x limit 2"), 11),
+        ("a.mps", MPS.replace(" L limit", " K limit"), 5),
+        ("a.mps", MPS.replace("COLUMNS", "COLUMN"), 9),
+        ("a.mps", MPS.replace(" UP bnd x 4", " UP bnd x -4"), 21),
+        ("a.mps", MPS.replace(" UP bnd x 4", " BV bnd x"), 21),
+        ("a.mps", MPS.replace(" UP bnd x 4", " UP bnd w 4"), 21),
+        ("a.mps", MPS.replace(" LO bnd z 1", " LO two z 1"), 23),
+        ("a.mps", MPS.replace(" x cost 1", " M1 'MARKER' 'INTORG'\n x cost 1"), 10),
+        ("a.mps", MPS.replace("limit 4", "limit inf"), 16),
+        ("a.qps", QPS.replace("x y 1", "x x 1"), 26),
+        ("a.cbf", CBF.replace("EXP 3", "EXP 4"), 20),
+        ("a.cbf", CBF.replace("13 5", "14 5"), 21),
+        ("a.cbf", CBF.replace("OBJSENSE", "INT"), 9),
+        ("a.cbf", CBF + "ACOORD\n1\n0 6 1.0\n", 24),
+        ("a.cbf", CBF.replace("3\nPOW", "4\nPOW"), 3),
+        ("a.dat-s", SDPA.replace("0 1 1 2 1.0", "0 1 1 3 1.0"), 6),
+        ("a.dat-s", SDPA.replace("1 1 1 1 1.0", "1 1 1 1"), 7),
+        ("a.dat-s", SDPA.replace("(2, -1)", "(2)"), 4),
+        ("a.dat-s", SDPA.replace("1.0, 2.0", "1.0, nan"), 5),
+    ],
+)
+def test_wrong_lines_are_named(tmp_path: Path, name: str, text: str, line: int) -> None:
+    with pytest.raises(DataError, match=rf"line {line}: expected "):
+        load_problem(written(tmp_path, name, text))
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.mps", MPS), ("a.cbf", CBF), ("a.dat-s", SDPA)])
+def test_files_that_end_too_early(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(DataError, match="end of the file"):
+        load_problem(written(tmp_path, name, "\n".join(text.splitlines()[:3]) if name != "a.cbf" else "VER"))
+
+
+def test_endings_and_compression(tmp_path: Path) -> None:
+    (tmp_path / "a.mps.gz").write_bytes(gzip.compress(MPS.encode()))
+    assert load_problem(tmp_path / "a.mps.gz").shape == (3, 3)
+    with pytest.raises(DataError, match=r"'\.txt'"):
+        load_problem(written(tmp_path, "a.txt", MPS))
+    with pytest.raises(DataError, match="No such file"):
+        load_problem(tmp_path / "absent.mps")
+
+
+@pytest.mark.parametrize(("name", "ending"), [("lpboost", ".mps"), ("qp_reg_adaboost", ".mps"), ("erlpboost", ".cbf")])
+def test_programs_that_are_exported_are_read_back(tmp_path: Path, name: str, ending: str) -> None:
+    U = np.random.default_rng(0).choice([-1.0, 1.0], (12, 4)) * 0.1
+    parameters = {"lpboost": {"nu": 3.0}, "qp_reg_adaboost": {"C": 1.0}, "erlpboost": {"nu": 3.0, "eta": 5.0}}[name]
+    bound = get_formulation(name).bind(U, **parameters)
+    export(bound, tmp_path / f"program{ending}")
+    program = load_problem(tmp_path / f"program{ending}")
+    certificate = bound.solve().certificate
+    if program.is_linear:
+        value = exact_optimum(program).value
+        assert value is not None and Fraction(certificate.lower) <= value <= Fraction(certificate.upper)
+    problem = program.to_cvxpy()
+    problem.solve(solver=cp.CLARABEL)
+    interval = certify_problem(problem)
+    assert interval.lower <= certificate.upper and certificate.lower <= interval.upper
+
+
+NETLIB = {"afiro": "-4.6475314286e+02", "sc50a": "-6.4575077059e+01", "adlittle": "2.2549496316e+05"}
+"""Optima in Netlib's table."""
+
+
+def instance(folder: str, name: str) -> ConicProgram:
+    path = INSTANCES / folder / name
+    if not path.is_file():
+        pytest.skip(f"there is no file {path}: the instances of others are not part of the project")
+    return load_problem(path)
+
+
+@pytest.mark.parametrize("name", NETLIB)
+def test_optima_of_netlib(name: str) -> None:
+    optimum = exact_optimum(instance("netlib", f"{name}.mat"), numbers="decimal")
+    assert optimum.is_proved()
+    assert optimum.value is not None and f"{float(optimum.value):.10e}" == NETLIB[name]
+
+
+@pytest.mark.parametrize("name", ["itest2", "klein1", "woodinfe"])
+def test_infeasible_programs_of_netlib(name: str) -> None:
+    optimum = exact_optimum(instance("netlib_infeasible", f"lpi_{name}.mat"))
+    assert (optimum.status, optimum.is_proved()) == ("infeasible", True)
+
+
+@pytest.mark.thorough
+def test_data_that_were_rounded_to_floats_are_infeasible_and_their_decimals_are_not() -> None:
+    program = instance("netlib", "scorpion.mat")
+    binary, decimal = exact_optimum(program), exact_optimum(program, numbers="decimal")
+    assert (binary.status, binary.is_proved()) == ("infeasible", True)
+    assert decimal.is_proved()
+    assert decimal.value is not None and f"{float(decimal.value):.10e}" == "1.8781248227e+03"
