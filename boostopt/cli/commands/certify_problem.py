@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,12 +13,19 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.files import file_suffix
 from boostopt._utils.json_values import to_json_text
-from boostopt._utils.user_files import load_object, load_user_module, locate_exception_in_user_file
+from boostopt._utils.user_files import (
+    is_place_in_file,
+    load_object,
+    load_user_module,
+    locate_exception_in_user_file,
+)
 from boostopt._utils.validation import check_tolerance
 from boostopt.cli.application import command, console
 from boostopt.cli.option_names import with_option_names
 from boostopt.cli.run_output import JSON_FORMAT, validate_output_paths, validate_suffix
+from boostopt.conic_programs.readers.load_problem import ENDINGS, load_problem
 from boostopt.errors import (
     BoostoptError,
     OptionError,
@@ -32,7 +40,11 @@ from boostopt.problem_certificates.reading import has_usable_value
 
 ProblemName = Annotated[
     str,
-    typer.Argument(metavar="FILE:NAME", help="Python file, and in it a cvxpy.Problem or a function that returns one."),
+    typer.Argument(
+        metavar="FILE:NAME",
+        help="Python file, and in it a cvxpy.Problem or a function that returns one; or an MPS, QPS, CBF, SDPA or "
+        "MATLAB file of a program.",
+    ),
 ]
 OPTIONS = ("solver", "tolerance", "relaxation")
 """Options that notes advise."""
@@ -67,12 +79,12 @@ def certify_problem_command(
 ) -> int:
     """Certify the optimum of a CVXPY problem, and compare the reported value with the interval.
 
-    Example: boostopt certify-problem model.py:problem --solver auto
+    Examples: boostopt certify-problem model.py:problem --solver auto, boostopt certify-problem afiro.mps
     """
     tol = check_tolerance("tol", tol)
     validate_output_paths(None, save, read=[problem.rpartition(":")[0] or None])
     validate_suffix("--save", save, JSON_FORMAT)
-    target = load_problem(problem)
+    target = resolve_problem(problem)
     certificate = certify_problem(target, solver=solver, tolerance=tolerance, relaxation=relaxation)
     explanation = None
     if explain and not (certificate.is_decided and not all(map(has_usable_value, target.variables()))):
@@ -93,14 +105,25 @@ def certify_problem_command(
     return 1 if is_refuted else 0
 
 
-def load_problem(place: str) -> Any:
-    """Return the object with a name in a Python file; for a function, the result of a call.
+def is_problem_place(place: str) -> bool:
+    """Return whether a text names a CVXPY problem in a Python file, or a file of a program."""
+    return is_place_in_file(place) or file_suffix(Path(place)) in ENDINGS
+
+
+def resolve_problem(place: str) -> Any:
+    """Return the program of a file as a CVXPY problem, or the object with a name in a Python file.
+
+    For a function, this is the result of a call.
 
     Raises
     ------
     OptionError
         There is no such file or name.
+    DataError
+        A file of a program is not as its format states.
     """
+    if file_suffix(Path(place)) in ENDINGS:
+        return load_problem(place).to_cvxpy()
     value = load_object(place, "a CVXPY problem")
     module = load_user_module(place.rpartition(":")[0], "a CVXPY problem")
     return _problem_from(value, place, vars(module))

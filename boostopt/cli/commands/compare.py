@@ -14,10 +14,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
-from boostopt._utils.user_files import is_place_in_file
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import command, console, print_error
-from boostopt.cli.commands.certify_problem import load_problem
+from boostopt.cli.commands.certify_problem import is_problem_place, resolve_problem
 from boostopt.cli.option_groups import FileOptions, ParameterOptions, StumpOptions
 from boostopt.cli.option_names import with_option_names
 from boostopt.cli.option_parsing import get_formulation_option, parse_profiles, parse_solver_options, split_names
@@ -56,7 +55,7 @@ def compare_command(
         list[str],
         typer.Argument(
             help="Name (see `boostopt list`) or path of a formulation file; several separated by commas, or all. Or "
-            "FILE:NAME, a CVXPY problem in a Python file; one or several."
+            "FILE:NAME, a CVXPY problem in a Python file, or an MPS, CBF, SDPA or MATLAB file; one or several."
         ),
     ],
     *,
@@ -194,9 +193,9 @@ def _places_of_problems(
         There are both, or options that only programs have.
     """
     places = [place for name in names for place in split_unless_file(name)]
-    if not any(map(is_place_in_file, places)):
+    if not any(map(is_problem_place, places)):
         return []
-    if not all(map(is_place_in_file, places)):
+    if not all(map(is_problem_place, places)):
         raise OptionError(
             f"expected formulations, or CVXPY problems as FILE:NAME; got {', '.join(places)}. Choose one."
         )
@@ -222,7 +221,7 @@ def _problems_of_files(places: list[str]) -> ConvexProblem | dict[str, ConvexPro
     """
     problems = dict[str, ConvexProblem]()
     for place in places:
-        problem = load_problem(place)
+        problem = resolve_problem(place)
         try:
             problems[place] = ConvexProblem.from_cvxpy(problem, place)
         except ProblemError as refusal:
