@@ -131,11 +131,11 @@ def solve_approximately(problem: Any) -> bool:
     return failure is None and problem.value is not None and bool(np.isfinite(problem.value))
 
 
-def solve_quietly(problem: Any, solver: str, ignore_dpp: bool = False) -> BaseException | None:
+def solve_quietly(problem: Any, solver: str, ignore_dpp: bool = False, **options: Any) -> BaseException | None:
     """Solve a problem without warnings of inaccuracy; return what CVXPY or the solver raised, None if nothing."""
     try:
         with warnings.catch_warnings(action="ignore"):
-            problem.solve(solver, ignore_dpp=ignore_dpp)
+            problem.solve(solver, ignore_dpp=ignore_dpp, **options)
     except Exception as failure:  # noqa: BLE001 - CVXPY and solvers raise nearly anything: their failure is the answer
         return failure
     except BaseException as failure:

@@ -417,7 +417,12 @@ class Reader:
             if len(weights) == 1:  # CVXPY reads the entry itself, which may be negative
                 return arguments[0].selected(groups.ravel().tolist(), tuple(expression.shape))
         grouped = FUNCTION_RULES[name](expression, arguments)
-        return self._apply(name, grouped.function, grouped.members, concatenated(arguments), tuple(expression.shape))
+        form, members = concatenated(arguments), grouped.members
+        positions = np.unique(members)
+        if len(positions) < len(form):  # the matrix of a quadratic form is a part of the function
+            form = form.selected(positions, (len(positions),))
+            members = np.searchsorted(positions, members)
+        return self._apply(name, grouped.function, members, form, tuple(expression.shape))
 
     def _read_perspective(self, expression: Any) -> AffineForm:
         """Return the form of a perspective: the expression in it is read with s in place of 1.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -355,7 +356,12 @@ class QuadraticForm(Function):
 
     def _product(self, u: Sequence[Ball]) -> list[Ball]:
         """Return P u."""
-        return (matrix(self.P, self.n) * matrix(u, self.n)).entries()
+        return (self._matrix * matrix(u, self.n)).entries()
+
+    @cached_property
+    def _matrix(self) -> Any:
+        """P as a matrix of balls."""
+        return matrix(self.P, self.n)
 
 
 class Mean(Function):
