@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from boostopt._utils.cvxpy_tools import build_expression, call_user_function, cp, with_exact_exponents
 from boostopt.errors import ProblemError, short_repr
 
@@ -63,6 +65,12 @@ class Description:
             or any(type(atom).__name__ in PROBLEM_ATOMS for part in parts for atom in _atoms(part))
         )
 
+    @property
+    def has_argument(self) -> bool:
+        """Whether x is in the expression or in a constraint."""
+        parts = (self.expression, *self.constraints)
+        return any(item.id == self.variable.id for part in parts for item in part.variables())
+
     def with_argument(self, argument: Any) -> tuple[Any, list[Any]]:
         """Return the expression and the constraints for an affine argument, with new further variables."""
         copies: dict[int, Any] = {id(self.variable): argument}
@@ -87,6 +95,8 @@ def read_description(name: str, make: Callable[[Any], Any], variable: Any) -> De
     is_pair = isinstance(result, tuple)
     result, constraints = _read_pair(name, result) if is_pair else (result, [])
     expression = build_expression(name, lambda _: result, variable, has_further_variables=is_pair)
+    if expression.is_constant() and not is_pair:  # a problem has the variables that are in it
+        expression = expression + np.zeros(variable.size) @ variable
     description = Description(
         variable, with_exact_exponents(expression), [with_exact_exponents(item) for item in constraints]
     )

@@ -152,10 +152,8 @@ class _MultiplierProgram:
         """Return the multipliers of the arguments of an atom, and the sum of multipliers times offsets."""
         (m, k), tangents, sign = node.members.shape, self._choice.tangents[index], node.function.sign
         self._constraints.append(sign * mu >= 0)
-        products = cp.Variable((m, k)) if node.function.has_kinks else None
-        constraints = products is not None and node.function.slope_constraints(
-            products, sign * mu, tangents.orientations
-        )
+        products = cp.Variable((m, k))
+        constraints = node.function.slope_constraints(products, sign * mu, tangents.orientations)
         if not constraints:
             slopes = node.function.slopes(tangents)
             matrix = _indicators(slopes.ravel(), node.members, np.repeat(np.arange(m), k), len(node.arguments), m)

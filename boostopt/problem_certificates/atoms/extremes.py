@@ -183,7 +183,7 @@ class SumOfLargest(Function):
 
     def projection(self, delta: Float[Array, "m k"], weights: Float[Array, "m k"]) -> Float[Array, "m k"]:
         """Return the delta + theta * weights, cut to [0, 1], whose sum is k, by bisection for theta."""
-        weights = np.maximum(weights, 1e-12)
+        weights = np.maximum(weights, 1e-16)
         low = np.full((len(delta), 1), -1.0) / weights.min(axis=1, keepdims=True)
         high = -low
         if np.all(np.abs(self.k - delta.sum(axis=1)) <= 1e-15):

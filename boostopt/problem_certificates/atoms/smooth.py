@@ -289,6 +289,11 @@ class QuadraticForm(Function):
         is_definite = bound > 0 and is_positive_semidefinite(shifted(self.signed_matrix, n, ball(-bound)), n)
         self._min_eigenvalue = bound if is_definite else 0.0
 
+    @property
+    def relative_shift(self) -> float:
+        """The multiple of the unit matrix that makes +-P semidefinite, over the largest entry of P."""
+        return self.epsilon / max(float(np.abs(self.float_matrix).max()), TINY)
+
     def value(self, u: Sequence[Ball]) -> Ball:
         return weighted_sum(u, self._product(u))
 
