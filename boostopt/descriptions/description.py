@@ -5,7 +5,7 @@ With further variables v, a description stands for the function min over v of g(
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +13,6 @@ import numpy as np
 
 from boostopt._utils.cvxpy_tools import build_expression, call_user_function, cp, with_exact_exponents
 from boostopt.errors import ProblemError, short_repr
-
-PROBLEM_ATOMS = frozenset(
-    {
-        "MatrixFrac", "lambda_max", "lambda_sum_largest", "log_det", "normNuc", "perspective", "sigma_max", "tr_inv",
-        "von_neumann_entr", "xexp",
-    }
-)  # fmt: skip
-"""Atoms that only the certificates of problems have rules for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,18 +43,20 @@ class Description:
         return list(variables.values())
 
     @property
-    def needs_problem(self) -> bool:
-        """Whether bounds need the problem as a whole.
-
-        This is so if there are further variables, constraints that are no inequalities, or one of `PROBLEM_ATOMS`.
-        """
+    def is_of_inequalities(self) -> bool:
+        """Whether there are no further variables, and all constraints are inequalities."""
         from cvxpy.constraints.nonpos import Inequality
 
-        parts = (self.expression, *self.constraints)
-        return (
-            bool(self.further_variables)
-            or not all(isinstance(constraint, Inequality) for constraint in self.constraints)
-            or any(type(atom).__name__ in PROBLEM_ATOMS for part in parts for atom in _atoms(part))
+        return not self.further_variables and all(isinstance(item, Inequality) for item in self.constraints)
+
+    @property
+    def is_piecewise_linear(self) -> bool:
+        """Whether minima of the expression over the further variables are linear programs."""
+        from cvxpy.constraints.nonpos import Inequality
+        from cvxpy.constraints.zero import Equality
+
+        return self.expression.is_pwl() and all(
+            isinstance(item, Inequality | Equality) and item.expr.is_pwl() for item in self.constraints
         )
 
     @property
@@ -139,10 +133,3 @@ def check_constraints(name: str, constraints: Sequence[Any]) -> None:
                 f"{name} must be convex by the rules of disciplined convex programming: convex <= concave, and == "
                 f"between affine expressions; got {constraint}. Correct the constraint."
             )
-
-
-def _atoms(part: Any) -> Iterator[Any]:
-    """Yield an expression, or a constraint, and all its subexpressions."""
-    yield part
-    for argument in part.args:
-        yield from _atoms(argument)

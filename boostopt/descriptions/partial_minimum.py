@@ -20,7 +20,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.blas_threads import limit_blas_threads
-from boostopt._utils.cvxpy_tools import clear_variable_values, cp, required_cones, solve_quietly
+from boostopt._utils.cvxpy_tools import clear_variable_values, cp, solve_quietly
 from boostopt.descriptions.description import Description
 from boostopt.descriptions.point_slopes import PointSlopes
 from boostopt.errors import ProblemError
@@ -36,7 +36,7 @@ from boostopt.problem_certificates.feasible_point import (
     max_slack_point,
 )
 from boostopt.problem_certificates.problem_certificate import certified_lower_bound, scaled_gap
-from boostopt.problem_certificates.reading import ReadProblem, dual_vector, read_problem
+from boostopt.problem_certificates.reading import ReadProblem, dual_vector, read_problem, with_unit_sum
 
 GOAL = 1e-13
 """Scaled gap of a conjugate at which the search for better multipliers ends."""
@@ -152,6 +152,7 @@ class PartialMinimum:
     _outer: ReadProblem = field(init=False, repr=False)
     _inner: ReadProblem = field(init=False, repr=False)
     _free: ReadProblem = field(init=False, repr=False)
+    _centered: ReadProblem = field(init=False, repr=False)
     _positions: Array = field(init=False, repr=False)
     _promotions: Promotions = field(init=False, repr=False)
     _interior: Array = field(init=False, repr=False)
@@ -180,6 +181,7 @@ class PartialMinimum:
             caps = self._outer.upper.copy()
             caps[self._positions] = self.upper.lower
             self._inner = replace(self._outer, upper=caps)
+            self._centered = with_unit_sum(self._free, self._positions) if self.on_simplex else self._free
             self._find_interior()
 
     def __reduce__(self) -> tuple[type[PartialMinimum], tuple[Any, ...]]:
@@ -191,12 +193,6 @@ class PartialMinimum:
         """Return a copy of the same description: CVXPY's copies of variables do not fit their expressions."""
         constructor, arguments = self.__reduce__()
         return constructor(*arguments)
-
-    @cached_property
-    def cones(self) -> frozenset[str]:
-        """The cones that a solver must support."""
-        constraints = [*self.description.constraints, *self._sides]
-        return required_cones(cp.Problem(cp.Minimize(self.description.expression), constraints))
 
     def _check_quadratic_forms(self) -> None:
         """Refuse quadratic forms that are neither convex nor concave, also if their matrices are declared to be so.
@@ -217,7 +213,7 @@ class PartialMinimum:
     @cached_property
     def _solver(self) -> str:
         """The solver of linear problems, or of all others."""
-        return "HIGHS" if self.cones <= {"linear"} else "CLARABEL"
+        return "HIGHS" if self.description.is_piecewise_linear else "CLARABEL"
 
     @property
     def has_further_variables(self) -> bool:
@@ -291,7 +287,7 @@ class PartialMinimum:
         """Return the points that satisfy the equations exactly: at x, or near x if proofs move x."""
         if self._moves_x if moves_x is None else moves_x:
             return ExactPoints(self._inner, self._promotions, centre, 0.0)
-        return ExactPoints(self._free, self._promotions, centre, 0.0, self._box(x, radius))
+        return ExactPoints(self._centered, self._promotions, centre, 0.0, self._box(x, radius))
 
     def _is_close(self, point: FeasiblePoint, x: Float[Array, " n"], moves_x: bool | None = None) -> bool:
         """Return whether a feasible point is as near to x as weights that count as feasible."""
@@ -329,7 +325,7 @@ class PartialMinimum:
         """Return the bound by the answer of a solver, or near it."""
         values = self._values_at(x)
         with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
-            if self.on_simplex and values is not None and not self.has_further_variables:
+            if self.on_simplex and values is not None and self.is_unconstrained:
                 # A point with the exact sum 1 has a tighter value than a box around x.
                 point = self._exact_points(x, values, moves_x=True).check(values)
                 if point is not None and self._is_close(point, x, moves_x=True):

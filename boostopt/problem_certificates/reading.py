@@ -526,6 +526,44 @@ def read_problem(problem: Any, bounds: Mapping[Any, Any] | None = None) -> ReadP
     )
 
 
+def with_unit_sum(problem: ReadProblem, positions: Int[Array, " k"]) -> ReadProblem:
+    """Return a problem with smaller coefficients that is equal at all points with the sum 1 of some entries of x.
+
+    If the coefficients of these entries in a row lie within a factor of 2, the smallest one moves to the constant. So
+    10^13 (sum x - 1) is 0 also over a box.
+    """
+    unit_entries = set(positions.tolist())
+
+    def reduced(block: RowBlock) -> RowBlock:
+        coefficients = block.floats[:, positions]
+        is_full = np.diff(coefficients.tocsr().indptr) == len(positions)
+        selected = [i for i in np.flatnonzero(is_full).tolist() if _are_similar(coefficients[[i], :].data)]
+        if not selected:
+            return block
+        entries = list(zip(block.rows, block.offsets, strict=True))
+        for i in selected:
+            row, offset = entries[i]
+            shift = min((row[j] for j in positions.tolist()), key=lambda value: abs(float(value.mid())))
+            rest = {j: value - shift if j in unit_entries else value for j, value in row.items()}
+            entries[i] = {j: value for j, value in rest.items() if not value == 0}, offset + shift
+        form = block.form()
+        return type(form).of_entries(entries, (len(entries),)).block(block.n_unknowns)
+
+    return replace(
+        problem,
+        nodes=[replace(node, arguments=reduced(node.arguments)) for node in problem.nodes],
+        objective=reduced(problem.objective),
+        inequalities=replace(problem.inequalities, rows=reduced(problem.inequalities.rows)),
+    )
+
+
+def _are_similar(values: Float[Array, " k"]) -> bool:
+    """Return whether numbers have one sign, and sizes within a factor of 2."""
+    sizes = np.abs(values)
+    has_one_sign = bool((values > 0).all() or (values < 0).all())
+    return has_one_sign and float(sizes.max()) <= 2.0 * float(sizes.min())
+
+
 def read_variables(problem: Any) -> Reader:
     """Return a reader that has read the variables of a problem, in balls or, for large data, in floats.
 
