@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import ExampleVector
-from boostopt._utils.cvxpy_tools import call_user_function, cp, required_cones, with_exact_exponents
+from boostopt._utils.cvxpy_tools import call_user_function, cp, required_cones
 from boostopt._utils.validation import check_array, check_callable, positive_parameter, read_fields
-from boostopt.descriptions.description import Description, check_constraints, read_description
+from boostopt.descriptions.description import Description, check_constraints, read_description, with_exact_atoms
 from boostopt.descriptions.inequalities import (
     Inequalities,
     can_be_violated,
@@ -118,7 +118,7 @@ class CvxpyRegularizer(Regularizer):
         description = read_description("f", self.f, d)
         constraints = self._constraints_on(d)
         check_constraints("constraints", constraints)
-        constraints = [with_exact_exponents(constraint) for constraint in constraints]
+        constraints = [with_exact_atoms(constraint) for constraint in constraints]
         description = replace(description, constraints=[*description.constraints, *constraints])
         self._check_expression(description.expression)
         object.__setattr__(self, "_description", description)

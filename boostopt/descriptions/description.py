@@ -91,15 +91,36 @@ def read_description(name: str, make: Callable[[Any], Any], variable: Any) -> De
     expression = build_expression(name, lambda _: result, variable, has_further_variables=is_pair)
     if expression.is_constant() and not is_pair:  # a problem has the variables that are in it
         expression = expression + np.zeros(variable.size) @ variable
-    description = Description(
-        variable, with_exact_exponents(expression), [with_exact_exponents(item) for item in constraints]
-    )
+    description = Description(variable, with_exact_atoms(expression), [with_exact_atoms(item) for item in constraints])
     parameters = [leaf for part in (description.expression, *description.constraints) for leaf in part.parameters()]
     if parameters:
         raise ProblemError(
             f"{name} must have no parameter; got {', '.join(map(str, parameters))}. Replace parameters by numbers."
         )
     return description
+
+
+def with_exact_atoms(node: Any) -> Any:
+    """Return an expression or a constraint for which CVXPY solves what its values are.
+
+    Exponents are those that were written. The largest k of fewer than k entries are all of them: CVXPY's linear program
+    for these is unbounded.
+    """
+    return _with_whole_sums(with_exact_exponents(node))
+
+
+def _with_whole_sums(node: Any) -> Any:
+    """Return a node with sums in place of `sum_largest` of fewer entries than it counts."""
+    args = [_with_whole_sums(argument) for argument in node.args]
+    if isinstance(node, cp.sum_largest):
+        axis = getattr(node, "axis", None)
+        count = node.args[0].size if axis is None else np.prod(np.take(node.args[0].shape, axis))
+        if node.k > count:
+            return cp.sum(args[0], axis=axis, keepdims=getattr(node, "keepdims", False))
+    if all(new is old for new, old in zip(args, node.args, strict=True)):
+        return node
+    copy = node.copy(args)
+    return copy.set_label(node.label) if isinstance(node, cp.Constraint) else copy
 
 
 def _read_pair(name: str, pair: tuple[Any, ...]) -> tuple[Any, Sequence[Any]]:

@@ -322,30 +322,37 @@ class PartialMinimum:
             self._bounds.pop(next(iter(self._bounds)))
 
     def _upper_bound(self, x: Float[Array, " n"], radius: float) -> float:
-        """Return the bound by the answer of a solver, or near it."""
+        """Return the bound by a point that is proved feasible."""
+        point = self.feasible_point(x, radius)
+        return math.inf if point is None else point.upper
+
+    def feasible_point(self, x: Float[Array, " n"], radius: float = 0.0) -> FeasiblePoint | None:
+        """Return balls with a feasible point near x, by the answer of a solver, or near it; None if none is proved.
+
+        The arguments are as in `upper_bound`, but x is finite.
+        """
         values = self._values_at(x)
         with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
             if self.on_simplex and values is not None and self.is_unconstrained:
                 # A point with the exact sum 1 has a tighter value than a box around x.
                 point = self._exact_points(x, values, moves_x=True).check(values)
                 if point is not None and self._is_close(point, x, moves_x=True):
-                    return point.upper
+                    return point
             if values is not None:
                 snapped = self._snapped(values)
                 point = self._exact_points(x, snapped, radius).check(snapped)
-                point = point or self._exact_points(x, values, radius).check(values)
+                if point is None and self.has_further_variables:
+                    point = self._exact_points(x, values, radius).check(values)
                 if point is not None and self._is_close(point, x):
-                    return point.upper
-            if self._moves_x:
-                return math.inf
+                    return point
+            if self._moves_x or not self.has_further_variables:
+                return None
             proposal = max_slack_point(self._problem_at(x), self._promotions)
             if proposal is None:
-                return math.inf
+                return None
             interior = proposal.x.copy()
             interior[self._positions] = x
-            exact = self._exact_points(x, interior, radius)
-            point = exact.approach(interior if values is None else values, interior)
-        return math.inf if point is None else point.upper
+            return self._exact_points(x, interior, radius).approach(interior if values is None else values, interior)
 
     def feasible_near(self, x: Float[Array, " n"], renormalize: Any) -> Float[Array, " n"]:
         """Return a point near x at which f has a proved bound: x itself, or mixed with the inner point.
