@@ -311,8 +311,8 @@ class CvxpyRegularizer(Regularizer):
         point = None if start is None else self._bound_from(z, start)
         if point is not None and point.is_tight:
             return point
-        solved = self._bound_by_solver(z)
-        return solved if point is None or solved.value <= point.value else point
+        points = [self._bound_by_solver(z), *([] if point is None else [point])]
+        return min(points, key=lambda point: point.value)
 
     def _bound_from(self, z: ExampleVector, start: ExampleVector) -> _StartBound | None:
         """Return the bound of F*(z) by tangents at a point; None if there are none, or if constraints need a solver."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -22,12 +23,14 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.cvxpy_tools import clear_variable_values, cp, solve_quietly
 from boostopt.descriptions.description import Description
-from boostopt.descriptions.point_slopes import PointSlopes
+from boostopt.descriptions.point_slopes import WIDTH, PointSlopes
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import Interval
 from boostopt.functions.regularizers.capped_simplex import WEIGHT_SUM_TOL, feasible_box
 from boostopt.problem_certificates.arithmetic.balls import Ball, ball, midpoints, round_up, working_precision
 from boostopt.problem_certificates.atoms.smooth import QuadraticForm
+from boostopt.problem_certificates.bounds.propagation import Propagation
+from boostopt.problem_certificates.dual_bound import lower_bound
 from boostopt.problem_certificates.feasible_point import (
     ExactPoints,
     FeasiblePoint,
@@ -35,8 +38,10 @@ from boostopt.problem_certificates.feasible_point import (
     Promotions,
     max_slack_point,
 )
+from boostopt.problem_certificates.minorant import WrongSign
 from boostopt.problem_certificates.problem_certificate import certified_lower_bound, scaled_gap
 from boostopt.problem_certificates.reading import ReadProblem, dual_vector, read_problem, with_unit_sum
+from boostopt.problem_certificates.steps import float_point, proposed_choices
 
 GOAL = 1e-13
 """Scaled gap of a conjugate at which the search for better multipliers ends."""
@@ -50,6 +55,12 @@ ENOUGH = 1e-8
 
 ENOUGH_AT_START = 1e-9
 """Scaled gap of a conjugate up to which no solver is called."""
+
+N_START_STEPS = 6
+"""Maximum number of steps from tangents at a given point, if no atom has kinks."""
+
+MIN_START_NARROWING = 0.5
+"""Factor by which such a step must narrow the gap, else it is the last one."""
 
 START_FRACTIONS = (0.0, 1e-7, 1e-5, 1e-9)
 """Fractions of the inner point in the points at which tangents are taken. Near a kink, the one point leads to good
@@ -173,11 +184,13 @@ class PartialMinimum:
                 f"{self.name} must depend on its argument; got {g}. Use its argument in the expression or a constraint."
             )
         with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
-            whole = cp.Problem(cp.Minimize(g), [*shared, *simplex])
-            self._free = read_problem(cp.Problem(cp.Minimize(g), shared))
-            self._outer = read_problem(whole, {x: (self.lower, self.upper.upper)})
+            whole = read_problem(cp.Problem(cp.Minimize(g), [*shared, *simplex]))
+            self._free = whole.without_last_equality() if self.on_simplex else whole
             self._check_quadratic_forms()
-            self._positions = next(item.positions for item in self._free.variables if item.variable.id == x.id)
+            self._positions = next(item.positions for item in whole.variables if item.variable.id == x.id)
+            lower, upper = whole.lower.copy(), whole.upper.copy()
+            lower[self._positions], upper[self._positions] = self.lower, self.upper.upper
+            self._outer = replace(whole, lower=lower, upper=upper)
             caps = self._outer.upper.copy()
             caps[self._positions] = self.upper.lower
             self._inner = replace(self._outer, upper=caps)
@@ -440,7 +453,17 @@ class PartialMinimum:
             inequalities=replace(problem.inequalities, duals=np.zeros(len(problem.inequalities.duals))),
             equalities=replace(problem.equalities, duals=duals),
         )
-        bound = -certified_lower_bound(problem, self._entries(start), -level, GOAL)
+        n_steps = 0 if any(node.function.has_kinks for node in problem.nodes) else N_START_STEPS
+        bound = math.inf
+        with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
+            box, point = Propagation(problem), float_point(problem, self._entries(start))
+            for choice in proposed_choices(problem, point, box.box, WIDTH, n_steps):
+                previous_gap = scaled_gap(level, bound)
+                with suppress(WrongSign):
+                    bound = min(bound, -lower_bound(problem, choice, box))
+                gap = scaled_gap(level, bound)
+                if n_steps == 0 or gap <= GOAL or gap > MIN_START_NARROWING * previous_gap:
+                    break
         return bound, scaled_gap(level, bound) <= ENOUGH_AT_START
 
     def _level(self, z: Float[Array, " n"], x: Float[Array, " n"]) -> float:

@@ -234,6 +234,14 @@ class ReadProblem:
         index = bisect_right(self.nodes, z, key=lambda node: node.start) - 1
         return index, z - self.nodes[index].start
 
+    def without_last_equality(self) -> ReadProblem:
+        """Return the problem without its last equality, which has one row."""
+        equalities = self.equalities
+        form = equalities.rows.form()
+        rows = form.selected(range(len(form) - 1), (len(form) - 1,)).block(self.n_values)
+        sources, expressions = equalities.sources[:-1], equalities.expressions[:-1]
+        return replace(self, equalities=ScalarConstraints(rows, equalities.duals[:-1], sources, expressions))
+
     def with_linear_term(self, positions: Int[Array, " k"], coefficients: Float[Array, " k"]) -> ReadProblem:
         """Return the problem with linear terms added to the objective, for entries of x at different positions."""
         form = self.objective.form()

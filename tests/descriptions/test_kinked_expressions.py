@@ -54,13 +54,13 @@ EXPRESSIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def described(name: str) -> CvxpyRegularizer:
+def regularizer(name: str) -> CvxpyRegularizer:
     return CvxpyRegularizer(CappedSimplex(np.ones(N), 1.0), EXPRESSIONS[name], UNIFORM)
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_the_bound_of_the_conjugate_is_the_supremum(name: str) -> None:
-    F, z = described(name), np.random.default_rng(2).uniform(-1, 1, N)
+    F, z = regularizer(name), np.random.default_rng(2).uniform(-1, 1, N)
     d: Any = cp.Variable(N)
     simplex: list[Any] = [cp.sum(d) == 1, d >= 0]
     problem = cp.Problem(cp.Maximize(z @ d - EXPRESSIONS[name](d)), simplex)
@@ -72,7 +72,7 @@ def test_the_bound_of_the_conjugate_is_the_supremum(name: str) -> None:
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_values_are_those_of_cvxpy_and_slopes_are_subgradients(name: str) -> None:
-    rng, F, d = np.random.default_rng(1), described(name), cp.Variable(N)
+    rng, F, d = np.random.default_rng(1), regularizer(name), cp.Variable(N)
     f = cp.Constant(0.0) + EXPRESSIONS[name](d)
     points = [A, UNIFORM, np.eye(N)[2], *rng.dirichlet(np.ones(N), 3), *rng.dirichlet(np.full(N, 0.3), 3)]
     values = list[float]()
@@ -82,8 +82,8 @@ def test_values_are_those_of_cvxpy_and_slopes_are_subgradients(name: str) -> Non
         assert F.value(F.project(point)) == pytest.approx(values[-1], abs=1e-12)
     for point, value in zip(points, values, strict=True):
         slopes = F.stationarity(point, 0.0).gradient
-        for other, other_value in zip(points, values, strict=True):
-            assert other_value >= value + slopes @ (other - point) - 1e-9
+        for d1, value1 in zip(points, values, strict=True):
+            assert value1 >= value + slopes @ (d1 - point) - 1e-9
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_kinks_of_edges_are_named(e: list[float], kinks: list[str]) -> None:
 
 def test_kinks_of_weights_are_named() -> None:
     point = A + 0.01 * (np.eye(N)[2] - np.eye(N)[4])
-    assert sorted(described("sizes").describe_kinks(point)) == ["d_0", "d_1", "d_3", "d_5"]
-    assert "d_0 with d_1" in described("steps").describe_kinks(UNIFORM)
-    assert not described("smooth").describe_kinks(A)
+    assert sorted(regularizer("sizes").describe_kinks(point)) == ["d_0", "d_1", "d_3", "d_5"]
+    assert "d_0 with d_1" in regularizer("steps").describe_kinks(UNIFORM)
+    assert not regularizer("smooth").describe_kinks(A)
     assert describe_linear_form("d", np.ones(N)) == "a sum of 6 of d"
 
 

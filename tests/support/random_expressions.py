@@ -374,13 +374,13 @@ def check_description(seed: int, count: Count, tangents: int = 4) -> None:
             count.open_ends += 1
         elif member is not None:
             value = expression.exact(in_digits(member))
-            room = abs(value) * REFERENCE_RTOL if mp.isfinite(value) else 0
-            count.claim(value - room <= point.upper, f"{seed}: value {value} above {point.upper} of {expression.name}")
+            slack = abs(value) * REFERENCE_RTOL if mp.isfinite(value) else 0
+            count.claim(value - slack <= point.upper, f"{seed}: value {value} above {point.upper} of {expression.name}")
         conjugate, _ = minimum.bound_from(z, d, beta)
         count.claim(not np.isnan(conjugate), f"{seed}: nan in {expression.name}")
-        for other, value in zip(points, values, strict=True):
+        for rational, value in zip(points, values, strict=True):
             if mp.isfinite(value):
-                difference = dot(z, in_digits(other)) - value
+                difference = dot(z, in_digits(rational)) - value
                 count.claim(
                     difference <= conjugate + (abs(value) + abs(difference)) * REFERENCE_RTOL,
                     f"{seed}: conjugate {conjugate} below {difference} of {expression.name}",
