@@ -56,6 +56,9 @@ ENOUGH = 1e-8
 ENOUGH_AT_START = 1e-9
 """Scaled gap of a conjugate up to which no solver is called."""
 
+START_GOAL = 1e-11
+"""Scaled gap of a conjugate at which steps from a given point end."""
+
 N_START_STEPS = 6
 """Maximum number of steps from tangents at a given point, if no atom has kinks."""
 
@@ -462,7 +465,7 @@ class PartialMinimum:
                 with suppress(WrongSign):
                     bound = min(bound, -lower_bound(problem, choice, box))
                 gap = scaled_gap(level, bound)
-                if n_steps == 0 or gap <= GOAL or gap > MIN_START_NARROWING * previous_gap:
+                if n_steps == 0 or gap <= START_GOAL or gap > MIN_START_NARROWING * previous_gap:
                     break
         return bound, scaled_gap(level, bound) <= ENOUGH_AT_START
 
