@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.descriptions --seed 0 --seconds 600
 
-Each seed draws one description for values and minorants and one program for certificates.
+Each seed draws one description for values and conjugates and one program for certificates.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
-from support.random_expressions import Count, check_graph, check_program
+from support.random_expressions import Count, check_description, check_program
 
 
 def run(seed: int, seconds: float, tangents: int) -> dict[str, Count]:
     """Return the counts of graphs, at so many tangent points, and of programs after some seconds."""
-    counts, start = {"graphs": Count(), "programs": Count()}, time.monotonic()
+    counts, start = {"descriptions": Count(), "programs": Count()}, time.monotonic()
     while time.monotonic() - start < seconds:
-        check_graph(seed, counts["graphs"], tangents)
+        check_description(seed, counts["descriptions"], tangents)
         check_program(seed, counts["programs"])
         seed += 1
     return counts

@@ -40,7 +40,7 @@ OTHER_WORDS = {"auto", "python", "new", "README"}  # on the page of the house
 FUNCTIONS = (
     {"numerics"},
     {"formulas"},
-    {"minorants", "statements", "convex_function"},
+    {"statements", "convex_function"},
     {"edge_functions", "regularizers"},
 )
 

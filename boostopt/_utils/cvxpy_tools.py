@@ -1,14 +1,13 @@
-"""CVXPY, loaded on first use, and tools for CVXPY expressions: required cones, subgradients, approximate optima."""
+"""CVXPY, loaded on first use, and tools for CVXPY expressions: required cones, solves without warnings."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse
 
 from boostopt._utils.validation import check_number
 from boostopt.errors import BoostoptError, ProblemError, reason_on_one_line
@@ -48,13 +47,6 @@ def build_expression(name: str, make: Callable[[Any], Any], variable: Any, has_f
     if not has_further_variables:
         check_variables(name, expression, variable)
     return cp.sum(expression) if expression.size == 1 and expression.ndim else expression
-
-
-def substitute_variable(expression: Any, variable: Any, argument: Any) -> Any:
-    """Return an expression, a constraint or a list of them with an affine expression in place of a variable."""
-    if isinstance(expression, list):
-        return [substitute_variable(entry, variable, argument) for entry in cast(list[Any], expression)]
-    return expression.tree_copy({id(variable): argument})
 
 
 def with_exact_exponents(node: Any) -> Any:
@@ -116,26 +108,11 @@ def required_cones(problem: Any) -> frozenset[str]:
     return frozenset({"linear", *(cone for cone, is_used in uses.items() if is_used)})
 
 
-def solve_approximately(problem: Any) -> bool:
-    """Set the variables of a problem to an approximate optimum by Clarabel, of unknown accuracy.
-
-    Returns whether there is one. CVXPY raises a SolverError where the solver fails, and a ValueError where it cannot
-    state the problem: two power cones of different sizes in CVXPY 1.9.
-    """
-    from cvxpy.error import SolverError
-
-    clear_variable_values(problem)
-    failure = solve_quietly(problem, "CLARABEL", ignore_dpp=True)
-    if failure is not None and not isinstance(failure, SolverError | ValueError) and isinstance(failure, Exception):
-        raise failure
-    return failure is None and problem.value is not None and bool(np.isfinite(problem.value))
-
-
-def solve_quietly(problem: Any, solver: str, ignore_dpp: bool = False) -> BaseException | None:
+def solve_quietly(problem: Any, solver: str, ignore_dpp: bool = False, **options: Any) -> BaseException | None:
     """Solve a problem without warnings of inaccuracy; return what CVXPY or the solver raised, None if nothing."""
     try:
         with warnings.catch_warnings(action="ignore"):
-            problem.solve(solver, ignore_dpp=ignore_dpp)
+            problem.solve(solver, ignore_dpp=ignore_dpp, **options)
     except Exception as failure:  # noqa: BLE001 - CVXPY and solvers raise nearly anything: their failure is the answer
         return failure
     except BaseException as failure:
@@ -149,29 +126,3 @@ def clear_variable_values(problem: Any) -> None:
     """Clear the values of the variables: with values, CVXPY's form of sum_largest of a fraction or of all fails."""
     for variable in problem.variables():
         variable.value = None
-
-
-def subgradients(expression: Any, variables: Sequence[Any]) -> list[Any] | None:
-    """Return a subgradient of each of the k entries of an expression, at the current values of the variables.
-
-    The result has a sparse matrix of shape (k, size) for each variable; None if an entry has no subgradient.
-    """
-    try:
-        with np.errstate(all="ignore"):  # no subgradient at the boundary of the natural domain
-            gradients = expression.grad
-    except NotImplementedError:  # a few atoms, such as norm_inf, have no gradient in CVXPY
-        return None
-    except (TypeError, ValueError):  # a gradient for one argument of an atom only; cummax
-        return None
-    result = list[Any]()
-    for variable in variables:
-        columns = gradients.get(variable, scipy.sparse.csr_array((variable.size, expression.size)))
-        if columns is None:
-            return None
-        rows = scipy.sparse.csr_array(columns if scipy.sparse.issparse(columns) else np.atleast_2d(columns)).T.tocsr()
-        if rows.shape != (expression.size, variable.size):  # a few atoms of one number
-            return None
-        if not np.isfinite(rows.data).all():
-            return None
-        result.append(rows)
-    return result

@@ -5,20 +5,14 @@ With further variables v, a description stands for the function min over v of g(
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from boostopt._utils.cvxpy_tools import build_expression, call_user_function, cp, with_exact_exponents
 from boostopt.errors import ProblemError, short_repr
-
-PROBLEM_ATOMS = frozenset(
-    {
-        "MatrixFrac", "lambda_max", "lambda_sum_largest", "log_det", "normNuc", "perspective", "sigma_max", "tr_inv",
-        "von_neumann_entr", "xexp",
-    }
-)  # fmt: skip
-"""Atoms that only the certificates of problems have rules for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,19 +43,27 @@ class Description:
         return list(variables.values())
 
     @property
-    def needs_problem(self) -> bool:
-        """Whether bounds need the problem as a whole.
-
-        This is so if there are further variables, constraints that are no inequalities, or one of `PROBLEM_ATOMS`.
-        """
+    def is_of_inequalities(self) -> bool:
+        """Whether there are no further variables, and all constraints are inequalities."""
         from cvxpy.constraints.nonpos import Inequality
 
-        parts = (self.expression, *self.constraints)
-        return (
-            bool(self.further_variables)
-            or not all(isinstance(constraint, Inequality) for constraint in self.constraints)
-            or any(type(atom).__name__ in PROBLEM_ATOMS for part in parts for atom in _atoms(part))
+        return not self.further_variables and all(isinstance(item, Inequality) for item in self.constraints)
+
+    @property
+    def is_piecewise_linear(self) -> bool:
+        """Whether minima of the expression over the further variables are linear programs."""
+        from cvxpy.constraints.nonpos import Inequality
+        from cvxpy.constraints.zero import Equality
+
+        return self.expression.is_pwl() and all(
+            isinstance(item, Inequality | Equality) and item.expr.is_pwl() for item in self.constraints
         )
+
+    @property
+    def has_argument(self) -> bool:
+        """Whether x is in the expression or in a constraint."""
+        parts = (self.expression, *self.constraints)
+        return any(item.id == self.variable.id for part in parts for item in part.variables())
 
     def with_argument(self, argument: Any) -> tuple[Any, list[Any]]:
         """Return the expression and the constraints for an affine argument, with new further variables."""
@@ -87,15 +89,38 @@ def read_description(name: str, make: Callable[[Any], Any], variable: Any) -> De
     is_pair = isinstance(result, tuple)
     result, constraints = _read_pair(name, result) if is_pair else (result, [])
     expression = build_expression(name, lambda _: result, variable, has_further_variables=is_pair)
-    description = Description(
-        variable, with_exact_exponents(expression), [with_exact_exponents(item) for item in constraints]
-    )
+    if expression.is_constant() and not is_pair:  # a problem has the variables that are in it
+        expression = expression + np.zeros(variable.size) @ variable
+    description = Description(variable, with_exact_atoms(expression), [with_exact_atoms(item) for item in constraints])
     parameters = [leaf for part in (description.expression, *description.constraints) for leaf in part.parameters()]
     if parameters:
         raise ProblemError(
             f"{name} must have no parameter; got {', '.join(map(str, parameters))}. Replace parameters by numbers."
         )
     return description
+
+
+def with_exact_atoms(node: Any) -> Any:
+    """Return an expression or a constraint for which CVXPY solves what its values are.
+
+    Exponents are those that were written. The largest k of fewer than k entries are all of them: CVXPY's linear program
+    for these is unbounded.
+    """
+    return _with_whole_sums(with_exact_exponents(node))
+
+
+def _with_whole_sums(node: Any) -> Any:
+    """Return a node with sums in place of `sum_largest` of fewer entries than it counts."""
+    args = [_with_whole_sums(argument) for argument in node.args]
+    if isinstance(node, cp.sum_largest):
+        axis = getattr(node, "axis", None)
+        count = node.args[0].size if axis is None else np.prod(np.take(node.args[0].shape, axis))
+        if node.k > count:
+            return cp.sum(args[0], axis=axis, keepdims=getattr(node, "keepdims", False))
+    if all(new is old for new, old in zip(args, node.args, strict=True)):
+        return node
+    copy = node.copy(args)
+    return copy.set_label(node.label) if isinstance(node, cp.Constraint) else copy
 
 
 def _read_pair(name: str, pair: tuple[Any, ...]) -> tuple[Any, Sequence[Any]]:
@@ -129,10 +154,3 @@ def check_constraints(name: str, constraints: Sequence[Any]) -> None:
                 f"{name} must be convex by the rules of disciplined convex programming: convex <= concave, and == "
                 f"between affine expressions; got {constraint}. Correct the constraint."
             )
-
-
-def _atoms(part: Any) -> Iterator[Any]:
-    """Yield an expression, or a constraint, and all its subexpressions."""
-    yield part
-    for argument in part.args:
-        yield from _atoms(argument)

@@ -1,75 +1,39 @@
-"""Convex inequalities h(d) <= 0, given by CVXPY expressions: their values, linearizations and subgradients."""
+"""Convex inequalities h(d) <= 0, given by CVXPY expressions: their values in floating point."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, ExampleVector, Float
+from boostopt.descriptions.description import Description
 from boostopt.errors import ProblemError
-from boostopt.functions.minorants.expression_trees import ExpressionNode, build_tree
-from boostopt.functions.minorants.linearization import Linearization, Tangent, subgradient_multipliers
-
-INTERIOR_MIX_FRACTIONS = (0.0, 1e-12, 1e-9, 1e-6)
-"""Fractions of the inner point that are mixed in, in turn, until a subgradient exists. An entropy has none at weight
-0."""
 
 
-@dataclass(frozen=True, eq=False)
 class Inequalities:
-    """Convex inequalities h(d) <= 0, with k entries in total.
+    """The inequalities h(d) <= 0 of a description, with k entries in total.
 
     Parameters
     ----------
-    expressions
-        The convex expressions.
-    variable
-        The CVXPY variable d in them, of shape (N,).
-    interior_point
-        A point, shape (N,), at which h has a subgradient.
+    description
+        A description without further variables, whose constraints are inequalities.
     """
 
-    expressions: Sequence[Any]
-    variable: Any
-    interior_point: ExampleVector
-
-    def __len__(self) -> int:
-        return len(self.expressions)
+    def __init__(self, description: Description) -> None:
+        self._variable = description.variable
+        self._expressions = [inequality_expression(constraint) for constraint in description.constraints]
 
     def values(self, d: ExampleVector) -> Float[Array, " k"]:
-        """Return h(d), shape (k,)."""
-        self.variable.value = d
-        if not self.expressions:
-            return np.zeros(0)
-        with np.errstate(all="ignore"):  # d may lie at an end of the natural domain of h
-            return np.concatenate([np.ravel(h.value, order="F") for h in self.expressions])
+        """Return h(d), shape (k,), in the order of the rows of a problem with these inequalities."""
+        self._variable.value = d
+        with np.errstate(all="ignore"):  # d may lie at an end of the natural domain of h, or overflow
+            return np.concatenate([np.zeros(0), *(np.ravel(h.value) for h in self._expressions)])
 
-    @cached_property
-    def _trees(self) -> list[ExpressionNode]:
-        return [build_tree(h, self.variable) for h in self.expressions]
-
-    def linearize_at(self, d: ExampleVector) -> list[tuple[Linearization, int]]:
-        """Return the linearization and the number of entries of each inequality, at d or near d if none exists at d."""
-        trees = zip(self._trees, self.expressions, strict=True)
-        return [(self._linearize_tree(tree, h.size, d), h.size) for tree, h in trees]
-
-    def _linearize_tree(self, tree: ExpressionNode, size: int, d: ExampleVector) -> Linearization:
-        """Return the linearization of one expression; if it has no subgradient at all, 0, which bounds nothing."""
-        for fraction in (*INTERIOR_MIX_FRACTIONS, 1.0):
-            self.variable.value = (1.0 - fraction) * d + fraction * self.interior_point
-            if (linearization := tree.linearize()) is not None:
-                return linearization
-        return Tangent(scipy.sparse.csr_array((size, len(d))), np.zeros(size))
-
-    def normals(self, d: ExampleVector) -> Float[Array, "k N"]:
-        """Return a subgradient of each entry of h, at d or near d if none exists at d."""
-        rows = [h.pullback(unit, subgradient_multipliers)[0] for h, k in self.linearize_at(d) for unit in np.eye(k)]
-        return np.array(rows).reshape(len(rows), len(d))
+    def largest(self, d: ExampleVector) -> float:
+        """Return the largest entry of h(d), -inf if there is none; nan outside the natural domain."""
+        return float(self.values(d).max(initial=-np.inf))
 
 
 def inequality_expression(constraint: Any) -> Any:
@@ -90,11 +54,11 @@ def inequality_expression(constraint: Any) -> Any:
     return constraint.expr
 
 
-def holds_by_sign(constraint: Any) -> bool:
-    """Return whether an inequality always holds by the signs that CVXPY derives, such as 0 <= abs(d)."""
+def is_open_inequality(constraint: Any) -> bool:
+    """Return whether a constraint is a convex inequality that signs alone do not prove, as they prove 0 <= abs(d)."""
     from cvxpy.constraints.nonpos import Inequality
 
-    return isinstance(constraint, Inequality) and constraint.expr.is_nonpos()
+    return isinstance(constraint, Inequality) and constraint.is_dcp() and not constraint.expr.is_nonpos()
 
 
 def can_be_violated(h: Any, variable: Any, center: ExampleVector) -> bool:

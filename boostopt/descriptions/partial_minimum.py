@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -20,12 +21,16 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.blas_threads import limit_blas_threads
-from boostopt._utils.cvxpy_tools import clear_variable_values, cp, required_cones, solve_quietly
+from boostopt._utils.cvxpy_tools import clear_variable_values, cp, solve_quietly
 from boostopt.descriptions.description import Description
+from boostopt.descriptions.point_slopes import WIDTH, PointSlopes
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import Interval
 from boostopt.functions.regularizers.capped_simplex import WEIGHT_SUM_TOL, feasible_box
 from boostopt.problem_certificates.arithmetic.balls import Ball, ball, midpoints, round_up, working_precision
+from boostopt.problem_certificates.atoms.smooth import QuadraticForm
+from boostopt.problem_certificates.bounds.propagation import Propagation
+from boostopt.problem_certificates.dual_bound import lower_bound
 from boostopt.problem_certificates.feasible_point import (
     ExactPoints,
     FeasiblePoint,
@@ -33,10 +38,12 @@ from boostopt.problem_certificates.feasible_point import (
     Promotions,
     max_slack_point,
 )
+from boostopt.problem_certificates.minorant import WrongSign
 from boostopt.problem_certificates.problem_certificate import certified_lower_bound, scaled_gap
-from boostopt.problem_certificates.reading import ReadProblem, dual_vector, read_problem
+from boostopt.problem_certificates.reading import ReadProblem, dual_vector, read_problem, with_unit_sum
+from boostopt.problem_certificates.steps import float_point, proposed_choices
 
-GOAL = 1e-10
+GOAL = 1e-13
 """Scaled gap of a conjugate at which the search for better multipliers ends."""
 
 LEVEL_RTOL = 1e-14
@@ -45,6 +52,18 @@ products are rounded, and an exactly feasible point is only near x."""
 
 ENOUGH = 1e-8
 """Scaled gap of a conjugate above which tangents are taken at other points."""
+
+ENOUGH_AT_START = 1e-9
+"""Scaled gap of a conjugate up to which no solver is called."""
+
+START_GOAL = 1e-11
+"""Scaled gap of a conjugate at which steps from a given point end."""
+
+N_START_STEPS = 6
+"""Maximum number of steps from tangents at a given point, if no atom has kinks."""
+
+MIN_START_NARROWING = 0.5
+"""Factor by which such a step must narrow the gap, else it is the last one."""
 
 START_FRACTIONS = (0.0, 1e-7, 1e-5, 1e-9)
 """Fractions of the inner point in the points at which tangents are taken. Near a kink, the one point leads to good
@@ -73,6 +92,10 @@ MIX_FRACTIONS = (
     1.0,
 )
 """Fractions of the inner point, tried in turn until a point is proved feasible."""
+
+MAX_SHIFT = 1e-9
+"""Largest multiple of the unit matrix, relative to the largest eigenvalue, that makes a matrix semidefinite that is so
+but for rounding."""
 
 MAX_CACHED = 64
 """Number of points whose values are kept."""
@@ -139,11 +162,11 @@ class PartialMinimum:
     _value_problem: Any = field(init=False, repr=False)
     _conjugate_problem: Any = field(init=False, repr=False)
     _projection: Any = field(init=False, repr=False)
-    _solver: str = field(init=False, repr=False)
     _sides: list[Any] = field(init=False, repr=False)
     _outer: ReadProblem = field(init=False, repr=False)
     _inner: ReadProblem = field(init=False, repr=False)
     _free: ReadProblem = field(init=False, repr=False)
+    _centered: ReadProblem = field(init=False, repr=False)
     _positions: Array = field(init=False, repr=False)
     _promotions: Promotions = field(init=False, repr=False)
     _interior: Array = field(init=False, repr=False)
@@ -159,20 +182,23 @@ class PartialMinimum:
         self._value_problem = cp.Problem(cp.Minimize(g), [x == self._target, *shared])
         self._conjugate_problem = cp.Problem(cp.Minimize(g - self._slope @ x), [*shared, *self._sides])
         self._projection = cp.Problem(cp.Minimize(cp.sum_squares(x - self._target)), [*shared, *self._sides])
-        if all(item.id != x.id for part in (g, *shared) for item in part.variables()):
+        if not self.description.has_argument:
             raise ProblemError(
                 f"{self.name} must depend on its argument; got {g}. Use its argument in the expression or a constraint."
             )
         with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
-            whole = cp.Problem(cp.Minimize(g), [*shared, *simplex])
-            self._free = read_problem(cp.Problem(cp.Minimize(g), shared))
-            self._outer = read_problem(whole, {x: (self.lower, self.upper.upper)})
-            self._positions = next(item.positions for item in self._free.variables if item.variable.id == x.id)
+            whole = read_problem(cp.Problem(cp.Minimize(g), [*shared, *simplex]))
+            self._free = whole.without_last_equality() if self.on_simplex else whole
+            self._check_quadratic_forms()
+            self._positions = next(item.positions for item in whole.variables if item.variable.id == x.id)
+            lower, upper = whole.lower.copy(), whole.upper.copy()
+            lower[self._positions], upper[self._positions] = self.lower, self.upper.upper
+            self._outer = replace(whole, lower=lower, upper=upper)
             caps = self._outer.upper.copy()
             caps[self._positions] = self.upper.lower
             self._inner = replace(self._outer, upper=caps)
+            self._centered = with_unit_sum(self._free, self._positions) if self.on_simplex else self._free
             self._find_interior()
-        self._solver = "HIGHS" if self.cones <= {"linear"} else "CLARABEL"
 
     def __reduce__(self) -> tuple[type[PartialMinimum], tuple[Any, ...]]:
         """Return the arguments of the constructor: a copy reads the problem again, because balls cannot be copied."""
@@ -184,11 +210,36 @@ class PartialMinimum:
         constructor, arguments = self.__reduce__()
         return constructor(*arguments)
 
+    def _check_quadratic_forms(self) -> None:
+        """Refuse quadratic forms that are neither convex nor concave, also if their matrices are declared to be so.
+
+        Raises
+        ------
+        ProblemError
+            A matrix has an eigenvalue of the wrong sign beyond rounding.
+        """
+        for node in self._free.nodes:
+            if isinstance(node.function, QuadraticForm) and node.function.relative_shift > MAX_SHIFT:
+                raise ProblemError(
+                    f"the matrix of a quadratic form in {self.name} must be positive or negative semidefinite; it "
+                    "could not be proved of one declared to be so. Symmetrize the matrix, or add a multiple of the "
+                    "unit matrix."
+                )
+
     @cached_property
-    def cones(self) -> frozenset[str]:
-        """The cones that a solver must support."""
-        constraints = [*self.description.constraints, *self._sides]
-        return required_cones(cp.Problem(cp.Minimize(self.description.expression), constraints))
+    def _solver(self) -> str:
+        """The solver of linear problems, or of all others."""
+        return "HIGHS" if self.description.is_piecewise_linear else "CLARABEL"
+
+    @property
+    def has_further_variables(self) -> bool:
+        """Whether f is a minimum over further variables."""
+        return self._free.n > self.lower.size
+
+    @property
+    def is_unconstrained(self) -> bool:
+        """Whether f is an expression of x alone, without constraints but the box and the simplex."""
+        return not (self.has_further_variables or self.description.constraints or self._free.matrices)
 
     def _find_interior(self) -> None:
         """Find values of the further variables at `inside`, and decide whether proofs move x.
@@ -198,6 +249,13 @@ class PartialMinimum:
         ProblemError
             No point at `inside` is proved feasible.
         """
+        if not (self.has_further_variables or len(self._free.equalities.rows) or self._free.matrices):
+            self._promotions, self._moves_x, self._interior = Promotions(), False, self._entries(self.inside)
+            if not (math.isfinite(self.upper_bound(self.inside)) and self.slopes_at(self.inside).is_finite):
+                raise ProblemError(
+                    f"{self.name} must be finite and have a subgradient at inside; it has none. Pass another point."
+                )
+            return
         search = FeasiblePointSearch(self._problem_at(self.inside), 0.0)
         self._promotions = search.find_interior()
         if search.interior is None:
@@ -239,15 +297,17 @@ class PartialMinimum:
         pairs = zip(self._positions.tolist(), box.lower.tolist(), box.upper.tolist(), strict=True)
         return {j: ball(low) if low == high else ball(low).union(ball(high)) for j, low, high in pairs}
 
-    def _exact_points(self, x: Float[Array, " n"], centre: Float[Array, " m"], radius: float = 0.0) -> ExactPoints:
+    def _exact_points(
+        self, x: Float[Array, " n"], centre: Float[Array, " m"], radius: float = 0.0, moves_x: bool | None = None
+    ) -> ExactPoints:
         """Return the points that satisfy the equations exactly: at x, or near x if proofs move x."""
-        if self._moves_x:
+        if self._moves_x if moves_x is None else moves_x:
             return ExactPoints(self._inner, self._promotions, centre, 0.0)
-        return ExactPoints(self._free, self._promotions, centre, 0.0, self._box(x, radius))
+        return ExactPoints(self._centered, self._promotions, centre, 0.0, self._box(x, radius))
 
-    def _is_close(self, point: FeasiblePoint, x: Float[Array, " n"]) -> bool:
+    def _is_close(self, point: FeasiblePoint, x: Float[Array, " n"], moves_x: bool | None = None) -> bool:
         """Return whether a feasible point is as near to x as weights that count as feasible."""
-        if not self._moves_x:
+        if not (self._moves_x if moves_x is None else moves_x):
             return True
         distances = [
             abs(point.x[j] - ball(value)) for j, value in zip(self._positions.tolist(), x.tolist(), strict=True)
@@ -278,25 +338,37 @@ class PartialMinimum:
             self._bounds.pop(next(iter(self._bounds)))
 
     def _upper_bound(self, x: Float[Array, " n"], radius: float) -> float:
-        """Return the bound by the answer of a solver, or near it."""
+        """Return the bound by a point that is proved feasible."""
+        point = self.feasible_point(x, radius)
+        return math.inf if point is None else point.upper
+
+    def feasible_point(self, x: Float[Array, " n"], radius: float = 0.0) -> FeasiblePoint | None:
+        """Return balls with a feasible point near x, by the answer of a solver, or near it; None if none is proved.
+
+        The arguments are as in `upper_bound`, but x is finite.
+        """
         values = self._values_at(x)
         with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
+            if self.on_simplex and values is not None and self.is_unconstrained:
+                # A point with the exact sum 1 has a tighter value than a box around x.
+                point = self._exact_points(x, values, moves_x=True).check(values)
+                if point is not None and self._is_close(point, x, moves_x=True):
+                    return point
             if values is not None:
                 snapped = self._snapped(values)
                 point = self._exact_points(x, snapped, radius).check(snapped)
-                point = point or self._exact_points(x, values, radius).check(values)
+                if point is None and self.has_further_variables:
+                    point = self._exact_points(x, values, radius).check(values)
                 if point is not None and self._is_close(point, x):
-                    return point.upper
-            if self._moves_x:
-                return math.inf
+                    return point
+            if self._moves_x or not self.has_further_variables:
+                return None
             proposal = max_slack_point(self._problem_at(x), self._promotions)
             if proposal is None:
-                return math.inf
+                return None
             interior = proposal.x.copy()
             interior[self._positions] = x
-            exact = self._exact_points(x, interior, radius)
-            point = exact.approach(interior if values is None else values, interior)
-        return math.inf if point is None else point.upper
+            return self._exact_points(x, interior, radius).approach(interior if values is None else values, interior)
 
     def feasible_near(self, x: Float[Array, " n"], renormalize: Any) -> Float[Array, " n"]:
         """Return a point near x at which f has a proved bound: x itself, or mixed with the inner point.
@@ -337,7 +409,10 @@ class PartialMinimum:
         return math.inf if values is None else float(np.abs(values[self._positions] - x).sum())
 
     def subgradient(self, x: Float[Array, " n"]) -> Float[Array, " n"] | None:
-        """Return about a subgradient of f at x: the dual of the equation for x; None if the solver fails."""
+        """Return a subgradient of f at x: that of g, or about the dual of the equation for x; None without one."""
+        if not self.has_further_variables:
+            slopes = self.slopes_at(x)
+            return slopes.gradient()[self._positions] if slopes.is_finite else None
         if self._solve(self._value_problem, x) is None or self._value_problem.constraints[0].dual_value is None:
             return None
         slopes = -np.asarray(self._value_problem.constraints[0].dual_value, dtype=np.float64).reshape(x.size)
@@ -360,6 +435,45 @@ class PartialMinimum:
             np.maximum(duals[-2], 0.0),
         )
 
+    def bound_from(self, z: Float[Array, " n"], start: Float[Array, " n"], sum_multiplier: float) -> tuple[float, bool]:
+        """Return an upper bound of f*(z) by tangents at a point, without a solver, and whether it is nearly f*(z).
+
+        Parameters
+        ----------
+        z
+            The argument, shape (n,).
+        start
+            A point of the box, on the simplex up to rounding, where <z, x> - f(x) may be nearly largest.
+        sum_multiplier
+            The multiplier of sum x = 1; any number gives a bound.
+        """
+        level = self._level(z, start)
+        problem = self._outer.with_linear_term(self._positions, -z)
+        duals = np.zeros(len(problem.equalities.duals))
+        duals[len(duals) - self.on_simplex :] = sum_multiplier
+        problem = replace(
+            problem,
+            inequalities=replace(problem.inequalities, duals=np.zeros(len(problem.inequalities.duals))),
+            equalities=replace(problem.equalities, duals=duals),
+        )
+        n_steps = 0 if any(node.function.has_kinks for node in problem.nodes) else N_START_STEPS
+        bound = math.inf
+        with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
+            box, point = Propagation(problem), float_point(problem, self._entries(start))
+            for choice in proposed_choices(problem, point, box.box, WIDTH, n_steps):
+                previous_gap = scaled_gap(level, bound)
+                with suppress(WrongSign):
+                    bound = min(bound, -lower_bound(problem, choice, box))
+                gap = scaled_gap(level, bound)
+                if n_steps == 0 or gap <= START_GOAL or gap > MIN_START_NARROWING * previous_gap:
+                    break
+        return bound, scaled_gap(level, bound) <= ENOUGH_AT_START
+
+    def _level(self, z: Float[Array, " n"], x: Float[Array, " n"]) -> float:
+        """Return a number that is not above f*(z), near <z, x> - f(x); -inf if none is proved."""
+        level = math.fsum([*(z * x).tolist(), -self.upper_bound(x)])
+        return level - LEVEL_RTOL * (1.0 + abs(level) + float(np.abs(z).sum())) if math.isfinite(level) else level
+
     def conjugate_bound(self, z: Float[Array, " n"], maximizer: Maximizer, center: Float[Array, " n"]) -> float:
         """Return an upper bound of f*(z), by the duals of a proposal; inf if none is proved.
 
@@ -373,8 +487,7 @@ class PartialMinimum:
             A point of the box, on the simplex up to rounding, with a value of <z, x> - f(x) near the maximum. The
             search for multipliers ends when the bound is near this value.
         """
-        level = math.fsum([*(z * center).tolist(), -self.upper_bound(center)])
-        level -= LEVEL_RTOL * (1.0 + abs(level) + float(np.abs(z).sum())) if math.isfinite(level) else 0.0
+        level = self._level(z, center)
         bound = self._bound_by(maximizer, level)
         if scaled_gap(level, bound) > ENOUGH and self._solver == "HIGHS":
             # A vertex may lack multipliers that are needed to make slopes exactly 0; inner points have all of them.
@@ -394,11 +507,17 @@ class PartialMinimum:
 
     def _values_at(self, x: Float[Array, " n"]) -> Float[Array, " m"] | None:
         """Return x with the v that a solver proposes, if there are further variables; None if the solver fails."""
-        if self._free.n == x.size:
-            values = np.zeros(x.size)
-            values[self._positions] = x
-            return values
-        return self._solve(self._value_problem, x)
+        return self._solve(self._value_problem, x) if self.has_further_variables else self._entries(x)
+
+    def _entries(self, x: Float[Array, " n"]) -> Float[Array, " m"]:
+        """Return x as the entries of all unknowns, if there are no further variables."""
+        values = np.zeros(x.size)
+        values[self._positions] = x
+        return values
+
+    def slopes_at(self, x: Float[Array, " n"]) -> PointSlopes:
+        """Return the slopes of g and of the inequalities at x, if there are no further variables."""
+        return PointSlopes(self._free, self._entries(x))
 
     def _solve(self, problem: Any, target: Float[Array, " n"]) -> Float[Array, " m"] | None:
         """Return the answer of a solver to a problem with a target, as entries of the unknowns; None if it fails."""

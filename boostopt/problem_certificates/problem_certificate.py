@@ -37,6 +37,7 @@ from boostopt.problem_certificates.dual_bound import lower_bound
 from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch, solved_point
 from boostopt.problem_certificates.implied_equations import with_affine_pieces, with_implied_equations
 from boostopt.problem_certificates.minorant import Choice, WrongSign
+from boostopt.problem_certificates.multiplier_program import program_choice
 from boostopt.problem_certificates.rays import has_unbounded_ray
 from boostopt.problem_certificates.reading import (
     ReadProblem,
@@ -47,7 +48,13 @@ from boostopt.problem_certificates.reading import (
     read_variables,
     value_of,
 )
-from boostopt.problem_certificates.steps import FloatPoint, float_point, proposed_choices
+from boostopt.problem_certificates.steps import (
+    FloatPoint,
+    float_point,
+    improved_choices,
+    initial_choice,
+    proposed_choices,
+)
 
 WIDTHS = (1e-5, 1e-7, 1e-3, 1e-4, 1e-2)
 """Relative distances from kinks that are tried in turn."""
@@ -66,6 +73,12 @@ MIN_GOOD_NARROWING = 0.5
 
 POOR_GAP = 1e-6
 """Scaled gap from which bounds of single unknowns are computed, if they are infinite."""
+
+SMALL_GAP = 1e-8
+"""Scaled gap that only steps that narrow it are to improve. Above it, a program chooses the multipliers."""
+
+PROGRAM_WIDTH = 1e-7
+"""The distance for the tangents that this program does not choose."""
 
 SOLVERS = ("CLARABEL", "SCS", "HIGHS", "OSQP", "ECOS")
 """Solvers that `solver="auto"` tries in turn, where they are installed."""
@@ -669,9 +682,18 @@ def _use_minorants(
     for width in WIDTHS:
         previous_gap = interval.scaled_gap
         for choice in proposed_choices(read, point, box.box, width, N_STEPS):
-            if interval.scaled_gap <= goal:
+            gap = interval.scaled_gap
+            if gap <= goal:
                 return failure
             failure = _use_choice(read, interval, box, choice, change) or failure
+            if gap <= SMALL_GAP and interval.scaled_gap > MIN_GOOD_NARROWING * gap:
+                break
+        if width == WIDTHS[0] and interval.scaled_gap > max(goal, SMALL_GAP):
+            start = initial_choice(read, point, PROGRAM_WIDTH)
+            proposal = program_choice(read, start, box)
+            if proposal is not None:
+                for choice in (proposal, *improved_choices(read, proposal, point, box.box, width, N_STEPS)):
+                    _use_choice(read, interval, box, choice, change)
         is_good = interval.scaled_gap <= POOR_GAP
         factor = MIN_GOOD_NARROWING if is_good else MIN_NARROWING
         if (is_good or read.is_large) and interval.scaled_gap > factor * previous_gap:

@@ -234,6 +234,14 @@ class ReadProblem:
         index = bisect_right(self.nodes, z, key=lambda node: node.start) - 1
         return index, z - self.nodes[index].start
 
+    def without_last_equality(self) -> ReadProblem:
+        """Return the problem without its last equality, which has one row."""
+        equalities = self.equalities
+        form = equalities.rows.form()
+        rows = form.selected(range(len(form) - 1), (len(form) - 1,)).block(self.n_values)
+        sources, expressions = equalities.sources[:-1], equalities.expressions[:-1]
+        return replace(self, equalities=ScalarConstraints(rows, equalities.duals[:-1], sources, expressions))
+
     def with_linear_term(self, positions: Int[Array, " k"], coefficients: Float[Array, " k"]) -> ReadProblem:
         """Return the problem with linear terms added to the objective, for entries of x at different positions."""
         form = self.objective.form()
@@ -417,7 +425,12 @@ class Reader:
             if len(weights) == 1:  # CVXPY reads the entry itself, which may be negative
                 return arguments[0].selected(groups.ravel().tolist(), tuple(expression.shape))
         grouped = FUNCTION_RULES[name](expression, arguments)
-        return self._apply(name, grouped.function, grouped.members, concatenated(arguments), tuple(expression.shape))
+        form, members = concatenated(arguments), grouped.members
+        positions = np.unique(members)
+        if len(positions) < len(form):  # the matrix of a quadratic form is a part of the function
+            form = form.selected(positions, (len(positions),))
+            members = np.searchsorted(positions, members)
+        return self._apply(name, grouped.function, members, form, tuple(expression.shape))
 
     def _read_perspective(self, expression: Any) -> AffineForm:
         """Return the form of a perspective: the expression in it is read with s in place of 1.
@@ -519,6 +532,44 @@ def read_problem(problem: Any, bounds: Mapping[Any, Any] | None = None) -> ReadP
         problem.objective.args[0] * sign,
         reader.n_values,
     )
+
+
+def with_unit_sum(problem: ReadProblem, positions: Int[Array, " k"]) -> ReadProblem:
+    """Return a problem with smaller coefficients that is equal at all points with the sum 1 of some entries of x.
+
+    If the coefficients of these entries in a row lie within a factor of 2, the smallest one moves to the constant. So
+    10^13 (sum x - 1) is 0 also over a box.
+    """
+    unit_entries = set(positions.tolist())
+
+    def reduced(block: RowBlock) -> RowBlock:
+        coefficients = block.floats[:, positions]
+        is_full = np.diff(coefficients.tocsr().indptr) == len(positions)
+        selected = [i for i in np.flatnonzero(is_full).tolist() if _are_similar(coefficients[[i], :].data)]
+        if not selected:
+            return block
+        entries = list(zip(block.rows, block.offsets, strict=True))
+        for i in selected:
+            row, offset = entries[i]
+            shift = min((row[j] for j in positions.tolist()), key=lambda value: abs(float(value.mid())))
+            rest = {j: value - shift if j in unit_entries else value for j, value in row.items()}
+            entries[i] = {j: value for j, value in rest.items() if not value == 0}, offset + shift
+        form = block.form()
+        return type(form).of_entries(entries, (len(entries),)).block(block.n_unknowns)
+
+    return replace(
+        problem,
+        nodes=[replace(node, arguments=reduced(node.arguments)) for node in problem.nodes],
+        objective=reduced(problem.objective),
+        inequalities=replace(problem.inequalities, rows=reduced(problem.inequalities.rows)),
+    )
+
+
+def _are_similar(values: Float[Array, " k"]) -> bool:
+    """Return whether numbers have one sign, and sizes within a factor of 2."""
+    sizes = np.abs(values)
+    has_one_sign = bool((values > 0).all() or (values < 0).all())
+    return has_one_sign and float(sizes.max()) <= 2.0 * float(sizes.min())
 
 
 def read_variables(problem: Any) -> Reader:

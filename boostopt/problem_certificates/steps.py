@@ -127,7 +127,7 @@ def initial_choice(problem: ReadProblem, point: FloatPoint, width: float, object
     objective_weight
         The factor of the objective.
     """
-    tangents = [_tangents(node, point, width) for node in problem.nodes]
+    tangents = [node_tangents(node, point, width) for node in problem.nodes]
     factors = [_factor(constraint.dual, constraint.n) for constraint in problem.matrices]
     choice = Choice(
         np.maximum(problem.inequalities.duals, 0.0),
@@ -527,11 +527,16 @@ def _matrix_part(constraint: MatrixConstraint, factor: Array, z: Array, width: f
     return StepPart(factor.size, push, pull, take)
 
 
-def _tangents(node: Any, point: FloatPoint, width: float) -> Tangents:
+def node_tangents(node: AtomNode, point: FloatPoint, width: float) -> Tangents:
     """Return the tangents of an atom at a point."""
+    return node.function.tangents(group_arguments(node, point), node.orientations, width)
+
+
+def group_arguments(node: AtomNode, point: FloatPoint) -> Float[Array, "m k"]:
+    """Return the arguments of the groups of an atom at a point, as finite numbers."""
     z = np.nan_to_num(point.z, posinf=0.0, neginf=0.0)
     u = np.clip(np.nan_to_num(node.arguments.float_values(z)), -MAX_VALUE, MAX_VALUE)
-    return node.function.tangents(u[node.members], node.orientations, width)
+    return u[node.members]
 
 
 def _factor(dual: Array | None, n: int) -> Array:

@@ -13,7 +13,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse
-from support.random_expressions import Count, check_graph, check_program
+from support.random_expressions import Count, check_description, check_program
 from support.reference_formulas import program
 
 from boostopt import Certificate, ProblemError
@@ -212,7 +212,7 @@ def test_sparse_constants_of_the_caller_stay_as_they_are() -> None:
 @pytest.mark.parametrize("seed", (1, 2, 3))
 def test_a_random_description_says_nothing_false(seed: int) -> None:
     count = Count()
-    check_graph(seed, count)
+    check_description(seed, count)
     assert not count.false
 
 
@@ -228,7 +228,7 @@ def test_a_random_program_has_no_false_bound(seed: int) -> None:
 def test_many_random_descriptions_say_nothing_false(block: int) -> None:
     count = Count()
     for seed in range(1000 + 40 * block, 1040 + 40 * block):
-        check_graph(seed, count)
+        check_description(seed, count)
         check_program(seed, count)
     assert count.descriptions > 40
     assert not count.false

@@ -15,7 +15,6 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
-import typechecker
 from support.reference_formulas import optimum
 from support.speeds import many
 
@@ -24,6 +23,7 @@ from boostopt.authoring import (
     COUNT,
     CappedSimplex,
     CappedSimplexIndicator,
+    ConjugatePoint,
     CvxpyEdges,
     CvxpyRegularizer,
     parameter,
@@ -326,9 +326,15 @@ def test_descriptions_without_a_proof_are_refused(name: str) -> None:
         CvxpyRegularizer(CAPPED, make, UNIFORM)
 
 
-def test_closed_forms_of_a_subclass_need_an_expression_alone() -> None:
+def test_a_subclass_with_closed_forms_may_have_further_variables() -> None:
     class Mine(CvxpyRegularizer):
-        pass
+        def conjugate_at(self, z: np.ndarray, start: np.ndarray | None = None) -> ConjugatePoint:
+            point = super().conjugate_at(z, start)
+            return ConjugatePoint(point.value - 0.01, point.d, point.multipliers)  # wrong: nothing may rest on it
 
-    with typechecker.unchecked(), pytest.raises(ProblemError, match=r"\bMine\b.*\bexpression of d alone\b"):
-        Mine(CAPPED, transport, UNIFORM)
+    z = np.linspace(-1.0, 1.0, N)
+    exact, mine = CvxpyRegularizer(CAPPED, transport, UNIFORM), Mine(CAPPED, transport, UNIFORM)
+    bound = mine.conjugate_bound(z, mine.conjugate_at(z))
+    assert bound == pytest.approx(exact.conjugate_at(z).value, abs=1e-9)
+    with pytest.raises(ProblemError, match=r"\bMine\b.*\bgaps\b"):
+        mine.gaps(UNIFORM, z, mine.conjugate_at(z))

@@ -20,14 +20,15 @@ from support.reference_formulas import exact_edges, program
 from boostopt import ProblemError
 from boostopt.descriptions.cvxpy_edges import CvxpyEdges
 from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
+from boostopt.descriptions.description import read_description
+from boostopt.descriptions.partial_minimum import PartialMinimum
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.maximum import MaximumEdge
-from boostopt.functions.formulas.intervals import Interval
-from boostopt.functions.minorants.expression_graph import Graph
 from boostopt.functions.regularizers.base import Regularizer
-from boostopt.functions.regularizers.capped_simplex import CappedSimplex, exact_caps, feasible_box, support_bound
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex, exact_caps, support_bound
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.tilted import Tilted
+from boostopt.problem_certificates.arithmetic.balls import ball
 
 DIGITS = 100
 mp = mpmath.mp.clone()
@@ -346,54 +347,56 @@ def drawn_domain(rng: np.random.Generator) -> tuple[CappedSimplex, list[Fraction
     return domain, [x / nu for x in exact]
 
 
-def check_graph(seed: int, count: Count, tangents: int = 4) -> None:
-    """Hold the values and the minorants of a random description at some points against a hundred digits."""
+def check_description(seed: int, count: Count, tangents: int = 4) -> None:
+    """Hold the values and the conjugates of a random description at some points against a hundred digits."""
     rng = np.random.default_rng(seed)
     domain, upper = drawn_domain(rng)
     N, caps = len(upper), exact_caps(domain, domain.upper)
     expression = piece(rng, N)
-    variable: Any = cp.Variable(N)
-    graph = Graph([cp.sum(expression.made(variable))], variable, Interval(np.zeros(N), caps.upper), on_simplex=True)
+    description = read_description("f", lambda d: cp.sum(expression.made(d)), cp.Variable(N))
     count.descriptions += 1
     points = [weights(rng, upper) for _ in range(4)]
     values = [expression.exact(in_digits(d)) for d in points]
     z = rng.normal(size=N) * 10.0 ** rng.uniform(-3, 6)
-    bound = support_bound(z, float(CappedSimplexIndicator(domain).conjugate_at(z).multipliers["beta"]), caps)
+    beta = float(CappedSimplexIndicator(domain).conjugate_at(z).multipliers["beta"])
+    bound = support_bound(z, beta, caps)
+    try:
+        minimum = PartialMinimum("f", description, np.zeros(N), caps, True, domain.c / domain.c.sum())
+    except ProblemError:
+        count.refused += 1
+        return
     for exact in [*points, *(weights(rng, upper) for _ in range(tangents - len(points)))]:
         d = domain.renormalize(np.array([float(x) for x in exact]))
-        box = feasible_box(d, caps)
-        neighbour = neighbour_of(d, upper)
-        ends = (list(map(Fraction, end.tolist())) for end in (box.lower, box.upper))
-        is_within = all(a <= x <= b for a, x, b in zip(next(ends), neighbour, next(ends), strict=True))
-        enclosed = graph.values(box)[0]
-        low, high = float(enclosed.lower[0]), float(enclosed.upper[0])
-        count.claim(not np.isnan([low, high]).any(), f"{seed}: nan in {expression.name}")
-        if is_within:
-            value = expression.exact(in_digits(neighbour))
-            room = abs(value) * REFERENCE_RTOL if mp.isfinite(value) else 0
-            count.claim(
-                low <= value + room and value - room <= high,
-                f"{seed}: value {value} outside [{low}, {high}] of {expression.name}",
-            )
         count.claim(dot(z, in_digits(exact)) <= bound, f"{seed}: support")
-        minorant = graph.minorant(d, [np.ones(1)])
-        if minorant is None:
+        point = minimum.feasible_point(d)
+        member = None if point is None else exact_member(point.x, upper)
+        if point is None:
             count.open_ends += 1
-            continue
-        for point, value in zip(points, values, strict=True):
-            minorant_value = dot(minorant.gradient.lower, in_digits(point)) + mp.mpf(minorant.offset)
-            count.claim(
-                minorant_value <= value + (abs(value) * REFERENCE_RTOL if mp.isfinite(value) else 0),
-                f"{seed}: minorant {minorant_value} above {value} of {expression.name}",
-            )
+        elif member is not None:
+            value = expression.exact(in_digits(member))
+            slack = abs(value) * REFERENCE_RTOL if mp.isfinite(value) else 0
+            count.claim(value - slack <= point.upper, f"{seed}: value {value} above {point.upper} of {expression.name}")
+        conjugate, _ = minimum.bound_from(z, d, beta)
+        count.claim(not np.isnan(conjugate), f"{seed}: nan in {expression.name}")
+        for rational, value in zip(points, values, strict=True):
+            if mp.isfinite(value):
+                difference = dot(z, in_digits(rational)) - value
+                count.claim(
+                    difference <= conjugate + (abs(value) + abs(difference)) * REFERENCE_RTOL,
+                    f"{seed}: conjugate {conjugate} below {difference} of {expression.name}",
+                )
 
 
-def neighbour_of(d: np.ndarray, upper: list[Fraction]) -> list[Fraction]:
-    """The exactly feasible point that differs from d in the weight with the largest room."""
-    exact = [min(Fraction(float(x)), u) for x, u in zip(d, upper, strict=True)]
-    n = max(range(len(d)), key=lambda i: min(upper[i] - exact[i], exact[i]))
-    exact[n] += 1 - sum(exact, Fraction(0))
-    return exact if 0 <= exact[n] <= upper[n] else feasible(exact, upper)
+def exact_member(x: list[Any], upper: list[Fraction]) -> list[Fraction] | None:
+    """The point of balls whose entries sum to 1, if all balls but one are floats; None if several are not."""
+    open_entries = [n for n, entry in enumerate(x) if not entry.is_exact() or entry != float(entry.mid())]
+    if len(open_entries) > 1:
+        return None
+    result = [Fraction(float(entry.mid())) for entry in x]
+    n = open_entries[0] if open_entries else 0
+    result[n] += 1 - sum(result, Fraction(0))
+    is_within = x[n].contains(ball(result[n])) and 0 <= result[n] <= upper[n]
+    return result if is_within or not open_entries else None
 
 
 def drawn_program(rng: np.random.Generator) -> tuple[Any, Callable[[list[Fraction]], Any], list[Fraction]]:

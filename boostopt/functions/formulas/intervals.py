@@ -379,3 +379,24 @@ def _enclose_huber(kind: str, x: Interval, M: Interval) -> Interval:
     is_inside = (x.upper < M.lower) & (x.lower > -M.lower)
     may_be_outside = (x.lower > M.upper) | (x.upper < -M.upper)
     return Interval(np.where(is_inside, 1.0, 0.0), np.where(may_be_outside, 0.0, 1.0))
+
+
+def total(x: Interval) -> Interval:
+    """Return the sum of all entries, rounded once."""
+    return Interval(_round_sum_once(x.lower, -np.inf), _round_sum_once(x.upper, np.inf))
+
+
+def _round_sum_once(ends: Any, direction: float) -> Any:
+    """Return the sum, rounded towards `direction`, inf or -inf; `direction` itself if the sum has no finite bound."""
+    ends = np.ravel(ends)
+    if np.isnan(ends).any() or (ends == direction).any():
+        return np.array(direction)
+    if not np.isfinite(ends).all():
+        return np.array(-direction)
+    try:
+        rounded_sum = math.fsum(ends.tolist())
+    except OverflowError:
+        return np.array(direction)
+    if len(ends) == 1 or rounded_sum == 0.0:  # a sum of floats is a multiple of the smallest one: 0 is exact
+        return np.array(rounded_sum)
+    return np.array(math.nextafter(rounded_sum, direction))

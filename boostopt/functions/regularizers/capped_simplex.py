@@ -22,8 +22,7 @@ from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import check_choice, check_instance, check_number, check_positive, non_negative_weights
 from boostopt.errors import ProblemError
-from boostopt.functions.formulas.intervals import UNIT, Interval, exact_interval
-from boostopt.functions.minorants.interval_sums import total
+from boostopt.functions.formulas.intervals import UNIT, Interval, exact_interval, total
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL, capped_softmax, log_or_neg_inf
 
 WEIGHT_SUM_TOL = 2e-15

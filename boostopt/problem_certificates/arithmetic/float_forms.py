@@ -18,8 +18,8 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import SMALLEST
-from boostopt.functions.minorants.interval_sums import INFLATION, UNIT, gamma, is_exact_product
 from boostopt.functions.numerics.error_free import sum_error
+from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT, gamma, is_exact_product
 from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, Enclosure, enclosing_balls, enclosures
 from boostopt.problem_certificates.arithmetic.forms import AffineForm, Row, RowBlock, check_coefficients, full_shape
 

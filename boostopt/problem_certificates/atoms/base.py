@@ -10,10 +10,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.cvxpy_tools import cp
 from boostopt.problem_certificates.arithmetic.balls import (
     ONE,
     Ball,
@@ -30,6 +32,9 @@ UNBOUNDED: Bounds = (-math.inf, math.inf)
 
 TIGHT_SIZE = 1e-3
 """The size of a change of a slope at the boundary of its set, which only moves by its margin."""
+
+KINK_RTOL = 1e-6
+"""Distance to a kink, relative to the largest argument, up to which an argument counts as on the kink in messages."""
 
 TINY = 1e-300
 """A positive number that stands for 0 where 0 is the limit of a domain, but not in it."""
@@ -132,6 +137,23 @@ def simplex_family(
         lambda changed, y: (changed, offset(changed)),
         [(last, total)],
     )
+
+
+def oriented_products(products: Any, orientations: Float[Array, "m k"]) -> list[Any]:
+    """Return the CVXPY constraints that products have the signs of `orientations`, where these are not 0."""
+    return [cp.multiply(orientations, products) >= 0] if orientations.any() else []
+
+
+def columns_of(sizes: Any, count: int) -> Any:
+    """Return a CVXPY vector as a matrix of so many equal columns."""
+    return cp.reshape(sizes, (sizes.size, 1), order="F") @ np.ones((1, count))
+
+
+def tied_entries(u: Float[Array, "m k"], count: float) -> Bool[Array, "m k"]:
+    """Return which entries of a row tie with the last of its `count` largest entries, if several entries do."""
+    last = -np.sort(-u, axis=1)[:, [min(math.ceil(count), u.shape[1]) - 1]]
+    is_tied = np.abs(u - last) <= KINK_RTOL * max(float(np.abs(u).max(initial=0.0)), KINK_RTOL)
+    return is_tied & (is_tied.sum(axis=1, keepdims=True) > 1)
 
 
 class DirectionMap:
@@ -261,6 +283,24 @@ class Function(ABC):
             Whether each argument is a constant: its slope then changes nothing but the offset.
         """
         return None
+
+    def slope_constraints(self, products: Any, sizes: Any, orientations: Float[Array, "m k"]) -> list[Any]:
+        """Return the CVXPY constraints of slopes times `sizes`; none if a program cannot choose slopes.
+
+        Parameters
+        ----------
+        products
+            The slopes times sizes, as a CVXPY variable of shape (m, k).
+        sizes
+            The absolute values of the multipliers, as a CVXPY expression of shape (m,).
+        orientations
+            The signs that slopes must have, as in `Tangents`.
+        """
+        return []
+
+    def is_on_kink(self, u: Float[Array, "m k"]) -> Bool[Array, "m k"]:
+        """Return which entries of m points lie on a kink, as messages name them."""
+        return np.zeros(u.shape, dtype=bool)
 
     def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
         """Return combinations of the `count` arguments that are all 0 exactly where the value is 0, or None.

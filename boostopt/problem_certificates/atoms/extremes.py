@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.cvxpy_tools import cp
 from boostopt.problem_certificates.arithmetic.balls import NOT_A_NUMBER, ONE, ZERO, Ball, ball, balls, largest
 from boostopt.problem_certificates.atoms.base import (
     UNBOUNDED,
@@ -18,10 +20,12 @@ from boostopt.problem_certificates.atoms.base import (
     Function,
     MinorantFamily,
     Tangents,
+    columns_of,
     intersection,
     normalized,
     simplex_directions,
     simplex_family,
+    tied_entries,
     unit_rows,
 )
 from boostopt.problem_certificates.atoms.norms import MIN_SIZE
@@ -63,6 +67,12 @@ class Extreme(Function):
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         return probabilities(tangents.parameters[i]), ZERO
+
+    def slope_constraints(self, products: Any, sizes: Any, orientations: Float[Array, "m k"]) -> list[Any]:
+        return [products >= 0, cp.sum(products, axis=1) == sizes]
+
+    def is_on_kink(self, u: Float[Array, "m k"]) -> Bool[Array, "m k"]:
+        return tied_entries(self.sign * u, 1.0)
 
     def minorant_family(
         self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
@@ -149,6 +159,14 @@ class SumOfLargest(Function):
         share = (k - total) / (size - total)
         return [entry + (1 - entry) * share for entry in delta], ZERO
 
+    def slope_constraints(self, products: Any, sizes: Any, orientations: Float[Array, "m k"]) -> list[Any]:
+        sums = [products >= 0, cp.sum(products, axis=1) == min(self.k, products.shape[1]) * sizes]
+        # If the count is at most 1, the sum bounds the entries.
+        return sums if self.k <= 1 else [*sums, products <= columns_of(sizes, products.shape[1])]
+
+    def is_on_kink(self, u: Float[Array, "m k"]) -> Bool[Array, "m k"]:
+        return tied_entries(u, self.k) if self.k < u.shape[1] else super().is_on_kink(u)
+
     def minorant_family(
         self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
     ) -> MinorantFamily | None:
@@ -165,7 +183,7 @@ class SumOfLargest(Function):
 
     def projection(self, delta: Float[Array, "m k"], weights: Float[Array, "m k"]) -> Float[Array, "m k"]:
         """Return the delta + theta * weights, cut to [0, 1], whose sum is k, by bisection for theta."""
-        weights = np.maximum(weights, 1e-12)
+        weights = np.maximum(weights, 1e-16)
         low = np.full((len(delta), 1), -1.0) / weights.min(axis=1, keepdims=True)
         high = -low
         if np.all(np.abs(self.k - delta.sum(axis=1)) <= 1e-15):

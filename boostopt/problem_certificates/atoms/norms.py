@@ -9,10 +9,12 @@ import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.cvxpy_tools import cp
 from boostopt.problem_certificates.arithmetic.balls import (
     NOT_A_NUMBER,
     ONE,
@@ -24,6 +26,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
     midpoints,
 )
 from boostopt.problem_certificates.atoms.base import (
+    KINK_RTOL,
     TIGHT_SIZE,
     UNBOUNDED,
     Bounds,
@@ -32,9 +35,12 @@ from boostopt.problem_certificates.atoms.base import (
     Function,
     MinorantFamily,
     Tangents,
+    columns_of,
     free_family,
     intersection,
     magnitude_bounds,
+    oriented_products,
+    tied_entries,
     unit_rows,
 )
 from boostopt.problem_certificates.atoms.elementwise import size_power
@@ -68,6 +74,13 @@ class Norm(Function):
 
     def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
         return tangents.parameters
+
+    def slope_constraints(self, products: Any, sizes: Any, orientations: Float[Array, "m k"]) -> list[Any]:
+        return [self.dual_norms(products, sizes), *oriented_products(products, orientations)]
+
+    @abstractmethod
+    def dual_norms(self, products: Any, sizes: Any) -> Any:
+        """Return the CVXPY constraint that the dual norms of the rows of `products` are at most `sizes`."""
 
     @abstractmethod
     def dual_norm(self, delta: Sequence[Ball]) -> Ball:
@@ -118,6 +131,12 @@ class SumNorm(Norm):
 
     def dual_norm(self, delta: Sequence[Ball]) -> Ball:
         return largest([abs(entry) for entry in delta])
+
+    def dual_norms(self, products: Any, sizes: Any) -> Any:
+        return cp.abs(products) <= columns_of(sizes, products.shape[1])
+
+    def is_on_kink(self, u: Float[Array, "m k"]) -> Bool[Array, "m k"]:
+        return np.abs(u) <= _kink_distance(u)
 
 
 class PNorm(Norm):
@@ -174,6 +193,15 @@ class PNorm(Norm):
     def dual_norm(self, delta: Sequence[Ball]) -> Ball:
         return self._norm(delta, self.exponent / (self.exponent - 1))
 
+    def dual_norms(self, products: Any, sizes: Any) -> Any:
+        if self.is_euclidean:
+            return cp.norm(products, 2, axis=1) <= sizes
+        q: Any = self.p / (self.p - 1)  # CVXPY's annotation knows whole numbers only
+        return cp.hstack([cp.pnorm(row, q) for row in products]) <= sizes
+
+    def is_on_kink(self, u: Float[Array, "m k"]) -> Bool[Array, "m k"]:
+        return np.broadcast_to(np.abs(u).max(axis=1, keepdims=True) <= _kink_distance(u), u.shape)
+
     def _norm(self, u: Sequence[Ball], p: Ball) -> Ball:
         """Return the p-norm of balls."""
         total = ZERO
@@ -222,3 +250,14 @@ class MaximumNorm(Norm):
 
     def dual_norm(self, delta: Sequence[Ball]) -> Ball:
         return sum((abs(entry) for entry in delta), ZERO)
+
+    def dual_norms(self, products: Any, sizes: Any) -> Any:
+        return cp.norm(products, 1, axis=1) <= sizes
+
+    def is_on_kink(self, u: Float[Array, "m k"]) -> Bool[Array, "m k"]:
+        return tied_entries(np.abs(u), 1.0)
+
+
+def _kink_distance(u: Float[Array, "m k"]) -> float:
+    """Return the distance from 0 up to which an argument counts as on a kink."""
+    return KINK_RTOL * max(float(np.abs(u).max(initial=0.0)), KINK_RTOL)

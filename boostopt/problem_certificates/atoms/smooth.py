@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -288,6 +289,11 @@ class QuadraticForm(Function):
         is_definite = bound > 0 and is_positive_semidefinite(shifted(self.signed_matrix, n, ball(-bound)), n)
         self._min_eigenvalue = bound if is_definite else 0.0
 
+    @property
+    def relative_shift(self) -> float:
+        """The multiple of the unit matrix that makes +-P semidefinite, over the largest entry of P."""
+        return self.epsilon / max(float(np.abs(self.float_matrix).max()), TINY)
+
     def value(self, u: Sequence[Ball]) -> Ball:
         return weighted_sum(u, self._product(u))
 
@@ -355,7 +361,12 @@ class QuadraticForm(Function):
 
     def _product(self, u: Sequence[Ball]) -> list[Ball]:
         """Return P u."""
-        return (matrix(self.P, self.n) * matrix(u, self.n)).entries()
+        return (self._matrix * matrix(u, self.n)).entries()
+
+    @cached_property
+    def _matrix(self) -> Any:
+        """P as a matrix of balls."""
+        return matrix(self.P, self.n)
 
 
 class Mean(Function):

@@ -16,7 +16,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.functions.formulas.intervals import SMALLEST
-from boostopt.functions.minorants.interval_sums import INFLATION, UNIT, gamma
+from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT, gamma
 from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, ball, round_down, round_up
 from boostopt.problem_certificates.arithmetic.float_forms import FloatRowBlock, entry_counts
 from boostopt.problem_certificates.arithmetic.forms import Row, RowBlock

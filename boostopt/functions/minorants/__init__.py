@@ -1,1 +1,0 @@
-"""Affine minorants of convex CVXPY expressions, kinks included."""
