@@ -326,7 +326,7 @@ def _free_numbers(
 
 def _depends_only_on(rows: RowBlock, is_active: Array) -> Array:
     """Return whether each row depends on some unknowns only."""
-    return np.asarray(abs(rows.floats) @ np.where(is_active, 0.0, 1.0)) == 0
+    return rows.float_value_sizes(np.where(is_active, 0.0, 1.0)) == 0
 
 
 class _PulledRows:

@@ -4,8 +4,8 @@ Some unknowns are chosen as a basis of the equalities. The others are floats, an
 square linear system: so the balls contain a point that satisfies all equalities exactly. If the inequalities hold on
 the balls, the objective on the balls bounds the optimum.
 
-If the point of the solver is not feasible, the search goes the shortest way towards a point with slack, which one more
-solve proposes. Affine inequalities without any slack become equalities.
+If the point of the solver is not feasible, the search goes the shortest way towards a point with slack. Least squares
+propose it, or one more solve if theirs costs much. Affine inequalities without any slack become equalities.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from boostopt.problem_certificates.arithmetic.balls import (
     solve,
 )
 from boostopt.problem_certificates.arithmetic.forms import Row
+from boostopt.problem_certificates.domains import domain_point
 from boostopt.problem_certificates.reading import ReadProblem, dual_vector, value_of
-from boostopt.problem_certificates.slack_points import least_fraction, slack_point
+from boostopt.problem_certificates.slack_points import curved_slack_point, least_fraction, slack_point
 
 MIN_SLACK = 1e-7
 """Slack of a point that counts as having slack."""
@@ -48,6 +49,9 @@ FRACTIONS = (1e-15, 1e-13, 1e-11, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2
 
 MAX_WEIGHT = 1e6
 """Largest whole weight of a row in a combination that is tried before ranks over the rationals."""
+
+MAX_LOSS = 1e-8
+"""Relative loss of a point that needed no solve, up to which no solve is made for a better one."""
 
 N_BISECTIONS = 6
 """Number of refinements of the fraction."""
@@ -125,6 +129,7 @@ class FeasiblePointSearch:
         if not self._is_affine:
             self.reason = "an equality contains an atom that is not affine: state it as an inequality"
             return None
+        nearby: FeasiblePoint | None = None
         if x is not None:
             exact = self._exact_points(Promotions(), x)
             result = exact.check(x) if exact is not None else None
@@ -132,19 +137,19 @@ class FeasiblePointSearch:
                 return result
             if self.is_contradictory:
                 return None
-            nearby = slack_point(self.problem, x) if self.problem.is_large and exact is not None else None
-            if nearby is not None and exact is not None:
-                result = exact.approach(x, nearby)
-                if result is not None:
-                    return result
+            nearby = None if exact is None else self._point_by_tangents(exact, x)
+            if nearby is not None and (self.problem.is_large or self._loss(nearby, x) <= MAX_LOSS):
+                return nearby
         promotions = self.find_interior()
         if self.interior is None:
             self.reason = self.reason or "no point with slack was found: the problem may be infeasible"
-            return None
+            return nearby
         exact = self._exact_points(promotions, self.interior)
         if exact is None:
-            return None
+            return nearby
         result = exact.approach(self.interior if x is None else x, self.interior)
+        if nearby is not None:
+            return nearby if result is None else min(nearby, result, key=lambda point: point.upper)
         if result is None and self._rows_without_slack:
             names = [self.problem.inequalities.describe(i) for i in sorted(self._rows_without_slack)]
             self.reason = self.reason or (
@@ -156,6 +161,17 @@ class FeasiblePointSearch:
                 "no feasible point was proved: the inequalities may have no interior, or an atom is outside its domain"
             )
         return result
+
+    def _point_by_tangents(self, exact: ExactPoints, x: Float[Array, " n"]) -> FeasiblePoint | None:
+        """Return a feasible point between x and a point with slack that least squares propose."""
+        propose = slack_point if self.problem.is_large else curved_slack_point
+        proposal = propose(self.problem, x)
+        return None if proposal is None else exact.approach(x, proposal)
+
+    def _loss(self, point: FeasiblePoint, x: Float[Array, " n"]) -> float:
+        """Return by how much the objective at a feasible point is above that at x, relative to 1 plus its size."""
+        value = float(self.problem.objective.float_values(domain_point(self.problem, x).point.z)[0])
+        return (point.upper - value) / (1 + abs(value)) if math.isfinite(value) else math.inf
 
     def _exact_points(self, promotions: Promotions, centre: Array) -> ExactPoints | None:
         """Return the points that satisfy the equalities; None, with a reason, if there may be none."""

@@ -42,6 +42,9 @@ EQUALITY_SCALE = 1e3
 MIN_SLOPE = 1e-15
 """Slopes, relative to the sizes that cancel in them, that count as 0."""
 
+POOR_SLOPE = 0.3
+"""Slope, relative to the sizes that cancel in it, from which a choice of a small problem is not tried."""
+
 NEAR_TOL = 1e-4
 """Relative distance from a bound at which the bound takes a slope."""
 
@@ -127,7 +130,7 @@ def initial_choice(problem: ReadProblem, point: FloatPoint, width: float, object
     objective_weight
         The factor of the objective.
     """
-    tangents = [_tangents(node, point, width) for node in problem.nodes]
+    tangents = [node_tangents(node, point, width) for node in problem.nodes]
     factors = [_factor(constraint.dual, constraint.n) for constraint in problem.matrices]
     choice = Choice(
         np.maximum(problem.inequalities.duals, 0.0),
@@ -158,6 +161,8 @@ def proposed_choices(
 ) -> Iterator[Choice]:
     """Yield the choice by the duals of the solver, then improved ones; fewer if floats do not suffice for them.
 
+    For small problems, the first is left out if its slopes are poor: the last one is the best that the steps reach.
+
     The first steps may be cheap ones, as in `improved_choices`. If the multipliers are fixed, they are the duals
     themselves, of any sign, and the choice proves no bound.
     """
@@ -165,10 +170,17 @@ def proposed_choices(
         choice = initial_choice(problem, point, width, objective_weight)
         if are_multipliers_fixed:
             choice = replace(choice, inequality=problem.inequalities.duals)
-        yield choice
+        if problem.is_large or are_multipliers_fixed or not _has_poor_slopes(problem, choice, point, box):
+            yield choice
         yield from improved_choices(problem, choice, point, box, width, n_steps, are_multipliers_fixed, n_cheap_steps)
     except np.linalg.LinAlgError:  # eigenvalues did not converge
         return
+
+
+def _has_poor_slopes(problem: ReadProblem, choice: Choice, point: FloatPoint, box: tuple[Array, Array]) -> bool:
+    """Return whether a slope that no bound takes is so large that the bound of a choice would be poor."""
+    slopes, _, sizes = float_pullback(problem, choice)
+    return bool((np.abs(remaining_slopes(slopes, point.x, box)) > POOR_SLOPE * sizes).any())
 
 
 def improved_choice(
@@ -527,7 +539,7 @@ def _matrix_part(constraint: MatrixConstraint, factor: Array, z: Array, width: f
     return StepPart(factor.size, push, pull, take)
 
 
-def _tangents(node: Any, point: FloatPoint, width: float) -> Tangents:
+def node_tangents(node: AtomNode, point: FloatPoint, width: float) -> Tangents:
     """Return the tangents of an atom at a point."""
     z = np.nan_to_num(point.z, posinf=0.0, neginf=0.0)
     u = np.clip(np.nan_to_num(node.arguments.float_values(z)), -MAX_VALUE, MAX_VALUE)
