@@ -564,8 +564,9 @@ def _certify_values(
     start = _start(read, x, feasible, search)
     if not interval.status:
         _bound_below(read, interval, box, start, goal, change)
-        if feasible is not None and not math.isfinite(interval.lower) and has_unbounded_ray(read):
-            interval.upper, interval.status, interval.reasons = -math.inf, "unbounded", []
+        if feasible is not None and not math.isfinite(interval.lower):
+            if has_unbounded_ray(read, midpoints(feasible.x)):
+                interval.upper, interval.status, interval.reasons = -math.inf, "unbounded", []
     if not interval.status:
         is_bounded = math.isfinite(interval.lower) and math.isfinite(interval.upper)
         interval.status = "bounded" if is_bounded else "open"
