@@ -35,7 +35,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
 )
 from boostopt.problem_certificates.arithmetic.forms import Row
 from boostopt.problem_certificates.domains import domain_point
-from boostopt.problem_certificates.reading import ReadProblem, dual_vector, value_of
+from boostopt.problem_certificates.reading import MatrixConstraint, ReadProblem, dual_matrix, dual_vector, value_of
 from boostopt.problem_certificates.slack_points import curved_slack_point, least_fraction, slack_point
 
 MIN_SLACK = 1e-7
@@ -120,6 +120,7 @@ class FeasiblePointSearch:
         self.tolerance = tolerance
         self.interior: Array | None = None
         self._rows_without_slack = set[int]()
+        self._matrices_without_slack = set[int]()
         self.reason = ""
         self.is_contradictory = False
         self._is_affine = problem.equalities.rows.is_affine(problem.n)
@@ -150,8 +151,9 @@ class FeasiblePointSearch:
         result = exact.approach(self.interior if x is None else x, self.interior)
         if nearby is not None:
             return nearby if result is None else min(nearby, result, key=lambda point: point.upper)
-        if result is None and self._rows_without_slack:
-            names = [self.problem.inequalities.describe(i) for i in sorted(self._rows_without_slack)]
+        names = [self.problem.inequalities.describe(i) for i in sorted(self._rows_without_slack)]
+        names += [_matrix_name(self.problem.matrices[i]) for i in sorted(self._matrices_without_slack)]
+        if result is None and names:
             self.reason = self.reason or (
                 f"no point with slack was found for {format_names_truncated(names)}: if these constraints leave one "
                 "point only, or a face, state the equations that they imply"
@@ -198,6 +200,7 @@ class FeasiblePointSearch:
             if proposal.slack > MIN_SLACK:
                 break
             self._rows_without_slack = proposal.tight_atoms
+            self._matrices_without_slack = proposal.tight_matrices
             promotions.rows |= proposal.tight_rows
             promotions.fixed |= proposal.tight_bounds
             if len(promotions.rows) + len(promotions.fixed) == previous_count:
@@ -454,6 +457,8 @@ class SlackPoint:
         Unknowns whose bound has a multiplier, with the bound.
     tight_atoms
         Inequalities with atoms that have a multiplier.
+    tight_matrices
+        Positions of semidefinite constraints with a multiplier.
     """
 
     x: Array
@@ -461,6 +466,7 @@ class SlackPoint:
     tight_rows: set[int]
     tight_bounds: dict[int, float]
     tight_atoms: set[int]
+    tight_matrices: set[int]
 
 
 def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint | None:
@@ -481,9 +487,10 @@ def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint 
             row_parts.append((constraint, start + loose))
         start += expression.size
     constraints += [expression == 0 for expression in problem.equalities.expressions]
-    for matrix_constraint in problem.matrices:
-        E, n = matrix_constraint.expression, matrix_constraint.n
-        constraints.append((E + E.T) / 2 - slack * np.eye(n) >> 0)
+    matrix_parts = [
+        (item.expression + item.expression.T) / 2 - slack * np.eye(item.n) >> 0 for item in problem.matrices
+    ]
+    constraints += matrix_parts
     expressions = [problem.objective_expression, *problem.inequalities.expressions]
     for domain in (condition for expression in expressions for condition in expression.domain):
         if type(domain).__name__ == "Inequality":
@@ -529,7 +536,18 @@ def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint 
         )
         if dual > MIN_ACTIVE_DUAL
     }
-    return SlackPoint(x, float(slack.value), tight_rows - tight_atoms, tight_bounds, tight_atoms)
+    tight_matrices = {
+        position
+        for position, (item, part) in enumerate(zip(problem.matrices, matrix_parts, strict=True))
+        if (dual := dual_matrix(part.dual_value, item.n)) is not None and np.trace(dual) > MIN_ACTIVE_DUAL
+    }
+    return SlackPoint(x, float(slack.value), tight_rows - tight_atoms, tight_bounds, tight_atoms, tight_matrices)
+
+
+def _matrix_name(constraint: MatrixConstraint) -> str:
+    """Return a semidefinite constraint, or a variable with this attribute, as text."""
+    source = constraint.source
+    return f"{source.name()}, which is semidefinite" if isinstance(source, cp.Variable) else str(source)
 
 
 def solved_point(problem: ReadProblem, auxiliary: Any, ignore_dpp: bool = True) -> Array | None:
