@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp, solve_quietly
@@ -25,6 +26,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
     Ball,
     ball,
     balls,
+    enclosing_balls,
     exact_fraction,
     exact_rank,
     is_positive_semidefinite,
@@ -34,6 +36,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
     solve,
 )
 from boostopt.problem_certificates.arithmetic.forms import Row
+from boostopt.problem_certificates.arithmetic.sparse_solutions import SparseSystem
 from boostopt.problem_certificates.domains import domain_point
 from boostopt.problem_certificates.reading import MatrixConstraint, ReadProblem, dual_matrix, dual_vector, value_of
 from boostopt.problem_certificates.slack_points import curved_slack_point, least_fraction, slack_point
@@ -52,6 +55,12 @@ MAX_WEIGHT = 1e6
 
 MAX_LOSS = 1e-8
 """Relative loss of a point that needed no solve, up to which no solve is made for a better one."""
+
+MIN_SPARSE_ROWS = 60
+"""Number of equalities of a large problem from which no basis is chosen."""
+
+N_REFINEMENTS = 3
+"""Number of steps towards a solution of many equalities in floating point."""
 
 N_BISECTIONS = 6
 """Number of refinements of the fraction."""
@@ -177,7 +186,11 @@ class FeasiblePointSearch:
 
     def _exact_points(self, promotions: Promotions, centre: Array) -> ExactPoints | None:
         """Return the points that satisfy the equalities; None, with a reason, if there may be none."""
-        exact = ExactPoints(self.problem, promotions, centre, self.tolerance)
+        exact: ExactPoints | None = None
+        if self.problem.is_large and len(self.problem.equalities.rows) + len(promotions.rows) >= MIN_SPARSE_ROWS:
+            exact = SparseExactPoints(self.problem, promotions, centre, self.tolerance)
+        if exact is None or not exact.is_consistent:
+            exact = ExactPoints(self.problem, promotions, centre, self.tolerance)
         if exact.is_consistent:
             return exact
         if not (promotions.rows or promotions.fixed) and exact.are_contradictory():
@@ -431,6 +444,60 @@ class ExactPoints:
             coefficients.append([fractions.get(j, 0) for j in free])
             augmented.append([*coefficients[-1], total])
         return coefficients, augmented
+
+
+class SparseExactPoints(ExactPoints):
+    """Points that satisfy many sparse equalities exactly, without a basis: unknowns move far from their bounds most.
+
+    `is_consistent` is False, so that a basis is needed, if the rows are not proved independent, or not exact floats.
+    """
+
+    def point_near(self, x: Float[Array, " n"]) -> list[Ball] | None:
+        point = np.clip(x, self.problem.lower, self.problem.upper)
+        for j, value in self.fixed.items():
+            point[j] = value
+        system = SparseSystem(self._A, self._sizes(point))
+        if not system.sigma > 0:
+            return None
+        for _ in range(N_REFINEMENTS):
+            following = point + system.correction(midpoints(self._residuals(point)))
+            if not np.isfinite(following).all():
+                return None
+            point = np.clip(following, self.problem.lower, self.problem.upper)
+        radii = system.radii(np.array([round_up(abs(value)) for value in self._residuals(point)]))
+        return enclosing_balls(point, radii)
+
+    def _choose_basis(self, centre: Array) -> None:
+        """Prove that the rows are independent if all unknowns may change alike."""
+        blocks = [self.problem.equalities.rows]
+        rows = sorted(self.promotions.rows)
+        if rows:
+            blocks.append(
+                self.problem.inequalities.rows.form().selected(rows, (len(rows),)).block(self.problem.n_values)
+            )
+        self._blocks = blocks
+        self._dependent: list[int] = []
+        self._moves_right_sides = self.is_consistent = False
+        if self.enclosures or any(getattr(block, "radius", None) is not None for block in blocks):
+            return
+        self._A: Any = scipy.sparse.csr_array(
+            scipy.sparse.vstack([block.floats[:, : self.problem.n] for block in blocks])
+        )
+        is_free = np.ones(self.problem.n)
+        is_free[list(self.fixed)] = 0.0
+        self.is_consistent = SparseSystem(self._A, is_free).sigma > 0
+
+    def _sizes(self, point: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Return how far each unknown is from its bounds, at most by its size; 0 for fixed ones."""
+        distances = np.minimum(point - self.problem.lower, self.problem.upper - point)
+        sizes = np.minimum(distances, np.maximum(1.0, np.abs(point)))
+        sizes[list(self.fixed)] = 0.0
+        return sizes
+
+    def _residuals(self, point: Float[Array, " n"]) -> list[Ball]:
+        """Return b - A x at floats x."""
+        z = [*balls(point), *([ZERO] * (self.problem.n_values - self.problem.n))]
+        return [-value for block in self._blocks for value in block.values(z)]
 
 
 def _float_rows(rows: Sequence[Row], n: int) -> Float[Array, "m n"]:

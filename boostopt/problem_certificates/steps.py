@@ -249,6 +249,8 @@ def improved_choices(
                     *tangent_parts(problem, choice, multipliers),
                     *bound_parts(problem, slopes, point, box, width),
                 ]
+            if not parts:
+                break
             is_active = (rest != 0) | (slopes == rest)
             size_of_columns = int(is_active.sum()) * sum(part.size for part in parts)
             is_large = size_of_columns > MAX_DECOMPOSED
