@@ -12,9 +12,11 @@ e', `MinorantFamily` chooses one. The values of G and the minorants include the 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -39,9 +41,43 @@ from boostopt.functions.minorants.interval_sums import middle, size, total
 from boostopt.functions.minorants.linearization import Linearization, describe_linear_form
 
 
+class _Model(ABC):
+    """G for t edges: its bounds."""
+
+    cones: frozenset[str]
+
+    @abstractmethod
+    def upper_bound(self, e: HypothesisVector, radius: float) -> float:
+        """Return an upper bound of G at edges within a radius of e and in [-1, 1], which contains exact edges."""
+
+    @abstractmethod
+    def conjugate(self, w: HypothesisVector, start: HypothesisVector | None) -> float:
+        """Return an upper bound of G*(w) over the box."""
+
+    @abstractmethod
+    def subgradient(self, e: HypothesisVector) -> HypothesisVector:
+        """Return a subgradient at e."""
+
+    @abstractmethod
+    def describe_kinks(self, e: HypothesisVector) -> Sequence[str]:
+        """Return the kinks of G at e in words."""
+
+    @abstractmethod
+    def project_for_edges(self, w: HypothesisVector, e: HypothesisVector) -> HypothesisVector:
+        """Return finite weights near w with a good bound at e."""
+
+    @abstractmethod
+    def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
+        """Return t non-negative terms that sum to G(e) + G*(w) - <w, e>."""
+
+    @abstractmethod
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        """Return G of an affine expression of edges, and its constraints."""
+
+
 @dataclass(frozen=True, eq=False)
-class _Model:
-    """G for t edges.
+class _ExpressionModel(_Model):
+    """G as an expression of the edges alone.
 
     Attributes
     ----------
@@ -55,6 +91,121 @@ class _Model:
     G: Any
     tree: ExpressionNode
     graph: Graph
+
+    @cached_property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return required_cones(cp.Problem(cp.Minimize(self.G), [self.e <= 1, self.e >= -1]))
+
+    def upper_bound(self, e: HypothesisVector, radius: float) -> float:
+        low, high = (e, e) if radius == 0.0 else (np.nextafter(e - radius, -2.0), np.nextafter(e + radius, 2.0))
+        box = Interval(np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0))
+        return float(self.graph.values(box)[0].upper[0])
+
+    def conjugate(self, w: HypothesisVector, start: HypothesisVector | None) -> float:
+        return self._conjugate_bound(w, self._tightest_minorant(w, self._maximizer(w) if start is None else start))
+
+    def subgradient(self, e: HypothesisVector) -> HypothesisVector:
+        return middle(self._tangent(e).gradient)
+
+    def describe_kinks(self, e: HypothesisVector) -> Sequence[str]:
+        linearization = self._linearize(e) if self.tree.has_kinks else None
+        return (
+            [] if linearization is None else [describe_linear_form("e", row) for row in linearization.kink_gradients()]
+        )
+
+    def project_for_edges(self, w: HypothesisVector, e: HypothesisVector) -> HypothesisVector:
+        # Without a closed form of G*, the bound is tight only if w is the slope of a minorant.
+        return middle(self._tightest_minorant(clip_to_finite(w), e).gradient)
+
+    def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
+        minorant = self._tightest_minorant(w, e)
+        slopes = middle(minorant.gradient)
+        differences = w - slopes
+        tangent_gap = max(self.upper_bound(e, 0.0) - float(slopes @ e) - minorant.offset, 0.0)
+        return np.abs(differences) - differences * e + tangent_gap / len(e)
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        return substitute_variable(self.G, self.e, e), []
+
+    def _linearize(self, e: HypothesisVector) -> Linearization | None:
+        self.e.value = e
+        return self.tree.linearize()
+
+    def _tangent(self, e: HypothesisVector) -> AffineMinorant:
+        """Return a minorant of G that is equal to G at e, up to rounding."""
+        minorant = self.graph.minorant(e, [np.ones(1)])
+        if minorant is None:
+            raise ProblemError(
+                "the edge function must have a subgradient everywhere on [-1, 1]; it has none at some e. "
+                "Write it with atoms that are finite and not infinitely steep there."
+            )
+        return minorant
+
+    def _tightest_minorant(self, w: HypothesisVector, e: HypothesisVector) -> AffineMinorant:
+        """Return the tangent at e with the smallest conjugate bound of w, up to the accuracy of a solver."""
+        tangent = self._tangent(e)
+        if not self.tree.has_kinks or np.array_equal(middle(tangent.gradient), w):
+            return tangent
+        linearization = self._linearize(e)
+        minorants = None if linearization is None else MinorantFamily(linearization, [])
+        choices = minorants and minorants.best_multipliers(lambda g, alpha: (cp.norm1(w - g) - alpha, []))
+        best = choices and self.graph.minorant(e, [np.ones(1)], choices.deltas)
+        candidates = [tangent] if best is None else [tangent, best]
+        return min(candidates, key=lambda minorant: self._conjugate_bound(w, minorant))
+
+    def _conjugate_bound(self, w: HypothesisVector, minorant: AffineMinorant) -> float:
+        """Return the bound ||w - g||_1 - a of G*(w), rounded up."""
+        differences = exact_interval(w) + -minorant.gradient
+        sizes = total(exact_interval(np.append(size(differences), -minorant.offset)))
+        return float(sizes.upper)
+
+    def _maximizer(self, w: HypothesisVector) -> HypothesisVector:
+        """Return edges near a maximizer of <w, e> - G(e) over the box. Any edges give a valid bound."""
+        e = self.e
+        is_solved = solve_approximately(cp.Problem(cp.Maximize(w @ e - self.G), [e <= 1, e >= -1]))
+        return np.clip(e.value, -1.0, 1.0) if is_solved else np.zeros(len(w))
+
+
+@dataclass(frozen=True, eq=False)
+class _OptimalValueModel(_Model):
+    """G as the optimal value of a problem in further variables.
+
+    Attributes
+    ----------
+    minimum
+        The partial minimum over these.
+    """
+
+    minimum: PartialMinimum
+
+    @property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.minimum.cones
+
+    def upper_bound(self, e: HypothesisVector, radius: float) -> float:
+        return self.minimum.upper_bound(np.clip(e, -1.0, 1.0), radius)
+
+    def conjugate(self, w: HypothesisVector, start: HypothesisVector | None) -> float:
+        maximizer = self.minimum.maximize(w)
+        center = np.zeros(len(w)) if maximizer.x is None else np.clip(maximizer.x, -1.0, 1.0)
+        return self.minimum.conjugate_bound(w, maximizer, center)
+
+    def subgradient(self, e: HypothesisVector) -> HypothesisVector:
+        slopes = self.minimum.subgradient(np.clip(e, -1.0, 1.0))
+        return np.zeros(len(e)) if slopes is None else slopes
+
+    def describe_kinks(self, e: HypothesisVector) -> Sequence[str]:
+        return ()
+
+    def project_for_edges(self, w: HypothesisVector, e: HypothesisVector) -> HypothesisVector:
+        return clip_to_finite(w)
+
+    def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
+        terms = [self.upper_bound(e, 0.0), self.conjugate(w, e), *(-w * e).tolist()]
+        return np.full(len(e), max(math.fsum(terms), 0.0) / len(e))
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        return self.minimum.description.with_argument(e)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,91 +234,54 @@ class CvxpyEdges(EdgeFunction):
     def __post_init__(self) -> None:
         check_callable("G", self.G, "a function of the edges", ProblemError)
 
-    _models: dict[int, _Model | PartialMinimum] = field(
-        default_factory=dict[int, "_Model | PartialMinimum"], init=False, repr=False
-    )
+    _models: dict[int, _Model] = field(default_factory=dict[int, _Model], init=False, repr=False)
 
     @computed_attribute
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        if (minimum := self._minimum(2)) is not None:
-            return minimum.cones
-        model = self._model(2)
-        return required_cones(cp.Problem(cp.Minimize(model.G), [model.e <= 1, model.e >= -1]))
+        return self._model(2).cones
 
     def settle(self, t: int) -> None:
-        self._read_model(t)
+        self._model(t)
 
     def value(self, e: HypothesisVector) -> float:
         """Return an upper bound of G(e) that includes the rounding."""
-        return self._upper_bound(e, 0.0)
+        return self._model(len(e)).upper_bound(e, 0.0)
 
     def value_slack(self, e: HypothesisVector, w: HypothesisVector, mass: float, unit: float) -> float:
         # Twice the rounding error of an edge: the other half covers the distance to an exactly feasible d.
-        return allowance(self.value(e), self._upper_bound(e, 2.0 * unit * mass))
+        return allowance(self.value(e), self._model(len(e)).upper_bound(e, 2.0 * unit * mass))
 
     def conjugate_slack(self, e: HypothesisVector, w: HypothesisVector, mass: float, unit: float) -> float:
         return 0.0
 
-    def _upper_bound(self, e: HypothesisVector, radius: float) -> float:
-        """Return an upper bound of G at edges within a radius of e and in [-1, 1], which contains exact edges."""
-        if (minimum := self._minimum(len(e))) is not None:
-            return minimum.upper_bound(np.clip(e, -1.0, 1.0), radius)
-        low, high = (e, e) if radius == 0.0 else (np.nextafter(e - radius, -2.0), np.nextafter(e + radius, 2.0))
-        box = Interval(np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0))
-        return float(self._model(len(e)).graph.values(box)[0].upper[0])
-
     def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
-        if (minimum := self._minimum(len(w))) is not None:
-            maximizer = minimum.maximize(w)
-            center = np.zeros(len(w)) if maximizer.x is None else np.clip(maximizer.x, -1.0, 1.0)
-            return minimum.conjugate_bound(w, maximizer, center)
-        return self._conjugate_bound(w, self._tightest_minorant(w, self._maximizer(w) if start is None else start))
+        return self._model(len(w)).conjugate(w, start)
 
     def subgradient(self, e: HypothesisVector) -> HypothesisVector:
-        if (minimum := self._minimum(len(e))) is not None:
-            slopes = minimum.subgradient(np.clip(e, -1.0, 1.0))
-            return np.zeros(len(e)) if slopes is None else slopes
-        return middle(self._tangent(e).gradient)
+        return self._model(len(e)).subgradient(e)
 
     def describe_kinks(self, e: HypothesisVector) -> Sequence[str]:
-        if self._minimum(len(e)) is not None:
-            return []
-        linearization = self._linearize(e) if self._model(len(e)).tree.has_kinks else None
-        return (
-            [] if linearization is None else [describe_linear_form("e", row) for row in linearization.kink_gradients()]
-        )
+        return self._model(len(e)).describe_kinks(e)
 
     def project(self, w: HypothesisVector) -> HypothesisVector | None:
         return clip_to_finite(w)
 
     def project_for_edges(self, w: HypothesisVector, e: HypothesisVector) -> HypothesisVector | None:
-        if self._minimum(len(e)) is not None:
-            return clip_to_finite(w)
-        # Without a closed form of G*, the bound is tight only if w is the slope of a minorant.
-        return middle(self._tightest_minorant(clip_to_finite(w), e).gradient)
+        return self._model(len(e)).project_for_edges(w, e)
 
     def residuals(self, w: HypothesisVector) -> dict[str, float]:
         return nonnegative_residuals(w, {"w finite": 0.0})
 
     def gaps(self, e: HypothesisVector, w: HypothesisVector) -> HypothesisVector:
-        if self._minimum(len(e)) is not None:
-            gap = max(math.fsum([self.value(e), self.conjugate(w), *(-w * e).tolist()]), 0.0)
-            return np.full(len(e), gap / len(e))
-        minorant = self._tightest_minorant(w, e)
-        slopes = middle(minorant.gradient)
-        differences, tangent_gap = w - slopes, max(self.value(e) - float(slopes @ e) - minorant.offset, 0.0)
-        return np.abs(differences) - differences * e + tangent_gap / len(e)
+        return self._model(len(e)).gaps(e, w)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        if (minimum := self._minimum(e.size)) is not None:
-            return minimum.description.with_argument(e)
-        model = self._model(e.size)
-        return substitute_variable(model.G, model.e, e), []
+        return self._model(e.size).cvxpy_value(e)
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
         raise ProblemError("the conjugate of a described edge function is not known in closed form. Use the primal.")
 
-    def _read_model(self, t: int) -> _Model | PartialMinimum:
+    def _model(self, t: int) -> _Model:
         """Return G for t edges, read once."""
         if t not in self._models:
             e = cp.Variable(t, name="e")
@@ -181,66 +295,18 @@ class CvxpyEdges(EdgeFunction):
             self._models[t] = self._optimal_value(description, t) if description.needs_problem else _read(e, G)
         return self._models[t]
 
-    def _optimal_value(self, description: Description, t: int) -> PartialMinimum:
+    def _optimal_value(self, description: Description, t: int) -> _Model:
         """Return G as the optimal value of a problem."""
         ends = np.ones(t)
         try:
-            return PartialMinimum("the edge function", description, -ends, Interval(ends, ends), False, np.zeros(t))
+            minimum = PartialMinimum("the edge function", description, -ends, Interval(ends, ends), False, np.zeros(t))
         except ProblemError as error:
             raise attach_user_function(error, self.G) from None
-
-    def _minimum(self, t: int) -> PartialMinimum | None:
-        """Return G as a partial minimum over further variables; None if its expression needs none."""
-        model = self._read_model(t)
-        return model if isinstance(model, PartialMinimum) else None
-
-    def _model(self, t: int) -> _Model:
-        """Return G as an expression of the edges alone, where `_minimum` is None."""
-        return cast(_Model, self._read_model(t))
-
-    def _linearize(self, e: HypothesisVector) -> Linearization | None:
-        model = self._model(len(e))
-        model.e.value = e
-        return model.tree.linearize()
-
-    def _tangent(self, e: HypothesisVector) -> AffineMinorant:
-        """Return a minorant of G that is equal to G at e, up to rounding."""
-        minorant = self._model(len(e)).graph.minorant(e, [np.ones(1)])
-        if minorant is None:
-            raise ProblemError(
-                "the edge function must have a subgradient everywhere on [-1, 1]; it has none at some e. "
-                "Write it with atoms that are finite and not infinitely steep there."
-            )
-        return minorant
-
-    def _tightest_minorant(self, w: HypothesisVector, e: HypothesisVector) -> AffineMinorant:
-        """Return the tangent at e with the smallest conjugate bound of w, up to the accuracy of a solver."""
-        tangent, model = self._tangent(e), self._model(len(e))
-        if not model.tree.has_kinks or np.array_equal(middle(tangent.gradient), w):
-            return tangent
-        linearization = self._linearize(e)
-        minorants = None if linearization is None else MinorantFamily(linearization, [])
-        choices = minorants and minorants.best_multipliers(lambda g, alpha: (cp.norm1(w - g) - alpha, []))
-        best = choices and model.graph.minorant(e, [np.ones(1)], choices.deltas)
-        candidates = [tangent] if best is None else [tangent, best]
-        return min(candidates, key=lambda minorant: self._conjugate_bound(w, minorant))
-
-    def _conjugate_bound(self, w: HypothesisVector, minorant: AffineMinorant) -> float:
-        """Return the bound ||w - g||_1 - a of G*(w), rounded up."""
-        differences = exact_interval(w) + -minorant.gradient
-        sizes = total(exact_interval(np.append(size(differences), -minorant.offset)))
-        return float(sizes.upper)
-
-    def _maximizer(self, w: HypothesisVector) -> HypothesisVector:
-        """Return edges near a maximizer of <w, e> - G(e) over the box. Any edges give a valid bound."""
-        model = self._model(len(w))
-        e = model.e
-        is_solved = solve_approximately(cp.Problem(cp.Maximize(w @ e - model.G), [e <= 1, e >= -1]))
-        return np.clip(e.value, -1.0, 1.0) if is_solved else np.zeros(len(w))
+        return _OptimalValueModel(minimum)
 
 
 def _read(e: Any, G: Any) -> _Model:
     """Return an expression of the edges alone as a model."""
     tree = build_tree(G, e)
     box = Interval(np.full(e.size, -1.0), np.ones(e.size))
-    return _Model(e, G, tree, Graph([G], e, box, on_simplex=False))
+    return _ExpressionModel(e, G, tree, Graph([G], e, box, on_simplex=False))

@@ -38,7 +38,7 @@ from boostopt._utils.cvxpy_tools import (
     with_exact_exponents,
 )
 from boostopt._utils.validation import check_array, check_callable, positive_parameter, read_fields
-from boostopt.descriptions.description import Description, check_constraints, read_description
+from boostopt.descriptions.description import MIX_FRACTIONS, Description, check_constraints, read_description
 from boostopt.descriptions.inequalities import (
     INTERIOR_MIX_FRACTIONS,
     Inequalities,
@@ -76,9 +76,6 @@ FINITE_DIFFERENCE_STEP = 1e-6
 
 INTERIOR_POINT_TOL = 1e-9
 """Largest violation of the capped simplex by the inner point."""
-
-MIX_FRACTIONS = (1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.5, 1.0)
-"""Additional fractions of the inner point, tried in turn until every constraint provably holds."""
 
 
 def _unconstrained(d: Any) -> Sequence[Any]:

@@ -21,6 +21,14 @@ PROBLEM_ATOMS = frozenset(
 """Atoms that only the certificates of problems have rules for."""
 
 
+MIX_FRACTIONS = (*(10.0**-k for k in range(15, 0, -1)), 0.5, 1.0)
+"""Fractions of an inner point, tried in turn until a point is proved feasible.
+
+Rounding needs about the first ones, and errors of solvers those in the middle. With one for each power of 10, a point
+moves at most ten times as far as it must.
+"""
+
+
 @dataclass(frozen=True, eq=False)
 class Description:
     """A convex expression g of a variable x, and perhaps of further variables, with constraints.

@@ -21,7 +21,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.cvxpy_tools import clear_variable_values, cp, required_cones, solve_quietly
-from boostopt.descriptions.description import Description
+from boostopt.descriptions.description import MIX_FRACTIONS, Description
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import Interval
 from boostopt.functions.regularizers.capped_simplex import WEIGHT_SUM_TOL, feasible_box
@@ -52,27 +52,6 @@ multipliers, and the other does not."""
 
 SNAP_TOL = 1e-8
 """Distance from a bound, relative to 1 plus the bound, up to which a further variable is moved to the bound."""
-
-MIX_FRACTIONS = (
-    1e-15,
-    1e-14,
-    1e-13,
-    1e-12,
-    1e-11,
-    1e-10,
-    1e-9,
-    1e-8,
-    1e-7,
-    1e-6,
-    1e-5,
-    1e-4,
-    1e-3,
-    1e-2,
-    0.1,
-    0.5,
-    1.0,
-)
-"""Fractions of the inner point, tried in turn until a point is proved feasible."""
 
 MAX_CACHED = 64
 """Number of points whose values are kept."""
@@ -149,6 +128,9 @@ class PartialMinimum:
     _interior: Array = field(init=False, repr=False)
     _moves_x: bool = field(init=False, repr=False)
     _bounds: dict[bytes, float] = field(init=False, repr=False, default_factory=dict[bytes, float])
+    _subgradients: dict[bytes, Array | None] = field(
+        init=False, repr=False, default_factory=dict[bytes, "Array | None"]
+    )
 
     def __post_init__(self) -> None:
         x, g = self.description.variable, self.description.expression
@@ -337,7 +319,20 @@ class PartialMinimum:
         return math.inf if values is None else float(np.abs(values[self._positions] - x).sum())
 
     def subgradient(self, x: Float[Array, " n"]) -> Float[Array, " n"] | None:
-        """Return about a subgradient of f at x: the dual of the equation for x; None if the solver fails."""
+        """Return about a subgradient of f at x: the dual of the equation for x; None if the solver fails.
+
+        At a kink there are several, and a solver does not return the same one each time: the first one is kept.
+        """
+        key = x.tobytes()
+        if key not in self._subgradients:
+            self._subgradients[key] = self._solved_subgradient(x)
+            if len(self._subgradients) > MAX_CACHED:
+                self._subgradients.pop(next(iter(self._subgradients)))
+        slopes = self._subgradients[key]
+        return None if slopes is None else slopes.copy()
+
+    def _solved_subgradient(self, x: Float[Array, " n"]) -> Float[Array, " n"] | None:
+        """Return the subgradient by a solver."""
         if self._solve(self._value_problem, x) is None or self._value_problem.constraints[0].dual_value is None:
             return None
         slopes = -np.asarray(self._value_problem.constraints[0].dual_value, dtype=np.float64).reshape(x.size)
