@@ -187,8 +187,9 @@ class PartialMinimum:
                 f"the constraints of {self.name} must hold at the inner point for some values of the further "
                 "variables; got a point where a solver finds none. Pass another point, or correct the constraints."
             )
-        self._interior = search.interior
-        failure = ""
+        self._interior = search.interior.copy()
+        self._interior[self._positions] = self.inside  # a solver returns it up to its tolerance
+        failure, names = "", list[str]()
         for moves_x in (False, True) if self.on_simplex else (False,):
             self._moves_x = moves_x
             exact = self._exact_points(self.inside, self._interior)
@@ -197,10 +198,12 @@ class PartialMinimum:
                 if point is not None and self._is_close(point, self.inside):
                     return
                 failure = failure or "an inequality has no slack, or an atom is outside its domain"
+            names = exact.dependent_equalities
         raise ProblemError(
             f"the constraints of {self.name} must be proved to hold at the inner point for some values of the further "
-            f"variables; they are not: {failure or 'the equations depend on each other up to rounding'}. Leave out "
-            "equations that follow from others and from sum d = 1, and pass a point with slack in the inequalities."
+            f"variables; they are not: {failure or f'equations contradict others by rounding: {names}'}. Leave out "
+            "equations that follow from others and from sum d = 1 with floats whose sum is not exactly the same, and "
+            "pass a point with slack in the inequalities."
         )
 
     def _problem_at(self, x: Float[Array, " n"]) -> ReadProblem:
@@ -224,7 +227,7 @@ class PartialMinimum:
     def _exact_points(self, x: Float[Array, " n"], centre: Float[Array, " m"], radius: float = 0.0) -> ExactPoints:
         """Return the points that satisfy the equations exactly: at x, or near x if proofs move x."""
         if self._moves_x:
-            return ExactPoints(self._inner, self._promotions, centre, 0.0)
+            return ExactPoints(self._inner, self._promotions, centre, 0.0, late_positions=self._positions.tolist())
         return ExactPoints(self._free, self._promotions, centre, 0.0, self._box(x, radius))
 
     def _is_close(self, point: FeasiblePoint, x: Float[Array, " n"]) -> bool:
@@ -269,8 +272,6 @@ class PartialMinimum:
                 point = point or self._exact_points(x, values, radius).check(values)
                 if point is not None and self._is_close(point, x):
                     return point.upper
-            if self._moves_x:
-                return math.inf
             proposal = max_slack_point(self._problem_at(x), self._promotions)
             if proposal is None:
                 return math.inf
@@ -278,7 +279,7 @@ class PartialMinimum:
             interior[self._positions] = x
             exact = self._exact_points(x, interior, radius)
             point = exact.approach(interior if values is None else values, interior)
-        return math.inf if point is None else point.upper
+        return point.upper if point is not None and self._is_close(point, x) else math.inf
 
     def feasible_near(self, x: Float[Array, " n"], renormalize: Any) -> Float[Array, " n"]:
         """Return a point near x at which f has a proved bound: x itself, or mixed with the inner point.

@@ -50,6 +50,9 @@ MIN_ACTIVE_DUAL = 1e-5
 FRACTIONS = (1e-15, 1e-13, 1e-11, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0)
 """Fractions of the way to a point with slack that are tried."""
 
+LATE_WEIGHT = 1e-9
+"""Factor of the weight of an unknown that comes into a basis last."""
+
 MAX_WEIGHT = 1e6
 """Largest whole weight of a row in a combination that is tried before ranks over the rationals."""
 
@@ -236,6 +239,8 @@ class ExactPoints:
         As in `FeasiblePointSearch`.
     enclosures
         Unknowns as balls. The points are feasible for all numbers in the balls, which may ignore their bounds.
+    late_positions
+        Unknowns that come into the basis last, because they should stay as they are.
 
     Attributes
     ----------
@@ -253,8 +258,10 @@ class ExactPoints:
         centre: Array,
         tolerance: float,
         enclosures: Mapping[int, Ball] | None = None,
+        late_positions: Sequence[int] = (),
     ) -> None:
         self.problem = problem
+        self._late_positions = list(late_positions)
         self.enclosures: Mapping[int, Ball] = enclosures or {}
         self.promotions = promotions
         self.tolerance = tolerance
@@ -264,7 +271,9 @@ class ExactPoints:
         equalities, inequalities = problem.equalities.rows, problem.inequalities.rows
         pairs = list(zip(equalities.rows, equalities.offsets, strict=True))
         pairs += [(inequalities.rows[i], inequalities.offsets[i]) for i in sorted(promotions.rows)]
-        self._rows: list[tuple[Row, Ball]] = [pair for pair in pairs if pair[0] or not pair[1] == 0]
+        is_used = [bool(row) or not offset == 0 for row, offset in pairs]
+        self._places = is_used[: len(equalities)]
+        self._rows: list[tuple[Row, Ball]] = [pair for pair, flag in zip(pairs, is_used, strict=True) if flag]
         self._choose_basis(centre)
 
     def point_near(self, x: Float[Array, " n"]) -> list[Ball] | None:
@@ -358,6 +367,13 @@ class ExactPoints:
             return FRACTIONS
         return [fraction for fraction in (1.01 * first * 10.0**k for k in range(18)) if fraction <= 1]
 
+    @property
+    def dependent_equalities(self) -> list[str]:
+        """The equalities of the problem that depend on others, at least up to rounding."""
+        equalities = self.problem.equalities
+        places = [i for i, pair in enumerate(self._places) if pair]
+        return [equalities.describe(places[i]) for i in self._dependent if i < len(places)]
+
     def are_contradictory(self) -> bool:
         """Return whether the equalities are proved, by exact ranks, to have no solution within the fixed entries."""
         if any(not value.is_exact() for row, offset in self._rows for value in (*row.values(), offset)):
@@ -379,6 +395,7 @@ class ExactPoints:
             self._independent = sorted(order[:rank].tolist())
             distances = np.minimum(centre - self.problem.lower, self.problem.upper - centre)[free]
             weights = np.clip(np.nan_to_num(distances, nan=0.0), 1e-9, 1e3)
+            weights = np.where(np.isin(free, self._late_positions), LATE_WEIGHT * weights, weights)
             _, order = pivots(A[self._independent] * weights)
             self._basis = free[order[:rank]].tolist()
         self._dependent = [i for i in range(len(self._rows)) if i not in set(self._independent)]
