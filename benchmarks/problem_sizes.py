@@ -38,6 +38,9 @@ MAX_SPARSE_SECONDS = 400.0
 N_NONZEROS = 1_000_000
 """Number of non-zeros of the sparse linear program."""
 
+N_EQUALITY_NONZEROS = 100_000
+"""Number of non-zeros of the linear program in equations."""
+
 MAX_NODES = 100
 """Largest number of nodes of a maximum cut: the memory of its solve grows with the fourth power, from 1.3 GB here."""
 
@@ -115,6 +118,19 @@ def sparse_linear_program(n: int) -> Any:
     return cp.Problem(cp.Minimize(rng.normal(size=columns) @ x), [A @ x <= b, x >= 0, x <= 1])
 
 
+def sparse_equalities(n: int) -> Any:
+    """A linear program in equations with n non-zeros in 5 entries a column, which lie within 20 rows."""
+    rng = np.random.default_rng(0)
+    columns, m = n // 5, n // 20
+    places = (np.arange(columns)[:, None] * m // columns + rng.integers(0, 20, (columns, 5))) % m
+    values = rng.integers(1, 5, columns * 5).astype(float)
+    entries = (values, (places.ravel(), np.repeat(np.arange(columns), 5)))
+    A = scipy.sparse.csr_array(scipy.sparse.coo_array(entries, shape=(m, columns)))
+    x = cp.Variable(columns)
+    b = A @ rng.integers(0, 3, columns).astype(float)
+    return cp.Problem(cp.Minimize(rng.random(columns) @ x), [A @ x == b, x >= 0])
+
+
 KINDS: dict[str, Callable[[int], Any]] = {
     "lasso": lasso,
     "logistic": logistic,
@@ -122,6 +138,7 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "maximum cut": maximum_cut,
     "transport": transport,
     "sparse linear program": sparse_linear_program,
+    "sparse equalities": sparse_equalities,
 }
 
 
@@ -142,7 +159,7 @@ def solve(kind: str, n: int) -> Answer:
     problem = KINDS[kind](n)
     before, start = peak(), time.process_time()
     with warnings.catch_warnings(action="ignore"):
-        problem.solve("CLARABEL", time_limit=MAX_SPARSE_SECONDS if kind == "sparse linear program" else MAX_SECONDS)
+        problem.solve("CLARABEL", time_limit=MAX_SPARSE_SECONDS if kind.startswith("sparse") else MAX_SECONDS)
     return Answer(
         time.process_time() - start,
         peak() - before,
@@ -189,6 +206,8 @@ def print_rows(kind: str, sizes: list[int]) -> None:
     """Print the rows of one kind, up to the size that the solver does not solve in time."""
     if kind == "sparse linear program":
         sizes = [N_NONZEROS]
+    elif kind == "sparse equalities":
+        sizes = [N_EQUALITY_NONZEROS]
     elif kind == "maximum cut":
         sizes = [n for n in sizes if n <= MAX_NODES]
     for n in sizes:

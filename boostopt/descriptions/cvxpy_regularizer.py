@@ -22,7 +22,13 @@ import numpy as np
 from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.cvxpy_tools import call_user_function, cp, required_cones
 from boostopt._utils.validation import check_array, check_callable, positive_parameter, read_fields
-from boostopt.descriptions.description import Description, check_constraints, read_description, with_exact_atoms
+from boostopt.descriptions.description import (
+    MIX_FRACTIONS,
+    Description,
+    check_constraints,
+    read_description,
+    with_exact_atoms,
+)
 from boostopt.descriptions.inequalities import (
     Inequalities,
     can_be_violated,
@@ -49,9 +55,6 @@ INTERIOR_MIX_FRACTIONS = (0.0, 1e-12, 1e-9, 1e-6)
 
 TINY = float(np.finfo(np.float64).tiny)
 """The violation of a constraint that is not proved to hold, where none is seen in floats."""
-
-MIX_FRACTIONS = (1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.5, 1.0)
-"""Additional fractions of the inner point, tried in turn until every constraint provably holds."""
 
 
 def _unconstrained(d: Any) -> Sequence[Any]:

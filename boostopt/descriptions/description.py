@@ -14,6 +14,13 @@ import numpy as np
 from boostopt._utils.cvxpy_tools import build_expression, call_user_function, cp, with_exact_exponents
 from boostopt.errors import ProblemError, short_repr
 
+MIX_FRACTIONS = (*(10.0**-k for k in range(15, 0, -1)), 0.5, 1.0)
+"""Fractions of an inner point, tried in turn until a point is proved feasible.
+
+Rounding needs about the first ones, and errors of solvers those in the middle. With one for each power of 10, a point
+moves at most ten times as far as it must.
+"""
+
 
 @dataclass(frozen=True, eq=False)
 class Description:

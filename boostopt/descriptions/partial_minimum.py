@@ -22,7 +22,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.cvxpy_tools import clear_variable_values, cp, solve_quietly
-from boostopt.descriptions.description import Description
+from boostopt.descriptions.description import MIX_FRACTIONS, Description
 from boostopt.descriptions.point_slopes import WIDTH, PointSlopes
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import Interval
@@ -71,27 +71,6 @@ multipliers, and the other does not."""
 
 SNAP_TOL = 1e-8
 """Distance from a bound, relative to 1 plus the bound, up to which a further variable is moved to the bound."""
-
-MIX_FRACTIONS = (
-    1e-15,
-    1e-14,
-    1e-13,
-    1e-12,
-    1e-11,
-    1e-10,
-    1e-9,
-    1e-8,
-    1e-7,
-    1e-6,
-    1e-5,
-    1e-4,
-    1e-3,
-    1e-2,
-    0.1,
-    0.5,
-    1.0,
-)
-"""Fractions of the inner point, tried in turn until a point is proved feasible."""
 
 MAX_SHIFT = 1e-9
 """Largest multiple of the unit matrix, relative to the largest eigenvalue, that makes a matrix semidefinite that is so
@@ -172,6 +151,9 @@ class PartialMinimum:
     _interior: Array = field(init=False, repr=False)
     _moves_x: bool = field(init=False, repr=False)
     _bounds: dict[bytes, float] = field(init=False, repr=False, default_factory=dict[bytes, float])
+    _subgradients: dict[bytes, Array | None] = field(
+        init=False, repr=False, default_factory=dict[bytes, "Array | None"]
+    )
 
     def __post_init__(self) -> None:
         x, g = self.description.variable, self.description.expression
@@ -263,8 +245,9 @@ class PartialMinimum:
                 f"the constraints of {self.name} must hold at the inner point for some values of the further "
                 "variables; got a point where a solver finds none. Pass another point, or correct the constraints."
             )
-        self._interior = search.interior
-        failure = ""
+        self._interior = search.interior.copy()
+        self._interior[self._positions] = self.inside  # a solver returns it up to its tolerance
+        failure, names = "", list[str]()
         for moves_x in (False, True) if self.on_simplex else (False,):
             self._moves_x = moves_x
             exact = self._exact_points(self.inside, self._interior)
@@ -273,10 +256,12 @@ class PartialMinimum:
                 if point is not None and self._is_close(point, self.inside):
                     return
                 failure = failure or "an inequality has no slack, or an atom is outside its domain"
+            names = exact.dependent_equalities
         raise ProblemError(
             f"the constraints of {self.name} must be proved to hold at the inner point for some values of the further "
-            f"variables; they are not: {failure or 'the equations depend on each other up to rounding'}. Leave out "
-            "equations that follow from others and from sum d = 1, and pass a point with slack in the inequalities."
+            f"variables; they are not: {failure or f'equations contradict others by rounding: {names}'}. Leave out "
+            "equations that follow from others and from sum d = 1 with floats whose sum is not exactly the same, and "
+            "pass a point with slack in the inequalities."
         )
 
     def _problem_at(self, x: Float[Array, " n"]) -> ReadProblem:
@@ -302,7 +287,7 @@ class PartialMinimum:
     ) -> ExactPoints:
         """Return the points that satisfy the equations exactly: at x, or near x if proofs move x."""
         if self._moves_x if moves_x is None else moves_x:
-            return ExactPoints(self._inner, self._promotions, centre, 0.0)
+            return ExactPoints(self._inner, self._promotions, centre, 0.0, late_positions=self._positions.tolist())
         return ExactPoints(self._centered, self._promotions, centre, 0.0, self._box(x, radius))
 
     def _is_close(self, point: FeasiblePoint, x: Float[Array, " n"], moves_x: bool | None = None) -> bool:
@@ -361,14 +346,16 @@ class PartialMinimum:
                     point = self._exact_points(x, values, radius).check(values)
                 if point is not None and self._is_close(point, x):
                     return point
-            if self._moves_x or not self.has_further_variables:
+            if not self.has_further_variables:
                 return None
             proposal = max_slack_point(self._problem_at(x), self._promotions)
             if proposal is None:
                 return None
             interior = proposal.x.copy()
             interior[self._positions] = x
-            return self._exact_points(x, interior, radius).approach(interior if values is None else values, interior)
+            exact = self._exact_points(x, interior, radius)
+            point = exact.approach(interior if values is None else values, interior)
+            return point if point is not None and self._is_close(point, x) else None
 
     def feasible_near(self, x: Float[Array, " n"], renormalize: Any) -> Float[Array, " n"]:
         """Return a point near x at which f has a proved bound: x itself, or mixed with the inner point.
@@ -409,10 +396,23 @@ class PartialMinimum:
         return math.inf if values is None else float(np.abs(values[self._positions] - x).sum())
 
     def subgradient(self, x: Float[Array, " n"]) -> Float[Array, " n"] | None:
-        """Return a subgradient of f at x: that of g, or about the dual of the equation for x; None without one."""
+        """Return a subgradient of f at x: that of g, or about the dual of the equation for x; None without one.
+
+        At a kink there are several, and a solver does not return the same one each time: the first one is kept.
+        """
         if not self.has_further_variables:
             slopes = self.slopes_at(x)
             return slopes.gradient()[self._positions] if slopes.is_finite else None
+        key = x.tobytes()
+        if key not in self._subgradients:
+            self._subgradients[key] = self._solved_subgradient(x)
+            if len(self._subgradients) > MAX_CACHED:
+                self._subgradients.pop(next(iter(self._subgradients)))
+        kept = self._subgradients[key]
+        return None if kept is None else kept.copy()
+
+    def _solved_subgradient(self, x: Float[Array, " n"]) -> Float[Array, " n"] | None:
+        """Return the subgradient by a solver."""
         if self._solve(self._value_problem, x) is None or self._value_problem.constraints[0].dual_value is None:
             return None
         slopes = -np.asarray(self._value_problem.constraints[0].dual_value, dtype=np.float64).reshape(x.size)

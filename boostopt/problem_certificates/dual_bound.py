@@ -24,6 +24,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
     pivots,
     round_down,
     solve,
+    solve_in_fractions,
 )
 from boostopt.problem_certificates.arithmetic.forms import Row, RowBlock, combination
 from boostopt.problem_certificates.atoms.base import MinorantFamily, unit_rows
@@ -33,6 +34,9 @@ from boostopt.problem_certificates.reading import ReadProblem
 
 MAX_ELIMINATED = 400
 """Maximum number of slopes that are made exactly 0 by a linear system in balls."""
+
+MAX_FRACTIONS = 60
+"""Maximum number of slopes that are made exactly 0 by a linear system in fractions."""
 
 MARGINS = (1e-12, 1e-7)
 """Relative distances by which slopes of atoms move into their sets, such that they can change in all directions."""
@@ -157,7 +161,8 @@ def _exact_minorant(
     slope_size = float(np.abs(midpoints(minorant.slopes[j] for j in entries)).max())
     multipliers = [abs(choice.objective_weight), *choice.inequality.tolist(), *np.abs(choice.equality).tolist()]
     is_small = slope_size <= MAX_SMALL_SLOPE * max(multipliers)
-    for margin in MARGINS if is_small else MARGINS[:1]:
+    margins: list[float | None] = [*(MARGINS if is_small else MARGINS[:1])]
+    for margin in [*margins, None] if len(entries) <= MAX_FRACTIONS else margins:
         try:
             system = SlopeSystem(problem, choice, bounds, minorant, margin)
             selected = set(entries)
@@ -189,7 +194,8 @@ class SlopeSystem:
     minorant
         The minorant of the choice.
     margin
-        The relative distance by which slopes of atoms first move into the interior of the set of all slopes.
+        The relative distance by which slopes of atoms first move into the interior of the set of all slopes. None if
+        they stay, and the system is solved in fractions: its solution may lie at the boundary of these sets.
 
     Attributes
     ----------
@@ -205,18 +211,19 @@ class SlopeSystem:
     base: AffineMinorant
 
     def __init__(
-        self, problem: ReadProblem, choice: Choice, bounds: Propagation, minorant: AffineMinorant, margin: float
+        self, problem: ReadProblem, choice: Choice, bounds: Propagation, minorant: AffineMinorant, margin: float | None
     ) -> None:
         self._problem = problem
         self._choice = choice
         self._bounds = bounds
+        self._is_exact = margin is None
         self._families = dict[tuple[int, int], MinorantFamily]()
         for index, k in minorant.groups:
             node = problem.nodes[index]
             is_constant = [not node.arguments.rows[i] for i in node.members[k].tolist()]
-            family = node.function.minorant_family(choice.tangents[index], k, ball(margin), is_constant)
+            family = node.function.minorant_family(choice.tangents[index], k, ball(margin or 0.0), is_constant)
             if family is not None and all(slope.is_finite() for slope in family.slopes):
-                self._families[index, k] = family
+                self._families[index, k] = family.with_exact_slopes() if self._is_exact else family
         self.base = affine_minorant(problem, choice, bounds, Correction({}, {}, self._families, {}))
         groups = self.base.groups
         self._pulled_rows = _PulledRows(
@@ -244,7 +251,8 @@ class SlopeSystem:
         independent = [entries[i] for i in entry_order[:rank].tolist()]
         columns = [self._row(number) for number in basis]
         matrix = [column.get(j, ZERO) for j in independent for column in columns]
-        changes = solve(matrix, [-self.base.slopes[j] for j in independent])
+        sides = [-self.base.slopes[j] for j in independent]
+        changes = solve_in_fractions(matrix, sides) if self._is_exact else solve(matrix, sides)
         if changes is None or rank == 0:
             return None
         result = affine_minorant(self._problem, self._choice, self._bounds, self._correction(basis, changes))
@@ -326,7 +334,7 @@ def _free_numbers(
 
 def _depends_only_on(rows: RowBlock, is_active: Array) -> Array:
     """Return whether each row depends on some unknowns only."""
-    return np.asarray(abs(rows.floats) @ np.where(is_active, 0.0, 1.0)) == 0
+    return rows.float_value_sizes(np.where(is_active, 0.0, 1.0)) == 0
 
 
 class _PulledRows:

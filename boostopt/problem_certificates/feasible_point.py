@@ -4,8 +4,8 @@ Some unknowns are chosen as a basis of the equalities. The others are floats, an
 square linear system: so the balls contain a point that satisfies all equalities exactly. If the inequalities hold on
 the balls, the objective on the balls bounds the optimum.
 
-If the point of the solver is not feasible, the search goes the shortest way towards a point with slack, which one more
-solve proposes. Affine inequalities without any slack become equalities.
+If the point of the solver is not feasible, the search goes the shortest way towards a point with slack. Least squares
+propose it, or one more solve if theirs costs much. Affine inequalities without any slack become equalities.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp, solve_quietly
@@ -25,6 +26,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
     Ball,
     ball,
     balls,
+    enclosing_balls,
     exact_fraction,
     exact_rank,
     is_positive_semidefinite,
@@ -34,8 +36,10 @@ from boostopt.problem_certificates.arithmetic.balls import (
     solve,
 )
 from boostopt.problem_certificates.arithmetic.forms import Row
-from boostopt.problem_certificates.reading import ReadProblem, dual_vector, value_of
-from boostopt.problem_certificates.slack_points import least_fraction, slack_point
+from boostopt.problem_certificates.arithmetic.sparse_solutions import SparseSystem
+from boostopt.problem_certificates.domains import domain_point
+from boostopt.problem_certificates.reading import MatrixConstraint, ReadProblem, dual_matrix, dual_vector, value_of
+from boostopt.problem_certificates.slack_points import curved_slack_point, least_fraction, slack_point
 
 MIN_SLACK = 1e-7
 """Slack of a point that counts as having slack."""
@@ -46,8 +50,20 @@ MIN_ACTIVE_DUAL = 1e-5
 FRACTIONS = (1e-15, 1e-13, 1e-11, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0)
 """Fractions of the way to a point with slack that are tried."""
 
+LATE_WEIGHT = 1e-9
+"""Factor of the weight of an unknown that comes into a basis last."""
+
 MAX_WEIGHT = 1e6
 """Largest whole weight of a row in a combination that is tried before ranks over the rationals."""
+
+MAX_LOSS = 1e-8
+"""Relative loss of a point that needed no solve, up to which no solve is made for a better one."""
+
+MIN_SPARSE_ROWS = 60
+"""Number of equalities of a large problem from which no basis is chosen."""
+
+N_REFINEMENTS = 3
+"""Number of steps towards a solution of many equalities in floating point."""
 
 N_BISECTIONS = 6
 """Number of refinements of the fraction."""
@@ -116,6 +132,7 @@ class FeasiblePointSearch:
         self.tolerance = tolerance
         self.interior: Array | None = None
         self._rows_without_slack = set[int]()
+        self._matrices_without_slack = set[int]()
         self.reason = ""
         self.is_contradictory = False
         self._is_affine = problem.equalities.rows.is_affine(problem.n)
@@ -125,6 +142,7 @@ class FeasiblePointSearch:
         if not self._is_affine:
             self.reason = "an equality contains an atom that is not affine: state it as an inequality"
             return None
+        nearby: FeasiblePoint | None = None
         if x is not None:
             exact = self._exact_points(Promotions(), x)
             result = exact.check(x) if exact is not None else None
@@ -132,21 +150,22 @@ class FeasiblePointSearch:
                 return result
             if self.is_contradictory:
                 return None
-            nearby = slack_point(self.problem, x) if self.problem.is_large and exact is not None else None
-            if nearby is not None and exact is not None:
-                result = exact.approach(x, nearby)
-                if result is not None:
-                    return result
+            nearby = None if exact is None else self._point_by_tangents(exact, x)
+            if nearby is not None and (self.problem.is_large or self._loss(nearby, x) <= MAX_LOSS):
+                return nearby
         promotions = self.find_interior()
         if self.interior is None:
             self.reason = self.reason or "no point with slack was found: the problem may be infeasible"
-            return None
+            return nearby
         exact = self._exact_points(promotions, self.interior)
         if exact is None:
-            return None
+            return nearby
         result = exact.approach(self.interior if x is None else x, self.interior)
-        if result is None and self._rows_without_slack:
-            names = [self.problem.inequalities.describe(i) for i in sorted(self._rows_without_slack)]
+        if nearby is not None:
+            return nearby if result is None else min(nearby, result, key=lambda point: point.upper)
+        names = [self.problem.inequalities.describe(i) for i in sorted(self._rows_without_slack)]
+        names += [_matrix_name(self.problem.matrices[i]) for i in sorted(self._matrices_without_slack)]
+        if result is None and names:
             self.reason = self.reason or (
                 f"no point with slack was found for {format_names_truncated(names)}: if these constraints leave one "
                 "point only, or a face, state the equations that they imply"
@@ -157,9 +176,24 @@ class FeasiblePointSearch:
             )
         return result
 
+    def _point_by_tangents(self, exact: ExactPoints, x: Float[Array, " n"]) -> FeasiblePoint | None:
+        """Return a feasible point between x and a point with slack that least squares propose."""
+        propose = slack_point if self.problem.is_large else curved_slack_point
+        proposal = propose(self.problem, x)
+        return None if proposal is None else exact.approach(x, proposal)
+
+    def _loss(self, point: FeasiblePoint, x: Float[Array, " n"]) -> float:
+        """Return by how much the objective at a feasible point is above that at x, relative to 1 plus its size."""
+        value = float(self.problem.objective.float_values(domain_point(self.problem, x).point.z)[0])
+        return (point.upper - value) / (1 + abs(value)) if math.isfinite(value) else math.inf
+
     def _exact_points(self, promotions: Promotions, centre: Array) -> ExactPoints | None:
         """Return the points that satisfy the equalities; None, with a reason, if there may be none."""
-        exact = ExactPoints(self.problem, promotions, centre, self.tolerance)
+        exact: ExactPoints | None = None
+        if self.problem.is_large and len(self.problem.equalities.rows) + len(promotions.rows) >= MIN_SPARSE_ROWS:
+            exact = SparseExactPoints(self.problem, promotions, centre, self.tolerance)
+        if exact is None or not exact.is_consistent:
+            exact = ExactPoints(self.problem, promotions, centre, self.tolerance)
         if exact.is_consistent:
             return exact
         if not (promotions.rows or promotions.fixed) and exact.are_contradictory():
@@ -182,6 +216,7 @@ class FeasiblePointSearch:
             if proposal.slack > MIN_SLACK:
                 break
             self._rows_without_slack = proposal.tight_atoms
+            self._matrices_without_slack = proposal.tight_matrices
             promotions.rows |= proposal.tight_rows
             promotions.fixed |= proposal.tight_bounds
             if len(promotions.rows) + len(promotions.fixed) == previous_count:
@@ -204,6 +239,8 @@ class ExactPoints:
         As in `FeasiblePointSearch`.
     enclosures
         Unknowns as balls. The points are feasible for all numbers in the balls, which may ignore their bounds.
+    late_positions
+        Unknowns that come into the basis last, because they should stay as they are.
 
     Attributes
     ----------
@@ -221,8 +258,10 @@ class ExactPoints:
         centre: Array,
         tolerance: float,
         enclosures: Mapping[int, Ball] | None = None,
+        late_positions: Sequence[int] = (),
     ) -> None:
         self.problem = problem
+        self._late_positions = list(late_positions)
         self.enclosures: Mapping[int, Ball] = enclosures or {}
         self.promotions = promotions
         self.tolerance = tolerance
@@ -232,7 +271,9 @@ class ExactPoints:
         equalities, inequalities = problem.equalities.rows, problem.inequalities.rows
         pairs = list(zip(equalities.rows, equalities.offsets, strict=True))
         pairs += [(inequalities.rows[i], inequalities.offsets[i]) for i in sorted(promotions.rows)]
-        self._rows: list[tuple[Row, Ball]] = [pair for pair in pairs if pair[0] or not pair[1] == 0]
+        is_used = [bool(row) or not offset == 0 for row, offset in pairs]
+        self._places = is_used[: len(equalities)]
+        self._rows: list[tuple[Row, Ball]] = [pair for pair, flag in zip(pairs, is_used, strict=True) if flag]
         self._choose_basis(centre)
 
     def point_near(self, x: Float[Array, " n"]) -> list[Ball] | None:
@@ -326,6 +367,13 @@ class ExactPoints:
             return FRACTIONS
         return [fraction for fraction in (1.01 * first * 10.0**k for k in range(18)) if fraction <= 1]
 
+    @property
+    def dependent_equalities(self) -> list[str]:
+        """The equalities of the problem that depend on others, at least up to rounding."""
+        equalities = self.problem.equalities
+        places = [i for i, pair in enumerate(self._places) if pair]
+        return [equalities.describe(places[i]) for i in self._dependent if i < len(places)]
+
     def are_contradictory(self) -> bool:
         """Return whether the equalities are proved, by exact ranks, to have no solution within the fixed entries."""
         if any(not value.is_exact() for row, offset in self._rows for value in (*row.values(), offset)):
@@ -347,6 +395,7 @@ class ExactPoints:
             self._independent = sorted(order[:rank].tolist())
             distances = np.minimum(centre - self.problem.lower, self.problem.upper - centre)[free]
             weights = np.clip(np.nan_to_num(distances, nan=0.0), 1e-9, 1e3)
+            weights = np.where(np.isin(free, self._late_positions), LATE_WEIGHT * weights, weights)
             _, order = pivots(A[self._independent] * weights)
             self._basis = free[order[:rank]].tolist()
         self._dependent = [i for i in range(len(self._rows)) if i not in set(self._independent)]
@@ -414,6 +463,60 @@ class ExactPoints:
         return coefficients, augmented
 
 
+class SparseExactPoints(ExactPoints):
+    """Points that satisfy many sparse equalities exactly, without a basis: unknowns move far from their bounds most.
+
+    `is_consistent` is False, so that a basis is needed, if the rows are not proved independent, or not exact floats.
+    """
+
+    def point_near(self, x: Float[Array, " n"]) -> list[Ball] | None:
+        point = np.clip(x, self.problem.lower, self.problem.upper)
+        for j, value in self.fixed.items():
+            point[j] = value
+        system = SparseSystem(self._A, self._sizes(point))
+        if not system.sigma > 0:
+            return None
+        for _ in range(N_REFINEMENTS):
+            following = point + system.correction(midpoints(self._residuals(point)))
+            if not np.isfinite(following).all():
+                return None
+            point = np.clip(following, self.problem.lower, self.problem.upper)
+        radii = system.radii(np.array([round_up(abs(value)) for value in self._residuals(point)]))
+        return enclosing_balls(point, radii)
+
+    def _choose_basis(self, centre: Array) -> None:
+        """Prove that the rows are independent if all unknowns may change alike."""
+        blocks = [self.problem.equalities.rows]
+        rows = sorted(self.promotions.rows)
+        if rows:
+            blocks.append(
+                self.problem.inequalities.rows.form().selected(rows, (len(rows),)).block(self.problem.n_values)
+            )
+        self._blocks = blocks
+        self._dependent: list[int] = []
+        self._moves_right_sides = self.is_consistent = False
+        if self.enclosures or any(getattr(block, "radius", None) is not None for block in blocks):
+            return
+        self._A: Any = scipy.sparse.csr_array(
+            scipy.sparse.vstack([block.floats[:, : self.problem.n] for block in blocks])
+        )
+        is_free = np.ones(self.problem.n)
+        is_free[list(self.fixed)] = 0.0
+        self.is_consistent = SparseSystem(self._A, is_free).sigma > 0
+
+    def _sizes(self, point: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Return how far each unknown is from its bounds, at most by its size; 0 for fixed ones."""
+        distances = np.minimum(point - self.problem.lower, self.problem.upper - point)
+        sizes = np.minimum(distances, np.maximum(1.0, np.abs(point)))
+        sizes[list(self.fixed)] = 0.0
+        return sizes
+
+    def _residuals(self, point: Float[Array, " n"]) -> list[Ball]:
+        """Return b - A x at floats x."""
+        z = [*balls(point), *([ZERO] * (self.problem.n_values - self.problem.n))]
+        return [-value for block in self._blocks for value in block.values(z)]
+
+
 def _float_rows(rows: Sequence[Row], n: int) -> Float[Array, "m n"]:
     """Return the midpoints of rows as a matrix."""
     result = np.zeros((len(rows), n))
@@ -438,6 +541,8 @@ class SlackPoint:
         Unknowns whose bound has a multiplier, with the bound.
     tight_atoms
         Inequalities with atoms that have a multiplier.
+    tight_matrices
+        Positions of semidefinite constraints with a multiplier.
     """
 
     x: Array
@@ -445,6 +550,7 @@ class SlackPoint:
     tight_rows: set[int]
     tight_bounds: dict[int, float]
     tight_atoms: set[int]
+    tight_matrices: set[int]
 
 
 def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint | None:
@@ -465,9 +571,10 @@ def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint 
             row_parts.append((constraint, start + loose))
         start += expression.size
     constraints += [expression == 0 for expression in problem.equalities.expressions]
-    for matrix_constraint in problem.matrices:
-        E, n = matrix_constraint.expression, matrix_constraint.n
-        constraints.append((E + E.T) / 2 - slack * np.eye(n) >> 0)
+    matrix_parts = [
+        (item.expression + item.expression.T) / 2 - slack * np.eye(item.n) >> 0 for item in problem.matrices
+    ]
+    constraints += matrix_parts
     expressions = [problem.objective_expression, *problem.inequalities.expressions]
     for domain in (condition for expression in expressions for condition in expression.domain):
         if type(domain).__name__ == "Inequality":
@@ -513,7 +620,18 @@ def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint 
         )
         if dual > MIN_ACTIVE_DUAL
     }
-    return SlackPoint(x, float(slack.value), tight_rows - tight_atoms, tight_bounds, tight_atoms)
+    tight_matrices = {
+        position
+        for position, (item, part) in enumerate(zip(problem.matrices, matrix_parts, strict=True))
+        if (dual := dual_matrix(part.dual_value, item.n)) is not None and np.trace(dual) > MIN_ACTIVE_DUAL
+    }
+    return SlackPoint(x, float(slack.value), tight_rows - tight_atoms, tight_bounds, tight_atoms, tight_matrices)
+
+
+def _matrix_name(constraint: MatrixConstraint) -> str:
+    """Return a semidefinite constraint, or a variable with this attribute, as text."""
+    source = constraint.source
+    return f"{source.name()}, which is semidefinite" if isinstance(source, cp.Variable) else str(source)
 
 
 def solved_point(problem: ReadProblem, auxiliary: Any, ignore_dpp: bool = True) -> Array | None:

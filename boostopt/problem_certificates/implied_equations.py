@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array
+from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
-from boostopt.problem_certificates.arithmetic.balls import ONE, Ball, exact_fraction
+from boostopt.problem_certificates.arithmetic.balls import ONE, Ball, ball, exact_fraction, pivots
 from boostopt.problem_certificates.arithmetic.forms import AffineForm, Row, RowBlock, combination, concatenated
+from boostopt.problem_certificates.atoms.spectral import symmetric
 from boostopt.problem_certificates.reading import MatrixConstraint, ReadProblem, ScalarConstraints
 
 Entry = tuple[Row, Ball]
@@ -26,6 +28,16 @@ Entry = tuple[Row, Ball]
 
 MAX_PIECES = 64
 """Maximum number of affine inequalities in place of one."""
+
+
+MAX_NULL_EIGENVALUE = 1e-3
+"""Eigenvalue of a semidefinite matrix, relative to the largest, up to which its vector may be a null vector."""
+
+MAX_DENOMINATOR = 12
+"""Largest denominator of an entry of a null vector that is tried."""
+
+NULL_VECTOR_TOL = 2e-3
+"""Distance of such fractions from the entries that they stand for."""
 
 
 def with_implied_equations(problem: ReadProblem) -> ReadProblem:
@@ -46,6 +58,29 @@ def with_implied_equations(problem: ReadProblem) -> ReadProblem:
         inequalities=selected_rows(problem, problem.inequalities, inequalities),
         equalities=with_affine_rows(problem, remaining, implied, lambda expression: expression == 0),
         matrices=matrices,
+    )
+
+
+def with_null_vectors(problem: ReadProblem, x: Float[Array, " n"]) -> ReadProblem:
+    """Return a problem with the same feasible points, in which equations say that semidefinite matrices are singular.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    x
+        A point whose matrices have about the null spaces that those of all feasible points have in common.
+    """
+    implied, facts = list[AffineForm](), RowFacts(problem)
+    matrices = [_without_null_vectors(problem, item, facts, implied, x) for item in problem.matrices]
+    if not implied:
+        return problem
+    selected = sorted(set(range(len(problem.inequalities.rows))) - facts.needless_rows)
+    return replace(
+        problem,
+        inequalities=selected_rows(problem, problem.inequalities, selected),
+        equalities=with_affine_rows(problem, problem.equalities, implied, lambda expression: expression == 0),
+        matrices=[item for item in matrices if item is not None],
     )
 
 
@@ -274,17 +309,74 @@ def _without_zero_rows(
         places += [place for place in pairs if rows[place] or not offsets[place] == 0]
     if places:
         implied.append(form.selected(places, (len(places),)))
-    rest = [i for i in range(n) if i not in removed]
-    selected = [i * n + j for i in rest for j in rest]
+    return _principal_part(constraint, [i for i in range(n) if i not in removed])
+
+
+def _principal_part(constraint: MatrixConstraint, rest: list[int]) -> MatrixConstraint | None:
+    """Return some rows and columns of a semidefinite constraint; None without any."""
     if not rest:
         return None
+    n, block = constraint.n, constraint.rows
+    selected = [i * n + j for i in rest for j in rest]
     return MatrixConstraint(
         len(rest),
-        form.selected(selected, (len(selected),)).block(block.n_unknowns),
+        block.form().selected(selected, (len(selected),)).block(block.n_unknowns),
         None if constraint.dual is None else constraint.dual[np.ix_(rest, rest)],
         constraint.source,
         constraint.expression[rest][:, rest],
     )
+
+
+def _without_null_vectors(
+    problem: ReadProblem, constraint: MatrixConstraint, facts: RowFacts, implied: list[AffineForm], x: Array
+) -> MatrixConstraint | None:
+    """Return a semidefinite constraint E without a row for each v with vᵀ E v = 0, and add the equations E v = 0.
+
+    With Ev = 0, the other rows and columns are semidefinite exactly where E is. The vectors are simple fractions near
+    the null space of E at a point.
+    """
+    n, rows, offsets = constraint.n, constraint.rows.rows, constraint.rows.offsets
+    if not constraint.rows.is_affine(problem.n):
+        return constraint
+    removed = set[int]()
+    for pivot, vector in _proposed_null_vectors(constraint, np.append(x, np.zeros(problem.n_values - problem.n))):
+        weights = [(j, ball(value)) for j, value in enumerate(vector) if value != 0]
+        products = [
+            combination((weight, rows[i * n + j], offsets[i * n + j]) for j, weight in weights) for i in range(n)
+        ]
+        row, offset = combination((weight, *products[j]) for j, weight in weights)
+        row = {k: value for k, value in row.items() if not value == 0}
+        if not (facts.is_zero(row, offset) or facts.is_at_most_zero(row, offset)):
+            continue
+        removed.add(pivot)
+        entries: list[Entry] = [({k: value for k, value in row.items() if not value == 0}, b) for row, b in products]
+        entries = [(row, offset) for row, offset in entries if row or not offset == 0]
+        if entries:
+            implied.append(constraint.rows.form().of_entries(entries, (len(entries),)))
+    return _principal_part(constraint, [i for i in range(n) if i not in removed]) if removed else constraint
+
+
+def _proposed_null_vectors(constraint: MatrixConstraint, z: Array) -> list[tuple[int, list[Fraction]]]:
+    """Return a basis of simple vectors near the null space of E, each 1 at a position where all others are 0.
+
+    A vector that is not near simple fractions is left out.
+    """
+    eigenvalues, vectors = np.linalg.eigh(symmetric(constraint.rows.float_values(z), constraint.n))
+    basis = vectors[:, eigenvalues <= MAX_NULL_EIGENVALUE * max(float(np.abs(eigenvalues).max(initial=0.0)), 1e-300)].T
+    if not basis.size:
+        return []
+    _, order = pivots(basis)
+    positions = order[: len(basis)]
+    try:
+        reduced = np.linalg.solve(basis[:, positions], basis)
+    except np.linalg.LinAlgError:  # not independent in floating point
+        return []
+    simple = [[Fraction(value).limit_denominator(MAX_DENOMINATOR) for value in row] for row in reduced.tolist()]
+    return [
+        (int(position), fractions)
+        for position, row, fractions in zip(positions, reduced, simple, strict=True)
+        if np.abs(row - np.array(fractions, dtype=float)).max() <= NULL_VECTOR_TOL
+    ]
 
 
 def _direction(row: Row, offset: Ball, is_signed: bool) -> Any:

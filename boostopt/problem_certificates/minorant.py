@@ -96,12 +96,21 @@ class Correction:
         family = self.families.get(group)
         if family is None:
             return None
-        y = [change / multiplier for change in self.changes.get(group, [ZERO] * len(family.directions))]
+        changes = self.changes.get(group, [ZERO] * len(family.directions))
+        y = [change / multiplier for change in changes]
+        scaled = [multiplier * slope for slope in family.slopes]
         slopes = list(family.slopes)
-        for column, change in zip(family.directions, y, strict=True):
+        for column, change, unit_change in zip(family.directions, changes, y, strict=True):
             for i, coefficient in column:
-                slopes[i] = slopes[i] + coefficient * change
-        return family.complete(slopes, y)
+                scaled[i] = scaled[i] + coefficient * change
+                slopes[i] = slopes[i] + coefficient * unit_change
+        if not all(value.is_exact() for value in (multiplier, *scaled)):
+            return family.complete(slopes, y)
+        # Slopes at the boundary of their set are proved to lie in it if nothing was rounded.
+        gradient, offset = family.complete([value / multiplier for value in scaled], y)
+        if family.scaled_offset is not None and not offset.is_finite():
+            offset = family.scaled_offset(scaled, multiplier)
+        return gradient, offset
 
 
 @dataclass

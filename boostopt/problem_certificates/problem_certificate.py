@@ -34,8 +34,18 @@ from boostopt.problem_certificates.arithmetic.balls import midpoints, working_pr
 from boostopt.problem_certificates.bounds.coordinate_bounds import CoordinateBounds
 from boostopt.problem_certificates.bounds.propagation import Propagation
 from boostopt.problem_certificates.dual_bound import lower_bound
-from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch, solved_point
-from boostopt.problem_certificates.implied_equations import with_affine_pieces, with_implied_equations
+from boostopt.problem_certificates.feasible_point import (
+    FeasiblePoint,
+    FeasiblePointSearch,
+    Promotions,
+    max_slack_point,
+    solved_point,
+)
+from boostopt.problem_certificates.implied_equations import (
+    with_affine_pieces,
+    with_implied_equations,
+    with_null_vectors,
+)
 from boostopt.problem_certificates.minorant import Choice, WrongSign
 from boostopt.problem_certificates.multiplier_program import program_choice
 from boostopt.problem_certificates.rays import has_unbounded_ray
@@ -555,6 +565,12 @@ def _certify_values(
     x = read.point_of_values()
     search = FeasiblePointSearch(read, tolerance)
     feasible = search.run(x)
+    if feasible is None and not search.is_contradictory and read.matrices and search.interior is not None:
+        faces = with_null_vectors(read, search.interior)
+        if faces is not read:
+            read, x = _solved_again(faces) or (faces, x)
+            search = FeasiblePointSearch(read, tolerance)
+            feasible = search.run(x)
     if feasible is None and not search.is_contradictory and (pieces := with_affine_pieces(read)) is not read:
         search = FeasiblePointSearch(pieces, tolerance)
         feasible = search.run(x)
@@ -577,8 +593,11 @@ def _certify_values(
     start = _start(read, x, feasible, search)
     if not interval.status:
         _bound_below(read, interval, box, start, goal, change)
-        if feasible is not None and not math.isfinite(interval.lower) and has_unbounded_ray(read):
-            interval.upper, interval.status, interval.reasons = -math.inf, "unbounded", []
+        if feasible is not None and read.matrices and interval.scaled_gap > POOR_GAP:
+            _bound_face_below(read, interval, goal, change)
+        if feasible is not None and not math.isfinite(interval.lower):
+            if has_unbounded_ray(read, midpoints(feasible.x)):
+                interval.upper, interval.status, interval.reasons = -math.inf, "unbounded", []
     if not interval.status:
         is_bounded = math.isfinite(interval.lower) and math.isfinite(interval.upper)
         interval.status = "bounded" if is_bounded else "open"
@@ -674,6 +693,18 @@ def _bound_below(
         )
 
 
+def _bound_face_below(read: ReadProblem, interval: _Interval, goal: float, change: float) -> None:
+    """Raise the lower end of an interval by equations that matrices without slack imply."""
+    proposal = max_slack_point(read, Promotions())
+    faces = read if proposal is None else with_null_vectors(read, proposal.x)
+    if proposal is None or faces is read:
+        return
+    faces, x = _solved_again(faces) or (faces, proposal.x)
+    box = Propagation(faces, interval.upper, change)
+    box.run()
+    _bound_below(faces, interval, box, x, goal, change)
+
+
 def _use_minorants(
     read: ReadProblem, interval: _Interval, box: Propagation, point: FloatPoint, goal: float, change: float
 ) -> str:
@@ -715,6 +746,34 @@ def _use_choice(read: ReadProblem, interval: _Interval, box: Propagation, choice
     except WrongSign as sign:
         return f"{sign} has a multiplier of the wrong sign: the problem may not be convex there"
     return ""
+
+
+def _solved_again(read: ReadProblem) -> tuple[ReadProblem, Float[Array, " n"]] | None:
+    """Return a problem with new equations with the duals of a solve, and its point; None if a solver finds none.
+
+    Multipliers of matrices are left out: those of the remaining slopes are as good.
+    """
+    inequalities = [expression <= 0 for expression in read.inequalities.expressions]
+    equalities = [expression == 0 for expression in read.equalities.expressions]
+    matrices = [(item.expression + item.expression.T) / 2 >> 0 for item in read.matrices]
+    objective = cp.Minimize(read.objective_expression)
+    x = solved_point(read, cp.Problem(objective, [*inequalities, *equalities, *matrices]))
+    if x is None:
+        return None
+    parts = ((read.inequalities, inequalities), (read.equalities, equalities))
+    duals = [
+        np.concatenate([np.zeros(0), *(dual_vector(item.dual_value, item.size) for item in constraints)])
+        for _, constraints in parts
+    ]
+    return (
+        replace(
+            read,
+            inequalities=replace(read.inequalities, duals=duals[0]),
+            equalities=replace(read.equalities, duals=duals[1]),
+            matrices=[replace(item, dual=None) for item in read.matrices],
+        ),
+        x,
+    )
 
 
 def least_violation(read: ReadProblem) -> tuple[ReadProblem, Float[Array, " n"]] | None:

@@ -7,8 +7,17 @@ import math
 import numpy as np
 import scipy.optimize
 
-from boostopt._utils.array_types import Array
-from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, balls, has_exact_rank, pivots, solve
+from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.arithmetic.balls import (
+    NOT_A_NUMBER,
+    ZERO,
+    Ball,
+    balls,
+    has_exact_rank,
+    is_positive_semidefinite,
+    pivots,
+    solve,
+)
 from boostopt.problem_certificates.arithmetic.forms import Row, RowBlock
 from boostopt.problem_certificates.reading import ReadProblem
 
@@ -16,12 +25,64 @@ ZERO_TOL = 1e-9
 """Size from which an entry or a row counts as not 0, when it is chosen what must be 0 exactly."""
 
 
-def has_unbounded_ray(problem: ReadProblem) -> bool:
+def has_unbounded_ray(problem: ReadProblem, x: Float[Array, " n"]) -> bool:
     """Return whether a direction d is proved along which every feasible point stays feasible and the objective falls.
 
     All arguments of atoms are constant along d, all inequalities do not increase, all equalities and semidefinite
-    matrices stay the same, and the objective decreases. So the problem is unbounded if it has a feasible point.
+    matrices stay the same, and the objective decreases. So the problem is unbounded if it has a feasible point. Or d is
+    x, a feasible point, along which homogeneous atoms may change.
     """
+    return _has_constant_ray(problem) or falls_along(problem, x)
+
+
+def falls_along(problem: ReadProblem, d: Float[Array, " n"]) -> bool:
+    """Return whether a direction of floats is proved to keep all feasible points feasible while the objective falls.
+
+    A homogeneous convex f increases by at most f(a) along arguments u + t a, because f(u + t a) <= f(u) + t f(a); a
+    concave one by at least f(a). All other atoms must have constant arguments.
+    """
+    rates: list[Ball] = [*balls(d), *([ZERO] * (problem.n_values - problem.n))]
+    changing = np.zeros(problem.n_values, dtype=bool)
+    for node in problem.nodes:
+        block = node.arguments
+        if block.is_affine(problem.n) or not block.float_value_sizes(changing.astype(float)).any():
+            argument_rates = [_ball_product(row, rates) for row in block.rows]
+        else:
+            return False
+        for k, group in enumerate(node.members.tolist()):
+            values = [argument_rates[i] for i in group]
+            if all(value == 0 for value in values):
+                continue
+            rate = node.function.value(values) if node.function.is_homogeneous else NOT_A_NUMBER
+            if not rate.is_finite():
+                return False
+            rates[node.start + k], changing[node.start + k] = rate, True
+    signs = np.zeros(problem.n_values)
+    for node in problem.nodes:
+        signs[node.outputs] = node.function.sign
+
+    def is_bounded_by_rates(row: Row) -> bool:
+        return all(value * signs[k] >= 0 for k, value in row.items() if changing[k])
+
+    constant = [*problem.equalities.rows.rows, *(row for item in problem.matrices for row in item.rows.rows)]
+    upper = [problem.objective.rows[0], *problem.inequalities.rows.rows]
+    low, high = np.isfinite(problem.lower), np.isfinite(problem.upper)
+    return (
+        bool((d[low] >= 0).all() and (d[high] <= 0).all())
+        and not any(changing[k] for row in constant for k in row)
+        and all(is_bounded_by_rates(row) for row in upper)
+        and all(_ball_product(row, rates) == 0 for row in problem.equalities.rows.rows)
+        and all(_ball_product(row, rates) <= 0 for row in problem.inequalities.rows.rows)
+        and all(
+            is_positive_semidefinite([_ball_product(row, rates) for row in item.rows.rows], item.n)
+            for item in problem.matrices
+        )
+        and bool(_ball_product(problem.objective.rows[0], rates) < 0)
+    )
+
+
+def _has_constant_ray(problem: ReadProblem) -> bool:
+    """Return whether such a direction is proved along which all arguments of atoms are constant."""
     n = problem.n
     d = proposed_direction(problem)
     if d is None:

@@ -32,6 +32,7 @@ from boostopt.problem_certificates.arithmetic.forms import (
 )
 from boostopt.problem_certificates.atoms.base import Function
 from boostopt.problem_certificates.atoms.cones import (
+    CONE_DUALS,
     CONSTRAINT_REASONS,
     long_power_cone_inequality,
     power_cone_inequality,
@@ -141,7 +142,7 @@ class ScalarConstraints:
     def with_present_duals(self) -> ScalarConstraints:
         """Return the constraints with the duals that their CVXPY constraints have now."""
         duals = [
-            dual_vector(_constraint_parts(source)[2], expression.size)
+            dual_vector(_present_dual(source), expression.size)
             for source, expression in zip(self.sources, self.expressions, strict=True)
         ]
         return replace(self, duals=np.concatenate([np.zeros(0), *duals]))
@@ -258,7 +259,7 @@ class ReadProblem:
             matrices=[
                 item
                 if isinstance(item.source, cp.Variable)
-                else replace(item, dual=dual_matrix(_constraint_parts(item.source)[2], item.n))
+                else replace(item, dual=dual_matrix(_present_dual(item.source), item.n))
                 for item in self.matrices
             ],
         )
@@ -640,40 +641,52 @@ def _constraint_parts(constraint: Any) -> tuple[str, Any, Any]:
         The constraint is of a kind that no rule covers.
     """
     name = type(constraint).__name__ if type(constraint).__module__.startswith("cvxpy.") else ""
+    dual = _present_dual(constraint)
     if name == "Inequality":
-        return "inequality", constraint.args[0] - constraint.args[1], constraint.dual_value
+        return "inequality", constraint.args[0] - constraint.args[1], dual
     if name == "NonPos":
-        return "inequality", constraint.args[0], constraint.dual_value
+        return "inequality", constraint.args[0], dual
     if name == "NonNeg":
-        return "inequality", -constraint.args[0], constraint.dual_value
+        return "inequality", -constraint.args[0], dual
     if name == "Equality":
-        return "equality", constraint.args[0] - constraint.args[1], constraint.dual_value
+        return "equality", constraint.args[0] - constraint.args[1], dual
     if name == "Zero":
-        return "equality", constraint.args[0], constraint.dual_value
+        return "equality", constraint.args[0], dual
     if name == "PSD":
         if len(constraint.args[0].shape) > 2:
             raise ProblemError(
                 f"semidefinite constraints must be of one matrix; got shape {constraint.args[0].shape}. Write one "
                 "constraint for each matrix."
             )
-        return "matrix", constraint.args[0], constraint.dual_value
+        return "matrix", constraint.args[0], dual
     if name == "SOC":
         bound, X = constraint.args
         norms = cp.norm(X, 2) if X.ndim <= 1 else cp.norm(X, 2, axis=constraint.axis)
         norms = cp.reshape(norms, bound.shape, order="F") if norms.shape != bound.shape else norms
-        return "inequality", norms - bound, constraint.dual_variables[0].value
+        return "inequality", norms - bound, dual
     if name == "ExpCone":
         x, y, z = constraint.args
-        dual = constraint.dual_variables[0].value
-        return "inequality", x + cp.rel_entr(y, z), None if dual is None else np.abs(dual)
+        return "inequality", x + cp.rel_entr(y, z), dual
     if name in ("PowCone3D", "PowCone3DApprox"):
-        return "inequality", *power_cone_inequality(constraint)
+        return "inequality", power_cone_inequality(constraint), dual
     if name == "PowConeND":
-        return "inequality", *long_power_cone_inequality(constraint)
+        return "inequality", long_power_cone_inequality(constraint), dual
     raise ProblemError(
         "constraints must be inequalities, equalities, semidefinite, second-order, exponential or power cones; got "
         f"{type(constraint).__name__}. {CONSTRAINT_REASONS.get(name, 'Write it with atoms, such as power or norm.')}"
     )
+
+
+def _present_dual(constraint: Any) -> Any:
+    """Return the dual that a constraint has now, as the multiplier of what `_constraint_parts` returns.
+
+    A cone is one inequality, whose multiplier is one of the duals of the cone, or its size.
+    """
+    name = type(constraint).__name__
+    if name not in CONE_DUALS:
+        return getattr(constraint, "dual_value", None)
+    dual = constraint.dual_variables[CONE_DUALS[name]].value
+    return dual if dual is None or name == "SOC" else np.abs(dual)
 
 
 def _scalar_constraints(reader: Reader, parts: Sequence[tuple[AffineForm, Any, Any, Any]]) -> ScalarConstraints:

@@ -1,8 +1,11 @@
-"""Points with slack near an answer, for large problems: proposals by least squares, without another solve.
+"""Points with slack near an answer: proposals by least squares, without another solve.
 
-Each inequality, bound and eigenvalue of a semidefinite matrix has a slack, and a target: its slack now, or a tenth of a
-typical one if this is larger. The proposal minimizes the squares of the relative distances from the targets and of the
-residuals of the equalities. Nothing of this is proved.
+Each inequality, bound and eigenvalue of a semidefinite matrix has a slack, and a target: its slack now, or a fraction
+of a typical one if this is larger. The proposal minimizes the squares of the relative distances from the targets and of
+the residuals of the equalities. Nothing of this is proved.
+
+For large problems, the constraints must be affine. For others, atoms count by their tangents, and the domain of each
+atom has a slack too. A few such steps lead into the interior [Gauss-Newton].
 """
 
 from __future__ import annotations
@@ -17,7 +20,10 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.functions.numerics.least_squares import least_squares
 from boostopt.problem_certificates.arithmetic.forms import RowBlock
 from boostopt.problem_certificates.atoms.spectral import symmetric
-from boostopt.problem_certificates.reading import ReadProblem
+from boostopt.problem_certificates.domains import domain_point
+from boostopt.problem_certificates.minorant import Choice
+from boostopt.problem_certificates.reading import AtomNode, ReadProblem
+from boostopt.problem_certificates.steps import node_tangents, pushed_forward
 
 TARGET_FRACTION = 0.1
 """Smallest target of a slack, relative to a typical one."""
@@ -33,6 +39,21 @@ LOOSE_WEIGHT = 1e-2
 
 N_ITERATIONS = 300
 """Maximum number of iterations of LSMR."""
+
+CURVED_TARGET_FRACTION = 0.03
+"""Smallest target of a slack where atoms count by their tangents: a short step stays near these."""
+
+NEAR_SLACK = 0.7
+"""Fraction of its target from which a slack is near it."""
+
+N_CURVED_STEPS = 5
+"""Maximum number of steps with new tangents."""
+
+SHORT_WEIGHT = 1e-2
+"""Weight of the length of such a step, relative to the point."""
+
+KINK_WIDTH = 1e-7
+"""Relative distance from a kink at which such a step counts an argument as being on it."""
 
 MARGIN = 1e-12
 """Slack, relative to the sizes that cancel in it, that a proof in floats certainly needs."""
@@ -74,6 +95,96 @@ def slack_point(problem: ReadProblem, x: Float[Array, " n"]) -> Float[Array, " n
     step = least_squares(multiply, multiply_transpose, target, len(x), N_ITERATIONS, atol=1e-6, btol=1e-6)
     result = x + step
     return result if np.isfinite(result).all() and step.any() else None
+
+
+def curved_slack_point(problem: ReadProblem, x: Float[Array, " n"]) -> Float[Array, " n"] | None:
+    """Return a point that probably has more slack than x, also if constraints have atoms; None if none is near."""
+    point = x
+    for _ in range(N_CURVED_STEPS if len(x) else 0):
+        residuals = _curved_residuals(problem, point)
+        if residuals is None:
+            return None
+        matrix, target, has_slack = residuals
+        if has_slack and point is not x:
+            return point
+        try:
+            step = np.linalg.lstsq(matrix, target)[0]
+        except np.linalg.LinAlgError:  # the iteration for the singular values did not converge
+            return None
+        point = point + step
+    return point if len(x) else None
+
+
+def _curved_residuals(
+    problem: ReadProblem, x: Float[Array, " n"]
+) -> tuple[Float[Array, "m n"], Float[Array, " m"], bool] | None:
+    """Return M and t - M x of residuals M (x + d) - t with tangents at x, and whether all slacks are near targets.
+
+    The result is None if an atom has no value or no tangent near x.
+    """
+    point = domain_point(problem, x).point
+    if not np.isfinite(point.z).all():
+        return None
+    tangents = [node_tangents(node, point, KINK_WIDTH) for node in problem.nodes]
+    J = pushed_forward(problem, Choice(np.zeros(0), np.zeros(0), [], tangents), np.eye(problem.n))
+    typical, z, has_slack = _typical(x), point.z, True
+    matrices, targets = list[Array](), list[Array]()
+
+    def add(slopes: Array, slacks: Array, smallest_targets: Array) -> None:
+        nonlocal has_slack
+        goals = np.maximum(slacks, smallest_targets)
+        weights = _weights(slacks, goals)
+        matrices.append(weights[:, None] * slopes)
+        targets.append(weights * (goals - slacks))
+        has_slack = has_slack and bool((slacks >= NEAR_SLACK * goals).all())
+
+    rows = problem.inequalities.rows
+    sizes = rows.float_value_sizes(np.abs(z) + typical) + np.abs(rows.float_offsets)
+    add(-rows.float_product(J), -rows.float_values(z), CURVED_TARGET_FRACTION * np.maximum(sizes, 1e-300))
+    width = problem.upper - problem.lower
+    for bound, sign in ((problem.lower, 1.0), (problem.upper, -1.0)):
+        places = np.flatnonzero(np.isfinite(bound) & (width > 0))
+        smallest_targets = CURVED_TARGET_FRACTION * np.minimum(typical, width[places])
+        add(sign * J[places], sign * (x - bound)[places], smallest_targets)
+    distance = CURVED_TARGET_FRACTION * typical
+    for node in problem.nodes:
+        places, slacks = _domain_slacks(node, z, distance)
+        add(node.arguments.float_product(J)[places], slacks, np.full(len(places), distance))
+    rows = problem.equalities.rows
+    sizes = rows.float_value_sizes(np.abs(z) + typical) + np.abs(rows.float_offsets)
+    weights = EQUALITY_WEIGHT / np.maximum(sizes, 1e-300)
+    matrices.append(weights[:, None] * rows.float_product(J))
+    targets.append(-weights * rows.float_values(z))
+    for item in problem.matrices:
+        eigenvalues, vectors = np.linalg.eigh(symmetric(item.rows.float_values(z), item.n))
+        mean = max(float(np.abs(eigenvalues).mean()), 1e-9)
+        goals = np.maximum(eigenvalues, CURVED_TARGET_FRACTION * mean)
+        root = vectors / np.sqrt(goals)
+        columns = root.T @ item.rows.float_product(J).T.reshape(-1, item.n, item.n) @ root
+        matrices.append(columns.reshape(problem.n, -1).T)
+        targets.append(np.diag((goals - eigenvalues) / goals).ravel())
+        has_slack = has_slack and bool((eigenvalues >= NEAR_SLACK * goals).all())
+    matrices.append(np.diag(SHORT_WEIGHT / (np.abs(x) + typical)))
+    targets.append(np.zeros(problem.n))
+    matrix, target = np.vstack(matrices), np.concatenate(targets)
+    return (matrix, target, has_slack) if np.isfinite(matrix).all() and np.isfinite(target).all() else None
+
+
+def _domain_slacks(node: AtomNode, z: Float[Array, " k"], distance: float) -> tuple[list[int], Float[Array, " r"]]:
+    """Return the arguments of an atom within a distance above an end of its domain, and their distances from it.
+
+    The ends of the domains of all atoms are lower ends, except those of matrices.
+    """
+    if node.function.has_semidefinite_domain:
+        return [], np.zeros(0)
+    u = node.arguments.float_values(z) - distance
+    violations: dict[int, float] = {}
+    for group in node.members.tolist():
+        nearest = node.function.domain_point(u[group])
+        for i, violation in zip(group, (nearest - u[group]).tolist(), strict=True):
+            if 0 < violation < np.inf:
+                violations[i] = max(violation, violations.get(i, 0.0))
+    return list(violations), distance - np.array(list(violations.values()))
 
 
 def least_fraction(problem: ReadProblem, x: Float[Array, " n"], interior: Float[Array, " n"]) -> float:

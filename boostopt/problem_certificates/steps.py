@@ -42,6 +42,9 @@ EQUALITY_SCALE = 1e3
 MIN_SLOPE = 1e-15
 """Slopes, relative to the sizes that cancel in them, that count as 0."""
 
+POOR_SLOPE = 0.3
+"""Slope, relative to the sizes that cancel in it, from which a choice of a small problem is not tried."""
+
 NEAR_TOL = 1e-4
 """Relative distance from a bound at which the bound takes a slope."""
 
@@ -158,6 +161,8 @@ def proposed_choices(
 ) -> Iterator[Choice]:
     """Yield the choice by the duals of the solver, then improved ones; fewer if floats do not suffice for them.
 
+    For small problems, the first is left out if its slopes are poor: the last one is the best that the steps reach.
+
     The first steps may be cheap ones, as in `improved_choices`. If the multipliers are fixed, they are the duals
     themselves, of any sign, and the choice proves no bound.
     """
@@ -165,10 +170,17 @@ def proposed_choices(
         choice = initial_choice(problem, point, width, objective_weight)
         if are_multipliers_fixed:
             choice = replace(choice, inequality=problem.inequalities.duals)
-        yield choice
+        if problem.is_large or are_multipliers_fixed or not _has_poor_slopes(problem, choice, point, box):
+            yield choice
         yield from improved_choices(problem, choice, point, box, width, n_steps, are_multipliers_fixed, n_cheap_steps)
     except np.linalg.LinAlgError:  # eigenvalues did not converge
         return
+
+
+def _has_poor_slopes(problem: ReadProblem, choice: Choice, point: FloatPoint, box: tuple[Array, Array]) -> bool:
+    """Return whether a slope that no bound takes is so large that the bound of a choice would be poor."""
+    slopes, _, sizes = float_pullback(problem, choice)
+    return bool((np.abs(remaining_slopes(slopes, point.x, box)) > POOR_SLOPE * sizes).any())
 
 
 def improved_choice(
@@ -237,6 +249,8 @@ def improved_choices(
                     *tangent_parts(problem, choice, multipliers),
                     *bound_parts(problem, slopes, point, box, width),
                 ]
+            if not parts:
+                break
             is_active = (rest != 0) | (slopes == rest)
             size_of_columns = int(is_active.sum()) * sum(part.size for part in parts)
             is_large = size_of_columns > MAX_DECOMPOSED

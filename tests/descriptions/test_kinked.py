@@ -16,6 +16,9 @@ from support.kinked_functions import KINKED, kinked_program
 from support.reference_formulas import program
 
 from boostopt import ProblemError
+from boostopt.checks.edge_checks import check_edge
+from boostopt.descriptions import cvxpy_regularizer, partial_minimum
+from boostopt.descriptions.cvxpy_edges import CvxpyEdges
 from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
@@ -168,3 +171,25 @@ def test_a_domain_that_holds_anyway_is_no_constraint() -> None:
 def test_another_variable_is_refused_by_name(other: Any) -> None:
     with pytest.raises(ProblemError, match=r"^f\b.*; \w+ x\b"):
         of_six(lambda d: cp.norm1(d - other))
+
+
+def largest_by_a_variable(e: Any) -> Any:
+    s = cp.Variable()
+    return s, [s >= e, s >= -e]
+
+
+def mean_of_the_largest(e: Any) -> Any:
+    s = cp.Variable()
+    return s + cp.sum(cp.pos(e - s)) / 2, []
+
+
+@pytest.mark.parametrize("describe", [largest_by_a_variable, mean_of_the_largest])
+def test_partial_minima_with_kinks_pass_the_checks(describe: Callable[[Any], Any]) -> None:
+    """At equal edges there is no gradient, and every call names the same subgradient."""
+    assert check_edge(CvxpyEdges(describe)).passed
+
+
+def test_one_table_has_the_fractions_of_inner_points() -> None:
+    assert partial_minimum.MIX_FRACTIONS is cvxpy_regularizer.MIX_FRACTIONS
+    ratios = np.divide(partial_minimum.MIX_FRACTIONS[1:], partial_minimum.MIX_FRACTIONS[:-1])
+    assert (ratios > 1).all() and ratios.max() <= 10 * (1 + 1e-12) and partial_minimum.MIX_FRACTIONS[-1] == 1

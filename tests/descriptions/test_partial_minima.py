@@ -15,7 +15,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
-from support.reference_formulas import optimum
+from support.reference_formulas import optimum, program
 from support.speeds import many
 
 from boostopt import ProblemError
@@ -30,6 +30,7 @@ from boostopt.authoring import (
     prototype,
 )
 from boostopt.descriptions import partial_minimum
+from boostopt.functions.edge_functions.maximum import MaximumEdge
 
 N = 8
 UNIFORM = np.full(N, 1 / N)
@@ -338,3 +339,62 @@ def test_a_subclass_with_closed_forms_may_have_further_variables() -> None:
     assert bound == pytest.approx(exact.conjugate_at(z).value, abs=1e-9)
     with pytest.raises(ProblemError, match=r"\bMine\b.*\bgaps\b"):
         mine.gaps(UNIFORM, z, mine.conjugate_at(z))
+
+
+BOTH_MARGINALS = {
+    "quarters": np.full(4, 0.25),
+    "powers of 2": np.array([0.5, 0.25, 0.125, 0.0625, 0.0625]),
+    "tenths": np.array([0.3, 0.3, 0.4]),
+    "one place": np.array([1.0]),
+}
+"""Distributions of floats whose sum is exactly 1: with sum d = 1, one of the equations of transport is redundant."""
+
+
+def transport_to(q: np.ndarray, cost: np.ndarray) -> Callable[[Any], Any]:
+    def describe(d: Any) -> tuple[Any, list[Any]]:
+        T = cp.Variable(cost.shape, nonneg=True)
+        rows: Any = cp.sum(T, axis=1)
+        columns: Any = cp.sum(T, axis=0)
+        return cp.sum(cp.multiply(cost, T)), [rows == d, columns == q]
+
+    return describe
+
+
+@pytest.mark.parametrize("name", BOTH_MARGINALS)
+def test_transport_with_a_redundant_equation_is_certified(name: str) -> None:
+    q, rng = BOTH_MARGINALS[name], np.random.default_rng(0)
+    assert sum(map(Fraction, q.tolist())) == 1
+    n = len(q) + 1
+    cost = np.abs(np.subtract.outer(np.arange(n), np.arange(len(q)))) / n
+    domain, inside = CappedSimplex(np.ones(n), 1.5), np.full(n, 1 / n)
+    F = CvxpyRegularizer(domain, transport_to(q, cost), inside)
+    same = CvxpyRegularizer(domain, without_the_last(transport_to(q, cost)), inside)
+    for d in (np.full(n, 1 / n), F.project(rng.dirichlet(np.ones(n)))):
+        assert F.value(d) == pytest.approx(same.value(d), abs=1e-7)
+        z = rng.normal(size=n)
+        assert F.conjugate_at(z).value == pytest.approx(same.conjugate_at(z).value, abs=1e-6)
+    margins = rng.uniform(-1, 1, (n, 4))
+    solved = program(margins, F, MaximumEdge()).solve("cvxpy:clarabel", tol=1e-6).certificate
+    assert solved.scaled_gap <= 1e-6
+    other = program(margins, same, MaximumEdge()).solve("cvxpy:clarabel", tol=1e-6).certificate
+    assert solved.lower <= other.upper and other.lower <= solved.upper
+
+
+def without_the_last(describe: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The same description without the equation that follows from the others."""
+
+    def short(d: Any) -> tuple[Any, list[Any]]:
+        value, (rows, columns) = describe(d)
+        total, q = columns.args
+        return value, [rows, total[:-1] == q.value[:-1]] if q.size > 1 else [rows]
+
+    return short
+
+
+def test_an_equation_that_contradicts_others_by_rounding_is_named() -> None:
+    """Five floats 0.2 have a sum above 1."""
+    n = 5
+    with pytest.raises(ProblemError, match=r"contradict others by rounding: .*== "):
+        CvxpyRegularizer(
+            CappedSimplex(np.ones(n), 2.0), transport_to(np.full(n, 0.2), np.ones((n, n))), np.full(n, 1 / n)
+        )

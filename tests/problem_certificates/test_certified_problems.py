@@ -236,6 +236,19 @@ def test_an_auxiliary_solver_narrows_the_interval() -> None:
     assert certify_problem(problem, solver="auto").scaled_gap <= 1e-8
 
 
+@pytest.mark.parametrize(
+    "name", ["power cones", "exponential cone", "second-order cone", "matrix fraction", "entropic boosting"]
+)
+def test_a_point_next_to_curved_constraints_needs_no_further_solve(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any, **options: Any) -> None:
+        raise AssertionError("expected no solve")
+
+    problem = PROBLEMS[name]()
+    solve(problem)
+    monkeypatch.setattr(cp.Problem, "solve", fail)
+    assert certify_problem(problem).scaled_gap <= 5e-8
+
+
 def test_a_value_that_is_off_is_an_assertion_error() -> None:
     problem = PROBLEMS["lasso"]()
     problem.solve("CLARABEL")

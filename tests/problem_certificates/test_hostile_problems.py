@@ -337,7 +337,7 @@ def test_failures_of_solvers_of_any_kind_are_reasons(failure: BaseException, mon
     x = cp.Variable()
     problem = cp.Problem(cp.Minimize(x), [x >= 1])
     problem.solve("CLARABEL")
-    x.save_value(0.5)
+    x.save_value(math.nan)
     monkeypatch.setattr(cp.Problem, "solve", fail)
     certificate = certify_problem(problem, solver="CLARABEL")
     assert certificate.lower <= 1 and certificate.upper == math.inf

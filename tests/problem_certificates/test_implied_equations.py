@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
 from collections.abc import Callable
@@ -221,3 +222,72 @@ def test_what_remains_is_said() -> None:
     certificate = certified(cp.Minimize(x[1]), touching)
     assert certificate.lower <= 0 and certificate.upper == np.inf
     assert "no point with slack was found for" in certificate.reasons[0]
+
+
+def on_a_face(T: Any) -> Callable[[], Any]:
+    """The least x with T E Tᵀ semidefinite, which is 0, because E[0, 0] is; multipliers of E alone prove -1."""
+
+    def make() -> Any:
+        x = cp.Variable(2)
+        E = cp.bmat([[0, x[0], 0], [x[0], x[1], 0], [0, 0, x[0] + 1]])
+        return cp.Minimize(x[0]), [T @ E @ T.T >> 0]
+
+    return make
+
+
+def orthogonal_vector(constrain: Callable[[Any], Any]) -> Callable[[], Any]:
+    """With X (1, 1, 0) = 0, X has the block t [[1, -1], [-1, 1]]; the least 2 t + 1 + s with s² <= t is 7 / 8."""
+
+    def make() -> Any:
+        X, v = cp.Variable((3, 3), symmetric=True), np.array([1.0, 1.0, 0.0])
+        return cp.Minimize(cp.trace(X) + X[0, 2]), [X >> 0, constrain(v @ X @ v), X[2, 2] == 1]
+
+    return make
+
+
+FACES: dict[str, tuple[Callable[[], Any], float]] = {
+    "shear": (on_a_face(np.array([[1.0, 1, 0], [0, 1, 0], [0, 0, 1]])), 0.0),
+    "mixed rows": (on_a_face(np.array([[1.0, 2, 0], [0, 1, -1], [1, 0, 1]])), 0.0),
+    "thirds": (on_a_face(np.array([[3.0, 1, 0], [1, 2, 0], [0, 1, 1]])), 0.0),
+    "equation": (orthogonal_vector(lambda form: form == 0), 7 / 8),
+    "inequality": (orthogonal_vector(lambda form: form <= 0), 7 / 8),
+}
+"""Semidefinite matrices with a null vector that is no unit vector, and the optimum."""
+
+
+@pytest.mark.parametrize("name", FACES)
+@pytest.mark.parametrize("noise", [0.0, 1e-5, 0.3])
+def test_null_vectors_that_are_implied_give_both_ends(name: str, noise: float) -> None:
+    make, optimum = FACES[name]
+    problem, rng = cp.Problem(*make()), np.random.default_rng(0)
+    with warnings.catch_warnings(action="ignore"):
+        with contextlib.suppress(cp.SolverError):  # such problems are hard for solvers
+            problem.solve("CLARABEL")
+    for variable in problem.variables():
+        change = noise * rng.normal(size=variable.shape)
+        value = np.zeros(variable.shape) if variable.value is None else variable.value
+        variable.save_value(value + (change + change.T if variable.ndim == 2 else change))
+    certificate = certify_problem(problem)
+    assert certificate.lower <= optimum + 1e-12 and certificate.upper >= optimum - 1e-12
+    if noise == 0:
+        assert certificate.scaled_gap <= 2e-6
+
+
+@pytest.mark.parametrize("limit", [1e-9, 1.0])
+def test_null_vectors_of_an_answer_that_nothing_implies_are_not_used(limit: float) -> None:
+    """The least trace is at a singular X, but X with the form at its limit is better for the other objective."""
+    X, v = cp.Variable((3, 3), symmetric=True), np.array([1.0, 1.0, 0.0])
+    problem = cp.Problem(cp.Maximize(v @ X @ v), [X >> 0, v @ X @ v <= limit, cp.trace(X) <= 1])
+    problem.solve("CLARABEL")
+    X.save_value(np.diag([0.0, 0.0, 1.0]))
+    certificate = certify_problem(problem)
+    assert certificate.upper >= limit * (1 - 1e-12)
+
+
+def test_semidefinite_constraints_without_slack_are_named() -> None:
+    """The null vector (1, sqrt(2)) is no float."""
+    X = cp.Variable((2, 2), symmetric=True, name="X")
+    form = X[0, 0] - 2 * math.sqrt(2) * X[0, 1] + 2 * X[1, 1]
+    problem = cp.Problem(cp.Minimize(X[0, 0] + X[0, 1]), [X >> 0, form <= 0, X[1, 1] == 1])
+    problem.solve("CLARABEL")
+    assert any("X" in reason and ">> 0" in reason for reason in certify_problem(problem).reasons)

@@ -129,12 +129,12 @@ def test_tangents_lower_the_bound_by_what_they_cost() -> None:
     assert value in (pytest.approx(-30.0), pytest.approx(-6.0))
 
 
-def test_tangents_of_atoms_whose_arguments_are_not_affine_are_not_moved() -> None:
+def test_atoms_whose_arguments_are_not_affine_prove_nothing_above_the_infimum() -> None:
     x = cp.Variable(2)
     x.value = np.array([1.0, 0.5])
     problem = read_problem(cp.Problem(cp.Minimize(cp.square(cp.norm(x) + x[0]) + cp.square(cp.norm(x) + x[1]))))
     choice = initial_choice(problem, float_point(problem, x.value), 1e-5)
-    assert lower_bound(problem, choice, Propagation(problem)) == -np.inf
+    assert lower_bound(problem, choice, Propagation(problem)) <= 0.0  # the value at 0
 
 
 @pytest.mark.parametrize("is_bounded", [True, False])

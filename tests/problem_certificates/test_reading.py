@@ -424,3 +424,32 @@ def test_certificates_print() -> None:
     certificate = certify_problem(solved(cp.Minimize(cp.sum_squares(x - 1)), [x <= 0.5]))
     assert repr(certificate).startswith("ProblemCertificate(lower=0.")
     assert certificate.words.startswith("[0.4") or certificate.words.startswith("[0.5")
+
+
+def test_present_duals_are_those_of_a_new_reading_without_building_expressions(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y, z, X = cp.Variable(2), cp.Variable(2), cp.Variable(2), cp.Variable((2, 2), symmetric=True)
+    constraints = [
+        x <= 3,
+        cp.sum(x) == 1,
+        X >> 0,
+        cp.SOC(y[0], x),
+        cp.ExpCone(x, y, z),
+        cp.PowCone3D(x, y, z, 0.3),
+        cp.PowConeND(cp.vstack([x, y]), z, np.full((2, 2), 0.5)),
+    ]
+    problem = cp.Problem(cp.Minimize(cp.sum(z) + cp.trace(X)), constraints)
+    before = read_problem(problem)
+    rng = np.random.default_rng(0)
+    for constraint in constraints:
+        for dual in constraint.dual_variables:
+            dual.save_value(rng.normal(size=dual.shape))
+    after = read_problem(problem)
+
+    def refuse(*arguments: Any) -> Any:
+        raise AssertionError("expected no new expression")
+
+    monkeypatch.setattr("boostopt.problem_certificates.reading._constraint_parts", refuse)
+    present = before.with_present_duals()
+    assert after.inequalities.duals.any() and (present.inequalities.duals == after.inequalities.duals).all()
+    assert (present.equalities.duals == after.equalities.duals).all()
+    assert (present.matrices[0].dual == after.matrices[0].dual).all()

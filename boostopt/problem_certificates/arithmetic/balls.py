@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from fractions import Fraction
 from typing import Any
 
 import flint
@@ -245,6 +246,24 @@ def solve(coefficients: Sequence[Ball], right_sides: Sequence[Ball]) -> list[Bal
         return []
     try:
         return matrix(coefficients, n).solve(matrix(right_sides, n)).entries()
+    except ZeroDivisionError:
+        return None
+
+
+def solve_in_fractions(coefficients: Sequence[Ball], right_sides: Sequence[Ball]) -> list[Ball] | None:
+    """Return the solution of a square system of exact balls, exact where it is one of floats with `PRECISION` bits.
+
+    The result is None if the matrix is singular, or a ball is not exact.
+    """
+    n = len(right_sides)
+    if not all(value.is_exact() and value.is_finite() for value in (*coefficients, *right_sides)):
+        return None
+    matrix, sides = (
+        flint.fmpq_mat(n, k, [exact_fraction(value) for value in values])
+        for k, values in ((n, coefficients), (1, right_sides))
+    )
+    try:
+        return [ball(Fraction(int(value.p), int(value.q))) for value in matrix.solve(sides).entries()]
     except ZeroDivisionError:
         return None
 

@@ -20,6 +20,9 @@ from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, ball
 Row = dict[int, Ball]
 """The coefficients of an entry by the position of the unknown. Rows do not change: several entries may share one."""
 
+MAX_DENSE_SIZE = 10_000
+"""Maximum number of entries of a block of rows, zeros included, whose floats are also stored as an array."""
+
 MIN_DENSITY = 0.3
 """Fraction of non-zero coefficients from which a product with vectors is computed by a dense matrix."""
 
@@ -332,17 +335,39 @@ class RowBlock:
 
     def float_product(self, Z: Float[Array, "k q"]) -> Float[Array, "m q"]:
         """Return A Z in floating point."""
+        if self._float_matrix is not None and np.isfinite(Z).all():
+            return self._float_matrix @ Z
         if Z.shape[1] > 1 and self.floats.nnz > MIN_DENSITY * self.floats.shape[0] * self.floats.shape[1]:
             return self.floats.toarray() @ Z
         return np.asarray(self.floats @ Z)
 
     def float_pullback(self, multipliers: Float[Array, " m"]) -> Float[Array, " k"]:
         """Return Aᵀ mu in floating point."""
+        if self._float_matrix is not None and np.isfinite(multipliers).all():
+            return self._float_matrix.T @ multipliers
         return np.asarray(self._float_transpose @ multipliers)
 
     def float_sizes(self, multipliers: Float[Array, " m"]) -> Float[Array, " k"]:
         """Return |A|ᵀ |mu| in floating point."""
+        if self._float_size_matrix is not None and np.isfinite(multipliers).all():
+            return self._float_size_matrix.T @ np.abs(multipliers)
         return np.asarray(self._float_size_transpose @ np.abs(multipliers))
+
+    def float_value_sizes(self, z: Float[Array, " k"]) -> Float[Array, " m"]:
+        """Return |A| |z| in floating point."""
+        if self._float_size_matrix is not None and np.isfinite(z).all():
+            return self._float_size_matrix @ np.abs(z)
+        return np.asarray(abs(self.floats) @ np.abs(z))
+
+    @cached_property
+    def _float_matrix(self) -> Float[Array, "m k"] | None:
+        """`floats` of small problems as an array: SciPy takes longer to call a product than to compute it."""
+        return self.floats.toarray() if 0 < self.floats.shape[0] * self.floats.shape[1] <= MAX_DENSE_SIZE else None
+
+    @cached_property
+    def _float_size_matrix(self) -> Float[Array, "m k"] | None:
+        """The absolute values of `_float_matrix`."""
+        return None if self._float_matrix is None else np.abs(self._float_matrix)
 
     @cached_property
     def _float_transpose(self) -> Any:
@@ -356,4 +381,6 @@ class RowBlock:
 
     def float_values(self, z: Float[Array, " k"]) -> Float[Array, " m"]:
         """Return A z + b in floating point."""
+        if self._float_matrix is not None and np.isfinite(z).all():
+            return self._float_matrix @ z + self.float_offsets
         return np.asarray(self.floats @ z) + self.float_offsets

@@ -18,6 +18,7 @@ from boostopt._utils.array_types import Array, Bool, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.problem_certificates.arithmetic.balls import (
     ONE,
+    ZERO,
     Ball,
     ball,
     midpoints,
@@ -35,6 +36,8 @@ TIGHT_SIZE = 1e-3
 
 KINK_RTOL = 1e-6
 """Distance to a kink, relative to the largest argument, up to which an argument counts as on the kink in messages."""
+NEAR_LIMIT = 1e-5
+"""Distance of a slope from -1, 0 or 1, which often are ends of sets of slopes, up to which it may stand for this."""
 
 TINY = 1e-300
 """A positive number that stands for 0 where 0 is the limit of a domain, but not in it."""
@@ -90,6 +93,12 @@ class MinorantFamily:
         no minorant with the slopes is proved, for any numbers in the balls g + D y and y that belong together.
     origin
         Exact slopes, by position and value, whose differences from g are combinations of the directions.
+    is_free
+        Whether the completion depends on the slopes alone, so that `with_exact_slopes` may replace g by others. Then
+        the first position of each column of D, with the coefficient 1, belongs to no other column.
+    scaled_offset
+        The function of m s and m, for slopes s and a positive or negative m, that returns the offset or nan as the
+        completion does: m s may be exact where s is not. None if the completion alone is used.
     """
 
     slopes: Sequence[Ball]
@@ -97,6 +106,23 @@ class MinorantFamily:
     sizes: Sequence[float]
     complete: Completion
     origin: Sequence[tuple[int, Ball]] = ()
+    is_free: bool = False
+    scaled_offset: Callable[[Sequence[Ball], Ball], Ball] | None = None
+
+    def with_exact_slopes(self) -> MinorantFamily:
+        """Return a free family around exact slopes near g, those near 0 and 1 replaced by these; else the same."""
+        if not self.is_free:
+            return self
+        slopes: list[Ball] = [ZERO] * len(self.slopes)
+        for i, value in self.origin:
+            slopes[i] = value
+        for column in self.directions:
+            y = float(self.slopes[column[0][0]].mid())
+            nearest = float(round(min(max(y, -1.0), 1.0)))
+            y = nearest if abs(y - nearest) <= NEAR_LIMIT else y
+            for i, coefficient in column:
+                slopes[i] = slopes[i] + coefficient * ball(y)
+        return replace(self, slopes=slopes, sizes=[max(size, TIGHT_SIZE) for size in self.sizes])
 
 
 def unit_rows(count: int) -> list[list[tuple[int, Ball]]]:
@@ -104,9 +130,14 @@ def unit_rows(count: int) -> list[list[tuple[int, Ball]]]:
     return [[(i, ONE)] for i in range(count)]
 
 
-def free_family(slopes: Sequence[Ball], sizes: Sequence[float], complete: Completion) -> MinorantFamily:
-    """Return the family in which each slope changes freely."""
-    return MinorantFamily(slopes, unit_rows(len(slopes)), sizes, complete)
+def free_family(
+    slopes: Sequence[Ball],
+    sizes: Sequence[float],
+    complete: Completion,
+    scaled_offset: Callable[[Sequence[Ball], Ball], Ball] | None = None,
+) -> MinorantFamily:
+    """Return the family in which each slope changes freely; the completion depends on the slopes alone."""
+    return MinorantFamily(slopes, unit_rows(len(slopes)), sizes, complete, is_free=True, scaled_offset=scaled_offset)
 
 
 def simplex_family(
@@ -136,6 +167,7 @@ def simplex_family(
         [float(sizes[i]) for i in positions],
         lambda changed, y: (changed, offset(changed)),
         [(last, total)],
+        is_free=True,
     )
 
 

@@ -1,4 +1,4 @@
-"""Cones as inequalities: the expression that is not positive exactly in the cone, and the multiplier of a dual."""
+"""Cones as inequalities: the expression that is not positive exactly in the cone, and where its multiplier is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array
 from boostopt._utils.cvxpy_tools import cp
 
 CONSTRAINT_REASONS = {
@@ -20,19 +19,23 @@ CONSTRAINT_REASONS = {
 """Why a constraint has no rule, and what to write, by the name of its class in CVXPY."""
 
 
-def power_cone_inequality(constraint: Any) -> tuple[Any, Array | None]:
-    """Return |z| - x^a y^(1 - a) of the cones of a `PowCone3D`, and the multipliers that its dual proposes.
+CONE_DUALS = {"SOC": 0, "ExpCone": 0, "PowCone3D": 2, "PowCone3DApprox": 2, "PowConeND": 1}
+"""The position of the dual whose size is the multiplier of the inequality that stands for a cone, by its class."""
+
+
+def power_cone_inequality(constraint: Any) -> Any:
+    """Return |z| - x^a y^(1 - a) of the cones of a `PowCone3D`.
 
     The geometric mean has the domain x >= 0, y >= 0, as the cone. 1 - a is exact.
     """
     x, y, z = (cp.vec(argument, order="C") for argument in constraint.args)
     exponents = np.broadcast_to(constraint.alpha.value, constraint.args[0].shape or (1,)).ravel().tolist()
     means = [_mean([x[i], y[i]], [Fraction(a), 1 - Fraction(a)]) for i, a in enumerate(exponents)]
-    return cp.abs(z) - cp.hstack(means), _sizes(constraint.dual_variables[2].value)
+    return cp.abs(z) - cp.hstack(means)
 
 
-def long_power_cone_inequality(constraint: Any) -> tuple[Any, Array | None]:
-    """Return |z| - prod W^a of the cones of a `PowConeND`, and the multipliers that its dual proposes.
+def long_power_cone_inequality(constraint: Any) -> Any:
+    """Return |z| - prod W^a of the cones of a `PowConeND`.
 
     The exponents of a cone are divided by their exact sum, which CVXPY lets differ from 1 by rounding.
     """
@@ -46,14 +49,9 @@ def long_power_cone_inequality(constraint: Any) -> tuple[Any, Array | None]:
         _mean([entries[i * k + j] for j in range(k)], [Fraction(a) for a in row])
         for i, row in enumerate(exponents.tolist())
     ]
-    return cp.abs(cp.vec(z, order="C")) - cp.hstack(means), _sizes(constraint.dual_variables[1].value)
+    return cp.abs(cp.vec(z, order="C")) - cp.hstack(means)
 
 
 def _mean(entries: Sequence[Any], weights: Sequence[Fraction]) -> Any:
     """Return the geometric mean of numbers by exact weights."""
     return cp.geo_mean(cp.hstack(entries), p=list(weights), approx=False)
-
-
-def _sizes(dual: Any) -> Array | None:
-    """Return the absolute values of a dual; None if there is none."""
-    return None if dual is None else np.asarray(np.abs(dual))

@@ -92,7 +92,16 @@ class Norm(Function):
         slopes, _ = self.minorant(tangents, i, [UNBOUNDED] * tangents.parameters.shape[1])
         inner = [(1 - margin) * entry for entry in slopes]
         sizes = np.maximum(1 - np.abs(midpoints(inner)), TIGHT_SIZE).tolist()
-        return free_family(inner, sizes, lambda delta, y: (delta, ZERO if self.dual_norm(delta) <= 1 else NOT_A_NUMBER))
+        return free_family(
+            inner,
+            sizes,
+            lambda delta, y: (delta, self._offset(delta, ONE)),
+            scaled_offset=self._offset,
+        )
+
+    def _offset(self, scaled: Sequence[Ball], scale: Ball) -> Ball:
+        """Return the offset of the minorant with slopes times a scale; nan if it may be none."""
+        return ZERO if self.dual_norm(scaled) <= abs(scale) else NOT_A_NUMBER
 
 
 class SumNorm(Norm):

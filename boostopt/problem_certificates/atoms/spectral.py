@@ -591,7 +591,7 @@ def eigenvalue_family(Z: Sequence[Ball], n: int, trace: Ball, margin: Ball) -> M
         is_proved = is_positive_semidefinite(changed, n) and is_positive_semidefinite(rest, n)
         return changed, ZERO if is_proved else NOT_A_NUMBER
 
-    return MinorantFamily(inner, directions, [TIGHT_SIZE] * len(directions), complete, [(last, trace)])
+    return MinorantFamily(inner, directions, [TIGHT_SIZE] * len(directions), complete, [(last, trace)], is_free=True)
 
 
 def factor_columns(B: Float[Array, "n k"], metric: Float[Array, "n n"]) -> Float[Array, "n2 r"]:

@@ -1,0 +1,135 @@
+"""Solutions of sparse systems A x = b with more unknowns than rows, next to a point, without a basis.
+
+Let S be diagonal, and B = D A S for a diagonal D. If B Bᵀ >= sigma I with sigma > 0, then A x = b has a solution with
+|x_j - y_j| <= S_j |D (b - A y)| / sqrt(sigma) for all j, whatever y is: it is y + S Bᵀ (B Bᵀ)^-1 D (b - A y). D and S
+are powers of 2, so that B is exact. sigma is proved by a factorization of B Bᵀ - t I, whose residual is bounded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+
+from boostopt._utils.array_types import Array, Float
+
+LINALG: Any = scipy.sparse.linalg
+"""SciPy's factorizations, whose annotations do not have their results."""
+
+MAX_FACTOR_SIZE = 10_000_000
+"""Maximum number of non-zeros of a factor."""
+
+MIN_SIZE = 1e-40
+"""Smallest change of an unknown: one that may change by less stays as it is."""
+
+MIN_COEFFICIENT = 1e-60
+"""Smallest size of a coefficient: with smaller ones nothing is proved."""
+
+N_POWER_STEPS = 12
+"""Number of steps of the inverse iteration that proposes t."""
+
+T_FRACTION = 0.5
+"""t as a fraction of the smallest eigenvalue that the iteration finds."""
+
+UNIT = 2.0**-53
+"""The unit roundoff."""
+
+
+class SparseSystem:
+    """The rows of A with weights of the unknowns.
+
+    Parameters
+    ----------
+    A
+        The matrix, whose floats are exact.
+    sizes
+        By about how much each unknown may change, not negative; 0 if it may not, shape (n,).
+
+    Attributes
+    ----------
+    sigma
+        A number that is proved to be at most the smallest eigenvalue of B Bᵀ; at most 0 if nothing is proved.
+    """
+
+    sigma: float
+
+    def __init__(self, A: Any, sizes: Float[Array, " n"]) -> None:
+        self.sigma = 0.0
+        self.scales = _powers_of_two(np.where(sizes >= MIN_SIZE, np.minimum(sizes, 1 / MIN_SIZE), 0.0))
+        if A.nnz and not float(np.abs(A.data[A.data != 0]).min(initial=np.inf)) >= MIN_COEFFICIENT:
+            return  # the scaled coefficients might not be exact
+        scaled: Any = scipy.sparse.csr_array(A @ scipy.sparse.diags_array(self.scales))
+        norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
+        if not (norms > 1e-100).all() or not (norms < 1e100).all():
+            return
+        self.row_scales = 1 / _powers_of_two(norms)
+        self._B = scipy.sparse.csr_array(scipy.sparse.diags_array(self.row_scales) @ scaled)
+        if self._B.nnz and not 1e-140 < float(np.abs(self._B.data[self._B.data != 0]).min()):
+            return  # the errors of underflow are not counted
+        M = scipy.sparse.csc_array(self._B @ self._B.T)
+        self._factor = _factor(M)
+        if self._factor is not None:
+            self.sigma = _proved_eigenvalue(self._B, M, self._factor)
+
+    def correction(self, residual: Float[Array, " m"]) -> Float[Array, " n"]:
+        """Return nearly a d with A d = residual."""
+        return self.scales * np.asarray(self._B.T @ self._factor.solve(self.row_scales * residual))
+
+    def radii(self, residual_sizes: Float[Array, " m"]) -> Float[Array, " n"]:
+        """Return how far a solution is at most from a point, by bounds of |b - A y|."""
+        if not self.sigma > 0 or not np.isfinite(residual_sizes).all():
+            return np.full(len(self.scales), np.inf)
+        count = len(residual_sizes)
+        norm = float(np.linalg.norm(self.row_scales * residual_sizes)) * (1 + (count + 4) * UNIT) + 1e-150
+        return self.scales * (norm / np.sqrt(self.sigma) * (1 + 8 * UNIT))
+
+
+def _powers_of_two(values: Float[Array, " k"]) -> Float[Array, " k"]:
+    """Return the largest powers of 2 that are at most some numbers, 0 for 0."""
+    exponents = np.frexp(values)[1] - 1
+    return np.where(values > 0, np.ldexp(1.0, exponents), 0.0)
+
+
+def _factor(M: Any) -> Any:
+    """Return a factorization of a symmetric matrix that keeps the pivots on its diagonal; None without one."""
+    try:
+        factor = LINALG.splu(
+            M, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True, "Equil": False}
+        )
+    except RuntimeError:  # exactly singular
+        return None
+    is_usable = factor.nnz <= MAX_FACTOR_SIZE and np.array_equal(factor.perm_r, factor.perm_c)
+    return factor if is_usable and (factor.U.diagonal() > 0).all() else None
+
+
+def _proved_eigenvalue(B: Any, M: Any, factor: Any) -> float:
+    """Return a number that is at most the smallest eigenvalue of B Bᵀ; M is near it."""
+    m = M.shape[0]
+    vector = np.random.default_rng(0).normal(size=m)
+    estimate = 0.0
+    for _ in range(N_POWER_STEPS):
+        size = float(np.linalg.norm(vector))
+        if not np.isfinite(size) or size == 0:
+            return 0.0
+        vector = factor.solve(vector / size)
+        estimate = 1 / max(float(np.linalg.norm(vector)), 1e-300)
+    t = T_FRACTION * estimate
+    shifted_factor = _factor(scipy.sparse.csc_array(M - t * scipy.sparse.eye_array(m)))
+    if shifted_factor is None:
+        return 0.0
+    L, d = scipy.sparse.csr_array(shifted_factor.L), shifted_factor.U.diagonal()
+    order = np.argsort(shifted_factor.perm_c)  # M[order][:, order] is near L diag(d) Lᵀ + t I
+    product = L @ scipy.sparse.csr_array(scipy.sparse.diags_array(d) @ L.T)
+    rest = scipy.sparse.csr_array(M)[order][:, order] - t * scipy.sparse.eye_array(m) - product
+    ones = np.ones(m)
+    sizes = np.asarray(abs(L) @ (d * np.asarray(abs(L).T @ ones)))
+    gram_sizes = np.asarray(abs(B) @ np.asarray(abs(B).T @ ones))
+    n_terms = max(int(np.diff(L.indptr).max()), int(np.diff(B.indptr).max()), m.bit_length()) + 8
+    # The rounding of M, of the product, and of the difference, as sums of rows. They bound the norm.
+    rounding = n_terms * UNIT * (2 * float(sizes.max()) + 2 * float(gram_sizes.max()) + 2 * t)
+    residual = float(np.asarray(abs(rest).sum(axis=1)).max()) * (1 + 4 * m * UNIT)
+    result = t - (residual + rounding) * (1 + 1e-6)
+    # Underflow in the products is far below the last number.
+    return result * (1 - 4 * UNIT) - 1e-200 if np.isfinite(result) else 0.0

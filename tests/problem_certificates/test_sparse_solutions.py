@@ -1,0 +1,116 @@
+"""Sparse systems with more unknowns than rows: a solution lies within the radii, and singular systems prove nothing."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from convex_problems import cp
+
+from boostopt import certify_problem, explain_problem
+from boostopt.problem_certificates.arithmetic.sparse_solutions import SparseSystem
+
+
+def sparse_matrix(rng: np.random.Generator, m: int, n: int, exponent: int = 0) -> Any:
+    """A matrix with five entries a column, about 2^exponent times each other in size."""
+    places = (np.arange(n)[:, None] * m // n + rng.integers(0, min(m, 8), (n, 5))) % m
+    values = rng.integers(1, 9, (n, 5)) * 2.0 ** rng.integers(-exponent, exponent + 1, (n, 1))
+    entries = (values.ravel(), (places.ravel(), np.repeat(np.arange(n), 5)))
+    return scipy.sparse.csr_array(scipy.sparse.coo_array(entries, shape=(m, n)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_smallest_eigenvalue_is_not_above_that_in_high_precision(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 30))
+    A = sparse_matrix(rng, m, 4 * m, exponent=3 * (seed % 3))
+    sizes = 10.0 ** rng.uniform(-6 * (seed % 2), 0, 4 * m)
+    system = SparseSystem(A, sizes)
+    B = np.diag(system.row_scales) @ A.toarray() @ np.diag(system.scales)
+    smallest = float(np.linalg.svd(B, compute_uv=False)[-1]) ** 2
+    assert system.sigma <= smallest * (1 + 1e-9)
+    assert system.sigma >= 0.3 * smallest
+
+
+@pytest.mark.parametrize("kind", ["equal rows", "combination", "zero row", "no freedom", "tiny"])
+def test_dependent_rows_prove_nothing(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    A, sizes = sparse_matrix(rng, 20, 80).toarray(), np.ones(80)
+    if kind == "equal rows":
+        A[3] = A[7]
+    elif kind == "combination":
+        A[3] = A[7] + 2 * A[8] - A[9]
+    elif kind == "zero row":
+        A[3] = 0
+    elif kind == "no freedom":
+        sizes[A[3] != 0] = 0
+    else:
+        A[3] *= 1e-200
+    assert SparseSystem(scipy.sparse.csr_array(A), sizes).sigma <= 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_solution_in_fractions_lies_within_the_radii(seed: int) -> None:
+    """The solution next to a point is computed in fractions by the formula of the module."""
+    rng = np.random.default_rng(seed)
+    m, n = 4, 9
+    A, y = sparse_matrix(rng, m, n).toarray(), rng.integers(0, 5, n) / 4
+    b = A @ y + 2.0**-20 * rng.integers(-3, 4, m)
+    sizes = 10.0 ** rng.uniform(-3, 0, n)
+    system = SparseSystem(scipy.sparse.csr_array(A), sizes)
+    radii = system.radii(np.abs(b - A @ y))
+    S = [Fraction(value) ** 2 for value in system.scales.tolist()]
+    rows = [[Fraction(value) for value in row] for row in A.tolist()]
+    gram = [[sum(p * q * s for p, q, s in zip(first, second, S, strict=True)) for second in rows] for first in rows]
+    rest = [Fraction(value) for value in (b - A @ y).tolist()]  # exact: all are multiples of 2^-20
+    for k in range(m):  # Gauss and Jordan
+        pivot = gram[k][k]
+        gram[k], rest[k] = [value / pivot for value in gram[k]], rest[k] / pivot
+        for i in range(m):
+            if i != k:
+                factor = gram[i][k]
+                gram[i] = [p - factor * q for p, q in zip(gram[i], gram[k], strict=True)]
+                rest[i] -= factor * rest[k]
+    changes = [s * sum(rows[i][j] * rest[i] for i in range(m)) for j, s in enumerate(S)]
+    assert all(abs(change) <= Fraction(radius) for change, radius in zip(changes, radii.tolist(), strict=True))
+    assert (radii <= 1e-3 * sizes).all()
+
+
+def linear_program(m: int, seed: int) -> Any:
+    """A sparse linear program in equations with m rows and 4 m unknowns."""
+    rng = np.random.default_rng(seed)
+    A, x = sparse_matrix(rng, m, 4 * m), cp.Variable(4 * m)
+    solution = rng.integers(0, 3, 4 * m).astype(float)
+    return cp.Problem(cp.Minimize(rng.random(4 * m) @ x), [A @ x == A @ solution, x >= 0])
+
+
+@pytest.mark.parametrize(("m", "noise"), [(300, 0.0), (300, 1e-3), pytest.param(3000, 0.0, marks=pytest.mark.thorough)])
+def test_thousands_of_sparse_equalities_have_both_ends(m: int, noise: float) -> None:
+    problem = linear_program(m, 1)
+    (x,) = problem.variables()
+    value = problem.solve("HIGHS")
+    x.save_value(x.value + noise * np.random.default_rng(0).random(x.size))
+    certificate = certify_problem(problem)
+    assert certificate.lower - 1e-9 * value <= value <= certificate.upper + 1e-9 * value
+    assert certificate.status == "bounded" and math.isfinite(certificate.gap)
+    if not noise:
+        assert certificate.scaled_gap <= 1e-6
+        conditions = explain_problem(problem).conditions
+        assert all(condition.holds for condition in conditions if condition.kind != "complementarity")
+    assert certificate.point is not None and (certificate.point[x] >= 0).all()
+
+
+def test_contradictory_and_dependent_sparse_equalities_are_told_apart() -> None:
+    for excess, status in ((0.0, "bounded"), (1.0, "infeasible")):
+        problem = linear_program(100, 2)
+        (x,), equality = problem.variables(), problem.constraints[0]
+        row = equality.args[0][3] + equality.args[0][4]
+        right_side = equality.args[1].value[3] + equality.args[1].value[4] + excess
+        problem = cp.Problem(problem.objective, [*problem.constraints, row == right_side])
+        problem.solve("HIGHS")
+        x.save_value(np.zeros(x.size) if x.value is None else x.value)
+        assert certify_problem(problem).status == status
