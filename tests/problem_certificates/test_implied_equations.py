@@ -175,6 +175,14 @@ def test_constraints_with_other_points_imply_less(constraints: Callable[[Any, An
     assert certificate.scaled_gap <= 1e-4
 
 
+def test_a_huber_loss_with_threshold_0_is_0_everywhere_and_implies_nothing() -> None:
+    x = cp.Variable()
+    certificate = certified(cp.Minimize(cp.square(x - 3)), [cp.huber(x, 0) <= 0, x >= 2, x <= 9])
+    assert certificate.lower <= 0 <= certificate.upper and certificate.scaled_gap <= 1e-6
+    low, high = certificate.box[x]
+    assert low <= 3 <= high
+
+
 def test_points_outside_the_domain_are_not_feasible() -> None:
     """At y = 0 there is no quotient, although its numerator is 0."""
     x, y = cp.Variable(3), cp.Variable()

@@ -320,7 +320,7 @@ class HuberLoss(SmoothFunction):
     Parameters
     ----------
     threshold
-        M > 0, a ball.
+        M >= 0, a ball. For M = 0 the loss is 0 everywhere.
     """
 
     sign = 1
@@ -367,7 +367,7 @@ class HuberLoss(SmoothFunction):
         return -slope * slope / 4 if abs(slope) <= 2 * self.threshold else NOT_A_NUMBER
 
     def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
-        return unit_rows(count)
+        return unit_rows(count) if self.threshold > 0 else None
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
