@@ -195,6 +195,8 @@ class ReadProblem:
         The constraints.
     problem
         The CVXPY problem.
+    has_rounded_constants
+        Whether the value of an atom of constants is not exact.
     """
 
     sign: int
@@ -209,6 +211,7 @@ class ReadProblem:
     problem: Any
     objective_expression: Any
     n_values: int = field(default=0)
+    has_rounded_constants: bool = False
 
     @property
     def n(self) -> int:
@@ -280,7 +283,15 @@ class ReadProblem:
 
 
 class Reader:
-    """Reads expressions into forms, and collects the atoms that are not affine."""
+    """Reads expressions into forms, and collects the atoms that are not affine.
+
+    Attributes
+    ----------
+    has_rounded_constants
+        Whether the value of an atom of constants is not exact.
+    """
+
+    has_rounded_constants: bool = False
 
     def __init__(self, form_class: type[AffineForm] | type[FloatForm]) -> None:
         self._form_class = form_class
@@ -449,6 +460,7 @@ class Reader:
                     f"constants must have finite values; got {name} of a constant outside its domain, or of no "
                     "entries. Correct the constant."
                 )
+            self.has_rounded_constants |= not all(value.is_exact() for value in values)
             return self._form_class.of_balls(values, shape)
         if self._scale is not None:
             form = concatenated([perspective_form(form, self._scale), self._scale])
@@ -518,6 +530,7 @@ def read_problem(problem: Any, bounds: Mapping[Any, Any] | None = None) -> ReadP
         problem,
         problem.objective.args[0] * sign,
         reader.n_values,
+        reader.has_rounded_constants,
     )
 
 
