@@ -72,8 +72,6 @@ def problem_to_json(problem: ReadProblem) -> dict[str, Any]:
     ProblemError
         The checker of files has no rule for an atom, a coefficient is no fraction, or the data were changed.
     """
-    if problem.is_large:  # all coefficients that were rounded have radii that no fraction is recognized in
-        return _statement_of_problem(problem)
     with flint.ctx.workprec(STATEMENT_BITS):
         precise = read_problem(problem.problem)
         if precise.has_rounded_constants:
