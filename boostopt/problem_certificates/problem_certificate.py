@@ -580,8 +580,8 @@ def _certify_values(
     distance = 0.0 if feasible is None else _relative_distance(feasible.x)
     if distance > MAX_ROUNDING:
         interval.reasons.append(
-            f"a feasible point lies within {distance:.1e} of the point, relative to its entries, because coefficients of "
-            "large problems are rounded"
+            f"a feasible point lies within {distance:.1e} of the point, relative to its entries: quotients of large "
+            "problems are rounded"
         )
     if change > 0:
         interval.reasons.append(f"right sides of affine constraints were moved by at most {change:.1e}")
