@@ -42,6 +42,7 @@ from boostopt.problem_certificates.atoms.function_rules import (
     REFUSALS,
     exponent_of,
     geometric_mean_weights,
+    huber_threshold,
 )
 from boostopt.problem_certificates.atoms.perspectives import Perspective, perspective_form
 
@@ -423,6 +424,8 @@ class Reader:
                 return arguments[0]
             if exponent == 0:
                 return self._form_class.of_constants(np.ones(expression.shape))
+        if name == "huber" and huber_threshold(expression) == 0:
+            return self._form_class.of_constants(np.zeros(expression.shape))
         if name in ("GeoMean", "GeoMeanApprox"):
             weights, groups = geometric_mean_weights(expression)
             if len(weights) == 1:  # CVXPY reads the entry itself, which may be negative

@@ -101,7 +101,7 @@ def _have_common_numbers(blocks: Sequence[RowBlock], other_blocks: Sequence[RowB
         pairs += zip(block.offsets, other_block.offsets, strict=True)
         for row, other_row in zip(block.rows, other_block.rows, strict=True):
             pairs += [(row.get(k, ZERO), other_row.get(k, ZERO)) for k in row.keys() | other_row.keys()]
-    return all(value.overlaps(other) for value, other in pairs)
+    return all(value.overlaps(number) for value, number in pairs)
 
 
 def _statement_of_problem(problem: ReadProblem) -> dict[str, Any]:
