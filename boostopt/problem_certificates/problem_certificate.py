@@ -30,7 +30,7 @@ from boostopt.errors import (
     reason_on_one_line,
     short_repr,
 )
-from boostopt.problem_certificates.arithmetic.balls import midpoints, working_precision
+from boostopt.problem_certificates.arithmetic.balls import Ball, ball, midpoints, round_up, working_precision
 from boostopt.problem_certificates.bounds.coordinate_bounds import CoordinateBounds
 from boostopt.problem_certificates.bounds.propagation import Propagation
 from boostopt.problem_certificates.dual_bound import lower_bound
@@ -96,6 +96,9 @@ SOLVERS = ("CLARABEL", "SCS", "HIGHS", "OSQP", "ECOS")
 MAX_NAMED = 3
 """Number of unknowns that a reason names."""
 
+MAX_ROUNDING = 1e-12
+"""Relative distance of a point from an exactly feasible one from which a reason states it."""
+
 
 @dataclass(frozen=True)
 class ProblemAnswer:
@@ -131,7 +134,8 @@ class ProblemCertificate:
         The value that the problem reported before; None if it reported none.
     point
         The value of each variable at a feasible point, rounded to floats; None if none is proved. An exactly feasible
-        point lies within the rounding.
+        point lies within the rounding. In large problems with quotients, whose coefficients are rounded, `reasons` may
+        state a larger distance.
     box
         Lower and upper bounds of each variable that contain all optimal points. They may be infinite.
     reasons
@@ -536,7 +540,7 @@ def _intersection(first: ProblemCertificate, second: ProblemCertificate) -> Prob
         lower=lower,
         upper=upper,
         status="bounded" if is_bounded else "open",
-        reasons=() if is_bounded else best.reasons,
+        reasons=() if is_bounded and best.status == "open" else best.reasons,
     )
 
 
@@ -605,6 +609,12 @@ def _certify_values(
         raise ProblemError(
             f"expected lower <= upper; got {interval.lower} > {interval.upper}. This is a bug: please report it."
         )
+    distance = 0.0 if feasible is None else _relative_distance(feasible.x)
+    if distance > MAX_ROUNDING:
+        interval.reasons.append(
+            f"a feasible point lies within {distance:.1e} of the point, relative to its entries: quotients of large "
+            "problems are rounded"
+        )
     if change > 0:
         interval.reasons.append(f"right sides of affine constraints were moved by at most {change:.1e}")
     lower, upper = (interval.lower, interval.upper) if read.sign > 0 else (-interval.upper, -interval.lower)
@@ -623,6 +633,13 @@ def _certify_values(
         change,
         (ProblemAnswer(original, start, feasible),),
     )
+
+
+def _relative_distance(x: Sequence[Ball]) -> float:
+    """Return a bound of the distances of numbers from the midpoints of their balls, over max(1, |midpoint|)."""
+    mids = midpoints(x)
+    distances = [round_up(abs(value - ball(mid))) for value, mid in zip(x, mids.tolist(), strict=True)]
+    return float(np.max(np.array(distances) / np.maximum(1.0, np.abs(mids)), initial=0.0))
 
 
 def certified_lower_bound(read: ReadProblem, x: Float[Array, " n"], upper: float, goal: float) -> float:

@@ -43,6 +43,7 @@ from boostopt.problem_certificates.atoms.function_rules import (
     REFUSALS,
     exponent_of,
     geometric_mean_weights,
+    huber_threshold,
 )
 from boostopt.problem_certificates.atoms.perspectives import Perspective, perspective_form
 
@@ -196,6 +197,8 @@ class ReadProblem:
         The constraints.
     problem
         The CVXPY problem.
+    has_rounded_constants
+        Whether the value of an atom of constants is not exact.
     """
 
     sign: int
@@ -210,6 +213,7 @@ class ReadProblem:
     problem: Any
     objective_expression: Any
     n_values: int = field(default=0)
+    has_rounded_constants: bool = False
 
     @property
     def n(self) -> int:
@@ -289,7 +293,15 @@ class ReadProblem:
 
 
 class Reader:
-    """Reads expressions into forms, and collects the atoms that are not affine."""
+    """Reads expressions into forms, and collects the atoms that are not affine.
+
+    Attributes
+    ----------
+    has_rounded_constants
+        Whether the value of an atom of constants is not exact.
+    """
+
+    has_rounded_constants: bool = False
 
     def __init__(self, form_class: type[AffineForm] | type[FloatForm]) -> None:
         self._form_class = form_class
@@ -421,6 +433,8 @@ class Reader:
                 return arguments[0]
             if exponent == 0:
                 return self._form_class.of_constants(np.ones(expression.shape))
+        if name == "huber" and huber_threshold(expression) == 0:
+            return self._form_class.of_constants(np.zeros(expression.shape))
         if name in ("GeoMean", "GeoMeanApprox"):
             weights, groups = geometric_mean_weights(expression)
             if len(weights) == 1:  # CVXPY reads the entry itself, which may be negative
@@ -463,6 +477,7 @@ class Reader:
                     f"constants must have finite values; got {name} of a constant outside its domain, or of no "
                     "entries. Correct the constant."
                 )
+            self.has_rounded_constants |= not all(value.is_exact() for value in values)
             return self._form_class.of_balls(values, shape)
         if self._scale is not None:
             form = concatenated([perspective_form(form, self._scale), self._scale])
@@ -532,6 +547,7 @@ def read_problem(problem: Any, bounds: Mapping[Any, Any] | None = None) -> ReadP
         problem,
         problem.objective.args[0] * sign,
         reader.n_values,
+        reader.has_rounded_constants,
     )
 
 

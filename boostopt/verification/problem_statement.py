@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import flint
+
 from boostopt.errors import ProblemError
-from boostopt.problem_certificates.arithmetic.balls import Ball
-from boostopt.problem_certificates.arithmetic.forms import Row
+from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, ball
+from boostopt.problem_certificates.arithmetic.forms import Row, RowBlock
 from boostopt.problem_certificates.atoms.base import Function
 from boostopt.problem_certificates.atoms.eigenvalues import SumOfLargestEigenvalues, VonNeumannEntropy
 from boostopt.problem_certificates.atoms.elementwise import (
@@ -41,7 +44,11 @@ from boostopt.problem_certificates.atoms.spectral import (
     SpectralNorm,
     TraceOfInverse,
 )
-from boostopt.problem_certificates.reading import AtomNode, ReadProblem
+from boostopt.problem_certificates.reading import AtomNode, ReadProblem, read_problem
+
+STATEMENT_BITS = 2**14
+"""Bits with which a problem is read for its statement. Sums of products of up to seven floats are exact with them, and
+a quotient of such sums is the fraction next to it, or differs from it by more than its rounding."""
 
 MAX_DENOMINATOR = 4096
 """Largest odd part of a denominator that a quotient of CVXPY's expressions is recognized by."""
@@ -50,8 +57,8 @@ N_BITS = (80, 106)
 """Bits before the point at which it is looked for: the numerator is whole there."""
 
 
-MAX_WEIGHT_DENOMINATOR = 2**56
-"""Largest denominator of a weight of a geometric mean: a quotient of floats whose sum is about 1."""
+MAX_WEIGHT_DENOMINATOR = 2**120
+"""Largest denominator of a weight of a geometric mean: a quotient of floats of similar sizes."""
 
 MAX_CHANCE = 2.0**-13
 """Radius of a ball, times the square of the denominator, up to which a fraction in it is no chance."""
@@ -63,8 +70,42 @@ def problem_to_json(problem: ReadProblem) -> dict[str, Any]:
     Raises
     ------
     ProblemError
-        The checker of files has no rule for an atom, or a coefficient is no fraction.
+        The checker of files has no rule for an atom, a coefficient is no fraction, or the data were changed.
     """
+    with flint.ctx.workprec(STATEMENT_BITS):
+        precise = read_problem(problem.problem)
+        if precise.has_rounded_constants:
+            raise ProblemError(
+                "a file states coefficients that are fractions; got an atom of constants, such as exp(1) or 3 ** -1, "
+                "whose value is no float. Compute it as a float before, such as float(np.exp(1))."
+            )
+        if not _have_common_numbers(_blocks(problem), _blocks(precise)):
+            raise ProblemError(
+                "a file states the problem that was certified; got data that have changed since. Call certify_problem."
+            )
+        return _statement_of_problem(replace(precise, lower=problem.lower, upper=problem.upper))
+
+
+def _blocks(problem: ReadProblem) -> list[RowBlock]:
+    """Return all rows of a problem."""
+    constraints = [problem.inequalities.rows, problem.equalities.rows, *(item.rows for item in problem.matrices)]
+    return [problem.objective, *constraints, *(node.arguments for node in problem.nodes)]
+
+
+def _have_common_numbers(blocks: Sequence[RowBlock], other_blocks: Sequence[RowBlock]) -> bool:
+    """Return whether blocks have the same sizes, and all balls in the same places have numbers in common."""
+    if [len(block) for block in blocks] != [len(block) for block in other_blocks]:
+        return False
+    pairs = list[tuple[Ball, Ball]]()
+    for block, other_block in zip(blocks, other_blocks, strict=True):
+        pairs += zip(block.offsets, other_block.offsets, strict=True)
+        for row, other_row in zip(block.rows, other_block.rows, strict=True):
+            pairs += [(row.get(k, ZERO), other_row.get(k, ZERO)) for k in row.keys() | other_row.keys()]
+    return all(value.overlaps(number) for value, number in pairs)
+
+
+def _statement_of_problem(problem: ReadProblem) -> dict[str, Any]:
+    """Return the statement of a problem, whose coefficients are exact or rounded by very little."""
     sign = problem.sign
     objective = {k: sign * value for k, value in problem.objective.rows[0].items()}
     return {
@@ -276,7 +317,8 @@ def _weights_of_sum_one(function: GeometricMean) -> list[Fraction]:
         They are no fractions of sum 1.
     """
     weights = [middle_of(weight).limit_denominator(MAX_WEIGHT_DENOMINATOR) for weight in function.weights]
-    if sum(weights) != 1:
+    are_exact = all(weight.contains(ball(fraction)) for weight, fraction in zip(function.weights, weights, strict=True))
+    if not are_exact or sum(weights) != 1:
         raise ProblemError(
             "the weights of a geometric mean in a file must be fractions with small denominators; got others. Pass "
             "p= as whole numbers."

@@ -330,6 +330,27 @@ def test_exact_optima_lie_inside_certificates_in_floats(seed: int, monkeypatch: 
         assert ends[1] == math.inf or Fraction(ends[1]) >= optimum
 
 
+def test_the_distance_of_a_point_from_feasible_ones_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The equations a x = 1 and b x = 1 + 3e-9 for nearly equal quotients a and b have one solution."""
+    x, side, last = cp.Variable(2), 1 + 3e-9, 1 + 1e-9
+    rows = [cp.sum(x) / 3 == 1, cp.sum(cp.multiply(np.array([1.0, last]), x)) / 7 == side]
+    problem = cp.Problem(cp.Minimize(cp.sum(x)), rows)
+    second = (7 * Fraction(side) - 3) / (Fraction(last) - 1)
+    solution = [3 - second, second]
+    x.value = np.array(solution, dtype=float)
+    for is_large in (False, True):
+        monkeypatch.setattr(reading, "MAX_BALLS", -1 if is_large else 4000)
+        certificate = certify_problem(problem)
+        distances = [
+            float(abs(Fraction(value) - exact) / abs(exact))
+            for value, exact in zip(certificate.point[x].tolist(), solution, strict=True)
+        ]
+        assert max(distances) <= (1e-5 if is_large else 1e-15)
+        assert is_large == any("a feasible point lies within" in reason for reason in certificate.reasons)
+        if is_large:
+            assert max(distances) <= float(certificate.reasons[0].split()[5]) <= 1e-5
+
+
 @pytest.mark.parametrize("max_dense", [0, 10**9])
 @pytest.mark.parametrize("name", ["lasso", "markowitz", "transport", "maximum cut", "l1 logistic", "svm with slacks"])
 def test_steps_of_large_problems_are_as_good(name: str, max_dense: int, monkeypatch: pytest.MonkeyPatch) -> None:

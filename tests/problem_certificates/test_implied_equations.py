@@ -6,6 +6,7 @@ import contextlib
 import math
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ import pytest
 from convex_problems import cp
 
 from boostopt import ProblemCertificate, certify_problem
-from boostopt.problem_certificates.arithmetic.balls import working_precision
+from boostopt.problem_certificates.arithmetic.balls import ball, working_precision
+from boostopt.problem_certificates.atoms.elementwise import HuberLoss
 from boostopt.problem_certificates.implied_equations import with_affine_pieces, with_implied_equations
 from boostopt.problem_certificates.reading import read_problem
+from boostopt.verification import verify
 
 a = np.array([1.0, 2.0, 3.0])
 """The only point of many of the problems."""
@@ -174,6 +177,17 @@ def test_constraints_with_other_points_imply_less(constraints: Callable[[Any, An
     certificate = certified(*at_point(constraints)())
     assert certificate.lower - 1e-9 <= optimum <= certificate.upper + 1e-9
     assert certificate.scaled_gap <= 1e-4
+
+
+def test_a_huber_loss_with_threshold_0_is_0_everywhere_and_implies_nothing(tmp_path: Path) -> None:
+    x = cp.Variable()
+    certificate = certified(cp.Minimize(cp.square(x - 3)), [cp.huber(x, 0) <= 0, x >= 2, x <= 9])
+    assert certificate.lower <= 0 <= certificate.upper and certificate.scaled_gap <= 1e-6
+    low, high = certificate.box[x]
+    assert low <= 3 <= high
+    assert HuberLoss(ball(0.0)).zero_rows(1) is None
+    certificate.save(tmp_path / "huber.json")
+    assert verify(tmp_path / "huber.json", certificate.answers[0].problem.problem)
 
 
 def test_points_outside_the_domain_are_not_feasible() -> None:

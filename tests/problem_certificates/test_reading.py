@@ -353,6 +353,46 @@ def test_infeasible_and_unbounded_problems_are_proved_so() -> None:
     assert certificate.status == "unbounded" and certificate.lower == np.inf
 
 
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        lambda x, X: [cp.exp(x[0]) <= 0],
+        lambda x, X: [cp.log(x[0]) >= -9 - x[1], x[0] <= 0],
+        lambda x, X: [cp.log1p(x[0]) + x[1] >= 0, x[0] == -1],
+        lambda x, X: [cp.inv_pos(x[0]) <= x[1], x[1] <= 0],
+        lambda x, X: [cp.power(x[0], -0.5) <= x[1], x[0] <= 0],
+        lambda x, X: [cp.logistic(x[0]) <= 0],
+        lambda x, X: [cp.log_det(X) >= x[0], X[0, 0] <= 0],
+        lambda x, X: [cp.tr_inv(X) <= x[0], X[1, 1] == 0],
+    ],
+)
+def test_ends_of_domains_and_of_values_that_are_not_attained_prove_infeasibility(constraints: Any) -> None:
+    """By 1e-9 more, all are feasible."""
+    x, X = cp.Variable(2), cp.Variable((2, 2), symmetric=True)
+    for item in (x, X):
+        item.value = np.zeros(item.shape)
+    assert certify_problem(cp.Problem(cp.Minimize(0), constraints(x, X))).status == "infeasible"
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        lambda x, X: [cp.entr(x[0]) >= 0, x[0] <= 0],
+        lambda x, X: [cp.sqrt(x[0]) >= 0, x[0] <= 0],
+        lambda x, X: [cp.power(x[0], 1.5) <= 0],
+        lambda x, X: [cp.von_neumann_entr(X) >= 0, X[0, 0] <= 0, X[1, 1] == 1],
+        lambda x, X: [cp.log(x[0]) >= -800, x[0] <= 1e-300],
+        lambda x, X: [cp.quad_over_lin(x[0], x[1]) <= 1, x[1] <= 0],  # feasible for CVXPY's solvers
+        lambda x, X: [cp.rel_entr(x[0], x[1]) <= 1, x[1] <= 0],
+    ],
+)
+def test_ends_of_domains_that_are_attained_or_in_the_closure_prove_nothing(constraints: Any) -> None:
+    x, X = cp.Variable(2), cp.Variable((2, 2), symmetric=True)
+    for item in (x, X):
+        item.value = np.zeros(item.shape)
+    assert certify_problem(cp.Problem(cp.Minimize(0), constraints(x, X))).status != "infeasible"
+
+
 def test_a_level_set_without_bounds_leaves_an_end_open_and_says_why() -> None:
     x = cp.Variable(2, name="x")
     problem = cp.Problem(cp.Minimize(cp.exp(x[0]) + cp.exp(-x[0] - x[1]) + cp.exp(x[1] - 800)))

@@ -175,6 +175,55 @@ def test_quotients_are_stated_as_fractions() -> None:
             rational_of(flint.arb(2).sqrt())
 
 
+def amplified(coefficient: Any) -> Any:
+    """Return the problem of 1e39 (x - 1) for coefficient * x >= 1, with an answer for the coefficient 1."""
+    x = cp.Variable()
+    constraint = cp.multiply(coefficient, x) >= 1
+    problem = cp.Problem(cp.Minimize(1e39 * x - 1e39), [constraint, x <= 2])
+    x.save_value(np.array(1.0))
+    constraint.dual_variables[0].save_value(np.array(1e39))
+    return problem
+
+
+def test_coefficients_that_128_bits_round_are_stated_exactly(tmp_path: Path) -> None:
+    """The optimum is 1e39 (1 / (1 + 1e-39) - 1); 128 bits do not tell the coefficient from 1."""
+    path, problem = tmp_path / "tiny.json", amplified(cp.Constant(1.0) + 1e-39)
+    certify_problem(problem).save(path)
+    verification, optimum = verify(path, problem), Fraction(1e39) / (1 + Fraction(1e-39)) - Fraction(1e39)
+    assert verification and verification.fractions == (optimum, optimum)
+
+
+@pytest.mark.parametrize("constant", [lambda: cp.exp(cp.Constant(1e-39)), lambda: 1 + cp.logistic(cp.Constant(-1e5))])
+def test_atoms_of_constants_that_are_no_floats_are_refused(constant: Any, tmp_path: Path) -> None:
+    """They are next to 1, whatever the number of bits."""
+    path = tmp_path / "tiny.json"
+    with pytest.raises(ProblemError, match=r"\batom of constants\b"):
+        certify_problem(amplified(constant())).save(path)
+    assert not path.exists()
+
+
+def test_weights_of_a_geometric_mean_are_stated_exactly(tmp_path: Path) -> None:
+    """The weights 1 and 1e-18 are those of fractions with larger denominators than 1 and 0."""
+    x = cp.Variable(2, nonneg=True)
+    mean = cp.geo_mean(x, p=[1, 1e-18], approx=False)
+    problem = cp.Problem(cp.Maximize(mean), [x <= np.array([1.0, 2.0])])
+    x.value = np.array([1.0, 2.0])
+    certify_problem(problem).save(tmp_path / "mean.json")
+    stated = json.loads((tmp_path / "mean.json").read_text())["problem"]["atoms"][0]["weights"]
+    weights = [Fraction(int(p, 16), int(q, 16)) for p, q in (weight.split("/") for weight in stated)]
+    assert weights == [1 / (1 + Fraction(1e-18)), Fraction(1e-18) / (1 + Fraction(1e-18))]
+
+
+def test_data_that_change_after_the_certificate_are_not_stated(tmp_path: Path) -> None:
+    x, limit = cp.Variable(), cp.Parameter(value=1.0)
+    problem = cp.Problem(cp.Minimize(x), [x >= limit])
+    problem.solve(solver="CLARABEL")
+    certificate = certify_problem(problem)
+    limit.value = 2.0
+    with pytest.raises(ProblemError, match=r"\bdata that have changed\b"):
+        certificate.save(tmp_path / "changed.json")
+
+
 ATOMS: dict[str, tuple[atoms.Atom, int, float]] = {
     "sum of absolute values": (atoms.SumOfAbsoluteValues(), 3, 0.0),
     "largest absolute value": (atoms.LargestAbsoluteValue(), 3, 0.0),

@@ -31,6 +31,9 @@ Bounds = tuple[float, float]
 
 UNBOUNDED: Bounds = (-math.inf, math.inf)
 
+EMPTY: Bounds = (math.inf, -math.inf)
+"""The bounds of no number: no point of the domain has values within bounds."""
+
 TIGHT_SIZE = 1e-3
 """The size of a change of a slope at the boundary of its set, which only moves by its margin."""
 

@@ -17,6 +17,7 @@ import scipy.special
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.arithmetic.balls import NOT_A_NUMBER, ONE, ZERO, Ball, ball, round_down, round_up
 from boostopt.problem_certificates.atoms.base import (
+    EMPTY,
     UNBOUNDED,
     Bounds,
     Function,
@@ -43,10 +44,13 @@ class SmoothFunction(Function):
     Attributes
     ----------
     is_positive
-        Whether the domain is the positive numbers.
+        Whether tangents are taken at positive numbers.
+    infimum
+        The infimum of the domain, if this is no number of it.
     """
 
     is_positive = False
+    infimum: float = -math.inf
 
     @abstractmethod
     def float_slope(self, v: Any) -> Any:
@@ -99,7 +103,8 @@ class SmoothFunction(Function):
         """Return the offset of the best minorant with a slope, minus the conjugate; nan if there may be none."""
 
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
-        return [intersection(bounds[0], self.preimage(output))]
+        low, high = intersection(bounds[0], self.preimage(output))
+        return [(low, high) if high > self.infimum else EMPTY]
 
     def preimage(self, output: Bounds) -> Bounds:
         """Return bounds of the argument, given bounds of the value."""
@@ -141,7 +146,7 @@ class Exponential(SmoothFunction):
 
     def preimage(self, output: Bounds) -> Bounds:
         if output[1] <= 0:
-            return UNBOUNDED
+            return EMPTY
         return image(lambda t: t.log(), (output[0] if output[0] > 0 else -math.inf, output[1]))
 
 
@@ -194,6 +199,7 @@ class Logarithm(SmoothFunction):
 
     sign = -1
     is_positive = True
+    infimum = 0.0
 
     def value(self, u: Sequence[Ball]) -> Ball:
         return u[0].log() if u[0] > 0 else NOT_A_NUMBER
@@ -226,6 +232,7 @@ class ShiftedLogarithm(SmoothFunction):
     """log(1 + u); CVXPY's `log1p`."""
 
     sign = -1
+    infimum = -1.0
 
     def value(self, u: Sequence[Ball]) -> Ball:
         return (1 + u[0]).log() if u[0] > -1 else NOT_A_NUMBER
@@ -311,7 +318,7 @@ class LogisticLoss(SmoothFunction):
         return image(lambda u: self.value([u]), bounds[0], low=0.0)
 
     def preimage(self, output: Bounds) -> Bounds:
-        return -math.inf, output[1]
+        return (-math.inf, output[1]) if output[1] > 0 else EMPTY
 
 
 class HuberLoss(SmoothFunction):
@@ -320,7 +327,7 @@ class HuberLoss(SmoothFunction):
     Parameters
     ----------
     threshold
-        M > 0, a ball.
+        M >= 0, a ball. For M = 0 the loss is 0 everywhere.
     """
 
     sign = 1
@@ -367,7 +374,7 @@ class HuberLoss(SmoothFunction):
         return -slope * slope / 4 if abs(slope) <= 2 * self.threshold else NOT_A_NUMBER
 
     def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
-        return unit_rows(count)
+        return unit_rows(count) if self.threshold > 0 else None
 
     def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
         return 0.0, math.inf
@@ -404,6 +411,7 @@ class RealPower(SmoothFunction):
         self.is_even = p > 1 and p.denominator == 1 and p.numerator % 2 == 0
         self.is_power_of_two = self.is_even and p.numerator.bit_count() == 1
         self.is_positive = not self.is_even
+        self.infimum: float = 0.0 if p < 0 else -math.inf
         self.sign = 1 if p > 1 or p < 0 else -1
 
     def value(self, u: Sequence[Ball]) -> Ball:
@@ -461,7 +469,7 @@ class RealPower(SmoothFunction):
             return magnitude_bounds(positive_power(ball(output[1]), 1 / self.exponent))
         if self.p > 0:
             return image(lambda t: positive_power(t, 1 / self.exponent), nonnegative(output), low=0.0)
-        return 0.0, math.inf
+        return (0.0, math.inf) if output[1] > 0 else EMPTY
 
 
 def entropy(u: Ball) -> Ball:

@@ -212,11 +212,22 @@ def sum_of_largest_rule(expression: Any, arguments: Sequence[AffineForm]) -> Gro
     return GroupedFunction(SumOfLargest(count), groups)
 
 
-def huber_function(expression: Any) -> Function:
-    """Return Huber's loss of an expression."""
+def huber_threshold(expression: Any) -> float:
+    """Return M of Huber's loss. The loss for M = 0 is 0 everywhere and is not passed to `huber_function`.
+
+    Raises
+    ------
+    ProblemError
+        It has no value.
+    """
     if expression.M.value is None:
         raise ProblemError("M of huber must have a value; got a parameter without one. Set the value of the parameter.")
-    return HuberLoss(ball(float(expression.M.value)))
+    return float(expression.M.value)
+
+
+def huber_function(expression: Any) -> Function:
+    """Return Huber's loss of an expression."""
+    return HuberLoss(ball(huber_threshold(expression)))
 
 
 def sum_of_largest_eigenvalues_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:

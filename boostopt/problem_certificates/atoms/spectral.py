@@ -30,6 +30,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
     weighted_sum,
 )
 from boostopt.problem_certificates.atoms.base import (
+    EMPTY,
     TIGHT_SIZE,
     Bounds,
     Function,
@@ -329,7 +330,7 @@ class LogDeterminant(SquareMatrixFunction):
         return -self.value(G) - self.n
 
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
-        return bounded_diagonal(bounds, self.n, (0.0, math.inf))
+        return positive_diagonal(bounds, self.n)
 
 
 class TraceOfInverse(SquareMatrixFunction):
@@ -384,7 +385,7 @@ class TraceOfInverse(SquareMatrixFunction):
         return 0.0, math.inf
 
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
-        return bounded_diagonal(bounds, self.n, (0.0, math.inf))
+        return positive_diagonal(bounds, self.n)
 
     def _basis(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "r n n"]:
         """Return changes of W, each scaled such that it lowers the bound by about 1/2."""
@@ -517,6 +518,12 @@ def gram_matrix(factor: Sequence[Ball], n: int) -> list[Ball]:
 def bounded_diagonal(bounds: Sequence[Bounds], n: int, diagonal: Bounds) -> list[Bounds]:
     """Return bounds of a matrix whose diagonal has further bounds."""
     return [intersection(pair, diagonal) if k % (n + 1) == 0 else pair for k, pair in enumerate(bounds)]
+
+
+def positive_diagonal(bounds: Sequence[Bounds], n: int) -> list[Bounds]:
+    """Return bounds of a positive definite matrix, whose diagonal is positive."""
+    result = bounded_diagonal(bounds, n, (0.0, math.inf))
+    return [EMPTY if k % (n + 1) == 0 and pair[1] <= 0 else pair for k, pair in enumerate(result)]
 
 
 def bounded_entries(output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
