@@ -97,6 +97,11 @@ class CvxpyEdges(EdgeFunction):
     def settle(self, t: int) -> None:
         self._read_model(t)
 
+    def description(self, t: int) -> Description:
+        """Return G for t edges as an expression of the edges, with its constraints."""
+        model = self._read_model(t)
+        return model.description if isinstance(model, PartialMinimum) else Description(model.e, model.G, [])
+
     def value(self, e: HypothesisVector) -> float:
         """Return an upper bound of G(e) that includes the rounding."""
         return self._upper_bound(e, 0.0)

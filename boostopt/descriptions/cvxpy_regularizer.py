@@ -280,6 +280,11 @@ class CvxpyRegularizer(Regularizer):
         return len(self.domain.c)
 
     @property
+    def description(self) -> Description:
+        """F without the capped simplex: an expression of d, with its further constraints."""
+        return Description(self._d, self._f, self._constraints)
+
+    @property
     def value_bound(self) -> float:
         """The value of a constant f; nan (unknown) for any other f, because no rule gives the maximum of a convex f."""
         if not self._f.is_affine():
@@ -532,6 +537,10 @@ class CvxpyRegularizer(Regularizer):
 
 class OptimalValueRegularizer(CvxpyRegularizer):
     """A regularizer F(d) = min over v of g(d, v) under constraints: a description that needs its problem as a whole."""
+
+    @property
+    def description(self) -> Description:
+        return self._minimum.description
 
     @computed_attribute
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]

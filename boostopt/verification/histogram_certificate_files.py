@@ -25,7 +25,8 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
-from boostopt.verification.certificate_files import class_description, edge_to_json, regularizer_to_json
+from boostopt.verification.certificate_files import class_description
+from boostopt.verification.function_statements import edge_to_json, regularizer_to_json
 from boostopt.verification.formulation_consistency import (
     candidate_nus,
     check_functions_agree,

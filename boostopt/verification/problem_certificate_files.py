@@ -53,15 +53,28 @@ def verify_problem_certificate(top: Mapping[str, Any], problem: Any = None) -> V
             _require_problem(top, problem)
         with working_precision():
             document = parse_problem_document(top)
-            return _accepted(document.claim, document.problem.sign, check_document(document))
+            interval = check_document(document)
+            return accepted_verification(document.claim, document.problem.sign, interval, QUANTITY)
     except Rejected as rejected:
         return Verification(False, str(rejected))
     except MemoryError:
         return Verification(False, "verification needs more memory than there is")
 
 
-def _accepted(claim: Claim, sign: int, interval: Interval) -> Verification:
-    """Return the verdict on a file whose claim is proved, with the proved interval."""
+def accepted_verification(claim: Claim, sign: int, interval: Interval, quantity: str) -> Verification:
+    """Return the verdict on a file whose claim is proved.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    sign
+        1 if the problem minimizes, -1 if it maximizes.
+    interval
+        The proved interval.
+    quantity
+        The name of the value that is bounded.
+    """
     outcome = OUTCOMES[claim.status]
     reason = (
         f"{_ends_text(claim)} proved in exact arithmetic"
@@ -78,7 +91,7 @@ def _accepted(claim: Claim, sign: int, interval: Interval) -> Verification:
         fractions=(_fraction(lower), _fraction(upper)),
         claimed=(_claimed(claim.lower, -math.inf), _claimed(claim.upper, math.inf)),
         verdict="proved",
-        quantity=QUANTITY,
+        quantity=quantity,
     )
 
 

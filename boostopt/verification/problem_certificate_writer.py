@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
@@ -119,14 +119,15 @@ def _content(certificate: ProblemCertificate) -> dict[str, Any]:
     if certificate.status == "infeasible":
         multipliers = _proof_of_infeasibility(certificate, problem)
     else:
-        upper, point = _best_point(certificate, problem, high_goal)
+        if certificate.point is not None:
+            upper, point = best_point(certificate.answers, problem, high_goal)
         if certificate.status == "unbounded":
             ray = _proved_ray(certificate, problem)
         else:
-            lower, multipliers = _best_multipliers(certificate, problem, low_goal)
+            lower, multipliers = best_multipliers(certificate.answers, problem, low_goal, certificate.gap)
     ends = (
-        None if lower is None or ray is not None else _lower_end(lower),
-        None if upper is None or ray is not None else 0.0 - _lower_end(-upper),
+        None if lower is None or ray is not None else lower_end(lower),
+        None if upper is None or ray is not None else 0.0 - lower_end(-upper),
     )
     low, high = ends if not is_maximized else tuple(None if end is None else 0.0 - end for end in reversed(ends))
     if certificate.status == "open" and low is None and high is None:
@@ -137,35 +138,40 @@ def _content(certificate: ProblemCertificate) -> dict[str, Any]:
         "problem": statement,
         "proof": {
             "multipliers": None if multipliers is None else multipliers_to_json(multipliers),
-            "point": None if point is None else _vector_to_json(point),
-            "ray": None if ray is None else _vector_to_json(ray),
+            "point": None if point is None else vector_to_json(point),
+            "ray": None if ray is None else vector_to_json(ray),
         },
         "claim": {"status": certificate.status, "lower": low, "upper": high},
     }
 
 
-def _lower_end(value: Number) -> float:
+def lower_end(value: Number) -> float:
     """Return a float whose decimal text is not above a number: a claim is what its text says."""
     end = floor_float(value)
     return end + 0.0 if is_at_most(Fraction(Decimal(repr(end))), value) else math.nextafter(end, -math.inf)
 
 
-def _best_point(
-    certificate: ProblemCertificate, problem: Problem, goal: float
-) -> tuple[Number | None, ScaledVector | None]:
-    """Return the smallest upper end that a point proves, and the point; None if the certificate has none.
+def best_point(answers: Sequence[ProblemAnswer], problem: Problem, goal: float) -> tuple[Number, ScaledVector]:
+    """Return the smallest upper end that a point near one of some answers proves, and the point.
+
+    Parameters
+    ----------
+    answers
+        The answers.
+    problem
+        The problem as the checker reads it, to be minimized.
+    goal
+        The upper end of the certificate; inf if it is not known.
 
     Raises
     ------
     ProblemError
         No point proves nearly the upper end of the certificate.
     """
-    if certificate.point is None:
-        return None, None
     best: Number | None = None
-    best_point: ScaledVector | None = None
+    nearest: ScaledVector | None = None
     failure = "no point satisfies the equalities exactly"
-    for answer in certificate.answers:
+    for answer in answers:
         for point in proposed_points(answer, problem):
             try:
                 value = upper_bound(problem, point)
@@ -173,19 +179,29 @@ def _best_point(
                 failure = str(rejected)
                 continue
             if best is None or ceil_float(value) < ceil_float(best):
-                best, best_point = value, point
-    if best is None or (np.isfinite(goal) and ceil_float(best) > goal + MAX_LOSS * max(1.0, abs(goal))):
+                best, nearest = value, point
+    is_near = best is not None and not (np.isfinite(goal) and ceil_float(best) > goal + MAX_LOSS * max(1.0, abs(goal)))
+    if best is None or nearest is None or not is_near:
         raise ProblemError(
             "a file must prove the upper end by a point of fractions; none was found near the point of the "
             f"certificate: {failure}. Keep the certificate in Python."
         )
-    return best, best_point
+    return best, nearest
 
 
-def _best_multipliers(
-    certificate: ProblemCertificate, problem: Problem, goal: float
+def best_multipliers(
+    answers: Sequence[ProblemAnswer], problem: Problem, goal: float, gap: float
 ) -> tuple[Number | None, Multipliers | None]:
-    """Return the largest lower end that multipliers prove, and these; None if the certificate has none.
+    """Return the largest lower end that multipliers near some answers prove, and these; None for an infinite goal.
+
+    Parameters
+    ----------
+    answers
+        The answers.
+    problem
+        The problem as the checker reads it, to be minimized.
+    goal, gap
+        The lower end and the gap of the certificate.
 
     Raises
     ------
@@ -194,12 +210,12 @@ def _best_multipliers(
     """
     if not np.isfinite(goal):
         return None, None
-    gap = certificate.gap if np.isfinite(certificate.gap) else 0.0
+    gap = gap if np.isfinite(gap) else 0.0
     enough = goal - max(ENOUGH * max(1.0, abs(goal)), ENOUGH_OF_GAP * gap)
     best: Number | None = None
-    best_multipliers: Multipliers | None = None
+    best_choice: Multipliers | None = None
     failure = "the slopes of x cannot be made 0"
-    for answer in certificate.answers:
+    for answer in answers:
         for multipliers in _proposed_multipliers(answer, problem, 1.0):
             try:
                 value = pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
@@ -207,9 +223,9 @@ def _best_multipliers(
                 failure = str(rejected)
                 continue
             if best is None or floor_float(value) > floor_float(best):
-                best, best_multipliers = value, multipliers
+                best, best_choice = value, multipliers
             if floor_float(best) >= enough:
-                return best, best_multipliers
+                return best, best_choice
     if best is not None:
         failure = f"the best prove {floor_float(best):.10g}"
     if best is None or floor_float(best) < goal - MAX_LOSS * max(1.0, abs(goal)):
@@ -217,7 +233,7 @@ def _best_multipliers(
             f"a file must prove the bound {goal:.10g} without a box that other steps prove; no multipliers were found "
             f"for this: {failure}. Pass bounds={{variable: (low, high)}} to certify_problem, or keep it in Python."
         )
-    return best, best_multipliers
+    return best, best_choice
 
 
 def _proof_of_infeasibility(certificate: ProblemCertificate, problem: Problem) -> Multipliers:
@@ -288,6 +304,6 @@ def multipliers_to_json(multipliers: Multipliers) -> dict[str, Any]:
     }
 
 
-def _vector_to_json(vector: ScaledVector) -> dict[str, Any]:
+def vector_to_json(vector: ScaledVector) -> dict[str, Any]:
     """Return fractions over one denominator as texts."""
     return {"denominator": f"{vector.denominator:x}", "numerators": [f"{value:x}" for value in vector.numerators]}

@@ -16,6 +16,7 @@ from boostopt.certificates.file_metadata import feature_names
 from boostopt.errors import OptionError, ProblemError, reason_of
 from boostopt.programs.formulation import normalize_reference
 from boostopt.verification.class_certificate_files import verify_class_certificate
+from boostopt.verification.described_programs.verdict import is_described_certificate, verify_described_certificate
 from boostopt.verification.histogram_certificate_files import SUBJECT as HISTOGRAM_SUBJECT
 from boostopt.verification.histogram_certificate_files import verify_histogram_certificate
 from boostopt.verification.problem_certificate_files import is_problem_certificate, verify_problem_certificate
@@ -140,6 +141,8 @@ class CertificateFile:
                 "expected the margin matrix, the program or the oracle that the certificate is of; got none. Pass "
                 "verify(path, U): only the files of CVXPY problems hold their data."
             )
+        if is_described_certificate(self.top):
+            return verify_described_certificate(self.top, data, _expected_vectors(c, d0), formulation)
         try:
             if self.top.get("subject") == HISTOGRAM_SUBJECT:
                 return verify_histogram_certificate(self.top, data, _expected_vectors(c, d0), formulation)
@@ -159,6 +162,8 @@ class CertificateFile:
         """The subject of the file, "program", "class" or "problem"; "" if it cannot be read."""
         if is_problem_certificate(self.top):
             return "problem"
+        if is_described_certificate(self.top):
+            return "program"
         try:
             return (
                 "class" if self.top.get("subject") == HISTOGRAM_SUBJECT else read_document(self.path, self.top).subject
