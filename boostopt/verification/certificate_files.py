@@ -21,7 +21,7 @@ from boostopt._utils.files import write_atomically, write_plain_npz
 from boostopt._utils.validation import check_instance, check_path, invalid_value_error
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import ProblemError
-from boostopt.programs.program import Examples, Program, check_certificate_sizes
+from boostopt.programs.program import Program, check_certificate_sizes
 from boostopt.solving.solution import Solution
 from boostopt.verification.described_programs.part_statements import is_described
 from boostopt.verification.described_programs.writer import save_described_certificate

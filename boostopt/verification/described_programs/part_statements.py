@@ -98,7 +98,7 @@ def regularizer_part(F: Regularizer) -> StatedPart:
     d = cp.Variable(F.N, name="d")
     if isinstance(F, CappedSimplexIndicator):
         return _part_of_weights(Description(d, cp.Constant(0.0), []), F.domain)
-    if type(F) in (RelativeEntropy, UnnormalizedRelativeEntropy):
+    if isinstance(F, RelativeEntropy) and type(F) in (RelativeEntropy, UnnormalizedRelativeEntropy):
         value, _ = F.cvxpy_value(d)
         return _part_of_weights(Description(d, value, []), F.domain)
     raise _not_statable_error("F", F, "a description, an indicator or a relative entropy")
@@ -135,9 +135,10 @@ def _part(
     caps: Sequence[Fraction] | None,
 ) -> StatedPart:
     """Return a description as a problem with bounds."""
-    x, constraints = description.variable, [*description.constraints]
+    x, constraints = description.variable, list[Any](description.constraints)
     if all(item.id != x.id for part in (description.expression, *constraints) for item in part.variables()):
-        constraints = [*constraints, 0 * cp.sum(x) <= 1]  # a constant function
+        constant: Any = 0 * cp.sum(x) <= 1
+        constraints.append(constant)
     problem = cp.Problem(cp.Minimize(description.expression), constraints)
     with working_precision(), np.errstate(all="ignore"):
         read = read_problem(problem, bounds)

@@ -143,10 +143,13 @@ def _examples(
     own_d0 = expected.get("d0")
     if own_d0 is None:
         own_d0 = own_c / own_c.sum() if program is None else program.examples.d0
-    for vector, values, own, words in (("c", c, own_c, "multiplicities c"), ("d0", d0, own_d0, "reference weights d0")):
+    for vector, values, required, words in (
+        ("c", c, own_c, "multiplicities c"),
+        ("d0", d0, own_d0, "reference weights d0"),
+    ):
         if vector_digest(values) != data[vector]:
             reject(f"the certificate has other {vector} than its digest states")
-        if not np.array_equal(values, own):
+        if not np.array_equal(values, required):
             reject(f"the certificate has other {words} than the data; if the data have weights, pass them as {vector}=")
     return Examples(c, d0)
 
@@ -163,19 +166,28 @@ def _check_functions(
     """Reject a file that states another F or G than its formulation, or than the program of the caller."""
     from boostopt.verification.described_programs.part_statements import edge_part, regularizer_part
 
-    page = trusted_formulation(name, program.formulation if formulation is None and program is not None else formulation)
+    page = trusted_formulation(
+        name, program.formulation if formulation is None and program is not None else formulation
+    )
     record = parameter_record(page, parameters, examples)
     try:
-        pairs = {f"{page.name} with the parameters of the file": (page.regularizer(record, examples), page.edge_function(record))}
+        pairs = {
+            f"{page.name} with the parameters of the file": (
+                page.regularizer(record, examples),
+                page.edge_function(record),
+            )
+        }
         if program is not None:
             pairs["the program"] = program.regularizer, program.edge_function
-        stated = {source: (regularizer_part(F).to_json(), edge_part(G, t).to_json()) for source, (F, G) in pairs.items()}
+        statements = {
+            source: (regularizer_part(F).to_json(), edge_part(G, t).to_json()) for source, (F, G) in pairs.items()
+        }
     except (BoostoptError, ArithmeticError, ValueError) as failure:
         reject(f"{page.name} with these parameters states no such program: {reason_of(failure)}"[:400])
-    for source, statements in stated.items():
-        for function, statement in zip(("F", "G"), statements, strict=True):
+    for origin, pair in statements.items():
+        for function, statement in zip(("F", "G"), pair, strict=True):
             if json.loads(json.dumps(statement)) != content[function]:
                 reject(
-                    f"the file states another {function} than {source}. Check the name, the parameters and the "
+                    f"the file states another {function} than {origin}. Check the name, the parameters and the "
                     "constants of the description, or ask for the file as it was saved"
                 )

@@ -27,7 +27,8 @@ from boostopt.errors import ProblemError
 from boostopt.problem_certificates.arithmetic.balls import working_precision as reading_precision
 from boostopt.problem_certificates.feasible_point import FeasiblePointSearch
 from boostopt.problem_certificates.implied_equations import with_implied_equations
-from boostopt.problem_certificates.problem_certificate import ProblemAnswer, certified_lower_bound
+from boostopt.problem_certificates.problem_certificate import ProblemAnswer, certified_lower_bound, scaled_gap
+from boostopt.problem_certificates.reading import ReadProblem
 from boostopt.programs.program import Program
 from boostopt.verification.described_programs.part_statements import StatedPart, edge_part, regularizer_part
 from boostopt.verification.described_programs.verdict import FILE_KIND, FORMAT, verify_described_certificate
@@ -48,7 +49,6 @@ from boostopt.verification.problem_kernel.described_programs import (
 from boostopt.verification.problem_kernel.problem_checker import lower_bound, upper_bound
 from boostopt.verification.problem_kernel.problem_schema import Multipliers, Problem, Rows, ScaledVector
 from boostopt.verification.problem_kernel.rationals_and_balls import (
-    Number,
     ceil_float,
     floor_float,
     pair_product,
@@ -63,6 +63,12 @@ SOLVERS = ("CLARABEL", "HIGHS")
 
 GOAL = 1e-10
 """Scaled gap at which the search for the multipliers of a part ends."""
+
+ENOUGH = 1e-8
+"""Scaled gap of a part above which tangents are taken at other points."""
+
+FRACTIONS = (1e-7, 1e-5, 1e-9)
+"""Fractions of an inner point in the points at which tangents are taken, because kinks may be near."""
 
 
 def save_described_certificate(
@@ -162,10 +168,10 @@ def _proof_and_claim(
     plain = json.loads(json.dumps(document))
     F, G = parse_described_part(plain["F"], N, "F"), parse_described_part(plain["G"], t, "G")
     problem = composed_problem(F, G, U)
-    G = _with_bounds_of_edges(G, problem, F.problem.n)
-    point = _point(parts, (F, G), U, certificate.d)
+    functions = F, _with_bounds_of_edges(G, problem, F.problem.n)
+    point = _point(parts, functions, U, certificate.d)
     upper = upper_bound(problem, point)
-    multipliers = _multipliers(parts, (F, G), U, certificate.w, point)
+    multipliers = _multipliers(parts, functions, U, certificate.w, point)
     lower = pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
     loss = MAX_LOSS * max(1.0, abs(certificate.lower), abs(certificate.upper))
     if floor_float(lower) < certificate.lower - loss or ceil_float(upper) > certificate.upper + loss:
@@ -189,7 +195,7 @@ def _with_bounds_of_edges(G: DescribedPart, problem: Problem, start: int) -> Des
 
 def _multipliers(
     parts: tuple[StatedPart, StatedPart],
-    described: tuple[DescribedPart, DescribedPart],
+    functions: tuple[DescribedPart, DescribedPart],
     U: Float[Array, "N t"],
     w: Float[Array, " t"],
     point: ScaledVector,
@@ -200,11 +206,13 @@ def _multipliers(
         sum((Fraction(u) * weight for u, weight in zip(row, weights, strict=True) if u and weight), Fraction(0))
         for row in U.tolist()
     ]
-    x = np.array([float(value) for value in _fractions(point)])
-    start = described[0].problem.n
-    of_F = _multipliers_of_part(parts[0], described[0], rows, x[:start])
-    of_G = _multipliers_of_part(parts[1], described[1], [-weight for weight in weights], x[start:])
-    joined = [
+    start = functions[0].problem.n
+    pieces = [
+        ScaledVector(point.numerators[places], point.denominator) for places in (slice(start), slice(start, None))
+    ]
+    of_F = _multipliers_of_part(parts[0], functions[0], rows, pieces[0])
+    of_G = _multipliers_of_part(parts[1], functions[1], [-weight for weight in weights], pieces[1])
+    lists = [
         [*_scaled(of_F.inequalities, of_F), *_scaled(of_G.inequalities, of_G)],
         [*_scaled(of_F.equalities, of_F), *_scaled(of_G.equalities, of_G), *(-weight for weight in weights)],
         *(_scaled(values, of_F) for values in of_F.matrices),
@@ -212,10 +220,10 @@ def _multipliers(
         *(_scaled(values, of_F) for values in of_F.slopes),
         *(_scaled(values, of_G) for values in of_G.slopes),
     ]
-    denominator = math.lcm(*{value.denominator for values in joined for value in values})
-    inequalities, equalities, *others = ([value * denominator for value in values] for values in joined)
+    denominator = math.lcm(*{value.denominator for values in lists for value in values})
+    inequalities, equalities, *further = ([value * denominator for value in values] for values in lists)
     n_matrices = len(of_F.matrices) + len(of_G.matrices)
-    return Multipliers(Fraction(denominator), inequalities, equalities, others[:n_matrices], others[n_matrices:])
+    return Multipliers(Fraction(denominator), inequalities, equalities, further[:n_matrices], further[n_matrices:])
 
 
 def _scaled(values: Sequence[Fraction], multipliers: Multipliers) -> list[Fraction]:
@@ -224,13 +232,14 @@ def _scaled(values: Sequence[Fraction], multipliers: Multipliers) -> list[Fracti
 
 
 def _multipliers_of_part(
-    part: StatedPart, described: DescribedPart, slopes: Sequence[Fraction], feasible: Float[Array, " n"]
+    part: StatedPart, function: DescribedPart, slopes: Sequence[Fraction], feasible: ScaledVector
 ) -> Multipliers:
     """Return multipliers that bound the sum of F or G and a linear function of its argument from below.
 
-    Tangents are taken at the answer of a solver, and at a feasible point that is nearly optimal for the program.
+    Tangents are taken at the answer of a solver, at a feasible point that is nearly optimal for the program, and near
+    an inner point.
     """
-    linear, problem = np.array([float(slope) for slope in slopes]), _with_linear_term(described, slopes)
+    linear, problem = np.array([float(slope) for slope in slopes]), _with_linear_term(function, slopes)
     lower = np.array([-math.inf if side is None else float(side) for side in problem.lower])
     upper = np.array([math.inf if side is None else float(side) for side in problem.upper])
     bounded = dataclasses.replace(part.read, lower=lower, upper=upper)
@@ -238,59 +247,95 @@ def _multipliers_of_part(
     sides = [x[k] >= lower[j] for k, j in enumerate(part.positions.tolist()) if math.isfinite(lower[j])]
     sides += [x[k] <= upper[j] for k, j in enumerate(part.positions.tolist()) if math.isfinite(upper[j])]
     whole = cp.Problem(cp.Minimize(part.expression + linear @ x), [*part.constraints, *sides])
+    level = ceil_float(upper_bound(problem, feasible))
     failure = ProblemError("no solver takes the problem of F or G with linear terms. Keep the certificate in Python.")
-    best: tuple[Number, Multipliers] | None = None
+    best, choice = -math.inf, None
     for solver in SOLVERS:
         clear_variable_values(whole)
         if solve_quietly(whole, solver) is not None:
             continue
         with reading_precision(), limit_blas_threads(), np.errstate(all="ignore"):
             read = bounded.with_linear_term(part.positions, linear).with_present_duals()
-            point = read.point_of_values()
-            if point is None:
+            starts = _starts(read, feasible)
+        for k, start in enumerate(starts):
+            with reading_precision(), limit_blas_threads(), np.errstate(all="ignore"):
+                goal = certified_lower_bound(read, start, math.inf, GOAL)
+            try:
+                value, multipliers = best_multipliers([ProblemAnswer(read, start, None)], problem, goal, 0.0)
+            except ProblemError as error:
+                failure = error
                 continue
-            goal = max(certified_lower_bound(read, start, math.inf, GOAL) for start in (point, feasible))
-        answers = [ProblemAnswer(read, start, None) for start in (point, feasible)]
-        try:
-            value, multipliers = best_multipliers(answers, problem, goal, 0.0)
-        except ProblemError as error:
-            failure = error
-            continue
-        if value is not None and multipliers is not None and (best is None or floor_float(value) > floor_float(best[0])):
-            best = value, multipliers
-    if best is None:
+            if value is not None and floor_float(value) > best:
+                best, choice = floor_float(value), multipliers
+            if k > 0 and scaled_gap(best, level) <= ENOUGH:
+                break
+        if scaled_gap(best, level) <= ENOUGH:
+            break
+    if choice is None:
         raise failure
-    return best[1]
+    return choice
 
 
-def _with_linear_term(described: DescribedPart, slopes: Sequence[Fraction]) -> Problem:
+def _starts(read: ReadProblem, feasible: ScaledVector) -> list[Float[Array, " n"]]:
+    """Return the points at which tangents are taken: the answer of a solver, a feasible point, and mixed ones."""
+    point, nearest = read.point_of_values(), np.array([float(value) for value in _fractions(feasible)])
+    search = FeasiblePointSearch(read, 0.0)
+    search.find_interior()
+    inner = nearest if search.interior is None else search.interior
+    points = [nearest] if point is None else [point, nearest]
+    return points + [(1.0 - fraction) * points[0] + fraction * inner for fraction in FRACTIONS]
+
+
+def _with_linear_term(function: DescribedPart, slopes: Sequence[Fraction]) -> Problem:
     """Return the problem of a part with linear terms of its argument added to the objective."""
-    row = dict(described.problem.objective.rows[0])
-    for k, slope in zip(described.positions, slopes, strict=True):
+    row = dict(function.problem.objective.rows[0])
+    for k, slope in zip(function.positions, slopes, strict=True):
         row[k] = row.get(k, Fraction(0)) + slope
-    return dataclasses.replace(described.problem, objective=Rows([row], described.problem.objective.offsets))
+    return dataclasses.replace(function.problem, objective=Rows([row], function.problem.objective.offsets))
 
 
 def _point(
     parts: tuple[StatedPart, StatedPart],
-    described: tuple[DescribedPart, DescribedPart],
+    functions: tuple[DescribedPart, DescribedPart],
     U: Float[Array, "N t"],
     d: Float[Array, " N"],
 ) -> ScaledVector:
     """Return a feasible point of the composed problem near weights d."""
-    F, G = described
-    x = _fractions(_point_of_part(parts[0], F.problem, d))
+    F, G = functions
+    try:
+        x = _fractions(_point_of_part(parts[0], _at_argument(F, _exact_weights(F, d)), d))
+    except ProblemError:  # d must move, because of equations or of atoms that are infinite there
+        x = _fractions(_point_of_part(parts[0], F.problem, d))
     weights = [x[k] for k in F.positions]
     edges = [
         sum((Fraction(u) * weight for u, weight in zip(column, weights, strict=True) if u), Fraction(0))
         for column in U.T.tolist()
     ]
-    lower, upper = list(G.problem.lower), list(G.problem.upper)
-    for k, edge in zip(G.positions, edges, strict=True):
-        lower[k] = upper[k] = edge
-    fixed = dataclasses.replace(G.problem, lower=lower, upper=upper)
-    others = _point_of_part(parts[1], fixed, np.array([float(edge) for edge in edges]))
-    return scaled_vector([*x, *_fractions(others)])
+    y = _point_of_part(parts[1], _at_argument(G, edges), np.array([float(edge) for edge in edges]))
+    return scaled_vector([*x, *_fractions(y)])
+
+
+def _exact_weights(F: DescribedPart, d: Float[Array, " N"]) -> list[Fraction]:
+    """Return weights near d within their bounds, whose sum is exactly 1 if one of them has room for this."""
+    low, high = F.problem.lower, F.problem.upper
+    result, rooms = list[Fraction](), list[Fraction]()
+    for k, value in zip(F.positions, d.tolist(), strict=True):
+        lower, upper = low[k], high[k]
+        weight = Fraction(value)
+        weight = weight if lower is None else max(weight, lower)
+        weight = weight if upper is None else min(weight, upper)
+        result.append(weight)
+        rooms.append(min(weight - (lower or 0), (weight + 1 if upper is None else upper) - weight))
+    result[max(range(len(rooms)), key=rooms.__getitem__)] += 1 - sum(result)
+    return result
+
+
+def _at_argument(function: DescribedPart, values: Sequence[Fraction]) -> Problem:
+    """Return the problem of a part with its argument fixed."""
+    lower, upper = list(function.problem.lower), list(function.problem.upper)
+    for k, value in zip(function.positions, values, strict=True):
+        lower[k] = upper[k] = value
+    return dataclasses.replace(function.problem, lower=lower, upper=upper)
 
 
 def _fractions(vector: ScaledVector) -> list[Fraction]:
@@ -301,14 +346,17 @@ def _fractions(vector: ScaledVector) -> list[Fraction]:
 def _point_of_part(part: StatedPart, problem: Problem, argument: Float[Array, " n"]) -> ScaledVector:
     """Return a feasible point of F or G whose argument is near given numbers."""
     whole = cp.Problem(cp.Minimize(part.expression), [part.variable == argument, *part.constraints])
-    x = np.zeros(part.read.n)
-    with reading_precision(), limit_blas_threads(), np.errstate(all="ignore"):
-        read = part.read
-        if read.n > len(argument):
+    answers = list[ProblemAnswer]()
+    for solver in SOLVERS if part.read.n > len(argument) else ("",):
+        x, read = np.zeros(part.read.n), part.read
+        if solver:
             clear_variable_values(whole)
-            values = None if solve_quietly(whole, SOLVERS[0]) is not None else read.point_of_values()
-            x = x if values is None else values
-            read = read.with_present_duals()
+            values = None if solve_quietly(whole, solver) is not None else read.point_of_values()
+            if values is None:
+                continue
+            x, read = values, read.with_present_duals()
         x[part.positions] = argument
-        feasible = FeasiblePointSearch(with_implied_equations(read), 0.0).run(x)
-    return best_point([ProblemAnswer(read, x, feasible)], problem, math.inf)[1]
+        with reading_precision(), limit_blas_threads(), np.errstate(all="ignore"):
+            feasible = FeasiblePointSearch(with_implied_equations(read), 0.0).run(x)
+        answers.append(ProblemAnswer(read, x, feasible))
+    return best_point(answers, problem, math.inf)[1]

@@ -92,23 +92,23 @@ def composed_problem(F: DescribedPart, G: DescribedPart, U: np.ndarray) -> Probl
             low, high = lower[e], upper[e]
             lower[e] = -reach if low is None else max(low, -reach)
             upper[e] = reach if high is None else min(high, reach)
-    equalities = _joined([_moved(problem.equalities, place) for problem, place in pairs])
-    objectives = [_moved(problem.objective, place) for problem, place in pairs]
+    equalities = _all_rows([_at_places(problem.equalities, place) for problem, place in pairs])
+    objectives = [_at_places(problem.objective, place) for problem, place in pairs]
     return Problem(
         sign=1,
         lower=[*F.problem.lower, *lower],
         upper=[*F.problem.upper, *upper],
         nodes=[
-            replace(node, arguments=_moved(node.arguments, place), start=place(node.start))
+            replace(node, arguments=_at_places(node.arguments, place), start=place(node.start))
             for problem, place in pairs
             for node in problem.nodes
         ],
         objective=Rows(
             [{**objectives[0].rows[0], **objectives[1].rows[0]}], [objectives[0].offsets[0] + objectives[1].offsets[0]]
         ),
-        inequalities=_joined([_moved(problem.inequalities, place) for problem, place in pairs]),
+        inequalities=_all_rows([_at_places(problem.inequalities, place) for problem, place in pairs]),
         equalities=Rows([*equalities.rows, *links], [*equalities.offsets, *([ZERO] * len(links))]),
-        matrices=[(size, _moved(entries, place)) for problem, place in pairs for size, entries in problem.matrices],
+        matrices=[(size, _at_places(entries, place)) for problem, place in pairs for size, entries in problem.matrices],
     )
 
 
@@ -123,11 +123,13 @@ def _reach(F: DescribedPart, column: Mapping[int, Fraction]) -> Fraction | None:
     return result
 
 
-def _moved(rows: Rows, place: Callable[[int], int]) -> Rows:
+def _at_places(rows: Rows, place: Callable[[int], int]) -> Rows:
     """Return affine functions of unknowns at other positions."""
     return Rows([{place(k): value for k, value in row.items()} for row in rows.rows], rows.offsets)
 
 
-def _joined(blocks: Sequence[Rows]) -> Rows:
+def _all_rows(blocks: Sequence[Rows]) -> Rows:
     """Return the affine functions of all blocks."""
-    return Rows([row for block in blocks for row in block.rows], [offset for block in blocks for offset in block.offsets])
+    return Rows(
+        [row for block in blocks for row in block.rows], [offset for block in blocks for offset in block.offsets]
+    )
