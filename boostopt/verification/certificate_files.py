@@ -79,7 +79,7 @@ def save(
     Raises
     ------
     ProblemError
-        F or G has no closed forms (a prototype), or the certificate does not hold.
+        F or G has neither a closed form nor a description, or the certificate does not hold.
     DataError
         The file cannot be written.
     """

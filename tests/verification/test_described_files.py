@@ -90,7 +90,7 @@ def test_files_of_another_program_are_rejected(name: str, tmp_path: Path) -> Non
     page, vector = program.formulation, np.arange(1.0, N + 1)
     assert "other multiplicities" in verify(path, MARGINS, c=vector, formulation=page).reason
     assert "other reference" in verify(path, MARGINS, d0=vector / vector.sum(), formulation=page).reason
-    neighbour = PROGRAMS["squared edges" if name == "squares" else "smooth edges"]()
+    neighbour = PROGRAMS["largest eigenvalue" if name == "squares" else "smooth edges"]()
     assert "states another" in verify(path, neighbour).reason
     assert "unknown" in verify(path, MARGINS).reason
 
