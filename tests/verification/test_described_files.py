@@ -16,7 +16,7 @@ import pytest
 from described_forgeries import forge
 from support.described_files import MARGINS, PROGRAMS, UNIFORM, N, certified, content, problem_of_file, text
 
-from boostopt import ProblemError, verify
+from boostopt import ProblemError, boost, verify
 from boostopt.authoring import (
     COUNT,
     BoundedEdges,
@@ -27,6 +27,7 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
+from boostopt.oracles import DecisionStumps
 from boostopt.verification import save, subject
 from boostopt.verification.problem_kernel import described_programs
 from boostopt.verification.problem_kernel.described_programs import composed_problem, parse_described_part
@@ -118,6 +119,17 @@ def test_solutions_save_their_certificate_with_metadata(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "solution.json").read_text())
     assert document["made"]["origin"] == "a test" and document["made"]["backend"] == "cvxpy:clarabel"
     assert verify(tmp_path / "solution.json", program)
+
+
+def test_runs_save_the_certificate_of_their_hypotheses_but_not_of_the_class(tmp_path: Path) -> None:
+    page = certified("squares")[0].formulation
+    rng = np.random.default_rng(0)
+    oracle = DecisionStumps(rng.normal(size=(N, 3)), np.where(rng.random(N) > 0.5, 1, -1))
+    run = boost(page, oracle, nu=3, epsilon=0.01)
+    with pytest.raises(ProblemError, match=r"\bby kinds or formulas\b.*\bgot a description\b.*\brun\.program\b"):
+        run.save_certificate(tmp_path / "class.json", oracle)
+    run.certificate.save(tmp_path / "run.json", run.program)
+    assert verify(tmp_path / "run.json", run.program)
 
 
 def of_infeasible_edges() -> Any:
