@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -43,6 +44,9 @@ from boostopt.problem_certificates.atoms.spectral import (
 )
 from boostopt.problem_certificates.reading import AtomNode, ReadProblem
 
+AUTOMATIC_NAME = re.compile(r"var\d+")
+"""The names that CVXPY gives to variables."""
+
 MAX_DENOMINATOR = 4096
 """Largest odd part of a denominator that a quotient of CVXPY's expressions is recognized by."""
 
@@ -71,11 +75,11 @@ def problem_to_json(problem: ReadProblem) -> dict[str, Any]:
         "sense": "minimize" if sign > 0 else "maximize",
         "variables": [
             {
-                "name": "".join(c if c.isprintable() else "?" for c in item.variable.name())[:1000],
+                "name": name_in_file(item.variable.name(), k),
                 "shape": list(item.variable.shape),
                 "positions": item.positions.tolist(),
             }
-            for item in problem.variables
+            for k, item in enumerate(problem.variables)
         ],
         "lower": [_side_to_json(side) for side in problem.lower.tolist()],
         "upper": [_side_to_json(side) for side in problem.upper.tolist()],
@@ -88,6 +92,11 @@ def problem_to_json(problem: ReadProblem) -> dict[str, Any]:
             for constraint in problem.matrices
         ],
     }
+
+
+def name_in_file(name: str, k: int) -> str:
+    """Return the name of variable k in a file; names that CVXPY counts, such as var12, differ between readings."""
+    return f"v{k}" if AUTOMATIC_NAME.fullmatch(name) else "".join(c if c.isprintable() else "?" for c in name)[:1000]
 
 
 def rows_to_json(rows: Sequence[Row], offsets: Sequence[Ball]) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def verify(
         the same F, G, multiplicities and reference distribution as the file. For the certificate of a class, pass its
         oracle, which gets one query. For a histogram run, pass an oracle with binned rows; the file of a soft
         margin is always proved in whole numbers. The file of a CVXPY problem needs none; pass the problem to check that
-        the file states this one.
+        the file states this one, or the path of the file of its problem if it was saved elsewhere.
     c, d0
         The multiplicities and the reference distribution, shape (N,), that the file must state. By default those of
         the program or of the oracle; for a margin matrix 1 for each example, and d0 proportional to c.
@@ -135,7 +135,7 @@ class CertificateFile:
         if self.fault:
             return Verification(False, self.fault)
         if is_problem_certificate(self.top):
-            return verify_problem_certificate(self.top, data)
+            return verify_problem_certificate(self.top, data, self.path.parent)
         if data is None:
             raise ProblemError(
                 "expected the margin matrix, the program or the oracle that the certificate is of; got none. Pass "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -497,3 +498,79 @@ def test_the_checker_loads_no_cvxpy() -> None:
 
 def test_every_atom_of_the_checker_has_a_test() -> None:
     assert set(problem_schema.ATOMS) <= set(ATOMS)
+
+
+def transport_of(name: str = "") -> Any:
+    """Return a solved linear problem whose variable has a name of CVXPY's, or another one."""
+    x = cp.Variable((2, 3), nonneg=True, **({"name": name} if name else {}))
+    costs = np.array([[1.0, 2.0, 4.0], [2.0, 1.0, 0.5]])
+    rows = [cp.sum(x, axis=1) <= np.array([2.0, 3.0]), cp.sum(x, axis=0) >= np.array([1.0, 1.5, 0.5])]
+    problem = cp.Problem(cp.Minimize(cp.sum(cp.multiply(costs, x))), rows)
+    problem.solve(solver="CLARABEL")
+    return problem
+
+
+def test_names_that_cvxpy_counts_are_no_part_of_a_problem(tmp_path: Path) -> None:
+    certify_problem(transport_of()).save(tmp_path / "certificate.json")
+    assert verify(tmp_path / "certificate.json", transport_of())
+    assert not verify(tmp_path / "certificate.json", transport_of("flow"))
+    document = json.loads((tmp_path / "certificate.json").read_text())
+    document["problem"]["variables"][0]["name"] = "var12345"  # as older files have it
+    (tmp_path / "older.json").write_text(json.dumps(document))
+    assert verify(tmp_path / "older.json", transport_of())
+
+
+def test_certificates_share_the_file_of_their_problem(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    data = tmp_path / "data" / "problem.json"
+    data.parent.mkdir()
+    for path in (first, second):
+        certify_problem(transport_of()).save(path, data=data)
+    place = json.loads(first.read_text())["problem"]
+    assert place["file"] == "data/problem.json" and len(place["sha256"]) == 64
+    for path in (first, second):
+        assert verify(path) and verify(path, data) and verify(path, transport_of())
+        assert not verify(path, certified("linear")[1])
+    moved = data.rename(tmp_path / "moved.json")
+    assert verify(first, moved) and verify(first, transport_of())
+    assert subject(first) == "problem"
+
+
+@pytest.mark.parametrize("fault", ["absent", "changed", "swapped", "no problem", "another folder"])
+def test_files_of_problems_that_do_not_belong_are_rejected_in_words(fault: str, tmp_path: Path) -> None:
+    path, data = tmp_path / "certificate.json", tmp_path / "problem.json"
+    certify_problem(transport_of()).save(path, data=data)
+    words = {"absent": "another file.*pass its path", "another folder": "in the folder.*Pass its path"}
+    if fault == "absent":
+        data.unlink()
+    elif fault == "changed":
+        data.write_bytes(data.read_bytes().replace(b"4.0", b"4.5"))
+    elif fault == "swapped":
+        certify_problem(certified("linear")[1]).save(tmp_path / "linear.json", data=tmp_path / "other.json")
+        (tmp_path / "other.json").replace(data)
+    elif fault == "no problem":
+        data.write_text("{}")
+    else:
+        document = json.loads(path.read_text())
+        document["problem"]["file"] = "../problem.json"
+        path.write_text(json.dumps(document))
+    rejected = verify(path)
+    assert not rejected and re.search(
+        words.get(fault, r"must have the digest .* has .*: pass the path"), rejected.reason
+    )
+
+
+def test_a_file_of_another_problem_is_not_overwritten(tmp_path: Path) -> None:
+    data = tmp_path / "problem.json"
+    certify_problem(transport_of()).save(tmp_path / "first.json", data=data)
+    text_before = data.read_bytes()
+    with pytest.raises(ProblemError, match=r"\bnew file\b.*\bother content\b.*\banother name\b"):
+        certified("linear")[0].save(tmp_path / "second.json", data=data)
+    with pytest.raises(ProblemError, match=r"\bin the folder\b.*\bgot\b.*\bbeside\b"):
+        certified("linear")[0].save(tmp_path / "second.json", data=tmp_path.parent / "problem.json")
+    assert data.read_bytes() == text_before and not (tmp_path / "second.json").exists()
+
+
+def test_a_certificate_that_holds_its_problem_takes_no_other_file(tmp_path: Path) -> None:
+    path = saved("linear", tmp_path)
+    assert "leave the data out" in verify(path, path).reason

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,9 +27,6 @@ from boostopt.verification.problem_statement import number_to_json, problem_to_j
 
 COMPUTED_KINDS = ("formula",)
 """Kinds of G whose CVXPY expression has numbers that are computed in floats."""
-
-AUTOMATIC_NAME = re.compile(r"var\d+")
-"""The names that CVXPY gives to variables; they differ from one reading to the next."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +66,6 @@ class StatedPart:
         """
         with working_precision():
             problem = problem_to_json(self.read)
-        for k, item in enumerate(problem["variables"]):
-            item["name"] = f"v{k}" if AUTOMATIC_NAME.fullmatch(item["name"]) else item["name"]
         for j, cap in zip(self.positions.tolist(), self.caps or ()):  # noqa: B905
             problem["upper"][j] = number_to_json(cap)
         names = [item.variable.id for item in self.read.variables]
