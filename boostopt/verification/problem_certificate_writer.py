@@ -28,8 +28,9 @@ from boostopt.problem_certificates.problem_certificate import (
     least_violation,
 )
 from boostopt.problem_certificates.steps import float_point, proposed_choices
-from boostopt.verification.exact_multipliers import exact_multipliers, proposals
-from boostopt.verification.exact_points import proposed_points, proposed_ray
+from boostopt.verification.exact_proofs.exact_multipliers import exact_multipliers, proposals
+from boostopt.verification.exact_proofs.exact_optima import exact_optimum
+from boostopt.verification.exact_proofs.exact_points import proposed_points, proposed_ray
 from boostopt.verification.problem_certificate_files import problem_file_text, verify_problem_certificate
 from boostopt.verification.problem_kernel.problem_checker import check_ray, lower_bound, upper_bound
 from boostopt.verification.problem_kernel.problem_schema import (
@@ -171,6 +172,9 @@ def _content(certificate: ProblemCertificate) -> dict[str, Any]:
     low_goal, high_goal = (-goals[1], -goals[0]) if is_maximized else goals
     if certificate.status == "infeasible":
         multipliers = _proof_of_infeasibility(certificate, problem)
+    elif certificate.status == "bounded" and (optimum := _exact_optimum(certificate, problem)) is not None:
+        lower, multipliers, point = optimum
+        upper = lower
     else:
         if certificate.point is not None:
             upper, point = best_point(certificate.answers, problem, high_goal)
@@ -196,6 +200,17 @@ def _content(certificate: ProblemCertificate) -> dict[str, Any]:
         },
         "claim": {"status": certificate.status, "lower": low, "upper": high},
     }
+
+
+def _exact_optimum(
+    certificate: ProblemCertificate, problem: Problem
+) -> tuple[Fraction, Multipliers, ScaledVector] | None:
+    """Return the optimum of a small quadratic or piecewise linear problem with its proof; None if it is not found."""
+    for answer in certificate.answers:
+        optimum = exact_optimum(answer, problem)
+        if optimum is not None:
+            return optimum
+    return None
 
 
 def lower_end(value: Number) -> float:

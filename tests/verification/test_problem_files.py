@@ -531,8 +531,8 @@ def test_certificates_share_the_file_of_their_problem(tmp_path: Path) -> None:
     for path in (first, second):
         assert verify(path) and verify(path, data) and verify(path, transport_of())
         assert not verify(path, certified("linear")[1])
-    moved = data.rename(tmp_path / "moved.json")
-    assert verify(first, moved) and verify(first, transport_of())
+    copy = data.rename(tmp_path / "moved.json")
+    assert verify(first, copy) and verify(first, transport_of())
     assert subject(first) == "problem"
 
 

@@ -32,7 +32,7 @@ from boostopt.problem_certificates.reading import ReadProblem
 from boostopt.programs.program import Program
 from boostopt.verification.described_programs.part_statements import StatedPart, edge_part, regularizer_part
 from boostopt.verification.described_programs.verdict import FILE_KIND, FORMAT, verify_described_certificate
-from boostopt.verification.exact_points import scaled_vector
+from boostopt.verification.exact_proofs.exact_points import scaled_vector
 from boostopt.verification.problem_certificate_writer import (
     MAX_LOSS,
     best_multipliers,

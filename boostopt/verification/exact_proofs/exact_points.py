@@ -11,7 +11,7 @@ from boostopt.problem_certificates.arithmetic.balls import midpoints
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer
 from boostopt.problem_certificates.rays import ZERO_TOL, proposed_direction
 from boostopt.problem_certificates.reading import ReadProblem
-from boostopt.verification.exact_multipliers import solve_near
+from boostopt.verification.exact_proofs.exact_multipliers import solve_near
 from boostopt.verification.problem_kernel.problem_schema import Problem, ScaledVector
 
 TIGHT_TOLS = (0.0, 1e-14, 1e-12, 1e-10)
