@@ -29,7 +29,7 @@ from boostopt.problem_certificates.problem_certificate import (
 )
 from boostopt.problem_certificates.steps import float_point, proposed_choices
 from boostopt.verification.exact_proofs.exact_multipliers import exact_multipliers, proposals
-from boostopt.verification.exact_proofs.exact_optima import exact_optimum
+from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
 from boostopt.verification.exact_proofs.exact_points import proposed_points, proposed_ray
 from boostopt.verification.problem_certificate_files import problem_file_text, verify_problem_certificate
 from boostopt.verification.problem_kernel.problem_checker import check_ray, lower_bound, upper_bound
@@ -207,7 +207,9 @@ def _exact_optimum(
 ) -> tuple[Fraction, Multipliers, ScaledVector] | None:
     """Return the optimum of a small quadratic or piecewise linear problem with its proof; None if it is not found."""
     for answer in certificate.answers:
-        optimum = exact_optimum(answer, problem)
+        read = answer.problem
+        duals = read.inequalities.duals.tolist(), read.equalities.duals.tolist()
+        optimum = exact_optimum(FloatAnswer(answer.x.tolist(), *duals), problem)
         if optimum is not None:
             return optimum
     return None

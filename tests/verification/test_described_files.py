@@ -76,10 +76,13 @@ def test_caps_are_exact_fractions() -> None:
     assert {statement["problem"]["upper"][k] for k in positions} == {"1/3"}
 
 
-def test_ends_of_quadratic_programs_are_fractions(tmp_path: Path) -> None:
-    program, _ = certified("squares")
-    lower, upper = verify(saved("squares", tmp_path), program).fractions
-    assert lower is not None and upper is not None and 0 <= upper - lower <= Fraction(1, 10**7)
+@pytest.mark.thorough_cases("transport", "both")
+@pytest.mark.parametrize("name", ["squares", "squared edges", "fair edges", "transport", "both"])
+def test_optima_of_piecewise_quadratic_programs_are_fractions(name: str, tmp_path: Path) -> None:
+    program, certificate = certified(name)
+    lower, upper = verify(saved(name, tmp_path), program).fractions
+    assert lower is not None and lower == upper
+    assert certificate.lower <= float(lower) <= certificate.upper
 
 
 @pytest.mark.parametrize("name", ["squares", "fair edges"])

@@ -112,6 +112,11 @@ def largest_size(x: Any) -> tuple[Any, list[Any]]:
     return cp.norm_inf(x), [x[0] + x[1] - x[2] == 1]
 
 
+def no_size(x: Any) -> tuple[Any, list[Any]]:
+    """Return the largest size of x - (1, 2, 3) with a small price: it is 0 at this point."""
+    return cp.norm_inf(x - np.array([1.0, 2.0, 3.0])) + 0.125 * cp.norm1(x), []
+
+
 def two_largest(x: Any) -> tuple[Any, list[Any]]:
     """Return the sum of the two largest entries of a sum 1, with a price: all are 1/3."""
     return cp.sum_largest(x, 2) + cp.square(x[0] - 0.25), [cp.sum(x) == 1]
@@ -134,6 +139,7 @@ EXACT: dict[str, tuple[Callable[[Any], tuple[Any, list[Any]]], Fraction]] = {
     "tied largest": (tied_largest, Fraction(0)),
     "tied smallest": (tied_smallest, Fraction(0)),
     "largest size": (largest_size, Fraction(1, 3)),
+    "no size": (no_size, Fraction(3, 4)),
     "two largest": (two_largest, Fraction(2, 3) + Fraction(1, 144)),
     "huber": (huber, Fraction(13, 4) + Fraction(1, 48)),
     "inner kink": (inner_kink, Fraction(9, 8)),
@@ -174,3 +180,37 @@ def test_one_exact_end_does_not_hide_a_wrong_claim() -> None:
     claim = document["claim"]
     claim["lower"] = claim["upper"] = (claim["lower"] + claim["upper"]) / 2 + 1e-14
     assert not verify_problem_certificate(document)
+
+
+def random_problem(kind: str, rng: np.random.Generator) -> Any:
+    """Return a problem of 2 to 9 unknowns with data of two decimals."""
+    n, m = int(rng.integers(2, 10)), int(rng.integers(1, 13))
+    A, b = np.round(rng.normal(size=(m, n)), 2), np.round(rng.normal(size=m), 2)
+    c, B = np.round(rng.normal(size=n), 2), np.round(rng.normal(size=(n, n)), 1)
+    x = cp.Variable(n, name="x")
+    form = cp.quad_form(x, cp.psd_wrap(B.T @ B))
+    objective, constraints = {
+        "quadratic": lambda: (form / 2 + c @ x, [A @ x <= np.abs(b)]),
+        "box": lambda: (cp.sum_squares(A @ x - b), [cp.abs(x) <= 1]),
+        "lasso": lambda: (cp.sum_squares(A @ x - b) + 0.5 * cp.norm1(x), []),
+        "huber": lambda: (cp.sum(cp.huber(A @ x - b, 0.25)) + 0.125 * cp.sum_squares(x), []),
+        "largest": lambda: (cp.max(A @ x - b) + 0.125 * cp.sum_squares(x), [x >= -1]),
+        "chebyshev": lambda: (cp.norm_inf(A @ x - b) + 0.125 * cp.norm1(x), []),
+        "hinge": lambda: (cp.sum_squares(x) / 2 + cp.sum(cp.pos(1 - A @ x)), []),
+        "portfolio": lambda: (form - c @ x, [x >= 0, cp.sum(x) == 1, x <= 0.5]),
+        "degenerate": lambda: (cp.sum(x), [x >= 0, cp.sum(x) >= 1, x <= 1]),
+    }[kind]()
+    return cp.Problem(cp.Minimize(objective), constraints)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "kind", ["quadratic", "box", "lasso", "huber", "largest", "chebyshev", "hinge", "portfolio", "degenerate"]
+)
+def test_nearly_all_random_problems_have_their_optimum_in_a_file(kind: str, tmp_path: Path) -> None:
+    rng, n_exact = np.random.default_rng(11), 0
+    for _ in range(30):
+        lower, upper = fractions_of(random_problem(kind, rng), tmp_path)
+        assert lower is not None and upper is not None and 0 <= upper - lower <= Fraction(1, 10**6)
+        n_exact += lower == upper
+    assert n_exact >= 28

@@ -32,6 +32,7 @@ from boostopt.problem_certificates.reading import ReadProblem
 from boostopt.programs.program import Program
 from boostopt.verification.described_programs.part_statements import StatedPart, edge_part, regularizer_part
 from boostopt.verification.described_programs.verdict import FILE_KIND, FORMAT, verify_described_certificate
+from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
 from boostopt.verification.exact_proofs.exact_points import scaled_vector
 from boostopt.verification.problem_certificate_writer import (
     MAX_LOSS,
@@ -172,6 +173,10 @@ def _proof_and_claim(
     point = _point(parts, functions, U, certificate.d)
     upper = upper_bound(problem, point)
     multipliers = _multipliers(parts, functions, U, certificate.w, point)
+    optimum = exact_optimum(_float_answer(multipliers, point), problem)
+    if optimum is not None:
+        _, multipliers, point = optimum
+        upper = upper_bound(problem, point)
     lower = pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
     loss = MAX_LOSS * max(1.0, abs(certificate.lower), abs(certificate.upper))
     if floor_float(lower) < certificate.lower - loss or ceil_float(upper) > certificate.upper + loss:
@@ -184,6 +189,15 @@ def _proof_and_claim(
         "proof": {"multipliers": multipliers_to_json(multipliers), "point": vector_to_json(point), "ray": None},
         "claim": {"status": "bounded", "lower": lower_end(lower), "upper": 0.0 - lower_end(-upper)},
     }
+
+
+def _float_answer(multipliers: Multipliers, point: ScaledVector) -> FloatAnswer:
+    """Return multipliers and a point of the composed problem as floats."""
+    inequalities, equalities = (
+        [float(value / multipliers.objective) for value in values]
+        for values in (multipliers.inequalities, multipliers.equalities)
+    )
+    return FloatAnswer([float(value) for value in _fractions(point)], inequalities, equalities)
 
 
 def _with_bounds_of_edges(G: DescribedPart, problem: Problem, start: int) -> DescribedPart:

@@ -15,7 +15,6 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from boostopt.problem_certificates.problem_certificate import ProblemAnswer
 from boostopt.verification.exact_proofs.exact_multipliers import solve_near
 from boostopt.verification.exact_proofs.exact_points import scaled_vector
 from boostopt.verification.problem_kernel.atoms import (
@@ -47,7 +46,24 @@ Parts = tuple[list[Fraction], list[Fraction], list[Fraction], list[Fraction]]
 """x, the multipliers of all inequalities and of equalities, and the slopes at kinks."""
 
 
-def exact_optimum(answer: ProblemAnswer, problem: Problem) -> tuple[Fraction, Multipliers, ScaledVector] | None:
+@dataclass(frozen=True)
+class FloatAnswer:
+    """A nearly optimal answer.
+
+    Attributes
+    ----------
+    x
+        The point.
+    inequalities, equalities
+        The multipliers of the rows.
+    """
+
+    x: Sequence[float]
+    inequalities: Sequence[float]
+    equalities: Sequence[float]
+
+
+def exact_optimum(answer: FloatAnswer, problem: Problem) -> tuple[Fraction, Multipliers, ScaledVector] | None:
     """Return the optimum of a problem as a fraction, with multipliers and a point that prove it; None if not found.
 
     Parameters
@@ -55,7 +71,7 @@ def exact_optimum(answer: ProblemAnswer, problem: Problem) -> tuple[Fraction, Mu
     answer
         A nearly optimal answer.
     problem
-        The same problem, as the checker reads it.
+        The problem, as the checker reads it.
     """
     if problem.matrices or not all(_has_rule(node.atom) for node in problem.nodes):
         return None
@@ -308,7 +324,7 @@ def _numbers_of_piece(
     return result
 
 
-def _pieces_near(answer: ProblemAnswer, problem: Problem, tol: float, by_duals: bool) -> Pieces:
+def _pieces_near(answer: FloatAnswer, problem: Problem, tol: float, by_duals: bool) -> Pieces:
     """Return the active bounds, inequalities and pieces near an answer.
 
     Parameters
@@ -322,8 +338,7 @@ def _pieces_near(answer: ProblemAnswer, problem: Problem, tol: float, by_duals: 
     by_duals
         Whether an inequality is active if its multiplier exceeds its slack, and not if its slack is small.
     """
-    read, fixed = answer.problem, dict[int, Fraction]()
-    x = [Fraction(value) for value in answer.x.tolist()]
+    x, fixed = [Fraction(value) for value in answer.x], dict[int, Fraction]()
     for k, (value, lower, upper) in enumerate(zip(x, problem.lower, problem.upper, strict=True)):
         for side in (lower, upper):
             if side is not None and abs(value - side) <= tol * (1 + abs(side)):
@@ -334,14 +349,14 @@ def _pieces_near(answer: ProblemAnswer, problem: Problem, tol: float, by_duals: 
         pieces = [_group_near(node.atom, [values[i] for i in members], tol) for members in node.members]
         groups.append(pieces)
         z += [_float_value(node, values, members) for members in node.members]
-    duals, slacks = read.inequalities.duals, [-value for value in _float_values(problem.inequalities, z)]
+    duals, slacks = answer.inequalities, [-value for value in _float_values(problem.inequalities, z)]
     sizes = [1.0 + abs(float(offset)) for offset in problem.inequalities.offsets]
     active = [
         i
-        for i, (dual, slack, size) in enumerate(zip(duals.tolist(), slacks, sizes, strict=True))
+        for i, (dual, slack, size) in enumerate(zip(duals, slacks, sizes, strict=True))
         if (dual > slack if by_duals else slack <= tol * size)
     ]
-    multipliers = [Fraction(duals[i]) for i in active] + [Fraction(value) for value in read.equalities.duals.tolist()]
+    multipliers = [Fraction(duals[i]) for i in active] + [Fraction(value) for value in answer.equalities]
     start = [x[k] for k in range(problem.n) if k not in fixed]
     return Pieces(problem, fixed, active, groups, [*start, *multipliers])
 
@@ -367,7 +382,8 @@ def _group_near(atom: Atom, u: Sequence[float], tol: float) -> Group:
     if isinstance(atom, HuberLoss):
         is_inner = abs(u[0]) <= float(atom.threshold)
         return Group([None if is_inner else 2 * atom.threshold * (1 if u[0] > 0 else -1)])
-    if isinstance(atom, SumOfAbsoluteValues):
+    is_zero = isinstance(atom, LargestAbsoluteValue) and max(map(abs, u)) <= tol
+    if isinstance(atom, SumOfAbsoluteValues) or is_zero:
         free = [i for i, entry in enumerate(u) if abs(entry) <= tol]
         signs = [ZERO if abs(entry) <= tol else ONE if entry > 0 else -ONE for entry in u]
         return Group(signs, free, None, [{i: ONE} for i in free])
