@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -364,6 +365,60 @@ def test_bounds_are_attained(name: str) -> None:
         assert bound is not None, inner
         attained = atom.sign * mu * value(u) - sum(a * b for a, b in zip(inner, u, strict=True))
         assert abs(float(rationals_and_balls.midpoint(bound) - attained)) <= 1e-6
+
+
+@pytest.mark.parametrize("name", ATOMS)
+def test_bounds_for_the_multiplier_1_are_numbers(name: str) -> None:
+    # Logarithms and powers of 1 are fractions, and sums of these with balls must not fail.
+    rng, atom = np.random.default_rng(3), ATOMS[name][0]
+    with rationals_and_balls.working_precision():
+        bounds = [atom.infimum(Fraction(1), slopes_of(name, Fraction(1), rng)) for _ in range(6)]
+        bounds.append(atom.infimum(Fraction(1), [Fraction(atom.sign)] * ATOMS[name][1]))
+    assert all(bound is None or isinstance(bound, Fraction | flint.arb) for bound in bounds)
+
+
+def test_values_that_are_0_are_the_fraction_0() -> None:
+    third = Fraction(1, 3)
+    cases: list[tuple[atoms.Atom, list[Fraction]]] = [
+        (atoms.Divergence(), [third, third]),
+        (atoms.RelativeEntropy(), [third, third]),
+        (atoms.LargestEigenvalue(2), [Fraction(0)] * 4),
+        (atoms.SpectralNorm(2, 3), [Fraction(0)] * 6),
+    ]
+    with rationals_and_balls.working_precision():
+        for atom, u in cases:
+            assert rationals_and_balls.is_zero(atom.value(u)), atom
+        assert atoms.RelativeEntropy().value([Fraction(0), Fraction(0)]) is None
+        assert not rationals_and_balls.is_zero(atoms.LargestEigenvalue(2).value([Fraction(0)] * 3 + [third]))
+
+
+def implying(build: Callable[[Any], list[Any]]) -> Any:
+    """Return the least sum of three entries that constraints set to (1, 2, 3)."""
+    x = cp.Variable(3, name="x")
+    return cp.Problem(cp.Minimize(cp.sum(x)), build(x - np.array([1.0, 2.0, 3.0])))
+
+
+WITHOUT_SLACK: dict[str, Callable[[], Any]] = {
+    "norm": lambda: implying(lambda u: [cp.norm(u) <= 0]),
+    "spectral norm": lambda: implying(lambda u: [cp.sigma_max(cp.diag(u)) <= 0]),
+    "squares of rows": lambda: implying(
+        lambda u: [cp.sum_squares(np.array([[1.0, 1, 0], [0, 1, 1]]) @ u) <= 0, u >= -1]
+    ),
+    "log_det": lambda: cp.Problem(cp.Minimize(cp.trace(X := cp.Variable((3, 3), symmetric=True)) - cp.log_det(X))),
+}
+"""Problems with inequalities without slack, whose points satisfy the equations that these imply; and one without a box
+whose multiplier is 1."""
+
+
+@pytest.mark.parametrize("name", WITHOUT_SLACK)
+def test_problems_without_slack_travel(name: str, tmp_path: Path) -> None:
+    problem = WITHOUT_SLACK[name]()
+    problem.solve(solver="CLARABEL")
+    certificate = certify_problem(problem)
+    certificate.save(tmp_path / "certificate.json")
+    verification = verify(tmp_path / "certificate.json")
+    assert verification and verification.lower <= certificate.upper and certificate.lower <= verification.upper
+    assert verification.upper - verification.lower <= 1e-5
 
 
 def test_fractions_that_grow_become_balls() -> None:
