@@ -41,7 +41,7 @@ FORMAT = 1
 TOP_LEVEL_KEYS = {"kind", "format", "formulation", "F", "G", "data", "arrays", "proof", "claim", "made"}
 """The names of a file."""
 
-MAX_ENTRIES = 10_000_000
+MAX_ENTRIES = 1_000_000
 """Largest number of entries of a margin matrix that is verified in fractions."""
 
 

@@ -31,7 +31,12 @@ from boostopt.problem_certificates.problem_certificate import ProblemAnswer, cer
 from boostopt.problem_certificates.reading import ReadProblem
 from boostopt.programs.program import Program
 from boostopt.verification.described_programs.part_statements import StatedPart, edge_part, regularizer_part
-from boostopt.verification.described_programs.verdict import FILE_KIND, FORMAT, verify_described_certificate
+from boostopt.verification.described_programs.verdict import (
+    FILE_KIND,
+    FORMAT,
+    MAX_ENTRIES,
+    verify_described_certificate,
+)
 from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
 from boostopt.verification.exact_proofs.exact_points import scaled_vector
 from boostopt.verification.problem_certificate_writer import (
@@ -100,7 +105,13 @@ def save_described_certificate(
             "the file of a described program states a finite interval; got "
             f"{certificate!r}. Keep the certificate in Python, or solve to a finite interval."
         )
-    parts = regularizer_part(program.regularizer), edge_part(program.edge_function, program.margins.t)
+    N, t = program.margins.N, program.margins.t
+    if N * t > MAX_ENTRIES:
+        raise ProblemError(
+            f"the file of a described program is verified in fractions, for at most {MAX_ENTRIES:,} margins; got "
+            f"{N * t:,}. Keep the certificate in Python."
+        )
+    parts = regularizer_part(program.regularizer), edge_part(program.edge_function, t)
     document, arrays = _statement(program, parts)
     U = np.asarray(program.margins.to_array(), dtype=np.float64)
     with working_precision():
