@@ -19,6 +19,8 @@ from support.described_files import MARGINS, PROGRAMS, UNIFORM, N, certified, co
 from boostopt import ProblemError, boost, verify
 from boostopt.authoring import (
     COUNT,
+    PER_EXAMPLE,
+    POSITIVE_OR_INFINITE,
     BoundedEdges,
     CappedSimplex,
     CvxpyEdges,
@@ -122,6 +124,29 @@ def test_solutions_save_their_certificate_with_metadata(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "solution.json").read_text())
     assert document["made"]["origin"] == "a test" and document["made"]["backend"] == "cvxpy:clarabel"
     assert verify(tmp_path / "solution.json", program)
+
+
+def test_parameters_that_are_infinite_or_arrays_travel(tmp_path: Path) -> None:
+    def regularizer(p: Any, examples: Any) -> CvxpyRegularizer:
+        price = 0.0 if np.isinf(p.eta) else 1 / p.eta
+        return CvxpyRegularizer(
+            CappedSimplex(examples.c, p.nu), lambda d: price * cp.sum(d) + p.costs @ cp.square(d), UNIFORM
+        )
+
+    parameters: dict[str, Any] = {
+        "nu": parameter("the number of examples", COUNT),
+        "eta": parameter("the price", POSITIVE_OR_INFINITE),
+        "costs": parameter("the cost of each example", PER_EXAMPLE),
+    }
+    page = prototype("with parameters", regularizer, **parameters)
+    program = page.bind(MARGINS, nu=3, eta=np.inf, costs=np.arange(1.0, N + 1))
+    program.solve("cvxpy:clarabel").save(tmp_path / "certificate.json")
+    assert verify(tmp_path / "certificate.json", MARGINS, formulation=page)
+    document = json.loads((tmp_path / "certificate.json").read_text())
+    assert document["formulation"]["parameters"] == {"nu": 3.0, "eta": "inf", "costs": "array"}
+    document["arrays"]["parameter costs"][0] = 2.0
+    (tmp_path / "certificate.json").write_text(json.dumps(document))
+    assert "another F" in verify(tmp_path / "certificate.json", MARGINS, formulation=page).reason
 
 
 def test_runs_save_the_certificate_of_their_hypotheses_but_not_of_the_class(tmp_path: Path) -> None:

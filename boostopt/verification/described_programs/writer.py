@@ -149,7 +149,7 @@ def _statement(program: Program, parts: tuple[StatedPart, StatedPart]) -> tuple[
         "format": FORMAT,
         "formulation": {
             "name": program.formulation.name,
-            "parameters": {k: "array" if isinstance(v, np.ndarray) else v for k, v in parameters.items()},
+            "parameters": {name: _parameter_to_json(value) for name, value in parameters.items()},
         },
         "F": parts[0].to_json(),
         "G": parts[1].to_json(),
@@ -162,6 +162,13 @@ def _statement(program: Program, parts: tuple[StatedPart, StatedPart]) -> tuple[
         },
     }
     return statement, {name: array.tolist() for name, array in arrays.items()}
+
+
+def _parameter_to_json(value: Any) -> Any:
+    """Return a parameter as a file states it: an infinite number and an array by a word."""
+    if isinstance(value, np.ndarray):
+        return "array"
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def _proof_and_claim(
