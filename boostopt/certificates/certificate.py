@@ -154,7 +154,7 @@ class Certificate(ImmutableArrays):
         Raises
         ------
         ProblemError
-            The certificate belongs to another program; or F or G has no closed forms (a prototype).
+            The certificate belongs to another program; or F or G has neither a closed form nor a description.
         DataError
             The file cannot be written.
         """

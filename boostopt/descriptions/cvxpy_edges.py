@@ -66,6 +66,10 @@ class CvxpyEdges(EdgeFunction):
     def settle(self, t: int) -> None:
         self._minimum(t)
 
+    def description(self, t: int) -> Description:
+        """Return G for t edges as an expression of the edges, with its constraints."""
+        return self._minimum(t).description
+
     def value(self, e: HypothesisVector) -> float:
         """Return an upper bound of G(e) that includes the rounding."""
         return self._upper_bound(e, 0.0)

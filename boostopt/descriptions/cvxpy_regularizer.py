@@ -212,6 +212,11 @@ class CvxpyRegularizer(Regularizer):
         return len(self.domain.c)
 
     @property
+    def description(self) -> Description:
+        """F without the capped simplex: an expression of d, and perhaps of further variables, with its constraints."""
+        return self._description
+
+    @property
     def value_bound(self) -> float:
         """The value of a constant F; nan (unknown) for any other F, because no rule gives the maximum of a convex F."""
         if self._minimum.has_further_variables or not self._description.expression.is_affine():

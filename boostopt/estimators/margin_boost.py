@@ -365,7 +365,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             The examples differ from those of the fit; or the formulation has no soft margin; or the classifier was
             loaded from a file, which holds no run; or there are more than two classes and no label.
         ProblemError
-            F or G has no closed forms (a prototype).
+            F or G has no closed forms (a description).
         DataError
             The file cannot be written.
         """

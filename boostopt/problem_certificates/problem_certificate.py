@@ -187,7 +187,12 @@ class ProblemCertificate:
             return f"proved {self.status}"
         return format_interval(self.lower, self.upper)
 
-    def save(self, path: str | PathLike[str], origin: Mapping[str, Any] | None = None) -> None:
+    def save(
+        self,
+        path: str | PathLike[str],
+        origin: Mapping[str, Any] | None = None,
+        data: str | PathLike[str] | None = None,
+    ) -> None:
         """Save the problem with all its data, and the proof, so that others can verify it without CVXPY and solvers.
 
         `boostopt.verification.verify` checks the file. The proof in it is made anew, in fractions, so the interval in
@@ -199,18 +204,23 @@ class ProblemCertificate:
             The file. It is written under another name first and then renamed.
         origin
             Information for readers of the file: names with texts and numbers.
+        data
+            A file of its own for the problem, in the folder of `path` or below. Then the certificate holds the relative
+            path of this file and its digest. Several certificates of one problem may share it. By default, the
+            certificate holds the problem.
 
         Raises
         ------
         ProblemError
             The checker of files has no rule for an atom or a coefficient of the problem, or no proof of this interval
-            was found that needs no box; the message names what is missing. Then no file is written.
+            was found that needs no box; the message names what is missing. Then no file is written. Or `data` is a file
+            with other content, or lies in another folder.
         DataError
             The file cannot be written.
         """
         from boostopt.verification.problem_certificate_writer import save_problem_certificate
 
-        save_problem_certificate(self, path, origin)
+        save_problem_certificate(self, path, origin, data)
 
     def __repr__(self) -> str:
         return f"ProblemCertificate(lower={self.lower}, upper={self.upper}, gap={self.gap:.2e}, status={self.status!r})"

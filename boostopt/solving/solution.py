@@ -194,7 +194,7 @@ class Solution:
         Raises
         ------
         ProblemError
-            F or G has no closed forms (a prototype).
+            F or G has neither a closed form nor a description.
         DataError
             The file cannot be written.
         """

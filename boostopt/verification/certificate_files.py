@@ -21,11 +21,11 @@ from boostopt._utils.files import write_atomically, write_plain_npz
 from boostopt._utils.validation import check_instance, check_path, invalid_value_error
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import ProblemError
-from boostopt.functions.edge_functions.base import EdgeFunction
-from boostopt.functions.regularizers.base import Regularizer
-from boostopt.functions.statements import Statement, defines_own_kind
-from boostopt.programs.program import Examples, Program, check_certificate_sizes
+from boostopt.programs.program import Program, check_certificate_sizes
 from boostopt.solving.solution import Solution
+from boostopt.verification.described_programs.part_statements import is_described
+from boostopt.verification.described_programs.writer import save_described_certificate
+from boostopt.verification.function_statements import edge_to_json, regularizer_to_json
 from boostopt.verification.trusted_kernel.certificate_schema import (
     ARRAYS_SUFFIX,
     FILE_KIND,
@@ -79,7 +79,7 @@ def save(
     Raises
     ------
     ProblemError
-        F or G has no closed forms (a prototype), or the certificate does not hold.
+        F or G has neither a closed form nor a description, or the certificate does not hold.
     DataError
         The file cannot be written.
     """
@@ -89,6 +89,9 @@ def save(
         raise invalid_value_error("certified", expected, certified, advice)
     program = check_instance("certified", pair[0], Program, expected, advice)
     certificate = check_certificate_sizes(program, check_instance("certified", pair[1], Certificate, expected, advice))
+    if is_described(program.regularizer, program.edge_function):
+        save_described_certificate(program, certificate, path, to_json_value(_metadata(certified, provenance)))
+        return
     statement, arrays = statement_and_arrays(program, certificate.w)
     write_certificate_file(path, *add_claim(statement, arrays, program, certificate, _metadata(certified, provenance)))
 
@@ -131,33 +134,6 @@ def statement_and_arrays(program: Program, w: Array) -> tuple[dict[str, Any], di
         },
     }
     return statement, {**arrays, "w": w}
-
-
-def edge_to_json(G: EdgeFunction) -> dict[str, Any]:
-    """Return the statement of G, by kind and numbers.
-
-    Raises
-    ------
-    ProblemError
-        G is not one of boostopt, so that a file cannot state it.
-    """
-    if not defines_own_kind(G):
-        raise _not_statable_error("an edge function", G)
-    return G.statement()
-
-
-def regularizer_to_json(F: Regularizer, examples: Examples, nus: tuple[float, ...] = ()) -> Statement:
-    """Return the statement of F, by kind and numbers, with its arrays: see `Regularizer.statement`.
-
-    Raises
-    ------
-    ProblemError
-        F is not one of boostopt with a closed form, so that a file cannot state it.
-    """
-    statement = F.statement(examples.c, examples.d0, nus) if defines_own_kind(F) else None
-    if statement is None:
-        raise _not_statable_error("a regularizer", F)
-    return statement
 
 
 def class_description(oracle: object) -> str:
@@ -269,15 +245,6 @@ def _replace_file(target: Path, content: bytes) -> None:
 def document_text(document: dict[str, Any]) -> bytes:
     """Return a document as JSON text."""
     return json.dumps(to_json_value(document), allow_nan=False, indent=1).encode()
-
-
-def _not_statable_error(function: str, value: object) -> ProblemError:
-    """Return the error for an F or a G that no file can state."""
-    return ProblemError(
-        f"a certificate file can only state {function} that the checker has a formula for, or a formula of yours; got "
-        f"{type(value).__name__}. Write it with boostopt.authoring.formula or edge_formula, or keep the program and "
-        "its certificate in Python."
-    )
 
 
 def _lower_bound_proof(program: Program, z: Array) -> tuple[dict[str, float], dict[str, Array]]:

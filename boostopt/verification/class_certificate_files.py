@@ -36,6 +36,7 @@ from boostopt.verification.certificate_files import (
     too_large,
     write_certificate_file,
 )
+from boostopt.verification.described_programs.part_statements import is_described
 from boostopt.verification.formulation_consistency import (
     check_formulation_consistency,
     check_measure,
@@ -117,6 +118,11 @@ def save_class(
     certificate, objective = run.verify_class(oracle), run.record.problem.objective
     if objective is None or not run.w.any():
         raise OptionError("expected a run with a soft margin; got a run without one. Use run.certificate.")
+    if is_described(objective.F0, objective.G):
+        raise ProblemError(
+            "the file of a class states F and G by kinds or formulas; got a description. Save the certificate of the "
+            "hypotheses of the run, run.certificate.save(path, run.program)."
+        )
     used = np.flatnonzero(run.w)
     hypotheses = _json_states([run.hypotheses[q] for q in used.tolist()])
     if not hypotheses:

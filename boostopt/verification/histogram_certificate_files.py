@@ -25,7 +25,7 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
-from boostopt.verification.certificate_files import class_description, edge_to_json, regularizer_to_json
+from boostopt.verification.certificate_files import class_description
 from boostopt.verification.formulation_consistency import (
     candidate_nus,
     check_functions_agree,
@@ -34,6 +34,7 @@ from boostopt.verification.formulation_consistency import (
     parameter_record,
     trusted_formulation,
 )
+from boostopt.verification.function_statements import edge_to_json, regularizer_to_json
 from boostopt.verification.trusted_kernel.certificate_schema import (
     FILE_KIND,
     FORMAT,

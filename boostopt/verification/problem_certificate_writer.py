@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,9 +28,10 @@ from boostopt.problem_certificates.problem_certificate import (
     least_violation,
 )
 from boostopt.problem_certificates.steps import float_point, proposed_choices
-from boostopt.verification.exact_multipliers import exact_multipliers, proposals
-from boostopt.verification.exact_points import proposed_points, proposed_ray
-from boostopt.verification.problem_certificate_files import verify_problem_certificate
+from boostopt.verification.exact_proofs.exact_multipliers import exact_multipliers, proposals
+from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
+from boostopt.verification.exact_proofs.exact_points import proposed_points, proposed_ray
+from boostopt.verification.problem_certificate_files import problem_file_text, verify_problem_certificate
 from boostopt.verification.problem_kernel.problem_checker import check_ray, lower_bound, upper_bound
 from boostopt.verification.problem_kernel.problem_schema import (
     FILE_KIND,
@@ -48,7 +51,7 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
 )
 from boostopt.verification.problem_statement import problem_to_json
 from boostopt.verification.trusted_kernel.certificate_schema import MAX_TEXT_BYTES
-from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json, read_bytes
 
 INSETS = (1e-26, 1e-15, 1e-13, 1e-11, 1e-9, 1e-7)
 """The distances by which slopes and multipliers of matrices move into their domains, tried in turn."""
@@ -64,10 +67,15 @@ MAX_LOSS = 1e-6
 
 
 def save_problem_certificate(
-    certificate: ProblemCertificate, path: str | PathLike[str], origin: Mapping[str, Any] | None = None
+    certificate: ProblemCertificate,
+    path: str | PathLike[str],
+    origin: Mapping[str, Any] | None = None,
+    data: str | PathLike[str] | None = None,
 ) -> None:
     """Save the certificate of a CVXPY problem; see `ProblemCertificate.save`."""
     target = check_path("path", path)
+    problem_file = None if data is None else check_path("data", data)
+    place = None if problem_file is None else _place_beside(target, problem_file)
     if not certificate.answers:
         raise ProblemError("expected a certificate of certify_problem; got one without answers. Call certify_problem.")
     if certificate.right_side_change > 0:
@@ -76,19 +84,65 @@ def save_problem_certificate(
             f"{certificate.right_side_change:.1e}. Correct the equalities, which depend on each other up to rounding."
         )
     with working_precision():
-        content = _content(certificate)
-    text = json.dumps({**content, "made": _metadata(origin)}, allow_nan=False).encode()
-    if len(text) > MAX_TEXT_BYTES:
-        raise ProblemError(
-            f"a file has at most {MAX_TEXT_BYTES:,} bytes; this problem with its proof has {len(text):,}. Keep the "
-            "certificate in Python."
-        )
-    verification = verify_problem_certificate(parse_json(text))
+        content = {**_content(certificate), "made": _metadata(origin)}
+    verification = verify_problem_certificate(parse_json(json.dumps(content, allow_nan=False).encode()))
     if not verification:
         raise ProblemError(
             f"expected a file that its checker accepts; {verification.reason}. Keep the certificate in Python."
         )
+    statement = problem_file_text(content["problem"])
+    if place is not None:
+        content["problem"] = {"file": place, "sha256": hashlib.sha256(statement).hexdigest()}
+    text = json.dumps(content, allow_nan=False).encode()
+    if max(len(text), len(statement)) > MAX_TEXT_BYTES:
+        raise ProblemError(
+            f"a file has at most {MAX_TEXT_BYTES:,} bytes; this problem with its proof has {len(text):,}. Keep the "
+            "certificate in Python."
+        )
+    if problem_file is not None:
+        _write_problem(problem_file, statement)
     write_atomically(target, lambda file: file.write(text))
+
+
+def _place_beside(target: Path, problem_file: Path) -> str:
+    """Return the path of the file of a problem relative to the folder of its certificate.
+
+    Raises
+    ------
+    ProblemError
+        It does not lie in this folder or below, or is the certificate itself.
+    """
+    folder, path = target.absolute().parent, problem_file.absolute()
+    if not path.is_relative_to(folder) or path == target.absolute() or ".." in path.relative_to(folder).parts:
+        raise ProblemError(
+            f"data must be a file in the folder of the certificate or below it, so that both travel together; got "
+            f"{str(problem_file)!r} for the certificate {str(target)!r}. Pass a path beside it."
+        )
+    return path.relative_to(folder).as_posix()
+
+
+def _write_problem(path: Path, statement: bytes) -> None:
+    """Write the file of a problem, unless it is there already.
+
+    Raises
+    ------
+    ProblemError
+        The file has other content, to which other certificates may refer.
+    DataError
+        The file cannot be written.
+    """
+    if path.exists():
+        try:
+            content = read_bytes(path, len(statement))
+        except Rejected:
+            content = b""
+        if content != statement:
+            raise ProblemError(
+                f"data must be a new file, or the file of this problem; got {str(path)!r} with other content. Pass "
+                "another name: certificates may refer to this file."
+            )
+        return
+    write_atomically(path, lambda file: file.write(statement))
 
 
 def _metadata(origin: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -118,15 +172,19 @@ def _content(certificate: ProblemCertificate) -> dict[str, Any]:
     low_goal, high_goal = (-goals[1], -goals[0]) if is_maximized else goals
     if certificate.status == "infeasible":
         multipliers = _proof_of_infeasibility(certificate, problem)
+    elif certificate.status == "bounded" and (optimum := _exact_optimum(certificate, problem)) is not None:
+        lower, multipliers, point = optimum
+        upper = lower
     else:
-        upper, point = _best_point(certificate, problem, high_goal)
+        if certificate.point is not None:
+            upper, point = best_point(certificate.answers, problem, high_goal)
         if certificate.status == "unbounded":
             ray = _proved_ray(certificate, problem)
         else:
-            lower, multipliers = _best_multipliers(certificate, problem, low_goal)
+            lower, multipliers = best_multipliers(certificate.answers, problem, low_goal, certificate.gap)
     ends = (
-        None if lower is None or ray is not None else _lower_end(lower),
-        None if upper is None or ray is not None else 0.0 - _lower_end(-upper),
+        None if lower is None or ray is not None else lower_end(lower),
+        None if upper is None or ray is not None else 0.0 - lower_end(-upper),
     )
     low, high = ends if not is_maximized else tuple(None if end is None else 0.0 - end for end in reversed(ends))
     if certificate.status == "open" and low is None and high is None:
@@ -137,35 +195,53 @@ def _content(certificate: ProblemCertificate) -> dict[str, Any]:
         "problem": statement,
         "proof": {
             "multipliers": None if multipliers is None else multipliers_to_json(multipliers),
-            "point": None if point is None else _vector_to_json(point),
-            "ray": None if ray is None else _vector_to_json(ray),
+            "point": None if point is None else vector_to_json(point),
+            "ray": None if ray is None else vector_to_json(ray),
         },
         "claim": {"status": certificate.status, "lower": low, "upper": high},
     }
 
 
-def _lower_end(value: Number) -> float:
+def _exact_optimum(
+    certificate: ProblemCertificate, problem: Problem
+) -> tuple[Fraction, Multipliers, ScaledVector] | None:
+    """Return the optimum of a small quadratic or piecewise linear problem with its proof; None if it is not found."""
+    for answer in certificate.answers:
+        read = answer.problem
+        duals = read.inequalities.duals.tolist(), read.equalities.duals.tolist()
+        optimum = exact_optimum(FloatAnswer(answer.x.tolist(), *duals), problem)
+        if optimum is not None:
+            return optimum
+    return None
+
+
+def lower_end(value: Number) -> float:
     """Return a float whose decimal text is not above a number: a claim is what its text says."""
     end = floor_float(value)
     return end + 0.0 if is_at_most(Fraction(Decimal(repr(end))), value) else math.nextafter(end, -math.inf)
 
 
-def _best_point(
-    certificate: ProblemCertificate, problem: Problem, goal: float
-) -> tuple[Number | None, ScaledVector | None]:
-    """Return the smallest upper end that a point proves, and the point; None if the certificate has none.
+def best_point(answers: Sequence[ProblemAnswer], problem: Problem, goal: float) -> tuple[Number, ScaledVector]:
+    """Return the smallest upper end that a point near one of some answers proves, and the point.
+
+    Parameters
+    ----------
+    answers
+        The answers.
+    problem
+        The problem as the checker reads it, to be minimized.
+    goal
+        The upper end of the certificate; inf if it is not known.
 
     Raises
     ------
     ProblemError
         No point proves nearly the upper end of the certificate.
     """
-    if certificate.point is None:
-        return None, None
     best: Number | None = None
-    best_point: ScaledVector | None = None
+    nearest: ScaledVector | None = None
     failure = "no point satisfies the equalities exactly"
-    for answer in certificate.answers:
+    for answer in answers:
         for point in proposed_points(answer, problem):
             try:
                 value = upper_bound(problem, point)
@@ -173,19 +249,29 @@ def _best_point(
                 failure = str(rejected)
                 continue
             if best is None or ceil_float(value) < ceil_float(best):
-                best, best_point = value, point
-    if best is None or (np.isfinite(goal) and ceil_float(best) > goal + MAX_LOSS * max(1.0, abs(goal))):
+                best, nearest = value, point
+    is_near = best is not None and not (np.isfinite(goal) and ceil_float(best) > goal + MAX_LOSS * max(1.0, abs(goal)))
+    if best is None or nearest is None or not is_near:
         raise ProblemError(
             "a file must prove the upper end by a point of fractions; none was found near the point of the "
             f"certificate: {failure}. Keep the certificate in Python."
         )
-    return best, best_point
+    return best, nearest
 
 
-def _best_multipliers(
-    certificate: ProblemCertificate, problem: Problem, goal: float
+def best_multipliers(
+    answers: Sequence[ProblemAnswer], problem: Problem, goal: float, gap: float
 ) -> tuple[Number | None, Multipliers | None]:
-    """Return the largest lower end that multipliers prove, and these; None if the certificate has none.
+    """Return the largest lower end that multipliers near some answers prove, and these; None for an infinite goal.
+
+    Parameters
+    ----------
+    answers
+        The answers.
+    problem
+        The problem as the checker reads it, to be minimized.
+    goal, gap
+        The lower end and the gap of the certificate.
 
     Raises
     ------
@@ -194,12 +280,12 @@ def _best_multipliers(
     """
     if not np.isfinite(goal):
         return None, None
-    gap = certificate.gap if np.isfinite(certificate.gap) else 0.0
+    gap = gap if np.isfinite(gap) else 0.0
     enough = goal - max(ENOUGH * max(1.0, abs(goal)), ENOUGH_OF_GAP * gap)
     best: Number | None = None
-    best_multipliers: Multipliers | None = None
+    best_choice: Multipliers | None = None
     failure = "the slopes of x cannot be made 0"
-    for answer in certificate.answers:
+    for answer in answers:
         for multipliers in _proposed_multipliers(answer, problem, 1.0):
             try:
                 value = pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
@@ -207,9 +293,9 @@ def _best_multipliers(
                 failure = str(rejected)
                 continue
             if best is None or floor_float(value) > floor_float(best):
-                best, best_multipliers = value, multipliers
+                best, best_choice = value, multipliers
             if floor_float(best) >= enough:
-                return best, best_multipliers
+                return best, best_choice
     if best is not None:
         failure = f"the best prove {floor_float(best):.10g}"
     if best is None or floor_float(best) < goal - MAX_LOSS * max(1.0, abs(goal)):
@@ -217,7 +303,7 @@ def _best_multipliers(
             f"a file must prove the bound {goal:.10g} without a box that other steps prove; no multipliers were found "
             f"for this: {failure}. Pass bounds={{variable: (low, high)}} to certify_problem, or keep it in Python."
         )
-    return best, best_multipliers
+    return best, best_choice
 
 
 def _proof_of_infeasibility(certificate: ProblemCertificate, problem: Problem) -> Multipliers:
@@ -288,6 +374,6 @@ def multipliers_to_json(multipliers: Multipliers) -> dict[str, Any]:
     }
 
 
-def _vector_to_json(vector: ScaledVector) -> dict[str, Any]:
+def vector_to_json(vector: ScaledVector) -> dict[str, Any]:
     """Return fractions over one denominator as texts."""
     return {"denominator": f"{vector.denominator:x}", "numerators": [f"{value:x}" for value in vector.numerators]}

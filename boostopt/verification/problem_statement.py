@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -49,6 +50,9 @@ from boostopt.problem_certificates.reading import AtomNode, ReadProblem, read_pr
 STATEMENT_BITS = 2**14
 """Bits with which a problem is read for its statement. Sums of products of up to seven floats are exact with them, and
 a quotient of such sums is the fraction next to it, or differs from it by more than its rounding."""
+
+AUTOMATIC_NAME = re.compile(r"var\d+")
+"""The names that CVXPY gives to variables."""
 
 MAX_DENOMINATOR = 4096
 """Largest odd part of a denominator that a quotient of CVXPY's expressions is recognized by."""
@@ -112,11 +116,11 @@ def _statement_of_problem(problem: ReadProblem) -> dict[str, Any]:
         "sense": "minimize" if sign > 0 else "maximize",
         "variables": [
             {
-                "name": "".join(c if c.isprintable() else "?" for c in item.variable.name())[:1000],
+                "name": name_in_file(item.variable.name(), k),
                 "shape": list(item.variable.shape),
                 "positions": item.positions.tolist(),
             }
-            for item in problem.variables
+            for k, item in enumerate(problem.variables)
         ],
         "lower": [_side_to_json(side) for side in problem.lower.tolist()],
         "upper": [_side_to_json(side) for side in problem.upper.tolist()],
@@ -129,6 +133,11 @@ def _statement_of_problem(problem: ReadProblem) -> dict[str, Any]:
             for constraint in problem.matrices
         ],
     }
+
+
+def name_in_file(name: str, k: int) -> str:
+    """Return the name of variable k in a file; names that CVXPY counts, such as var12, differ between readings."""
+    return f"v{k}" if AUTOMATIC_NAME.fullmatch(name) else "".join(c if c.isprintable() else "?" for c in name)[:1000]
 
 
 def rows_to_json(rows: Sequence[Row], offsets: Sequence[Ball]) -> dict[str, Any]:

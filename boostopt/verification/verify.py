@@ -16,6 +16,7 @@ from boostopt.certificates.file_metadata import feature_names
 from boostopt.errors import OptionError, ProblemError, reason_of
 from boostopt.programs.formulation import normalize_reference
 from boostopt.verification.class_certificate_files import verify_class_certificate
+from boostopt.verification.described_programs.verdict import is_described_certificate, verify_described_certificate
 from boostopt.verification.histogram_certificate_files import SUBJECT as HISTOGRAM_SUBJECT
 from boostopt.verification.histogram_certificate_files import verify_histogram_certificate
 from boostopt.verification.problem_certificate_files import is_problem_certificate, verify_problem_certificate
@@ -64,7 +65,7 @@ def verify(
         the same F, G, multiplicities and reference distribution as the file. For the certificate of a class, pass its
         oracle, which gets one query. For a histogram run, pass an oracle with binned rows; the file of a soft
         margin is always proved in whole numbers. The file of a CVXPY problem needs none; pass the problem to check that
-        the file states this one.
+        the file states this one, or the path of the file of its problem if it was saved elsewhere.
     c, d0
         The multiplicities and the reference distribution, shape (N,), that the file must state. By default those of
         the program or of the oracle; for a margin matrix 1 for each example, and d0 proportional to c.
@@ -134,12 +135,14 @@ class CertificateFile:
         if self.fault:
             return Verification(False, self.fault)
         if is_problem_certificate(self.top):
-            return verify_problem_certificate(self.top, data)
+            return verify_problem_certificate(self.top, data, self.path.parent)
         if data is None:
             raise ProblemError(
                 "expected the margin matrix, the program or the oracle that the certificate is of; got none. Pass "
                 "verify(path, U): only the files of CVXPY problems hold their data."
             )
+        if is_described_certificate(self.top):
+            return verify_described_certificate(self.top, data, _expected_vectors(c, d0), formulation)
         try:
             if self.top.get("subject") == HISTOGRAM_SUBJECT:
                 return verify_histogram_certificate(self.top, data, _expected_vectors(c, d0), formulation)
@@ -159,6 +162,8 @@ class CertificateFile:
         """The subject of the file, "program", "class" or "problem"; "" if it cannot be read."""
         if is_problem_certificate(self.top):
             return "problem"
+        if is_described_certificate(self.top):
+            return "program"
         try:
             return (
                 "class" if self.top.get("subject") == HISTOGRAM_SUBJECT else read_document(self.path, self.top).subject

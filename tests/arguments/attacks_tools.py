@@ -393,8 +393,8 @@ MODELS = (
     Attack(
         "ProblemCertificate.save",
         lambda **arguments: boostopt.certify_problem(least_squares()).save(**arguments),
-        dict,
-        {"path": PATH},
+        lambda: {"path": "certificate.json"},
+        {"path": PATH, "data": PATH | NONE},
     ),
     Attack(
         "explain_problem",

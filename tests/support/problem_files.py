@@ -263,7 +263,7 @@ def symmetric_matrix(u: Any, n: int) -> Any:
 
 def problem_of_statement(statement: Mapping[str, Any]) -> Any:
     """Return the CVXPY problem that a file states."""
-    x = cp.Variable(len(statement["lower"]))
+    x = cp.Variable(len(statement["lower"]), name="x")
     unknowns: list[Any] = [x[k] for k in range(len(statement["lower"]))]
     constraints = list[Any]()
     for item in statement["atoms"]:

@@ -7,7 +7,6 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from support.certificate_files import document, judged, program
 from support.random_programs import draw_program
 
 from boostopt import OptionError, ProblemError, Program, get_formulation, list_formulations
-from boostopt.authoring import CappedSimplex, CvxpyRegularizer, Examples
+from boostopt.authoring import CappedSimplex, CappedSimplexIndicator
 from boostopt.errors import DataError
 from boostopt.programs.prototype import prototype
 from boostopt.rows.margin_matrix import MarginMatrix
@@ -142,16 +141,13 @@ def test_long_vectors_stand_beside_the_text(tmp_path: Path) -> None:
     assert beside.name in reason and "read" in reason
 
 
-def test_prototypes_are_refused_by_name(tmp_path: Path) -> None:
-    import cvxpy as cp
+def test_regularizers_without_a_statement_are_refused_by_name(tmp_path: Path) -> None:
+    class Mine(CappedSimplexIndicator):
+        pass
 
-    def squared(p: Any, examples: Examples) -> CvxpyRegularizer:
-        domain = CappedSimplex(examples.c, 1.0)
-        return CvxpyRegularizer(domain, lambda d: cp.sum_squares(d), np.full(examples.N, 1 / examples.N))
-
-    page = prototype("squared", squared)
+    page = prototype("mine", lambda p, examples: Mine(CappedSimplex(examples.c, 1.0)))
     bound = page.bind(np.random.default_rng(0).uniform(-1, 1, (8, 2)))
-    with pytest.raises(ProblemError, match=CvxpyRegularizer.__name__):
+    with pytest.raises(ProblemError, match=r"\bonly state a regularizer\b.*\bgot Mine\b.*\bkeep\b"):
         save((bound, bound.certify(w=[0.5, 0.5])), tmp_path / "certificate.json")
 
 

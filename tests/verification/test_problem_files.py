@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -414,6 +416,60 @@ def test_bounds_are_attained(name: str) -> None:
         assert abs(float(rationals_and_balls.midpoint(bound) - attained)) <= 1e-6
 
 
+@pytest.mark.parametrize("name", ATOMS)
+def test_bounds_for_the_multiplier_1_are_numbers(name: str) -> None:
+    # Logarithms and powers of 1 are fractions, and sums of these with balls must not fail.
+    rng, atom = np.random.default_rng(3), ATOMS[name][0]
+    with rationals_and_balls.working_precision():
+        bounds = [atom.infimum(Fraction(1), slopes_of(name, Fraction(1), rng)) for _ in range(6)]
+        bounds.append(atom.infimum(Fraction(1), [Fraction(atom.sign)] * ATOMS[name][1]))
+    assert all(bound is None or isinstance(bound, Fraction | flint.arb) for bound in bounds)
+
+
+def test_values_that_are_0_are_the_fraction_0() -> None:
+    third = Fraction(1, 3)
+    cases: list[tuple[atoms.Atom, list[Fraction]]] = [
+        (atoms.Divergence(), [third, third]),
+        (atoms.RelativeEntropy(), [third, third]),
+        (atoms.LargestEigenvalue(2), [Fraction(0)] * 4),
+        (atoms.SpectralNorm(2, 3), [Fraction(0)] * 6),
+    ]
+    with rationals_and_balls.working_precision():
+        for atom, u in cases:
+            assert rationals_and_balls.is_zero(atom.value(u)), atom
+        assert atoms.RelativeEntropy().value([Fraction(0), Fraction(0)]) is None
+        assert not rationals_and_balls.is_zero(atoms.LargestEigenvalue(2).value([Fraction(0)] * 3 + [third]))
+
+
+def implying(build: Callable[[Any], list[Any]]) -> Any:
+    """Return the least sum of three entries that constraints set to (1, 2, 3)."""
+    x = cp.Variable(3, name="x")
+    return cp.Problem(cp.Minimize(cp.sum(x)), build(x - np.array([1.0, 2.0, 3.0])))
+
+
+WITHOUT_SLACK: dict[str, Callable[[], Any]] = {
+    "norm": lambda: implying(lambda u: [cp.norm(u) <= 0]),
+    "spectral norm": lambda: implying(lambda u: [cp.sigma_max(cp.diag(u)) <= 0]),
+    "squares of rows": lambda: implying(
+        lambda u: [cp.sum_squares(np.array([[1.0, 1, 0], [0, 1, 1]]) @ u) <= 0, u >= -1]
+    ),
+    "log_det": lambda: cp.Problem(cp.Minimize(cp.trace(X := cp.Variable((3, 3), symmetric=True)) - cp.log_det(X))),
+}
+"""Problems with inequalities without slack, whose points satisfy the equations that these imply; and one without a box
+whose multiplier is 1."""
+
+
+@pytest.mark.parametrize("name", WITHOUT_SLACK)
+def test_problems_without_slack_travel(name: str, tmp_path: Path) -> None:
+    problem = WITHOUT_SLACK[name]()
+    problem.solve(solver="CLARABEL")
+    certificate = certify_problem(problem)
+    certificate.save(tmp_path / "certificate.json")
+    verification = verify(tmp_path / "certificate.json")
+    assert verification and verification.lower <= certificate.upper and certificate.lower <= verification.upper
+    assert verification.upper - verification.lower <= 1e-5
+
+
 def test_fractions_that_grow_become_balls() -> None:
     with rationals_and_balls.working_precision():
         x = Fraction(3**30_000, 2**47_000)
@@ -523,7 +579,7 @@ def test_a_forgery_shows_a_fault_of_the_checker() -> None:
 
 def test_the_checker_imports_no_cvxpy_and_nothing_that_makes_certificates() -> None:
     names = {path.stem for path in KERNEL.glob("*.py")} - {"__init__"}
-    assert names == {"atoms", "problem_checker", "problem_schema", "rationals_and_balls"}
+    assert names == {"atoms", "described_programs", "problem_checker", "problem_schema", "rationals_and_balls"}
     permitted = {f"boostopt.verification.problem_kernel.{name}" for name in names}
     permitted |= {"boostopt.verification.trusted_kernel.json_parsing", "numpy", "flint"}
     for name in names:
@@ -546,3 +602,79 @@ def test_the_checker_loads_no_cvxpy() -> None:
 
 def test_every_atom_of_the_checker_has_a_test() -> None:
     assert set(problem_schema.ATOMS) <= set(ATOMS)
+
+
+def transport_of(name: str = "") -> Any:
+    """Return a solved linear problem whose variable has a name of CVXPY's, or another one."""
+    x = cp.Variable((2, 3), nonneg=True, **({"name": name} if name else {}))
+    costs = np.array([[1.0, 2.0, 4.0], [2.0, 1.0, 0.5]])
+    rows = [cp.sum(x, axis=1) <= np.array([2.0, 3.0]), cp.sum(x, axis=0) >= np.array([1.0, 1.5, 0.5])]
+    problem = cp.Problem(cp.Minimize(cp.sum(cp.multiply(costs, x))), rows)
+    problem.solve(solver="CLARABEL")
+    return problem
+
+
+def test_names_that_cvxpy_counts_are_no_part_of_a_problem(tmp_path: Path) -> None:
+    certify_problem(transport_of()).save(tmp_path / "certificate.json")
+    assert verify(tmp_path / "certificate.json", transport_of())
+    assert not verify(tmp_path / "certificate.json", transport_of("flow"))
+    document = json.loads((tmp_path / "certificate.json").read_text())
+    document["problem"]["variables"][0]["name"] = "var12345"  # as older files have it
+    (tmp_path / "older.json").write_text(json.dumps(document))
+    assert verify(tmp_path / "older.json", transport_of())
+
+
+def test_certificates_share_the_file_of_their_problem(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    data = tmp_path / "data" / "problem.json"
+    data.parent.mkdir()
+    for path in (first, second):
+        certify_problem(transport_of()).save(path, data=data)
+    place = json.loads(first.read_text())["problem"]
+    assert place["file"] == "data/problem.json" and len(place["sha256"]) == 64
+    for path in (first, second):
+        assert verify(path) and verify(path, data) and verify(path, transport_of())
+        assert not verify(path, certified("linear")[1])
+    copy = data.rename(tmp_path / "moved.json")
+    assert verify(first, copy) and verify(first, transport_of())
+    assert subject(first) == "problem"
+
+
+@pytest.mark.parametrize("fault", ["absent", "changed", "swapped", "no problem", "another folder"])
+def test_files_of_problems_that_do_not_belong_are_rejected_in_words(fault: str, tmp_path: Path) -> None:
+    path, data = tmp_path / "certificate.json", tmp_path / "problem.json"
+    certify_problem(transport_of()).save(path, data=data)
+    words = {"absent": "another file.*pass its path", "another folder": "in the folder.*Pass its path"}
+    if fault == "absent":
+        data.unlink()
+    elif fault == "changed":
+        data.write_bytes(data.read_bytes().replace(b"4.0", b"4.5"))
+    elif fault == "swapped":
+        certify_problem(certified("linear")[1]).save(tmp_path / "linear.json", data=tmp_path / "other.json")
+        (tmp_path / "other.json").replace(data)
+    elif fault == "no problem":
+        data.write_text("{}")
+    else:
+        document = json.loads(path.read_text())
+        document["problem"]["file"] = "../problem.json"
+        path.write_text(json.dumps(document))
+    rejected = verify(path)
+    assert not rejected and re.search(
+        words.get(fault, r"must have the digest .* has .*: pass the path"), rejected.reason
+    )
+
+
+def test_a_file_of_another_problem_is_not_overwritten(tmp_path: Path) -> None:
+    data = tmp_path / "problem.json"
+    certify_problem(transport_of()).save(tmp_path / "first.json", data=data)
+    text_before = data.read_bytes()
+    with pytest.raises(ProblemError, match=r"\bnew file\b.*\bother content\b.*\banother name\b"):
+        certified("linear")[0].save(tmp_path / "second.json", data=data)
+    with pytest.raises(ProblemError, match=r"\bin the folder\b.*\bgot\b.*\bbeside\b"):
+        certified("linear")[0].save(tmp_path / "second.json", data=tmp_path.parent / "problem.json")
+    assert data.read_bytes() == text_before and not (tmp_path / "second.json").exists()
+
+
+def test_a_certificate_that_holds_its_problem_takes_no_other_file(tmp_path: Path) -> None:
+    path = saved("linear", tmp_path)
+    assert "leave the data out" in verify(path, path).reason

@@ -47,7 +47,7 @@ from boostopt.functions.regularizers.relative_entropy import UnnormalizedRelativ
 from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.programs.program import Examples
 from boostopt.rows.margin_matrix import MarginMatrix
-from boostopt.verification.certificate_files import edge_to_json, regularizer_to_json
+from boostopt.verification.function_statements import edge_to_json, regularizer_to_json
 from boostopt.verification.trusted_kernel import checker as checking
 from boostopt.verification.trusted_kernel import conjugates as pairs
 from boostopt.verification.trusted_kernel.checker import matrix_digest

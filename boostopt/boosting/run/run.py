@@ -294,7 +294,7 @@ class Run:
         OptionError
             The oracle has other examples or another class; or the program has no soft margin.
         ProblemError
-            F or G has no closed forms (a prototype).
+            F or G has no closed forms (a description).
         DataError
             The file cannot be written.
         """

@@ -29,6 +29,7 @@ from boostopt.programs.catalogue import default_formulation_name, get_formulatio
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import typical_value
 from boostopt.verification import Verification
+from boostopt.verification.problem_certificate_files import is_beside
 from boostopt.verification.verify import CertificateFile
 
 TINY_NU = 1e-12
@@ -56,7 +57,10 @@ VERIFICATION = Keys(
 @command("verify")
 def verify_command(
     certificate: Annotated[str, typer.Argument(help="The file that was saved.")],
-    data: Annotated[str | None, typer.Option(help=f"{DATA_HELP} The file of a CVXPY problem needs none.")] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(help=f"{DATA_HELP} The file of a CVXPY problem needs none, or the file of its problem."),
+    ] = None,
     *,
     files: FileOptions,
     draw: StumpOptions,
@@ -151,11 +155,11 @@ def _verify_problem(file: CertificateFile, data: str | None) -> Verification:
     Raises
     ------
     OptionError
-        There are data.
+        There are data, but the file holds its problem.
     """
-    if data is not None:
+    if data is not None and not is_beside(file.top):
         raise OptionError(f"the file of a CVXPY problem holds its data; got --data {data}. Leave it out.")
-    return file.verify()
+    return file.verify(data)
 
 
 def _print_verification(path: str, verification: Verification, total: float, json: bool) -> int:

@@ -26,6 +26,7 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
     eigenvalues_of,
     exponential,
     is_at_most,
+    is_exact,
     is_finite,
     is_positive,
     is_semidefinite,
@@ -388,6 +389,8 @@ class RelativeEntropy(Atom):
 
     def value(self, u: Vector) -> Number | None:
         x, y = u
+        if is_exact(x) and is_exact(y) and x == y > 0:
+            return ZERO
         negated = entropy(x)
         return None if negated is None or not is_positive(y) else pair_sum(-negated, -pair_product(x, logarithm(y)))
 
@@ -472,6 +475,8 @@ class LargestEigenvalue(MatrixAtom):
         X = symmetric_part(u, self.n)
         if not all(is_finite(entry) for row in X for entry in row):
             return None
+        if all(is_zero(entry) for row in X for entry in row):
+            return ZERO
         floats = np.array([[nearest_float(entry) for entry in row] for row in X])
         if not (np.abs(floats) <= MAX_ENTRY).all():
             return None
@@ -511,7 +516,9 @@ class LogDeterminant(MatrixAtom):
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         S = self.slope_matrix(s)
         value = None if S is None else log_determinant([[-entry for entry in row] for row in S])
-        return None if value is None else pair_product(mu, self.n + value - pair_product(self.n, logarithm(mu)))
+        if value is None:
+            return None
+        return pair_product(mu, total([Fraction(self.n), value, -pair_product(Fraction(self.n), logarithm(mu))]))
 
 
 @dataclass(frozen=True)

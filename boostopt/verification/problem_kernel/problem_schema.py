@@ -276,12 +276,16 @@ def parse_problem_document(top: Mapping[str, Any]) -> ProblemDocument:
     if content["kind"] != FILE_KIND or content["format"] != FORMAT or type(content["format"]) is not int:
         reject(f"it must be a {FILE_KIND} of format {FORMAT}; it says {content['kind']!r}, {content['format']!r}"[:200])
     parse_object(content["made"], "made")
-    problem = parse_problem(content["problem"])
-    proof = parse_object_with_keys(content["proof"], {"multipliers", "point", "ray"}, "proof")
-    multipliers = None if proof["multipliers"] is None else _parse_multipliers(proof["multipliers"], problem)
-    point = None if proof["point"] is None else _parse_scaled_vector(proof["point"], problem.n, "point")
-    ray = None if proof["ray"] is None else _parse_scaled_vector(proof["ray"], problem.n, "ray")
-    document = ProblemDocument(problem, multipliers, point, ray, _parse_claim(content["claim"]))
+    return parse_proof_and_claim(parse_problem(content["problem"]), content["proof"], content["claim"])
+
+
+def parse_proof_and_claim(problem: Problem, proof: Any, claim: Any) -> ProblemDocument:
+    """Return a problem with the proof and the claim that a file states about it; Rejected if they have other forms."""
+    item = parse_object_with_keys(proof, {"multipliers", "point", "ray"}, "proof")
+    multipliers = None if item["multipliers"] is None else _parse_multipliers(item["multipliers"], problem)
+    point = None if item["point"] is None else _parse_scaled_vector(item["point"], problem.n, "point")
+    ray = None if item["ray"] is None else _parse_scaled_vector(item["ray"], problem.n, "ray")
+    document = ProblemDocument(problem, multipliers, point, ray, _parse_claim(claim))
     _check_work(document)
     return document
 
@@ -330,15 +334,15 @@ def parse_problem(value: Any) -> Problem:
     keys = {"sense", "variables", "lower", "upper", "atoms", "objective", "inequalities", "equalities", "matrices"}
     content = parse_object_with_keys(value, keys, "problem")
     sense = parse_choice(content["sense"], {"minimize", "maximize"}, "sense")
-    lower = [_parse_side(side, "-inf", "lower") for side in _parse_short_list(content["lower"], "lower")]
-    upper = [_parse_side(side, "inf", "upper") for side in _parse_short_list(content["upper"], "upper")]
+    lower = [_parse_side(side, "-inf", "lower") for side in parse_short_list(content["lower"], "lower")]
+    upper = [_parse_side(side, "inf", "upper") for side in parse_short_list(content["upper"], "upper")]
     n = len(lower)
     if len(upper) != n:
         reject(f"there must be as many upper bounds as lower bounds; there are {len(upper)} and {n}")
     _check_variables(content["variables"], n)
     nodes = list[AtomNode]()
     start = n
-    for atom in _parse_short_list(content["atoms"], "atoms"):
+    for atom in parse_short_list(content["atoms"], "atoms"):
         node = _parse_node(atom, start)
         nodes.append(node)
         start += len(node.members)
@@ -348,9 +352,9 @@ def parse_problem(value: Any) -> Problem:
     if len(objective) != 1:
         reject(f"the objective must be one row; it is {len(objective)}")
     matrices = list[tuple[int, Rows]]()
-    for matrix in _parse_short_list(content["matrices"], "matrices"):
+    for matrix in parse_short_list(content["matrices"], "matrices"):
         item = parse_object_with_keys(matrix, {"size", "entries"}, "a matrix")
-        size = _parse_index(item["size"], MAX_MATRIX + 1, "the size of a matrix")
+        size = parse_index(item["size"], MAX_MATRIX + 1, "the size of a matrix")
         entries = _parse_rows(item["entries"], start, "entries")
         if len(entries) != size * size or not _is_symmetric(entries, size):
             reject(f"a matrix must have {size} x {size} entries, and be symmetric")
@@ -370,11 +374,11 @@ def parse_problem(value: Any) -> Problem:
 def _check_variables(value: Any, n: int) -> None:
     """Check that the entries of the variables are entries of x, or always 0, and that every entry of x is one."""
     positions = set[int]()
-    for item in _parse_short_list(value, "variables"):
+    for item in parse_short_list(value, "variables"):
         variable = parse_object_with_keys(item, {"name", "shape", "positions"}, "a variable")
         parse_text(variable["name"], "the name of a variable")
-        shape = [_parse_index(size, MAX_UNKNOWNS, "shape") for size in parse_list(variable["shape"], "shape")]
-        entries = [_parse_index(k, n, "positions", -1) for k in _parse_short_list(variable["positions"], "positions")]
+        shape = [parse_index(size, MAX_UNKNOWNS, "shape") for size in parse_list(variable["shape"], "shape")]
+        entries = [parse_index(k, n, "positions", -1) for k in parse_short_list(variable["positions"], "positions")]
         if math.prod(shape) != len(entries):
             reject(f"a variable must have as many positions as entries; it has {len(entries)}")
         if positions & set(entries) - {-1}:
@@ -432,8 +436,8 @@ def _parse_node(value: Any, start: int) -> AtomNode:
     arguments = _parse_rows(item["arguments"], start, "arguments")
     atom = make(item)
     members = list[Sequence[int]]()
-    for group in _parse_short_list(item["members"], "members"):
-        members.append([_parse_index(k, len(arguments), "members") for k in parse_list(group, "members")])
+    for group in parse_short_list(item["members"], "members"):
+        members.append([parse_index(k, len(arguments), "members") for k in parse_list(group, "members")])
         if not atom.has_size(len(members[-1])):
             reject(f"the atom {name} cannot take {len(members[-1])} numbers")
     return AtomNode(name, atom, members, arguments, start)
@@ -451,14 +455,14 @@ def _parse_function(value: Any) -> Atom:
 def _parse_rows(value: Any, n_unknowns: int, name: str) -> Rows:
     """Return affine functions of the unknowns."""
     item = parse_object_with_keys(value, {"offsets", "rows", "columns", "values"}, name)
-    offsets = [parse_rational(entry, name) for entry in _parse_short_list(item["offsets"], name)]
+    offsets = [parse_rational(entry, name) for entry in parse_short_list(item["offsets"], name)]
     rows = [dict[int, Fraction]() for _ in offsets]
     lists = [parse_list(item[key], name) for key in ("rows", "columns", "values")]
     if len({len(entries) for entries in lists}) != 1:
         reject(f"rows, columns and values of {name} must be of one length")
     for i, k, coefficient in zip(*lists, strict=True):
-        row = rows[_parse_index(i, len(offsets), f"rows of {name}")]
-        column = _parse_index(k, n_unknowns, f"columns of {name}")
+        row = rows[parse_index(i, len(offsets), f"rows of {name}")]
+        column = parse_index(k, n_unknowns, f"columns of {name}")
         if column in row:
             reject(f"{name} has two coefficients in one place")
         row[column] = parse_rational(coefficient, name)
@@ -484,7 +488,7 @@ def _parse_quadratic_form(item: Mapping[str, Any]) -> QuadraticForm:
 
 def _parse_size(item: Mapping[str, Any]) -> int:
     """Return the size of a matrix."""
-    return _parse_index(item["size"], MAX_MATRIX + 1, "the size of a matrix", 1)
+    return parse_index(item["size"], MAX_MATRIX + 1, "the size of a matrix", 1)
 
 
 def _parse_positive(value: Any, name: str) -> Fraction:
@@ -509,13 +513,13 @@ def _parse_mean_exponent(value: Any) -> Fraction:
 
 def _parse_shape(value: Any) -> tuple[int, int]:
     """Return the shape of a matrix."""
-    sizes = [_parse_index(size, MAX_MATRIX + 1, "shape", 1) for size in parse_list(value, "shape")]
+    sizes = [parse_index(size, MAX_MATRIX + 1, "shape", 1) for size in parse_list(value, "shape")]
     return (sizes[0], sizes[1]) if len(sizes) == 2 else reject("a shape must have two sizes")
 
 
 def _parse_weights(value: Any) -> tuple[Fraction, ...]:
     """Return positive weights of sum 1."""
-    weights = tuple(_parse_positive(entry, "weights") for entry in _parse_short_list(value, "weights"))
+    weights = tuple(_parse_positive(entry, "weights") for entry in parse_short_list(value, "weights"))
     return weights if sum(weights) == 1 else reject("weights must have the sum 1")
 
 
@@ -524,14 +528,14 @@ def _parse_side(value: Any, infinite: str, name: str) -> Fraction | None:
     return None if value == infinite else parse_rational(value, name)
 
 
-def _parse_index(value: Any, stop: int, name: str, start: int = 0) -> int:
+def parse_index(value: Any, stop: int, name: str, start: int = 0) -> int:
     """Return a whole number from `start` to below `stop`."""
     if isinstance(value, bool) or not isinstance(value, int) or not start <= value < stop:
         reject(f"{name} must have whole numbers from {start} to below {stop}; got {value!r}"[:200])
     return value
 
 
-def _parse_short_list(value: Any, name: str) -> list[Any]:
+def parse_short_list(value: Any, name: str) -> list[Any]:
     """Return a list that is not too long."""
     result = parse_list(value, name)
     if len(result) > MAX_UNKNOWNS:

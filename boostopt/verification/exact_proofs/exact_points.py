@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.errors import ProblemError
 from boostopt.problem_certificates.arithmetic.balls import midpoints
+from boostopt.problem_certificates.implied_equations import with_implied_equations
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer
 from boostopt.problem_certificates.rays import ZERO_TOL, proposed_direction
 from boostopt.problem_certificates.reading import ReadProblem
-from boostopt.verification.exact_multipliers import solve_near
+from boostopt.verification.exact_proofs.exact_multipliers import solve_near
 from boostopt.verification.problem_kernel.problem_schema import Problem, ScaledVector
+from boostopt.verification.problem_statement import rational_of
 
 TIGHT_TOLS = (0.0, 1e-14, 1e-12, 1e-10)
 """Slacks, relative to the size of a row, up to which an affine inequality counts as an equality."""
@@ -27,14 +31,30 @@ Row = tuple[Mapping[int, Fraction], Fraction]
 def proposed_points(answer: ProblemAnswer, problem: Problem) -> Iterator[ScaledVector]:
     """Yield points that satisfy the equalities exactly, and in turn the inequalities that are nearly equalities."""
     read = answer.problem
+    implied = _implied_rows(read)
     candidates = [(answer.x, True)]  # at a vertex, the multipliers say which inequalities are equalities
     if answer.feasible is not None:
         candidates.append((midpoints(answer.feasible.x), False))
     for x, by_multipliers in candidates:
-        for tol in (0.0,) if by_multipliers else TIGHT_TOLS:
-            point = _point_near(read, problem, x, tol, by_multipliers)
+        for tol, further in product((0.0,) if by_multipliers else TIGHT_TOLS, [implied, []] if implied else [[]]):
+            point = _point_near(read, problem, x, tol, by_multipliers, further)
             if point is not None:
                 yield scaled_vector(point)
+
+
+def _implied_rows(read: ReadProblem) -> list[Row]:
+    """Return equations of x that inequalities imply, such as those of a norm that is at most 0."""
+    with_equations = with_implied_equations(read)
+    if with_equations is read:
+        return []
+    rows, result = with_equations.equalities.rows, list[Row]()
+    for row, offset in zip(rows.rows, rows.offsets, strict=True):
+        if row and max(row) < read.n:
+            try:
+                result.append(({k: rational_of(value) for k, value in row.items()}, rational_of(offset)))
+            except ProblemError:  # a root of constants: the equation may still hold
+                continue
+    return result
 
 
 def proposed_ray(read: ReadProblem, problem: Problem) -> ScaledVector | None:
@@ -67,9 +87,14 @@ def scaled_vector(values: Sequence[Fraction]) -> ScaledVector:
 
 
 def _point_near(
-    read: ReadProblem, problem: Problem, x: Float[Array, " n"], tol: float, by_multipliers: bool
+    read: ReadProblem,
+    problem: Problem,
+    x: Float[Array, " n"],
+    tol: float,
+    by_multipliers: bool,
+    further: Sequence[Row],
 ) -> list[Fraction] | None:
-    """Return a point near x that satisfies all equalities, and inequalities that are tight, exactly."""
+    """Return a point near x that satisfies all equalities, further ones, and tight inequalities, exactly."""
     n = problem.n
     start, fixed = list[Fraction](), list[bool]()
     for value, lower, upper in zip(x.tolist(), problem.lower, problem.upper, strict=True):
@@ -85,6 +110,7 @@ def _point_near(
         for row, offset in zip(problem.equalities.rows, problem.equalities.offsets, strict=True)
         if not row or max(row) < n
     ]
+    rows += further
     pairs = zip(problem.inequalities.rows, problem.inequalities.offsets, read.inequalities.duals.tolist(), strict=True)
     for row, offset, dual in pairs:
         if row and max(row) < n:

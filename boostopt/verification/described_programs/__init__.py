@@ -1,0 +1,1 @@
+"""Certificate files of programs with a described F or G: the statement, the writer, and the verdict."""

@@ -1,0 +1,193 @@
+"""The verdict on the certificate file of a program with a described F or G."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from boostopt.errors import BoostoptError, reason_of
+from boostopt.programs.program import Examples, Program
+from boostopt.verification.formulation_consistency import parameter_record, trusted_formulation
+from boostopt.verification.problem_certificate_files import accepted_verification
+from boostopt.verification.problem_kernel.described_programs import composed_problem, parse_described_part
+from boostopt.verification.problem_kernel.problem_checker import check_document
+from boostopt.verification.problem_kernel.problem_schema import parse_proof_and_claim
+from boostopt.verification.problem_kernel.rationals_and_balls import working_precision
+from boostopt.verification.trusted_kernel.certificate_schema import parse_formulation
+from boostopt.verification.trusted_kernel.checker import matrix_digest, vector_digest
+from boostopt.verification.trusted_kernel.json_parsing import (
+    Rejected,
+    parse_count,
+    parse_list,
+    parse_number,
+    parse_object,
+    parse_object_with_keys,
+    parse_text,
+    reject,
+)
+from boostopt.verification.trusted_kernel.number_types import dense_rows
+from boostopt.verification.verification_result import Verification, as_margin_matrix
+
+FILE_KIND = "boostopt described program certificate"
+"""The kind of these files."""
+
+FORMAT = 1
+"""The version of the format."""
+
+TOP_LEVEL_KEYS = {"kind", "format", "formulation", "F", "G", "data", "arrays", "proof", "claim", "made"}
+"""The names of a file."""
+
+MAX_ENTRIES = 1_000_000
+"""Largest number of entries of a margin matrix that is verified in fractions."""
+
+
+def is_described_certificate(top: Mapping[str, Any]) -> bool:
+    """Return whether the object that a file states is the certificate of a program with descriptions."""
+    return top.get("kind") == FILE_KIND
+
+
+def verify_described_certificate(
+    top: Mapping[str, Any],
+    data: Any,
+    expected: Mapping[str, np.ndarray | None] | None = None,
+    formulation: Any = None,
+) -> Verification:
+    """Return the verdict on the object that a file states.
+
+    Parameters
+    ----------
+    top
+        The object.
+    data
+        The margin matrix, or the program.
+    expected
+        The multiplicities "c" and the reference distribution "d0" that the file must state; None for those of the
+        program, or the usual ones.
+    formulation
+        The formulation of the file; by default that of the program, or the one of boostopt with the name of the file.
+
+    Raises
+    ------
+    ProblemError
+        The data are no matrix of finite numbers.
+    """
+    program = data if isinstance(data, Program) else None
+    margins = as_margin_matrix(data if program is None else program.margins)
+    try:
+        with working_precision():
+            return _verdict(top, margins, program, expected or {}, formulation)
+    except Rejected as rejected:
+        return Verification(False, str(rejected))
+    except MemoryError:
+        return Verification(False, "verification needs more memory than there is")
+
+
+def _verdict(
+    top: Mapping[str, Any],
+    margins: Any,
+    program: Program | None,
+    expected: Mapping[str, np.ndarray | None],
+    formulation: Any,
+) -> Verification:
+    """Return the verdict on a file that may be accepted; Rejected for any other."""
+    content = parse_object_with_keys(top, TOP_LEVEL_KEYS, "the file")
+    if content["format"] != FORMAT or type(content["format"]) is not int:
+        reject(f"it must be a {FILE_KIND} of format {FORMAT}; it says {content['format']!r}"[:200])
+    parse_object(content["made"], "made")
+    data = parse_object_with_keys(content["data"], {"N", "t", "U", "c", "d0"})
+    N, t = parse_count(data["N"], "N"), parse_count(data["t"], "t")
+    if tuple(margins.shape) != (N, t):
+        reject(f"the certificate is of {N} examples and {t} hypotheses; the data are {tuple(margins.shape)}")
+    if matrix_digest(margins) != parse_text(data["U"], "digest"):
+        reject("the certificate is of another margin matrix: its digest differs")
+    if N * t > MAX_ENTRIES:
+        reject(f"a margin matrix may have {MAX_ENTRIES:,} entries; it has {N * t:,}")
+    arrays = {
+        name: np.array([parse_number(entry, f"the array {name}"[:100]) for entry in parse_list(value, name[:100])])
+        for name, value in parse_object(content["arrays"], "arrays").items()
+    }
+    name, parameters, _ = parse_formulation(content["formulation"], arrays, False)
+    examples = _examples(data, arrays, N, program, expected)
+    F, G = parse_described_part(content["F"], N, "F"), parse_described_part(content["G"], t, "G")
+    _check_functions(content, name, parameters, examples, t, program, formulation)
+    problem = composed_problem(F, G, dense_rows(margins, slice(0, N)))
+    document = parse_proof_and_claim(problem, content["proof"], content["claim"])
+    verification = accepted_verification(document.claim, problem.sign, check_document(document), "value of the program")
+    return dataclasses.replace(verification, formulation=name, parameters=parameters)
+
+
+def _examples(
+    data: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    N: int,
+    program: Program | None,
+    expected: Mapping[str, np.ndarray | None],
+) -> Examples:
+    """Return the multiplicities and the reference distribution of a file; Rejected if the caller has others."""
+    permitted = {"c", "d0"} | {name for name in arrays if name.startswith("parameter ")}
+    if not set(arrays) <= permitted or any(arrays[name].shape != (N,) for name in ("c", "d0") if name in arrays):
+        reject(f"it may hold the arrays c and d0 of {N} numbers, and parameters; it holds {sorted(arrays)}"[:300])
+    c = arrays.get("c", np.ones(N))
+    if not (c > 0.0).all():
+        reject("c must hold positive numbers")
+    d0 = arrays.get("d0", c / c.sum())
+    if not (d0 >= 0.0).all() or not abs(float(d0.sum()) - 1.0) <= 1e-8:
+        reject(f"d0 must hold non-negative numbers of sum 1; they sum to {float(d0.sum())!r}")
+    usual = np.ones(N) if program is None else program.examples.c
+    own_c = expected.get("c")
+    own_c = usual if own_c is None else own_c
+    own_d0 = expected.get("d0")
+    if own_d0 is None:
+        own_d0 = own_c / own_c.sum() if program is None else program.examples.d0
+    for vector, values, required, words in (
+        ("c", c, own_c, "multiplicities c"),
+        ("d0", d0, own_d0, "reference weights d0"),
+    ):
+        if vector_digest(values) != data[vector]:
+            reject(f"the certificate has other {vector} than its digest states")
+        if not np.array_equal(values, required):
+            reject(f"the certificate has other {words} than the data; if the data have weights, pass them as {vector}=")
+    return Examples(c, d0)
+
+
+def _check_functions(
+    content: Mapping[str, Any],
+    name: str,
+    parameters: Mapping[str, Any],
+    examples: Examples,
+    t: int,
+    program: Program | None,
+    formulation: Any,
+) -> None:
+    """Reject a file that states another F or G than its formulation, or than the program of the caller."""
+    from boostopt.verification.described_programs.part_statements import edge_part, regularizer_part
+
+    page = trusted_formulation(
+        name, program.formulation if formulation is None and program is not None else formulation
+    )
+    record = parameter_record(page, parameters, examples)
+    try:
+        pairs = {
+            f"{page.name} with the parameters of the file": (
+                page.regularizer(record, examples),
+                page.edge_function(record),
+            )
+        }
+        if program is not None:
+            pairs["the program"] = program.regularizer, program.edge_function
+        statements = {
+            source: (regularizer_part(F).to_json(), edge_part(G, t).to_json()) for source, (F, G) in pairs.items()
+        }
+    except (BoostoptError, ArithmeticError, ValueError) as failure:
+        reject(f"{page.name} with these parameters states no such program: {reason_of(failure)}"[:400])
+    for origin, pair in statements.items():
+        for function, statement in zip(("F", "G"), pair, strict=True):
+            if json.loads(json.dumps(statement)) != content[function]:
+                reject(
+                    f"the file states another {function} than {origin}. Check the name, the parameters and the "
+                    "constants of the description, or ask for the file as it was saved"
+                )

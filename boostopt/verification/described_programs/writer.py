@@ -1,0 +1,394 @@
+"""The writer of certificate files of programs with a described F or G: the proof by w, in fractions.
+
+For weights w of the hypotheses, the optimum is not below the smallest values of F(d) + <Uw, d> and of G(e) - <w, e>.
+Each is a problem of its own, and multipliers of both prove the lower end of the composed problem: the equality
+e_j = <d, U_j> has the multiplier -w_j. A point (d, v) of F and a point (e, v') of G at e = Uᵀd prove the upper end.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.blas_threads import limit_blas_threads
+from boostopt._utils.cvxpy_tools import clear_variable_values, cp, solve_quietly
+from boostopt._utils.files import write_atomically
+from boostopt._utils.validation import check_path
+from boostopt.certificates.certificate import Certificate
+from boostopt.errors import ProblemError
+from boostopt.problem_certificates.arithmetic.balls import working_precision as reading_precision
+from boostopt.problem_certificates.feasible_point import FeasiblePointSearch
+from boostopt.problem_certificates.implied_equations import with_implied_equations
+from boostopt.problem_certificates.problem_certificate import ProblemAnswer, certified_lower_bound, scaled_gap
+from boostopt.problem_certificates.reading import ReadProblem
+from boostopt.programs.program import Program
+from boostopt.verification.described_programs.part_statements import StatedPart, edge_part, regularizer_part
+from boostopt.verification.described_programs.verdict import (
+    FILE_KIND,
+    FORMAT,
+    MAX_ENTRIES,
+    verify_described_certificate,
+)
+from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
+from boostopt.verification.exact_proofs.exact_points import scaled_vector
+from boostopt.verification.problem_certificate_writer import (
+    MAX_LOSS,
+    best_multipliers,
+    best_point,
+    lower_end,
+    multipliers_to_json,
+    vector_to_json,
+)
+from boostopt.verification.problem_kernel.described_programs import (
+    DescribedPart,
+    composed_problem,
+    parse_described_part,
+)
+from boostopt.verification.problem_kernel.problem_checker import lower_bound, upper_bound
+from boostopt.verification.problem_kernel.problem_schema import Multipliers, Problem, Rows, ScaledVector
+from boostopt.verification.problem_kernel.rationals_and_balls import (
+    ceil_float,
+    floor_float,
+    pair_product,
+    working_precision,
+)
+from boostopt.verification.trusted_kernel.certificate_schema import MAX_TEXT_BYTES
+from boostopt.verification.trusted_kernel.checker import vector_digest
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
+
+SOLVERS = ("CLARABEL", "HIGHS")
+"""The solvers whose multipliers are tried in turn. HiGHS takes linear problems only."""
+
+GOAL = 1e-10
+"""Scaled gap at which the search for the multipliers of a part ends."""
+
+ENOUGH = 1e-8
+"""Scaled gap of a part above which tangents are taken at other points."""
+
+FRACTIONS = (1e-7, 1e-5, 1e-9)
+"""Fractions of an inner point in the points at which tangents are taken, because kinks may be near."""
+
+
+def save_described_certificate(
+    program: Program, certificate: Certificate, path: str | PathLike[str], metadata: Mapping[str, Any]
+) -> None:
+    """Save the certificate of a program whose F or G is described, with F and G as problems.
+
+    Parameters
+    ----------
+    program, certificate
+        The program and its certificate.
+    path
+        The file. It is written under another name first and then renamed.
+    metadata
+        Information for readers of the file.
+
+    Raises
+    ------
+    ProblemError
+        The checker of files has no rule for an atom or a coefficient of F or G; or the certificate states no interval;
+        or no proof in fractions was found near its weights. Then no file is written.
+    DataError
+        The file cannot be written.
+    """
+    target = check_path("path", path)
+    if certificate.infeasible or not math.isfinite(max(abs(certificate.lower), abs(certificate.upper))):
+        raise ProblemError(
+            "the file of a described program states a finite interval; got "
+            f"{certificate!r}. Keep the certificate in Python, or solve to a finite interval."
+        )
+    N, t = program.margins.N, program.margins.t
+    if N * t > MAX_ENTRIES:
+        raise ProblemError(
+            f"the file of a described program is verified in fractions, for at most {MAX_ENTRIES:,} margins; got "
+            f"{N * t:,}. Keep the certificate in Python."
+        )
+    parts = regularizer_part(program.regularizer), edge_part(program.edge_function, t)
+    document, arrays = _statement(program, parts)
+    U = np.asarray(program.margins.to_array(), dtype=np.float64)
+    with working_precision():
+        try:
+            document |= _proof_and_claim(parts, document, U, certificate)
+        except Rejected as rejected:
+            raise ProblemError(
+                f"a file cannot state this program: {rejected}. Keep the certificate in Python."
+            ) from None
+    text = json.dumps({**document, "arrays": arrays, "made": dict(metadata)}, allow_nan=False, default=repr).encode()
+    if len(text) > MAX_TEXT_BYTES:
+        raise ProblemError(
+            f"a file has at most {MAX_TEXT_BYTES:,} bytes; this program with its proof has {len(text):,}. Keep the "
+            "certificate in Python."
+        )
+    verification = verify_described_certificate(parse_json(text), program, formulation=program.formulation)
+    if not verification:
+        raise ProblemError(
+            f"expected a file that its checker accepts; {verification.reason}. Keep the certificate in Python."
+        )
+    write_atomically(target, lambda file: file.write(text))
+
+
+def _statement(program: Program, parts: tuple[StatedPart, StatedPart]) -> tuple[dict[str, Any], dict[str, list[float]]]:
+    """Return the statement of a program, and the arrays that it refers to."""
+    examples, record = program.examples, program.parameters
+    parameters = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+    arrays = {f"parameter {name}": value for name, value in parameters.items() if isinstance(value, np.ndarray)}
+    if not np.array_equal(examples.c, np.ones(examples.N)):
+        arrays["c"] = examples.c
+    if not np.array_equal(examples.d0, examples.c / examples.c.sum()):
+        arrays["d0"] = examples.d0
+    statement = {
+        "kind": FILE_KIND,
+        "format": FORMAT,
+        "formulation": {
+            "name": program.formulation.name,
+            "parameters": {name: _parameter_to_json(value) for name, value in parameters.items()},
+        },
+        "F": parts[0].to_json(),
+        "G": parts[1].to_json(),
+        "data": {
+            "N": program.margins.N,
+            "t": program.margins.t,
+            "U": program.margins.digest(),
+            "c": vector_digest(examples.c),
+            "d0": vector_digest(examples.d0),
+        },
+    }
+    return statement, {name: array.tolist() for name, array in arrays.items()}
+
+
+def _parameter_to_json(value: Any) -> Any:
+    """Return a parameter as a file states it: an infinite number and an array by a word."""
+    if isinstance(value, np.ndarray):
+        return "array"
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def _proof_and_claim(
+    parts: tuple[StatedPart, StatedPart], document: Mapping[str, Any], U: Float[Array, "N t"], certificate: Certificate
+) -> dict[str, Any]:
+    """Return the proof in fractions, and the claim.
+
+    Raises
+    ------
+    ProblemError
+        No proof was found near the weights of the certificate.
+    Rejected
+        The statement is beyond a limit of files.
+    """
+    N, t = U.shape
+    plain = json.loads(json.dumps(document))
+    F, G = parse_described_part(plain["F"], N, "F"), parse_described_part(plain["G"], t, "G")
+    problem = composed_problem(F, G, U)
+    functions = F, _with_bounds_of_edges(G, problem, F.problem.n)
+    point = _point(parts, functions, U, certificate.d)
+    upper = upper_bound(problem, point)
+    multipliers = _multipliers(parts, functions, U, certificate.w, point)
+    optimum = exact_optimum(_float_answer(multipliers, point), problem)
+    if optimum is not None:
+        _, multipliers, point = optimum
+        upper = upper_bound(problem, point)
+    lower = pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
+    loss = MAX_LOSS * max(1.0, abs(certificate.lower), abs(certificate.upper))
+    if floor_float(lower) < certificate.lower - loss or ceil_float(upper) > certificate.upper + loss:
+        raise ProblemError(
+            f"a file must prove the interval of the certificate, {certificate!r}; the weights prove "
+            f"[{floor_float(lower)!r}, {ceil_float(upper)!r}] in fractions. Solve with a smaller tol, or keep the "
+            "certificate in Python."
+        )
+    return {
+        "proof": {"multipliers": multipliers_to_json(multipliers), "point": vector_to_json(point), "ray": None},
+        "claim": {"status": "bounded", "lower": lower_end(lower), "upper": 0.0 - lower_end(-upper)},
+    }
+
+
+def _float_answer(multipliers: Multipliers, point: ScaledVector) -> FloatAnswer:
+    """Return multipliers and a point of the composed problem as floats."""
+    inequalities, equalities = (
+        [float(value / multipliers.objective) for value in values]
+        for values in (multipliers.inequalities, multipliers.equalities)
+    )
+    return FloatAnswer([float(value) for value in _fractions(point)], inequalities, equalities)
+
+
+def _with_bounds_of_edges(G: DescribedPart, problem: Problem, start: int) -> DescribedPart:
+    """Return G with the bounds that its unknowns have in the composed problem, where they begin at `start`."""
+    stop = start + G.problem.n
+    bounded = dataclasses.replace(G.problem, lower=problem.lower[start:stop], upper=problem.upper[start:stop])
+    return dataclasses.replace(G, problem=bounded)
+
+
+def _multipliers(
+    parts: tuple[StatedPart, StatedPart],
+    functions: tuple[DescribedPart, DescribedPart],
+    U: Float[Array, "N t"],
+    w: Float[Array, " t"],
+    point: ScaledVector,
+) -> Multipliers:
+    """Return multipliers of the composed problem: those of both parts, and -w of the edges."""
+    weights = [Fraction(value) for value in w.tolist()]
+    rows = [
+        sum((Fraction(u) * weight for u, weight in zip(row, weights, strict=True) if u and weight), Fraction(0))
+        for row in U.tolist()
+    ]
+    start = functions[0].problem.n
+    pieces = [
+        ScaledVector(point.numerators[places], point.denominator) for places in (slice(start), slice(start, None))
+    ]
+    of_F = _multipliers_of_part(parts[0], functions[0], rows, pieces[0])
+    of_G = _multipliers_of_part(parts[1], functions[1], [-weight for weight in weights], pieces[1])
+    lists = [
+        [*_scaled(of_F.inequalities, of_F), *_scaled(of_G.inequalities, of_G)],
+        [*_scaled(of_F.equalities, of_F), *_scaled(of_G.equalities, of_G), *(-weight for weight in weights)],
+        *(_scaled(values, of_F) for values in of_F.matrices),
+        *(_scaled(values, of_G) for values in of_G.matrices),
+        *(_scaled(values, of_F) for values in of_F.slopes),
+        *(_scaled(values, of_G) for values in of_G.slopes),
+    ]
+    denominator = math.lcm(*{value.denominator for values in lists for value in values})
+    inequalities, equalities, *further = ([value * denominator for value in values] for values in lists)
+    n_matrices = len(of_F.matrices) + len(of_G.matrices)
+    return Multipliers(Fraction(denominator), inequalities, equalities, further[:n_matrices], further[n_matrices:])
+
+
+def _scaled(values: Sequence[Fraction], multipliers: Multipliers) -> list[Fraction]:
+    """Return multipliers for the objective 1."""
+    return [value / multipliers.objective for value in values]
+
+
+def _multipliers_of_part(
+    part: StatedPart, function: DescribedPart, slopes: Sequence[Fraction], feasible: ScaledVector
+) -> Multipliers:
+    """Return multipliers that bound the sum of F or G and a linear function of its argument from below.
+
+    Tangents are taken at the answer of a solver, at a feasible point that is nearly optimal for the program, and near
+    an inner point.
+    """
+    linear, problem = np.array([float(slope) for slope in slopes]), _with_linear_term(function, slopes)
+    lower = np.array([-math.inf if side is None else float(side) for side in problem.lower])
+    upper = np.array([math.inf if side is None else float(side) for side in problem.upper])
+    bounded = dataclasses.replace(part.read, lower=lower, upper=upper)
+    x = part.variable
+    sides = [x[k] >= lower[j] for k, j in enumerate(part.positions.tolist()) if math.isfinite(lower[j])]
+    sides += [x[k] <= upper[j] for k, j in enumerate(part.positions.tolist()) if math.isfinite(upper[j])]
+    whole = cp.Problem(cp.Minimize(part.expression + linear @ x), [*part.constraints, *sides])
+    level = ceil_float(upper_bound(problem, feasible))
+    failure = ProblemError("no solver takes the problem of F or G with linear terms. Keep the certificate in Python.")
+    best, choice = -math.inf, None
+    for solver in SOLVERS:
+        clear_variable_values(whole)
+        if solve_quietly(whole, solver) is not None:
+            continue
+        with reading_precision(), limit_blas_threads(), np.errstate(all="ignore"):
+            read = bounded.with_linear_term(part.positions, linear).with_present_duals()
+            starts = _starts(read, feasible)
+        for k, start in enumerate(starts):
+            with reading_precision(), limit_blas_threads(), np.errstate(all="ignore"):
+                goal = certified_lower_bound(read, start, math.inf, GOAL)
+            try:
+                value, multipliers = best_multipliers([ProblemAnswer(read, start, None)], problem, goal, 0.0)
+            except ProblemError as error:
+                failure = error
+                continue
+            if value is not None and floor_float(value) > best:
+                best, choice = floor_float(value), multipliers
+            if k > 0 and scaled_gap(best, level) <= ENOUGH:
+                break
+        if scaled_gap(best, level) <= ENOUGH:
+            break
+    if choice is None:
+        raise failure
+    return choice
+
+
+def _starts(read: ReadProblem, feasible: ScaledVector) -> list[Float[Array, " n"]]:
+    """Return the points at which tangents are taken: the answer of a solver, a feasible point, and mixed ones."""
+    point, nearest = read.point_of_values(), np.array([float(value) for value in _fractions(feasible)])
+    search = FeasiblePointSearch(read, 0.0)
+    search.find_interior()
+    inner = nearest if search.interior is None else search.interior
+    points = [nearest] if point is None else [point, nearest]
+    return points + [(1.0 - fraction) * points[0] + fraction * inner for fraction in FRACTIONS]
+
+
+def _with_linear_term(function: DescribedPart, slopes: Sequence[Fraction]) -> Problem:
+    """Return the problem of a part with linear terms of its argument added to the objective."""
+    row = dict(function.problem.objective.rows[0])
+    for k, slope in zip(function.positions, slopes, strict=True):
+        row[k] = row.get(k, Fraction(0)) + slope
+    return dataclasses.replace(function.problem, objective=Rows([row], function.problem.objective.offsets))
+
+
+def _point(
+    parts: tuple[StatedPart, StatedPart],
+    functions: tuple[DescribedPart, DescribedPart],
+    U: Float[Array, "N t"],
+    d: Float[Array, " N"],
+) -> ScaledVector:
+    """Return a feasible point of the composed problem near weights d."""
+    F, G = functions
+    try:
+        x = _fractions(_point_of_part(parts[0], _at_argument(F, _exact_weights(F, d)), d))
+    except ProblemError:  # d must move, because of equations or of atoms that are infinite there
+        x = _fractions(_point_of_part(parts[0], F.problem, d))
+    weights = [x[k] for k in F.positions]
+    edges = [
+        sum((Fraction(u) * weight for u, weight in zip(column, weights, strict=True) if u), Fraction(0))
+        for column in U.T.tolist()
+    ]
+    y = _point_of_part(parts[1], _at_argument(G, edges), np.array([float(edge) for edge in edges]))
+    return scaled_vector([*x, *_fractions(y)])
+
+
+def _exact_weights(F: DescribedPart, d: Float[Array, " N"]) -> list[Fraction]:
+    """Return weights near d within their bounds, whose sum is exactly 1 if one of them has room for this."""
+    low, high = F.problem.lower, F.problem.upper
+    result, rooms = list[Fraction](), list[Fraction]()
+    for k, value in zip(F.positions, d.tolist(), strict=True):
+        lower, upper = low[k], high[k]
+        weight = Fraction(value)
+        weight = weight if lower is None else max(weight, lower)
+        weight = weight if upper is None else min(weight, upper)
+        result.append(weight)
+        rooms.append(min(weight - (lower or 0), (weight + 1 if upper is None else upper) - weight))
+    result[max(range(len(rooms)), key=rooms.__getitem__)] += 1 - sum(result)
+    return result
+
+
+def _at_argument(function: DescribedPart, values: Sequence[Fraction]) -> Problem:
+    """Return the problem of a part with its argument fixed."""
+    lower, upper = list(function.problem.lower), list(function.problem.upper)
+    for k, value in zip(function.positions, values, strict=True):
+        lower[k] = upper[k] = value
+    return dataclasses.replace(function.problem, lower=lower, upper=upper)
+
+
+def _fractions(vector: ScaledVector) -> list[Fraction]:
+    """Return the numbers of a vector."""
+    return [Fraction(numerator, vector.denominator) for numerator in vector.numerators]
+
+
+def _point_of_part(part: StatedPart, problem: Problem, argument: Float[Array, " n"]) -> ScaledVector:
+    """Return a feasible point of F or G whose argument is near given numbers."""
+    whole = cp.Problem(cp.Minimize(part.expression), [part.variable == argument, *part.constraints])
+    answers = list[ProblemAnswer]()
+    for solver in SOLVERS if part.read.n > len(argument) else ("",):
+        x, read = np.zeros(part.read.n), part.read
+        if solver:
+            clear_variable_values(whole)
+            values = None if solve_quietly(whole, solver) is not None else read.point_of_values()
+            if values is None:
+                continue
+            x, read = values, read.with_present_duals()
+        x[part.positions] = argument
+        with reading_precision(), limit_blas_threads(), np.errstate(all="ignore"):
+            feasible = FeasiblePointSearch(with_implied_equations(read), 0.0).run(x)
+        answers.append(ProblemAnswer(read, x, feasible))
+    return best_point(answers, problem, math.inf)[1]

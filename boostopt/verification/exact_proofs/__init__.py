@@ -1,0 +1,1 @@
+"""Proofs in fractions near those of floats: proposals for the checker of problems in files."""
