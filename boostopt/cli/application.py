@@ -48,6 +48,10 @@ KEEP_LINE_BREAKS = "\b\n"
 class CommandGroup(TyperGroup):
     """A group of commands: the list shows the first sentence of each, and the help of each ends with an example."""
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, sorted."""
+        return sorted(super().list_commands(ctx))
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command by its name, with its short help and its example."""
         command: Any = super().get_command(ctx, cmd_name)

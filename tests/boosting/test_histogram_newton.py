@@ -127,9 +127,9 @@ def test_both_ends_hold_exactly_and_overlap_those_of_the_papers_update(formulati
 
 def run_digest(problem: Problem, rows: BinnedRows) -> str:
     """Return the SHA-256 digest of the result of a run of histogram Newton."""
-    objective, deadline = ExactSoftMargin(Fraction(300), rows.n_examples), Deadline.after(None)
-    newton_solver = HistogramNewton(problem, rows, objective, True, BoostOptions(), deadline, lambda record: None)
-    newton_solver.run()
+    objective = ExactSoftMargin(Fraction(300), rows.n_examples)
+    newton_solver = HistogramNewton(problem, rows, objective, True, BoostOptions(), lambda record: None)
+    newton_solver.run(Deadline.after(None))
     bounds = newton_solver.bounds
     content = (
         bounds.lower,

@@ -18,7 +18,7 @@ from boostopt.cli.option_types import DATA_HELP, DEFAULT_TIME_LIMIT, NUMBER
 from boostopt.cli.run_output import validate_output_paths
 from boostopt.errors import OptionError
 from boostopt.exporting import export, export_set
-from boostopt.exporting.export import format_suffix
+from boostopt.exporting.export import FORMAT_LIST, format_of
 from boostopt.exporting.file_header import certify_command_line
 from boostopt.exporting.program_set import result_text
 from boostopt.instances.standard import standard_programs
@@ -44,9 +44,7 @@ def export_command(
         str | None, typer.Argument(help="Name (see `boostopt list`) or path of a formulation file.")
     ] = None,
     data: Annotated[str | None, typer.Option(help=DATA_HELP)] = None,
-    out: Annotated[
-        str | None, typer.Option(help="File to write: .mps (linear, quadratic), .cbf (cones), .npz (instance).")
-    ] = None,
+    out: Annotated[str | None, typer.Option(help=f"File to write: {FORMAT_LIST}.")] = None,
     *,
     binding: ExportBinding,
     side: Annotated[
@@ -83,11 +81,11 @@ def export_command(
         )
     with stdout_to_stderr():
         validate_output_paths(data, out)
-        format_suffix(Path(out))
+        file_format = format_of(Path(out))
         program_formulation, dataset = get_formulation_option(formulation), binding.files.load_dataset(data)
         program = binding.program(program_formulation, dataset)
         export(program, out, DEFAULT_SIDE if side is None else side)
-    command = certify_command_line(program, formulation, *([out] if Path(out).suffix.lower() == ".npz" else []))
+    command = certify_command_line(program, formulation, *([out] if file_format.is_instance else []))
     if json:
         document = {"file": out, **program_facts(program), "program": program_digest(program), "certify": command}
         typer.echo(to_json_text(document))
