@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
@@ -53,5 +52,7 @@ def attach(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
 
 def import_modules(package: str) -> list[ModuleType]:
     """Import the modules of a package, and return them in the order of their names."""
+    from pkgutil import iter_modules  # `import boostopt` loads this module, and needs no more
+
     names = sorted(module.name for module in iter_modules(import_module(package).__path__))
     return [import_module(f"{package}.{name}") for name in names]
