@@ -69,7 +69,7 @@ class ProofOptions:
     formulation_file: Annotated[
         str | None, typer.Option("--page", help="File of a formulation that is not boostopt's.")
     ] = None
-    exact: Annotated[bool, typer.Option("--exact", help="Prove it in exact arithmetic (extra `exact`).")] = False
+    exact: Annotated[bool, typer.Option("--exact", help="Prove it in exact arithmetic.")] = False
 
     def validate(self) -> None:
         """Raise OptionError for class weights without `--classifier`."""
