@@ -1,9 +1,13 @@
-"""Public names that are loaded on first use: importing a module loads neither their modules nor the dependencies."""
+"""Public names that are loaded on first use: importing a module loads neither their modules nor the dependencies.
+
+Also the modules of a folder, of which each states an entry of its own.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,3 +48,11 @@ def attach(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
         return sorted({*vars(module_object), *public})
 
     return load_public, names, public
+
+
+def import_modules(package: str) -> list[ModuleType]:
+    """Import the modules of a package, and return them in the order of their names."""
+    from pkgutil import iter_modules  # `import boostopt` loads this module, and needs no more
+
+    names = sorted(module.name for module in iter_modules(import_module(package).__path__))
+    return [import_module(f"{package}.{name}") for name in names]

@@ -15,7 +15,7 @@ from boostopt.backends import check_backend
 from boostopt.backends.base import Backend, Deadline
 from boostopt.boosting.column_generation import ColumnGeneration
 from boostopt.boosting.histogram_newton.selection import is_default, run_histogram_newton
-from boostopt.boosting.options import OPTIONS, BoostOptions, check_keywords, read_options
+from boostopt.boosting.options import OPTIONS, BoostOptions, BoostRequest, check_keywords, read_options
 from boostopt.boosting.problem import Problem, rows_left_out
 from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.reweighting import Booster
@@ -119,7 +119,8 @@ def boost(
     newton = requests_newton or (update is None and is_default(formulation, oracle, epsilon, backend))
     remaining_options = None
     if newton and rules is None and d0 is None:
-        run, remaining_options = run_histogram_newton(formulation, oracle, epsilon, parameters, options)
+        request = BoostRequest(formulation, oracle, epsilon, parameters, options)
+        run, remaining_options = run_histogram_newton(request)
         if run is not None:
             return run
     oracle = require_oracle(oracle, "the best hypothesis under given weights")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from typing import Any
@@ -29,6 +29,7 @@ from boostopt.boosting.run.run import AtZero, Run
 from boostopt.boosting.run.trace import TraceRow
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.errors import OptionError, did_you_mean, format_names
+from boostopt.oracles.base import HypothesisClass
 from boostopt.oracles.matrix_oracle import EDGE_DOMAIN
 from boostopt.programs.formulation import Formulation
 
@@ -132,6 +133,31 @@ class BoostOptions:
             raise OptionError(
                 f"patience needs test examples; got patience={self.patience} and no test. Pass test=(X, y)."
             )
+
+
+@dataclass(frozen=True, eq=False)
+class BoostRequest:
+    """The arguments of a run.
+
+    Attributes
+    ----------
+    formulation
+        The formulation.
+    oracle
+        The examples and the class of hypotheses.
+    epsilon
+        The accuracy, as the user passes it.
+    parameters
+        The parameters of the formulation by name.
+    options
+        The options.
+    """
+
+    formulation: Formulation[Any]
+    oracle: HypothesisClass
+    epsilon: float | None
+    parameters: Mapping[str, Any]
+    options: BoostOptions
 
 
 OPTIONS = tuple(field.name for field in fields(BoostOptions))

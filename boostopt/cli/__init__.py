@@ -2,41 +2,13 @@
 
 from __future__ import annotations
 
+from boostopt._utils.lazy_names import import_modules
 from boostopt.cli.application import app, report_write_error
-from boostopt.cli.commands import (
-    boost,
-    certify,
-    certify_problem,
-    check,
-    compare,
-    export,
-    fit,
-    new,
-    path,
-    predict,
-    report,
-    verify,
-)
-from boostopt.cli.commands import list as listing
 from boostopt.cli.standard_streams import discard_unwritable_stdout, harden_std_streams
 
-__all__ = [
-    "app",
-    "boost",
-    "certify",
-    "certify_problem",
-    "check",
-    "compare",
-    "export",
-    "fit",
-    "listing",
-    "main",
-    "new",
-    "path",
-    "predict",
-    "report",
-    "verify",
-]
+__all__ = ["app", "main"]
+
+import_modules("boostopt.cli.commands")  # each of them adds its command to the application
 
 
 def main() -> None:

@@ -9,8 +9,8 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterable
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from dataclasses import is_dataclass
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -47,6 +47,10 @@ KEEP_LINE_BREAKS = "\b\n"
 
 class CommandGroup(TyperGroup):
     """A group of commands: the list shows the first sentence of each, and the help of each ends with an example."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, sorted."""
+        return sorted(super().list_commands(ctx))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command by its name, with its short help and its example."""
@@ -126,24 +130,17 @@ def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., int 
     """Return a decorator that makes a function a command.
 
     The return value of the function is the exit status, 0 for None. Bad input gives a message. A parameter that is a
-    record becomes one option for each field, with the name of the field.
+    record becomes one option for each field, with the name of the field; a field may be a record too.
     """
 
     def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
-        parameters = inspect.signature(function, eval_str=True).parameters
-        records: dict[str, Any] = {key: p.annotation for key, p in parameters.items() if is_dataclass(p.annotation)}
-        options: list[inspect.Parameter] = []
-        for key, parameter in parameters.items():
-            options += _record_options(records[key]) if key in records else [parameter]
-
+        options = _options_of(function)
         names = [option.name for option in options]
 
         @functools.wraps(function)
         def run(**values: Any) -> None:
-            for key, record in records.items():
-                values[key] = record(**{field.name: values.pop(field.name) for field in fields(record)})
             with report_errors(names):
-                raise typer.Exit(function(**values) or 0)
+                raise typer.Exit(_call_with_records(function, values) or 0)
 
         # Typer reads this signature.
         vars(run)["__signature__"] = inspect.Signature(
@@ -156,9 +153,27 @@ def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., int 
     return register
 
 
-def _record_options(record: type[Any]) -> list[inspect.Parameter]:
-    """Return the fields of a record as parameters."""
-    return list(inspect.signature(record, eval_str=True).parameters.values())
+def _parameters_of(function: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, type[Any] | None]]:
+    """Yield the parameters of a function, or the fields of a record, each with its type if that is a record."""
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        kind: Any = parameter.annotation
+        yield parameter, kind if isinstance(kind, type) and is_dataclass(kind) else None
+
+
+def _options_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of a function, with the fields of a record in place of the record."""
+    options: list[inspect.Parameter] = []
+    for parameter, record in _parameters_of(function):
+        options += [parameter] if record is None else _options_of(record)
+    return options
+
+
+def _call_with_records(function: Callable[..., Any], values: dict[str, Any]) -> Any:
+    """Return the result of a function for the values of its options, and remove these from `values`."""
+    arguments: dict[str, Any] = {}
+    for parameter, record in _parameters_of(function):
+        arguments[parameter.name] = values.pop(parameter.name) if record is None else _call_with_records(record, values)
+    return function(**arguments)
 
 
 @contextlib.contextmanager

@@ -37,8 +37,11 @@ from boostopt.cli.option_types import (
     Oracle,
     OracleOptions,
     Positive,
+    PrintsCsv,
+    PrintsJson,
     RandomState,
     Reflexive,
+    Seed,
     Set,
     SetOrFolder,
     Solver,
@@ -180,6 +183,36 @@ class ExportParameters(ParameterOptions):
         return self.set[0]
 
 
+@dataclass(frozen=True)
+class BindingOptions:
+    """The options that turn a formulation and data into a program.
+
+    Attributes
+    ----------
+    files
+        The options by which files are read; `label`, `weights` and `drop` apply to CSV and parquet files.
+    parameters
+        The parameters; of several formulations, each parameter applies to those that have it.
+    draw
+        The options by which stumps become columns.
+    """
+
+    files: FileOptions
+    parameters: ParameterOptions
+    draw: StumpOptions
+
+    def program(self, formulation: Formulation[Any], dataset: Dataset) -> Program:
+        """Return the program of a formulation over a data set."""
+        return self.parameters.program(formulation, dataset, self.draw)
+
+
+@dataclass(frozen=True)
+class ExportBinding(BindingOptions):
+    """The options that turn a formulation and data into a program to export."""
+
+    parameters: ExportParameters
+
+
 @dataclass(frozen=True, kw_only=True)
 class HypothesisClassOptions:
     """The options of the hypothesis class that boosting searches."""
@@ -196,6 +229,17 @@ class HypothesisClassOptions:
     def make_oracle(self, dataset: Dataset, random_state: int) -> tuple[ClassOracle, Any]:
         """Return the oracle over a data set, and the reference distribution of examples with positive multiplicity."""
         return make_oracle(dataset, self.oracle, self.options, self.reflexive, random_state)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeededClassOptions(HypothesisClassOptions):
+    """The options of the hypothesis class that boosting searches, with the seed of random hypotheses."""
+
+    random_state: Seed = 0
+
+    def make_seeded_oracle(self, dataset: Dataset) -> tuple[ClassOracle, Any]:
+        """Return the oracle over a data set, and the reference distribution of examples with positive multiplicity."""
+        return self.make_oracle(dataset, self.random_state)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,3 +277,21 @@ class RunOptions:
                 formulation, {**values, "epsilon": DEFAULT_EPSILON}, round_parameters(formulation, DEFAULT_EPSILON)
             )
             raise
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFormat:
+    """The format in which a command prints a table of results.
+
+    Raises
+    ------
+    OptionError
+        Both formats are requested.
+    """
+
+    json: PrintsJson = False
+    csv: PrintsCsv = False
+
+    def __post_init__(self) -> None:
+        if self.json and self.csv:
+            raise OptionError("--json and --csv exclude each other; choose one.")

@@ -174,6 +174,8 @@ ClassWeight = Annotated[
     str | None, typer.Option(help="balanced, or numbers by class that multiply the weights: no=1,yes=5.")
 ]
 Picture = Annotated[str | None, typer.Option(help="Draw it into this file: .png, .svg or .pdf.")]
+PrintsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+PrintsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 
 
 NuOfFit = Annotated[

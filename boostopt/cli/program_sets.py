@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from boostopt.cli.option_groups import FileOptions, ParameterOptions, StumpOptions
+from boostopt.cli.option_groups import BindingOptions, ParameterOptions
 from boostopt.cli.option_parsing import get_formulation_option, split_names
 from boostopt.data.datasets import Dataset, has_columns, has_indices
 from boostopt.data.labelled_tables import DEFAULT_LABEL
@@ -26,25 +26,6 @@ ALL_FORMULATIONS = "all"
 
 MAX_NAMED_FOLDERS = 6
 """Number of subfolders that a message names."""
-
-
-@dataclass(frozen=True)
-class BindingOptions:
-    """The options that turn a formulation and data into a program.
-
-    Attributes
-    ----------
-    files
-        The options by which files are read; `label`, `weights` and `drop` apply to CSV and parquet files.
-    parameters
-        The parameters; each applies to the formulations that have it.
-    draw
-        The options by which stumps become columns.
-    """
-
-    files: FileOptions
-    parameters: ParameterOptions
-    draw: StumpOptions
 
 
 def named_formulations(

@@ -110,7 +110,7 @@ class PartialMinimum:
     Parameters
     ----------
     name
-        What the description is called in errors.
+        The name of the description in errors.
     description
         g and the constraints.
     lower

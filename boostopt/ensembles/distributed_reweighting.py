@@ -15,7 +15,7 @@ from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.selection import MIN_EPSILON, histogram_inputs
 from boostopt.boosting.histogram_newton.solver import integer_weights
 from boostopt.boosting.histogram_newton.solver_state import float_below
-from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.options import BoostOptions, BoostRequest
 from boostopt.ensembles.members import Members, labels_to_signs
 from boostopt.ensembles.reweighting_result import PROGRAM_WEIGHTS, ReweightedBase
 from boostopt.errors import OptionError, ProblemError
@@ -173,7 +173,7 @@ def reweight_distributed(
     oracle = DistributedMembers(rows, placing.balance, members.t, reflexive)
     options = BoostOptions()
     try:
-        inputs = histogram_inputs(formulation, oracle, epsilon, parameters, options)
+        inputs = histogram_inputs(BoostRequest(formulation, oracle, epsilon, parameters, options))
     except OptionError as unfit:
         raise _unsupported_error(formulation, epsilon, f": {str(unfit).partition('.')[0]}") from unfit
     if inputs is None or not isinstance(inputs[1], ExactSoftMargin):

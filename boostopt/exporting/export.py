@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from boostopt._utils.files import write_atomically
+from boostopt._utils.lazy_names import import_modules
 from boostopt._utils.validation import check_choice, check_path
 from boostopt.errors import OptionError
-from boostopt.exporting.cbf import write_cbf
-from boostopt.exporting.conic_form import ConicSide, conic_program
-from boostopt.exporting.file_header import header_lines
-from boostopt.exporting.mps import write_mps
-from boostopt.exporting.npz import instance_arrays, write_instance
+from boostopt.exporting.file_format import FileFormat
 from boostopt.programs.cvxpy_models import Side
 from boostopt.programs.program import Program
 from boostopt.solving.solve import check_program
 
-SUFFIXES = (".mps", ".cbf", ".npz")
-"""The endings of the files that can be written."""
+FORMATS: Mapping[str, FileFormat] = {
+    module.FORMAT.ending: module.FORMAT for module in import_modules("boostopt.exporting.formats")
+}
+"""The formats by the endings of their files: a module of `formats` states each."""
+
+FORMAT_LIST = ", ".join(f"{ending} ({entry.scope})" for ending, entry in FORMATS.items())
+"""The endings with the programs that they hold, for help texts and messages."""
 
 SIDES: tuple[Side, ...] = ("primal", "dual")
 
@@ -50,21 +53,11 @@ def export(program: Program, path: str | os.PathLike[str], side: str = "primal")
     """
     check_program(program)
     target, side = check_path("path", path), check_choice("side", side, SIDES)
-    ending = format_suffix(target)
-    if ending == ".npz":
-        arrays = instance_arrays(program)
-        write_atomically(target, lambda file: write_instance(arrays, file))
-    elif ending == ".mps":
-        linear = _mps_program(program, side)
-        name = program.formulation.name.replace(" ", "_")
-        write_atomically(target, lambda file: write_mps(linear, name, header_lines(program, linear), file))
-    else:
-        conic = conic_program(program, side, quadratic=False)
-        write_atomically(target, lambda file: write_cbf(conic, header_lines(program, conic), file))
+    write_atomically(target, format_of(target).prepare(program, side))
 
 
-def format_suffix(path: Path) -> str:
-    """Return the ending of a path, which names the format.
+def format_of(path: Path) -> FileFormat:
+    """Return the format that the ending of a path names.
 
     Raises
     ------
@@ -72,20 +65,8 @@ def format_suffix(path: Path) -> str:
         The ending is unknown.
     """
     ending = path.suffix.lower()
-    if ending not in SUFFIXES:
+    if ending not in FORMATS:
         raise OptionError(
-            f"expected a path that ends in {', '.join(SUFFIXES)}; got {str(path)!r}. "
-            "Take MPS for linear and quadratic programs, CBF for cones, npz for the instance."
+            f"expected a path that ends in {FORMAT_LIST}; got {str(path)!r}. Choose one of these endings."
         )
-    return ending
-
-
-def _mps_program(program: Program, side: Side) -> ConicSide:
-    """Return a program that fits MPS."""
-    conic = conic_program(program, side, quadratic=True)
-    if not conic.cones.is_linear:
-        raise OptionError(
-            f"MPS holds linear and quadratic programs; {program.formulation.name} needs "
-            f"{' and '.join(sorted(program.cones - {'linear', 'quadratic'}))} cones. Write a path that ends in .cbf."
-        )
-    return conic
+    return FORMATS[ending]

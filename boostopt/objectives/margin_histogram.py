@@ -30,14 +30,14 @@ class MarginHistogram:
     grid
         The grid.
     counts
-        The numbers of examples, with multiplicity, shape (buckets + 2,).
+        The numbers of examples, with multiplicity, shape (bins + 2,).
     sums
-        The sums of the margins of these examples, in units of 2^-30, shape (buckets + 2,).
+        The sums of the margins of these examples, in units of 2^-30, shape (bins + 2,).
     """
 
     grid: MarginGrid
-    counts: Int[Array, " buckets"]
-    sums: Int[Array, " buckets"]
+    counts: Int[Array, " bins"]
+    sums: Int[Array, " bins"]
 
     @cached_property
     def occupied(self) -> Int[Array, " k"]:
@@ -70,8 +70,8 @@ class MarginHistogram:
         return c[c > 0.0], m[c > 0.0]
 
     @cached_property
-    def cumulative_counts(self) -> Int[Array, " buckets"]:
-        """The number of examples in each bin and in all bins below, shape (buckets + 2,)."""
+    def cumulative_counts(self) -> Int[Array, " bins"]:
+        """The number of examples in each bin and in all bins below, shape (bins + 2,)."""
         return np.cumsum(self.counts)
 
     def quantile_bin(self, nu: Fraction) -> int:
@@ -106,7 +106,7 @@ class WeightFunction:
     histogram
         The margins.
     integer_weights
-        q of each bin, from 0 to 2^20, shape (buckets + 2,).
+        q of each bin, from 0 to 2^20, shape (bins + 2,).
     normalizer
         Q. On the capped simplex it is the sum of c_n q_n, at least nu times the largest q. On the box it is 2^20 times
         the number of examples.
@@ -117,7 +117,7 @@ class WeightFunction:
     regularizer_value
         F(d), with each example at the mean margin of its bin.
     integer_curvature
-        The curvature r of each bin as an integer up to 2^8, shape (buckets + 2,).
+        The curvature r of each bin as an integer up to 2^8, shape (bins + 2,).
     curvature_unit
         The curvature of the integer 1.
     transition
@@ -129,12 +129,12 @@ class WeightFunction:
     """
 
     histogram: MarginHistogram
-    integer_weights: Int[Array, " buckets"]
+    integer_weights: Int[Array, " bins"]
     normalizer: int
     regularizer_bound: Fraction
     dual_objective: float
     regularizer_value: float
-    integer_curvature: Int[Array, " buckets"]
+    integer_curvature: Int[Array, " bins"]
     curvature_unit: float
     transition: tuple[float, float]
     unit_weights: Float[Array, " k"]
@@ -145,7 +145,7 @@ class WeightFunction:
         """The grid of the bins."""
         return self.histogram.grid
 
-    def curvature(self, spread: float) -> tuple[MarginGrid, Int[Array, " buckets"], float]:
+    def curvature(self, spread: float) -> tuple[MarginGrid, Int[Array, " bins"], float]:
         """Return a grid, the curvature r of each bin as an integer up to 2^8, and the curvature of the integer 1.
 
         Without a spread, r is the curvature at the margin. It is 0 for an example at the cap, and almost 0 for an

@@ -36,7 +36,7 @@ class UpperBound(ImmutableArrays):
     columns, hypothesis_weights
         The hypotheses and the integer weights that define the margins, shape (t,).
     grid, integer_weights
-        The grid of the margins, and q of each bin: integers from 0 to 2^20, shape (buckets + 2,).
+        The grid of the margins, and q of each bin: integers from 0 to 2^20, shape (bins + 2,).
     normalizer
         The integer Q in d_n = c_n q_n / Q.
     """
@@ -46,7 +46,7 @@ class UpperBound(ImmutableArrays):
     columns: Sequence[Split]
     hypothesis_weights: Int[Array, " t"]
     grid: MarginGrid
-    integer_weights: Int[Array, " buckets"]
+    integer_weights: Int[Array, " bins"]
     normalizer: int
 
     @property
@@ -79,7 +79,7 @@ def upper_bound(
     columns: Sequence[Split],
     hypothesis_weights: Int[Array, " t"],
     grid: MarginGrid,
-    integer_weights: Int[Array, " buckets"],
+    integer_weights: Int[Array, " bins"],
 ) -> UpperBound:
     """Return the upper bound that integer weights of the bins prove.
 
@@ -94,7 +94,7 @@ def upper_bound(
     columns, hypothesis_weights
         The hypotheses and the integer weights that define the margins, shape (t,).
     grid, integer_weights
-        The grid of the margins, and q of each bin: integers from 0 to 2^20, shape (buckets + 2,).
+        The grid of the margins, and q of each bin: integers from 0 to 2^20, shape (bins + 2,).
 
     Raises
     ------

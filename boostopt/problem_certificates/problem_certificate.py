@@ -144,7 +144,7 @@ class ProblemCertificate:
         By how much right sides of affine constraints were moved, at most `tolerance`; 0 if they were not. If they were,
         `upper`, `point` and `box` are of the moved problem; `lower` holds for all right sides within that distance.
     answers
-        What `save` needs: the answers of the solvers.
+        The answers of the solvers, which `save` needs.
     """
 
     lower: float

@@ -209,7 +209,7 @@ def improved_choices(
     problem
         The problem.
     choice
-        Where to begin.
+        The start of the steps.
     point
         The point at which slacks and distances from bounds are measured.
     box

@@ -62,7 +62,7 @@ def get_formulation(
             "Pass one of list_formulations(), or the path of a file."
         )
     if isinstance(name_or_formulation, PathLike) or is_python_file_path(name_or_formulation):
-        formulation = _single_formulation_in(load_user_module(name_or_formulation, "a formulation"))
+        formulation = formulation_in(load_user_module(name_or_formulation, "a formulation"))
         path = os.path.abspath(name_or_formulation)
         object.__setattr__(formulation, "pickle_recipe", (get_formulation, (path,)))  # it may be frozen
         object.__setattr__(formulation, "source_file", path)
@@ -74,7 +74,7 @@ def get_formulation(
         return parse_combination(_normalized_name(name_or_formulation))
     name = name_or_formulation if name_or_formulation in _builtin_names() else _canonical_name(name_or_formulation)
     if name in _builtin_names():
-        return _single_formulation_in(importlib.import_module(f"{BUILTIN_PACKAGE}.{name}"))
+        return formulation_in(importlib.import_module(f"{BUILTIN_PACKAGE}.{name}"))
     for point in entry_points(group=ENTRY_POINT_GROUP):
         if point.name == name:
             formulation = point.load()
@@ -125,8 +125,14 @@ def _formulations_in(module: ModuleType) -> tuple[list[type[Any]], list[Any]]:
     return classes, [] if classes else [member for member in members if isinstance(member, Formulation)]
 
 
-def _single_formulation_in(module: ModuleType) -> Formulation[Any]:
-    """Return the one formulation that a module defines: a subclass of `Formulation`, or an instance."""
+def formulation_in(module: ModuleType) -> Formulation[Any]:
+    """Return the one formulation that a module defines: a subclass of `Formulation`, or an instance.
+
+    Raises
+    ------
+    OptionError
+        The module defines none or several, or an unfinished one.
+    """
     classes, objects = _formulations_in(module)
     finished = [cls for cls in classes if not cls.__abstractmethods__] or classes
     if len(finished) + len(objects) != 1:

@@ -2,8 +2,8 @@
 
     max over w of -(loss(Uw) + penalty(w)),    min over d of F(d) + G(Uᵀd),    F* the loss at -m, G* the penalty
 
-Shen, Li, van den Hengel 2013 state this family. Each loss and each penalty is stated once: its function in this
-module, its text in `loss_penalty_texts`. A formulation combines one of each.
+Shen, Li, van den Hengel 2013 state this family. Each loss and each penalty is stated once, with its text and its
+function. A formulation combines one of each.
 """
 
 from __future__ import annotations
@@ -27,7 +27,15 @@ from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.standard_losses import Exponential, Hinge, Logistic, QuadraticHinge
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.loss_penalty_texts import LOSS_TEXTS, PENALTY_TEXTS, LossText, PenaltyText, page_of, title_of
+from boostopt.programs.loss_penalty_texts import (
+    LossText,
+    PenaltyText,
+    ProblemText,
+    page_of,
+    soft_margin_text,
+    texts_by_sign,
+    title_of,
+)
 from boostopt.programs.parameters import COUNT, POSITIVE, Domain, parameter
 from boostopt.programs.program import Examples
 
@@ -87,29 +95,110 @@ PRICE_OF_1_NORM = parameter("the price of the 1-norm of the hypothesis weights",
 PRICE_OF_SQUARES = parameter("the price of half of the squared 2-norm of the hypothesis weights", POSITIVE)
 
 LOSSES: Mapping[str, MarginLoss] = {
-    "hinge": MarginLoss(LOSS_TEXTS["hinge"], lambda p, examples: Hinge(examples.c, p.C), {"C": PRICE}),
+    "hinge": MarginLoss(
+        LossText(
+            "Hinge loss",
+            ProblemText(
+                "-sum_n d_n",
+                ("0 <= d <= C c : psi",),
+                "C sum_n c_n psi_n",
+                ("m >= 1 - psi", "psi >= 0"),
+                "psi_n = max(0, 1 - m_n),   psi_n (C c_n - d_n) = 0,   m_n > 1  =>  d_n = 0",
+                ("", "psi"),
+            ),
+            "Cortes and Vapnik 1995",
+        ),
+        lambda p, examples: Hinge(examples.c, p.C),
+        {"C": PRICE},
+    ),
     "squared_hinge": MarginLoss(
-        LOSS_TEXTS["squared_hinge"], lambda p, examples: QuadraticHinge(examples.c, p.C, 0.5, None), {"C": PRICE}
+        LossText(
+            "Squared hinge loss",
+            ProblemText(
+                "-sum_n d_n + (1/4) sum_n d_n^2 / (C c_n)",
+                ("d >= 0",),
+                "C sum_n c_n max(0, 1 - m_n)^2",
+                (),
+                "d_n = 2 C c_n max(0, 1 - m_n)",
+            ),
+            "Cortes and Vapnik 1995",
+        ),
+        lambda p, examples: QuadraticHinge(examples.c, p.C, 0.5, None),
+        {"C": PRICE},
     ),
     "smoothed_hinge": MarginLoss(
-        LOSS_TEXTS["smoothed_hinge"],
+        LossText(
+            "Smoothed hinge loss",
+            ProblemText(
+                "-sum_n d_n + (mu/2) sum_n d_n^2 / (C c_n)",
+                ("0 <= d <= C c : psi",),
+                "C sum_n c_n (max(0, 1 - m_n - psi_n)^2 / (2 mu) + psi_n)",
+                ("psi >= 0",),
+                "psi_n = max(0, 1 - m_n - mu),   d_n = C c_n min(1, max(0, 1 - m_n) / mu)",
+                ("", "psi"),
+            ),
+            "Nesterov 2005; Shalev-Shwartz and Zhang 2013",
+        ),
         lambda p, examples: QuadraticHinge(examples.c, p.C, p.mu, 1.0),
         {"C": PRICE, "mu": parameter("the width over which the hinge is smoothed", POSITIVE, 1.0)},
     ),
     "modified_huber": MarginLoss(
-        LOSS_TEXTS["modified_huber"], lambda p, examples: QuadraticHinge(examples.c, p.C, 0.5, 4.0), {"C": PRICE}
+        LossText(
+            "Modified Huber loss",
+            ProblemText(
+                "-sum_n d_n + (1/4) sum_n d_n^2 / (C c_n)",
+                ("0 <= d <= 4 C c : psi",),
+                "C sum_n c_n (max(0, 1 - m_n - psi_n)^2 + 4 psi_n)",
+                ("psi >= 0",),
+                "psi_n = max(0, -1 - m_n),   d_n = C c_n min(4, 2 max(0, 1 - m_n))",
+                ("", "psi"),
+            ),
+            "Zhang 2004",
+        ),
+        lambda p, examples: QuadraticHinge(examples.c, p.C, 0.5, 4.0),
+        {"C": PRICE},
     ),
-    "logistic": MarginLoss(LOSS_TEXTS["logistic"], lambda p, examples: Logistic.priced(examples.c, p.C), {"C": PRICE}),
+    "logistic": MarginLoss(
+        LossText(
+            "Logistic loss",
+            ProblemText(
+                "sum_n [ d_n ln(d_n / (C c_n)) + (C c_n - d_n) ln((C c_n - d_n) / (C c_n)) ]",
+                (),
+                "C sum_n c_n ln(1 + exp(-m_n))",
+                (),
+                "d_n = C c_n / (1 + exp(m_n))",
+            ),
+            "Friedman, Hastie, Tibshirani 2000; Shen and Li 2010",
+        ),
+        lambda p, examples: Logistic.priced(examples.c, p.C),
+        {"C": PRICE},
+    ),
     "exponential": MarginLoss(
-        LOSS_TEXTS["exponential"], lambda p, examples: Exponential(examples.c, p.C), {"C": PRICE}
+        LossText(
+            "Exponential loss",
+            ProblemText(
+                "sum_n [ d_n ln(d_n / (C c_n)) - d_n ]",
+                (),
+                "C sum_n c_n exp(-m_n)",
+                (),
+                "d_n = C c_n exp(-m_n)",
+            ),
+            "Freund and Schapire 1997; Shen and Li 2010",
+        ),
+        lambda p, examples: Exponential(examples.c, p.C),
+        {"C": PRICE},
     ),
     "soft_margin": MarginLoss(
-        LOSS_TEXTS["soft_margin"],
+        LossText("Soft margin", soft_margin_text(), "Demiriz, Bennett, Shawe-Taylor 2002"),
         lambda p, examples: CappedSimplexIndicator(CappedSimplex(examples.c, p.nu)),
         {"nu": parameter("the least number of examples that share the weight", COUNT)},
     ),
     "cvar": MarginLoss(
-        LOSS_TEXTS["cvar"],
+        LossText(
+            "Conditional value at risk of the margins",
+            soft_margin_text("nu = alpha sum_n c_n"),
+            "Rockafellar and Uryasev 2000",
+        ),
         lambda p, examples: CappedSimplexIndicator(
             CappedSimplex(examples.c, min(p.alpha * examples.total, examples.total))
         ),
@@ -120,28 +209,147 @@ LOSSES: Mapping[str, MarginLoss] = {
 
 
 PENALTIES: Mapping[str, WeightPenalty] = {
-    "simplex": WeightPenalty(PENALTY_TEXTS["simplex"], lambda p, signed: MaximumEdge()),
+    "simplex": WeightPenalty(
+        PenaltyText(
+            "convex combinations",
+            (
+                ProblemText(
+                    "gamma",
+                    ("e <= gamma",),
+                    "",
+                    ("sum w = 1 : gamma", "w >= 0"),
+                    "w_q (gamma - e_q) = 0",
+                    ("gamma", ""),
+                ),
+                None,
+            ),
+            "Glocer 2009, (2.1)",
+        ),
+        lambda p, signed: MaximumEdge(),
+    ),
     "l1_ball": WeightPenalty(
-        PENALTY_TEXTS["l1_ball"],
+        PenaltyText(
+            "ball of the 1-norm",
+            texts_by_sign(
+                ProblemText(
+                    "r gamma",
+                    ("e <= gamma", "gamma >= 0"),
+                    "",
+                    ("sum w <= r : gamma",),
+                    "w_q (gamma - e_q) = 0,   gamma (r - sum w) = 0",
+                    ("gamma", ""),
+                ),
+                ProblemText(
+                    "r gamma",
+                    ("|e| <= gamma",),
+                    "",
+                    ("||w||_1 <= r : gamma",),
+                    "|w_q| gamma = w_q e_q,   gamma (r - ||w||_1) = 0",
+                    ("gamma", ""),
+                ),
+            ),
+            "Shalev-Shwartz and Singer 2008, (3)",
+        ),
         lambda p, signed: AbsoluteEdge() if signed and p.r == 1.0 else BallEdges(signed, 1.0, p.r),
         {"r": RADIUS},
     ),
     "l1": WeightPenalty(
-        PENALTY_TEXTS["l1"],
+        PenaltyText(
+            "penalty of the 1-norm",
+            texts_by_sign(
+                ProblemText("0", ("e <= l1",), "l1 sum_q w_q", (), "w_q (l1 - e_q) = 0"),
+                ProblemText("0", ("|e| <= l1",), "l1 ||w||_1", (), "|w_q| l1 = w_q e_q"),
+            ),
+            "Shen and Li 2010",
+        ),
         lambda p, signed: OneNormEdges(True, p.l1) if signed else BoundedEdges(p.l1),
         {"l1": PRICE_OF_1_NORM},
     ),
     "l2_squared": WeightPenalty(
-        PENALTY_TEXTS["l2_squared"], lambda p, signed: ElasticEdges(signed, 0.0, p.l2), {"l2": PRICE_OF_SQUARES}
+        PenaltyText(
+            "penalty of the squared 2-norm",
+            texts_by_sign(
+                ProblemText(
+                    "(1/(2 l2)) sum_q max(0, e_q)^2",
+                    (),
+                    "(l2/2) sum_q w_q^2",
+                    (),
+                    "w_q = max(0, e_q) / l2",
+                ),
+                ProblemText("(1/(2 l2)) sum_q e_q^2", (), "(l2/2) sum_q w_q^2", (), "w_q = e_q / l2"),
+            ),
+            "Shen, Li, van den Hengel 2013",
+        ),
+        lambda p, signed: ElasticEdges(signed, 0.0, p.l2),
+        {"l2": PRICE_OF_SQUARES},
     ),
-    "l2_ball": WeightPenalty(PENALTY_TEXTS["l2_ball"], lambda p, signed: BallEdges(signed, 2.0, p.r), {"r": RADIUS}),
+    "l2_ball": WeightPenalty(
+        PenaltyText(
+            "ball of the 2-norm",
+            texts_by_sign(
+                ProblemText(
+                    "r ||max(0, e)||_2",
+                    (),
+                    "",
+                    ("||w||_2 <= r : gamma",),
+                    "gamma w_q = r max(0, e_q),   gamma (r - ||w||_2) = 0",
+                ),
+                ProblemText(
+                    "r ||e||_2", (), "", ("||w||_2 <= r : gamma",), "gamma w_q = r e_q,   gamma (r - ||w||_2) = 0"
+                ),
+            ),
+            "Shen, Li, van den Hengel 2013",
+        ),
+        lambda p, signed: BallEdges(signed, 2.0, p.r),
+        {"r": RADIUS},
+    ),
     "elastic_net": WeightPenalty(
-        PENALTY_TEXTS["elastic_net"],
+        PenaltyText(
+            "elastic net",
+            texts_by_sign(
+                ProblemText(
+                    "(1/(2 l2)) sum_q max(0, e_q - l1)^2",
+                    (),
+                    "l1 sum_q w_q + (l2/2) sum_q w_q^2",
+                    (),
+                    "w_q = max(0, e_q - l1) / l2",
+                ),
+                ProblemText(
+                    "(1/(2 l2)) sum_q max(0, |e_q| - l1)^2",
+                    (),
+                    "l1 ||w||_1 + (l2/2) sum_q w_q^2",
+                    (),
+                    "|w_q| = max(0, |e_q| - l1) / l2,   w_q e_q >= 0",
+                ),
+            ),
+            "Zou and Hastie 2005",
+        ),
         lambda p, signed: ElasticEdges(signed, p.l1, p.l2),
         {"l1": PRICE_OF_1_NORM, "l2": PRICE_OF_SQUARES},
     ),
     "linf_ball": WeightPenalty(
-        PENALTY_TEXTS["linf_ball"], lambda p, signed: BallEdges(signed, math.inf, p.r), {"r": RADIUS}
+        PenaltyText(
+            "ball of the infinity norm",
+            texts_by_sign(
+                ProblemText(
+                    "r sum_q max(0, e_q)",
+                    (),
+                    "",
+                    ("w <= r",),
+                    "e_q > 0  =>  w_q = r,   e_q < 0  =>  w_q = 0",
+                ),
+                ProblemText(
+                    "r sum_q |e_q|",
+                    (),
+                    "",
+                    ("|w| <= r",),
+                    "e_q > 0  =>  w_q = r,   e_q < 0  =>  w_q = -r",
+                ),
+            ),
+            "Shen, Li, van den Hengel 2013",
+        ),
+        lambda p, signed: BallEdges(signed, math.inf, p.r),
+        {"r": RADIUS},
     ),
 }
 """The penalties by name."""

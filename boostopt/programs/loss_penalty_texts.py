@@ -1,9 +1,11 @@
-"""The texts of the formulations of a loss and a penalty: titles, sources, problems and conditions of optimality."""
+"""The texts of the formulations of a loss and a penalty, composed of the texts of both.
+
+A text has a title, a source, the terms in both problems, and the conditions of optimality.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 INTERCEPT_NOTE = """
@@ -130,7 +132,7 @@ def _join_constraints(*constraints: str) -> str:
     return ",   ".join(constraints)
 
 
-def _soft_margin_text(*further: str) -> ProblemText:
+def soft_margin_text(*further: str) -> ProblemText:
     """Return the problem text of minus the mean of the nu smallest margins."""
     return ProblemText(
         "0",
@@ -142,204 +144,6 @@ def _soft_margin_text(*further: str) -> ProblemText:
     )
 
 
-LOSS_TEXTS: Mapping[str, LossText] = {
-    "hinge": LossText(
-        "Hinge loss",
-        ProblemText(
-            "-sum_n d_n",
-            ("0 <= d <= C c : psi",),
-            "C sum_n c_n psi_n",
-            ("m >= 1 - psi", "psi >= 0"),
-            "psi_n = max(0, 1 - m_n),   psi_n (C c_n - d_n) = 0,   m_n > 1  =>  d_n = 0",
-            ("", "psi"),
-        ),
-        "Cortes and Vapnik 1995",
-    ),
-    "squared_hinge": LossText(
-        "Squared hinge loss",
-        ProblemText(
-            "-sum_n d_n + (1/4) sum_n d_n^2 / (C c_n)",
-            ("d >= 0",),
-            "C sum_n c_n max(0, 1 - m_n)^2",
-            (),
-            "d_n = 2 C c_n max(0, 1 - m_n)",
-        ),
-        "Cortes and Vapnik 1995",
-    ),
-    "smoothed_hinge": LossText(
-        "Smoothed hinge loss",
-        ProblemText(
-            "-sum_n d_n + (mu/2) sum_n d_n^2 / (C c_n)",
-            ("0 <= d <= C c : psi",),
-            "C sum_n c_n (max(0, 1 - m_n - psi_n)^2 / (2 mu) + psi_n)",
-            ("psi >= 0",),
-            "psi_n = max(0, 1 - m_n - mu),   d_n = C c_n min(1, max(0, 1 - m_n) / mu)",
-            ("", "psi"),
-        ),
-        "Nesterov 2005; Shalev-Shwartz and Zhang 2013",
-    ),
-    "modified_huber": LossText(
-        "Modified Huber loss",
-        ProblemText(
-            "-sum_n d_n + (1/4) sum_n d_n^2 / (C c_n)",
-            ("0 <= d <= 4 C c : psi",),
-            "C sum_n c_n (max(0, 1 - m_n - psi_n)^2 + 4 psi_n)",
-            ("psi >= 0",),
-            "psi_n = max(0, -1 - m_n),   d_n = C c_n min(4, 2 max(0, 1 - m_n))",
-            ("", "psi"),
-        ),
-        "Zhang 2004",
-    ),
-    "logistic": LossText(
-        "Logistic loss",
-        ProblemText(
-            "sum_n [ d_n ln(d_n / (C c_n)) + (C c_n - d_n) ln((C c_n - d_n) / (C c_n)) ]",
-            (),
-            "C sum_n c_n ln(1 + exp(-m_n))",
-            (),
-            "d_n = C c_n / (1 + exp(m_n))",
-        ),
-        "Friedman, Hastie, Tibshirani 2000; Shen and Li 2010",
-    ),
-    "exponential": LossText(
-        "Exponential loss",
-        ProblemText(
-            "sum_n [ d_n ln(d_n / (C c_n)) - d_n ]",
-            (),
-            "C sum_n c_n exp(-m_n)",
-            (),
-            "d_n = C c_n exp(-m_n)",
-        ),
-        "Freund and Schapire 1997; Shen and Li 2010",
-    ),
-    "soft_margin": LossText("Soft margin", _soft_margin_text(), "Demiriz, Bennett, Shawe-Taylor 2002"),
-    "cvar": LossText(
-        "Conditional value at risk of the margins",
-        _soft_margin_text("nu = alpha sum_n c_n"),
-        "Rockafellar and Uryasev 2000",
-    ),
-}
-"""The texts of the losses by name."""
-
-
-def _texts_by_sign(positive: ProblemText, signed: ProblemText) -> tuple[ProblemText, ProblemText]:
+def texts_by_sign(positive: ProblemText, signed: ProblemText) -> tuple[ProblemText, ProblemText]:
     """Return both problems; the first gets the constraint w >= 0."""
     return dataclasses.replace(positive, dual_constraints=(*positive.dual_constraints, "w >= 0")), signed
-
-
-PENALTY_TEXTS: Mapping[str, PenaltyText] = {
-    "simplex": PenaltyText(
-        "convex combinations",
-        (
-            ProblemText(
-                "gamma",
-                ("e <= gamma",),
-                "",
-                ("sum w = 1 : gamma", "w >= 0"),
-                "w_q (gamma - e_q) = 0",
-                ("gamma", ""),
-            ),
-            None,
-        ),
-        "Glocer 2009, (2.1)",
-    ),
-    "l1_ball": PenaltyText(
-        "ball of the 1-norm",
-        _texts_by_sign(
-            ProblemText(
-                "r gamma",
-                ("e <= gamma", "gamma >= 0"),
-                "",
-                ("sum w <= r : gamma",),
-                "w_q (gamma - e_q) = 0,   gamma (r - sum w) = 0",
-                ("gamma", ""),
-            ),
-            ProblemText(
-                "r gamma",
-                ("|e| <= gamma",),
-                "",
-                ("||w||_1 <= r : gamma",),
-                "|w_q| gamma = w_q e_q,   gamma (r - ||w||_1) = 0",
-                ("gamma", ""),
-            ),
-        ),
-        "Shalev-Shwartz and Singer 2008, (3)",
-    ),
-    "l1": PenaltyText(
-        "penalty of the 1-norm",
-        _texts_by_sign(
-            ProblemText("0", ("e <= l1",), "l1 sum_q w_q", (), "w_q (l1 - e_q) = 0"),
-            ProblemText("0", ("|e| <= l1",), "l1 ||w||_1", (), "|w_q| l1 = w_q e_q"),
-        ),
-        "Shen and Li 2010",
-    ),
-    "l2_squared": PenaltyText(
-        "penalty of the squared 2-norm",
-        _texts_by_sign(
-            ProblemText(
-                "(1/(2 l2)) sum_q max(0, e_q)^2",
-                (),
-                "(l2/2) sum_q w_q^2",
-                (),
-                "w_q = max(0, e_q) / l2",
-            ),
-            ProblemText("(1/(2 l2)) sum_q e_q^2", (), "(l2/2) sum_q w_q^2", (), "w_q = e_q / l2"),
-        ),
-        "Shen, Li, van den Hengel 2013",
-    ),
-    "l2_ball": PenaltyText(
-        "ball of the 2-norm",
-        _texts_by_sign(
-            ProblemText(
-                "r ||max(0, e)||_2",
-                (),
-                "",
-                ("||w||_2 <= r : gamma",),
-                "gamma w_q = r max(0, e_q),   gamma (r - ||w||_2) = 0",
-            ),
-            ProblemText("r ||e||_2", (), "", ("||w||_2 <= r : gamma",), "gamma w_q = r e_q,   gamma (r - ||w||_2) = 0"),
-        ),
-        "Shen, Li, van den Hengel 2013",
-    ),
-    "elastic_net": PenaltyText(
-        "elastic net",
-        _texts_by_sign(
-            ProblemText(
-                "(1/(2 l2)) sum_q max(0, e_q - l1)^2",
-                (),
-                "l1 sum_q w_q + (l2/2) sum_q w_q^2",
-                (),
-                "w_q = max(0, e_q - l1) / l2",
-            ),
-            ProblemText(
-                "(1/(2 l2)) sum_q max(0, |e_q| - l1)^2",
-                (),
-                "l1 ||w||_1 + (l2/2) sum_q w_q^2",
-                (),
-                "|w_q| = max(0, |e_q| - l1) / l2,   w_q e_q >= 0",
-            ),
-        ),
-        "Zou and Hastie 2005",
-    ),
-    "linf_ball": PenaltyText(
-        "ball of the infinity norm",
-        _texts_by_sign(
-            ProblemText(
-                "r sum_q max(0, e_q)",
-                (),
-                "",
-                ("w <= r",),
-                "e_q > 0  =>  w_q = r,   e_q < 0  =>  w_q = 0",
-            ),
-            ProblemText(
-                "r sum_q |e_q|",
-                (),
-                "",
-                ("|w| <= r",),
-                "e_q > 0  =>  w_q = r,   e_q < 0  =>  w_q = -r",
-            ),
-        ),
-        "Shen, Li, van den Hengel 2013",
-    ),
-}
-"""The texts of the penalties by name."""

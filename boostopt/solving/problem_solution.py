@@ -124,7 +124,7 @@ class ProblemSolution:
     backend, version
         The solver and its version.
     certificate
-        What the best attempt proves.
+        The certificate of the best attempt.
     attempts
         The attempts, in order.
     best

@@ -193,11 +193,9 @@ def _bounds(
     d = parse_object_with_keys(content["d"], {"w", "origin", "shift", "table"}, "d")
     splits = _splits(content["data"]["hypotheses"], oracle, rows)
     origin, shift = _parse_integer(d["origin"], "origin"), _parse_integer(d["shift"], "shift")
-    table = np.array(
-        [_parse_integer(q, "a weight of a bucket") for q in parse_list(d["table"], "table")], dtype=np.int64
-    )
+    table = np.array([_parse_integer(q, "a weight of a bin") for q in parse_list(d["table"], "table")], dtype=np.int64)
     if not (abs(origin) <= ONE and 0 <= shift <= MAX_SHIFT and len(table) == N_BINS + 2):
-        reject(f"the window must lie among the margins, and have {N_BINS + 2} buckets; it has {len(table)}")
+        reject(f"the window must lie among the margins, and have {N_BINS + 2} bins; it has {len(table)}")
     terms, d_terms = _terms(content["w"], splits), _terms(d["w"], splits)
     if (total := sum(term[0] for term in terms)) != ONE:
         reject(f"the weights must sum to 2^30; they sum to {total}")

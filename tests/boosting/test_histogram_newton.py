@@ -32,7 +32,7 @@ from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.selection import continuation_options, reduced_problem
 from boostopt.boosting.histogram_newton.solver import HistogramNewton, integer_weights
 from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord, float_below
-from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.options import BoostOptions, BoostRequest
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.stop_reason import StopReason
@@ -127,9 +127,9 @@ def test_both_ends_hold_exactly_and_overlap_those_of_the_papers_update(formulati
 
 def run_digest(problem: Problem, rows: BinnedRows) -> str:
     """Return the SHA-256 digest of the result of a run of histogram Newton."""
-    objective, deadline = ExactSoftMargin(Fraction(300), rows.n_examples), Deadline.after(None)
-    newton_solver = HistogramNewton(problem, rows, objective, True, BoostOptions(), deadline, lambda record: None)
-    newton_solver.run()
+    objective = ExactSoftMargin(Fraction(300), rows.n_examples)
+    newton_solver = HistogramNewton(problem, rows, objective, True, BoostOptions(), lambda record: None)
+    newton_solver.run(Deadline.after(None))
     bounds = newton_solver.bounds
     content = (
         bounds.lower,
@@ -194,7 +194,8 @@ def test_the_curvature_is_that_of_d_on_the_evaluated_rows(formulation: str, step
     """The negative Hessian gives minus the second difference of D, whichever part of the rows is evaluated."""
     N = 20_000
     oracle = binned_stumps(0, N)
-    inputs = selection.histogram_inputs(resolve_formulation(formulation), oracle, 0.5, {"nu": 0.5 * N}, BoostOptions())
+    request = BoostRequest(resolve_formulation(formulation), oracle, 0.5, {"nu": 0.5 * N}, BoostOptions())
+    inputs = selection.histogram_inputs(request)
     problem, objective, _, rows = require_not_none(inputs, "the inputs of histogram Newton")
     evaluator = DualEvaluator(problem, rows.stride(step), objective)
     splits = [Split(j, evaluator.rows.n_codes[j] // 2, 1) for j in range(3)]

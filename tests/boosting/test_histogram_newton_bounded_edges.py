@@ -53,7 +53,7 @@ def newton_solver(
         reduced_problem(resolve_formulation(formulation), oracle, epsilon, settings_of(formulation, nu)), "a problem"
     )
     rows, options = require_not_none(oracle.binned_rows, "rows"), BoostOptions(max_rounds=max_rounds)
-    return kind(problem, rows, objective, True, options, Deadline.after(None), lambda record: None)
+    return kind(problem, rows, objective, True, options, lambda record: None)
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
@@ -110,7 +110,7 @@ def test_the_program_of_one_bound_has_the_optimum_that_a_solver_finds(
     gamma = class_bounds(histogram_run_of(oracle, formulation, nu))[1] + 0.05
     monkeypatch.setattr(FixedEdgeBound, "fixed_bound", gamma)
     newton = newton_solver(FixedEdgeBound, formulation, oracle, nu, 1e-5, 60)
-    newton.run()
+    newton.run(Deadline.after(None))
     rows = require_not_none(oracle.binned_rows, "rows")
     U = np.stack([column(oracle, oracle.hypothesis_of(rows.split(i, 1))) for i in range(rows.n_thresholds)], axis=1)
     twin = get_formulation(formulation).bind(

@@ -309,7 +309,7 @@ FORGED: list[tuple[str, Callable[[Any], Any], str]] = [
     ("proof total", lambda old: 2 * old, "the ends"),
     ("proof table", cleared_half, "the ends|simplex"),
     ("proof table", lambda old: old * 0, "simplex"),
-    ("proof table", lambda old: old[1:], "other buckets"),
+    ("proof table", lambda old: old[1:], "other bins"),
     ("proof shift", lambda old: 99, "window"),
     ("W", lambda old: old // 2, r"2\^30"),
     ("W", lambda old: old[::-1].copy(), "the ends"),

@@ -13,13 +13,16 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from command_runner import refused, run
 from support.problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, reference_lpboost
+from typer.main import get_command
 
+import boostopt
+import boostopt.cli
 import boostopt.cli.commands.compare
 import boostopt.cli.commands.list
 from boostopt import (
@@ -34,8 +37,12 @@ from boostopt import (
 )
 from boostopt._utils.formatting import escape_unprintable, format_interval
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
+from boostopt.boosting.boosters import BOOSTERS
 from boostopt.boosting.registry import PAGES
 from boostopt.cli.commands.list import first_sentence
+from boostopt.exporting.export import FORMATS
+
+PACKAGE = Path(boostopt.__file__).parent
 
 OPTIMUM = 2 / 530
 """Of LPBoost on the reference matrix with nu = 2.5."""
@@ -1034,7 +1041,7 @@ def test_options_that_a_source_cannot_follow_are_not_ignored(tmp_path: Path) -> 
         (("fit", "--data", "none.npz", "--out", "m.txt"), r"--out\b.* \.npz\b"),
         (("fit", "--data", "none.npz", "--out", "m.npz", "--certificate", "c.txt"), r"--certificate\b.* \.json\b"),
         (("predict", "m.npz", "--data", "none.npz", "--out", "p.xlsx"), r"--out\b.*\.csv\b.*\.txt\b"),
-        (("export", "lpboost", "--data", "none.npz", "--out", "m.lp"), r"\.mps,\s\.cbf,\s\.npz\b"),
+        (("export", "lpboost", "--data", "none.npz", "--out", "m.lp"), r"\.cbf\s\(.*\.mps\s\(.*\.npz\s\("),
     ],
     ids=lambda each: " ".join(each[:1] + each[-2:]) if isinstance(each, tuple) else "",
 )
@@ -1219,3 +1226,20 @@ def test_a_booster_is_told_from_a_formulation_that_nobody_knows(command: tuple[s
 def test_messages_name_options_as_they_are_typed() -> None:
     result = run("boost", "erlpboost", "--data", "breast_cancer", "--nu", "0.1", "--max-rounds", "0")
     assert result.exit_code == 2 and re.search(r"^error: --max-rounds ", result.stderr, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("folder", "entries"),
+    [
+        ("cli/commands", {name.replace("-", "_") for name in cast(Any, get_command(boostopt.cli.app)).commands}),
+        ("exporting/formats", {ending.removeprefix(".") for ending in FORMATS}),
+        ("boosting/boosters", {name.casefold() for name in BOOSTERS}),
+    ],
+)
+def test_each_file_of_a_folder_is_an_entry(folder: str, entries: set[str]) -> None:
+    assert entries == {path.stem for path in (PACKAGE / folder).glob("*.py")} - {"__init__"}
+
+
+def test_commands_are_listed_by_name() -> None:
+    names = re.findall(r"^  ([a-z-]+)  ", run("--help").stdout.partition("Commands:")[2], re.MULTILINE)
+    assert len(names) > 10 and names == sorted(names)

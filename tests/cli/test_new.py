@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from boostopt._utils.user_files import load_user_module
 from boostopt.checks import check_backend, check_formulation, check_oracle, check_regularizer
 from boostopt.checks.backend_checks import BACKEND_CHECKS
 from boostopt.checks.oracle_checks import ORACLE_CHECKS
-from boostopt.cli.commands.new import REGULARIZER_FORMS
+from boostopt.cli.commands.new import Template, read_templates
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "idea_to_boosted.md"
 KINDS = {
@@ -328,11 +327,24 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     refused(r"\bregularizer 'text'.*\bclass, cvxpy, formula\b", "new", "regularizer", "other", "--as", "text")
 
 
-def test_every_template_has_a_command() -> None:
-    found = importlib.util.find_spec("boostopt.cli.templates")
-    assert found is not None and found.origin is not None
-    files = {path.stem for path in Path(found.origin).parent.glob("*.py")} - {"__init__"}
-    assert files == {*(f"regularizer_{form}" for form in REGULARIZER_FORMS), "loss", "formulation", "oracle", "backend"}
+def test_every_template_has_a_command_and_cases() -> None:
+    templates = [template for forms in read_templates().values() for template in forms]
+    assert {(template.kind, template.form) for template in templates} == {
+        (words[0], words[2] if len(words) > 1 else "") for words in KINDS.values()
+    }
+    listing = run("new", "--help").stdout
+    assert all(re.search(rf"^  {template.kind} ", listing, re.MULTILINE) for template in templates)
+
+
+def test_the_entry_of_a_template_is_not_copied(tmp_path: Path) -> None:
+    path = written(tmp_path, "oracle")
+    assert path.read_text().startswith('"""mine: ')
+    assert "boostopt boost lpboost" in run("new", "oracle", "other", "--to", tmp_path).stdout
+
+
+def test_a_template_without_an_entry_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"# /// boostopt new\b.*'new_name: no entry'"):
+        Template.from_source("new_name: no entry")
 
 
 def test_an_exception_of_ones_own_file_is_a_line_that_says_where(

@@ -125,7 +125,7 @@ def test_export_as_json(tmp_path: Path, data: Path) -> None:
 @pytest.mark.parametrize(
     "arguments, fact",
     [
-        (("--out", "model.lp"), r"\.mps, \.cbf, \.npz\b.*'model\.lp'"),
+        (("--out", "model.lp"), r"\.cbf \(.*\.mps \(.*\.npz \(.*'model\.lp'"),
         (("--out", "model.mps", "--side", "left"), r"\bside 'left'.*: dual, primal\."),
         (("--out", "none/model.mps"), r"\bfolder\b.*none/model\.mps\b"),
     ],

@@ -6,18 +6,27 @@ soft margin at nu over the class.
 """
 
 from collections.abc import Mapping
+from types import ModuleType
 
-from boostopt.boosting.boosters.adaboost_reg import AdaBoostREG
-from boostopt.boosting.boosters.brownboost import BrownBoost
-from boostopt.boosting.boosters.madaboost import MadaBoost
-from boostopt.boosting.boosters.smoothboost import SmoothBoost
+from boostopt._utils.lazy_names import import_modules
 from boostopt.boosting.registry import PAGES
 from boostopt.boosting.reweighting import Booster as Booster
 from boostopt.boosting.reweighting import outside as outside
+from boostopt.programs.catalogue import formulation_in
 
-BOOSTERS: Mapping[str, Booster] = {
-    booster.name: booster for booster in (AdaBoostREG(), SmoothBoost(), BrownBoost(), MadaBoost())
-}
-"""The boosters by the names in files of runs, which are those of the literature and no name of a formulation."""
+
+def _booster_in(module: ModuleType) -> Booster:
+    """Return the one booster that a module defines."""
+    formulation = formulation_in(module)
+    if not isinstance(formulation, Booster):
+        raise TypeError(f"expected a Booster in {module.__file__}; got {formulation!r}. Derive its class from Booster.")
+    return formulation
+
+
+BOOSTERS: Mapping[str, Booster] = {booster.name: booster for booster in map(_booster_in, import_modules(__name__))}
+"""The boosters by the names in files of runs, which are those of the literature and no name of a formulation.
+
+Each module of this folder defines one.
+"""
 
 PAGES.update({name.lower(): booster for name, booster in BOOSTERS.items()})

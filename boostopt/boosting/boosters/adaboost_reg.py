@@ -32,13 +32,13 @@ from functools import cached_property
 from typing import ClassVar, cast
 
 import numpy as np
-from scipy.optimize import brentq
 
 from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
 from boostopt.boosting.run.state import MEMORY_PAST_WEIGHT, State
 from boostopt.boosting.updates.base import UpdateContext
+from boostopt.functions.numerics.root_finding import find_root
 from boostopt.programs.parameters import LARGEST, POSITIVE, Domain, parameter
 from boostopt.programs.step_rules.step_sizes import step_to_edge
 
@@ -186,7 +186,7 @@ def _best_local_minimum(G: RegularizedFunctional, end: float) -> float:
         return slopes[b] if b in slopes else G.slope(b)
 
     brackets = [(low, high) for low, high in itertools.pairwise(slopes) if slopes[low] < 0.0 <= slopes[high]]
-    roots = [cast(float, brentq(slope, low, high, xtol=ROUNDING * end)) for low, high in brackets]
+    roots = [find_root(slope, low, high, ROUNDING * end) for low, high in brackets]
     return min([0.0, end, *roots], key=G.log_value)
 
 

@@ -32,7 +32,6 @@ from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import erfc, erfcinv
 
 from boostopt._utils.array_types import ExampleVector
@@ -42,6 +41,7 @@ from boostopt.boosting.run.state import State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.errors import OptionError, ProblemError, short_repr
+from boostopt.functions.numerics.root_finding import find_root
 from boostopt.programs.boosting_spec import BoostingSpec
 from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.programs.program import Examples, Program
@@ -188,17 +188,15 @@ class StepEquations:
         else:
             return None
         if edge <= 0.0:
-            high = _root(lambda alpha: self.edge(alpha, self.tau(alpha)), low, high)
+            high = _root(lambda alpha: -self.edge(alpha, self.tau(alpha)), low, high)
             tau = self.tau(high)
             if tau < self.s:
                 return high, tau
         # tau reaches s at a smaller step: the step at which (i) holds for tau = s.
-        return _root(lambda alpha: self.update.excess(self.z + (alpha * self.u - self.s)), low, high), self.s
+        alpha = _root(lambda alpha: -self.update.excess(self.z + (alpha * self.u - self.s)), low, high)
+        return alpha, self.s
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return a root between low and high; if the signs agree by rounding, the end with the smaller absolute value."""
-    low_value, high_value = function(low), function(high)
-    if low_value * high_value >= 0.0:
-        return low if abs(low_value) <= abs(high_value) else high
-    return cast(float, brentq(function, low, high, xtol=ROUNDING * max(1.0, abs(low), abs(high))))
+    """Return the root of an increasing function between low and high; if there is none by rounding, the nearer end."""
+    return find_root(function, low, high, ROUNDING * max(1.0, abs(low), abs(high)))

@@ -146,12 +146,11 @@ class HistogramRun(Run):
                 objective,
                 oracle.reflexive,
                 options,
-                deadline,
                 on_iteration,
                 checkpoint.on_snapshot,
                 snapshot,
             )
-            solver.run()
+            solver.run(deadline)
         checkpoint.write()
         return cls(make_stored_run(solver.snapshot, solver.stop_reason), oracle, rows, options.history is not False)
 

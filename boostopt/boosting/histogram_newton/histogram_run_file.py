@@ -359,7 +359,7 @@ def _require_kinds(counts: Sequence[Any], numbers: Sequence[Any]) -> None:
 def _upper_bound_from_json(content: Mapping[str, Any], splits: Sequence[Split]) -> UpperBound:
     """Parse an upper bound, which proves nothing before the rows confirm it."""
     W, table = _integer_weights_from_json(content["W"], len(splits)), content["table"]
-    require(table.shape == (N_BINS + 2,) and table.dtype.kind == "i", "the weights belong to other buckets")
+    require(table.shape == (N_BINS + 2,) and table.dtype.kind == "i", "the weights belong to other bins")
     grid = MarginGrid(int(content["origin"]), int(content["shift"]))
     require(
         abs(grid.origin) <= MARGIN_SCALE and 0 <= grid.log2_bin_width <= MARGIN_BITS,

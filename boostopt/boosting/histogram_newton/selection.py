@@ -13,7 +13,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.solver import MIN_COLUMNS
-from boostopt.boosting.options import OPTIONS, BoostOptions
+from boostopt.boosting.options import OPTIONS, BoostOptions, BoostRequest
 from boostopt.boosting.problem import Problem, exact_objective_of_problem
 from boostopt.boosting.run.run_file import HISTOGRAM_KIND, load, run_kind
 from boostopt.errors import BoostoptError, OptionError
@@ -66,14 +66,8 @@ def is_default(formulation: Formulation[Any], oracle: HypothesisClass, epsilon: 
     )
 
 
-def run_histogram_newton(
-    formulation: Formulation[Any],
-    oracle: HypothesisClass,
-    epsilon: float | None,
-    settings: Mapping[str, Any],
-    options: BoostOptions,
-) -> tuple[HistogramRun | None, BoostOptions | None]:
-    """Return the histogram run of a formulation; None if floating-point updates must start or continue.
+def run_histogram_newton(request: BoostRequest) -> tuple[HistogramRun | None, BoostOptions | None]:
+    """Return the histogram run of a request; None if floating-point updates must start or continue.
 
     The second value holds the options of the updates that continue a histogram run, of this call or of a checkpoint;
     None otherwise.
@@ -84,24 +78,18 @@ def run_histogram_newton(
         The rows are on a cluster, where no other update works, and a parameter is wrong; or the checkpoint is of
         another run.
     """
-    inputs, file = histogram_inputs(formulation, oracle, epsilon, settings, options), options.checkpoint
+    inputs, options = histogram_inputs(request), request.options
     if inputs is None:
         return None, None
+    file = options.checkpoint
     if file is not None and Path(file).exists() and run_kind(file) != HISTOGRAM_KIND:
-        return None, _with_histogram_columns(options) if _was_continued_from_histogram(
-            file, formulation, options
-        ) else options
+        was_continued = _was_continued_from_histogram(file, request.formulation, options)
+        return None, _with_histogram_columns(options) if was_continued else options
     run = HistogramRun.solve(*inputs, options)
     return (None, continuation_options(run, options)) if run.needs_float_steps else (run, None)
 
 
-def histogram_inputs(
-    formulation: Formulation[Any],
-    oracle: HypothesisClass,
-    epsilon: float | None,
-    settings: Mapping[str, Any],
-    options: BoostOptions,
-) -> tuple[Problem, ExactObjective, BinnedClass, BinnedRows] | None:
+def histogram_inputs(request: BoostRequest) -> tuple[Problem, ExactObjective, BinnedClass, BinnedRows] | None:
     """Return the reduced problem, the objective, the oracle and its rows; None if one is not supported.
 
     Histogram Newton supports oracles with binned rows and smooth regularizers on a capped simplex that are a sum over
@@ -113,10 +101,11 @@ def histogram_inputs(
     BoostoptError
         The rows are on a cluster, where no other update works, and a parameter is wrong.
     """
-    if not isinstance(oracle, BinnedClass) or not _options_supported(settings, options):
+    oracle = request.oracle
+    if not isinstance(oracle, BinnedClass) or not _options_supported(request.parameters, request.options):
         return None
     try:
-        inputs = reduced_problem(formulation, oracle, epsilon, settings)
+        inputs = reduced_problem(request.formulation, oracle, request.epsilon, request.parameters)
     except BoostoptError:
         if not isinstance(oracle, Oracle):
             raise

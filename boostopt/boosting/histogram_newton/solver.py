@@ -98,8 +98,6 @@ class HistogramNewton:
         Whether the class is closed under negation.
     options
         The limits, and the number of columns per iteration.
-    deadline
-        The deadline of the run.
     on_iteration
         A function that is called with the record of each evaluation on all rows.
     on_snapshot
@@ -140,7 +138,6 @@ class HistogramNewton:
         objective: ExactObjective,
         symmetric: bool,
         options: BoostOptions,
-        deadline: Deadline,
         on_iteration: Callable[[EvaluationRecord], None],
         on_snapshot: Callable[[Snapshot], None] | None = None,
         snapshot: Snapshot | None = None,
@@ -152,7 +149,7 @@ class HistogramNewton:
             options.max_rounds,
             max(options.columns_per_round, MIN_COLUMNS),
         )
-        self.deadline = deadline
+        self.deadline: Deadline = Deadline.after(None)
         self.splits: list[Split] = list[Split]() if snapshot is None else list(snapshot.pool)
         self.log: list[EvaluationRecord] = list[EvaluationRecord]() if snapshot is None else list(snapshot.log)
         self.weights_by_iteration: list[Float[Array, " _"]] = (
@@ -170,8 +167,9 @@ class HistogramNewton:
         self._pool_set, self._thresholds = set(self.splits), [rows.threshold_of(split) for split in self.splits]
         self._start_time = time.perf_counter() - (self.log[-1].seconds if self.log else 0.0)
 
-    def run(self) -> None:
+    def run(self, deadline: Deadline) -> None:
         """Solve until the bounds are within epsilon, a limit is reached or the user interrupts."""
+        self.deadline = deadline
         with Interrupts() as interrupts:
             try:
                 self._solve_samples_then_all(interrupts)

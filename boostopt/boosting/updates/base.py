@@ -5,10 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
-from scipy.optimize import brentq
 
 from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt._utils.immutable_arrays import ImmutableArrays
@@ -17,6 +15,7 @@ from boostopt.boosting.column_pool import ColumnPool
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.state import State
 from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.numerics.root_finding import find_root
 
 INFEASIBLE = "the program is infeasible: the weights prove a soft margin above the bound of the edges"
 """The reason of a run with bounded edges that has proved infeasibility, which is the purpose of such a run."""
@@ -126,4 +125,5 @@ def unit_weight(t: int, q: int) -> HypothesisVector:
 
 def line_search_root(slope: Callable[[float], float], low: float, high: float) -> float:
     """Return the root of the slope of D along a weight, between the step in closed form and an upper bracket end."""
-    return cast(float, brentq(slope, low, high, xtol=min(LINE_SEARCH_TOL, LINE_SEARCH_RELATIVE_TOL * low)))
+    # D is concave: its slope decreases.
+    return find_root(lambda step: -slope(step), low, high, min(LINE_SEARCH_TOL, LINE_SEARCH_RELATIVE_TOL * low))

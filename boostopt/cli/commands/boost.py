@@ -22,9 +22,9 @@ from boostopt.boosting.run.run import Run
 from boostopt.certificates.file_metadata import feature_metadata
 from boostopt.cli.application import command, console
 from boostopt.cli.cluster_data import cluster_connection, reject_distributed, validate_binned
-from boostopt.cli.option_groups import BoostParameters, FileOptions, HypothesisClassOptions, RunOptions
+from boostopt.cli.option_groups import BoostParameters, FileOptions, RunOptions, SeededClassOptions
 from boostopt.cli.option_parsing import total_multiplicity
-from boostopt.cli.option_types import Cluster, Data, FormulationName, Picture, Seed
+from boostopt.cli.option_types import Cluster, Data, FormulationName, Picture
 from boostopt.cli.run_output import (
     JSON_FORMAT,
     NPZ_FORMAT,
@@ -47,6 +47,48 @@ MAX_SHOWN_WEIGHTS = 5
 """Number of hypotheses that the table shows."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunOutput:
+    """The files that a run is written into, and the format in which it is printed."""
+
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(help="File that stores the run at intervals, and from which it continues if the file exists."),
+    ] = None
+    out: Annotated[str | None, typer.Option(help="Save the run into this file, for Run.load.")] = None
+    certificate: Annotated[
+        str | None, typer.Option(help="Save the certificate over the class into this file, for `boostopt verify`.")
+    ] = None
+    picture: Picture = None
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, with every round.")] = False
+
+    def validate(self, data: str) -> None:
+        """Raise an error, before any work, for a path that cannot be written or has the wrong ending."""
+        validate_output_paths(data, self.out, self.certificate, self.picture, self.checkpoint)
+        validate_suffix("--out", self.out, NPZ_FORMAT)
+        validate_suffix("--certificate", self.certificate, JSON_FORMAT)
+        validate_picture_path(self.picture, "bounds")
+
+    def write_results(self, run: Run, examples: _RunInput) -> list[str]:
+        """Write the results of a run into the files, and return the names of these."""
+        if self.out is not None:
+            run.save(self.out)
+        if self.certificate is not None:
+            run.save_certificate(self.certificate, examples.oracle, feature_metadata(examples.features))
+        if self.picture is not None:
+            from boostopt.pictures import bounds
+
+            save_picture(bounds(run), self.picture)
+        return [path for path in (self.out, self.certificate, self.picture) if path is not None]
+
+    @property
+    def resume_hint(self) -> str:
+        """The end of a sentence that names the file of an interrupted run."""
+        if self.checkpoint is not None:
+            return f": {self.checkpoint} has the run, the same command continues"
+        return f": {self.out} has the run" if self.out is not None else ""
+
+
 @command("boost")
 def boost_command(
     formulation: FormulationName,
@@ -54,20 +96,10 @@ def boost_command(
     *,
     files: FileOptions,
     parameters: BoostParameters,
-    hypotheses: HypothesisClassOptions,
-    random_state: Seed = 0,
+    hypotheses: SeededClassOptions,
     run_options: RunOptions,
     cluster: Cluster = None,
-    checkpoint: Annotated[
-        str | None,
-        typer.Option(help="File that stores the run at intervals, and from which it continues if the file exists."),
-    ] = None,
-    out: Annotated[str | None, typer.Option(help="Save the run into this file, for Run.load.")] = None,
-    certificate: Annotated[
-        str | None, typer.Option(help="Save the certificate over the class into this file, for `boostopt verify`.")
-    ] = None,
-    picture: Picture = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, with every round.")] = False,
+    output: RunOutput,
 ) -> int:
     """Boost: grow a program hypothesis by hypothesis until its soft margin is near the best of the whole class.
 
@@ -78,22 +110,19 @@ def boost_command(
     Example: boostopt boost erlpboost --data breast_cancer --nu 0.1 --epsilon 0.1
     """
     with stdout_to_stderr():
-        validate_output_paths(data, out, certificate, picture, checkpoint)
-        validate_suffix("--out", out, NPZ_FORMAT)
-        validate_suffix("--certificate", certificate, JSON_FORMAT)
-        validate_picture_path(picture, "bounds")
+        output.validate(data)
         program_formulation = resolve_formulation(formulation)
         if cluster is not None:
             validate_binned(hypotheses.oracle, hypotheses.options, "--oracle")
-            reject_distributed(picture=picture, zero_based=files.zero_based)
+            reject_distributed(picture=output.picture, zero_based=files.zero_based)
     with ExitStack() as resources:  # a cluster stays connected until the run is saved
         with stdout_to_stderr():
-            examples = resources.enter_context(_load_examples(files, hypotheses, data, random_state, cluster))
+            examples = resources.enter_context(_load_examples(files, hypotheses, data, cluster))
             oracle, d0 = examples.oracle, examples.d0
             values = parameters.parse_parameters(program_formulation, examples.total, oracle.N)
             objective = run_options.problem(program_formulation, oracle, d0, values).objective
-            validate_requested_results(program_formulation.name, objective, certificate, picture)
-            options = run_options.to_boost_options(checkpoint)
+            validate_requested_results(program_formulation.name, objective, output.certificate, output.picture)
+            options = run_options.to_boost_options(output.checkpoint)
             try:
                 run = boost(
                     program_formulation,
@@ -105,18 +134,18 @@ def boost_command(
                     **values,
                 )
             except KeyboardInterrupt:
-                if checkpoint is not None and Path(checkpoint).exists():
+                if (checkpoint := output.checkpoint) is not None and Path(checkpoint).exists():
                     typer.echo(f"{checkpoint} has the run as it was stored last: the same command continues.", err=True)
                 raise
         try:
-            paths = _save_outputs(run, examples, out, certificate, picture)
+            paths = output.write_results(run, examples)
         finally:
             # If a file cannot be written, the command fails, but it prints the results first.
-            _print_run(run, examples.features, json)
+            _print_run(run, examples.features, output.json)
     for path in paths:
         typer.echo(f"saved: {path}", err=True)
     if was_interrupted(run):
-        typer.echo(f"interrupted{_resume_hint(out, checkpoint)}", err=True)
+        typer.echo(f"interrupted{output.resume_hint}", err=True)
         return 130
     return 0 if is_successful(run) else 1
 
@@ -145,12 +174,12 @@ class _RunInput:
 
 @contextmanager
 def _load_examples(
-    files: FileOptions, hypotheses: HypothesisClassOptions, data: str, random_state: int, cluster: str | None
+    files: FileOptions, hypotheses: SeededClassOptions, data: str, cluster: str | None
 ) -> Generator[_RunInput]:
     """Load the examples into memory, or into the workers of a cluster that stays connected in the context."""
     if cluster is None:
         dataset = files.load_dataset(data)
-        oracle, d0 = hypotheses.make_oracle(dataset, random_state)
+        oracle, d0 = hypotheses.make_seeded_oracle(dataset)
         yield _RunInput(oracle, d0, total_multiplicity(dataset, oracle.N), dataset.features)
         return
     with cluster_connection(cluster):
@@ -159,30 +188,8 @@ def _load_examples(
         yield _RunInput(oracle, None, oracle.total, table.features)
 
 
-def _save_outputs(
-    run: Run, examples: _RunInput, out: str | None, certificate: str | None, picture: str | None
-) -> list[str]:
-    """Write the requested files and return their names."""
-    if out is not None:
-        run.save(out)
-    if certificate is not None:
-        run.save_certificate(certificate, examples.oracle, feature_metadata(examples.features))
-    if picture is not None:
-        from boostopt.pictures import bounds
-
-        save_picture(bounds(run), picture)
-    return [path for path in (out, certificate, picture) if path is not None]
-
-
-def _resume_hint(out: str | None, checkpoint: str | None) -> str:
-    """Return the end of a sentence that names the file of an interrupted run."""
-    if checkpoint is not None:
-        return f": {checkpoint} has the run, the same command continues"
-    return f": {out} has the run" if out is not None else ""
-
-
 def _print_run(run: Run, names: tuple[str, ...], json: bool) -> None:
-    """Print the results."""
+    """Print the output."""
     if not json:
         console().print(_run_table(run, names))
         return

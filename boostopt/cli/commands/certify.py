@@ -10,7 +10,7 @@ import typer
 from boostopt._utils.validation import check_tolerance
 from boostopt.certificates.file_metadata import feature_metadata
 from boostopt.cli.application import command, console, warn_about_unread_arrays
-from boostopt.cli.option_groups import FileOptions, ParameterOptions, StumpOptions
+from boostopt.cli.option_groups import BindingOptions
 from boostopt.cli.option_parsing import get_formulation_option
 from boostopt.cli.option_types import Data, FormulationName, Tol
 from boostopt.cli.run_output import JSON_FORMAT, validate_output_paths, validate_suffix
@@ -26,9 +26,7 @@ def certify_command(
     answer: Annotated[str, typer.Argument(help="File with d, w or both: .npz, .csv, .sol or .txt.")],
     data: Data,
     *,
-    files: FileOptions,
-    parameters: ParameterOptions,
-    draw: StumpOptions,
+    binding: BindingOptions,
     tol: Tol = 1e-8,
     save: Annotated[str | None, typer.Option(help="File for the certificate, for `boostopt verify`.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -40,13 +38,13 @@ def certify_command(
     check_tolerance("tol", tol)
     validate_output_paths(data, save, read=[answer])
     validate_suffix("--save", save, JSON_FORMAT)
-    program_formulation, dataset = get_formulation_option(formulation), files.read_dataset(data)
+    program_formulation, dataset = get_formulation_option(formulation), binding.files.read_dataset(data)
     point = load_answer(answer)
     is_one_file = os.path.exists(data) and os.path.samefile(data, answer)
     # If one file contains the data and the answer, an array is unread if neither reads it.
     warn_about_unread_arrays(data, [name for name in dataset.unread if not is_one_file or name in point.unread])
     warn_about_unread_arrays(answer, [] if is_one_file else point.unread)
-    program = parameters.program(program_formulation, dataset, draw)
+    program = binding.program(program_formulation, dataset)
     point = point.fill(*program.margins.shape)
     certificate = program.certify(point.d, point.w)
     if save is not None:

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from rich.console import RenderableType
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import command, console, print_error
 from boostopt.cli.commands.certify_problem import is_problem_place, resolve_problem
-from boostopt.cli.option_groups import FileOptions, ParameterOptions, StumpOptions
+from boostopt.cli.option_groups import BindingOptions, FileOptions, ParameterOptions, TableFormat
 from boostopt.cli.option_names import with_option_names
 from boostopt.cli.option_parsing import get_formulation_option, parse_profiles, parse_solver_options, split_names
 from boostopt.cli.option_types import (
@@ -31,7 +32,6 @@ from boostopt.cli.option_types import (
 )
 from boostopt.cli.program_sets import (
     ALL_FORMULATIONS,
-    BindingOptions,
     named_formulations,
     programs_of_data,
     programs_of_folder,
@@ -49,6 +49,87 @@ from boostopt.reporting import check_place, check_tools
 from boostopt.reporting import report as write_report
 
 
+@dataclass(frozen=True, kw_only=True)
+class DataSources:
+    """The data sets of the programs: some by name, or all files of a folder."""
+
+    data: Annotated[str | None, typer.Option(help=f"{DATA_HELP} Several separated by commas.")] = None
+    all_of: Annotated[str | None, typer.Option("--all", help="Instead of --data: a folder of data files.")] = None
+
+    @property
+    def names(self) -> list[str]:
+        """The names or paths of the data sets; none for a folder."""
+        return [] if self.data is None else split_unless_file(self.data)
+
+    def validate(self) -> None:
+        """Raise OptionError unless there is one of `data` and `all_of`."""
+        if self.data is None and self.all_of is None:
+            raise OptionError(
+                "Missing option '--data', or '--all' for a folder: name what is to be solved. A CVXPY problem is "
+                "FILE:NAME."
+            )
+        if self.data is not None and self.all_of is not None:
+            raise OptionError("--data and --all exclude each other; choose one.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolverRequest:
+    """The solvers, and the request that each of them gets."""
+
+    backends: Annotated[
+        str | None,
+        typer.Option(
+            "--backends",
+            "--solvers",
+            help="Names separated by commas; all installed if left out. Of a CVXPY problem also FILE:NAME, a function.",
+        ),
+    ] = None
+    tol: Annotated[
+        Any,
+        typer.Option(
+            parser=parse_tolerance,
+            metavar="<str>",
+            help="Target gap, over max(1, |lower|, |upper|); or a profile, for one solve by each solver: default, low "
+            "(1e-3), mid (1e-6), high (1e-9).",
+        ),
+    ] = DEFAULT_TOL
+    option: Annotated[
+        list[str] | None, typer.Option(help="An option of a solver, as cvxpy:scs.max_iters=500; may be repeated.")
+    ] = None
+    time_limit: Annotated[float, typer.Option(**NUMBER, help="Seconds for each solve.")] = DEFAULT_TIME_LIMIT
+    forms: Annotated[
+        str | None, typer.Option(help="Forms to pin CVXPY's solvers to, separated by commas: primal, dual, ladder, ...")
+    ] = None
+    isolate: Annotated[bool, typer.Option("--isolate", help="Run solvers in a worker process, which may crash.")] = (
+        False
+    )
+    threads: Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Threads that each solve may have.")] = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The keyword arguments that `compare` and `benchmark` share."""
+        return {"forms": split_names(self.forms), "isolate": self.isolate, "threads": self.threads}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkPlan:
+    """The repeats of a benchmark; without any option, each program is solved once by each solver."""
+
+    repeats: Annotated[
+        int | None, typer.Option(**WHOLE_NUMBER, help="Measured solves by each solver; prints medians and quartiles.")
+    ] = None
+    profiles: Annotated[
+        str | None,
+        typer.Option(
+            help="Gaps to reach, each in a solve of its own, separated by commas, or all; or profiles: default,high."
+        ),
+    ] = None
+    resume: Annotated[
+        str | None, typer.Option(help="File that stores finished solves, and from which the command continues.")
+    ] = None
+    budget: Annotated[float | None, typer.Option(**NUMBER, help="Seconds after which no solve starts.")] = None
+
+
 @command("compare")
 def compare_command(
     formulation: Annotated[
@@ -59,55 +140,12 @@ def compare_command(
         ),
     ],
     *,
-    data: Annotated[str | None, typer.Option(help=f"{DATA_HELP} Several separated by commas.")] = None,
-    all_of: Annotated[str | None, typer.Option("--all", help="Instead of --data: a folder of data files.")] = None,
-    files: FileOptions,
-    parameters: ParameterOptions,
-    draw: StumpOptions,
-    backends: Annotated[
-        str | None,
-        typer.Option(
-            "--backends",
-            "--solvers",
-            help="Names separated by commas; all installed if left out. Of a CVXPY problem also FILE:NAME, a function.",
-        ),
-    ] = None,
-    tol: Annotated[
-        Any,
-        typer.Option(
-            parser=parse_tolerance,
-            metavar="<str>",
-            help="Target gap, over max(1, |lower|, |upper|); or a profile, for one solve by each solver: default, low "
-            "(1e-3), mid (1e-6), high (1e-9).",
-        ),
-    ] = DEFAULT_TOL,
-    option: Annotated[
-        list[str] | None, typer.Option(help="An option of a solver, as cvxpy:scs.max_iters=500; may be repeated.")
-    ] = None,
-    time_limit: Annotated[float, typer.Option(**NUMBER, help="Seconds for each solve.")] = DEFAULT_TIME_LIMIT,
-    forms: Annotated[
-        str | None, typer.Option(help="Forms to pin CVXPY's solvers to, separated by commas: primal, dual, ladder, ...")
-    ] = None,
-    isolate: Annotated[
-        bool, typer.Option("--isolate", help="Run solvers in a worker process, which may crash.")
-    ] = False,
-    threads: Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Threads that each solve may have.")] = None,
-    repeats: Annotated[
-        int | None, typer.Option(**WHOLE_NUMBER, help="Measured solves by each solver; prints medians and quartiles.")
-    ] = None,
-    profiles: Annotated[
-        str | None,
-        typer.Option(
-            help="Gaps to reach, each in a solve of its own, separated by commas, or all; or profiles: default,high."
-        ),
-    ] = None,
-    resume: Annotated[
-        str | None, typer.Option(help="File that stores finished solves, and from which the command continues.")
-    ] = None,
-    budget: Annotated[float | None, typer.Option(**NUMBER, help="Seconds after which no solve starts.")] = None,
+    sources: DataSources,
+    binding: BindingOptions,
+    request: SolverRequest,
+    plan: BenchmarkPlan,
     report: Annotated[str | None, typer.Option(help="Write a report, one page of HTML, to this file too.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    output: TableFormat,
 ) -> int:
     """Solve one program, or CVXPY problem, by several solvers and compare their certified answers.
 
@@ -119,62 +157,47 @@ def compare_command(
 
     Example: boostopt compare erlpboost --data breast_cancer --nu 0.1 --eta 1000 --backends cvxpy:clarabel,cvxpy:scs
     """
-    if json and csv:
-        raise OptionError("--json and --csv exclude each other; choose one.")
     names_of_formulations = ",".join(formulation)
-    places = _places_of_problems(formulation, data, all_of, files, parameters)
-    if not places and (data is None) == (all_of is None):
-        raise OptionError(
-            "Missing option '--data', or '--all' for a folder: name what is to be solved. A CVXPY problem is FILE:NAME."
-            if data is None
-            else "--data and --all exclude each other; choose one."
-        )
-    names_of_data = [] if data is None else split_unless_file(data)
-    validate_output_paths(None, report, resume, read=names_of_data)
+    places = _places_of_problems(formulation, sources, binding)
+    if not places:
+        sources.validate()
+    validate_output_paths(None, report, plan.resume, read=sources.names)
     validate_suffix("--report", report, HTML_FORMAT)
     if report is not None:
         check_tools()
         check_place(report)
     with stdout_to_stderr():
-        binding = BindingOptions(files, parameters, draw)
         programs: Any
         if places:
             programs, provenance = _problems_of_files(places), _provenance("", [])
-        elif data is not None:
-            programs, provenance = _programs_of_data(names_of_formulations, data, names_of_data, binding)
+        elif sources.data is not None:
+            programs, provenance = _programs_of_data(names_of_formulations, sources.data, sources.names, binding)
         else:
-            programs, provenance = _programs_of_folder(names_of_formulations, str(all_of), binding, [resume, report])
-        names, solver_options = split_names(backends), parse_solver_options(option)
-        settings: dict[str, Any] = {
-            "forms": split_names(forms),
-            "isolate": isolate,
-            "threads": threads,
-            "origin": provenance,
-        }
-        if isinstance(programs, Program | ConvexProblem) and (repeats, profiles, resume, budget) == (
-            None,
-            None,
-            None,
-            None,
-        ):
-            result = compare(programs, names, tol, time_limit, True, solver_options, **settings)
+            excluded_paths = [plan.resume, report]
+            programs, provenance = _programs_of_folder(
+                names_of_formulations, str(sources.all_of), binding, excluded_paths
+            )
+        names, solver_options = split_names(request.backends), parse_solver_options(request.option)
+        settings: dict[str, Any] = {**request.settings, "origin": provenance}
+        if isinstance(programs, Program | ConvexProblem) and plan == BenchmarkPlan():
+            result = compare(programs, names, request.tol, request.time_limit, True, solver_options, **settings)
         else:
-            with _report_kept_results(resume):
+            with _report_kept_results(plan.resume):
                 result = benchmark(
                     programs,
                     names,
-                    parse_profiles(profiles, tol),
-                    DEFAULT_REPEATS if repeats is None else repeats,
-                    time_limit=time_limit,
-                    resume=resume,
-                    budget=budget,
-                    random_state=draw.random_state,
+                    parse_profiles(plan.profiles, request.tol),
+                    DEFAULT_REPEATS if plan.repeats is None else plan.repeats,
+                    time_limit=request.time_limit,
+                    resume=plan.resume,
+                    budget=plan.budget,
+                    random_state=binding.draw.random_state,
                     progress=True,
                     solver_options=solver_options,
                     **settings,
                 )
     try:
-        _print_result(result, json, csv)
+        _print_result(result, output)
     finally:  # also if the reader of the output closes it early
         if report is not None:
             write_report(result, report)
@@ -182,9 +205,7 @@ def compare_command(
     return 0 if result.reached and result.overlap else 1
 
 
-def _places_of_problems(
-    names: list[str], data: str | None, folder: str | None, files: FileOptions, parameters: ParameterOptions
-) -> list[str]:
+def _places_of_problems(names: list[str], sources: DataSources, binding: BindingOptions) -> list[str]:
     """Return the names if they are those of CVXPY problems, FILE:NAME; an empty list for formulations.
 
     Raises
@@ -199,7 +220,7 @@ def _places_of_problems(
         raise OptionError(
             f"expected formulations, or CVXPY problems as FILE:NAME; got {', '.join(places)}. Choose one."
         )
-    if data is not None or folder is not None or (files, parameters) != (FileOptions(), ParameterOptions()):
+    if sources != DataSources() or (binding.files, binding.parameters) != (FileOptions(), ParameterOptions()):
         raise OptionError(
             "expected no data and no parameters with FILE:NAME, a CVXPY problem, which contains its own; got some. "
             "Leave them out."
@@ -275,11 +296,11 @@ def _provenance(data: str, skipped: list[tuple[str, str]]) -> Provenance:
     return Provenance.of_this_process(command, now, data, tuple(skipped))
 
 
-def _print_result(result: Comparison | Benchmark, json: bool, csv: bool) -> None:
+def _print_result(result: Comparison | Benchmark, output: TableFormat) -> None:
     """Print the result in the requested format."""
-    if json:
+    if output.json:
         typer.echo(result.to_json())
-    elif csv:
+    elif output.csv:
         typer.echo(result.to_csv(), nl=False)
     else:
         table: RenderableType = result.table()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,13 +12,13 @@ import typer
 from boostopt._utils.json_values import to_json_text
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import command, wrap_shell_commands
-from boostopt.cli.option_groups import ExportParameters, FileOptions, StumpOptions
+from boostopt.cli.option_groups import ExportBinding, FileOptions, StumpOptions
 from boostopt.cli.option_parsing import get_formulation_option
 from boostopt.cli.option_types import DATA_HELP, DEFAULT_TIME_LIMIT, NUMBER
 from boostopt.cli.run_output import validate_output_paths
 from boostopt.errors import OptionError
 from boostopt.exporting import export, export_set
-from boostopt.exporting.export import format_suffix
+from boostopt.exporting.export import FORMAT_LIST, format_of
 from boostopt.exporting.file_header import certify_command_line
 from boostopt.exporting.program_set import result_text
 from boostopt.instances.standard import standard_programs
@@ -27,26 +28,29 @@ DEFAULT_SIDE = "primal"
 """The side that the command writes by default."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class SetOptions:
+    """The options of the standard set."""
+
+    ida: Annotated[str | None, typer.Option(help="With --set DIR: the folder of diabetis, german, image.npz.")] = None
+    time_limit: Annotated[
+        float | None, typer.Option(**NUMBER, help="With --set DIR: seconds for each interval; 60 if left out.")
+    ] = None
+
+
 @command("export")
 def export_command(
     formulation: Annotated[
         str | None, typer.Argument(help="Name (see `boostopt list`) or path of a formulation file.")
     ] = None,
     data: Annotated[str | None, typer.Option(help=DATA_HELP)] = None,
-    out: Annotated[
-        str | None, typer.Option(help="File to write: .mps (linear, quadratic), .cbf (cones), .npz (instance).")
-    ] = None,
+    out: Annotated[str | None, typer.Option(help=f"File to write: {FORMAT_LIST}.")] = None,
     *,
-    files: FileOptions,
-    parameters: ExportParameters,
-    draw: StumpOptions,
+    binding: ExportBinding,
     side: Annotated[
         str | None, typer.Option(help="primal (over d; if left out) or dual (over w, as a minimum).")
     ] = None,
-    ida: Annotated[str | None, typer.Option(help="With --set DIR: the folder of diabetis, german, image.npz.")] = None,
-    time_limit: Annotated[
-        float | None, typer.Option(**NUMBER, help="With --set DIR: seconds for each interval; 60 if left out.")
-    ] = None,
+    set_options: SetOptions,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Write a bound program, or its instance, for other solvers; print the command that certifies an answer.
@@ -59,16 +63,16 @@ def export_command(
     if formulation is None:
         program_options = {"--data": data, "--out": out, "--side": side}
         _reject_options(program_options, "a formulation", "Name one, or leave it out for --set DIR.")
-        folder = parameters.folder
-        if folder is None or (files, draw) != (FileOptions(), StumpOptions()):
+        folder = binding.parameters.folder
+        if folder is None or (binding.files, binding.draw) != (FileOptions(), StumpOptions()):
             raise OptionError(
                 "expected a formulation with --data and --out, or --set DIR with nothing but --ida, --time-limit and "
                 "--json; got neither alone. Name the formulation, or the folder of the set alone."
             )
-        _write_set(folder, ida, DEFAULT_TIME_LIMIT if time_limit is None else time_limit, json)
+        _write_set(folder, set_options, json)
         return
-    set_options = {"--ida": ida, "--time-limit": time_limit}
-    _reject_options(set_options, "--set DIR without a formulation", "Leave it out.")
+    options_of_set = {"--ida": set_options.ida, "--time-limit": set_options.time_limit}
+    _reject_options(options_of_set, "--set DIR without a formulation", "Leave it out.")
     if data is None or out is None:
         missing = "--data" if data is None else "--out"
         raise OptionError(
@@ -77,11 +81,11 @@ def export_command(
         )
     with stdout_to_stderr():
         validate_output_paths(data, out)
-        format_suffix(Path(out))
-        program_formulation, dataset = get_formulation_option(formulation), files.load_dataset(data)
-        program = parameters.program(program_formulation, dataset, draw)
+        file_format = format_of(Path(out))
+        program_formulation, dataset = get_formulation_option(formulation), binding.files.load_dataset(data)
+        program = binding.program(program_formulation, dataset)
         export(program, out, DEFAULT_SIDE if side is None else side)
-    command = certify_command_line(program, formulation, *([out] if Path(out).suffix.lower() == ".npz" else []))
+    command = certify_command_line(program, formulation, *([out] if file_format.is_instance else []))
     if json:
         document = {"file": out, **program_facts(program), "program": program_digest(program), "certify": command}
         typer.echo(to_json_text(document))
@@ -97,10 +101,11 @@ def _reject_options(options: Mapping[str, object], requirement: str, advice: str
             raise OptionError(f"{flag} needs {requirement}; got {value!r}. {advice}")
 
 
-def _write_set(folder: str, ida: str | None, time_limit: float, json: bool) -> None:
+def _write_set(folder: str, options: SetOptions, json: bool) -> None:
     """Write the standard set into a folder, and report the programs whose interval is too wide."""
+    time_limit = DEFAULT_TIME_LIMIT if options.time_limit is None else options.time_limit
     with stdout_to_stderr():
-        index = export_set(standard_programs(ida), folder, time_limit=time_limit, progress=True)
+        index = export_set(standard_programs(options.ida), folder, time_limit=time_limit, progress=True)
     if json:
         typer.echo(to_json_text(index))
         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
@@ -78,6 +77,37 @@ SERIALIZABLE_CLASSES = ("stump", "binned", "feature", "kernel", "rbf")
 
 SKLEARN_CLASSES = ("tree", "estimator")
 """Classes of hypotheses that scikit-learn fits, by their names in `boostopt boost`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """The options by which a table of examples with two or more classes is read: see `load_table`."""
+
+    label: Label = "label"
+    weights: Weights = None
+    drop: Drop = None
+    zero_based: ZeroBased = None
+    missing_values: MissingValues = None
+
+    @property
+    def missing(self) -> list[str] | None:
+        """The spellings of a missing label; None for the default."""
+        return split_names(self.missing_values)
+
+    def load_table(self, data: str) -> LabelledTable:
+        """Return the table of a file; report unread arrays."""
+        table = load_table(data, self.label, self.weights, self.drop or (), self.zero_based, self.missing)
+        warn_about_unread_arrays(data, table.unread)
+        return table
+
+    def on_cluster(self, data: str) -> ClusterTable:
+        """Return the table of parquet files on a cluster."""
+        missing = self.missing
+
+        def convert_labels(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            return infer_label_type(data, labels, len(labels), missing=missing)
+
+        return ClusterTable.read(data, self.label, self.weights, self.drop or (), convert_labels, missing)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,11 +222,7 @@ def fit_command(
     ],
     out: Annotated[str, typer.Option(help="The model file to write.")],
     *,
-    label: Label = "label",
-    weights: Weights = None,
-    drop: Drop = None,
-    zero_based: ZeroBased = None,
-    missing_values: MissingValues = None,
+    source: TableOptions,
     classifier: ClassifierOptions,
     certificate: Annotated[
         str | None,
@@ -214,11 +240,11 @@ def fit_command(
     Example: boostopt fit --data breast_cancer --out model.npz --epsilon 0.1
     """
     with stdout_to_stderr():
-        base, missing = classifier.base, split_names(missing_values)
+        base = classifier.base
         if cluster is not None:
             validate_binned(base, classifier.base_options, "--base")
             reject_distributed(
-                zero_based=zero_based,
+                zero_based=source.zero_based,
                 class_weight=classifier.class_weight,
                 certificate=certificate,
                 early_stopping=classifier.early_stopping or None,
@@ -238,8 +264,7 @@ def fit_command(
         validate_oracle_options(base, classifier.base_options, "--base")
         _validate_certificate_option(formulation, certificate)
         if cluster is None:
-            table = load_table(data, label, weights, drop or (), zero_based, missing)
-            warn_about_unread_arrays(data, table.unread)
+            table = source.load_table(data)
             _require_single_run(certificate, table)
             model.set_params(class_weight=parse_class_weight(classifier.class_weight, table.labels))
             summary = _fit_in_memory(model, table)
@@ -253,7 +278,7 @@ def fit_command(
                 model.save_certificate(certificate, table.X, table.labels, table.c)
         else:
             with cluster_connection(cluster):
-                summary = _fit_on_cluster(model, data, label, weights, drop or (), missing)
+                summary = _fit_on_cluster(model, data, source)
                 model.save(out)
     record = _fit_to_json(model, summary)
     record |= {"model": out, "bytes": os.path.getsize(out), "certificate": certificate}
@@ -296,17 +321,12 @@ def _fit_in_memory(model: Any, table: LabelledTable) -> _FitSummary:
     return _FitSummary(table.features, classes, float((model.predict(table.X) == labels).mean()), seconds)
 
 
-def _fit_on_cluster(
-    model: Any, data: str, label: str, weights: str | None, drop: Sequence[str], missing: Sequence[str] | None
-) -> _FitSummary:
+def _fit_on_cluster(model: Any, data: str, source: TableOptions) -> _FitSummary:
     """Fit the classifier to parquet files on the workers of a cluster."""
     from boostopt.cli.cluster_tables import accuracy_counts
     from boostopt.estimators.training.dask_collections import without_runs
 
-    def convert_labels(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return infer_label_type(data, labels, len(labels), missing=missing)
-
-    table = ClusterTable.read(data, label, weights, drop, convert_labels, missing)
+    table = source.on_cluster(data)
     start = time.perf_counter()
     _fit_classifier(model, data, table.table, table.label, table.weights)
     seconds = time.perf_counter() - start

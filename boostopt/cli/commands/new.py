@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import keyword
+import re
+import tomllib
+from dataclasses import dataclass
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,21 +27,8 @@ from boostopt.programs.catalogue import list_formulations
 NAME_PLACEHOLDER, CLASS_PLACEHOLDER = "new_name", "NewName"
 """The placeholders in a template for the name and for the name of the class."""
 
-REGULARIZER_FORMS = {
-    "formula": "a sum over the examples from a text",
-    "cvxpy": "an expression that CVXPY can state",
-    "class": "closed forms: values, slopes, maximizers",
-}
-"""The ways to state a regularizer, with a description."""
-
-EXAMPLE_COMMANDS = {
-    "regularizer": "boostopt boost {file} --data breast_cancer --nu 0.1 --eta 100 --epsilon 0.1",
-    "loss": "boostopt boost {file} --data breast_cancer --set l1=2 --epsilon 0.1",
-    "formulation": "boostopt boost {file} --data breast_cancer --nu 0.1 --set mu=0.1 --epsilon 0.1",
-    "oracle": "boostopt boost lpboost --oracle {file} --data breast_cancer --nu 0.3 --epsilon 0.1",
-    "backend": "boostopt compare lpboost --backends {file},interior --data breast_cancer --nu 0.1",
-}
-"""A command for each kind of file, which runs with the unedited file."""
+ENTRY_PATTERN = re.compile(r"# /// boostopt new\n((?:# .*\n)+)# ///\n")
+"""A pattern of the first lines of a template: its entry, TOML in comments."""
 
 Name = Annotated[str, typer.Argument(help="Its name: a name in Python, such as my_entropy.")]
 Folder = Annotated[str, typer.Option("--to", help="Folder that the file is written into.")]
@@ -52,80 +42,108 @@ new: typer.Typer = typer.Typer(
 app.add_typer(new, name="new")
 
 
-@command("regularizer", new)
-def new_regularizer(
-    name: Name,
-    form: Annotated[
-        str, typer.Option("--as", help=f"The way to state it: {', '.join(REGULARIZER_FORMS)}.")
-    ] = "formula",
-    folder: Folder = ".",
-) -> None:
-    """Write NAME.py, a function F of the example weights, as a formulation that every command takes.
+@dataclass(frozen=True, kw_only=True)
+class Template:
+    """A template with its entry.
 
-    --as formula: from a text; cvxpy: from an expression that CVXPY can state; class: from closed forms.
-
-    Example: boostopt new regularizer my_entropy --as class
+    Attributes
+    ----------
+    text
+        The file, without the entry.
+    kind
+        The command `boostopt new KIND`.
+    command
+        A command that runs with the unedited file; `{file}` is its path.
+    summary, example
+        The contents, and a command that writes the file, for the help; "" for a form that is not the default.
+    form, form_summary
+        The value of `--as` and its description; "" for the only template of its kind.
     """
-    if form not in REGULARIZER_FORMS:
-        raise unknown_name("way to state a regularizer", form, REGULARIZER_FORMS)
-    _write_template("regularizer", f"regularizer_{form}", name, folder)
+
+    text: str
+    kind: str
+    command: str
+    summary: str = ""
+    example: str = ""
+    form: str = ""
+    form_summary: str = ""
+
+    @classmethod
+    def from_source(cls, source: str) -> Template:
+        """Return the template that a file states.
+
+        Raises
+        ------
+        ValueError
+            The file does not begin with an entry.
+        """
+        entry = ENTRY_PATTERN.match(source)
+        if entry is None:
+            raise ValueError(f"expected an entry, # /// boostopt new; got {source[:40]!r}. Write the entry first.")
+        return cls(text=source[entry.end() :], **tomllib.loads(re.sub("^# ", "", entry[1], flags=re.MULTILINE)))
+
+    def write(self, name: str, folder: str) -> None:
+        """Write the file under a name into a folder, and print the next steps.
+
+        Raises
+        ------
+        OptionError
+            The name is not valid, or has another use.
+        DataError
+            The folder does not exist, or the file already exists.
+        """
+        class_name = "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+        path = Path(folder) / f"{name}.py"
+        _check_name(name, class_name, self.text)
+        _validate_target(path)
+        _validate_no_module(name)
+        text = self.text.replace(NAME_PLACEHOLDER, name).replace(CLASS_PLACEHOLDER, class_name)
+        write_atomically(path, lambda file: file.write(text.encode()))
+        typer.echo(f"written: {path}")
+        for line in (
+            f"boostopt check {path}",
+            f"pytest {path}",
+            *wrap_shell_commands(self.command.format(file=path)).split("\n"),
+        ):
+            typer.echo(f"  {line}")
 
 
-@command("loss", new)
-def new_loss(name: Name, folder: Folder = ".") -> None:
-    """Write NAME.py, a loss of the margins with a price of the hypothesis weights, as a formulation.
-
-    Example: boostopt new loss my_loss
-    """
-    _write_template("loss", "loss", name, folder)
-
-
-@command("formulation", new)
-def new_formulation(name: Name, folder: Folder = ".") -> None:
-    """Write NAME.py, a formulation with its parameters, F and G, and its primal and dual problem.
-
-    Example: boostopt new formulation my_boost
-    """
-    _write_template("formulation", "formulation", name, folder)
+def read_templates() -> dict[str, list[Template]]:
+    """Return the templates by their kinds, the default form of each kind first."""
+    paths = (path for path in files("boostopt.cli.templates").iterdir() if path.name.endswith(".py"))
+    sources = {path.name: path.read_text(encoding="utf-8") for path in paths if path.name != "__init__.py"}
+    templates: dict[str, list[Template]] = {}
+    for name in sorted(sources):
+        template = Template.from_source(sources[name])
+        templates.setdefault(template.kind, []).append(template)
+    return {kind: sorted(forms, key=lambda template: not template.summary) for kind, forms in templates.items()}
 
 
-@command("oracle", new)
-def new_oracle(name: Name, folder: Folder = ".") -> None:
-    """Write NAME.py, a class of hypotheses with the search for the hypothesis with the largest edge.
+def _add_command(kind: str, templates: list[Template]) -> None:
+    """Add the command that writes a template of a kind, with an option for the form if there are several."""
+    default, forms = templates[0], {template.form: template for template in templates}
 
-    Example: boostopt new oracle my_stumps
-    """
-    _write_template("oracle", "oracle", name, folder)
+    def write_template(name: Name, folder: Folder = ".") -> None:
+        default.write(name, folder)
+
+    def write_form(name: Name, form: str = default.form, folder: Folder = ".") -> None:
+        if form not in forms:
+            raise unknown_name(f"way to state a {kind}", form, forms)
+        forms[form].write(name, folder)
+
+    form_help = f"The way to state it: {', '.join(forms)}."
+    write_form.__annotations__["form"] = Annotated[str, typer.Option("--as", help=form_help)]
+    function = write_form if len(forms) > 1 else write_template
+    paragraphs = [f"Write NAME.py, {default.summary}."]
+    if len(forms) > 1:
+        summaries = "; ".join(f"{form}: {template.form_summary}" for form, template in forms.items())
+        paragraphs.append(f"--as {summaries}.")
+    function.__doc__ = "\n\n".join([*paragraphs, f"Example: {default.example}"])
+    command(kind, new)(function)
 
 
-@command("backend", new)
-def new_backend(name: Name, folder: Folder = ".") -> None:
-    """Write NAME.py, a solver with the programs that it supports.
-
-    Example: boostopt new backend my_solver
-    """
-    _write_template("backend", "backend", name, folder)
-
-
-def _write_template(kind: str, template: str, name: str, folder: str) -> None:
-    """Write a template under a name, and print the next steps."""
-    text = (files("boostopt.cli.templates") / f"{template}.py").read_text(encoding="utf-8")
-    class_name = "".join(part[:1].upper() + part[1:] for part in name.split("_"))
-    path = Path(folder) / f"{name}.py"
-    _check_name(name, class_name, text)
-    _validate_target(path)
-    _validate_no_module(name)
-    write_atomically(
-        path,
-        lambda file: file.write(text.replace(NAME_PLACEHOLDER, name).replace(CLASS_PLACEHOLDER, class_name).encode()),
-    )
-    typer.echo(f"written: {path}")
-    for line in (
-        f"boostopt check {path}",
-        f"pytest {path}",
-        *wrap_shell_commands(EXAMPLE_COMMANDS[kind].format(file=path)).split("\n"),
-    ):
-        typer.echo(f"  {line}")
+for _kind, _templates in read_templates().items():
+    _add_command(_kind, _templates)
 
 
 def _check_name(name: str, class_name: str, text: str) -> None:

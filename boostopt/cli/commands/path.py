@@ -23,9 +23,9 @@ from boostopt.boosting.run.progress_line import progress_text
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.trace import TraceRow
 from boostopt.cli.application import command, console
-from boostopt.cli.option_groups import FileOptions, HypothesisClassOptions, RunOptions
+from boostopt.cli.option_groups import FileOptions, RunOptions, SeededClassOptions, TableFormat
 from boostopt.cli.option_parsing import parse_nu_values, parse_numbers, parse_setting_lists, total_multiplicity
-from boostopt.cli.option_types import Accuracy, Data, FormulationName, Picture, Seed, SetValues
+from boostopt.cli.option_types import Accuracy, Data, FormulationName, Picture, SetValues
 from boostopt.cli.run_output import (
     is_successful,
     run_headline,
@@ -38,6 +38,7 @@ from boostopt.cli.run_output import (
 from boostopt.comparison.rendering.console_tables import two_line_interval, widest_fitting
 from boostopt.data.csv_tables import table_to_csv
 from boostopt.errors import OptionError
+from boostopt.programs.formulation import Formulation
 
 CERTIFICATE_FIELDS = ("lower", "upper", "gap")
 """Columns of the certificate of a value, over the class or over the collected hypotheses."""
@@ -46,24 +47,51 @@ CSV_COLUMNS = ("reached", "rounds", "hypotheses", "active", "seconds", "reason")
 """The other columns of the CSV output."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class PathParameters:
+    """The parameters of a formulation, one of them with several values, as the user types them."""
+
+    nu: Annotated[
+        str | None, typer.Option(help="Values separated by commas: 0.1 is a fraction of the examples, 50 a number.")
+    ] = None
+    eta: Annotated[str | None, typer.Option(help="Values separated by commas; one parameter may have several.")] = None
+    epsilon: Accuracy = None
+    set: SetValues = None
+
+    def parse_values(self, formulation: Formulation[Any], total: float, N: int) -> dict[str, Any]:
+        """Return the parameters: a list of values for the parameter of the path, and a number for each other one.
+
+        Parameters
+        ----------
+        formulation
+            The formulation.
+        total, N
+            The sum of the multiplicities, and the number of examples.
+
+        Raises
+        ------
+        OptionError
+            A parameter is set twice, has no value or no number, or not exactly one parameter can be that of the path.
+        """
+        values: dict[str, list[float] | None] = {
+            "nu": None if self.nu is None else parse_nu_values(self.nu, total, N, formulation),
+            "eta": None if self.eta is None else parse_numbers(self.eta, "--eta"),
+            "epsilon": None if self.epsilon is None else [self.epsilon],
+        }
+        return _path_parameters(values, parse_setting_lists(self.set or [], formulation))
+
+
 @command("path")
 def path_command(
     formulation: FormulationName,
     data: Data,
     *,
     files: FileOptions,
-    nu: Annotated[
-        str | None, typer.Option(help="Values separated by commas: 0.1 is a fraction of the examples, 50 a number.")
-    ] = None,
-    eta: Annotated[str | None, typer.Option(help="Values separated by commas; one parameter may have several.")] = None,
-    epsilon: Accuracy = None,
-    set: SetValues = None,
-    hypotheses: HypothesisClassOptions,
-    random_state: Seed = 0,
+    parameters: PathParameters,
+    hypotheses: SeededClassOptions,
     run_options: RunOptions,
     picture: Picture = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    output: TableFormat,
 ) -> int:
     """Boost at many values of a parameter; each run starts from the result of its neighbour and has a certificate.
 
@@ -72,20 +100,13 @@ def path_command(
 
     Example: boostopt path erlpboost --data breast_cancer --nu 0.1,0.2,0.4 --epsilon 0.1
     """
-    if json and csv:
-        raise OptionError("--json and --csv exclude each other; choose one.")
     with stdout_to_stderr():
         validate_output_paths(data, picture)
         validate_picture_path(picture, "path_of_runs")
         program_formulation, dataset = resolve_formulation(formulation), files.load_dataset(data)
-        oracle, d0 = hypotheses.make_oracle(dataset, random_state)
+        oracle, d0 = hypotheses.make_seeded_oracle(dataset)
         total = total_multiplicity(dataset, oracle.N)
-        counts = None if nu is None else parse_nu_values(nu, total, oracle.N, program_formulation)
-        etas = None if eta is None else parse_numbers(eta, "--eta")
-        values = _path_parameters(
-            {"nu": counts, "eta": etas, "epsilon": None if epsilon is None else [epsilon]},
-            parse_setting_lists(set or [], program_formulation),
-        )
+        values = parameters.parse_values(program_formulation, total, oracle.N)
         path_name = next(name for name, value in values.items() if isinstance(value, list))
         n_values = len(values[path_name])
         first_values = {name: value[0] if isinstance(value, list) else value for name, value in values.items()}
@@ -111,7 +132,7 @@ def path_command(
             save_picture(path_of_runs(result, names=dataset.features), picture)
             typer.echo(f"saved: {picture}", err=True)
     finally:
-        _print_path(result, total, json, csv)
+        _print_path(result, total, output)
     if is_interrupted:
         typer.echo(f"interrupted: {len(result)} of {n_values} values", err=True)
         return 130
@@ -193,12 +214,12 @@ def _print_progress(name: str, value: float, run: Run) -> None:
     typer.echo(f"{name} = {value:g}: {rounds}, {hypotheses}, {run.reason}", err=True)
 
 
-def _print_path(result: RegularizationPath, total: float, json: bool, csv: bool) -> None:
-    """Print the path."""
-    if json:
+def _print_path(result: RegularizationPath, total: float, output: TableFormat) -> None:
+    """Print the path in the requested format."""
+    if output.json:
         runs = [{result.parameter: value, **run_to_json(run)} for value, run in result]
         typer.echo(to_json_text({"parameter": result.parameter, "runs": runs}))
-    elif csv:
+    elif output.csv:
         typer.echo(_path_csv(result), nl=False)
     else:
         out = console()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,6 +31,16 @@ MAX_NAMED_COLUMNS = 6
 """Number of columns that a warning names."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions:
+    """The columns of the predictions beside the class."""
+
+    scores: Annotated[bool, typer.Option("--scores", help="Add the values of the decision function.")] = False
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Add the probability of each class; needs `fit --probability`.")
+    ] = False
+
+
 @command("predict")
 def predict_command(
     model: Annotated[str, typer.Argument(help="File that `boostopt fit` wrote.")],
@@ -46,10 +57,8 @@ def predict_command(
     base: Annotated[
         str | None, typer.Option(help="File of the oracle, if the model was fitted to your own hypotheses.")
     ] = None,
-    scores: Annotated[bool, typer.Option("--scores", help="Add the values of the decision function.")] = False,
-    probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Add the probability of each class; needs `fit --probability`.")
-    ] = False,
+    *,
+    columns: ColumnOptions,
     cluster: PredictingCluster = None,
 ) -> None:
     """Predict the class of each row, as CSV with the header "prediction".
@@ -80,12 +89,12 @@ def predict_command(
         fitted = MarginBoostClassifier.load(model)
         names = [str(name) for name in getattr(fitted, "feature_names_in_", ())]
         count: Any = vars(fitted)["n_features_in_"]
-        if probabilities and not hasattr(fitted, "predict_proba"):
+        if columns.probabilities and not hasattr(fitted, "predict_proba"):
             raise OptionError(
                 f"--probabilities needs a model that has learned them; {model} has not. Fit it anew with "
                 "`boostopt fit --probability`."
             )
-        build_columns = partial(_prediction_columns, scores=scores, probabilities=probabilities)
+        build_columns = partial(_prediction_columns, options=columns)
         _check_indices(model, vars(fitted).get("zero_based_"), zero_based)
         if cluster is not None:
             reject_distributed(zero_based=zero_based)
@@ -99,14 +108,14 @@ def predict_command(
         with warnings.catch_warnings():
             # The columns were selected by name, but the array has no names.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-            columns = build_columns(fitted, table.X)
-    text = table_to_csv(list(columns), zip(*(column.tolist() for column in columns.values()), strict=True))
+            results = build_columns(fitted, table.X)
+    text = table_to_csv(list(results), zip(*(column.tolist() for column in results.values()), strict=True))
     if out is None:
         typer.echo(text, nl=False)
     else:
         write_atomically(Path(out), lambda file: file.write(text.encode()))
         typer.echo(f"saved: {out}", err=True)
-    _report_accuracy(table, fitted.classes_.tolist(), columns["prediction"].tolist())
+    _report_accuracy(table, fitted.classes_.tolist(), results["prediction"].tolist())
 
 
 def _check_indices(path: str, model_zero_based: bool | None, zero_based: bool | None) -> None:
@@ -153,17 +162,17 @@ def _predict_finite(
     return predict_columns(model, X)
 
 
-def _prediction_columns(model: Any, X: Any, scores: bool, probabilities: bool) -> dict[str, npt.NDArray[Any]]:
+def _prediction_columns(model: Any, X: Any, options: ColumnOptions) -> dict[str, npt.NDArray[Any]]:
     """Return predictions, values of the decision function and probabilities, by their column names in files."""
     classes = model.classes_.tolist()
     columns_by_name = {"prediction": model.predict(X)}
-    if scores:
+    if options.scores:
         f = model.decision_function(X)
         columns = f.reshape(len(f), -1).T  # with two classes, one column for the second class
         columns_by_name |= {
             f"score_{label}": column for label, column in zip(classes[-len(columns) :], columns, strict=True)
         }
-    if probabilities:
+    if options.probabilities:
         columns = model.predict_proba(X).T
         columns_by_name |= {f"probability_{label}": column for label, column in zip(classes, columns, strict=True)}
     return columns_by_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import zipfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -54,6 +54,30 @@ VERIFICATION = Keys(
 """Keys of the verdict as JSON."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ProofOptions:
+    """The options of the proof that is in the file."""
+
+    classifier: Annotated[
+        bool,
+        typer.Option(
+            "--classifier",
+            help="The file is the proof of a fit: equal examples are merged if the formulation allows it, and the "
+            "class contains the constants.",
+        ),
+    ] = False
+    class_weight: ClassWeight = None
+    formulation_file: Annotated[
+        str | None, typer.Option("--page", help="File of a formulation that is not boostopt's.")
+    ] = None
+    exact: Annotated[bool, typer.Option("--exact", help="Prove it in exact arithmetic.")] = False
+
+    def validate(self) -> None:
+        """Raise OptionError for class weights without `--classifier`."""
+        if self.class_weight is not None and not self.classifier:
+            raise OptionError("--class-weight is for the proof of a fit: pass --classifier too, or leave it out.")
+
+
 @command("verify")
 def verify_command(
     certificate: Annotated[str, typer.Argument(help="The file that was saved.")],
@@ -65,19 +89,7 @@ def verify_command(
     files: FileOptions,
     draw: StumpOptions,
     hypotheses: HypothesisClassOptions,
-    classifier: Annotated[
-        bool,
-        typer.Option(
-            "--classifier",
-            help="The file is the proof of a fit: equal examples are merged if the formulation allows it, and the "
-            "class contains the constants.",
-        ),
-    ] = False,
-    class_weight: ClassWeight = None,
-    formulation_file: Annotated[
-        str | None, typer.Option("--page", help="File of a formulation that is not boostopt's.")
-    ] = None,
-    exact: Annotated[bool, typer.Option("--exact", help="Prove it in exact arithmetic (extra `exact`).")] = False,
+    proof: ProofOptions,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Recompute every bound of a certificate file from the data: accepted, or rejected with the reason.
@@ -93,11 +105,11 @@ def verify_command(
     if data is None:
         raise OptionError("verify needs the data that the certificate is of: pass --data.")
     with stdout_to_stderr():
-        if class_weight is not None and not classifier:
-            raise OptionError("--class-weight is for the proof of a fit: pass --classifier too, or leave it out.")
-        program_formulation = None if formulation_file is None else get_formulation(formulation_file)
+        proof.validate()
+        program_formulation = None if proof.formulation_file is None else get_formulation(proof.formulation_file)
         dataset = files.load_dataset(data).with_features(file.features)
-        weights = _class_weight(class_weight, dataset)
+        classifier, exact = proof.classifier, proof.exact
+        weights = _class_weight(proof.class_weight, dataset)
         if file.subject == "class":
             arguments = dataset, hypotheses, draw.random_state, weights, program_formulation
             oracle = _oracle_of_certificate(classifier, *arguments)

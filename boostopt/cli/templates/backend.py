@@ -1,3 +1,9 @@
+# /// boostopt new
+# kind = "backend"
+# summary = "a solver with the programs that it supports"
+# example = "boostopt new backend my_solver"
+# command = "boostopt compare lpboost --backends {file},interior --data breast_cancer --nu 0.1"
+# ///
 """new_name: a solver for the programs that it supports.
 
 The example is SciPy's linear solver, for the largest edge plus the indicator of a capped simplex. Edit `takes`, then

@@ -1,3 +1,9 @@
+# /// boostopt new
+# kind = "formulation"
+# summary = "a formulation with its parameters, F and G, and its primal and dual problem"
+# example = "boostopt new formulation my_boost"
+# command = "boostopt boost {file} --data breast_cancer --nu 0.1 --set mu=0.1 --epsilon 0.1"
+# ///
 r"""new_name: a formulation with its primal and its dual problem.
 
 Primal   min_{d, gamma}         gamma + (mu/2) sum_n d_n^2 / c_n

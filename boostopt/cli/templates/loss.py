@@ -1,3 +1,9 @@
+# /// boostopt new
+# kind = "loss"
+# summary = "a loss of the margins with a price of the hypothesis weights, as a formulation"
+# example = "boostopt new loss my_loss"
+# command = "boostopt boost {file} --data breast_cancer --set l1=2 --epsilon 0.1"
+# ///
 r"""new_name: a loss of the margins plus l1 times the sum of the hypothesis weights.
 
     min_w  C sum_n c_n loss((U w)_n) + l1 sum_q w_q,  w >= 0,   loss(m) = ln(1 + exp(k (1 - m))) / k

@@ -1,3 +1,9 @@
+# /// boostopt new
+# kind = "oracle"
+# summary = "a class of hypotheses with the search for the hypothesis with the largest edge"
+# example = "boostopt new oracle my_stumps"
+# command = "boostopt boost lpboost --oracle {file} --data breast_cancer --nu 0.3 --epsilon 0.1"
+# ///
 """new_name: a class of hypotheses, with the search for the hypothesis with the largest edge.
 
 In this example, h(x) = sign if x[feature] > threshold, and -sign otherwise. The thresholds are the medians of the

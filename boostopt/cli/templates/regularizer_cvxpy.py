@@ -1,3 +1,9 @@
+# /// boostopt new
+# kind = "regularizer"
+# form = "cvxpy"
+# form_summary = "from an expression that CVXPY can state"
+# command = "boostopt boost {file} --data breast_cancer --nu 0.1 --eta 100 --epsilon 0.1"
+# ///
 r"""new_name: the largest edge plus a regularizer that CVXPY can state.
 
     F(d) = sum_n (d_n - a_n)^2 / (2 eta a_n),   a = c / sum c,   on 0 <= d <= c / nu, sum d = 1

@@ -1,3 +1,11 @@
+# /// boostopt new
+# kind = "regularizer"
+# form = "formula"
+# form_summary = "from a text"
+# summary = "a function F of the example weights, as a formulation that every command takes"
+# example = "boostopt new regularizer my_entropy --as class"
+# command = "boostopt boost {file} --data breast_cancer --nu 0.1 --eta 100 --epsilon 0.1"
+# ///
 r"""new_name: the largest edge plus a regularizer that is a sum over the examples, from its formula.
 
     F(d) = sum_n d_n ln(d_n / d0_n) / eta   on 0 <= d <= c / nu, sum d = 1

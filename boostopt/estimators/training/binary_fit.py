@@ -27,7 +27,7 @@ from boostopt._utils.validation import (
 from boostopt.backends.base import Backend
 from boostopt.boosting.api import boost
 from boostopt.boosting.histogram_newton.selection import histogram_inputs, is_default
-from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.options import BoostOptions, BoostRequest
 from boostopt.boosting.problem import Problem, round_parameters
 from boostopt.boosting.registry import booster_hint
 from boostopt.boosting.run.run import Run
@@ -284,7 +284,7 @@ class FitSettings:
         )
         if self.formulation.boosting.update is UpdateKind.TOTAL and not (
             is_default(self.formulation, oracle, self.epsilon, self.backend)
-            and histogram_inputs(self.formulation, oracle, self.epsilon, parameters, options)
+            and histogram_inputs(BoostRequest(self.formulation, oracle, self.epsilon, parameters, options))
         ):
             options = replace(options, columns_per_round=RECOMMENDED_COLUMNS, stabilization=RECOMMENDED_STABILIZATION)
         if self.formulation.boosting.update is UpdateKind.REWEIGHTING:

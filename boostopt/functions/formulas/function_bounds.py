@@ -27,7 +27,7 @@ class CurvatureBounds:
     box
         The boxes.
     counts
-        How often each box counts, shape (n,).
+        The multiplicity of each box, shape (n,).
     """
 
     formula: ConvexFormula

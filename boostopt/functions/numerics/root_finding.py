@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import brentq
@@ -34,11 +34,17 @@ def bracket_root(
     return low, high
 
 
-def find_root(f: Callable[[float], float], low: float, high: float) -> float:
-    """Return the root of an increasing f between low and high, or the end that is nearer to the root."""
+def find_root(f: Callable[[float], float], low: float, high: float, xtol: float | None = None) -> float:
+    """Return the root of an increasing f between low and high, or the end that is nearer to the root.
+
+    `xtol` is the distance from the root that is allowed beside the rounding of the root; by default it is relative,
+    `ROOT_RTOL`.
+    """
     low_value, high_value = f(low), f(high)
     if low_value >= 0.0 or high_value <= 0.0:
         return low if low_value >= 0.0 else high
+    if xtol is not None:
+        return cast(float, brentq(f, low, high, xtol=xtol))
     x: Any = brentq(f, low, high, xtol=ROOT_RTOL * max(abs(low), abs(high), 1e-285), rtol=np.float64(4 * ROOT_RTOL))
     return float(x)
 

@@ -55,11 +55,11 @@ class ConstraintFormulas:
     lagrangian
         Their sum, with its sign.
     dual_condition
-        What the multipliers must satisfy; "" if anything.
+        The condition that the multipliers must satisfy; "" for none.
     complementarity
         The condition; "" for an equality.
     places
-        Where CVXPY has each multiplier.
+        The place of each multiplier in CVXPY.
     """
 
     statement: str

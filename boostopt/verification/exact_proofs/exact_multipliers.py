@@ -97,7 +97,7 @@ def exact_multipliers(
     x
         A point that is nearly optimal: it decides which bounds of x take slopes, and which multipliers are 0.
     inset
-        How far slopes and matrices are moved inward, relative to their size.
+        The distance by which slopes and matrices are moved inward, relative to their size.
     is_snapped
         Whether multipliers of inequalities with more slack than multiplier become 0, and slopes next to the ends of
         their range these ends.

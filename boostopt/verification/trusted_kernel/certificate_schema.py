@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.verification.trusted_kernel.conjugates import EDGE_KINDS, LOSS_KINDS
 from boostopt.verification.trusted_kernel.json_parsing import (
     MAX_NUMBER,
     Rejected,
@@ -57,13 +58,7 @@ REGULARIZER_FIELDS: Mapping[str, tuple[str, ...]] = {
     "unnormalized relative entropy": ("caps", "eta"),
     "binary entropy": ("caps", "eta"),
     "power divergence": ("caps", "q", "eta"),
-    "logarithmic loss": ("eta",),
-    "hinge": ("C",),
-    "quadratic hinge": ("C", "mu", "B"),
-    "exponential": ("C",),
-    "logistic": ("C",),
-    "margin variance": ("D",),
-    "shortfall": ("C", "theta"),
+    **{kind: (*entry.positive_fields, *entry.other_fields) for kind, entry in LOSS_KINDS.items()},
     "norm ball": ("p", "r", "base"),
     "norm penalty": ("p", "r", "base"),
     "tilted": ("base",),
@@ -75,17 +70,7 @@ CAP_KINDS = {"c / nu": "c", "1 / nu": "1", "given": ""}
 """Statements of caps: by nu and the multiplicities, by nu alone, or one by one."""
 
 EDGE_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "maximum": (),
-    "absolute": (),
-    "bounded": ("gamma",),
-    "fixed": ("rho",),
-    "squared": (),
-    "squared positive": (),
-    "ball": ("signed", "p", "r"),
-    "elastic": ("signed", "l1", "l2"),
-    "1-norm": ("signed", "l1"),
-    "linear": ("slope",),
-    "tied": (),
+    **{kind: entry.fields for kind, entry in EDGE_KINDS.items()},
     "formula": ("text", "parameters"),
 }
 """The fields of each kind of G."""
@@ -99,7 +84,7 @@ MAX_ENTRY = 1e150
 MAX_BETA = 1e250
 """Largest absolute value of beta: with other numbers of at most 1e150, a larger one would overflow."""
 
-POSITIVE_FIELDS = {"nu", "eta", "C", "D", "p", "r", "mu", "B", "l2"}
+POSITIVE_FIELDS = {"nu", "eta", "p", "r", "l2"}.union(*(entry.positive_fields for entry in LOSS_KINDS.values()))
 """Fields that must be positive."""
 
 INFINITE_FIELDS = {"p", "B"}

@@ -21,6 +21,7 @@ import numpy as np
 
 from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument
 from boostopt.verification.trusted_kernel.conjugates import (
+    LOSS_KINDS,
     EdgeTerms,
     NormTerm,
     SeparableTerm,
@@ -30,12 +31,6 @@ from boostopt.verification.trusted_kernel.conjugates import (
     cap_term,
     chi_square_term,
     entropy_term,
-    exponential_term,
-    hinge_term,
-    logistic_term,
-    margin_variance_term,
-    quadratic_hinge_term,
-    shortfall_term,
 )
 from boostopt.verification.trusted_kernel.feasible_points import (
     FEASIBILITY_TOLERANCE,
@@ -198,25 +193,8 @@ def _build_separable_term(
     document: CertificateDocument, A: NumberType, F: Any, c: np.ndarray, d0: np.ndarray
 ) -> SeparableTerm:
     """Return the separable term of a regularizer, given its JSON."""
-    if F["kind"] == "hinge":
-        return hinge_term(A, A.to_vector(c) * A.to_number(F["C"]))
-    if F["kind"] == "quadratic hinge":
-        return quadratic_hinge_term(A, c, F["C"], F["mu"], F["B"])
-    if F["kind"] == "exponential":
-        return exponential_term(A, c, F["C"])
-    if F["kind"] == "logistic":
-        return logistic_term(A, A.to_vector(c) * A.to_number(F["C"]))
-    if F["kind"] == "margin variance":
-        if not math.fsum(c.tolist()) > 1.0:
-            reject("a variance of the margins needs multiplicities that sum to more than 1")
-        return margin_variance_term(A, c, F["D"])
-    if F["kind"] == "shortfall":
-        return shortfall_term(A, c, F["C"], F["theta"])
-    if F["kind"] == "logarithmic loss":
-        half = A.to_vector(0.5 * c)
-        return binary_entropy_term(
-            A, A.to_vector(c), F["eta"], 0.5 * c, half, np.ones(len(c), dtype=bool), simplex=False
-        )
+    if F["kind"] in LOSS_KINDS:
+        return LOSS_KINDS[F["kind"]].term(A, c, F)
     counts = np.ones(len(c)) if F["caps"] == "1 / nu" else c
     cap_numerators, nu = (document.arrays["caps"], 1.0) if F["caps"] == "given" else (counts, F["nu"])
     expected_digest = _parse_formula(document, F) if F["kind"] == "formula" else None

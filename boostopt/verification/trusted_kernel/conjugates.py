@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.verification.trusted_kernel.json_parsing import reject
 from boostopt.verification.trusted_kernel.number_types import (
     OPERATION_ERROR,
     UNDERFLOW_ERROR,
@@ -269,6 +270,48 @@ def binary_entropy_term(
     return SeparableTerm(fixed, u, simplex, values, conjugates)
 
 
+def _logarithmic_loss_term(A: NumberType, c: np.ndarray, eta: float) -> SeparableTerm:
+    """Return the binary entropy around c / 2 on [0, c], without a sum of the weights."""
+    half, is_free = 0.5 * c, np.ones(len(c), dtype=bool)
+    return binary_entropy_term(A, A.to_vector(c), eta, half, A.to_vector(half), is_free, simplex=False)
+
+
+def _checked_margin_variance_term(A: NumberType, c: np.ndarray, D: float) -> SeparableTerm:
+    """Return the term of the variance of the margins; Rejected for multiplicities of one example."""
+    if not math.fsum(c.tolist()) > 1.0:
+        reject("a variance of the margins needs multiplicities that sum to more than 1")
+    return margin_variance_term(A, c, D)
+
+
+@dataclass(frozen=True)
+class LossKind:
+    """A kind of F that depends on the multiplicities and on its numbers alone: the conjugate of a loss.
+
+    Attributes
+    ----------
+    term
+        Function of the number type, of c and of the numbers in a statement of this kind.
+    positive_fields, other_fields
+        The names of the numbers that must be positive, and of the others.
+    """
+
+    term: Callable[[NumberType, np.ndarray, Mapping[str, float]], SeparableTerm]
+    positive_fields: tuple[str, ...]
+    other_fields: tuple[str, ...] = ()
+
+
+LOSS_KINDS: Mapping[str, LossKind] = {
+    "logarithmic loss": LossKind(lambda A, c, F: _logarithmic_loss_term(A, c, F["eta"]), ("eta",)),
+    "hinge": LossKind(lambda A, c, F: hinge_term(A, A.to_vector(c) * A.to_number(F["C"])), ("C",)),
+    "quadratic hinge": LossKind(lambda A, c, F: quadratic_hinge_term(A, c, F["C"], F["mu"], F["B"]), ("C", "mu", "B")),
+    "exponential": LossKind(lambda A, c, F: exponential_term(A, c, F["C"]), ("C",)),
+    "logistic": LossKind(lambda A, c, F: logistic_term(A, A.to_vector(c) * A.to_number(F["C"])), ("C",)),
+    "margin variance": LossKind(lambda A, c, F: _checked_margin_variance_term(A, c, F["D"]), ("D",)),
+    "shortfall": LossKind(lambda A, c, F: shortfall_term(A, c, F["C"], F["theta"]), ("C",), ("theta",)),
+}
+"""The kinds of losses, with their numbers in files and their formulas."""
+
+
 def x_log_x_over_y(A: NumberType, x: Vector, y: Vector) -> Vector:
     """Return x ln(x / y) for x >= 0, y > 0; if x may be 0, the range of the function up to the upper bound of x."""
     is_positive, high = A.lower(x) > 0, np.maximum(A.upper(x), 0.0)
@@ -355,37 +398,38 @@ class EdgeTerms:
 
 def build_edge_terms(A: NumberType, G: Mapping[str, Any]) -> EdgeTerms:
     """Return the edge function of a statement, which has a kind and numbers."""
+    if G["kind"] not in EDGE_KINDS:
+        raise ValueError(f"the kind of the edge function is unknown: {G['kind']!r}")
+    return EDGE_KINDS[G["kind"]].terms(A, G)
+
+
+def _zero_function(A: NumberType) -> Callable[[Vector], Any]:
+    """Return the function that is 0."""
     zero = A.to_number(0.0)
+    return lambda x: zero
+
+
+def _bounded_terms(A: NumberType, gamma: float) -> EdgeTerms:
+    """Return the indicator of edges of at most gamma."""
+    return EdgeTerms(_zero_function(A), lambda w: A.total(w) * A.to_number(gamma), "positive", max_edge=gamma)
+
+
+def _fixed_terms(A: NumberType, rho: float) -> EdgeTerms:
+    """Return the indicator of edges equal to rho."""
+    return EdgeTerms(_zero_function(A), lambda w: A.total(w) * A.to_number(rho), "signed", fixed_edge=rho)
+
+
+def _linear_terms(A: NumberType, slope: float) -> EdgeTerms:
+    """Return slope times the sum of the edges."""
+    return EdgeTerms(lambda e: A.total(e) * A.to_number(slope), _zero_function(A), "given", fixed_weight=slope)
+
+
+def _squared_terms(A: NumberType, signed: bool) -> EdgeTerms:
+    """Return a quarter of the sum of the squared edges, or of their squared positive parts."""
     quarter = A.to_number(0.25)
-
-    def zero_function(x: Vector) -> Any:
-        return zero
-
-    kind = G["kind"]
-    if kind in ("ball", "elastic", "1-norm"):
-        return _penalty_terms(A, G)
-    if kind == "maximum":
-        return EdgeTerms(A.largest, zero_function, "simplex")
-    if kind == "absolute":
-        return EdgeTerms(lambda e: A.largest(A.absolute(e)), zero_function, "ball")
-    if kind == "bounded":
-        gamma = float(G["gamma"])
-        return EdgeTerms(zero_function, lambda w: A.total(w) * A.to_number(gamma), "positive", max_edge=gamma)
-    if kind == "fixed":
-        rho = float(G["rho"])
-        return EdgeTerms(zero_function, lambda w: A.total(w) * A.to_number(rho), "signed", fixed_edge=rho)
-    if kind == "squared":
+    if signed:
         return EdgeTerms(lambda e: A.total(e * e) * quarter, lambda w: A.total(w * w), "signed")
-    if kind == "squared positive":
-        return EdgeTerms(
-            lambda e: A.total(A.positive(e) * A.positive(e)) * quarter, lambda w: A.total(w * w), "positive"
-        )
-    if kind == "linear":
-        slope = float(G["slope"])
-        return EdgeTerms(lambda e: A.total(e) * A.to_number(slope), zero_function, "given", fixed_weight=slope)
-    if kind == "tied":
-        return EdgeTerms(lambda e: e[1], zero_function, "tied")
-    raise ValueError(f"the kind of the edge function is unknown: {kind!r}")
+    return EdgeTerms(lambda e: A.total(A.positive(e) * A.positive(e)) * quarter, lambda w: A.total(w * w), "positive")
 
 
 def _penalty_terms(A: NumberType, G: Mapping[str, Any]) -> EdgeTerms:
@@ -422,3 +466,35 @@ def _penalty_terms(A: NumberType, G: Mapping[str, Any]) -> EdgeTerms:
         return A.total(is_linear * is_linear) / (l2 + l2)
 
     return EdgeTerms(value, lambda w: A.total(A.absolute(w)) * l1 + A.total(w * w) * l2 * A.to_number(0.5), weights)
+
+
+@dataclass(frozen=True)
+class EdgeKind:
+    """A kind of G.
+
+    Attributes
+    ----------
+    terms
+        Function of the number type and of a statement of this kind.
+    fields
+        The names of the numbers in a statement.
+    """
+
+    terms: Callable[[NumberType, Mapping[str, Any]], EdgeTerms]
+    fields: tuple[str, ...] = ()
+
+
+EDGE_KINDS: Mapping[str, EdgeKind] = {
+    "maximum": EdgeKind(lambda A, G: EdgeTerms(A.largest, _zero_function(A), "simplex")),
+    "absolute": EdgeKind(lambda A, G: EdgeTerms(lambda e: A.largest(A.absolute(e)), _zero_function(A), "ball")),
+    "bounded": EdgeKind(lambda A, G: _bounded_terms(A, float(G["gamma"])), ("gamma",)),
+    "fixed": EdgeKind(lambda A, G: _fixed_terms(A, float(G["rho"])), ("rho",)),
+    "squared": EdgeKind(lambda A, G: _squared_terms(A, signed=True)),
+    "squared positive": EdgeKind(lambda A, G: _squared_terms(A, signed=False)),
+    "ball": EdgeKind(_penalty_terms, ("signed", "p", "r")),
+    "elastic": EdgeKind(_penalty_terms, ("signed", "l1", "l2")),
+    "1-norm": EdgeKind(_penalty_terms, ("signed", "l1")),
+    "linear": EdgeKind(lambda A, G: _linear_terms(A, float(G["slope"])), ("slope",)),
+    "tied": EdgeKind(lambda A, G: EdgeTerms(lambda e: e[1], _zero_function(A), "tied")),
+}
+"""The kinds of G, with their numbers in files and their formulas."""

@@ -118,7 +118,7 @@ def soft_margin_upper(
     total, largest = int(counts @ table), int(table.max())
     if not 0 < nu * largest <= total:
         reject(
-            "d must lie in the capped simplex, so the whole numbers of the buckets must sum to at least "
+            "d must lie in the capped simplex, so the whole numbers of the bins must sum to at least "
             f"{float(nu):g} times the largest, which must be positive; the largest is {largest}, the sum {total}"
         )
     return Fraction(edge, total)
@@ -152,7 +152,7 @@ def _class_edge(rows: Any, terms: Sequence[Term], bins: Bins, table: Any, symmet
     """Return the counts of the bins, and the largest sum y_n c_n q_n h(x_n) of the class (absolute if symmetric)."""
     if not ((table >= 0) & (table <= MAX_Q)).all():
         reject(
-            f"d must lie between 0 and c, so the whole numbers of the buckets must lie between 0 and {MAX_Q}; they "
+            f"d must lie between 0 and c, so the whole numbers of the bins must lie between 0 and {MAX_Q}; they "
             f"lie between {table.min()} and {table.max()}"
         )
     counts, *sums = rows.sum_parts(sum_labels, margins_of(rows, terms), bins, table, rows.n_codes)

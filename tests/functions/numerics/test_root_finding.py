@@ -48,3 +48,22 @@ def test_a_jump_of_the_sum_has_maximizers_on_both_sides() -> None:
     assert beta == pytest.approx(2.0, abs=1e-14)
     np.testing.assert_array_equal(above, [0.6, 0.0, 0.0, 0.0])
     np.testing.assert_array_equal(below, [0.6, 0.6, 0.6, 0.0])
+
+
+@pytest.mark.parametrize("xtol", [None, 1e-3, 1e-9])
+def test_a_root_is_as_near_as_is_asked_for(xtol: float | None) -> None:
+    calls: list[float] = []
+
+    def f(x: float) -> float:
+        calls.append(x)
+        return x**3 - 2.0
+
+    root = find_root(f, 0.0, 3.0, xtol)
+    assert abs(root - 2.0 ** (1 / 3)) <= (4e-15 if xtol is None else xtol + 1e-15)
+    assert len(calls) <= {None: 20, 1e-3: 12, 1e-9: 16}[xtol]
+
+
+@pytest.mark.parametrize("xtol", [None, 1e-3])
+def test_an_end_is_the_root_where_the_signs_agree(xtol: float | None) -> None:
+    assert find_root(lambda x: x + 1e-16, 0.0, 1.0, xtol) == 0.0
+    assert find_root(lambda x: x - 1.0, -1.0, 0.5, xtol) == 0.5

@@ -17,11 +17,36 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float, Int
-from boostopt.exporting.conic_form import ConicSide
-from boostopt.exporting.file_header import write_lines
+from boostopt.errors import OptionError
+from boostopt.exporting.conic_form import ConicSide, conic_program
+from boostopt.exporting.file_format import FileFormat, FileWriter
+from boostopt.exporting.file_header import header_lines, write_lines
+from boostopt.programs.cvxpy_models import Side
+from boostopt.programs.program import Program
 
 OBJECTIVE_ROW = "objective"
 """Name of the row of the objective."""
+
+
+def prepare_mps(program: Program, side: Side) -> FileWriter:
+    """Return the writer of a side of a program.
+
+    Raises
+    ------
+    OptionError
+        The program needs other cones than linear ones, or the dual cannot be derived.
+    """
+    conic = conic_program(program, side, quadratic=True)
+    if not conic.cones.is_linear:
+        raise OptionError(
+            f"MPS holds linear and quadratic programs; {program.formulation.name} needs "
+            f"{' and '.join(sorted(program.cones - {'linear', 'quadratic'}))} cones. Write a path that ends in .cbf."
+        )
+    name = program.formulation.name.replace(" ", "_")
+    return lambda file: write_mps(conic, name, header_lines(program, conic), file)
+
+
+FORMAT = FileFormat(ending=".mps", scope="linear, quadratic", prepare=prepare_mps)
 
 
 def write_mps(conic: ConicSide, name: str, comments: Iterable[str], file: IO[bytes]) -> None:

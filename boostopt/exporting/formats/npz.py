@@ -11,8 +11,25 @@ import scipy.sparse
 from boostopt._utils.files import write_npz
 from boostopt.data.source_contents import MAX_DENSE_BYTES
 from boostopt.errors import DataError
+from boostopt.exporting.file_format import FileFormat, FileWriter
+from boostopt.programs.cvxpy_models import Side
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import MarginMatrix
+
+
+def prepare_instance(program: Program, side: Side) -> FileWriter:
+    """Return the writer of the instance of a program, which has no side.
+
+    Raises
+    ------
+    DataError
+        U is sparse, and too large as a dense array.
+    """
+    arrays = instance_arrays(program)
+    return lambda file: write_instance(arrays, file)
+
+
+FORMAT = FileFormat(ending=".npz", scope="instance", is_instance=True, prepare=prepare_instance)
 
 
 def instance_arrays(program: Program) -> dict[str, Any]:

@@ -18,11 +18,29 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Int
-from boostopt.exporting.conic_form import ConeDimensions, ConicSide
-from boostopt.exporting.file_header import write_lines
+from boostopt.exporting.conic_form import ConeDimensions, ConicSide, conic_program
+from boostopt.exporting.file_format import FileFormat, FileWriter
+from boostopt.exporting.file_header import header_lines, write_lines
+from boostopt.programs.cvxpy_models import Side
+from boostopt.programs.program import Program
 
 CBF_VERSION = 3
 """The first version of the format with exponential and power cones."""
+
+
+def prepare_cbf(program: Program, side: Side) -> FileWriter:
+    """Return the writer of a side of a program.
+
+    Raises
+    ------
+    OptionError
+        The program cannot be stated with cones, or the dual cannot be derived.
+    """
+    conic = conic_program(program, side, quadratic=False)
+    return lambda file: write_cbf(conic, header_lines(program, conic), file)
+
+
+FORMAT = FileFormat(ending=".cbf", scope="cones", prepare=prepare_cbf)
 
 
 def write_cbf(conic: ConicSide, comments: Iterable[str], file: IO[bytes]) -> None:

@@ -1,0 +1,1 @@
+"""The formats in which programs can be written, a module for each with its `FORMAT`."""
