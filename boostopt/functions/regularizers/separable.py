@@ -44,6 +44,9 @@ FINITE_DIFFERENCE_STEP = 1e-5
 MAX_SLOPE = 1e150
 """Absolute value that replaces an infinite slope. Any slope gives a valid bound."""
 
+SUM_ROUNDING_FACTOR = 1.0 + 1e-9
+"""Covers the rounding of a sum of non-negative numbers, each computed to a few ulps, and of the caps."""
+
 MAX_BISECTIONS = 64
 """Number of steps of a bisection of the non-negative doubles: one step for each bit."""
 
@@ -158,6 +161,17 @@ class Separable(Regularizer):
     @property
     def mass(self) -> float:
         return 1.0 if self.on_simplex else float(np.maximum(np.abs(self.lower), np.abs(self.upper)).sum())
+
+    def _sum_of_sizes(self, d: ExampleVector) -> float:
+        """Return an upper bound of the sum of the absolute weights d, shape (N,)."""
+        return float(np.abs(d).sum()) * SUM_ROUNDING_FACTOR
+
+    def _sum_of_maximizers(self, z: ExampleVector, shift: float) -> float:
+        """Return an upper bound of the sum of the maximizers at all points within `shift` of z, shape (N,).
+
+        It holds for non-negative weights without the simplex, whose maximizers do not decrease in z.
+        """
+        return self._sum_of_sizes(self.maximizers(z + shift))
 
     def value(self, d: ExampleVector) -> float:
         return float(self.values(d).sum())
