@@ -137,7 +137,7 @@ def test_a_column_that_is_none_is_refused(column: np.ndarray, message: str) -> N
 
 def test_masked_margins_are_refused() -> None:
     masked = np.ma.masked_equal(np.array([[1.0, -1.0], [0.5, 1.0]]), 0.5)
-    with pytest.raises(ProblemError, match=r"U must have no masked entries; got 1, the first at \(1, 0\)"):
+    with pytest.raises(ProblemError, match=r"^U\b.*\bmasked\b.* got 1\b.*\(1, 0\)"):
         MarginMatrix(masked)
-    with pytest.raises(ProblemError, match=r"column must have no masked entries"):
+    with pytest.raises(ProblemError, match=r"^column\b.*\bmasked\b"):
         MarginMatrix(np.zeros((2, 1))).append(masked[:, 0])
