@@ -141,3 +141,10 @@ def test_masked_margins_are_refused() -> None:
         MarginMatrix(masked)
     with pytest.raises(ProblemError, match=r"^column\b.*\bmasked\b"):
         MarginMatrix(np.zeros((2, 1))).append(masked[:, 0])
+
+
+def test_rows_that_differ_in_one_entry_are_not_equal() -> None:
+    """The entry is so small that the random sum of the row is the same."""
+    U = np.array([[1.0, 0.0], [1.0, 1e-300], [0.5, 0.0], [0.5, 0.0]])
+    for margins in (MarginMatrix(U), MarginMatrix(scipy.sparse.csr_array(U))):
+        assert margins.group_equal_rows().group_of_row.tolist() == [1, 2, 0, 0]

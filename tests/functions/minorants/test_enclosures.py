@@ -10,6 +10,7 @@ import scipy.sparse
 
 from boostopt.functions.formulas.intervals import Interval, exact_interval
 from boostopt.functions.minorants.affine_forms import AffineForm
+from boostopt.functions.minorants.atoms.entrywise import Huber
 from boostopt.functions.minorants.atoms.nonsmooth import LargestSum, Norm
 from boostopt.functions.minorants.interval_sums import (
     Coefficients,
@@ -141,3 +142,23 @@ def test_multipliers_of_kinks_lie_in_their_sets_exactly(seed: int) -> None:
             for least, most, total_mu in zip(low, high, map(Fraction, mu.tolist()), strict=True):
                 assert min(least) >= 0
                 assert sum(least) <= Fraction(count) * total_mu <= sum(min(x, total_mu) for x in most)
+
+
+def test_a_diagonal_matrix_encloses_its_entries() -> None:
+    x = Interval(np.array([0.0, -1.0, 0.1]), np.array([1.0, 3.0, 0.1]))
+    diagonal = Coefficients.from_diagonal(x)
+    radius = np.zeros(3) if diagonal.radius is None else diagonal.radius
+    for center, spread, low, high in zip(diagonal.values.data, radius, x.lower, x.upper, strict=True):
+        assert Fraction(center) - Fraction(spread) <= Fraction(low) <= Fraction(high)
+        assert Fraction(high) <= Fraction(center) + Fraction(spread)
+
+
+@pytest.mark.parametrize("threshold", [0.3, 1.0, 7.0])
+def test_values_of_the_huber_function_are_enclosed_on_both_sides_of_the_threshold(threshold: float) -> None:
+    x = threshold * np.array([-3.0, -1.0, -0.4, 0.0, 0.4, np.nextafter(1.0, 0.0), 1.0, np.nextafter(1.0, 2.0), 3.0])
+    values = Huber(threshold).values([exact_interval(x)])
+    for point, low, high in zip(x.tolist(), values.lower.tolist(), values.upper.tolist(), strict=True):
+        size, M = abs(Fraction(point)), Fraction(threshold)
+        value = size * size if size <= M else M * (2 * size - M)
+        assert Fraction(low) <= value <= Fraction(high)
+        assert high - low <= 1e-14 * float(value) + 1e-300
