@@ -240,6 +240,12 @@ def interpolate_to_sum_one(lower_d: ExampleVector, upper_d: ExampleVector) -> Ex
     return lower_d + min(max(fraction, 0.0), 1.0) * (upper_d - lower_d)
 
 
+def _increase_in_box(term: Separable, d: ExampleVector, box: Interval) -> float:
+    """Return the increase of a convex sum from d to the worst point of a box around d, which is at ends of the box."""
+    largest = np.maximum(term.values(box.lower), term.values(box.upper))
+    return float(np.maximum(largest - term.values(d), 0.0).sum())
+
+
 @dataclass(frozen=True)
 class SeparableSum(Separable):
     """The sum of separable regularizers on the intersection of their boxes, on the simplex if one of them is.
@@ -340,7 +346,9 @@ class SeparableSum(Separable):
             (enclosures.values(box) for enclosures in self._term_enclosures), start=exact_interval(np.zeros(self.N))
         ).total()
         enclosed_value = sum(term.value(d) for term in self.terms if term.enclosures is not None)
-        closed_form_slack = sum(term.value_slack(d, unit) for term in self._closed_form_terms)
+        closed_form_slack = sum(
+            term.value_slack(d, unit) + _increase_in_box(term, d, box) for term in self._closed_form_terms
+        )
         return allowance(enclosed_value, total.upper) + closed_form_slack + unit * float(np.abs(values).sum())
 
     def conjugate_slack(self, point: ConjugatePoint, unit: float) -> float:

@@ -10,7 +10,7 @@ import pytest
 
 from boostopt import get_formulation
 from boostopt._utils.array_types import Array
-from boostopt.authoring import CappedSimplex, PowerDivergence, Tilted
+from boostopt.authoring import CappedSimplex, PowerDivergence, Tilted, formula
 
 UNIT = 11 * float(np.finfo(np.float64).eps)
 """The smallest unit that callers pass: the longest sum has one term."""
@@ -134,3 +134,14 @@ def test_values_near_equal_shares_keep_their_digits(q: float) -> None:
     with mpmath.workdps(50):
         exact = float(exact_value(F, [mpmath.mpf(float(x)) for x in d]))
     assert F.value(d) == pytest.approx(exact, rel=1e-6)
+
+
+def test_the_allowance_in_a_sum_covers_the_weight_that_closes_the_sum() -> None:
+    """The sum with a formula moves one weight, here by 1e-9, and the divergence increases there too."""
+    domain = CappedSimplex(np.array([1e4, 1.0, 1.0, 3.0]), 1.5)
+    divergence = PowerDivergence(domain, 2.0, 1e-3)
+    F = formula("mu * d**2 / c", domain, mu=1.0) + divergence
+    d = np.array([0.1, 0.3, 0.3, 0.3]) * (1.0 - 1e-9)
+    slack = F.value_slack(d, UNIT)
+    increases = [divergence.value(d + (1.0 - d.sum()) * e) - divergence.value(d) for e in np.eye(4)]
+    assert min(increases[1:]) <= slack <= 2.0 * max(increases)
