@@ -123,7 +123,7 @@ def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str], monk
     monkeypatch.setattr(sys, "argv", asked)
     monkeypatch.chdir(ROOT / "tests")
     assert atlas.main() == 2
-    assert "expected the IDA set nowhere/diabetis.npz" in capsys.readouterr().err
+    assert "nowhere/diabetis.npz" in capsys.readouterr().err
 
 
 @pytest.mark.thorough

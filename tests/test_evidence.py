@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import inspect
 import json
+import re
 import subprocess
 import sys
 import time
@@ -177,7 +178,7 @@ def test_damaged_and_foreign_stores_are_refused(whole: Work, tmp_path: Path) -> 
     path = tmp_path / "squares.json.gz"
     content = path.read_bytes()
     path.write_bytes(content[:-9])
-    with pytest.raises(DataError, match="expected the finished units of squares"):
+    with pytest.raises(DataError, match=r"\bunits of squares\b"):
         load(tmp_path, "squares")
     path.write_bytes(gzip.compress(json.dumps({"experiment": "cubes", "format": 1, "units": []}).encode()))
     with pytest.raises(DataError, match="got others"):
@@ -193,7 +194,7 @@ def test_missing_data_leave_an_experiment_out(tmp_path: Path, capsys: pytest.Cap
     missing = replace(SQUARES, data=("data/nowhere.npz",))
     run = Work.of([missing], tmp_path / "kept", tmp_path / "journals", quick=False, again=False)
     assert run.run(processes=1, budget=100.0) == 0
-    assert "squares is left out: data/nowhere.npz missing." in capsys.readouterr().err
+    assert re.search(r"\bsquares\b.*\bdata/nowhere\.npz\b", capsys.readouterr().err)
     assert len(run.results["squares"]) == 0
 
 
@@ -259,7 +260,7 @@ def test_units_made_from_other_data_are_made_anew(
     kept, units_kept = tmp_path / "kept", whole.results["squares"].lines
     keep(kept, "squares", Results([{**units_kept[0], "data": "other"}, *units_kept[1:]]))
     assert len(work(tmp_path).results["squares"]) == len(units_kept) - 1
-    assert "squares: 1 units were made from other data." in capsys.readouterr().err
+    assert re.search(r"\bsquares: 1 units\b.*\bother data\b", capsys.readouterr().err)
     missing = replace(SQUARES, data=("data/of/nobody",))
     assert len(Work.of([missing], kept, tmp_path, quick=False, again=False).results["squares"]) == len(units_kept)
 
@@ -322,7 +323,7 @@ def test_sets_of_the_users_are_read_from_their_files(tmp_path: Path, monkeypatch
     monkeypatch.setenv(dissertation_runs.FOLDER, str(tmp_path))
     assert dissertation_runs.at_hand(("german",)) == ["german", "news20"]
     dissertation_runs.examples.cache_clear()
-    with pytest.raises(DataError, match=r"expected 19,996 examples of news20, as in table 5.2; got 10: .*news20.1"):
+    with pytest.raises(DataError, match=r"\b19,996\b.*\bnews20\b.* got 10: .*news20\.1"):
         dissertation_runs.split("news20", 0)
     monkeypatch.setitem(dissertation_runs.ROWS, "news20", (6, 2, 2))
     drawn = dissertation_runs.split("news20", 0)

@@ -119,7 +119,7 @@ def test_a_picture_is_made_small_once_and_looks_the_same(files: Any) -> None:
 
 
 def test_text_can_be_taken_over_without_a_run(files: Any, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match=r"expected short\.ipynb with the code of short\.md.*NOTEBOOK=short"):
+    with pytest.raises(ValueError, match=r"\bshort\.ipynb\b.*\bshort\.md\b.*NOTEBOOK=short"):
         files.make(source, text_alone=True)
     stream = nbformat.v4.new_output("stream", name="stdout", text="done\n")
     monkeypatch.setattr(files, "run", ran(lambda: [stream]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -275,3 +276,15 @@ def test_an_interval_that_is_not_finite_is_never_narrow() -> None:
     certificate = reference_lpboost().certify()
     for ends in ({"lower": -np.inf}, {"upper": np.inf}, {"lower": np.inf, "upper": np.inf}):
         assert replace(certificate, **ends).scaled_gap == np.inf
+
+
+@pytest.mark.parametrize("name", ["svm", "lpboost", "l1_adaboost"])
+def test_the_slack_widens_both_ends(name: str) -> None:
+    """Also if the rounding of one end is smaller: these weights are much smaller than those of the best response."""
+    program = get_formulation(name).bind(REFERENCE_U, **({"nu": 2.0} if name == "lpboost" else {"C": 1e3}))
+    F, G = program.regularizer, program.edge_function
+    N, t = program.margins.shape
+    for w in (np.full(t, 1.0 / t), np.full(t, -1e3), np.zeros(t)):
+        certificate = program.certify(np.full(N, 1e-6), w)
+        exact = Fraction(F.value(certificate.d)) + Fraction(G.value(program.margins.edges(certificate.d)))
+        assert Fraction(certificate.upper) >= exact + Fraction(certificate.slack)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from support.speeds import many
 
 import boostopt
 from boostopt.certificates.certifier import Certifier
-from boostopt.certificates.feasibility import is_exactly_feasible, restore_feasibility
+from boostopt.certificates.feasibility import edge_rounding_error, is_exactly_feasible, restore_feasibility
 from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
 from boostopt.functions.edge_functions.bounded import BoundedEdges, FixedEdges
@@ -30,6 +31,7 @@ from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, si
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.regularizers.standard_losses import Hinge
+from boostopt.rows.margin_matrix import MarginMatrix
 
 pytestmark = pytest.mark.every(2)
 
@@ -452,3 +454,25 @@ def test_weights_without_the_simplex_have_their_own_proofs() -> None:
     assert program(U, F, BoundedEdges(-0.1)).certify(w=np.ones(2)).excess == pytest.approx(0.1, abs=1e-12)
     assert not program(U, F, BoundedEdges(0.0)).certify(w=np.ones(2)).infeasible
     assert not program(-U, F, BoundedEdges(-0.1)).certify(w=np.ones(2)).infeasible
+
+
+@dataclass(frozen=True)
+class BoundedSum(MaximumEdge):
+    """The largest edge where the edges sum to at most a bound."""
+
+    bound: float = 0.0
+
+    def domain(self, t: int) -> Polyhedron:
+        return Polyhedron(np.ones((1, t)), np.array([-np.inf]), np.array([self.bound]))
+
+
+def test_a_constraint_of_many_edges_counts_the_rounding_of_each() -> None:
+    N, t = 6, 64
+    U = MarginMatrix(np.tile(np.linspace(-1.0, 1.0, N)[:, np.newaxis], t))
+    F = CappedSimplexIndicator(CappedSimplex(np.ones(N), 1.0))
+    d = F.project(np.linspace(1.0, 2.0, N))
+    rounding = edge_rounding_error(U, 1.0)
+    G = BoundedSum(float(U.edges(d).sum()) + 20.0 * rounding)
+    restored, cost = restore_feasibility(U, F, G, d)
+    assert cost == 0.0
+    assert U.edges(restored).sum() <= G.bound - t * rounding

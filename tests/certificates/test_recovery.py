@@ -369,3 +369,14 @@ def test_multipliers_of_weights_that_are_no_optimum_are_named() -> None:
     d = np.array([0.3, 0.14, 0.14, 0.14, 0.14, 0.14])
     assert "no optimum" in str(bound.recover(d))
     assert "no optimum" not in str(bound.recover(bound.solve(tol=1e-10).d))
+
+
+def test_inequalities_that_the_equations_violate_become_equations() -> None:
+    """With margins of -1 and 1 few weights are inside their box: the equations alone leave multipliers open."""
+    for seed in (3, 7, 9, 17):
+        rng = np.random.default_rng(seed)
+        shape = int(rng.integers(4, 10)), int(rng.integers(2, 6))
+        bound = get_formulation("lpboost").bind(rng.choice([-1.0, 1.0], shape), nu=float(rng.integers(1, shape[0])))
+        recovery = bound.recover(bound.solve("highs").d)
+        assert recovery.residual <= 1e-10
+        assert recovery.certificate.gap <= 1e-10

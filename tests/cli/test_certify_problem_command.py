@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -115,14 +116,14 @@ def test_notes_name_options(tmp_path: Path) -> None:
     path = tmp_path / "transport.py"
     path.write_text(TRANSPORT)
     result = run("certify-problem", f"{path}:problem")
-    assert result.exit_code == 1 and "refuted: the problem is proved infeasible" in result.stdout
+    assert result.exit_code == 1 and re.search(r"\brefuted\b.*\binfeasible\b", result.stdout)
     assert "Pass --tolerance 1e-12" in " ".join(result.stdout.split())
 
 
 def test_certify_problem_explains_only_problems_with_an_optimum(model: Path) -> None:
     result = run("certify-problem", f"{model}:infeasible", "--explain")
     assert result.exit_code == 0
-    assert "There are no KKT conditions to measure: the problem is proved infeasible." in result.stdout
+    assert re.search(r"\bno KKT\b.*\binfeasible\b", result.stdout)
 
 
 def test_certify_problem_with_explain_prints_the_conditions(model: Path) -> None:

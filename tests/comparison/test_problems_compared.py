@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -81,7 +82,7 @@ def test_a_reported_value_is_judged_by_the_intervals_of_all_solvers() -> None:
     (row,) = compare(bounded(), zeros).rows
     assert row.upper >= 0.0  # its own interval does not refute it
     assert "Refuted" not in str(compare(bounded(), zeros))
-    assert "Refuted: zeros reports the value 0, which is off by 1.5e+00." in str(comparison())
+    assert re.search(r"\bRefuted: zeros\b.*\b0\b.*\b1\.5e\+00\b", str(comparison()))
 
 
 def test_the_problem_keeps_its_values_and_solvers_see_none() -> None:
@@ -134,7 +135,7 @@ def test_a_wrong_denial_of_an_optimum_proves_nothing() -> None:
 
     (row,) = compare(bounded(), deny).rows
     assert (row.lower, row.upper, row.outcome) == (-math.inf, math.inf, "failed")
-    assert row.failure == "infeasible" and row.open_reason == "the solver calls it infeasible, which is not proved"
+    assert row.failure == "infeasible" and re.search(r"\binfeasible\b.*\bnot proved\b", row.open_reason or "")
 
 
 def test_an_atom_without_a_rule_leaves_a_residual_and_a_reason() -> None:
@@ -151,7 +152,7 @@ def test_an_atom_without_a_rule_leaves_a_residual_and_a_reason() -> None:
     assert row.residuals == {PRIMAL: pytest.approx(1.0)} and row.claimed_value is not None
     assert "quantum_rel_entr" in (row.open_reason or "")
     text = " ".join(str(result).split())
-    assert "no certificate: expected atoms" in text and "All together: the optimum has no proved bound." in text
+    assert "no certificate: expected atoms" in text and "no proved bound" in text
 
 
 def test_atoms_that_need_care_are_copied_and_others_are_refused() -> None:
@@ -160,7 +161,7 @@ def test_atoms_that_need_care_are_copied_and_others_are_refused() -> None:
     (row,) = compare(problem, clarabel).rows
     assert row.lower <= 4.0 <= row.upper and row.upper - row.lower <= 1e-5
     assert x.value is None
-    with pytest.raises(ProblemError, match="expected atoms that CVXPY can copy"):
+    with pytest.raises(ProblemError, match="atoms that CVXPY can copy"):
         compare(cp.Problem(cp.Minimize(cp.suppfunc(a, [cp.abs(a) <= 1])(x)), [x >= 1]), "clarabel")
 
 
@@ -225,7 +226,7 @@ def test_a_function_that_fails_is_a_row(function: Callable[[Any], Any], error: s
 def test_a_cone_answer_of_another_shape_is_an_error(answer: Any) -> None:
     x = cp.Variable(2)
     (row,) = compare(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1]), ConeSolver(lambda data: answer, "mine")).rows
-    assert "expected a tuple of x and y, shapes (2,) and (2,)" in (row.error or "")
+    assert re.search(r"\bx and y\b.*\(2,\).*\(2,\)", row.error or "")
 
 
 def test_profiles_are_sent_in_the_terms_of_the_solver() -> None:
@@ -337,7 +338,7 @@ def test_problems_that_cannot_be_compared_are_refused(problem: Callable[[Any], A
 
 def test_bad_arguments_are_refused() -> None:
     program = get_formulation("lpboost").bind([[1.0, -1.0], [-1.0, 1.0]], nu=1)
-    with pytest.raises(OptionError, match=r"program, or a cvxpy\.Problem; got int"):
+    with pytest.raises(OptionError, match=r"\bcvxpy\.Problem; got int\b"):
         compare(3)
     with pytest.raises(OptionError, match="got both"):
         benchmark([bounded(), program])
@@ -347,11 +348,11 @@ def test_bad_arguments_are_refused() -> None:
         compare(bounded(), "cvxpy:clarabel:dual")
     with pytest.raises(OptionError, match=r"'cvxpy:clarabell'.*'cvxpy:clarabel'"):
         compare(bounded(), "clarabell")
-    with pytest.raises(OptionError, match=r"solvers of CVXPY by name, or functions.*got 3\."):
+    with pytest.raises(OptionError, match=r"\bsolvers of CVXPY\b.* got 3\."):
         compare(bounded(), [3])
     with pytest.raises(OptionError, match="different solvers; got exact, exact"):
         compare(bounded(), [exact, exact])
-    with pytest.raises(OptionError, match="options of cvxpy:scs with valid values; got max_itres=3"):
+    with pytest.raises(OptionError, match=r"\bcvxpy:scs\b.*\bgot max_itres=3\b"):
         compare(bounded(), "scs", options={"scs": {"max_itres": 3}})
     with pytest.raises(OptionError, match="solver with options 'scs'"):
         compare(bounded(), "clarabel", options={"scs": {}})

@@ -250,6 +250,17 @@ def test_a_sparse_file_that_is_too_wide_is_an_error_before_memory_is_taken(tmp_p
     refused(rf"\(2, 2000000000\).*at most {MAX_DENSE_BYTES:,} bytes", load_dataset, source)
 
 
+def test_a_sparse_file_may_take_the_most_bytes_of_a_dense_array_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write(tmp_path, "data.svm", "1 1:1 5:2\n-1 2:1\n")
+    monkeypatch.setattr("boostopt.data.source_contents.MAX_DENSE_BYTES", 8 * 2 * 5)
+    X = load_dataset(source).X
+    assert X is not None and X.shape == (2, 5)
+    monkeypatch.setattr("boostopt.data.source_contents.MAX_DENSE_BYTES", 8 * 2 * 5 - 1)
+    refused(r"\(2, 5\).*\b79 bytes", load_dataset, source)
+
+
 # CSV
 
 

@@ -325,6 +325,13 @@ def test_invalid_solution_files_are_refused_with_a_reason(tmp_path: Path, text: 
     refused(facts, write(tmp_path, text))
 
 
+def test_a_multiplier_of_mosek_is_the_difference_for_the_two_bounds(tmp_path: Path) -> None:
+    text = MOSEK.replace("0.32075471698113    0\n", "0.42075471698113    0.1\n")
+    assert text != MOSEK
+    one_sided, two_sided = (load_answer(write(tmp_path, part)).w for part in (MOSEK, text))
+    np.testing.assert_allclose(two_sided, one_sided, rtol=1e-12)
+
+
 def test_a_file_of_mosek_without_multipliers_is_half_an_answer(tmp_path: Path) -> None:
     text = MOSEK.replace("    DUAL LOWER    DUAL UPPER", "")
     answer = load_answer(write(tmp_path, text))

@@ -137,7 +137,14 @@ def test_a_column_that_is_none_is_refused(column: np.ndarray, message: str) -> N
 
 def test_masked_margins_are_refused() -> None:
     masked = np.ma.masked_equal(np.array([[1.0, -1.0], [0.5, 1.0]]), 0.5)
-    with pytest.raises(ProblemError, match=r"U must have no masked entries; got 1, the first at \(1, 0\)"):
+    with pytest.raises(ProblemError, match=r"^U\b.*\bmasked\b.* got 1\b.*\(1, 0\)"):
         MarginMatrix(masked)
-    with pytest.raises(ProblemError, match=r"column must have no masked entries"):
+    with pytest.raises(ProblemError, match=r"^column\b.*\bmasked\b"):
         MarginMatrix(np.zeros((2, 1))).append(masked[:, 0])
+
+
+def test_rows_that_differ_in_one_entry_are_not_equal() -> None:
+    """The entry is so small that the random sum of the row is the same."""
+    U = np.array([[1.0, 0.0], [1.0, 1e-300], [0.5, 0.0], [0.5, 0.0]])
+    for margins in (MarginMatrix(U), MarginMatrix(scipy.sparse.csr_array(U))):
+        assert margins.group_equal_rows().group_of_row.tolist() == [1, 2, 0, 0]

@@ -352,3 +352,11 @@ def test_auto_asks_no_solver_that_was_not_made_for_it(monkeypatch: pytest.Monkey
     assert [name for name in names if name.startswith("cvxpy:")] == ["cvxpy:scipy"]
     assert set(boostopt.list_backends()) >= {"cvxpy:glpk_mi", "cvxpy:mosek"}
     assert get_backend("cvxpy:glpk_mi").takes(reference_lpboost())
+
+
+def test_a_start_may_have_fewer_hypotheses_than_the_program_but_not_more() -> None:
+    U = noisy_stumps(20, 4)
+    few, many = (get_formulation("lpboost").bind(U[:, :t], nu=3) for t in (2, 4))
+    assert many.solve("highs", start=few.solve("highs")).certificate.scaled_gap <= 1e-8
+    with pytest.raises(OptionError, match=r"^start\b.*\b2 hypotheses\b.*\(4,\)"):
+        few.solve("highs", start=many.solve("highs"))

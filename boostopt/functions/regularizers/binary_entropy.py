@@ -184,7 +184,7 @@ class BinaryEntropy(Entropy):
         roundoff, the errors are at most 14 `logs` + 41, which is less than 22 times the result.
         """
         logit = float(np.abs(self.logit[self.movable]).max(initial=0.0))
-        mass = max(float(self.upper.sum()), 1.0)
+        mass = float(self.upper.sum())
         if not self.on_simplex:
             return 2.0 * mass * (logit + 1.0) / self.eta
         return (3.0 * (logit + math.log(max(self.N, mass)) + 1.0) + 4.0) / self.eta

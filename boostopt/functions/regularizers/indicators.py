@@ -11,6 +11,7 @@ Artigues, Hebrard, Vidal 2025.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -145,6 +146,19 @@ class Shortfall(Separable):
     @property
     def magnitude(self) -> float:
         return abs(self.theta) * self.mass
+
+    def mass_of(self, d: ExampleVector) -> float:
+        return self._sum_of_sizes(d)
+
+    def conjugate_mass(self, z: ExampleVector, shift: float) -> float:
+        return self._sum_of_maximizers(z, shift)
+
+    def value_size(self, d: ExampleVector) -> float:
+        return abs(self.theta) * float(d.sum())
+
+    def conjugate_size(self, d: ExampleVector, multipliers: Mapping[str, Any]) -> float:
+        # A term is y d + theta (d - C c) at the maximizer d, where y is psi - zeta - theta.
+        return float((d * (2.0 * abs(self.theta) + multipliers["psi"] + multipliers["zeta"])).sum())
 
     @property
     def weight_scale(self) -> ExampleVector:

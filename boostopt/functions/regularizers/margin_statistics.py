@@ -13,6 +13,7 @@ this is the box of F.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -114,6 +115,24 @@ class MarginVariance(Separable):
     @property
     def magnitude(self) -> float:
         return max(1.0, self.value_bound)
+
+    def mass_of(self, d: ExampleVector) -> float:
+        return self._sum_of_sizes(d)
+
+    def conjugate_mass(self, z: ExampleVector, shift: float) -> float:
+        # The multiplier beta changes by at most `shift` too, and no maximizer decreases in z - beta.
+        y = z - self.solve_simplex_multiplier(z)[0]
+        ends = (np.abs(self.maximizers(y + step)) for step in (-2.0 * shift, 2.0 * shift))
+        return self._sum_of_sizes(np.maximum(*ends))
+
+    def value_size(self, d: ExampleVector) -> float:
+        # The derivatives (d - a) / s are at most 2. So a change of a weight by rounding costs at most twice the change.
+        return float(((np.abs(self.derivatives(d)) + 2.0) * (np.abs(d) + self.share)).sum())
+
+    def conjugate_size(self, d: ExampleVector, multipliers: Mapping[str, Any]) -> float:
+        # A term is at most y (a + abs(d - a)) at the maximizer d, where y is (d - a) / s + psi - zeta.
+        slope_sizes = np.abs(self.derivatives(d)) + multipliers["psi"] + multipliers["zeta"]
+        return float((slope_sizes * (np.abs(d) + 2.0 * self.share)).sum())
 
     @property
     def weight_scale(self) -> ExampleVector:

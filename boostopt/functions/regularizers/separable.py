@@ -44,6 +44,9 @@ FINITE_DIFFERENCE_STEP = 1e-5
 MAX_SLOPE = 1e150
 """Absolute value that replaces an infinite slope. Any slope gives a valid bound."""
 
+SUM_ROUNDING_FACTOR = 1.0 + 1e-9
+"""Covers the rounding of a sum of non-negative numbers, each computed to a few ulps, and of the caps."""
+
 MAX_BISECTIONS = 64
 """Number of steps of a bisection of the non-negative doubles: one step for each bit."""
 
@@ -159,6 +162,17 @@ class Separable(Regularizer):
     def mass(self) -> float:
         return 1.0 if self.on_simplex else float(np.maximum(np.abs(self.lower), np.abs(self.upper)).sum())
 
+    def _sum_of_sizes(self, d: ExampleVector) -> float:
+        """Return an upper bound of the sum of the absolute weights d, shape (N,)."""
+        return float(np.abs(d).sum()) * SUM_ROUNDING_FACTOR
+
+    def _sum_of_maximizers(self, z: ExampleVector, shift: float) -> float:
+        """Return an upper bound of the sum of the maximizers at all points within `shift` of z, shape (N,).
+
+        It holds for non-negative weights without the simplex, whose maximizers do not decrease in z.
+        """
+        return self._sum_of_sizes(self.maximizers(z + shift))
+
     def value(self, d: ExampleVector) -> float:
         return float(self.values(d).sum())
 
@@ -224,6 +238,12 @@ def interpolate_to_sum_one(lower_d: ExampleVector, upper_d: ExampleVector) -> Ex
     difference = float(upper_d.sum() - lower_d.sum())
     fraction = (1.0 - float(lower_d.sum())) / difference if difference > 0 else 1.0
     return lower_d + min(max(fraction, 0.0), 1.0) * (upper_d - lower_d)
+
+
+def _increase_in_box(term: Separable, d: ExampleVector, box: Interval) -> float:
+    """Return the increase of a convex sum from d to the worst point of a box around d, which is at ends of the box."""
+    largest = np.maximum(term.values(box.lower), term.values(box.upper))
+    return float(np.maximum(largest - term.values(d), 0.0).sum())
 
 
 @dataclass(frozen=True)
@@ -326,7 +346,9 @@ class SeparableSum(Separable):
             (enclosures.values(box) for enclosures in self._term_enclosures), start=exact_interval(np.zeros(self.N))
         ).total()
         enclosed_value = sum(term.value(d) for term in self.terms if term.enclosures is not None)
-        closed_form_slack = sum(term.value_slack(d, unit) for term in self._closed_form_terms)
+        closed_form_slack = sum(
+            term.value_slack(d, unit) + _increase_in_box(term, d, box) for term in self._closed_form_terms
+        )
         return allowance(enclosed_value, total.upper) + closed_form_slack + unit * float(np.abs(values).sum())
 
     def conjugate_slack(self, point: ConjugatePoint, unit: float) -> float:

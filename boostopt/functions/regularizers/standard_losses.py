@@ -32,22 +32,19 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import entr, log_expit, rel_entr
+from scipy.special import log_expit, rel_entr, xlog1py
 
 from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_optional, positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
 from boostopt.functions.convex_function import cached_property
-from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
+from boostopt.functions.regularizers.binary_entropy import MIN_LOG1P_ARGUMENT, LogarithmicLoss
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement
 
 MAX_WEIGHT_NORM = 1e120
 """Largest sum of the weights, so that the squares in edge functions do not overflow."""
-
-SUM_ROUNDING_FACTOR = 1.0 + 1e-9
-"""Covers the rounding of a sum of non-negative numbers, each computed to a few ulps, and of the caps."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +101,10 @@ class LossConjugate(Separable):
         return float(np.maximum(self.values(self.upper), 0.0).sum())
 
     def mass_of(self, d: ExampleVector) -> float:
-        return float(np.abs(d).sum()) * SUM_ROUNDING_FACTOR
+        return self._sum_of_sizes(d)
 
     def conjugate_mass(self, z: ExampleVector, shift: float) -> float:
-        # The maximizers are non-negative and do not decrease in z.
-        return self.mass_of(self.maximizers(z + shift))
+        return self._sum_of_maximizers(z, shift)
 
     def linearization_excess(self, y: ExampleVector) -> ExampleVector:
         """Return the loss at the margins -y minus the conjugate, shape (N,). The cap makes the conjugate linear.
@@ -140,6 +136,13 @@ class Hinge(LossConjugate):
     @property
     def magnitude(self) -> float:
         return self.mass
+
+    def value_size(self, d: ExampleVector) -> float:
+        return float(d.sum())
+
+    def conjugate_size(self, d: ExampleVector, multipliers: Mapping[str, Any]) -> float:
+        # A term is y d + d at the maximizer d. Where d > 0, y is psi - 1.
+        return float((d * (2.0 + multipliers["psi"])).sum())
 
     def values(self, d: ExampleVector) -> ExampleVector:
         return -d
@@ -370,8 +373,28 @@ class Logistic(LogarithmicLoss):
     def value_bound(self) -> float:
         return 0.0
 
+    def mass_of(self, d: ExampleVector) -> float:
+        return self._sum_of_sizes(d)
+
+    def conjugate_mass(self, z: ExampleVector, shift: float) -> float:
+        return self._sum_of_maximizers(z, shift)
+
+    def value_size(self, d: ExampleVector) -> float:
+        # The rounding of d / u changes the second term, (u - d) ln(1 - d / u), by a part of d.
+        return float((np.abs(rel_entr(d, self.caps)) + np.abs(self._cap_terms(d)) + d).sum())
+
+    def conjugate_size(self, d: ExampleVector, multipliers: Mapping[str, Any]) -> float:
+        # A term is -u ln(1 - d / u), in proportion to u. If d is u up to rounding, the term is
+        # u y, and counts with the margin -y.
+        fractions = np.minimum(d / self.caps, -MIN_LOG1P_ARGUMENT)
+        return float((self.caps * -np.log1p(-fractions)).sum())
+
     def values(self, d: ExampleVector) -> ExampleVector:
-        return -self.caps * (entr(d / self.caps) + entr(np.maximum(self.caps - d, 0.0) / self.caps))
+        return rel_entr(d, self.caps) + self._cap_terms(d)
+
+    def _cap_terms(self, d: ExampleVector) -> ExampleVector:
+        """Return (u - d) ln((u - d) / u), shape (N,), which keeps its digits at small weights."""
+        return xlog1py(np.maximum(self.caps - d, 0.0), -np.minimum(d / self.caps, 1.0))
 
     def conjugate_terms(self, y: ExampleVector) -> ExampleVector:
         return -self.caps * log_expit(-y)

@@ -174,3 +174,9 @@ def test_bad_input_is_refused(q: object, nu: float, c: object, error: type[Excep
 def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
     with pytest.raises(OptionError, match=r"'sorted'.* 'sort'"):
         project_capped_simplex([1.0], 1.0, method="sorted")  # pyright: ignore[reportArgumentType]
+
+
+def test_a_quantile_counts_multiplicities_up_to_nu_exactly() -> None:
+    m = np.array([0.3, -1.0, 2.0])
+    for nu, quantile in ((1.0, -1.0), (2.0, -1.0), (2.5, 0.3), (3.0, 0.3), (3.5, 2.0), (4.0, 2.0)):
+        assert CappedSimplex(np.array([1.0, 2.0, 1.0]), nu).quantile(m) == quantile

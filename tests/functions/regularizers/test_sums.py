@@ -214,6 +214,15 @@ def test_a_linear_term_shifts_the_argument(seed: int) -> None:
     assert Tilted(cap, np.array([3.0, -1.0, 0.5, 2.0])).value_bound == pytest.approx(2.5)  # half on each of the largest
 
 
+def test_slopes_of_a_tilted_sum_for_solvers_are_those_of_its_values() -> None:
+    base = RelativeEntropy.capped(np.ones(4), 1.0, 2.0, np.full(4, 0.25))
+    F, d, step = Tilted(base, np.array([3.0, -1.0, 0.5, 2.0])), np.array([0.1, 0.2, 0.3, 0.4]), 1e-6
+    terms = F.pointwise()
+    assert terms is not None
+    slopes = [(F.value(d + step * e) - F.value(d - step * e)) / (2.0 * step) for e in np.eye(4)]
+    np.testing.assert_allclose(terms.derivatives(d) + 0.0, slopes, atol=1e-7)
+
+
 def test_a_tilted_ball_and_a_tilted_entropy() -> None:
     rng = np.random.default_rng(3)
     c, z, tilt = np.ones(4), rng.uniform(-1, 1, 4), np.array([0.5, -2.0, 0.0, 1.0])

@@ -10,6 +10,7 @@ On the simplex alone, the best s is [z + rho]_+ for a number rho. With the entro
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -244,6 +245,14 @@ class NormPenalty(NormRegularizer):
     @property
     def magnitude(self) -> float:
         return super().magnitude + self._max_penalty
+
+    def value_size(self, d: ExampleVector) -> float:
+        # Weights that are scaled to the exact sum 1 change the norm by the same factor.
+        return super().magnitude + self.r * self.norm(d)
+
+    def conjugate_size(self, d: ExampleVector, multipliers: Mapping[str, Any]) -> float:
+        # The value is that of the base at z - s, whose size is at most that of z plus the smallest penalty.
+        return self.value_size(d)
 
     @property
     def _max_penalty(self) -> float:
