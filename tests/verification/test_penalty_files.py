@@ -26,9 +26,9 @@ def saved(name: str, path: Path) -> dict[str, Any]:
     return json.loads(path.read_text())
 
 
-def reason(said: dict[str, Any], path: Path, **options: Any) -> str:
-    """Why a file with that content is refused."""
-    path.write_text(json.dumps(said))
+def reason(content: dict[str, Any], path: Path, **options: Any) -> str:
+    """Return the reason why a file with this content is refused."""
+    path.write_text(json.dumps(content))
     verification = verify(path, U, **options)
     assert not verification
     return verification.reason
@@ -90,7 +90,7 @@ def test_weights_outside_their_ball_are_refused(name: str, tmp_path: Path) -> No
     ],
     ids=["p", "signed", "r", "l1 below 0", "l1 of 0", "mu", "B"],
 )
-def test_what_no_pair_is_stated_by_is_refused(
+def test_penalty_files_with_an_impossible_number_are_refused(
     name: str, side: str, key: str, value: Any, why: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "one.json"
