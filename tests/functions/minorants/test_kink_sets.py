@@ -36,16 +36,16 @@ MU = np.array([1.0, 0.0, 3.5])
 
 
 def arguments(rng: np.random.Generator) -> list[np.ndarray]:
-    """Columns with ties, zeros, huge and tiny entries."""
-    drawn = rng.normal(size=(4, 3))
-    return [drawn, np.round(drawn), np.zeros((4, 3)), np.ones((4, 3)), 1e150 * drawn, 1e-150 * drawn]
+    """Return columns with ties, zeros, huge and tiny entries."""
+    columns = rng.normal(size=(4, 3))
+    return [columns, np.round(columns), np.zeros((4, 3)), np.ones((4, 3)), 1e150 * columns, 1e-150 * columns]
 
 
 def worst(kink: MultiplierSet, delta: np.ndarray, mu: np.ndarray) -> float:
-    """By how much delta lies outside mu D."""
-    given = cp.Variable(delta.shape)
-    given.value = delta
-    return max(float(np.max(condition.violation())) for condition in kink.constraints(given, mu))
+    """Return the violation of delta in mu D."""
+    multiplier = cp.Variable(delta.shape)
+    multiplier.value = delta
+    return max(float(np.max(condition.violation())) for condition in kink.constraints(multiplier, mu))
 
 
 @pytest.mark.parametrize("name", KINKS)
@@ -90,12 +90,12 @@ def test_cumulative_sums_have_one_choice() -> None:
 
 def test_points_on_a_kink_are_recognized() -> None:
     u = np.array([[0.0, 1.0, 2.0], [1.0, 1.0, -2.0], [3.0, 0.5, 0.0]])
-    for kink, on in (
+    for kink, expected_kinks in (
         (DualNormBall(np.inf), [[1, 0, 0], [0, 0, 0], [0, 0, 1]]),
         (DualNormBall(1.0), [[0, 1, 1], [0, 1, 1], [0, 0, 0]]),
         (DualNormBall(2.0), [[0, 0, 0], [0, 0, 0], [0, 0, 0]]),
         (SumLargestMultipliers(1.0), [[0, 1, 0], [0, 1, 0], [0, 0, 0]]),
         (SumLargestMultipliers(2.0), [[0, 1, 0], [0, 1, 0], [0, 0, 0]]),
     ):
-        np.testing.assert_array_equal(kink.on_kink(u), np.array(on, dtype=bool))
+        np.testing.assert_array_equal(kink.on_kink(u), np.array(expected_kinks, dtype=bool))
     assert DualNormBall(2.0).on_kink(np.zeros((3, 1))).all()
