@@ -86,11 +86,11 @@ def test_a_run_approaches_the_largest_margin_and_its_steps_are_the_shortest() ->
         assert 0 < alphas[0] <= alphas[1] <= alphas[2]
         certificates = [step("arc_gv", u, d0=d, minimum_margin=mu).certify(w=alphas[:1])]
         if k % 10 == 0:
-            others = (
+            longer_steps = (
                 step("approximate_coordinate_ascent", u, d0=d, smooth_margin=smooth).certify(w=alphas[1:2]),
                 step("adaboost", u, d0=d).certify(w=alphas[2:]),
             )
-            certificates.extend(others)
+            certificates.extend(longer_steps)
         assert max(certificate.gap for certificate in certificates) <= 1e-10
         d, steps[q] = certificates[0].d, steps[q] + alphas[0]
     assert 0.3 < (U @ steps).min() / steps.sum() < 1 / 3

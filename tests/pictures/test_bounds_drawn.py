@@ -19,9 +19,9 @@ from boostopt.pictures import bounds
 
 
 def curves(axis: Any, x: np.ndarray) -> list[np.ndarray]:
-    """The lines over all rounds."""
+    """Return the ordinates of the lines over all rounds."""
     samples = [xy(one) for one in axis.lines if size(one) == len(x)]
-    assert all(np.array_equal(at, x) for at, _ in samples)
+    assert all(np.array_equal(abscissae, x) for abscissae, _ in samples)
     return [y for _, y in samples]
 
 
@@ -30,14 +30,14 @@ def curves(axis: Any, x: np.ndarray) -> list[np.ndarray]:
 def test_lines_are_the_columns_of_the_trace(against: str, column: str) -> None:
     boosted_run = run()
     figure = bounds(boosted_run, against)
-    above, below = figure.axes
-    upper, lower = curves(above, boosted_run.trace[column])
+    bounds_axis, gap_axis = figure.axes
+    upper, lower = curves(bounds_axis, boosted_run.trace[column])
     assert np.array_equal(upper, boosted_run.trace["upper"]) and np.array_equal(lower, boosted_run.trace["soft_margin"])
-    (gap,) = curves(below, boosted_run.trace[column])
-    assert np.array_equal(gap, boosted_run.trace["gap"]) and below.get_yscale() == "log"
-    assert xy(line(below, "$\\epsilon$"))[1].tolist() == [0.05, 0.05]
+    (gap,) = curves(gap_axis, boosted_run.trace[column])
+    assert np.array_equal(gap, boosted_run.trace["gap"]) and gap_axis.get_yscale() == "log"
+    assert xy(line(gap_axis, "$\\epsilon$"))[1].tolist() == [0.05, 0.05]
     assert legend_of(figure)[0] == "ERLPBoost"
-    assert against[:5] in below.get_xlabel()
+    assert against[:5] in gap_axis.get_xlabel()
     rendered(figure)
 
 
@@ -47,9 +47,9 @@ def test_the_end_of_each_run_lies_inside_and_has_a_marker() -> None:
     figure = bounds(runs)
     low, high = figure.axes[0].get_ylim()
     ends = {(x[0], y[0]) for x, y in map(xy, figure.axes[0].lines) if len(x) == 1}
-    for its in runs.values():
-        assert low < its.trace["soft_margin"][-1] <= its.trace["upper"][-1] < high
-        assert {(its.rounds, its.trace[name][-1]) for name in ("upper", "soft_margin")} <= ends
+    for boosted_run in runs.values():
+        assert low < boosted_run.trace["soft_margin"][-1] <= boosted_run.trace["upper"][-1] < high
+        assert {(boosted_run.rounds, boosted_run.trace[name][-1]) for name in ("upper", "soft_margin")} <= ends
     assert len({str(one.get_linestyle()) + str(one.get_color()) for one in figure.axes[0].lines if size(one) > 1}) == 3
     rendered(figure)
 

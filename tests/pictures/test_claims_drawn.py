@@ -56,13 +56,13 @@ def claimed(claims: list[Claim]) -> Benchmark:
     return replace(measured(), programs=programs, runs=(*runs, away))
 
 
-def points(figure: Any, k: int, filled: bool) -> set[tuple[float, float]]:
-    """The points with the look of backend k."""
-    its, face = curve_style(k), curve_style(k).color if filled else "none"
+def points(figure: Any, k: int, has_filled_face: bool) -> set[tuple[float, float]]:
+    """Return the points that have the style of backend k."""
+    style, face = curve_style(k), curve_style(k).color if has_filled_face else "none"
     return {
         (float(x), float(y))
         for one in figure.axes[0].lines
-        if (one.get_color(), one.get_marker(), one.get_markerfacecolor()) == (its.color, its.marker, face)
+        if (one.get_color(), one.get_marker(), one.get_markerfacecolor()) == (style.color, style.marker, face)
         and len(xy(one)[0])
         for x, y in zip(*xy(one), strict=True)
     }
@@ -76,9 +76,9 @@ def titled(figure: Any) -> str:
 def test_each_run_that_claims_a_gap_is_a_point() -> None:
     figure = claimed_against_certified(claimed(CLAIMS))
     for k, name in enumerate(("fast", "slow")):
-        for filled in (True, False):
-            expected = {(c, gap) for backend, c, gap, says in CLAIMS if backend == name and says == filled and c}
-            assert points(figure, k, filled) == expected
+        for has_claim in (True, False):
+            expected = {(c, gap) for backend, c, gap, says in CLAIMS if backend == name and says == has_claim and c}
+            assert points(figure, k, has_claim) == expected
     fast, slow, says, silent = legend_of(figure)
     assert (fast, slow) == ("fast", "slow") and "optimum" in says and "not" in silent.split()
     axis = figure.axes[0]
@@ -103,10 +103,13 @@ def test_gaps_of_0_and_infinite_ones_stand_at_the_border_with_a_ring() -> None:
     ]
     figure = claimed_against_certified(claimed(claims))
     axis = figure.axes[0]
-    names = {text.get_text(): float(at) for at, text in zip(axis.get_xticks(), axis.get_xticklabels(), strict=True)}
+    names = {
+        text.get_text(): float(position)
+        for position, text in zip(axis.get_xticks(), axis.get_xticklabels(), strict=True)
+    }
     zero, infinite = names["0"], names[r"$\infty$"]
-    (left, right), inside = axis.get_xlim(), [gap for _, c, gap, _ in CLAIMS[:4] for gap in (c, gap) if gap]
-    assert left < zero < min(inside) and max(inside) < infinite < right
+    (left_limit, right_limit), inside = axis.get_xlim(), [gap for _, c, gap, _ in CLAIMS[:4] for gap in (c, gap) if gap]
+    assert left_limit < zero < min(inside) and max(inside) < infinite < right_limit
     assert {(zero, 1e-6), (1e-6, infinite)} <= points(figure, 0, True) and (1e-9, zero) in points(figure, 1, True)
     (rings,) = [one for one in axis.lines if one.get_label() == "0 or infinite"]
     assert set(zip(*xy(rings), strict=True)) == {(zero, 1e-6), (1e-6, infinite), (1e-9, zero)}
@@ -114,7 +117,7 @@ def test_gaps_of_0_and_infinite_ones_stand_at_the_border_with_a_ring() -> None:
     rendered(figure)
     figure.draw_without_rendering()
     boxes = sorted((text.get_window_extent() for text in axis.get_xticklabels()), key=lambda box: box.x0)
-    assert all(one.x1 < other.x0 for one, other in itertools.pairwise(boxes))
+    assert all(one.x1 < neighbour.x0 for one, neighbour in itertools.pairwise(boxes))
 
 
 @pytest.mark.thorough
@@ -126,21 +129,21 @@ def test_a_single_gap_of_any_size_is_drawn(gap: float) -> None:
 @pytest.mark.thorough
 def test_a_real_benchmark_is_drawn() -> None:
     programs = {"linear": reference_lpboost(), "entropic": reference_erlpboost()}
-    wrong = Fake("$wrong_$", (attempt(w=[0, 0, 1], status="optimal", claimed_gap=1e-12),))
-    b = benchmark(programs, ["interior", "highs", wrong], profiles=1e-9, repeats=1)
+    wrong_backend = Fake("$wrong_$", (attempt(w=[0, 0, 1], status="optimal", claimed_gap=1e-12),))
+    b = benchmark(programs, ["interior", "highs", wrong_backend], profiles=1e-9, repeats=1)
     figure = claimed_against_certified(b)
     for k, name in enumerate(("interior", "$wrong_$")):
-        found = points(figure, k, True) | points(figure, k, False)
-        assert found == {(run.claimed_gap, run.scaled_gap) for run in b.runs if run.backend == name}
-    assert all(certified > said for said, certified in points(figure, 1, True))
+        positions = points(figure, k, True) | points(figure, k, False)
+        assert positions == {(run.claimed_gap, run.scaled_gap) for run in b.runs if run.backend == name}
+    assert all(certified > claimed_gap for claimed_gap, certified in points(figure, 1, True))
     assert titled(figure).endswith(" by highs.")
     rendered(figure)
 
 
 def test_undrawable_arguments_are_named() -> None:
-    unfit: Any = claimed(CLAIMS).runs
+    runs: Any = claimed(CLAIMS).runs
     with unchecked(), pytest.raises(OptionError, match=r"\bbenchmark\b.*\btuple\b"):
-        claimed_against_certified(unfit)
+        claimed_against_certified(runs)
     with pytest.raises(ProblemError, match="a solve "):
         claimed_against_certified(claimed([]))
     with pytest.raises(ProblemError, match=r": slow, linear\. .*\binterior\b"):

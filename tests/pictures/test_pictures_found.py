@@ -28,8 +28,8 @@ MODEL, THREE = fitted(labels()), fitted(np.arange(60) % 3)
 def test_a_classifier_of_two_classes_is_drawn_as_its_run(draw: Any) -> None:
     of_model, of_run = draw({"it": MODEL}), draw({"it": MODEL.run_})
     assert legend_of(of_model) == legend_of(of_run)
-    its, other = (xy(line(figure.axes[0], "it")) for figure in (of_model, of_run))
-    np.testing.assert_array_equal(its, other)
+    model_curve, run_curve = (xy(line(figure.axes[0], "it")) for figure in (of_model, of_run))
+    np.testing.assert_array_equal(model_curve, run_curve)
     assert legend_of(draw({"it": MODEL, "other": run()}))
     rendered(draw(MODEL))
 

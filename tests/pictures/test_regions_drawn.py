@@ -31,9 +31,9 @@ class Says:
 
 
 def markers(figure: Any, label: str) -> PathCollection:
-    (found,) = [one for one in figure.axes[0].collections if one.get_label() == label]
-    assert isinstance(found, PathCollection)
-    return found
+    (markers_of_label,) = [one for one in figure.axes[0].collections if one.get_label() == label]
+    assert isinstance(markers_of_label, PathCollection)
+    return markers_of_label
 
 
 def zero_lines(figure: Any) -> np.ndarray:
@@ -55,10 +55,13 @@ def test_the_line_lies_where_f_is_zero() -> None:
 def test_areas_of_markers_are_proportional_to_the_weights_class_by_class() -> None:
     X, y, boosted_run = points(), labels(), run()
     figure = decision_regions(boosted_run, X, y, weights=boosted_run.d, resolution=50)
-    for label, of in (("$y = 1$", y == 1), ("$y = -1$", y == -1)):
-        drawn = markers(figure, label)
-        assert np.allclose(drawn.get_sizes() / boosted_run.d[of], drawn.get_sizes().max() / boosted_run.d[of].max())
-        assert np.allclose(drawn.get_offsets(), X[of])
+    for label, examples in (("$y = 1$", y == 1), ("$y = -1$", y == -1)):
+        label_markers = markers(figure, label)
+        assert np.allclose(
+            label_markers.get_sizes() / boosted_run.d[examples],
+            label_markers.get_sizes().max() / boosted_run.d[examples].max(),
+        )
+        assert np.allclose(label_markers.get_offsets(), X[examples])
     assert legend_of(figure) == ["$y = 1$", "$y = -1$"]
     assert len(figure.axes) == 2, "the regions and the bar of their colours"
     vertices = zero_lines(figure)

@@ -31,10 +31,10 @@ MIDDLE = triangle_coordinates(ONES / 3)
 
 def lines(figure: Any) -> np.ndarray:
     """The points of the twelve lines, shape (12, 11, 2)."""
-    drawn = np.column_stack(xy(line(figure.axes[0], "$d$ where")))
-    ends = np.isnan(drawn[:, 0])
+    coordinates = np.column_stack(xy(line(figure.axes[0], "$d$ where")))
+    ends = np.isnan(coordinates[:, 0])
     assert ends.sum() == 12
-    return drawn[~ends].reshape(12, -1, 2)
+    return coordinates[~ends].reshape(12, -1, 2)
 
 
 def edge(figure: Any) -> np.ndarray:
@@ -47,9 +47,9 @@ def edge(figure: Any) -> np.ndarray:
 def test_lines_are_the_weights_at_margins_that_grow_apart() -> None:
     F = RelativeEntropy.capped(ONES, 1.0, 2.0, ONES / 3)
     figure = weights_on_triangle(F, reach=0.5)
-    drawn = lines(figure)
-    assert drawn.shape == (12, 11, 2) and np.allclose(drawn[:, 0], MIDDLE)
-    tips = {tuple(np.round(tip, 9)) for tip in drawn[:, -1]}
+    paths = lines(figure)
+    assert paths.shape == (12, 11, 2) and np.allclose(paths[:, 0], MIDDLE)
+    tips = {tuple(np.round(tip, 9)) for tip in paths[:, -1]}
     for margins in ([0.5, -0.25, -0.25], [-0.5, 0.25, 0.25], [0.5, -0.5, 0.0]):
         weights = np.exp(-2.0 * np.array(margins))
         assert tuple(np.round(triangle_coordinates(weights / weights.sum()), 9)) in tips

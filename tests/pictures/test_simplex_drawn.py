@@ -24,17 +24,17 @@ def orbit(rounds: int = 40) -> tuple[np.ndarray, Cycle]:
 
 
 def circles(figure: Any, label: str) -> PathCollection:
-    (found,) = [one for one in figure.axes[0].collections if one.get_label() == label]
-    return found
+    (circles_of_label,) = [one for one in figure.axes[0].collections if one.get_label() == label]
+    return circles_of_label
 
 
 def test_corners_middle_and_growing_circles() -> None:
     d = np.vstack([np.eye(3), np.full(3, 1 / 3)])
     figure = triangle(d)
-    drawn = circles(figure, "trajectory")
+    trajectory = circles(figure, "trajectory")
     height = np.sqrt(3) / 2
-    assert np.allclose(drawn.get_offsets(), [[0, 0], [1, 0], [0.5, height], [0.5, height / 3]])
-    assert (np.diff(drawn.get_sizes()) > 0).all()
+    assert np.allclose(trajectory.get_offsets(), [[0, 0], [1, 0], [0.5, height], [0.5, height / 3]])
+    assert (np.diff(trajectory.get_sizes()) > 0).all()
     assert [text.get_text() for text in figure.axes[0].texts] == ["$d_0 = 1$", "$d_1 = 1$", "$d_2 = 1$"]
     rendered(figure)
 
@@ -42,8 +42,8 @@ def test_corners_middle_and_growing_circles() -> None:
 @pytest.mark.thorough
 def test_a_cycle_is_closed_and_the_end_of_the_trajectory_lies_on_it() -> None:
     trajectory, cycle = orbit()
-    for given in (cycle, cycle.points):
-        figure = triangle(trajectory, given)
+    for limit_cycle in (cycle, cycle.points):
+        figure = triangle(trajectory, limit_cycle)
         x, y = xy(line(figure.axes[0], "cycle of period 3"))
         assert (x[0], y[0]) == (x[-1], y[-1]) and len(x) == 4
         end = np.asarray(circles(figure, "trajectory").get_offsets())[-1]

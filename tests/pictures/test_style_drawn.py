@@ -40,8 +40,8 @@ def test_without_matplotlib_the_error_says_what_to_install() -> None:
         "except boostopt.pictures.MatplotlibNotFound as missing:\n"
         "    print(isinstance(missing, (ImportError)), isinstance(missing, boostopt.BoostoptError), missing)"
     )
-    said = answered(code)
-    assert said.startswith("True True") and re.search(r'matplotlib.*"boostopt\[report\]"', said)
+    output = answered(code)
+    assert output.startswith("True True") and re.search(r'matplotlib.*"boostopt\[report\]"', output)
 
 
 def test_every_public_name_loads() -> None:
@@ -53,14 +53,14 @@ def test_every_public_name_loads() -> None:
 
 
 @pytest.mark.thorough
-def test_a_notebook_gets_a_png_and_pyplot_knows_nothing_of_it() -> None:
+def test_a_notebook_gets_a_png_and_pyplot_registers_no_figure() -> None:
     import matplotlib.pyplot as plt
 
-    before = plt.get_fignums()
+    fignums = plt.get_fignums()
     figure = pictures.bounds(run())
     assert isinstance(figure, Figure)
     assert figure._repr_png_().startswith(b"\x89PNG")  # pyright: ignore[reportAttributeAccessIssue]
-    assert plt.get_fignums() == before
+    assert plt.get_fignums() == fignums
 
 
 def luminance(color: str) -> float:
@@ -72,8 +72,8 @@ def luminance(color: str) -> float:
 
 def test_forty_nine_looks_differ_and_neighbours_differ_without_colour() -> None:
     looks = [curve_style(k) for k in range(49)]
-    assert len({(its.color, str(its.dashes)) for its in looks}) == 49
-    assert len({(its.color, its.marker) for its in looks}) == 49
+    assert len({(style.color, str(style.dashes)) for style in looks}) == 49
+    assert len({(style.color, style.marker) for style in looks}) == 49
     assert len({str(its.dashes) for its in looks[:7]}) == len({its.marker for its in looks[:7]}) == len(COLORS) == 7
     assert 1.05 / (luminance(GREY) + 0.05) > 4.5
     assert all(1.05 / (luminance(color) + 0.05) > 1.9 for color in COLORS)
@@ -93,11 +93,11 @@ ONE_PANEL: list[Callable[[Any], Figure]] = [
 @pytest.mark.parametrize("draw", ONE_PANEL)
 def test_on_axes_of_the_callers_no_legend_and_no_panel_is_added(draw: Callable[[Any], Figure]) -> None:
     mine = Figure(figsize=(8, 4), layout="constrained")
-    left, right = mine.subplots(1, 2)
-    assert draw(right) is mine
-    assert mine.axes == [left, right] and not mine.legends and right.get_legend() is None
-    assert not left.has_data() and right.has_data()
-    assert right.get_legend_handles_labels()[1]
+    left_axis, right_axis = mine.subplots(1, 2)
+    assert draw(right_axis) is mine
+    assert mine.axes == [left_axis, right_axis] and not mine.legends and right_axis.get_legend() is None
+    assert not left_axis.has_data() and right_axis.has_data()
+    assert right_axis.get_legend_handles_labels()[1]
     rendered(mine)
 
 

@@ -31,20 +31,20 @@ def test_a_run_with_a_cap_is_drawn_relative_to_it() -> None:
 
 
 def test_each_stair_is_as_wide_as_its_multiplicity() -> None:
-    its = counted()
-    c = its.record.problem.examples.c
-    x, y = xy(line(example_weights(its).axes[0], "ERLPBoost"))
+    boosted_run = counted()
+    c = boosted_run.record.problem.examples.c
+    x, y = xy(line(example_weights(boosted_run).axes[0], "ERLPBoost"))
     assert sorted(set(np.diff(x))) == [1, 2, 3] and x[-1] == c.sum() and len(x) == 60
-    assert area(x, y) == pytest.approx(20) and np.allclose(np.sort(y[1:]), np.sort(20 * its.d / c))
+    assert area(x, y) == pytest.approx(20) and np.allclose(np.sort(y[1:]), np.sort(20 * boosted_run.d / c))
 
 
 @pytest.mark.thorough
-def test_where_one_has_no_cap_all_are_relative_to_equal_weights() -> None:
+def test_weights_with_one_run_without_caps_are_relative_to_equal_weights() -> None:
     free = run("adaboost", nu=None, max_rounds=30)
     figure = example_weights({"capped": run(), "free": free})
-    for name, its in (("capped", run()), ("free", free)):
+    for name, boosted_run in (("capped", run()), ("free", free)):
         x, y = xy(line(figure.axes[0], name))
-        assert np.allclose(y[1:], np.sort(60 * its.d)[::-1]) and area(x, y) == pytest.approx(60)
+        assert np.allclose(y[1:], np.sort(60 * boosted_run.d)[::-1]) and area(x, y) == pytest.approx(60)
     assert "equal weights" in legend_of(figure)
     rendered(figure)
     x, y = xy(line(example_weights(free, nu=15).axes[0], "AdaBoost"))
