@@ -327,7 +327,7 @@ def through_a_file(backend: str, state: Any) -> Any:
 
 STUMPS = noisy_stumps(300, 80)[:, 1::2]
 REALS = np.random.default_rng(4).uniform(-1, 1, (18, 40))
-STORED: dict[str, Any] = {
+BASIS_CASES: dict[str, Any] = {
     "d-space": (lambda U: get_formulation("lpboost").bind(U, nu=30), STUMPS),
     "two-sided": (lambda U: get_formulation("lpboost").bind(U, nu=30, two_sided=True), STUMPS),
     "hinge": (
@@ -338,9 +338,9 @@ STORED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("case", STORED)
+@pytest.mark.parametrize("case", BASIS_CASES)
 def test_a_stored_basis_is_where_the_next_solve_begins_in_every_process(case: str) -> None:
-    bind, U = STORED[case]
+    bind, U = BASIS_CASES[case]
     first = None
     for t in range(36, 39):
         first = solve(bind(U[:, :t]), "highs", tol=1e-9, start=first)
@@ -356,8 +356,8 @@ def test_a_stored_basis_is_where_the_next_solve_begins_in_every_process(case: st
         np.testing.assert_array_equal(answer.attempts[0].d, answers[0].attempts[0].d)
         np.testing.assert_array_equal(answer.attempts[0].w, answers[0].attempts[0].w)
         assert answer.certificate.overlaps(cold.certificate)
-    same = solve(bind(U[:, :38]), "highs", start=replace(first.start, state=state))
-    assert same.iterations == 0
+    repeated_solution = solve(bind(U[:, :38]), "highs", start=replace(first.start, state=state))
+    assert repeated_solution.iterations == 0
 
 
 def test_failed_forms_are_stored_with_the_basis(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -603,7 +603,7 @@ class Unknown(MaximumEdge):
         return None
 
 
-def test_where_only_rounding_is_left_no_further_algorithm_is_tried() -> None:
+def test_highs_with_a_gap_of_rounding_tries_no_further_algorithm() -> None:
     U = np.random.default_rng(0).uniform(-1, 1, (200, 4))
     solution = get_formulation("l1_adaboost").bind(U, C=700.0).solve("highs", tol=1e-15)
     assert len(solution.attempts) < 6

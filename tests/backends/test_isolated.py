@@ -300,7 +300,7 @@ def test_a_page_in_a_file_is_found_there_also_with_functions_of_its_own() -> Non
     assert isolate_backend(get_backend("cvxpy:clarabel")).prepare(program)
 
 
-ELSEWHERE = """
+BACKEND_SOURCE = """
 import numpy as np
 from boostopt.backends.base import Attempt, Backend, Capability
 
@@ -318,7 +318,7 @@ class Elsewhere(Backend):
 
 @pytest.mark.thorough
 def test_a_backend_in_a_file_that_no_name_finds_is_found_there(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(ELSEWHERE)
+    (tmp_path / "mine.py").write_text(BACKEND_SOURCE)
     spec = spec_from_file_location("named_otherwise", tmp_path / "mine.py")
     assert spec is not None and spec.loader is not None
     module = sys.modules["named_otherwise"] = module_from_spec(spec)
@@ -354,7 +354,7 @@ def test_a_backend_that_cannot_be_sent_is_not_run_and_says_what_to_do() -> None:
     assert solution.attempts[0].error == reason
 
 
-def test_where_it_cannot_be_isolated_it_runs_here_if_that_is_wanted_and_says_so() -> None:
+def test_backend_that_cannot_be_isolated_runs_in_this_process_on_request() -> None:
     solution = reference_lpboost().solve(isolate_backend(unsent(), fall_back=True))
     assert solution.verdict is Verdict.BOUNDED
     assert re.match(r"no: .*\blocal\b.*\bTypeError: ", solution.attempts[0].statistics["isolated"])

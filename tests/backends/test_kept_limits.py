@@ -50,15 +50,15 @@ def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 @pytest.fixture
 def killed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Numbers of the processes that were killed while they owed an answer."""
+    """Return the numbers of the processes that were killed before their answer."""
     pids, kill = list[int](), WorkerProcess.kill
 
-    def noted(process: WorkerProcess) -> None:
+    def record_kill(process: WorkerProcess) -> None:
         if process.pending_replies and process.pid not in pids:
             pids.append(process.pid)
         kill(process)
 
-    monkeypatch.setattr(WorkerProcess, "kill", noted)
+    monkeypatch.setattr(WorkerProcess, "kill", record_kill)
     return pids
 
 

@@ -67,10 +67,10 @@ def test_weights_lie_in_the_capped_simplex_exactly(kind: str, eta: float, share:
     M = margins(kind)
     buckets, nu = in_buckets(M, None, MarginGrid.full()), Fraction(share * len(M))
 
-    def made(examples: Examples) -> RelativeEntropy:
+    def regularizer_of(examples: Examples) -> RelativeEntropy:
         return RelativeEntropy.capped(examples.c, float(nu), eta, examples.d0)
 
-    law = weight_function(buckets, made, ExactSoftMargin(nu, len(M)))
+    law = weight_function(buckets, regularizer_of, ExactSoftMargin(nu, len(M)))
     q = law.integer_weights[np.flatnonzero(buckets.counts)]
     assert int(law.integer_weights @ buckets.counts) == law.normalizer and q.min() >= 0 and 0 < q.max() <= WEIGHT_SCALE
     assert nu * int(q.max()) <= law.normalizer
@@ -91,10 +91,10 @@ def test_curvatures_are_those_of_the_weights_between_the_ends() -> None:
     M, c = margins("spread"), np.ones(400)
     buckets = in_buckets(M, None, MarginGrid.full())
 
-    def made(examples: Examples) -> RelativeEntropy:
+    def regularizer_of(examples: Examples) -> RelativeEntropy:
         return RelativeEntropy(CappedSimplex(examples.c, 40.0), 3.0, examples.d0)
 
-    law = weight_function(buckets, made, ExactSoftMargin(Fraction(40), 400))
+    law = weight_function(buckets, regularizer_of, ExactSoftMargin(Fraction(40), 400))
     F = RelativeEntropy(CappedSimplex(c, 40.0), 3.0, c / c.sum())
     d = F.conjugate_at(-M / MARGIN_SCALE).d
     place = buckets.grid.bin_index(M, np.empty_like(M))
@@ -111,14 +111,14 @@ def test_curvatures_are_those_of_the_weights_between_the_ends() -> None:
 
 @pytest.mark.parametrize("spread", [0.01, 0.1, 0.7])
 def test_with_a_spread_curvature_is_the_largest_rate_at_which_weights_fall(spread: float) -> None:
-    """The slow twin: every margin by itself, from the regularizer's own weights at the same level of the others."""
+    """The slow twin takes each margin separately, with the weights of the regularizer at the same level."""
     M, eta, nu = margins("spread", 4000), 40.0, 400.0
     buckets = in_buckets(M, None, MarginGrid.full())
 
-    def made(examples: Examples) -> RelativeEntropy:
+    def regularizer_of(examples: Examples) -> RelativeEntropy:
         return RelativeEntropy(CappedSimplex(examples.c, nu), eta, examples.d0)
 
-    law = weight_function(buckets, made, ExactSoftMargin(Fraction(nu), len(M)))
+    law = weight_function(buckets, regularizer_of, ExactSoftMargin(Fraction(nu), len(M)))
     window, table, unit = law.curvature(spread)
     F = RelativeEntropy(CappedSimplex(np.ones(len(M)), nu), eta, np.full(len(M), 1 / len(M)))
     order = np.argsort(M)

@@ -207,7 +207,7 @@ def test_the_known_optimum_of_breast_cancer_lies_in_the_interval() -> None:
     ],
     ids=["lpboost", "softboost", "erlpboost", "adaboost"],
 )
-def test_where_it_has_no_meaning_it_is_refused(name: str, options: dict[str, Any], facts: str) -> None:
+def test_newton_update_without_a_meaning_is_refused(name: str, options: dict[str, Any], facts: str) -> None:
     U = np.array([[1, -1], [-1, 1], [1, 1], [1, -1]])
     with pytest.raises(OptionError, match=rf"\b{name}\b.*{facts}"):
         boost(name, GivenMargins(U, reflexive=True), update="newton", **options)

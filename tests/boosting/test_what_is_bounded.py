@@ -256,9 +256,9 @@ STATEMENTS: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         },
     ),
 }
-"""Of each F: what is bounded; F0 and its domain for the truth, nu and a radius; the ways in which F is written."""
+"""For each F: the bounded quantity; F0 and its domain for the truth, nu and a radius; the forms of F."""
 
-CASES = [(what, way) for what, (_, _, _, ways) in STATEMENTS.items() for way in ways]
+CASES = [(statement, way) for statement, (_, _, _, ways) in STATEMENTS.items() for way in ways]
 
 FAST = ("nothing", "a linear term")
 """Each F whose description is boosted in little time."""

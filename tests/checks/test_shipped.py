@@ -79,11 +79,11 @@ MATRICES = [np.diag(row) + row[0] / 2 for row in np.random.default_rng(3).unifor
 
 
 def _transport(d: Any) -> tuple[Any, list[Any]]:
-    """The cost of moving d to three places, as far as their places are apart."""
+    """Return the cost of transporting d to three places, and its constraints."""
     T = cp.Variable((N, 3), nonneg=True)
     costs = np.abs(np.subtract.outer(np.arange(N) / N, np.array([0.0, 0.5, 1.0])))
-    moved: Any = cp.sum(T, axis=0)
-    return cp.sum(cp.multiply(costs, T)), [cp.sum(T, axis=1) == d, moved[:2] == np.array([0.25, 0.5])]
+    arrivals: Any = cp.sum(T, axis=0)
+    return cp.sum(cp.multiply(costs, T)), [cp.sum(T, axis=1) == d, arrivals[:2] == np.array([0.25, 0.5])]
 
 
 REGULARIZERS: dict[str, Regularizer] = {

@@ -178,8 +178,8 @@ class RightAtTheOptimumOnly(LPBoost):
         right = super().dual(U, p, examples)
         right.solve("CLARABEL")
         w = next(variable for variable in right.variables() if variable.name() == "w")
-        off = cp.sum_squares(w - w.value)
-        return cp.Problem(cp.Maximize(right.objective.expr - off), right.constraints)
+        distance = cp.sum_squares(w - w.value)
+        return cp.Problem(cp.Maximize(right.objective.expr - distance), right.constraints)
 
 
 # The primal, F and G.
@@ -226,8 +226,8 @@ class TwoSidedByMistake(LPBoost):
 
 class _LooseEntropy(RelativeEntropy):
     def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
-        at = super().conjugate_at(z)
-        return replace(at, value=at.value + 0.01)
+        point = super().conjugate_at(z)
+        return replace(point, value=point.value + 0.01)
 
 
 @caught_by("F: conjugate", "F: maximizer", "closed-dual-at-w", two_sided=False)
@@ -263,9 +263,9 @@ class LabelWithTheWrongSign(EntropyProjection):
 
     def primal(self, U: Any, p: Any, examples: Any) -> Any:
         right = super().primal(U, p, examples)
-        turned = [(p.rho == c.args[0]).set_label("w") if c.label == "w" else c for c in right.constraints]
+        constraints = [(p.rho == c.args[0]).set_label("w") if c.label == "w" else c for c in right.constraints]
         return cp.Problem(
-            right.objective, [(0 == p.rho - c.args[1]).set_label("w") if c.label == "w" else c for c in turned]
+            right.objective, [(0 == p.rho - c.args[1]).set_label("w") if c.label == "w" else c for c in constraints]
         )
 
 
@@ -386,11 +386,11 @@ def checked(page: type[Formulation[Any]]) -> CheckReport:
 def test_the_wrong_ones_are_caught_by_the_check_that_should(
     page: type[Formulation[Any]], names: tuple[str, ...]
 ) -> None:
-    found = checked(page)
-    assert {check.name for check in found.failures} >= set(names)
+    page_report = checked(page)
+    assert {check.name for check in page_report.failures} >= set(names)
     for name in names:
-        assert not found[name].worst <= found[name].tolerance
-        assert found[name].words
+        assert not page_report[name].worst <= page_report[name].tolerance
+        assert page_report[name].words
 
 
 @pytest.mark.thorough
@@ -422,7 +422,7 @@ def test_words_say_what_is_missing_and_where_it_was_raised() -> None:
 def test_words_say_in_which_instance_and_at_which_weights() -> None:
     check = checked(PsiWithTheWrongSign)["printed-dual-at-w"]
     words = check.words
-    printed, mechanical, *_ = map(float, re.findall(r"-?\d+\.\d+", words))
-    assert abs(printed - mechanical) == pytest.approx(check.worst, rel=1e-6)
+    printed_value, mechanical_value, *_ = map(float, re.findall(r"-?\d+\.\d+", words))
+    assert abs(printed_value - mechanical_value) == pytest.approx(check.worst, rel=1e-6)
     assert "at w = [" in words
     assert "instance = (MarginMatrix(N=" in words

@@ -74,7 +74,12 @@ def test_forty_nine_looks_differ_and_neighbours_differ_without_colour() -> None:
     looks = [curve_style(k) for k in range(49)]
     assert len({(style.color, str(style.dashes)) for style in looks}) == 49
     assert len({(style.color, style.marker) for style in looks}) == 49
-    assert len({str(its.dashes) for its in looks[:7]}) == len({its.marker for its in looks[:7]}) == len(COLORS) == 7
+    assert (
+        len({str(style.dashes) for style in looks[:7]})
+        == len({style.marker for style in looks[:7]})
+        == len(COLORS)
+        == 7
+    )
     assert 1.05 / (luminance(GREY) + 0.05) > 4.5
     assert all(1.05 / (luminance(color) + 0.05) > 1.9 for color in COLORS)
 

@@ -708,7 +708,7 @@ def test_a_loss_on_a_cluster_is_that_in_memory(client: Any) -> None:
     assert certificate.d is not None and reference.d is not None and np.array_equal(certificate.d, reference.d)
 
 
-def test_where_whole_numbers_tell_no_more_a_run_on_a_cluster_ends(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_on_a_cluster_with_exhausted_whole_numbers_ends(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 1)
     run = boost("erlpboost", on_dask(array(), Y), nu=0.4 * N, epsilon=1e-5)
     assert run.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED and run.class_certificate.gap > 1e-5

@@ -84,7 +84,7 @@ def values(F: FormulaRegularizer) -> list[Any]:
     for n in range(F.N):
         arguments = {name: mpmath.mpf(float(v[n] if isinstance(v, np.ndarray) else v)) for name, v in options.items()}
         arguments["u"] = mpmath.mpf(float(F.upper[n]))
-        functions.append(lambda x, own=arguments: eval(code, {**meanings, **own, "d": x}))
+        functions.append(lambda x, arguments=arguments: eval(code, {**meanings, **arguments, "d": x}))
     return functions
 
 
