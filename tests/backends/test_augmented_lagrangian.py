@@ -279,7 +279,7 @@ def test_forms_are_tried_in_order() -> None:
 
 
 @pytest.mark.parametrize("name", ("erlpboost", "log_loss"))
-def test_who_asks_again_gets_a_closer_answer_in_the_same_form(name: str) -> None:
+def test_second_attempt_of_the_augmented_lagrangian_is_closer_in_the_same_form(name: str) -> None:
     program = bound(name, REFERENCE_U, eta=5, **({"nu": 2.5} if name == "erlpboost" else {}))
     task = Task(program, 1e-3, Deadline(None))
     first, second = AugmentedLagrangian().attempts(task)

@@ -36,7 +36,7 @@ def handlers_stay() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("action", LEAVING)
-def test_whatever_a_backend_raises_is_an_attempt(action: str) -> None:
+def test_any_exception_of_a_backend_is_a_failed_attempt(action: str) -> None:
     for backend in (Fake("leaving", then=action), isolate_backend(Fake("leaving", then=action))):
         solution = reference_lpboost().solve(backend)
         assert (solution.outcome, solution.solver_status) == (Outcome.FAILED, "raised")
@@ -60,7 +60,7 @@ class Confused(Fake):
 
 
 @pytest.mark.parametrize("action", LEAVING)
-def test_whatever_it_raises_when_it_is_asked_is_the_reason(action: str) -> None:
+def test_any_exception_of_takes_is_the_reason(action: str) -> None:
     row = compare(reference_lpboost(), [Confused("confused", then=action)]).rows[0]
     assert row.result == "not run"
     assert row.reason.startswith("confused ") and row.reason.endswith(f": {WORDS[action]}")
@@ -129,7 +129,7 @@ def test_handlers_of_other_signals_may_raise(name: str) -> None:
         signal.signal(number, old_handler)
 
 
-def test_who_ignores_ctrl_c_goes_on_to() -> None:
+def test_solve_with_ignored_interrupts_continues() -> None:
     old_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         assert reference_lpboost().solve(Pressed("pressed")).verdict is Verdict.CLAIMED

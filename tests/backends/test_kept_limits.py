@@ -161,7 +161,7 @@ def test_the_end_of_the_output_is_kept_without_marks() -> None:
 
 
 @pytest.mark.thorough
-def test_who_keeps_a_limit_runs_here_and_without_a_limit_everybody(killed: list[int]) -> None:
+def test_backends_that_keep_a_limit_need_no_worker_process(killed: list[int]) -> None:
     small, large = reference_erlpboost(), get_formulation("erlpboost").bind(noisy_stumps(4000, 30), nu=400, eta=10)
     for name in list_backends():
         backend = get_backend(name)
@@ -191,12 +191,12 @@ class Silly(Fake):
 
 
 @pytest.mark.thorough
-def test_who_cannot_say_whether_it_keeps_a_limit_is_not_believed() -> None:
+def test_backend_that_raises_about_its_limit_runs_in_a_worker_process() -> None:
     row = compare(reference_lpboost(), [Silly("silly", rough().script)], time_limit=60).rows[0]
     assert row.isolated and row.solution is not None and row.solution.verdict is Verdict.CLAIMED
 
 
-def test_who_cannot_be_sent_away_runs_here_and_its_limit_is_not_promised() -> None:
+def test_backend_that_cannot_be_pickled_runs_in_this_process_with_a_warning() -> None:
     class Local(Fake):
         """A backend that waits for itself."""
 

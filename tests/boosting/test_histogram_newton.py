@@ -565,7 +565,7 @@ def test_histogram_newton_is_the_default_of_boost_where_it_is_supported(formulat
 @pytest.mark.parametrize(
     "how", [{"backend": "interior"}, {"update": "total"}, {"rules": "direct"}, {"stabilization": Stabilization(0.5)}]
 )
-def test_who_names_a_backend_a_rule_or_an_option_of_steps_has_steps(how: dict[str, Any]) -> None:
+def test_boost_with_an_option_of_steps_runs_by_steps(how: dict[str, Any]) -> None:
     X, y, _ = noisy_examples(2)
     assert type(boost("erlpboost", DecisionStumps(X, y), nu=60.0, epsilon=0.2, **how)) is Run
 

@@ -358,7 +358,7 @@ def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_who_ignores_interrupts_goes_on() -> None:
+def test_run_with_ignored_interrupts_continues() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     run = boost("lpboost", stumps(), nu=10, progress=interrupt_at(4, 2), max_rounds=6)
     assert (run.rounds, run.reason) == (6, StopReason.ROUND_LIMIT)

@@ -79,7 +79,7 @@ def test_a_claim_is_taken_only_where_other_problems_confirm_it(
     assert optimum == right or (optimum is not None and right is not None and abs(optimum - right) <= 1e-6)
 
 
-def test_a_bound_near_a_rough_maximizer_may_be_as_loose_as_the_maximizer_makes_it(
+def test_conjugate_check_of_a_rough_maximizer_allows_its_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     Q = np.array([[2.0, -1.0, 1.0], [-1.0, 2.0, 0.0], [1.0, 0.0, 2.0]])  # not diagonal: no polishing ends at once
@@ -116,7 +116,7 @@ def test_a_bound_that_is_loose_at_a_good_maximizer_is_caught() -> None:
 
 
 @pytest.mark.parametrize("kind", (ExpressionThatAllowsNegativeWeights, ExpressionWithoutTheEquation))
-def test_an_expression_must_forbid_what_lies_outside_the_domain(kind: type[Regularizer]) -> None:
+def test_expression_that_allows_points_outside_the_domain_fails_its_check(kind: type[Regularizer]) -> None:
     make = next(make for family, make in MAKERS.items() if issubclass(kind, family))
     right, faulty = make(kind.__mro__[1]), make(kind)
     assert run_check("cvxpy-value", forbidden(RegularizerProbe(right, 0, 1))).passed

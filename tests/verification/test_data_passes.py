@@ -219,7 +219,7 @@ def values(codes: np.ndarray, feature: int, code: int, sign: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_both_ends_are_those_that_the_definitions_say(seed: int) -> None:
+def test_bounds_of_data_passes_agree_with_their_definitions(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows, codes, y, c = rows_of(rng, 1 + seed % 3)
     terms, of_d = terms_of(rng, rows), terms_of(rng, rows)

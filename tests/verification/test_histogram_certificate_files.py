@@ -44,7 +44,7 @@ def run(page: str = "erlpboost") -> HistogramRun:
 @pytest.mark.thorough_cases("softboost")
 @pytest.mark.every(3)
 @pytest.mark.parametrize("page", ["erlpboost", "lpboost", "binary_erlpboost", "softboost", "totalboost"])
-def test_a_file_is_proved_by_whoever_has_the_rows(page: str, tmp_path: Path) -> None:
+def test_verify_of_a_histogram_file_with_equal_rows_proves_it(page: str, tmp_path: Path) -> None:
     path, certificate = tmp_path / "class.json", run(page).class_certificate
     run(page).save_certificate(path, oracle())
     X, y = examples()
@@ -167,7 +167,7 @@ def test_counts_at_which_caps_have_two_names_are_told(nu: float, tmp_path: Path)
         assert re.search(rf"\bmargin\b.* nu = {next_nu:g}\b", verify(path, oracle()).reason)
 
 
-def test_who_has_no_rows_or_others_is_told_so(tmp_path: Path) -> None:
+def test_verify_without_the_rows_of_the_file_names_the_difference(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "class.json", examples()
     run().save_certificate(path, oracle())
     assert re.search(r"\boracle\b.*\bclass_of\(X, y\)", verify(path, X).reason)
