@@ -58,7 +58,7 @@ def test_the_value_is_attained_in_the_set(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINKS)
-def test_whatever_is_chosen_is_moved_into_the_set(name: str) -> None:
+def test_projection_into_a_kink_set_satisfies_its_constraints(name: str) -> None:
     kink, phi = KINKS[name]
     rng = np.random.default_rng(1)
     for raw in (*arguments(rng), np.full((4, 3), 1e300), -np.ones((4, 3))):
