@@ -63,7 +63,7 @@ def test_several_variables_are_evaluated() -> None:
     ids=["largest", "entropy", "inverse", "entropy and squares"],
 )
 def test_subgradients_of_expressions_without_slopes_are_none(expression: Callable[[Any], Any]) -> None:
-    """CVXPY knows none of the norm, and there is none at the end of a domain."""
+    """CVXPY has no subgradient of the norm, and at the end of a domain there is none."""
     x = cp.Variable(3)
     x.value = np.array([0.0, 1.0, 2.0])
     assert subgradients(expression(x), [x]) is None

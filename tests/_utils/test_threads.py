@@ -185,7 +185,7 @@ def test_programs_that_are_solved_at_the_same_time_leave_blas_as_it_was() -> Non
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_fork_leaves_the_other_threads_behind(inside: bool) -> None:
-    """Another thread is inside for good; in a child it is not there, and the forking thread counts alone."""
+    """Another thread never leaves the limit. A child process has only the forking thread."""
     entered, done = threading.Event(), threading.Event()
 
     def stay() -> None:

@@ -138,7 +138,7 @@ def test_an_expression_may_forbid_by_variables_of_its_own() -> None:
 
 
 class TestInterval:
-    """The range of a parameter, as its author bounds it."""
+    """The range of a parameter between the bounds of its author."""
 
     EXAMPLES = Examples(np.ones(3), np.full(3, 1.0 / 3.0))
 

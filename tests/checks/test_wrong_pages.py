@@ -172,7 +172,7 @@ class HalfTheSquares(QPRegAdaBoost):
 
 @caught_by("printed-dual-at-w", two_sided=False)
 class RightAtTheOptimumOnly(LPBoost):
-    """Strong duality holds, and yet it is not the dual: only comparing at other w shows it."""
+    """Strong duality holds, but the problem is not the dual: only a comparison at other w shows the mistake."""
 
     def dual(self, U: Any, p: Any, examples: Any) -> Any:
         right = super().dual(U, p, examples)
@@ -259,7 +259,7 @@ class WrongEdgeFunction(LPBoost):
 
 @caught_by("multiplier-w", "printed-dual-at-w", "closed-dual-at-w")
 class LabelWithTheWrongSign(EntropyProjection):
-    """rho - edges = 0 has minus w for its multiplier."""
+    """The multiplier of rho - edges = 0 is minus w."""
 
     def primal(self, U: Any, p: Any, examples: Any) -> Any:
         right = super().primal(U, p, examples)

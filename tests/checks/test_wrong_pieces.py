@@ -98,7 +98,7 @@ class BetaWithTheWrongSign(RelativeEntropy):
 
 @caught_by("conjugate", "maximizer", "cvxpy-conjugate")
 class ConjugateTooLargeByAConstant(RelativeEntropy):
-    """A bound that holds and is never tight."""
+    """The bound holds and is never tight."""
 
     def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
         point = super().conjugate_at(z)
@@ -107,7 +107,7 @@ class ConjugateTooLargeByAConstant(RelativeEntropy):
 
 @caught_by("fenchel-young", "conjugate")
 class ConjugateTooSmallByAConstant(CappedSimplexIndicator):
-    """The kind of mistake that makes a certificate wrong, not loose."""
+    """A mistake of this kind makes a certificate wrong, not loose."""
 
     def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
         point = super().conjugate_at(z)
@@ -222,7 +222,7 @@ class GradientWithOneCommonDenominator(BinaryEntropy):
 
 @caught_by("finite")
 class ExponentialThatOverflows(RelativeEntropy):
-    """log(sum(exp(eta z))) as it should not be written."""
+    """The naive formula of log(sum(exp(eta z))) overflows."""
 
     def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
         point = super().conjugate_at(z)

@@ -240,7 +240,7 @@ def test_T12_softboost_calls_the_oracle_once_at_nu_equal_to_N() -> None:
 
 
 def test_T13_totalboost_projects_the_first_distribution() -> None:
-    """Projecting the last one instead (as printed) gives another d, farther from d0 than need be."""
+    """The projection of the last distribution, as printed, gives another d, which is farther from d0."""
     V, epsilon, d0 = np.random.default_rng(21).uniform(-1, 1, size=(8, 30)), 0.05, uniform(8)
     d, columns, guarantee, worst = d0, list[int](), 1.0, 0.0
     for _ in range(5):

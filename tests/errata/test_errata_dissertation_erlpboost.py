@@ -154,7 +154,7 @@ def subsets(count: int) -> np.ndarray:
 @pytest.mark.thorough
 @pytest.mark.parametrize("is_binary", [False, True], ids=["theorem 3.12", "theorem 3.23"])
 def test_T21_approximate_distributions_can_stall_beyond_the_printed_bound(is_binary: bool) -> None:
-    """8171 rounds with epsilon / 4 accurate distributions, no progress, and the criterion never met."""
+    """8171 rounds with distributions of accuracy epsilon / 4 make no progress and never meet the criterion."""
     N, epsilon, more = 160, 0.2, 8170
     eta, d0 = 2 / epsilon * np.log(N), uniform(N)
     point_subsets = subsets(more)

@@ -40,7 +40,7 @@ class Cbf:
 
 
 def read_cbf(path: Path) -> Cbf:
-    """Read line by line, as the format's description says; anything unknown is an error."""
+    """Read a file line by line, as the format describes it. An unknown keyword is an error."""
     text = (line.strip() for line in path.read_text("ascii").splitlines())
     lines = iter([line for line in text if line and not line.startswith("#")])
     file = Cbf()

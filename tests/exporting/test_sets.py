@@ -90,7 +90,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def assert_within(interval: Mapping[str, Any], value: float) -> None:
-    """The optimum that a solver names lies in the interval, but for the solver's own accuracy."""
+    """Check that the optimum of a solver lies in the interval, up to the accuracy of the solver."""
     lower, upper = interval["lower"], interval["upper"]
     allowed = INTERVAL_TOL * max(1.0, abs(lower), abs(upper))
     assert lower - allowed <= value <= upper + allowed

@@ -43,7 +43,7 @@ def within_caps(one: RandomProgram) -> np.ndarray | None:
 
 
 def assert_problems_agree(program: Program, tol: float = 1e-9) -> None:
-    """The derived and the literal problems have the value that is certified."""
+    """Check that the derived and the literal problems have the certified value."""
     certificate = program.solve("cvxpy:clarabel", tol=tol).certificate
     assert certificate.scaled_gap <= tol
     for side in ("primal", "dual"):

@@ -69,7 +69,7 @@ def instance(rng: np.random.Generator, with_boundary: bool = False) -> Instance:
 
 
 def parameters(page: Any, problem_data: Instance) -> dict[str, Any]:
-    """Values for the parameters of a page, by name."""
+    """Return values for the parameters of a page, by name."""
     rng, names = problem_data.rng, page.parameters
     total = float(len(problem_data.U) if problem_data.c is None else problem_data.c.sum())
     flag = bool(rng.random() < 0.5)
@@ -196,7 +196,7 @@ def programs(name: str, count: int, seed: int = 0, with_boundary: bool = False) 
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 @pytest.mark.parametrize("name", NAMES)
 def test_primal_dual_literal_and_derived_agree(name: str) -> None:
-    """Strong duality between problems solved separately, and print against package, to 1e-7 of max(1, |value|)."""
+    """Separate solves satisfy strong duality, and literal problems agree with derived ones, to 1e-7 max(1, |value|)."""
     for program in programs(name, INSTANCES):
         certificate = program.solve("cvxpy:clarabel", tol=1e-9).certificate
         values = {

@@ -73,7 +73,7 @@ def test_without_a_positive_margin_it_is_adaboost() -> None:
 
 @pytest.mark.thorough
 def test_a_run_approaches_the_largest_margin_and_its_steps_are_the_shortest() -> None:
-    """On the game of three, whose largest margin is 1/3."""
+    """The game of three has the largest margin 1/3."""
     U, d, steps = np.ones((3, 3)) - 2 * np.eye(3), np.array([0.5, 0.3, 0.2]), np.zeros(3)
     for k in range(150):
         q = int(np.argmax(U.T @ d))

@@ -24,7 +24,7 @@ def reference(segment: bool) -> Program:
 
 
 def two_columns(seed: int, segment: bool) -> Program:
-    """A mixture and a hypothesis with the same edge under the reference, so that the print is feasible."""
+    """Return a mixture and a hypothesis with equal edges at the reference: the printed program is feasible."""
     one, rng = random_program(seed), np.random.default_rng(seed)
     N = len(one.U)
     v, u = 0.5 * rng.uniform(-1, 1, (2, N))

@@ -33,7 +33,7 @@ def reference(segment: bool) -> Program:
 
 
 def two_columns(seed: int, segment: bool) -> tuple[RandomProgram, Program]:
-    """A mixture and a hypothesis that have an edge in common under the reference, so that the print is feasible."""
+    """Return a mixture and a hypothesis with equal edges at the reference: the printed program is feasible."""
     one, rng = random_program(seed), np.random.default_rng(seed)
     N = len(one.U)
     v, u = 0.5 * rng.uniform(-1, 1, (2, N))
@@ -96,7 +96,7 @@ def test_literal_derived_and_certified_values_agree(seed: int, segment: bool) ->
 @pytest.mark.parametrize("segment", (True, False))
 @pytest.mark.parametrize("seed", range(10))
 def test_the_dual_is_a_line_search(seed: int, segment: bool) -> None:
-    """One bounded scalar search on ERLPBoost's dual along v + w_u (u - v), by scipy, attains the optimum."""
+    """One bounded search of SciPy on the dual of ERLPBoost along v + w_u (u - v) attains the optimum."""
     one, program = two_columns(seed, segment)
     erlpboost = bind("erlpboost", program.margins.to_array(), nu=one.nu, eta=one.eta, c=one.c, d0=one.d0)
 
@@ -157,7 +157,7 @@ def far_beyond() -> np.ndarray:
 
 
 def test_w_of_the_printed_program_may_leave_the_simplex() -> None:
-    """Then the printed optimum is larger than the best mixture's: it belongs to no mixture."""
+    """The printed optimum is then larger than the optimum over mixtures: it belongs to no mixture."""
     free, restricted = (corrective(far_beyond(), nu=4, eta=1, segment=segment) for segment in (False, True))
     printed_value, segment = (program.solve("cvxpy:clarabel", tol=1e-10) for program in (free, restricted))
     assert printed_value.w[1] > 1.5

@@ -52,7 +52,7 @@ def test_structure_by_hand() -> None:
 
 
 def test_two_sided_structure_by_hand() -> None:
-    """The same, edges and weights with either sign.
+    """The program with edges and weights of either sign.
 
     Primal  min gamma   s.t.  |d1 - d2/2 + d3| <= gamma,  |-d1 + d2| <= gamma  and the rest as before
     Dual    max rho - (psi1 + 2 psi2 + psi3) / 2   s.t.  |w1| + |w2| <= 1  and the rest as before, w free in sign

@@ -24,7 +24,7 @@ def norm_ball(U: object, **parameters: object) -> Program:
 
 
 def random(seed: int, p: float, entropy: bool, two_sided: bool = False, by: float = 1.5) -> Program:
-    """A ball whose radius is `by` times the smallest."""
+    """Return a random program with a ball of `by` times the smallest radius."""
     one = random_program(seed)
     total = float(len(one.U)) if one.c is None else float(one.c.sum())
     d0 = None if one.d0 is None else 0.5 * one.d0 + 0.5 / len(one.U)

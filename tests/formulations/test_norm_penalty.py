@@ -127,7 +127,7 @@ def test_the_answer_is_that_of_the_ball_whose_radius_is_its_norm(p: float) -> No
 
 @pytest.mark.thorough
 def test_the_infinite_norm_chooses_the_cap() -> None:
-    """The best soft margin over all caps, each at the price of r / nu."""
+    """The optimum is the largest soft margin minus r / nu, over all caps."""
     rng = np.random.default_rng(0)
     U, r = rng.uniform(-1, 1, (20, 3)), 1.5
     certificate = norm_penalty(U, r=r, p=math.inf).solve("cvxpy:highs", tol=1e-10).certificate

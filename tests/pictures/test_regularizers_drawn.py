@@ -30,7 +30,7 @@ MIDDLE = triangle_coordinates(ONES / 3)
 
 
 def lines(figure: Any) -> np.ndarray:
-    """The points of the twelve lines, shape (12, 11, 2)."""
+    """Return the points of the twelve lines, shape (12, 11, 2)."""
     coordinates = np.column_stack(xy(line(figure.axes[0], "$d$ where")))
     ends = np.isnan(coordinates[:, 0])
     assert ends.sum() == 12

@@ -81,7 +81,7 @@ NEIGHBOUR_FACTORS = ({"nu": 1.05}, {"eta": 1.1}, {"C": 0.95}, {"r": 1.02}, {"gam
 
 @cache
 def program_subject(case: str) -> Subject:
-    """A program, its opposite, and programs with parameters that are nearby."""
+    """Return a subject: a program, its opposite, and programs with parameters that are nearby."""
     bound_program = program(case)
     U, c, d0 = bound_program.margins.to_array(), bound_program.examples.c, bound_program.examples.d0
     parameters = document(case)["formulation"]["parameters"]
@@ -116,7 +116,7 @@ def examples() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @cache
 def class_subject(kind: str) -> Subject:
-    """A run over a class: by steps, or by histogram Newton for a soft margin or a loss."""
+    """Return a subject: a run over a class by steps, or by histogram Newton for a soft margin or a loss."""
     X, y, c = examples()
     page, name, value = ("log_loss", "eta", 6.0) if kind == "loss" else ("erlpboost", "nu", 30.0)
     update = "total" if kind == "steps" else "newton"

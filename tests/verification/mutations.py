@@ -25,7 +25,7 @@ def mutation(*path: str | int) -> Callable[[Callable[[Any], Any]], Change]:
 
 
 def both(*changes: Change) -> Change:
-    """Do several."""
+    """Return the composition of several changes."""
 
     def mutate(content: Any) -> Any:
         for change in changes:
@@ -36,7 +36,7 @@ def both(*changes: Change) -> Change:
 
 
 def exchanged(first: str, second: str) -> Callable[[Any], Any]:
-    """Exchange two values of an object."""
+    """Return a change that exchanges two values of an object."""
     return lambda content: {**content, first: content[second], second: content[first]}
 
 
@@ -79,7 +79,7 @@ def narrowed(share: float) -> Callable[[Any], Any]:
 
 
 def of_both(name: str, value: float) -> Change:
-    """Change a number in the parameters and in F alike."""
+    """Return a change of a number in the parameters and in F alike."""
     return both(mutation("formulation", "parameters", name)(constant(value)), mutation("F", name)(constant(value)))
 
 

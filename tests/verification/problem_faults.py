@@ -208,7 +208,7 @@ CASES_OF: Mapping[str, tuple[str, ...]] = {
 
 @contextmanager
 def faulty_checker(name: str) -> Generator[None]:
-    """Let files be checked with a fault.
+    """Replace the checker of files by one with a fault, for the time of a context.
 
     Raises
     ------

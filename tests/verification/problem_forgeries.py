@@ -115,7 +115,7 @@ def change_proof(document: dict[str, Any], rng: np.random.Generator) -> None:
 
 
 def swap_entries(document: dict[str, Any], rng: np.random.Generator) -> None:
-    """Swap two entries of a list, or turn it around."""
+    """Swap two entries of a list, or reverse it."""
     list_places = lists(document)
     entries = entry(document, list_places[rng.integers(len(list_places))])
     if rng.integers(2):
@@ -126,7 +126,7 @@ def swap_entries(document: dict[str, Any], rng: np.random.Generator) -> None:
 
 
 def claim_more(document: dict[str, Any], rng: np.random.Generator) -> None:
-    """Move an end of the claim inward, by little or by much."""
+    """Move a bound of the claim inward, by little or by much."""
     claim = document["claim"]
     name = ("lower", "upper")[rng.integers(2)]
     if claim[name] is None:
@@ -193,7 +193,7 @@ def prove_another(document: dict[str, Any], rng: np.random.Generator) -> None:
 
 
 def change_shape(document: dict[str, Any], rng: np.random.Generator) -> None:
-    """Remove, repeat or rename something."""
+    """Remove or repeat an entry, remove a part, or rename an atom."""
     how = rng.integers(4)
     if how == 0:
         list_places = lists(document)
@@ -214,7 +214,7 @@ def change_shape(document: dict[str, Any], rng: np.random.Generator) -> None:
 
 
 def lie_stationary(document: dict[str, Any], rng: np.random.Generator) -> None:
-    """Move multipliers and slopes, also out of their signs and domains, such that all slopes of x that must be 0 are 0.
+    """Move multipliers and slopes, also out of their signs and domains; slopes of x that must be 0 stay 0.
 
     The claim is beyond the optimum: only signs and domains speak against it.
     """
@@ -431,7 +431,7 @@ def is_refuted_by_points(verification: Verification, statement: Mapping[str, Any
 
 
 def judge(verification: Verification, top: Any, original: Mapping[str, Any]) -> str:
-    """Return what became of a forgery: "rejected", "harmless", "another problem" or "undecided"; "FALSE" is a fault."""
+    """Return the fate of a forgery: "rejected", "harmless", "another problem" or "undecided"; "FALSE" is a fault."""
     if not verification.accepted:
         return "rejected"
     truth = original["claim"]

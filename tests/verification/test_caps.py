@@ -39,7 +39,7 @@ THIRDS = np.full(3, 1 / 3)
 
 
 def counts() -> list[tuple[np.ndarray, float]]:
-    """Multiplicities with a nu that is their sum in floats: some above the sum, some below it, some the same."""
+    """Return multiplicities with nu equal to their sum in floats, which may be above or below the exact sum."""
     samples = [np.random.default_rng(seed).integers(100, 300, 3) / 100 for seed in range(12)]
     float_sums = [(c, float(c.sum())) for c in (*samples, np.ones(3), THIRDS)]
     next_floats = [
@@ -147,7 +147,7 @@ def test_weights_that_cannot_move_may_not_exceed_one_by_less_than_a_float_shows(
 
 
 def test_programs_infeasible_by_rounding_only_are_not_called_infeasible(tmp_path: Path) -> None:
-    """The mean of 0.1, 0.2 and 0.3 is 0.2 but for rounding: no weight can move, and two edges are to be equal."""
+    """The mean of 0.1, 0.2 and 0.3 is 0.2 up to rounding: all weights are fixed, and two edges must be equal."""
     path = tmp_path / "certificate.json"
     tied = np.array([[0.1, 0.2], [0.2, 0.2], [0.3, 0.2]])
     for name, beta in (("corrective_binary_erlpboost", 0.0), ("corrective_erlpboost", -1e105)):

@@ -178,7 +178,7 @@ def test_save_in_a_missing_folder_is_a_data_error_and_leaves_nothing(tmp_path: P
 def test_an_end_of_which_nothing_is_known_is_not_claimed(
     rounding_error: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A certificate that has a number for it is refused, for that cannot be proved again."""
+    """A certificate with a number for this bound is refused, because no reader can prove the number."""
     path, bound, proved = tmp_path / "certificate.json", program("cap"), writing._prove_bounds  # pyright: ignore[reportPrivateUsage]
     certificate = bound.solve().certificate
     save((bound, certificate), path)
@@ -214,7 +214,7 @@ def test_the_verdict_reads_well(tmp_path: Path) -> None:
 
 
 def test_the_data_say_what_c_and_d0_are_and_the_program_what_is_solved(tmp_path: Path) -> None:
-    """By hand: over these margins LPBoost finds 0.2 for nu = 2.5, and 0 if the third example counts less."""
+    """By hand: the optimum of LPBoost is 0.2 for nu = 2.5, and 0 if the third example counts less."""
     U, path = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]), tmp_path / "certificate.json"
     page = get_formulation("lpboost")
     page.bind(U, nu=2.5, c=[8.0, 8.0, 1.0]).solve().save(path)

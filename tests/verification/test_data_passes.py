@@ -293,7 +293,7 @@ def test_more_examples_than_sums_are_exact_for_are_rejected(monkeypatch: pytest.
 
 
 def imported(name: str) -> set[str]:
-    """All modules of boostopt that a module imports, and that these do."""
+    """Return all modules of boostopt that a module imports, directly or indirectly."""
     modules, queue = set[str](), [name]
     while queue:
         module = queue.pop()

@@ -107,7 +107,7 @@ def test_every_family_is_proved_within_what_floats_say(case: str, tmp_path: Path
 def test_exact_verification_names_parameters_computed_in_floats(
     name: str, numbers: dict[str, Any], substitution: str, tmp_path: Path
 ) -> None:
-    """1 / 0.9 is no float: what is proved is about the float next to it."""
+    """1 / 0.9 is no float: the proof is about the float next to it."""
     path = tmp_path / "certificate.json"
     program = get_formulation(name).bind(np.array([[-0.1], [0.9]]), **numbers)
     save(program.solve(tol=1e-9), path)

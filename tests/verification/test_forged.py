@@ -200,7 +200,7 @@ AWKWARD: tuple[tuple[str, dict[str, Any]], ...] = (
 @pytest.mark.every(3)
 @pytest.mark.parametrize(("name", "numbers"), AWKWARD)
 def test_awkward_true_certificates_are_accepted(name: str, numbers: dict[str, Any], tmp_path: Path) -> None:
-    """Equal rows, columns that are each other's negation, multiplicities over eight orders of magnitude."""
+    """The data have equal rows, opposite columns, and multiplicities over eight orders of magnitude."""
     U = np.array([[0.3, -0.3], [0.3, -0.3], [-1.0, 1.0], [0.7, -0.7]])
     for c in (np.ones(4), np.array([1e-4, 1e4, 0.3, 2.0])):
         bound = get_formulation(name).bind(U, c=c, **numbers)
@@ -527,7 +527,7 @@ def test_whole_numbers_that_no_float_is_are_no_data(entry: int, tmp_path: Path) 
 
 
 def with_index(U: np.ndarray, storage: str, index: int) -> Any:
-    """A sparse matrix with an index that is not in it."""
+    """Return a sparse matrix with an index that is out of range."""
     sparse: Any = scipy.sparse.csr_array(U).asformat(storage)
     indices = sparse.coords[1] if storage == "coo" else sparse.rows[0] if storage == "lil" else sparse.indices
     indices[0] = index
@@ -605,7 +605,7 @@ def test_weights_moved_into_the_ball_stay_below_their_caps(exact: bool, tmp_path
 
 
 def test_weights_at_the_edge_of_a_ball_are_moved_into_it() -> None:
-    """Of radii next to their norm some are smaller than what rounding may make of it."""
+    """Some of the radii are smaller than the norm of the weights after rounding."""
     A, rng = FloatBalls(), np.random.default_rng(0)
     box = cap_term(A, A.to_vector(np.ones(20)))
     for p in (1.5, 2.0, 7.0, 50.0):
@@ -642,7 +642,7 @@ def test_verification_reason_names_the_claimed_ends(tmp_path: Path) -> None:
 
 
 def states_of(oracle: Any, *hypotheses: Any) -> list[bool]:
-    """Whether each is of the class."""
+    """Return for each hypothesis whether it belongs to the class."""
     memberships = list[bool]()
     for hypothesis in hypotheses:
         try:

@@ -157,7 +157,7 @@ def test_forged_histogram_files_are_rejected(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("nu", [1.0, 150.0, 300.0])
 def test_counts_at_which_caps_have_two_names_are_told(nu: float, tmp_path: Path) -> None:
-    """Caps of 1 for two examples that stand for all; and counts next to the one of the file."""
+    """Files at nu = 1, and at half and all of the sum of c, are accepted, but not with a neighbouring float of nu."""
     path = tmp_path / "class.json"
     boost("lpboost", oracle(), nu=nu, epsilon=0.1, update="newton").save_certificate(path, oracle())
     assert verify(path, oracle())

@@ -31,7 +31,7 @@ def proved(program: Program, certificate: Certificate) -> ProvedBounds:
 
 
 def random_norm_program(name: str, rng: np.random.Generator) -> Program:
-    """A norm program of one hypothesis, its multiplicities all huge or all tiny."""
+    """Return a norm program of one hypothesis. Its multiplicities are all huge or all tiny."""
     N, p = int(rng.integers(2, 6)), float(rng.choice([1.01, 2.0, 100.0, rng.uniform(1.01, 1.2), rng.uniform(1.2, 30)]))
     c = 10.0 ** rng.uniform(-90, 90) * rng.uniform(0.3, 3.0, N)
     eta = math.inf if rng.random() < 0.5 else 10.0 ** rng.uniform(-1, 6)
@@ -43,7 +43,7 @@ def random_norm_program(name: str, rng: np.random.Generator) -> Program:
 @pytest.mark.thorough_cases("norm_penalty")
 @pytest.mark.parametrize("name", ["norm_ball", "norm_penalty"])
 def test_the_rounding_of_exponents_is_in_the_interval(name: str) -> None:
-    """A sum S to the power 1/p is off by ln S / p times the rounding of p; S may be 1e100."""
+    """The relative error of S^(1/p) is ln S / p times the rounding of p; S may be 1e100."""
     rng, tried = np.random.default_rng(5), 0
     while tried < 40:
         try:
@@ -163,7 +163,7 @@ def test_a_message_names_plain_numbers(d: np.ndarray, message: str, tmp_path: Pa
 
 
 def test_ball_product_of_an_infinite_radius_is_not_nan() -> None:
-    """Infinity times 0 is NaN, of which nothing is larger or smaller."""
+    """Infinity times 0 is NaN, and every comparison with NaN is false."""
     product = Ball(np.array([1.0]), np.array([np.inf])) * 2.0
     assert product.rad == np.inf
 

@@ -86,7 +86,7 @@ N = 30
 
 
 def boxes(rng: np.random.Generator) -> list[tuple[Regularizer, SeparableTerm]]:
-    """Every family twice: the package's and the checker's."""
+    """Return every family twice: of the package and of the checker."""
     c, d0, nu, eta = (
         rng.uniform(0.5, 2, N),
         rng.dirichlet(np.ones(N)),
@@ -227,7 +227,7 @@ def test_a_subclass_is_not_stated_as_what_it_was_made_from() -> None:
 
 
 def random_ball(rng: np.random.Generator, exact: list[Fraction]) -> Ball:
-    """A ball around each of some rational numbers, with a centre beside it."""
+    """Return balls that contain some rational numbers. Their centres differ from the numbers."""
     rad = rng.choice([0.0, 1e-16, 1e-8, 1e-3], len(exact)) * rng.random(len(exact))
     mid = np.array([float(x) for x in exact])
     errors = np.array([abs(float(Fraction(m) - x)) for m, x in zip(mid.tolist(), exact, strict=True)])

@@ -79,7 +79,7 @@ def test_complementary_slackness_determines_the_weights() -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_largest_absolute_edge_is_the_maximum_over_the_columns_and_their_negatives(seed: int) -> None:
-    """A class closed under negation with weights in the simplex: the same optimum."""
+    """A class closed under negation, with weights in the simplex, has the same optimum."""
     problem = draw(np.random.default_rng(seed), largest_N=20, largest_t=4)
     c = np.ones(len(problem.U)) if problem.c is None else problem.c
     F = CappedSimplexIndicator(CappedSimplex(c, problem.nu if problem.d0 is None else 1.0))

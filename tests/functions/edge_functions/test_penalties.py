@@ -88,7 +88,7 @@ def test_any_junk_is_repaired(G: AbsolutePenalty) -> None:
 
 @pytest.mark.parametrize("G", [G for G in ALL if not (isinstance(G, BallEdges) and G.p == 2.0)], ids=repr)
 def test_rows_and_squares_have_the_same_value(G: AbsolutePenalty) -> None:
-    """The quadratic program over the further variables, by SciPy, is G."""
+    """SciPy minimizes the quadratic program over the further variables: its optimum is G."""
     rng = np.random.default_rng(3)
     for t in (1, 3):
         rows = G.epigraph(t)

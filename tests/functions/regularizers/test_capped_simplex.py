@@ -76,7 +76,7 @@ def test_multiplicity_k_is_k_copies(seed: int, k: int) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_projection_minimizes_the_relative_entropy(method: str) -> None:
-    """Moving weight between any two examples, as far as the caps allow, never lowers sum d ln(d / q)."""
+    """A transfer of weight between two examples within the caps never decreases sum d ln(d / q)."""
     rng = np.random.default_rng(3)
     q, c, nu = rng.random(8), rng.uniform(0.5, 2, 8), 3.3
     d = project_capped_simplex(q, nu, c, method)  # pyright: ignore[reportArgumentType]

@@ -126,7 +126,7 @@ def test_strong_convexity_is_no_more_than_F_has(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ("squared", "exponential"))
 def test_no_optimum_comes_near_the_end_of_a_box_that_the_loss_does_not_have(kind: str) -> None:
-    """For any margins within a loss no worse than that of margins -1, the slope lies inside."""
+    """If the loss is at most the loss of margins -1, the slopes lie inside the box."""
     rng = np.random.default_rng(6)
     for _ in range(50):
         c = np.exp(-np.abs(rng.normal(0, 2, 6)))

@@ -333,7 +333,7 @@ def test_everything_is_finite_at_large_N(p: float, eta: float | None) -> None:
 @pytest.mark.parametrize("kind", [NormBall, NormPenalty])
 @pytest.mark.parametrize("eta", [None, 4.0])
 def test_the_magnitude_is_no_smaller_than_the_numbers_that_are_added(kind: Any, eta: float | None) -> None:
-    """At arguments as large as margins: F*, <z, d> and the part of the base, each of which is rounded."""
+    """At arguments as large as margins the terms are F*, <z, d> and the part of the base, all with rounding."""
     rng = np.random.default_rng(0)
     base_regularizer = base(rng, np.ones(6), eta)
     F = kind(base_regularizer, np.ones(6), 2.0, 0.6)

@@ -139,7 +139,7 @@ def in_high_precision(F: PowerDivergence, d: np.ndarray) -> Any:
 
 @pytest.mark.parametrize("q", [4.0, 2.0, 1.0001, 1.0, 0.9999, 0.5, 0.3, 1e-3, 0.0, -1e-3, -1.0])
 def test_the_rounding_of_f_and_of_its_conjugate_is_within_the_magnitude(q: float) -> None:
-    """A certificate allows 11 epsilon of it at least; caps of any size, multiplicities over sixteen orders."""
+    """A certificate allows at least 11 epsilon times the magnitude, with caps of any size and any multiplicities."""
     rng, eps = np.random.default_rng(int(1e3 * (q + 2.0))), float(np.finfo(np.float64).eps)
     with mpmath.workdps(60):
         for _ in range(12):
