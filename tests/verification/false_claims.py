@@ -55,7 +55,7 @@ def false_claim(case: str, rng: np.random.Generator, truth: tuple[float, float])
     return file_document
 
 
-def tried(times: int, seed: int, folder: Path) -> Counter[str]:
+def judge_false_claims(times: int, seed: int, folder: Path) -> Counter[str]:
     """Judge a number of false claims exactly. A proved claim raises an AssertionError."""
     rng, counts = np.random.default_rng(seed), Counter[str]()
     truths = dict[str, tuple[float, float]]()
@@ -75,4 +75,4 @@ def tried(times: int, seed: int, folder: Path) -> Counter[str]:
 if __name__ == "__main__":
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as temporary:
-        print(tried(int(sys.argv[1]), 0, Path(temporary)), f"{time.perf_counter() - started:.0f} s")  # noqa: T201
+        print(judge_false_claims(int(sys.argv[1]), 0, Path(temporary)), f"{time.perf_counter() - started:.0f} s")  # noqa: T201

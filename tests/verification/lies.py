@@ -393,7 +393,7 @@ def is_true(content: Any, verification: Verification, honest: Any, truth: Callab
     return bool(inside and content["formulation"]["name"] == honest["formulation"]["name"])
 
 
-def tried(times: int, seed: int, folder: Path, subjects: tuple[str, ...] = SUBJECTS) -> Counter[str]:
+def judge_lies(times: int, seed: int, folder: Path, subjects: tuple[str, ...] = SUBJECTS) -> Counter[str]:
     """Judge a number of lies. An accepted lie raises an AssertionError."""
     rng, counts, path = np.random.default_rng(seed), Counter[str](), folder / "lie.json"
     for k in range(times):
@@ -430,4 +430,4 @@ if __name__ == "__main__":
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as temporary:
         seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-        print(tried(int(sys.argv[1]), seed, Path(temporary)), f"{time.perf_counter() - started:.0f} s")  # noqa: T201
+        print(judge_lies(int(sys.argv[1]), seed, Path(temporary)), f"{time.perf_counter() - started:.0f} s")  # noqa: T201

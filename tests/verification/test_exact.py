@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from false_claims import tried
+from false_claims import judge_false_claims
 from support.certificate_files import CASES, document, judged, program, text
 from support.problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, noisy_stumps, reference_lpboost
 
@@ -127,7 +127,7 @@ def test_linear_and_quadratic_programs_need_rationals_only(tmp_path: Path) -> No
 
 @pytest.mark.thorough
 def test_false_claims_are_never_proved(tmp_path: Path) -> None:
-    counts = tried(66, 1, tmp_path)
+    counts = judge_false_claims(66, 1, tmp_path)
     assert sum(counts.values()) == 66 and counts["claims"] > 30
 
 
