@@ -200,9 +200,9 @@ def test_a_fork_leaves_the_other_threads_behind(inside: bool) -> None:
         try:
             if inside:
                 with limit_blas_threads():
-                    pid = forked(lambda: set(blas()) == {1})
+                    pid = fork_child(lambda: set(blas()) == {1})
             else:
-                pid = forked(lambda: set(blas()) == {N_THREADS})
+                pid = fork_child(lambda: set(blas()) == {N_THREADS})
             assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
             assert set(blas()) == {1}
         finally:
@@ -210,7 +210,7 @@ def test_a_fork_leaves_the_other_threads_behind(inside: bool) -> None:
             stayer.join()
 
 
-def forked(holds: Callable[[], bool]) -> int:
+def fork_child(holds: Callable[[], bool]) -> int:
     """Fork a child that ends with 0 if something holds there."""
     pid = os.fork()
     if pid == 0:
@@ -294,11 +294,11 @@ def test_a_fit_has_one_thread_also_before_and_after_its_run(
     for place, name in steps:
         whole: Any = getattr(place, name)
 
-        def watched(*arguments: Any, whole: Any = whole) -> Any:
+        def record_threads(*arguments: Any, whole: Any = whole) -> Any:
             thread_counts.extend(blas())
             return whole(*arguments)
 
-        monkeypatch.setattr(place, name, watched)
+        monkeypatch.setattr(place, name, record_threads)
     MarginBoostClassifier(base=Learner(), epsilon=0.2, max_iter=10).fit(*data())
     assert len(thread_counts) > 5 and set(thread_counts) == {1}
 
@@ -306,11 +306,11 @@ def test_a_fit_has_one_thread_also_before_and_after_its_run(
 def test_a_network_is_fitted_with_one_thread(thread_counts: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     means = fitting.kmeans
 
-    def watched(*arguments: Any) -> Any:
+    def record_threads(*arguments: Any) -> Any:
         thread_counts.extend(blas())
         return means(*arguments)
 
-    monkeypatch.setattr(fitting, "kmeans", watched)
+    monkeypatch.setattr(fitting, "kmeans", record_threads)
     RBFNetworkClassifier(K=3, iterations=2).fit(*data())
     assert thread_counts and set(thread_counts) == {1}
 
@@ -318,12 +318,12 @@ def test_a_network_is_fitted_with_one_thread(thread_counts: list[int], monkeypat
 def test_a_certificate_is_made_with_one_thread(thread_counts: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     edges = boostopt.MarginMatrix.edges
 
-    def watched(margins: boostopt.MarginMatrix, d: np.ndarray) -> np.ndarray:
+    def record_threads(margins: boostopt.MarginMatrix, d: np.ndarray) -> np.ndarray:
         thread_counts.extend(blas())
         return edges(margins, d)
 
     program = reference_erlpboost()
-    monkeypatch.setattr(boostopt.MarginMatrix, "edges", watched)
+    monkeypatch.setattr(boostopt.MarginMatrix, "edges", record_threads)
     program.certify(np.full(6, 1 / 6))
     program.recover(np.full(6, 1 / 6))
     assert thread_counts and set(thread_counts) == {1}

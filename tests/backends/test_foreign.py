@@ -169,10 +169,10 @@ def test_an_interrupt_that_a_solver_took_for_itself_is_handed_on(monkeypatch: py
     if "sqp:osqp" in list_backends():
         solver = SOLVERS["osqp"]
 
-        def interrupted(*arguments: Any) -> Any:
+        def interrupt_solve(*arguments: Any) -> Any:
             return replace(solver.solve(*arguments), status="interrupted")
 
-        monkeypatch.setitem(SOLVERS, "osqp", QuadraticSolver("osqp", "osqp", interrupted))
+        monkeypatch.setitem(SOLVERS, "osqp", QuadraticSolver("osqp", "osqp", interrupt_solve))
         with pytest.raises(KeyboardInterrupt):
             reference_erlpboost().solve(get_backend("sqp:osqp"))
 

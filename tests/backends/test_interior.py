@@ -23,14 +23,14 @@ SUPPORTED = [name for name in list_formulations() if name not in OWN_RADII]
 MOST_ITERATIONS = 60
 
 
-def opened(program: Program) -> InteriorProblem:
+def interior_problem(program: Program) -> InteriorProblem:
     problem = InteriorProblem.from_program(program)
     assert problem is not None
     return problem
 
 
 def start_of(program: Program) -> tuple[InteriorProblem, Iterate]:
-    problem = opened(program)
+    problem = interior_problem(program)
     return problem, cold_start_point(problem, program.regularizer.project(None), 0.1)
 
 
@@ -73,7 +73,7 @@ def test_a_step_is_the_one_of_the_whole_system(name: str) -> None:
     checked = 0
     while checked < 3:
         program = draw_program(rng, name, largest_N=30, largest_t=4, largest_eta=100)
-        if not opened(program).movable.any():
+        if not interior_problem(program).movable.any():
             continue
         problem, point = start_of(program)
         residuals = Residuals.from_point(problem, point, problem.weights_inside_box(point.lower_distance))
@@ -98,7 +98,7 @@ def test_a_step_is_the_one_of_the_whole_system(name: str) -> None:
 @pytest.mark.parametrize("name", SUPPORTED)
 def test_the_start_is_centred_and_stationary(name: str) -> None:
     program = draw_program(np.random.default_rng(8), name, largest_eta=1e3)
-    problem = opened(program)
+    problem = interior_problem(program)
     if not problem.movable.any():
         return
     point = cold_start_point(problem, program.regularizer.project(None), 0.1)

@@ -135,7 +135,7 @@ def killed_at(number: int) -> Callable[[TraceRow], None]:
     return show
 
 
-def in_parts(case: Case, path: Path) -> Run:
+def run_in_parts(case: Case, path: Path) -> Run:
     """Return the run that is stopped by a limit, killed, resumed, and resumed once more after its end."""
     n_rounds, rng = int(case.rng.integers(1, 5)), case.rng
     case(checkpoint=path, checkpoint_rounds=n_rounds, max_rounds=int(rng.integers(1, case.rounds + 1)))
@@ -184,7 +184,7 @@ def compared(seed: int, folder: Path) -> dict[str, list[str]]:
     plain = run()
     n_rounds = int(run.rng.integers(1, 5))
     checkpointed = run(checkpoint=folder / f"{seed}.npz", checkpoint_rounds=n_rounds)
-    parts = in_parts(run, folder / f"{seed} in parts.npz")
+    parts = run_in_parts(run, folder / f"{seed} in parts.npz")
     return {"with checkpoints": differences(plain, checkpointed), "in parts": differences(plain, parts)}
 
 

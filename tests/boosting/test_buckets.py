@@ -27,7 +27,7 @@ def margins(kind: str, n: int = 400, seed: int = 0) -> np.ndarray:
     return M.astype(np.int32)
 
 
-def in_buckets(M: np.ndarray, c: np.ndarray | None, window: MarginGrid) -> MarginHistogram:
+def margin_histogram(M: np.ndarray, c: np.ndarray | None, window: MarginGrid) -> MarginHistogram:
     rows = RowBlock(np.zeros((1, len(M)), np.uint8), np.ones(len(M), np.int8), c)
     return MarginHistogram(window, *histogram(rows, M, window))
 
@@ -51,7 +51,7 @@ WINDOWS = (MarginGrid.full(), MarginGrid.covering(-0.1, 0.2), MarginGrid.coverin
 def test_the_soft_margin_lies_just_below_the_mean_of_the_smallest(kind: str, window: MarginGrid, copied: bool) -> None:
     M, rng = margins(kind), np.random.default_rng(1)
     c = rng.integers(1, 5, len(M)) if copied else np.ones(len(M), np.int64)
-    buckets = in_buckets(M, c if copied else None, window)
+    buckets = margin_histogram(M, c if copied else None, window)
     for nu in (Fraction(1), Fraction(0.37), Fraction(17.25), Fraction(100), Fraction(int(c.sum()))):
         exact, bound = mean_of_smallest(M, c, nu), buckets.soft_margin_lower_bound(nu)
         assert bound <= exact
@@ -65,7 +65,7 @@ def test_the_soft_margin_lies_just_below_the_mean_of_the_smallest(kind: str, win
 @pytest.mark.parametrize("share", [0.0025, 0.1, 0.999, 1.0])
 def test_weights_lie_in_the_capped_simplex_exactly(kind: str, eta: float, share: float) -> None:
     M = margins(kind)
-    buckets, nu = in_buckets(M, None, MarginGrid.full()), Fraction(share * len(M))
+    buckets, nu = margin_histogram(M, None, MarginGrid.full()), Fraction(share * len(M))
 
     def regularizer_of(examples: Examples) -> RelativeEntropy:
         return RelativeEntropy.capped(examples.c, float(nu), eta, examples.d0)
@@ -89,7 +89,7 @@ def test_weights_lie_in_the_capped_simplex_exactly(kind: str, eta: float, share:
 
 def test_curvatures_are_those_of_the_weights_between_the_ends() -> None:
     M, c = margins("spread"), np.ones(400)
-    buckets = in_buckets(M, None, MarginGrid.full())
+    buckets = margin_histogram(M, None, MarginGrid.full())
 
     def regularizer_of(examples: Examples) -> RelativeEntropy:
         return RelativeEntropy(CappedSimplex(examples.c, 40.0), 3.0, examples.d0)
@@ -113,7 +113,7 @@ def test_curvatures_are_those_of_the_weights_between_the_ends() -> None:
 def test_with_a_spread_curvature_is_the_largest_rate_at_which_weights_fall(spread: float) -> None:
     """The slow twin takes each margin separately, with the weights of the regularizer at the same level."""
     M, eta, nu = margins("spread", 4000), 40.0, 400.0
-    buckets = in_buckets(M, None, MarginGrid.full())
+    buckets = margin_histogram(M, None, MarginGrid.full())
 
     def regularizer_of(examples: Examples) -> RelativeEntropy:
         return RelativeEntropy(CappedSimplex(examples.c, nu), eta, examples.d0)

@@ -101,16 +101,16 @@ def test_a_label_at_another_constraint_is_caught() -> None:
     assert "multiplier-w" in {check.name for check in report.failures}, str(report)
 
 
-def summed(x: Any) -> Any:
+def sum_of_powers(x: Any) -> Any:
     return cp.sum(cp.power(x, np.pi))
 
 
-def normed(x: Any) -> Any:
+def power_norm(x: Any) -> Any:
     p: Any = 2.7183
     return cp.pnorm(x, p)
 
 
-@pytest.mark.parametrize("make", [summed, normed])
+@pytest.mark.parametrize("make", [sum_of_powers, power_norm])
 def test_exponents_are_those_that_were_written(make: Any) -> None:
     x: Any = cp.Variable(4, name="x")
     one: Any = cp.sum(x) == 1

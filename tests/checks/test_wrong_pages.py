@@ -367,7 +367,7 @@ class CannotBeBound(LPBoost):
 
 
 @functools.cache
-def checked(page: type[Formulation[Any]]) -> CheckReport:
+def report_on_page(page: type[Formulation[Any]]) -> CheckReport:
     """Check a page on two instances, enough for gross mistakes; F and G only where the mistake is theirs."""
     names, parameters = next((names, parameters) for kind, names, parameters in CATALOGUE if kind is page)
     with pytest.MonkeyPatch.context() as patch:
@@ -386,7 +386,7 @@ def checked(page: type[Formulation[Any]]) -> CheckReport:
 def test_the_wrong_ones_are_caught_by_the_check_that_should(
     page: type[Formulation[Any]], names: tuple[str, ...]
 ) -> None:
-    page_report = checked(page)
+    page_report = report_on_page(page)
     assert {check.name for check in page_report.failures} >= set(names)
     for name in names:
         assert not page_report[name].worst <= page_report[name].tolerance
@@ -395,12 +395,12 @@ def test_the_wrong_ones_are_caught_by_the_check_that_should(
 
 @pytest.mark.thorough
 def test_only_other_weights_show_a_dual_that_is_right_at_the_optimum_only() -> None:
-    assert {check.name for check in checked(RightAtTheOptimumOnly).failures} == {"printed-dual-at-w"}
+    assert {check.name for check in report_on_page(RightAtTheOptimumOnly).failures} == {"printed-dual-at-w"}
 
 
 @pytest.mark.thorough
 def test_only_copies_show_multiplicities_that_are_ignored() -> None:
-    (copies,) = checked(MultiplicitiesIgnored).failures
+    (copies,) = report_on_page(MultiplicitiesIgnored).failures
     assert copies.name == "copies"
     assert COPIES_MESSAGE in copies.words
 
@@ -411,16 +411,16 @@ def test_every_check_finds_a_mistake_of_the_catalogue() -> None:
 
 @pytest.mark.thorough
 def test_words_say_what_is_missing_and_where_it_was_raised() -> None:
-    words = checked(NotWritten)["literal-primal"].words
+    words = report_on_page(NotWritten)["literal-primal"].words
     assert re.match(r"test_wrong_pages\.py:\d+ in NotWritten\.primal .*\bNotImplementedError\b", words)
-    assert "KeyError" in checked(CannotBeBound)["binds"].words
-    assert re.search(r'"w" .*\bt = 3\b.* rho, weights$', checked(DualWithoutW)["printed-dual-at-w"].words)
-    assert "U.T @ d" in checked(NoEdgesToBeFound)["printed-dual-at-w"].words
+    assert "KeyError" in report_on_page(CannotBeBound)["binds"].words
+    assert re.search(r'"w" .*\bt = 3\b.* rho, weights$', report_on_page(DualWithoutW)["printed-dual-at-w"].words)
+    assert "U.T @ d" in report_on_page(NoEdgesToBeFound)["printed-dual-at-w"].words
 
 
 @pytest.mark.thorough
 def test_words_say_in_which_instance_and_at_which_weights() -> None:
-    check = checked(PsiWithTheWrongSign)["printed-dual-at-w"]
+    check = report_on_page(PsiWithTheWrongSign)["printed-dual-at-w"]
     words = check.words
     printed_value, mechanical_value, *_ = map(float, re.findall(r"-?\d+\.\d+", words))
     assert abs(printed_value - mechanical_value) == pytest.approx(check.worst, rel=1e-6)

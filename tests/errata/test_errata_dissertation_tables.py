@@ -23,7 +23,7 @@ def printed_parameters() -> list[tuple[str, str, str, float, str]]:
     ]
 
 
-def implied(data: str, algorithm: str, share: float, eta: float) -> float:
+def implied_epsilon(data: str, algorithm: str, share: float, eta: float) -> float:
     """The epsilon for which a printed eta is the theoretical one."""
     binary = algorithm in ("bin", "corr bin")
     fits = [
@@ -36,7 +36,7 @@ def implied(data: str, algorithm: str, share: float, eta: float) -> float:
 def test_T51_etas_of_table_5_12_belong_to_another_epsilon() -> None:
     unmarked = list[tuple[str, str]]()
     for hypotheses, algorithm, data, share, printed_value in printed_parameters():
-        epsilon = implied(data, algorithm, share, float(printed_value.rstrip("* ")))
+        epsilon = implied_epsilon(data, algorithm, share, float(printed_value.rstrip("* ")))
         assert (epsilon == 0.01) == printed_value.endswith("*")
         if epsilon == 1e-5:
             assert hypotheses == "SVM"
@@ -105,5 +105,5 @@ def test_T58_no_best_result_has_an_eta_of_the_grid() -> None:
     parameters = printed_parameters()
     assert len(parameters) == 72
     for _, algorithm, data, share, printed_value in parameters:
-        assert implied(data, algorithm, share, float(printed_value.rstrip("* "))) in (0.01, 0.001, 1e-5)
+        assert implied_epsilon(data, algorithm, share, float(printed_value.rstrip("* "))) in (0.01, 0.001, 1e-5)
         assert float(printed_value.rstrip("* ")) not in grid

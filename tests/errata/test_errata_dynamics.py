@@ -63,7 +63,7 @@ def cycle_of(V: np.ndarray, d: np.ndarray, rounds: int, period: int) -> tuple[li
     return hypotheses, np.array(edges)
 
 
-def combined(V: np.ndarray, hypotheses: list[int], coefficients: np.ndarray) -> np.ndarray:
+def normalized_weights(V: np.ndarray, hypotheses: list[int], coefficients: np.ndarray) -> np.ndarray:
     """Return the normalized weights of all hypotheses."""
     weights = np.bincount(hypotheses, coefficients, minlength=V.shape[1])
     return weights / weights.sum()
@@ -73,7 +73,9 @@ def test_D4_the_classifier_of_a_cycle_weighs_with_alpha() -> None:
     # In the paper's cycles all edges are equal, and both weightings with them.
     hypotheses, edges = cycle_of(M, np.array([0.31, 0.29, 0.4]), 60, 3)
     np.testing.assert_allclose(edges, (5**0.5 - 1) / 2, atol=1e-12)
-    np.testing.assert_allclose(combined(M, hypotheses, np.arctanh(edges)), combined(M, hypotheses, edges), atol=1e-12)
+    np.testing.assert_allclose(
+        normalized_weights(M, hypotheses, np.arctanh(edges)), normalized_weights(M, hypotheses, edges), atol=1e-12
+    )
     # Here they differ: period 10, edges between 0.27 and 0.48.
     rng = np.random.default_rng(13)
     rows, columns = rng.integers(4, 8), rng.integers(4, 9)
@@ -81,7 +83,7 @@ def test_D4_the_classifier_of_a_cycle_weighs_with_alpha() -> None:
     start = rng.dirichlet(np.ones(rows))
     hypotheses, edges = cycle_of(V, start, 4000, 10)
     assert np.ptp(edges) > 0.15
-    by_alpha, by_edge = combined(V, hypotheses, np.arctanh(edges)), combined(V, hypotheses, edges)
+    by_alpha, by_edge = normalized_weights(V, hypotheses, np.arctanh(edges)), normalized_weights(V, hypotheses, edges)
     assert np.abs(by_alpha - by_edge).max() > 0.002
     # AdaBoost accumulates the alphas: its weights d are those of exp(-margins).
     lam, d = np.zeros(V.shape[1]), start

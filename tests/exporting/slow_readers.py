@@ -61,14 +61,14 @@ def read_cbf(path: Path) -> Cbf:
                 file.cones = list(_cones(lines))
                 file.b = np.zeros(sum(size for _, size in file.cones))
             case "OBJACOORD":
-                for j, value in _numbered(lines):
+                for j, value in _rows_of_numbers(lines):
                     file.c[int(j)] += value
             case "OBJBCOORD":
                 file.constant = float(next(lines))
             case "ACOORD":
-                file.entries += _numbered(lines)
+                file.entries += _rows_of_numbers(lines)
             case "BCOORD":
-                for i, value in _numbered(lines):
+                for i, value in _rows_of_numbers(lines):
                     file.b[int(i)] += value
             case keyword:
                 raise ValueError(f"unknown keyword {keyword!r}")
@@ -82,7 +82,7 @@ def _cones(lines: Iterator[str]) -> Iterator[tuple[str, int]]:
     return iter(cones)
 
 
-def _numbered(lines: Iterator[str]) -> Iterator[tuple[float, ...]]:
+def _rows_of_numbers(lines: Iterator[str]) -> Iterator[tuple[float, ...]]:
     return iter([tuple(map(float, next(lines).split())) for _ in range(int(next(lines)))])
 
 

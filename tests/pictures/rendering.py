@@ -45,8 +45,8 @@ def counted() -> Run:
     return boost("erlpboost", DecisionStumps(points(), labels(), c=c), nu=20, epsilon=0.05)
 
 
-def rendered(figure: Figure) -> None:
-    """Nothing is warned of, nothing is cut off, and both files are what they should be."""
+def check_rendering(figure: Figure) -> None:
+    """Check that a figure renders without a warning, that it is complete, and that its PNG and SVG files are valid."""
     figure.draw_without_rendering()
     box, whole = figure.get_tightbbox(), figure.bbox_inches
     room = PIXEL / figure.dpi

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rendering import legend_of, rendered, xy
+from rendering import check_rendering, legend_of, xy
 from small_benchmark import measured
 from support.problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from typechecker import unchecked
@@ -33,7 +33,7 @@ CLAIMS: list[Claim] = [
 ]
 
 
-def claimed(claims: list[Claim]) -> Benchmark:
+def benchmark_of_claims(claims: list[Claim]) -> Benchmark:
     """A benchmark of runs with these claims, and one that was not run."""
     runs = [
         SolveRecord(
@@ -68,13 +68,13 @@ def points(figure: Any, k: int, has_filled_face: bool) -> set[tuple[float, float
     }
 
 
-def titled(figure: Any) -> str:
+def legend_title(figure: Any) -> str:
     return " ".join(figure.legends[0].get_title().get_text().split())
 
 
 @pytest.mark.thorough
 def test_each_run_that_claims_a_gap_is_a_point() -> None:
-    figure = claimed_against_certified(claimed(CLAIMS))
+    figure = claimed_against_certified(benchmark_of_claims(CLAIMS))
     for k, name in enumerate(("fast", "slow")):
         for has_claim in (True, False):
             expected = {(c, gap) for backend, c, gap, says in CLAIMS if backend == name and says == has_claim and c}
@@ -85,12 +85,14 @@ def test_each_run_that_claims_a_gap_is_a_point() -> None:
     assert axis.get_xscale() == axis.get_yscale() == "log" and axis.get_xlim() == axis.get_ylim()
     diagonals = [one for one in axis.lines if np.array_equal(*xy(one)) and len(xy(one)[0]) == 2]
     assert [tuple(xy(one)[0]) for one in diagonals] == [axis.get_xlim()]
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_solvers_without_a_gap_of_their_own_are_named() -> None:
-    assert titled(claimed_against_certified(claimed(CLAIMS))).endswith(" by slow (1 of 2 runs), linear.")
-    assert titled(claimed_against_certified(claimed(CLAIMS[:4]))) == ""
+    assert legend_title(claimed_against_certified(benchmark_of_claims(CLAIMS))).endswith(
+        " by slow (1 of 2 runs), linear."
+    )
+    assert legend_title(claimed_against_certified(benchmark_of_claims(CLAIMS[:4]))) == ""
 
 
 @pytest.mark.thorough
@@ -101,7 +103,7 @@ def test_gaps_of_0_and_infinite_ones_stand_at_the_border_with_a_ring() -> None:
         ("fast", 1e-6, math.inf, True),
         ("slow", 1e-9, 0.0, True),
     ]
-    figure = claimed_against_certified(claimed(claims))
+    figure = claimed_against_certified(benchmark_of_claims(claims))
     axis = figure.axes[0]
     names = {
         text.get_text(): float(position)
@@ -114,7 +116,7 @@ def test_gaps_of_0_and_infinite_ones_stand_at_the_border_with_a_ring() -> None:
     (rings,) = [one for one in axis.lines if one.get_label() == "0 or infinite"]
     assert set(zip(*xy(rings), strict=True)) == {(zero, 1e-6), (1e-6, infinite), (1e-9, zero)}
     assert "0 or infinite" in legend_of(figure)
-    rendered(figure)
+    check_rendering(figure)
     figure.draw_without_rendering()
     boxes = sorted((text.get_window_extent() for text in axis.get_xticklabels()), key=lambda box: box.x0)
     assert all(one.x1 < neighbour.x0 for one, neighbour in itertools.pairwise(boxes))
@@ -123,7 +125,9 @@ def test_gaps_of_0_and_infinite_ones_stand_at_the_border_with_a_ring() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("gap", [0.0, 1e-16, 1e-9, 1.0, 1e30, math.inf])
 def test_a_single_gap_of_any_size_is_drawn(gap: float) -> None:
-    rendered(claimed_against_certified(claimed([("fast", 1e-9, gap, True), ("slow", gap, gap, False)])))
+    check_rendering(
+        claimed_against_certified(benchmark_of_claims([("fast", 1e-9, gap, True), ("slow", gap, gap, False)]))
+    )
 
 
 @pytest.mark.thorough
@@ -136,15 +140,15 @@ def test_a_real_benchmark_is_drawn() -> None:
         positions = points(figure, k, True) | points(figure, k, False)
         assert positions == {(run.claimed_gap, run.scaled_gap) for run in b.runs if run.backend == name}
     assert all(certified > claimed_gap for claimed_gap, certified in points(figure, 1, True))
-    assert titled(figure).endswith(" by highs.")
-    rendered(figure)
+    assert legend_title(figure).endswith(" by highs.")
+    check_rendering(figure)
 
 
 def test_undrawable_arguments_are_named() -> None:
-    runs: Any = claimed(CLAIMS).runs
+    runs: Any = benchmark_of_claims(CLAIMS).runs
     with unchecked(), pytest.raises(OptionError, match=r"\bbenchmark\b.*\btuple\b"):
         claimed_against_certified(runs)
     with pytest.raises(ProblemError, match="a solve "):
-        claimed_against_certified(claimed([]))
+        claimed_against_certified(benchmark_of_claims([]))
     with pytest.raises(ProblemError, match=r": slow, linear\. .*\binterior\b"):
-        claimed_against_certified(claimed(CLAIMS[4:]))
+        claimed_against_certified(benchmark_of_claims(CLAIMS[4:]))

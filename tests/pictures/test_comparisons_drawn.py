@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rendering import legend_of, line, rendered, size, xy
+from rendering import check_rendering, legend_of, line, size, xy
 from small_benchmark import TIMES, measured
 from support.problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from typechecker import unchecked
@@ -43,7 +43,7 @@ def test_profiles_by_hand() -> None:
     assert [profile_height(fine, "slow", ratio) for ratio in (1, 3)] == [0.25, 0.75]
     assert profile_height(fine, "linear", 10) == 0.0
     assert legend_of(figure) == ["fast", "slow", "linear", "reached", "failed", "not run"]
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.thorough
@@ -58,7 +58,7 @@ def test_data_profiles_count_the_solves_that_end_in_time(tol: str) -> None:
         for seconds in (0.49, 0.5, 1.0, 1.9, 2.0, 3.0, 4.0, 7.9, 8.0):
             fast_solves = [came for came in TIMES[backend, tol] if not isinstance(came, str) and came <= seconds]
             assert profile_height(axis, backend, seconds) == len(fast_solves) / 4
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_means_stand_at_the_right_of_the_bars() -> None:
@@ -110,8 +110,8 @@ def test_a_gap_that_nobody_reaches_is_said_to_be_so() -> None:
     figure = profiles(replace(b, runs=(*[run for run in b.runs if run.tol != 1e-6], *failed)))
     (words,) = (text.get_text() for text in figure.axes[1].texts)
     assert "nobody" in words
-    rendered(figure)
-    rendered(profiles(replace(b, runs=tuple(failed), settings=replace(b.settings, target_gaps=(1e-6,)))))
+    check_rendering(figure)
+    check_rendering(profiles(replace(b, runs=tuple(failed), settings=replace(b.settings, target_gaps=(1e-6,)))))
 
 
 @pytest.mark.thorough
@@ -123,7 +123,7 @@ def test_a_real_benchmark_is_drawn() -> None:
     for k in range(3):
         assert xy(line(figure.axes[k], "interior"))[1][-1] == 1.0
         assert xy(line(figure.axes[k], "highs"))[1][-1] == 0.5
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_an_empty_benchmark_is_named() -> None:
@@ -158,7 +158,7 @@ def test_intervals_are_those_of_the_certificates() -> None:
     assert names == ["interior", "highs", "cvxpy:scs"] and figure.axes[0].get_xscale() == "symlog"
     (words,) = [text.get_text() for text in figure.axes[0].texts if "not run" in text.get_text()]
     assert len(words) <= 85
-    rendered(figure)
+    check_rendering(figure)
 
 
 def changed_comparison(comparison: Comparison, k: int, is_success: bool = True, **ends: float) -> Comparison:
@@ -175,7 +175,7 @@ def test_an_infinite_end_is_an_arrow_and_a_wide_interval_is_said_to_be_wide() ->
     assert "wider than 1e-08" in legend_of(figure)
     arrows = [one for one in figure.axes[0].lines if one.get_marker() == ">"]
     assert len(arrows) == 1 and xy(arrows[0])[0][0] == figure.axes[0].get_xlim()[1]
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.thorough
@@ -185,7 +185,7 @@ def test_intervals_that_do_not_meet_are_said_to_contradict_each_other() -> None:
         changed_comparison(comparison, 2, lower=comparison.interval[1] + 0.1, upper=comparison.interval[1] + 0.2)
     )
     assert any("contradicts" in label for label in legend_of(figure))
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.every(4)

@@ -13,7 +13,7 @@ import pytest
 from matplotlib import colormaps
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
-from rendering import legend_of, rendered
+from rendering import check_rendering, legend_of
 from small_benchmark import TIMES, measured, run_of
 from support.problems import reference_erlpboost, reference_lpboost
 from typechecker import unchecked
@@ -33,7 +33,7 @@ def names(axis: Any, axis_name: str) -> list[str]:
     return [text.get_text() for text in getattr(axis, f"get_{axis_name}ticklabels")()]
 
 
-def sized(programs: int, backends: int) -> Benchmark:
+def benchmark_of_size(programs: int, backends: int) -> Benchmark:
     """A benchmark of so many programs and backends: most reached, some failed, some not run."""
     came = [*np.logspace(-4, 3, 9).tolist(), "failed", "not run"]
     runs = [
@@ -71,7 +71,7 @@ def test_cells_show_the_measured_times(tol: str) -> None:
             assert cell.get_facecolor() == pytest.approx(colormaps[COLORMAP](share), abs=0.02) and not cell.get_hatch()
             assert texts[column, row] == f"{came:.2g}"
     assert legend_of(figure) == ["failed", "not run"]
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_one_gap_or_profile_is_drawn_by_default_the_finest() -> None:
@@ -95,8 +95,8 @@ def test_one_gap_or_profile_is_drawn_by_default_the_finest() -> None:
 @pytest.mark.parametrize("brief", [False, True])
 @pytest.mark.parametrize("programs, backends", [(2, 1), (2, 60), (4, 5), (40, 12), (120, 3)])
 def test_labels_stay_legible_whatever_the_size(programs: int, backends: int, brief: bool) -> None:
-    figure = heat_map(sized(programs, backends), brief=brief)
-    rendered(figure)
+    figure = heat_map(benchmark_of_size(programs, backends), brief=brief)
+    check_rendering(figure)
     axis = figure.axes[0]
     rows = [text.get_window_extent() for text in axis.get_yticklabels()]
     columns = [text.get_window_extent() for text in axis.get_xticklabels()]
@@ -120,7 +120,7 @@ def test_heat_map_without_a_success_has_no_scale() -> None:
     failed = tuple(replace(run, result="failed", seconds=1.0, scaled_gap=1.0) for run in b.runs)
     figure = heat_map(replace(b, runs=failed))
     assert len(figure.axes) == 1 and all(cell.get_hatch() for cell in cells(figure).values())
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_equal_times_have_a_number_on_the_scale() -> None:
@@ -147,7 +147,7 @@ def test_names_are_shown_as_they_are() -> None:
     figure = heat_map(replace(b, programs={label: {} for label in strange.values()}, runs=runs))
     assert names(figure.axes[0], "y") == [r"\$x^2\$ on \$y\$", " _hidden", f"{'c' * 37}...", "d"]
     assert names(figure.axes[0], "x")[0] == r"\$fast\$"
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.thorough
@@ -158,7 +158,7 @@ def test_a_real_benchmark_is_drawn() -> None:
     assert figure.axes[0].get_title() == "default, gap 1e-08"
     blank = cells(figure)[1, 0]
     assert blank.get_facecolor() == to_rgba("white") and not blank.get_hatch()
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_undrawable_arguments_are_named() -> None:
@@ -172,4 +172,4 @@ def test_undrawable_arguments_are_named() -> None:
     with pytest.raises(
         ProblemError, match=rf"\b{MAX_PROGRAMS} programs\b.*\b{MAX_PROGRAMS} backends\b.*\b{MAX_PROGRAMS + 1} and 1\b"
     ):
-        heat_map(sized(MAX_PROGRAMS + 1, 1))
+        heat_map(benchmark_of_size(MAX_PROGRAMS + 1, 1))

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from rendering import labels, legend_of, line, points, rendered, run, xy
+from rendering import check_rendering, labels, legend_of, line, points, run, xy
 from sklearn.tree import DecisionTreeClassifier
 
 import boostopt
@@ -38,7 +38,7 @@ def test_values_in_any_order_are_drawn_in_theirs() -> None:
     assert {tuple(p) for p in zip(x, path.upper[order], strict=True)} <= {tuple(p) for p in edge}
     assert np.array_equal(xy(counts.lines[0])[1], path.active[order])
     assert weights.get_xlabel() == r"$\nu$"
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_the_weights_of_each_run_sum_to_one_and_belong_to_its_hypotheses() -> None:
@@ -87,8 +87,8 @@ def test_a_long_range_is_drawn_on_a_log_scale_and_one_value_as_points() -> None:
     wide = path_of_runs(along("eta", [1.0, 10.0, 100.0, 1000.0]))
     assert {axis.get_xscale() for axis in wide.axes} == {"log"} and wide.axes[2].get_xlabel() == r"$\eta$"
     assert [text.get_text() for text in wide.axes[2].get_xticklabels()] == ["1", "10", "100", "1000"]
-    rendered(wide)
-    rendered(path_of_runs(along("nu", [10.0])))
+    check_rendering(wide)
+    check_rendering(path_of_runs(along("nu", [10.0])))
 
 
 def test_many_values_have_labels_with_room() -> None:
@@ -107,7 +107,7 @@ def test_without_a_bound_over_the_class_there_is_no_band() -> None:
     boosted_run = boost("erlpboost", oracle, nu=15, epsilon=0.05, max_rounds=3)
     figure = path_of_runs(RegularizationPath("nu", np.array([15.0]), (boosted_run,), np.zeros(1)))
     assert not figure.axes[0].collections
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.thorough
@@ -115,7 +115,7 @@ def test_runs_of_a_path_are_drawn() -> None:
     computed_path = boostopt.path("erlpboost", DecisionStumps(points(), labels()), nu=[40, 10, 20], epsilon=0.05)
     figure = path_of_runs(computed_path)
     assert xy(line(figure.axes[0], "soft margin"))[1].tolist() == computed_path.lower[[1, 2, 0]].tolist()
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_bad_input_is_named() -> None:

@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import typechecker
-from rendering import counted, labels, legend_of, line, points, rendered, run, size, xy
+from rendering import check_rendering, counted, labels, legend_of, line, points, run, size, xy
 
 from boostopt.authoring import (
     CappedSimplex,
@@ -55,7 +55,7 @@ def test_lines_are_the_weights_at_margins_that_grow_apart() -> None:
         assert tuple(np.round(triangle_coordinates(weights / weights.sum()), 9)) in tips
     domain, weights, equal = legend_of(figure)
     assert domain.endswith(" $F$") and re.fullmatch(r"\$d\$ .*\b0\.5", weights) and equal == "equal margins"
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_the_domain_ends_at_the_caps() -> None:
@@ -82,7 +82,7 @@ def test_weights_that_need_not_sum_to_one_are_divided_by_their_sum() -> None:
     assert not figure.axes[0].patches
     tips = {tuple(np.round(tip, 6)) for tip in lines(figure)[:, -1]}
     assert tuple(np.round(triangle_coordinates(np.array([0.5, 0.5, 0.0])), 6)) in tips
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.thorough
@@ -119,7 +119,7 @@ def test_a_run_has_its_weights_and_margins_and_marks_are_counted() -> None:
     assert np.allclose(m, (labels() * one.decision_function(points()))[:6])
     shares = [re.findall(r"^\w+|\d+%", label) for label in legend_of(figure)[1:]]
     assert shares == [["others", f"{one.d[6:].sum():.0%}", "90%"], ["marked", f"{one.d[:6].sum():.0%}", "10%"]]
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_arrays_are_drawn_with_multiplicities() -> None:

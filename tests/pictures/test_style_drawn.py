@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from rendering import labels, legend_of, points, rendered, run
+from rendering import check_rendering, labels, legend_of, points, run
 
 from boostopt import OptionError, pictures
 from boostopt.pictures.style import COLORS, GREY, curve_style
 
 
-def answered(code: str) -> str:
+def script_output(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
@@ -26,9 +26,9 @@ def answered(code: str) -> str:
 @pytest.mark.thorough
 def test_importing_loads_no_matplotlib_and_drawing_no_pyplot() -> None:
     code = "import sys, boostopt.pictures as p; dir(p); print('matplotlib' in sys.modules)"
-    assert answered(code) == "False"
+    assert script_output(code) == "False"
     code = "import sys, boostopt.pictures as p; p.bounds; p.profiles; print('matplotlib.pyplot' in sys.modules)"
-    assert answered(code) == "False"
+    assert script_output(code) == "False"
 
 
 def test_without_matplotlib_the_error_says_what_to_install() -> None:
@@ -40,7 +40,7 @@ def test_without_matplotlib_the_error_says_what_to_install() -> None:
         "except boostopt.pictures.MatplotlibNotFound as missing:\n"
         "    print(isinstance(missing, (ImportError)), isinstance(missing, boostopt.BoostoptError), missing)"
     )
-    output = answered(code)
+    output = script_output(code)
     assert output.startswith("True True") and re.search(r'matplotlib.*"boostopt\[report\]"', output)
 
 
@@ -103,7 +103,7 @@ def test_on_axes_of_the_callers_no_legend_and_no_panel_is_added(draw: Callable[[
     assert mine.axes == [left_axis, right_axis] and not mine.legends and right_axis.get_legend() is None
     assert not left_axis.has_data() and right_axis.has_data()
     assert right_axis.get_legend_handles_labels()[1]
-    rendered(mine)
+    check_rendering(mine)
 
 
 def test_axes_of_a_subfigure_belong_to_the_whole_figure() -> None:
@@ -136,5 +136,5 @@ def test_labels_that_a_legend_would_hide_are_named(label: str) -> None:
 def test_a_legend_of_many_long_labels_fits_below() -> None:
     runs = {f"a run with a rather long name, number {k}": run() for k in range(9)}
     figure = pictures.bounds(runs)
-    rendered(figure)
+    check_rendering(figure)
     assert len(legend_of(figure)) == 10

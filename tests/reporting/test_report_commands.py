@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-def refused(facts: str, *arguments: object) -> None:
+def check_refusal(facts: str, *arguments: object) -> None:
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert re.search(rf"^error: {facts}", result.stderr, re.MULTILINE), result.stderr
@@ -103,14 +103,14 @@ def tables(page: Path) -> list[str]:
 
 def test_a_file_that_is_none_is_refused(data: Path, tmp_path: Path) -> None:
     bad_file = tmp_path / "other.json"
-    refused(r".*/missing\.json .*\bread\b", "report", tmp_path / "missing.json")
+    check_refusal(r".*/missing\.json .*\bread\b", "report", tmp_path / "missing.json")
     bad_file.write_text("x")
-    refused(r".*`compare --json`.*/other\.json .*\bJSON text", "report", bad_file)
+    check_refusal(r".*`compare --json`.*/other\.json .*\bJSON text", "report", bad_file)
     bad_file.write_text("{}")
-    refused(r".*/other\.json .*\bruns nor rows\.", "report", bad_file)
+    check_refusal(r".*/other\.json .*\bruns nor rows\.", "report", bad_file)
     page = bad_file.rename(tmp_path / "other.html")
-    refused(r".*\breport; .*/other\.html is read\.", "report", page, "-o", page)
-    refused(r".*\bwritten: ", "report", bad_file, "-o", tmp_path)
+    check_refusal(r".*\breport; .*/other\.html is read\.", "report", page, "-o", page)
+    check_refusal(r".*\bwritten: ", "report", bad_file, "-o", tmp_path)
 
 
 # A folder
@@ -165,7 +165,7 @@ def test_a_folder_that_has_changed_is_gone_on_with(folder: Path, tmp_path: Path)
     assert now[: len(first)] == first
     assert [json.loads(line)["program"].partition(":")[0] for line in now[len(first) :]] == ["c.npz"] * 2
     np.savez(folder / "a.npz", U=-REFERENCE_U)  # another file of the same sizes
-    refused(r".*/runs\.jsonl .*\bprograms, 'a\.npz: lpboost", *command)
+    check_refusal(r".*/runs\.jsonl .*\bprograms, 'a\.npz: lpboost", *command)
 
 
 def test_other_entries_of_a_folder_than_files_are_named(folder: Path) -> None:
@@ -223,8 +223,10 @@ def test_a_setting_is_for_the_formulations_that_have_it(folder: Path) -> None:
     ],
 )
 def test_inconsistent_arguments_are_refused(folder: Path, arguments: list[str], facts: str) -> None:
-    refused(facts, "compare", *(argument.format(folder=folder) for argument in arguments))
+    check_refusal(facts, "compare", *(argument.format(folder=folder) for argument in arguments))
 
 
 def test_an_empty_folder_says_so(tmp_path: Path) -> None:
-    refused(rf".*{re.escape(str(tmp_path))}; .*\bno files\.", "compare", "lpboost", "--all", tmp_path, "--nu", "0.4")
+    check_refusal(
+        rf".*{re.escape(str(tmp_path))}; .*\bno files\.", "compare", "lpboost", "--all", tmp_path, "--nu", "0.4"
+    )

@@ -16,7 +16,7 @@ import numpy as np
 from support.certificate_files import CASES, document, judged
 
 
-def disturbed(values: list[float], rng: np.random.Generator) -> list[float]:
+def nearby_weights(values: list[float], rng: np.random.Generator) -> list[float]:
     """Return weights near some weights, with the same sum: they prove something else."""
     x = np.array(values)
     if rng.random() < 0.3:
@@ -31,14 +31,14 @@ def false_claim(case: str, rng: np.random.Generator, truth: tuple[float, float])
     file_document = document(case)
     if case == "infeasible":
         file_document["claim"]["excess"] *= 1 + float(10.0 ** rng.uniform(-12, 3))
-        file_document["arrays"]["w"] = disturbed(file_document["arrays"]["w"], rng)
+        file_document["arrays"]["w"] = nearby_weights(file_document["arrays"]["w"], rng)
         # The largest excess over all directions may be larger than the one proved: none is larger than 2.
         file_document["claim"]["excess"] = max(file_document["claim"]["excess"], 2.5)
         return file_document
     if case == "bounded" and rng.random() < 0.3:
         file_document["claim"] = {"outcome": "infeasible", "excess": float(10.0 ** rng.uniform(-15, 0))}
         del file_document["arrays"]["d"]
-        file_document["arrays"]["w"] = disturbed(file_document["arrays"]["w"], rng)
+        file_document["arrays"]["w"] = nearby_weights(file_document["arrays"]["w"], rng)
         file_document["proof"]["beta"] = float(rng.normal())
         return file_document
     lower, upper = truth
@@ -49,7 +49,7 @@ def false_claim(case: str, rng: np.random.Generator, truth: tuple[float, float])
         file_document["claim"] |= {"lower": -1e6, "upper": float(np.nextafter(lower - excess, -np.inf))}
     for name in ("d", "w", "s"):
         if name in file_document["arrays"]:
-            file_document["arrays"][name] = disturbed(file_document["arrays"][name], rng)
+            file_document["arrays"][name] = nearby_weights(file_document["arrays"][name], rng)
     if rng.random() < 0.3:
         file_document["proof"]["beta"] += float(rng.normal()) * float(10.0 ** rng.uniform(-12, 1))
     return file_document

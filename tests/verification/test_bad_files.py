@@ -131,7 +131,7 @@ def verdict_on_arrays(arrays: bytes, tmp_path: Path) -> Any:
     return judged(file_document, "entropy", tmp_path)
 
 
-def packed(arrays: dict[str, Any], pickled: bool = False) -> bytes:
+def npz_bytes(arrays: dict[str, Any], pickled: bool = False) -> bytes:
     file = io.BytesIO()
     np.savez(file, allow_pickle=pickled, **arrays)
     return file.getvalue()
@@ -146,7 +146,7 @@ class Trap:
 
 def test_arrays_beside_are_plain_numbers_and_nothing_else(tmp_path: Path) -> None:
     good = {name: np.array(values) for name, values in document("entropy")["arrays"].items()}
-    assert verdict_on_arrays(packed(good), tmp_path)
+    assert verdict_on_arrays(npz_bytes(good), tmp_path)
     trap = np.array([Trap()] * 4, dtype=object)
     zipped = io.BytesIO()
     with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -154,15 +154,15 @@ def test_arrays_beside_are_plain_numbers_and_nothing_else(tmp_path: Path) -> Non
     for bad in (
         b"",
         b"PK",
-        packed({**good, "w": trap}, pickled=True),
+        npz_bytes({**good, "w": trap}, pickled=True),
         zipped.getvalue(),
-        packed({**good, "w": good["w"].astype(complex)}),
-        packed({**good, "w": good["w"].astype(np.float32)}),
-        packed({**good, "w": good["w"][np.newaxis]}),
-        packed({**good, "w": np.full(4, np.nan)}),
-        packed({**good, "w": np.full(4, np.inf)}),
-        packed({"w": good["w"]}),
-        packed(good)[:-30],
+        npz_bytes({**good, "w": good["w"].astype(complex)}),
+        npz_bytes({**good, "w": good["w"].astype(np.float32)}),
+        npz_bytes({**good, "w": good["w"][np.newaxis]}),
+        npz_bytes({**good, "w": np.full(4, np.nan)}),
+        npz_bytes({**good, "w": np.full(4, np.inf)}),
+        npz_bytes({"w": good["w"]}),
+        npz_bytes(good)[:-30],
     ):
         verification = verdict_on_arrays(bad, tmp_path)
         assert not verification and verification.reason

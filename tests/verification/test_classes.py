@@ -58,7 +58,7 @@ def test_a_class_is_verified_with_weights_of_both_signs(tmp_path: Path) -> None:
     assert verification.claimed[1] - boosted_run.class_certificate.upper < 1e-10
 
 
-def changed(tmp_path: Path, change: Any) -> Any:
+def verdict_on_change(tmp_path: Path, change: Any) -> Any:
     path = tmp_path / "class.json"
     save_class(run("erlpboost"), DecisionStumps(*data()), path)
     document = json.loads(path.read_text())
@@ -89,7 +89,7 @@ def changed(tmp_path: Path, change: Any) -> Any:
     ],
 )
 def test_class_files_with_a_wrong_part_are_rejected(case: str, change: Any, tmp_path: Path) -> None:
-    verification = changed(tmp_path, change)
+    verification = verdict_on_change(tmp_path, change)
     assert not verification, case
     assert len(verification.reason) > 20
 

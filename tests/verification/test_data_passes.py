@@ -64,7 +64,7 @@ def by(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda function: lambda *arguments, **named: change(function(*arguments, **named))
 
 
-def of_property(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def property_patch(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda original: property(lambda self: change(original.fget(self)))
 
 
@@ -95,7 +95,7 @@ PATCHED: tuple[tuple[str, str, str, Any], ...] = (
     ("erlpboost", "upper", "objectives.exact.ExactSoftMargin.regularizer_bound", by(lambda x: x - Fraction(5, 1000))),
     ("erlpboost", "upper", "objectives.exact.ExactSoftMargin.normalizer", by(lambda x: 2 * x)),
     ("erlpboost", "upper", "objectives.upper_bound.best_direction", by(lambda edges: edges // 2)),
-    ("erlpboost", "upper", "objectives.upper_bound.UpperBound.value", of_property(lambda x: x - Fraction(5, 1000))),
+    ("erlpboost", "upper", "objectives.upper_bound.UpperBound.value", property_patch(lambda x: x - Fraction(5, 1000))),
     ("erlpboost", "upper", "rows.binned_rows.BinnedRows.class_edges", by(lambda edges: edges // 2)),
     (
         "erlpboost",
@@ -152,7 +152,7 @@ BY_SOLVERS: tuple[tuple[str, Any], ...] = (
 def test_no_arithmetic_of_solvers_and_steps_is_trusted(
     name: str, patch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = (document("entropy"), program("entropy").margins.to_array()), (of_steps(), stumps())
+    honest = (document("entropy"), program("entropy").margins.to_array()), (step_run_content(), stumps())
     monkeypatch.setattr(f"boostopt.{name}", patch(resolve_name(f"boostopt.{name}")))
     for content, data in honest:
         for end, more in (("lower", 0.004), ("upper", -0.004)):
@@ -167,7 +167,7 @@ def stumps() -> DecisionStumps:
 
 
 @cache
-def of_steps() -> Any:
+def step_run_content() -> Any:
     """The file of a run by steps."""
     import tempfile
 

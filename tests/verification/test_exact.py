@@ -169,7 +169,7 @@ def test_the_three_number_types_agree(p: float) -> None:
     assert program("cap").margins.t == 4
 
 
-def of_edges(text: str, **numbers: float) -> Formulation[Any]:
+def edge_page(text: str, **numbers: float) -> Formulation[Any]:
     """The page of a cap and a formula of the edges."""
     return prototype(
         "of edges",
@@ -194,7 +194,7 @@ U_OF_EDGES = np.array([[1.0, -1.0], [-0.5, 1.0], [0.25, -0.25]])
 def test_formulas_of_edges_are_proved_in_balls_where_they_have_no_rational_value(
     text: str, numbers: dict[str, float], rational: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page, path = of_edges(text, **numbers), tmp_path / "certificate.json"
+    page, path = edge_page(text, **numbers), tmp_path / "certificate.json"
     save(page.bind(U_OF_EDGES).solve(), path)
     rough = verify(path, U_OF_EDGES, formulation=page)
     proved = verify(path, U_OF_EDGES, formulation=page, exact=True)

@@ -257,7 +257,9 @@ class BallAndEquations(Formulation[Numbers]):
         return FixedEdges(p.rho)
 
 
-def forged(name: str, numbers: dict[str, Any], F: Any, G: Any, U: Any, arrays: Any, claim: Any, c: Any = None) -> Any:
+def program_document(
+    name: str, numbers: dict[str, Any], F: Any, G: Any, U: Any, arrays: Any, claim: Any, c: Any = None
+) -> Any:
     counts = np.ones(len(U)) if c is None else c
     if c is not None:
         arrays = {**arrays, "c": c.tolist()}
@@ -288,7 +290,7 @@ def test_weights_moved_onto_equations_stay_in_the_ball(exact: bool, tmp_path: Pa
     U = np.array([[1.0], [-1.0], [-1.0], [-1.0]])
     F = {"kind": "norm ball", "p": 2.0, "r": 0.55, "base": {"kind": "cap", "caps": "c / nu", "nu": 1.0}}
     arrays = {"w": [0.0], "d": [0.4, 0.2, 0.2, 0.2], "s": [0.0] * 4}
-    file_document = forged(
+    file_document = program_document(
         "ball_and_equations",
         {"r": 0.55, "nu": 1.0, "rho": 0.0},
         F,
@@ -304,7 +306,7 @@ def test_weights_moved_onto_equations_stay_in_the_ball(exact: bool, tmp_path: Pa
 def test_products_that_underflow_are_counted(tmp_path: Path) -> None:
     """Every edge is 7 units of the last place of 0; their 15 products are all 0."""
     U = np.full((15, 2), 7 * 5e-324)
-    file_document = forged(
+    file_document = program_document(
         "lp_adaboost",
         {"epsilon": 0.01, "two_sided": False},
         {"kind": "cap", "caps": "c / nu", "nu": 1.0},
@@ -328,13 +330,15 @@ def test_exponentials_and_logarithms_contain_the_ends() -> None:
         assert A.lower(y)[0] <= math.log(m - r)  # m - r is exact
 
 
-def of_one_half(claim: str, folder: Path, entry: Any = 0.5, exact: bool = True) -> Any:
+def verdict_on_claim(claim: str, folder: Path, entry: Any = 0.5, exact: bool = True) -> Any:
     """The verdict on a claim, as text, about one example and one hypothesis: the optimum is the entry."""
     U = np.array([[entry]])
     F = {"kind": "cap", "caps": "c / nu", "nu": 1.0}
     parameters = {"epsilon": 0.01, "two_sided": False}
     arrays = {"w": [1.0], "d": [1.0]}
-    file_document = forged("lp_adaboost", parameters, F, {"kind": "maximum"}, U, arrays, {"outcome": "solved"})
+    file_document = program_document(
+        "lp_adaboost", parameters, F, {"kind": "maximum"}, U, arrays, {"outcome": "solved"}
+    )
     file_document["proof"]["beta"] = -entry
     whole = json.dumps(file_document).replace('"outcome": "solved"', f'"outcome": "solved", {claim}')
     (folder / "c.json").write_text(whole)
@@ -361,7 +365,7 @@ def of_one_half(claim: str, folder: Path, entry: Any = 0.5, exact: bool = True) 
 )
 def test_ends_are_claimed_as_they_are_written(lower: str, upper: str, entry: float, true: bool, tmp_path: Path) -> None:
     """Between two floats too: read to the nearest, a false claim would be a true one."""
-    assert bool(of_one_half(f'"lower": {lower}, "upper": {upper}', tmp_path, entry)) == true
+    assert bool(verdict_on_claim(f'"lower": {lower}, "upper": {upper}', tmp_path, entry)) == true
 
 
 def test_an_excess_is_claimed_as_it_is_written() -> None:
@@ -376,7 +380,7 @@ def test_an_excess_is_claimed_as_it_is_written() -> None:
 @pytest.mark.parametrize(("beta", "exact"), [("-1e400", True), ("-1e308", False), ("-1.7e308", False)])
 def test_a_huge_beta_is_no_traceback(beta: str, exact: bool, tmp_path: Path) -> None:
     U = np.ones((4, 2))
-    file_document = forged(
+    file_document = program_document(
         "lp_adaboost",
         {"epsilon": 0.01, "two_sided": False},
         {"kind": "cap", "caps": "c / nu", "nu": 1.0},
@@ -409,7 +413,7 @@ def examples() -> tuple[np.ndarray, np.ndarray]:
     return X, np.where(X[:, 0] + 0.3 * rng.normal(size=40) > 0, -1, 1)
 
 
-def of_class(reflexive: bool, path: Path) -> Any:
+def class_document(reflexive: bool, path: Path) -> Any:
     X, y = examples()
     run = boost("erlpboost", DecisionStumps(X, y, reflexive=reflexive), nu=5.0, epsilon=0.05, update="total")
     save_class(run, DecisionStumps(X, y, reflexive=reflexive), path)
@@ -419,7 +423,7 @@ def of_class(reflexive: bool, path: Path) -> Any:
 def test_hypotheses_of_a_class_belong_to_it(tmp_path: Path) -> None:
     """Stumps of the direction that the class has not: a soft margin of 0.2 where the best is below -0.199."""
     path, (X, y) = tmp_path / "c.json", examples()
-    file_document = of_class(True, path)
+    file_document = class_document(True, path)
     file_document["data"]["digest"] = DecisionStumps(X, y, reflexive=False).digest
     file_document["claim"]["upper"] = "inf"
     del file_document["arrays"]["d"]
@@ -430,7 +434,7 @@ def test_hypotheses_of_a_class_belong_to_it(tmp_path: Path) -> None:
 def test_absolute_edges_need_a_class_closed_under_negation(tmp_path: Path) -> None:
     """A signed combination has the soft margin 0.2; the file says that none exceeds -0.199."""
     path, (X, y) = tmp_path / "c.json", examples()
-    file_document = of_class(False, path)
+    file_document = class_document(False, path)
     file_document["formulation"]["parameters"]["two_sided"], file_document["G"], file_document["claim"]["lower"] = (
         True,
         {"kind": "absolute"},
@@ -442,13 +446,13 @@ def test_absolute_edges_need_a_class_closed_under_negation(tmp_path: Path) -> No
 
 def test_c_and_d0_of_the_reader_are_compared_for_a_class_too(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
-    of_class(True, path)
+    class_document(True, path)
     assert not verify(path, DecisionStumps(X, y), c=np.full(40, 7.0))
 
 
 def test_a_class_of_more_examples_than_memory_holds_is_rejected(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
-    file_document = of_class(True, path)
+    file_document = class_document(True, path)
     file_document["data"]["N"], file_document["claim"]["upper"], file_document["arrays"] = (
         2**40,
         "inf",
@@ -466,7 +470,7 @@ def test_a_class_of_more_examples_than_memory_holds_is_rejected(tmp_path: Path) 
 
 def test_hypotheses_are_counted_before_they_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
-    file_document = of_class(True, path)
+    file_document = class_document(True, path)
     assert verify(path, DecisionStumps(X, y))
     monkeypatch.setattr(classes, "MAX_ARRAY_BYTES", 8 * 40 * file_document["data"]["t"] - 1)
     monkeypatch.setattr(DecisionStumps, "margins_of", None)
@@ -476,7 +480,7 @@ def test_hypotheses_are_counted_before_they_are_asked(tmp_path: Path, monkeypatc
 
 def test_a_degree_in_a_file_is_no_endless_loop(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
-    file_document = of_class(True, path)
+    file_document = class_document(True, path)
     oracle = KernelColumns(X, y, "polynomial")
     state = {"kind": "kernel", "row": 0, "sign": 1, "kernel": "polynomial", "gamma": 1.0, "degree": 10**15}
     state |= {"coef0": 0.0, "scale": 1.0, "features": 2, "indices": [0], "values": [1.0]}
@@ -526,7 +530,7 @@ def test_whole_numbers_that_no_float_is_are_no_data(entry: int, tmp_path: Path) 
             judged(document("cap"), "cap", tmp_path, U=data)
 
 
-def with_index(U: np.ndarray, storage: str, index: int) -> Any:
+def sparse_with_index(U: np.ndarray, storage: str, index: int) -> Any:
     """Return a sparse matrix with an index that is out of range."""
     sparse: Any = scipy.sparse.csr_array(U).asformat(storage)
     indices = sparse.coords[1] if storage == "coo" else sparse.rows[0] if storage == "lil" else sparse.indices
@@ -539,7 +543,7 @@ def with_index(U: np.ndarray, storage: str, index: int) -> Any:
 def test_sparse_data_with_indices_outside_are_refused(storage: str, index: int, tmp_path: Path) -> None:
     for use in (lambda U: judged(document("cap"), "cap", tmp_path, U=U), MarginMatrix, GivenMargins):
         with pytest.raises(ProblemError, match=r"^U\b.*\bindices\b.*: "):
-            use(with_index(np.ones((16, 4)), storage, index))
+            use(sparse_with_index(np.ones((16, 4)), storage, index))
 
 
 def test_the_readers_own_c_and_d0_are_numbers(tmp_path: Path) -> None:
@@ -566,7 +570,7 @@ def test_huge_entries_of_the_data_are_no_traceback(tmp_path: Path) -> None:
     U = np.full((4, 2), -1e308)
     F, claim = {"kind": "cap", "caps": "c / nu", "nu": 1.0}, {"outcome": "solved", "lower": -2.0, "upper": 2.0}
     arrays = {"w": [0.5, 0.5], "d": [0.25] * 4}
-    file_document = forged(
+    file_document = program_document(
         "lp_adaboost", {"epsilon": 0.01, "two_sided": False}, F, {"kind": "maximum"}, U, arrays, claim
     )
     (tmp_path / "c.json").write_text(json.dumps(file_document))
@@ -597,7 +601,7 @@ def test_weights_moved_into_the_ball_stay_below_their_caps(exact: bool, tmp_path
     F = {"kind": "norm ball", "p": 2.0, "r": r, "base": {"kind": "cap", "caps": "1 / nu", "nu": 2.0}}
     arrays = {"w": [1.0], "d": [0.5, 0.25 + x, 0.25 - x], "s": [0.0] * 3}
     claim = {"outcome": "solved", "lower": -1.0, "upper": -1e-13}
-    file_document = forged(
+    file_document = program_document(
         "ball_and_caps", {"r": r, "nu": 2.0, "rho": 0.0}, F, {"kind": "maximum"}, U, arrays, claim, c
     )
     (tmp_path / "c.json").write_text(json.dumps(file_document))
@@ -707,7 +711,7 @@ def test_class_verification_without_membership_says_so(tmp_path: Path) -> None:
     assert re.search(
         rf"\blower\b.* soft margin{NO_FURTHER_CLAIM}{classes.MEMBERSHIP_NOT_CHECKED}$", verification.reason
     )
-    of_class(True, path)
+    class_document(True, path)
     assert classes.MEMBERSHIP_NOT_CHECKED not in verify(path, DecisionStumps(X, y)).reason
 
 

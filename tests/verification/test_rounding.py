@@ -19,7 +19,7 @@ from boostopt.verification.trusted_kernel.exact_numbers import ArbBalls
 from boostopt.verification.trusted_kernel.number_types import Ball, FloatBalls
 
 
-def proved(program: Program, certificate: Certificate) -> ProvedBounds:
+def proved_bounds(program: Program, certificate: Certificate) -> ProvedBounds:
     """Return the bounds that the weights of a certificate prove in ball arithmetic."""
     statement, arrays = writing.statement_and_arrays(program, certificate.w)
     proof, of_proof = writing._lower_bound_proof(program, -program.margins.margins(certificate.w))  # pyright: ignore[reportPrivateUsage]
@@ -52,7 +52,7 @@ def test_the_rounding_of_exponents_is_in_the_interval(name: str) -> None:
             continue
         tried += 1
         certificate = program.certify(None, [1.0])
-        bounds = proved(program, certificate)
+        bounds = proved_bounds(program, certificate)
         assert certificate.lower <= bounds.lower <= bounds.upper <= certificate.upper, (program, certificate, bounds)
 
 

@@ -175,7 +175,7 @@ def test_both_checkers_prove_the_same_ends(case: str, certified: Certified, tmp_
                     check(path, *data)
 
 
-def mixed(x: int) -> int:
+def mix_bits(x: int) -> int:
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         x = (x ^ (x >> shift)) * factor % 2**64
     return x
@@ -187,7 +187,7 @@ def test_the_digest_of_coded_rows_is_made_as_the_page_says(looks: tuple[Any, Any
     total = 0
     for row, label, copies in zip(X, y.tolist(), c.tolist(), strict=True):
         codes = {j: int((cuts[j] < row[j]).sum()) for j in cuts if len(cuts[j])}
-        total += copies * mixed((label + sum(mixed((j << 32) + k + 1) for j, k in codes.items())) % 2**64)
+        total += copies * mix_bits((label + sum(mix_bits((j << 32) + k + 1) for j, k in codes.items())) % 2**64)
     sizes = [(j, len(cuts[j]) + 1) for j in sorted(cuts) if len(cuts[j])]
     text = repr((len(y), int(c.sum()), sizes, total % 2**64))
     assert content["data"]["digest"] == hashlib.sha256(text.encode()).hexdigest()

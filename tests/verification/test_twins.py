@@ -249,16 +249,16 @@ def test_balls_contain_the_exact_results() -> None:
             (a * b, [p * q for p, q in zip(x, y, strict=True)]),
             (A.positive(a), [max(p, Fraction(0)) for p in x]),
         ):
-            assert contained(ball, exact)
+            assert is_contained(ball, exact)
         if all(y):
-            assert contained(a / b, [p / q for p, q in zip(x, y, strict=True)])
+            assert is_contained(a / b, [p / q for p, q in zip(x, y, strict=True)])
         total = A.total(a)
         assert Fraction(float(A.lower(total))) <= sum(x) <= Fraction(float(A.upper(total)))
         largest = A.largest(a)
         assert Fraction(float(A.lower(largest))) <= max(x) <= Fraction(float(A.upper(largest)))
 
 
-def contained(ball: Ball, exact: list[Fraction]) -> bool:
+def is_contained(ball: Ball, exact: list[Fraction]) -> bool:
     A = FloatBalls()
     lows, highs = A.lower(ball).tolist(), A.upper(ball).tolist()
     return all(
@@ -272,12 +272,12 @@ def test_products_contain_the_exact_ones() -> None:
     for rows in (3, 501, 1100):
         U, d, w = rng.uniform(-1, 1, (rows, 2)), rng.dirichlet(np.ones(rows)), rng.normal(size=2)
         e = [sum(Fraction(u) * Fraction(x) for u, x in zip(U[:, q].tolist(), d.tolist(), strict=True)) for q in (0, 1)]
-        assert contained(A.edges(U, A.to_vector(d)), [Fraction(x) for x in e])
+        assert is_contained(A.edges(U, A.to_vector(d)), [Fraction(x) for x in e])
         m = [
             sum((Fraction(u) * Fraction(x) for u, x in zip(row, w.tolist(), strict=True)), Fraction(0))
             for row in U.tolist()
         ]
-        assert contained(A.margins(U, A.to_vector(w)), m)
+        assert is_contained(A.margins(U, A.to_vector(w)), m)
 
 
 @pytest.mark.thorough
