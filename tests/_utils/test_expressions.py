@@ -11,25 +11,25 @@ import pytest
 
 from boostopt._utils.cvxpy_tools import required_cones, solve_approximately, subgradients
 
-POINT = np.array([0.5, 0.25, 2.0])
+AT = np.array([0.5, 0.25, 2.0])
 M = np.array([[1.0, -2.0, 0.0], [0.5, 0.0, 3.0]])
 
 
 @pytest.mark.parametrize(
     ("expression", "rows"),
     [
-        (cp.sum_squares, [2 * POINT]),
+        (cp.sum_squares, [2 * AT]),
         (lambda x: M @ x, M),
-        (cp.square, np.diag(2 * POINT)),
+        (cp.square, np.diag(2 * AT)),
         (lambda x: cp.Constant(3.0), np.zeros((1, 3))),
         (lambda x: cp.Constant([1.0, 2.0]), np.zeros((2, 3))),
-        (lambda x: cp.sum(cp.rel_entr(x, POINT)), [np.ones(3)]),
+        (lambda x: cp.sum(cp.rel_entr(x, AT)), [np.ones(3)]),
     ],
     ids=["squares", "matrix", "entries", "constant", "constants", "entropy"],
 )
 def test_the_slopes_have_a_row_for_each_entry(expression: Callable[[Any], Any], rows: Any) -> None:
     x = cp.Variable(3)
-    x.value = POINT
+    x.value = AT
     slopes = subgradients(expression(x), [x])
     assert slopes is not None
     np.testing.assert_allclose(slopes[0].toarray(), rows, rtol=1e-14)
@@ -62,8 +62,8 @@ def test_several_variables_are_evaluated() -> None:
     ],
     ids=["largest", "entropy", "inverse", "entropy and squares"],
 )
-def test_subgradients_of_expressions_without_slopes_are_none(expression: Callable[[Any], Any]) -> None:
-    """CVXPY has no subgradient of the norm, and at the end of a domain there is none."""
+def test_where_there_are_no_slopes_there_are_none(expression: Callable[[Any], Any]) -> None:
+    """CVXPY knows none of the norm, and there is none at the end of a domain."""
     x = cp.Variable(3)
     x.value = np.array([0.0, 1.0, 2.0])
     assert subgradients(expression(x), [x]) is None
@@ -87,8 +87,8 @@ def test_the_cones_are_those_that_a_solver_gets(expression: Callable[[Any], Any]
 
 def test_a_rough_optimum_or_none() -> None:
     x: Any = cp.Variable(3)
-    assert solve_approximately(cp.Problem(cp.Minimize(cp.sum_squares(x - POINT))))
-    np.testing.assert_allclose(x.value, POINT, atol=1e-6)
+    assert solve_approximately(cp.Problem(cp.Minimize(cp.sum_squares(x - AT))))
+    np.testing.assert_allclose(x.value, AT, atol=1e-6)
     assert not solve_approximately(cp.Problem(cp.Minimize(cp.sum(x)), [x <= -1, x >= 1]))
     assert not solve_approximately(cp.Problem(cp.Minimize(cp.sum(x)), [x <= 1]))
 

@@ -145,11 +145,11 @@ def test_long_vectors_stand_beside_the_text(tmp_path: Path) -> None:
 def test_prototypes_are_refused_by_name(tmp_path: Path) -> None:
     import cvxpy as cp
 
-    def squares(p: Any, examples: Examples) -> CvxpyRegularizer:
+    def squared(p: Any, examples: Examples) -> CvxpyRegularizer:
         domain = CappedSimplex(examples.c, 1.0)
         return CvxpyRegularizer(domain, lambda d: cp.sum_squares(d), np.full(examples.N, 1 / examples.N))
 
-    page = prototype("squared", squares)
+    page = prototype("squared", squared)
     bound = page.bind(np.random.default_rng(0).uniform(-1, 1, (8, 2)))
     with pytest.raises(ProblemError, match=CvxpyRegularizer.__name__):
         save((bound, bound.certify(w=[0.5, 0.5])), tmp_path / "certificate.json")

@@ -32,8 +32,8 @@ def times(A: list[list[Fraction]], B: list[list[Fraction]]) -> list[list[Fractio
     return [[sum((x * y for x, y in zip(row, column, strict=True)), Fraction(0)) for column in columns] for row in A]
 
 
-def random_matrix(rng: np.random.Generator, m: int, k: int) -> np.ndarray:
-    """Return a matrix with zeros and with entries that cancel each other."""
+def drawn(rng: np.random.Generator, m: int, k: int) -> np.ndarray:
+    """Entries that cancel each other, zeros among them."""
     A = rng.choice([0.0, 1.0, -1.0, 0.1, -0.1, 1e16, -1e16, 1e-200, 1 / 3], (m, k))
     return np.where(rng.random((m, k)) < 0.7, A, rng.normal(size=(m, k)))
 
@@ -41,47 +41,47 @@ def random_matrix(rng: np.random.Generator, m: int, k: int) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(5))
 def test_products_of_matrices_hold_the_exact_ones(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    A, B, C, x = random_matrix(rng, 4, 6), random_matrix(rng, 6, 5), random_matrix(rng, 5, 3), random_matrix(rng, 3, 1)
+    A, B, C, x = drawn(rng, 4, 6), drawn(rng, 6, 5), drawn(rng, 5, 3), drawn(rng, 3, 1)
     first, second, third = (Coefficients(scipy.sparse.csr_array(M)) for M in (A, B, C))
     exact = times(times(fractions(A), fractions(B)), fractions(C))
-    product = first.product(second).product(third)
-    radius = np.zeros(product.values.nnz) if product.radius is None else product.radius
+    made = first.product(second).product(third)
+    radius = np.zeros(made.values.nnz) if made.radius is None else made.radius
     centers, radii = (
-        product.values.toarray(),
-        scipy.sparse.csr_array((radius, product.values.indices, product.values.indptr), shape=product.shape).toarray(),
+        made.values.toarray(),
+        scipy.sparse.csr_array((radius, made.values.indices, made.values.indptr), shape=made.shape).toarray(),
     )
     for row, center, r in zip(exact, centers.tolist(), radii.tolist(), strict=True):
         for value, c, spread in zip(row, center, r, strict=True):
             assert abs(value - Fraction(c)) <= Fraction(spread)
-    applied = product @ exact_interval(x[:, 0])
+    applied = made @ exact_interval(x[:, 0])
     for (value,), low, high in zip(times(exact, fractions(x)), applied.lower, applied.upper, strict=True):
         assert Fraction(low) <= value <= Fraction(high)
 
 
-def test_a_transposed_selection_adds_the_entries_of_one_place() -> None:
+def test_a_transposed_selection_adds_what_stands_at_one_place() -> None:
     """Its entries are ones in the order of the unit matrix, but not one in each row."""
     picked = Coefficients.selection(np.array([0, 1, 1, 3, 3, 3]), 6)
     assert not picked.transposed.is_identity
-    sums = picked.transposed @ exact_interval(np.ones(6))
-    np.testing.assert_allclose(middle(sums), [1, 2, 0, 3, 0, 0], atol=1e-300)
+    found = picked.transposed @ exact_interval(np.ones(6))
+    np.testing.assert_allclose(middle(found), [1, 2, 0, 3, 0, 0], atol=1e-300)
 
 
 def test_a_centered_form_leaves_the_other_one_as_it_was() -> None:
     A = Coefficients(scipy.sparse.csr_array(np.array([[3.0, 3.0], [1.0, 5.0], [2.0, 3.0]])))
     form = AffineForm({0: A}, exact_interval(np.zeros(3)))
-    reduced_form = form.reduce_coefficients(0)
+    moved = form.reduce_coefficients(0)
     assert A.values.nnz == 6
-    np.testing.assert_array_equal(middle(reduced_form.offset), [3.0, 0.0, 2.0])
-    np.testing.assert_array_equal(reduced_form.terms[0].values.toarray(), [[0.0, 0.0], [1.0, 5.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(middle(moved.offset), [3.0, 0.0, 2.0])
+    np.testing.assert_array_equal(moved.terms[0].values.toarray(), [[0.0, 0.0], [1.0, 5.0], [0.0, 1.0]])
 
 
-def test_a_product_with_radii_does_not_change_the_matrix() -> None:
+def test_radii_are_looked_at_without_changing_the_matrix() -> None:
     values = scipy.sparse.csr_array(np.array([[1.0, 2.0], [3.0, 4.0]]))
     A = Coefficients(values, np.array([0.0, 0.5, 0.0, 0.0]))
     for _ in range(2):
-        enclosure = A @ exact_interval(np.ones(2))
-        assert enclosure.lower[0] <= 2.5
-        assert enclosure.upper[0] >= 3.5
+        found = A @ exact_interval(np.ones(2))
+        assert found.lower[0] <= 2.5
+        assert found.upper[0] >= 3.5
         assert values.nnz == 4
 
 
@@ -100,26 +100,26 @@ def test_sums_hold_the_exact_ones(n: int) -> None:
 
 def test_infinite_values_give_infinite_bounds() -> None:
     infinite = np.array([[np.inf, 1.0], [1.0, -np.inf]])
-    for enclosure in (
+    for found in (
         column_sums(exact_interval(infinite)),
         running_sums(exact_interval(infinite)),
         total(exact_interval(infinite)),
     ):
-        assert not np.isnan([enclosure.lower, enclosure.upper]).any()
-    enclosure = exact_sum(exact_interval(np.array([1e308, 1.0])), exact_interval(np.array([1e308, 2.0])))
-    assert enclosure.upper[0] == np.inf
-    assert (enclosure.lower[1], enclosure.upper[1]) == (3.0, 3.0)
+        assert not np.isnan([found.lower, found.upper]).any()
+    found = exact_sum(exact_interval(np.array([1e308, 1.0])), exact_interval(np.array([1e308, 2.0])))
+    assert found.upper[0] == np.inf
+    assert (found.lower[1], found.upper[1]) == (3.0, 3.0)
 
 
-def test_a_reciprocal_of_an_interval_with_zero_is_not_bounded() -> None:
-    reciprocals = reciprocal(Interval(np.array([0.0, -1.0, -2.0, 2.0, 0.0]), np.array([2.0, 0.0, 3.0, 4.0, 0.0])))
-    np.testing.assert_array_equal(np.isinf(reciprocals.lower), [False, True, True, False, True])
-    np.testing.assert_array_equal(np.isinf(reciprocals.upper), [True, False, True, False, True])
+def test_a_reciprocal_of_what_may_vanish_is_not_bounded() -> None:
+    found = reciprocal(Interval(np.array([0.0, -1.0, -2.0, 2.0, 0.0]), np.array([2.0, 0.0, 3.0, 4.0, 0.0])))
+    np.testing.assert_array_equal(np.isinf(found.lower), [False, True, True, False, True])
+    np.testing.assert_array_equal(np.isinf(found.upper), [True, False, True, False, True])
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_multipliers_of_kinks_lie_in_their_sets_exactly(seed: int) -> None:
-    """For any proposal of a solver they lie in the ball of the dual norm, or around a point of the right sum."""
+    """Whatever a solver proposes: in the ball of the dual norm, or around a point of the right sum."""
     rng = np.random.default_rng(seed)
     k, m = 5, 4
     mu = np.abs(rng.normal(size=m)) * 10.0 ** rng.uniform(-5, 5, m)
@@ -127,19 +127,17 @@ def test_multipliers_of_kinks_lie_in_their_sets_exactly(seed: int) -> None:
     points = [rng.normal(size=k * m)]
     for p, q in ((2.0, 2.0), (np.inf, 1.0), (1.0, np.inf)):
         for proposed in (raw, None):
-            pullback = Norm(k, p, DualNormBall(q)).pullback(points, exact_interval(mu), proposed)
-            assert pullback is not None
-            delta = fractions(np.abs(pullback[0][0].lower.reshape((k, m), order="F")).T)
-            for column, bound in zip(delta, map(Fraction, mu.tolist()), strict=True):
+            found = Norm(k, p, DualNormBall(q)).pullback(points, exact_interval(mu), proposed)
+            assert found is not None
+            delta = fractions(np.abs(found[0][0].lower.reshape((k, m), order="F")).T)
+            for column, most in zip(delta, map(Fraction, mu.tolist()), strict=True):
                 sizes = {1.0: sum(column), 2.0: sum(x * x for x in column), np.inf: max(column)}[q]
-                assert sizes <= (bound**2 if q == 2.0 else bound)
+                assert sizes <= (most**2 if q == 2.0 else most)
     for count in (1.0, 2.5, 4.0):
         for proposed in (np.abs(raw), None):
-            pullback = LargestSum(k, count).pullback(points, exact_interval(mu), proposed)
-            assert pullback is not None
-            low, high = (
-                fractions(end.reshape((k, m), order="F").T) for end in (pullback[0][0].lower, pullback[0][0].upper)
-            )
-            for lower_column, upper_column, total_mu in zip(low, high, map(Fraction, mu.tolist()), strict=True):
-                assert min(lower_column) >= 0
-                assert sum(lower_column) <= Fraction(count) * total_mu <= sum(min(x, total_mu) for x in upper_column)
+            found = LargestSum(k, count).pullback(points, exact_interval(mu), proposed)
+            assert found is not None
+            low, high = (fractions(end.reshape((k, m), order="F").T) for end in (found[0][0].lower, found[0][0].upper))
+            for least, most, total_mu in zip(low, high, map(Fraction, mu.tolist()), strict=True):
+                assert min(least) >= 0
+                assert sum(least) <= Fraction(count) * total_mu <= sum(min(x, total_mu) for x in most)

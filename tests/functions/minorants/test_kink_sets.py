@@ -36,16 +36,16 @@ MU = np.array([1.0, 0.0, 3.5])
 
 
 def arguments(rng: np.random.Generator) -> list[np.ndarray]:
-    """Return columns with ties, zeros, huge and tiny entries."""
-    columns = rng.normal(size=(4, 3))
-    return [columns, np.round(columns), np.zeros((4, 3)), np.ones((4, 3)), 1e150 * columns, 1e-150 * columns]
+    """Columns with ties, zeros, huge and tiny entries."""
+    drawn = rng.normal(size=(4, 3))
+    return [drawn, np.round(drawn), np.zeros((4, 3)), np.ones((4, 3)), 1e150 * drawn, 1e-150 * drawn]
 
 
 def worst(kink: MultiplierSet, delta: np.ndarray, mu: np.ndarray) -> float:
-    """Return the violation of delta in mu D."""
-    multiplier = cp.Variable(delta.shape)
-    multiplier.value = delta
-    return max(float(np.max(condition.violation())) for condition in kink.constraints(multiplier, mu))
+    """By how much delta lies outside mu D."""
+    given = cp.Variable(delta.shape)
+    given.value = delta
+    return max(float(np.max(condition.violation())) for condition in kink.constraints(given, mu))
 
 
 @pytest.mark.parametrize("name", KINKS)
@@ -58,7 +58,7 @@ def test_the_value_is_attained_in_the_set(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINKS)
-def test_projection_into_a_kink_set_satisfies_its_constraints(name: str) -> None:
+def test_whatever_is_chosen_is_moved_into_the_set(name: str) -> None:
     kink, phi = KINKS[name]
     rng = np.random.default_rng(1)
     for raw in (*arguments(rng), np.full((4, 3), 1e300), -np.ones((4, 3))):
@@ -90,12 +90,12 @@ def test_cumulative_sums_have_one_choice() -> None:
 
 def test_points_on_a_kink_are_recognized() -> None:
     u = np.array([[0.0, 1.0, 2.0], [1.0, 1.0, -2.0], [3.0, 0.5, 0.0]])
-    for kink, expected_kinks in (
+    for kink, on in (
         (DualNormBall(np.inf), [[1, 0, 0], [0, 0, 0], [0, 0, 1]]),
         (DualNormBall(1.0), [[0, 1, 1], [0, 1, 1], [0, 0, 0]]),
         (DualNormBall(2.0), [[0, 0, 0], [0, 0, 0], [0, 0, 0]]),
         (SumLargestMultipliers(1.0), [[0, 1, 0], [0, 1, 0], [0, 0, 0]]),
         (SumLargestMultipliers(2.0), [[0, 1, 0], [0, 1, 0], [0, 0, 0]]),
     ):
-        np.testing.assert_array_equal(kink.on_kink(u), np.array(expected_kinks, dtype=bool))
+        np.testing.assert_array_equal(kink.on_kink(u), np.array(on, dtype=bool))
     assert DualNormBall(2.0).on_kink(np.zeros((3, 1))).all()

@@ -63,13 +63,13 @@ def weights(rng: np.random.Generator) -> np.ndarray:
     ]
 
 
-def linearization(name: str, d: np.ndarray) -> tuple[Any, Any, Linearization]:
+def linearized(name: str, d: np.ndarray) -> tuple[Any, Any, Linearization]:
     variable = cp.Variable(N)
     f = cp.Constant(0.0) + EXPRESSIONS[name](variable)
     variable.value = d
-    tree = build_tree(f, variable).linearize()
-    assert tree is not None
-    return variable, f, tree
+    found = build_tree(f, variable).linearize()
+    assert found is not None
+    return variable, f, found
 
 
 def graph_of(f: Any, variable: Any) -> Graph:
@@ -81,19 +81,19 @@ def graph_of(f: Any, variable: Any) -> Graph:
 def test_any_choice_bounds_the_expression_from_below(name: str) -> None:
     rng = np.random.default_rng(1)
     for _ in range(4):
-        d = weights(rng)
-        variable, f, tree = linearization(name, d)
+        at = weights(rng)
+        variable, f, tree = linearized(name, at)
         graph, value = graph_of(f, variable), float(f.value)
-        affine_minorant = graph.minorant(d, [np.ones(1)])
+        affine_minorant = graph.minorant(at, [np.ones(1)])
         assert affine_minorant is not None
-        assert float(affine_minorant.gradient.lower @ d) + affine_minorant.offset == pytest.approx(value, abs=1e-10)
-        enclosed = graph.values(exact_interval(d))[0]
+        assert float(affine_minorant.gradient.lower @ at) + affine_minorant.offset == pytest.approx(value, abs=1e-10)
+        enclosed = graph.values(exact_interval(at))[0]
         assert enclosed.lower[0] - 1e-13 <= value <= enclosed.upper[0] + 1e-13
         samples = [
             {choice.key: 3.0 * rng.normal(size=choice.values.shape) for choice in tree.nonsmooth_nodes()}
             for _ in range(4)
         ]
-        for minorant in (affine_minorant, *(graph.minorant(d, [np.ones(1)], raw) for raw in samples)):
+        for minorant in (affine_minorant, *(graph.minorant(at, [np.ones(1)], raw) for raw in samples)):
             assert minorant is not None
             for _ in range(8):
                 variable.value = weights(rng)
@@ -108,29 +108,29 @@ def test_the_best_choice_is_the_conjugate(name: str) -> None:
     variable: Any = cp.Variable(N)
     simplex: list[Any] = [cp.sum(variable) == 1, variable >= 0]
     problem = cp.Problem(cp.Maximize(z @ variable - EXPRESSIONS[name](variable)), simplex)
-    with warnings.catch_warnings(action="ignore"):  # the solver may miss these tolerances
+    with warnings.catch_warnings(action="ignore"):  # of what is more accurate than it needs to be
         best: Any = problem.solve("CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
-    d = np.maximum(variable.value, 0.0) / np.maximum(variable.value, 0.0).sum()
-    variable, f, tree = linearization(name, d)
+    at = np.maximum(variable.value, 0.0) / np.maximum(variable.value, 0.0).sum()
+    variable, f, tree = linearized(name, at)
     raw = None
     if tree.nonsmooth_nodes():
         choices = MinorantFamily(tree, []).best_multipliers(lambda g, alpha: (cp.max(z - g) - alpha, []))
         assert choices is not None
         raw = choices.deltas
-    minorant = graph_of(f, variable).minorant(d, [np.ones(1)], raw)
+    minorant = graph_of(f, variable).minorant(at, [np.ones(1)], raw)
     assert minorant is not None
     assert best - 1e-7 <= float((z - minorant.gradient.lower).max()) - minorant.offset <= best + 1e-6
 
 
 def test_nonsmooth_nodes_exist_only_where_a_choice_exists() -> None:
     for name in ("smooth", "sums, smooth"):
-        assert not linearization(name, A)[2].nonsmooth_nodes()
-    assert len(linearization("kinks of kinks", A)[2].nonsmooth_nodes()) == 4
+        assert not linearized(name, A)[2].nonsmooth_nodes()
+    assert len(linearized("kinks of kinks", A)[2].nonsmooth_nodes()) == 4
 
 
 @pytest.mark.parametrize("number", (0.0, 1e200, -1.0, np.inf, np.nan))
 def test_raw_choices_of_any_kind_give_a_minorant(number: float) -> None:
-    variable, f, tree = linearization("kinks of kinks", A)
+    variable, f, tree = linearized("kinks of kinks", A)
     raw = {choice.key: np.full(choice.values.shape, number) for choice in tree.nonsmooth_nodes()}
     minorant = graph_of(f, variable).minorant(A, [np.ones(1)], raw)
     assert minorant is not None
@@ -156,10 +156,10 @@ def test_eigenvalues_are_refused(f: Callable[[Any], Any], atom: str) -> None:
 def test_kinks_are_named() -> None:
     named = [
         describe_linear_form("d", row)
-        for row in linearization("sizes", A + np.eye(N)[2] - np.eye(N)[4])[2].kink_gradients()
+        for row in linearized("sizes", A + np.eye(N)[2] - np.eye(N)[4])[2].kink_gradients()
     ]
     assert named == ["d_0", "d_1", "d_3", "d_5"]
-    assert describe_linear_form("d", linearization("steps", np.full(N, 1 / N))[2].kink_gradients()[0]) == "d_0 with d_1"
+    assert describe_linear_form("d", linearized("steps", np.full(N, 1 / N))[2].kink_gradients()[0]) == "d_0 with d_1"
     assert describe_linear_form("d", np.ones(N)) == "a sum of 6 of d"
 
 

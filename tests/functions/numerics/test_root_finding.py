@@ -46,9 +46,7 @@ def test_the_multiplier_of_clipped_weights_is_that_of_sorting(seed: int) -> None
 def test_a_jump_of_the_sum_has_maximizers_on_both_sides() -> None:
     """Linear terms: weights are at an end of the box, and only a convex combination sums to 1."""
     z, box = np.array([3.0, 2.0, 2.0, 0.0]), (np.zeros(4), np.full(4, 0.6))
-    beta, lower_weights, upper_weights = solve_simplex_multiplier(
-        lambda y, low, high: np.where(y > 0.0, 0.6, 0.0), z, box, 1e-12
-    )
+    beta, above, below = solve_simplex_multiplier(lambda y, low, high: np.where(y > 0.0, 0.6, 0.0), z, box, 1e-12)
     assert beta == pytest.approx(2.0, abs=1e-14)
-    np.testing.assert_array_equal(lower_weights, [0.6, 0.0, 0.0, 0.0])
-    np.testing.assert_array_equal(upper_weights, [0.6, 0.6, 0.6, 0.0])
+    np.testing.assert_array_equal(above, [0.6, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(below, [0.6, 0.6, 0.6, 0.0])
