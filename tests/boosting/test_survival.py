@@ -52,7 +52,7 @@ def names(folder: Path) -> list[str]:
 SERVER = """
 import os, signal, sys, tempfile
 sys.path.insert(0, sys.argv[1])
-from test_survival import EVERY, boost, stumps
+from test_survival import CHECKPOINT_ROUNDS, boost, stumps
 
 def die_after(calls):
     def count(frame, event, argument):
@@ -70,7 +70,7 @@ for line in sys.stdin:
     child = os.fork()
     if child == 0:
         die_after(int(calls))
-        boost("lpboost", stumps(), nu=10, epsilon=1e-4, checkpoint=path, checkpoint_rounds=EVERY)
+        boost("lpboost", stumps(), nu=10, epsilon=1e-4, checkpoint=path, checkpoint_rounds=CHECKPOINT_ROUNDS)
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
