@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
 from support.false_answers_of_programs import attack_pair, attack_run, pair_names
-from verification.lies import tried
+from verification.lies import judge_lies
 
 BATCH = 100
 """Forgeries of one seed."""
@@ -40,7 +40,7 @@ def forgeries(number: int) -> tuple[Counter[str], list[str]]:
     """Have a batch of forged files verified; what is accepted must be true."""
     with tempfile.TemporaryDirectory() as folder:
         try:
-            return tried(BATCH, number, Path(folder)), []
+            return judge_lies(BATCH, number, Path(folder)), []
         except AssertionError as error:
             return Counter(), [f"seed {number}: {error}"]
 

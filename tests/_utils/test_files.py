@@ -45,9 +45,9 @@ def test_special_files_are_refused_and_stay(tmp_path: Path, kind: str) -> None:
         path.mkdir()
     else:
         path.symlink_to(path)
-    what = "it is a directory" if kind == "folder" else "it is no regular file"
+    fault = "it is a directory" if kind == "folder" else "it is no regular file"
     for write in (resolve_target, lambda path: write_atomically(path, lambda file: file.write(b"x"))):
-        with pytest.raises(DataError, match=rf"cannot be written: {what}\. Choose another place\."):
+        with pytest.raises(DataError, match=rf"cannot be written: {fault}\. Choose another place\."):
             write(path)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 

@@ -28,29 +28,29 @@ from boostopt.comparison.documents import load_results
 from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier, margin_boost
 from boostopt.oracles.rbf import fitting
 
-GIVEN = 3
+N_THREADS = 3
 """Threads that the tests give BLAS: whatever the machine has, it is another number than one."""
 
 
 def blas() -> list[int]:
-    """The numbers of threads of those BLAS libraries that can have more than one."""
-    found = [library for library in threadpool_info() if library["user_api"] == "blas"]
-    return [library["num_threads"] for library in found if library.get("threading_layer") != "disabled"]
+    """Return the numbers of threads of the BLAS libraries that can have more than one thread."""
+    libraries = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    return [library["num_threads"] for library in libraries if library.get("threading_layer") != "disabled"]
 
 
 @contextmanager
-def given() -> Generator[None]:
-    """Give BLAS several threads, and see that as many are left."""
+def several_blas_threads() -> Generator[None]:
+    """Give BLAS several threads, and check that it has as many at the end."""
     with limit_blas_threads():  # the libraries are loaded
         pass
-    with threadpool_limits(GIVEN, user_api="blas"):
-        assert set(blas()) == {GIVEN}
+    with threadpool_limits(N_THREADS, user_api="blas"):
+        assert set(blas()) == {N_THREADS}
         yield
-        assert set(blas()) == {GIVEN}
+        assert set(blas()) == {N_THREADS}
 
 
 def test_nested_contexts_are_one() -> None:
-    with given():
+    with several_blas_threads():
         with limit_blas_threads():
             with limit_blas_threads():
                 assert set(blas()) == {1}
@@ -75,11 +75,11 @@ class Library:
 
 
 def test_only_the_first_one_in_and_the_last_one_out_change_anything() -> None:
-    several, alone = Library(4), Library(1)
-    limit = ThreadLimiter(lambda: [several, alone])
+    several, single_threaded = Library(4), Library(1)
+    limit = ThreadLimiter(lambda: [several, single_threaded])
     first = limit.enter()
-    with ThreadPoolExecutor(1) as other:
-        second = other.submit(limit.enter).result()
+    with ThreadPoolExecutor(1) as second_thread:
+        second = second_thread.submit(limit.enter).result()
         limit.leave(first)
         assert several.threads == 1
         again = limit.enter()
@@ -87,8 +87,8 @@ def test_only_the_first_one_in_and_the_last_one_out_change_anything() -> None:
         assert several.threads == 1
         limit.leave(again)
     assert several.sets == [1, 4]
-    assert alone.sets == []
-    # What holds is asked each time: a user may have changed it in between.
+    assert single_threaded.sets == []
+    # The limiter reads the number each time, because a user may have changed it.
     several.threads = 2
     limit.leave(limit.enter())
     assert several.sets == [1, 4, 1, 2]
@@ -110,15 +110,15 @@ class OfEachThread:
 def test_a_number_of_its_own_each_thread_lowers_and_restores_itself() -> None:
     library = OfEachThread()
     limit = ThreadLimiter(lambda: [library])
-    with ThreadPoolExecutor(1) as other:
+    with ThreadPoolExecutor(1) as second_thread:
         first = limit.enter()
-        second = other.submit(limit.enter).result()
-        assert library.get_num_threads() == other.submit(library.get_num_threads).result() == 1
+        second = second_thread.submit(limit.enter).result()
+        assert library.get_num_threads() == second_thread.submit(library.get_num_threads).result() == 1
         limit.leave(first)
         assert library.get_num_threads() == 4
-        assert other.submit(library.get_num_threads).result() == 1
-        other.submit(limit.leave, second).result()
-        assert other.submit(library.get_num_threads).result() == 4
+        assert second_thread.submit(library.get_num_threads).result() == 1
+        second_thread.submit(limit.leave, second).result()
+        assert second_thread.submit(library.get_num_threads).result() == 4
 
 
 class Controlled(Library):
@@ -139,12 +139,12 @@ class Controlled(Library):
 def test_any_thread_may_be_the_last_one_out() -> None:
     library = Controlled(4)
     limit = ThreadLimiter(lambda: [library])
-    with ThreadPoolExecutor(1) as other:
+    with ThreadPoolExecutor(1) as second_thread:
         first = limit.enter()
-        second = other.submit(limit.enter).result()
+        second = second_thread.submit(limit.enter).result()
         limit.leave(first)
         assert library.threads == 1
-        other.submit(limit.leave, second).result()
+        second_thread.submit(limit.leave, second).result()
     assert library.threads == 4
     assert library.controlling is None
 
@@ -156,14 +156,14 @@ def test_threads_that_come_and_go_never_work_with_more_and_never_leave_one() -> 
 
     def come_and_go(seed: int) -> int:
         begin.wait()
-        wrong = 0
+        n_violations = 0
         for depth in np.random.default_rng(seed).integers(1, 4, 300):
             inside = [limit.enter() for _ in range(depth)]
-            wrong += library.threads != 1
+            n_violations += library.threads != 1
             for thread in inside:
-                wrong += library.threads != 1
+                n_violations += library.threads != 1
                 limit.leave(thread)
-        return wrong
+        return n_violations
 
     with ThreadPoolExecutor(8) as several:
         assert list(several.map(come_and_go, range(8))) == [0] * 8
@@ -175,9 +175,9 @@ def test_programs_that_are_solved_at_the_same_time_leave_blas_as_it_was() -> Non
     programs = [
         boostopt.get_formulation("erlpboost").bind(noisy_stumps(30, 4, seed=seed), nu=6, eta=20) for seed in range(16)
     ]
-    with given(), ThreadPoolExecutor(8) as several:
+    with several_blas_threads(), ThreadPoolExecutor(8) as several:
         solutions = list(several.map(boostopt.solve, programs))
-        assert set(blas()) == {GIVEN}
+        assert set(blas()) == {N_THREADS}
     assert all(solution.certificate.scaled_gap <= 1e-8 for solution in solutions)
 
 
@@ -185,7 +185,7 @@ def test_programs_that_are_solved_at_the_same_time_leave_blas_as_it_was() -> Non
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_fork_leaves_the_other_threads_behind(inside: bool) -> None:
-    """Another thread is inside for good; in a child it is not there, and the forking thread counts alone."""
+    """Another thread never leaves the limit. A child process has only the forking thread."""
     entered, done = threading.Event(), threading.Event()
 
     def stay() -> None:
@@ -193,16 +193,16 @@ def test_a_fork_leaves_the_other_threads_behind(inside: bool) -> None:
             entered.set()
             done.wait()
 
-    with given():
+    with several_blas_threads():
         stayer = threading.Thread(target=stay)
         stayer.start()
         entered.wait()
         try:
             if inside:
                 with limit_blas_threads():
-                    pid = forked(lambda: set(blas()) == {1})
+                    pid = fork_child(lambda: set(blas()) == {1})
             else:
-                pid = forked(lambda: set(blas()) == {GIVEN})
+                pid = fork_child(lambda: set(blas()) == {N_THREADS})
             assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
             assert set(blas()) == {1}
         finally:
@@ -210,7 +210,7 @@ def test_a_fork_leaves_the_other_threads_behind(inside: bool) -> None:
             stayer.join()
 
 
-def forked(holds: Callable[[], bool]) -> int:
+def fork_child(holds: Callable[[], bool]) -> int:
     """Fork a child that ends with 0 if something holds there."""
     pid = os.fork()
     if pid == 0:
@@ -218,11 +218,11 @@ def forked(holds: Callable[[], bool]) -> int:
     return pid
 
 
-SEEN = list[int]()
+THREAD_COUNTS = list[int]()
 
 
 class Watching(Backend):
-    """The interior point, which notes how many threads it is asked with."""
+    """The interior point method, which records its number of BLAS threads."""
 
     name = "watching"  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
     version = "1"  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
@@ -231,16 +231,16 @@ class Watching(Backend):
         return Capability(True)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        SEEN.extend(blas())
+        THREAD_COUNTS.extend(blas())
         yield from boostopt.get_backend("interior").attempts(task)
-        SEEN.extend(blas())
+        THREAD_COUNTS.extend(blas())
 
 
 class Learner(ClassifierMixin, BaseEstimator):
-    """A stump, which notes how many threads it is fitted with."""
+    """A stump, which records the number of BLAS threads of its fit."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Learner:
-        SEEN.extend(blas())
+        THREAD_COUNTS.extend(blas())
         self.classes_ = np.unique(y)
         self.tree_ = DecisionTreeClassifier(max_depth=1).fit(X, y, sample_weight)
         return self
@@ -250,11 +250,11 @@ class Learner(ClassifierMixin, BaseEstimator):
 
 
 @pytest.fixture
-def seen() -> Iterator[list[int]]:
-    """Yield the numbers of threads that were noted, with several threads allowed."""
-    SEEN.clear()
-    with given():
-        yield SEEN
+def thread_counts() -> Iterator[list[int]]:
+    """Yield the recorded numbers of threads, with several threads allowed."""
+    THREAD_COUNTS.clear()
+    with several_blas_threads():
+        yield THREAD_COUNTS
 
 
 def data() -> tuple[np.ndarray, np.ndarray]:
@@ -263,9 +263,9 @@ def data() -> tuple[np.ndarray, np.ndarray]:
     return X, np.where(X[:, 0] + 0.5 * rng.normal(size=80) > 0, 1, -1)
 
 
-def test_a_solve_has_one_thread(seen: list[int]) -> None:
+def test_a_solve_has_one_thread(thread_counts: list[int]) -> None:
     boostopt.solve(reference_erlpboost(), Watching())
-    assert seen and set(seen) == {1}
+    assert thread_counts and set(thread_counts) == {1}
 
 
 @pytest.mark.parametrize(
@@ -275,13 +275,17 @@ def test_a_solve_has_one_thread(seen: list[int]) -> None:
         pytest.param({"formulation": "corrective_erlpboost"}, id="corrective"),
     ],
 )
-def test_a_run_has_one_thread_from_the_oracle_to_the_trace(seen: list[int], how: dict[str, Any]) -> None:
+def test_a_run_has_one_thread_from_the_oracle_to_the_trace(thread_counts: list[int], how: dict[str, Any]) -> None:
     oracle = boostopt.oracles.Estimators(Learner(), *data())
-    boostopt.boost(oracle=oracle, nu=8, epsilon=0.1, max_rounds=5, progress=lambda row: seen.extend(blas()), **how)
-    assert len(seen) > 5 and set(seen) == {1}
+    boostopt.boost(
+        oracle=oracle, nu=8, epsilon=0.1, max_rounds=5, progress=lambda row: thread_counts.extend(blas()), **how
+    )
+    assert len(thread_counts) > 5 and set(thread_counts) == {1}
 
 
-def test_a_fit_has_one_thread_also_before_and_after_its_run(seen: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fit_has_one_thread_also_before_and_after_its_run(
+    thread_counts: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     steps: tuple[tuple[Any, str], ...] = (
         (margin_boost, "merge_examples"),
         (margin_boost, "fit_classes"),
@@ -290,49 +294,49 @@ def test_a_fit_has_one_thread_also_before_and_after_its_run(seen: list[int], mon
     for place, name in steps:
         whole: Any = getattr(place, name)
 
-        def watched(*given: Any, whole: Any = whole) -> Any:
-            seen.extend(blas())
-            return whole(*given)
+        def record_threads(*arguments: Any, whole: Any = whole) -> Any:
+            thread_counts.extend(blas())
+            return whole(*arguments)
 
-        monkeypatch.setattr(place, name, watched)
+        monkeypatch.setattr(place, name, record_threads)
     MarginBoostClassifier(base=Learner(), epsilon=0.2, max_iter=10).fit(*data())
-    assert len(seen) > 5 and set(seen) == {1}
+    assert len(thread_counts) > 5 and set(thread_counts) == {1}
 
 
-def test_a_network_is_fitted_with_one_thread(seen: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_is_fitted_with_one_thread(thread_counts: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     means = fitting.kmeans
 
-    def watched(*given: Any) -> Any:
-        seen.extend(blas())
-        return means(*given)
+    def record_threads(*arguments: Any) -> Any:
+        thread_counts.extend(blas())
+        return means(*arguments)
 
-    monkeypatch.setattr(fitting, "kmeans", watched)
+    monkeypatch.setattr(fitting, "kmeans", record_threads)
     RBFNetworkClassifier(K=3, iterations=2).fit(*data())
-    assert seen and set(seen) == {1}
+    assert thread_counts and set(thread_counts) == {1}
 
 
-def test_a_certificate_is_made_with_one_thread(seen: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_certificate_is_made_with_one_thread(thread_counts: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     edges = boostopt.MarginMatrix.edges
 
-    def watched(margins: boostopt.MarginMatrix, d: np.ndarray) -> np.ndarray:
-        seen.extend(blas())
+    def record_threads(margins: boostopt.MarginMatrix, d: np.ndarray) -> np.ndarray:
+        thread_counts.extend(blas())
         return edges(margins, d)
 
     program = reference_erlpboost()
-    monkeypatch.setattr(boostopt.MarginMatrix, "edges", watched)
+    monkeypatch.setattr(boostopt.MarginMatrix, "edges", record_threads)
     program.certify(np.full(6, 1 / 6))
     program.recover(np.full(6, 1 / 6))
-    assert seen and set(seen) == {1}
+    assert thread_counts and set(thread_counts) == {1}
 
 
 def test_as_many_threads_are_left_as_are_given_and_never_more_than_there_are() -> None:
-    with given():
+    with several_blas_threads():
         with thread_limit(2), limit_blas_threads():
             assert set(blas()) == {2}
             with thread_limit(1), limit_blas_threads():  # the outermost one counts
                 assert set(blas()) == {2}
-        with thread_limit(GIVEN + 5), limit_blas_threads():
-            assert set(blas()) == {GIVEN}
+        with thread_limit(N_THREADS + 5), limit_blas_threads():
+            assert set(blas()) == {N_THREADS}
         with thread_limit(None), limit_blas_threads():
             assert set(blas()) == {1}
         assert max_threads() is None
@@ -364,11 +368,11 @@ def test_rows_say_how_many_threads_their_solves_were_given(isolate: bool, monkey
     for variable in THREAD_VARIABLES:  # a child would have them from here
         monkeypatch.delenv(variable, raising=False)
     close_idle_processes()
-    with given():
-        for threads, seen in ((1, "1 1"), (2, "2 2"), (None, "1 None")):
+    with several_blas_threads():
+        for threads, status in ((1, "1 1"), (2, "2 2"), (None, "1 None")):
             (row,) = boostopt.compare(reference_erlpboost(), Counting(), isolate=isolate, threads=threads).rows
-            if not isolate or seen != "2 2" or len(os.sched_getaffinity(0)) > 1:
-                assert row.solver_status == seen
+            if not isolate or status != "2 2" or len(os.sched_getaffinity(0)) > 1:
+                assert row.solver_status == status
             assert row.threads == threads and row.isolated == isolate
     with pytest.raises(boostopt.OptionError, match="threads"):
         boostopt.compare(reference_erlpboost(), Counting(), threads=0)

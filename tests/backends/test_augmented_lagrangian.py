@@ -50,7 +50,7 @@ ENTROPY = RelativeEntropy.capped(np.ones(6), REFERENCE_NU, REFERENCE_ETA, REFERE
 BINARY = BinaryEntropy(np.full(6, 1 / REFERENCE_NU), REFERENCE_ETA, REFERENCE_D0)
 
 
-def staged(F: RelativeEntropy | BinaryEntropy) -> ReducedDual:
+def dual_off_center(F: RelativeEntropy | BinaryEntropy) -> ReducedDual:
     """The form in w alone, three times less steep and off its center."""
     dual = ReducedDual(F)
     dual.steps, dual.center = 3.0, np.linspace(-0.3, 0.2, F.N)
@@ -62,8 +62,8 @@ DUALS: dict[str, DualForm] = {
     "beta": DualInWBeta(ENTROPY),
     "binary, beta": DualInWBeta(BINARY),
     "w": ReducedDual(ENTROPY),
-    "stage": staged(ENTROPY),
-    "binary, stage": staged(BINARY),
+    "stage": dual_off_center(ENTROPY),
+    "binary, stage": dual_off_center(BINARY),
     "logarithmic loss": ReducedDual(LogarithmicLoss.from_multiplicities(np.ones(6), 3.0)),
 }
 EDGES: dict[str, EdgeFunction] = {
@@ -137,7 +137,7 @@ def test_forms_agree_where_the_further_variables_are_optimal() -> None:
 
 def test_a_stage_is_the_conjugate_of_a_regularizer_with_a_bregman_distance() -> None:
     """F + (s - 1) (F - <center, .>): Fenchel and Young's inequality, with equality at the weights of the stage."""
-    dual, rng = staged(ENTROPY), np.random.default_rng(6)
+    dual, rng = dual_off_center(ENTROPY), np.random.default_rng(6)
     for _ in range(20):
         m = rng.uniform(-1, 1, size=6)
         conjugate = dual.evaluate(m, np.zeros(0))
@@ -159,7 +159,7 @@ def test_stages_leave_the_optimum_where_it_is() -> None:
     assert dual.steps == 25.0
 
 
-def minimized(L: Lagrangian, z: np.ndarray) -> np.ndarray:
+def minimizer(L: Lagrangian, z: np.ndarray) -> np.ndarray:
     bounds = [(low, None) for low in [*np.zeros(len(L.G.b)), *L.dual.lower_y]]
     options = {"ftol": 0, "gtol": 1e-11, "maxcor": 30}
     return minimize(L, z, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
@@ -171,7 +171,7 @@ def test_violation_estimates_the_error_of_the_multiplier() -> None:
     gamma = float(np.max(program.margins.edges(program.solve("cvxpy:clarabel", tol=1e-10).d)))
     for guess in (gamma + 0.4, gamma - 0.4):
         L = replace(lagrangian(DualInWPsi(ENTROPY), MaximumEdge(), mu=1e-3), estimate=np.array([guess]))
-        z = minimized(L, np.concatenate([np.full(3, 1 / 3), np.zeros(6)]))
+        z = minimizer(L, np.concatenate([np.full(3, 1 / 3), np.zeros(6)]))
         c = float(L.split(z)[0].sum() - 1)
         assert c / (1e-3 * (-guess + gamma)) == pytest.approx(1, abs=0.02)
 
@@ -185,7 +185,7 @@ def test_first_order_estimates_converge_to_the_multipliers(form: str) -> None:
     now = lagrangian(DUALS[form], MaximumEdge(), mu=0.05)
     z, errors = np.concatenate([np.full(3, 1 / 3), now.dual.initial_y]), list[float]()
     for _ in range(10):
-        z = minimized(now, z)
+        z = minimizer(now, z)
         now = replace(now, estimate=now.first_order_estimate(now.split(z)[0]))
         errors.append(abs(float(now.estimate[0]) - gamma))
     assert errors[0] > 1e-4
@@ -279,7 +279,7 @@ def test_forms_are_tried_in_order() -> None:
 
 
 @pytest.mark.parametrize("name", ("erlpboost", "log_loss"))
-def test_who_asks_again_gets_a_closer_answer_in_the_same_form(name: str) -> None:
+def test_second_attempt_of_the_augmented_lagrangian_is_closer_in_the_same_form(name: str) -> None:
     program = bound(name, REFERENCE_U, eta=5, **({"nu": 2.5} if name == "erlpboost" else {}))
     task = Task(program, 1e-3, Deadline(None))
     first, second = AugmentedLagrangian().attempts(task)

@@ -35,15 +35,15 @@ def handlers_stay() -> Iterator[None]:
     assert {number: signal.getsignal(number) for number in signal.valid_signals()} == handlers
 
 
-@pytest.mark.parametrize("then", LEAVING)
-def test_whatever_a_backend_raises_is_an_attempt(then: str) -> None:
-    for backend in (Fake("leaving", then=then), isolate_backend(Fake("leaving", then=then))):
+@pytest.mark.parametrize("action", LEAVING)
+def test_any_exception_of_a_backend_is_a_failed_attempt(action: str) -> None:
+    for backend in (Fake("leaving", then=action), isolate_backend(Fake("leaving", then=action))):
         solution = reference_lpboost().solve(backend)
         assert (solution.outcome, solution.solver_status) == (Outcome.FAILED, "raised")
-        assert solution.attempts[0].error == WORDS[then]
-    rows = compare(reference_lpboost(), [Fake("leaving", then=then), "interior"]).rows
+        assert solution.attempts[0].error == WORDS[action]
+    rows = compare(reference_lpboost(), [Fake("leaving", then=action), "interior"]).rows
     assert [row.result for row in rows] == ["failed", "reached"]
-    assert rows[0].error == WORDS[then]
+    assert rows[0].error == WORDS[action]
 
 
 def test_attempts_before_an_error_are_kept() -> None:
@@ -59,11 +59,11 @@ class Confused(Fake):
         raise LEAVING[self.then]
 
 
-@pytest.mark.parametrize("then", LEAVING)
-def test_whatever_it_raises_when_it_is_asked_is_the_reason(then: str) -> None:
-    row = compare(reference_lpboost(), [Confused("confused", then=then)]).rows[0]
+@pytest.mark.parametrize("action", LEAVING)
+def test_any_exception_of_takes_is_the_reason(action: str) -> None:
+    row = compare(reference_lpboost(), [Confused("confused", then=action)]).rows[0]
     assert row.result == "not run"
-    assert row.reason.startswith("confused ") and row.reason.endswith(f": {WORDS[then]}")
+    assert row.reason.startswith("confused ") and row.reason.endswith(f": {WORDS[action]}")
 
 
 def test_a_ladder_goes_on_after_a_rung_that_panics(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,12 +106,12 @@ class Pressed(Fake):
         return Capability(True)
 
 
-@pytest.mark.parametrize("then", ["", "swallow", "translate"])
-def test_ctrl_c_of_the_user_passes(then: str) -> None:
+@pytest.mark.parametrize("action", ["", "swallow", "translate"])
+def test_ctrl_c_of_the_user_passes(action: str) -> None:
     with pytest.raises(KeyboardInterrupt):
-        reference_lpboost().solve(Pressed("pressed", then=then))
+        reference_lpboost().solve(Pressed("pressed", then=action))
     with pytest.raises(KeyboardInterrupt):
-        compare(reference_lpboost(), [Pressed("pressed", then=then), "interior"])
+        compare(reference_lpboost(), [Pressed("pressed", then=action), "interior"])
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="signals")
@@ -129,7 +129,7 @@ def test_handlers_of_other_signals_may_raise(name: str) -> None:
         signal.signal(number, old_handler)
 
 
-def test_who_ignores_ctrl_c_goes_on_to() -> None:
+def test_solve_with_ignored_interrupts_continues() -> None:
     old_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         assert reference_lpboost().solve(Pressed("pressed")).verdict is Verdict.CLAIMED
@@ -169,10 +169,10 @@ def test_an_interrupt_that_a_solver_took_for_itself_is_handed_on(monkeypatch: py
     if "sqp:osqp" in list_backends():
         solver = SOLVERS["osqp"]
 
-        def interrupted(*arguments: Any) -> Any:
+        def interrupt_solve(*arguments: Any) -> Any:
             return replace(solver.solve(*arguments), status="interrupted")
 
-        monkeypatch.setitem(SOLVERS, "osqp", QuadraticSolver("osqp", "osqp", interrupted))
+        monkeypatch.setitem(SOLVERS, "osqp", QuadraticSolver("osqp", "osqp", interrupt_solve))
         with pytest.raises(KeyboardInterrupt):
             reference_erlpboost().solve(get_backend("sqp:osqp"))
 

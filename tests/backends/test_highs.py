@@ -59,7 +59,7 @@ LINEAR = ("lpboost", "lp_adaboost", "lp_reg_adaboost", "l1_adaboost")
 SPACE_NAMES = ("d", "w")
 
 
-def composed(U: Any, F: Regularizer, G: EdgeFunction) -> Program:
+def program_of_functions(U: Any, F: Regularizer, G: EdgeFunction) -> Program:
     """A program of any pieces."""
     return replace(get_formulation("lpboost").bind(U, nu=1), regularizer=F, edge_function=G)
 
@@ -112,7 +112,7 @@ def test_all_polyhedral_pieces_with_all_linear_ones(edges: str, simplex: bool) -
         # With each row its negation: the weights c have edges 0, so that all these programs are feasible.
         base = CappedSimplexIndicator(CappedSimplex(c, float(0.4 * c.sum()))) if simplex else Hinge(c, 0.2)
         F = Tilted(base, rng.normal(size=2 * N)) if k % 4 > 1 else base
-        program = composed(np.vstack([half, -half]), F, PIECES[edges])
+        program = program_of_functions(np.vstack([half, -half]), F, PIECES[edges])
         solution = program.solve("highs", tol=1e-9)
         if edges in ("fixed edges", "tied edges"):
             # At a vertex nothing has room to move: no point that satisfies the equations exactly is known to be near.
@@ -151,7 +151,7 @@ def test_an_unknown_variant_is_refused() -> None:
 # One model through a run
 
 
-def appended(t: int, kind: str) -> Any:
+def first_columns(t: int, kind: str) -> Any:
     """The first columns of a matrix, as `MarginMatrix` that know their descent or as arrays."""
     U = noisy_stumps(150, 40)[:, 1::2]
     if kind == "arrays":
@@ -168,7 +168,7 @@ BOUND: dict[str, Any] = {
     "lpboost": lambda U, share: get_formulation("lpboost").bind(U, nu=share * 150),
     "two-sided": lambda U, share: get_formulation("lpboost").bind(U, nu=share * 150, two_sided=True),
     "hinge": lambda U, share: get_formulation("l1_adaboost").bind(U, C=share),
-    "linear edges": lambda U, share: composed(
+    "linear edges": lambda U, share: program_of_functions(
         U, CappedSimplexIndicator(CappedSimplex(np.ones(150), share * 150)), LinearEdges(share)
     ),
 }
@@ -178,8 +178,8 @@ BOUND: dict[str, Any] = {
 @pytest.mark.parametrize("backend", ("highs", "highs:dual", "highs:primal"))
 @pytest.mark.parametrize("name", BOUND)
 def test_appended_columns_hot_are_as_cold(name: str, backend: str) -> None:
-    margins, solution = MarginMatrix(appended(1, "arrays")), None
-    U = appended(20, "arrays")
+    margins, solution = MarginMatrix(first_columns(1, "arrays")), None
+    U = first_columns(20, "arrays")
     for t in range(1, 21):
         program = BOUND[name](margins, 0.2)
         solution = solve(program, backend, tol=1e-9, start=solution)
@@ -193,7 +193,7 @@ def test_appended_columns_hot_are_as_cold(name: str, backend: str) -> None:
 def test_many_columns_at_once_and_none(name: str, kind: str) -> None:
     solution = None
     for t in (3, 9, 9, 20):
-        program = BOUND[name](appended(t, kind), 0.3)
+        program = BOUND[name](first_columns(t, kind), 0.3)
         solution = solve(program, "highs", tol=1e-9, start=solution)
         # Margins made twice have no common descent, and are compared by their numbers.
         assert_solved(solution, "cold" if t == 3 else "hot")
@@ -201,7 +201,7 @@ def test_many_columns_at_once_and_none(name: str, kind: str) -> None:
 
 
 def test_the_same_program_again_takes_no_iteration() -> None:
-    program = BOUND["lpboost"](appended(20, "arrays"), 0.1)
+    program = BOUND["lpboost"](first_columns(20, "arrays"), 0.1)
     again = solve(program, "highs", start=solve(program, "highs"))
     assert_solved(again, "hot")
     assert again.iterations == 0
@@ -209,7 +209,7 @@ def test_the_same_program_again_takes_no_iteration() -> None:
 
 @pytest.mark.parametrize("name", BOUND)
 def test_other_parameters_are_changed_in_place(name: str) -> None:
-    U, solution, models = MarginMatrix(appended(20, "arrays")), None, set[int]()
+    U, solution, models = MarginMatrix(first_columns(20, "arrays")), None, set[int]()
     for share in (0.1, 0.15, 0.4, 0.9, 0.05, 0.1):
         program = BOUND[name](U, share)
         solution = solve(program, "highs", tol=1e-9, start=solution)
@@ -223,7 +223,7 @@ def test_other_costs_and_bounds_and_columns_at_once() -> None:
     rng, solution = np.random.default_rng(3), None
     for t, gamma in ((4, 0.3), (5, 0.2), (5, 0.4), (9, 0.5)):
         F = Tilted(CappedSimplexIndicator(CappedSimplex(rng.uniform(0.5, 1.5, 150), 15.0)), rng.normal(size=150))
-        program = composed(appended(t, "margins"), F, BoundedEdges(gamma))
+        program = program_of_functions(first_columns(t, "margins"), F, BoundedEdges(gamma))
         solution = solve(program, "highs", tol=1e-9, start=solution)
         assert_solved(solution, "cold" if t == 4 else "hot")
         assert solution.certificate.overlaps(solve(program, "cvxpy:clarabel", tol=1e-7).certificate)
@@ -241,36 +241,36 @@ def test_few_examples_and_many_hypotheses_are_a_matter_of_w_space() -> None:
 
 
 def test_a_stale_handle_is_built_anew() -> None:
-    first = solve(BOUND["lpboost"](appended(5, "margins"), 0.2), "highs")
+    first = solve(BOUND["lpboost"](first_columns(5, "margins"), 0.2), "highs")
     model = handle(first).model
-    after = solve(BOUND["lpboost"](appended(6, "margins"), 0.2), "highs", start=first)
+    after = solve(BOUND["lpboost"](first_columns(6, "margins"), 0.2), "highs", start=first)
     assert handle(after).model is model
-    later = solve(BOUND["lpboost"](appended(7, "margins"), 0.3), "highs", tol=1e-9, start=first)
+    later = solve(BOUND["lpboost"](first_columns(7, "margins"), 0.3), "highs", tol=1e-9, start=first)
     assert_solved(later, "cold")
     assert handle(later).model is not model
-    assert_solved(solve(BOUND["lpboost"](appended(8, "margins"), 0.2), "highs", start=after), "hot")
+    assert_solved(solve(BOUND["lpboost"](first_columns(8, "margins"), 0.2), "highs", start=after), "hot")
 
 
 @pytest.mark.parametrize(
     "unrelated",
     (
-        lambda: BOUND["lpboost"](-appended(5, "arrays"), 0.2),
-        lambda: BOUND["lpboost"](appended(5, "arrays")[:, ::-1].copy(), 0.2),
-        lambda: BOUND["two-sided"](appended(5, "arrays"), 0.2),
-        lambda: BOUND["hinge"](appended(5, "arrays"), 0.2),
-        lambda: get_formulation("lpboost").bind(appended(5, "arrays")[1:], nu=20),
-        lambda: BOUND["lpboost"](appended(4, "arrays"), 0.2),
+        lambda: BOUND["lpboost"](-first_columns(5, "arrays"), 0.2),
+        lambda: BOUND["lpboost"](first_columns(5, "arrays")[:, ::-1].copy(), 0.2),
+        lambda: BOUND["two-sided"](first_columns(5, "arrays"), 0.2),
+        lambda: BOUND["hinge"](first_columns(5, "arrays"), 0.2),
+        lambda: get_formulation("lpboost").bind(first_columns(5, "arrays")[1:], nu=20),
+        lambda: BOUND["lpboost"](first_columns(4, "arrays"), 0.2),
     ),
     ids=("negated", "reversed", "other G", "other F", "other examples", "fewer columns"),
 )
 def test_an_unrelated_program_is_built_anew(unrelated: Any) -> None:
-    first = solve(BOUND["lpboost"](appended(5, "arrays"), 0.2), "highs")
+    first = solve(BOUND["lpboost"](first_columns(5, "arrays"), 0.2), "highs")
     start = WarmStart(backend="highs", state=first.start.state)
     assert_solved(solve(unrelated(), "highs", tol=1e-9, start=start), "cold")
 
 
 def test_a_matrix_that_was_written_to_is_another_one() -> None:
-    U = appended(6, "arrays").astype(np.float64)
+    U = first_columns(6, "arrays").astype(np.float64)
     first = solve(BOUND["lpboost"](U, 0.2), "highs")
     U[:, 2] *= -0.5
     after = solve(BOUND["lpboost"](U, 0.2), "highs", tol=1e-9, start=first)
@@ -281,14 +281,14 @@ def test_a_matrix_that_was_written_to_is_another_one() -> None:
 
 @pytest.mark.parametrize("copied", (copy.deepcopy, lambda solution: pickle.loads(pickle.dumps(solution))))
 def test_a_model_does_not_leave_its_process(copied: Any) -> None:
-    attempt = copied(solve(BOUND["lpboost"](appended(5, "arrays"), 0.2), "highs").attempts[0])
+    attempt = copied(solve(BOUND["lpboost"](first_columns(5, "arrays"), 0.2), "highs").attempts[0])
     assert attempt.state is None
     assert attempt.status == "Optimal"
 
 
 def test_failed_forms_come_last_in_later_solves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(highs, "ITERATIONS_PER_ROW", 0)
-    program = BOUND["lpboost"](appended(12, "margins"), 0.2)
+    program = BOUND["lpboost"](first_columns(12, "margins"), 0.2)
     first = solve(program, "highs")
     assert [attempt.status for attempt in first.attempts[:4]] == ["Iteration limit reached"] * 4
     assert forms(first) == [
@@ -299,15 +299,15 @@ def test_failed_forms_come_last_in_later_solves(monkeypatch: pytest.MonkeyPatch)
         "d-space, cold interior point",
     ]
     assert_solved(first, attempts=5)
-    second = solve(BOUND["lpboost"](appended(13, "margins"), 0.2), "highs", start=first)
+    second = solve(BOUND["lpboost"](first_columns(13, "margins"), 0.2), "highs", start=first)
     assert_solved(second, "d-space, cold interior point")
 
 
 def test_a_hot_method_that_has_failed_is_not_used_hot_again() -> None:
-    first = solve(BOUND["lpboost"](appended(12, "margins"), 0.2), "highs").start
+    first = solve(BOUND["lpboost"](first_columns(12, "margins"), 0.2), "highs").start
     failed = frozenset({AttemptSettings("d", highs.DUAL)})
     start = replace(first, state=replace(first.state, failed=failed))
-    second = solve(BOUND["lpboost"](appended(13, "margins"), 0.2), "highs", start=start)
+    second = solve(BOUND["lpboost"](first_columns(13, "margins"), 0.2), "highs", start=start)
     assert_solved(second, "d-space, hot dual simplex, perturbed")
 
 
@@ -327,7 +327,7 @@ def through_a_file(backend: str, state: Any) -> Any:
 
 STUMPS = noisy_stumps(300, 80)[:, 1::2]
 REALS = np.random.default_rng(4).uniform(-1, 1, (18, 40))
-STORED: dict[str, Any] = {
+BASIS_CASES: dict[str, Any] = {
     "d-space": (lambda U: get_formulation("lpboost").bind(U, nu=30), STUMPS),
     "two-sided": (lambda U: get_formulation("lpboost").bind(U, nu=30, two_sided=True), STUMPS),
     "hinge": (
@@ -338,9 +338,9 @@ STORED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("case", STORED)
+@pytest.mark.parametrize("case", BASIS_CASES)
 def test_a_stored_basis_is_where_the_next_solve_begins_in_every_process(case: str) -> None:
-    bind, U = STORED[case]
+    bind, U = BASIS_CASES[case]
     first = None
     for t in range(36, 39):
         first = solve(bind(U[:, :t]), "highs", tol=1e-9, start=first)
@@ -356,32 +356,34 @@ def test_a_stored_basis_is_where_the_next_solve_begins_in_every_process(case: st
         np.testing.assert_array_equal(answer.attempts[0].d, answers[0].attempts[0].d)
         np.testing.assert_array_equal(answer.attempts[0].w, answers[0].attempts[0].w)
         assert answer.certificate.overlaps(cold.certificate)
-    same = solve(bind(U[:, :38]), "highs", start=replace(first.start, state=state))
-    assert same.iterations == 0
+    repeated_solution = solve(bind(U[:, :38]), "highs", start=replace(first.start, state=state))
+    assert repeated_solution.iterations == 0
 
 
 def test_failed_forms_are_stored_with_the_basis(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(highs, "ITERATIONS_PER_ROW", 0)
-    first = solve(BOUND["lpboost"](appended(12, "margins"), 0.2), "highs")
+    first = solve(BOUND["lpboost"](first_columns(12, "margins"), 0.2), "highs")
     state = through_a_file("highs", first.start.state)
-    after = solve(BOUND["lpboost"](appended(13, "margins"), 0.2), "highs", start=replace(first.start, state=state))
+    after = solve(BOUND["lpboost"](first_columns(13, "margins"), 0.2), "highs", start=replace(first.start, state=state))
     assert_solved(after, "d-space, cold interior point")
 
 
 def test_a_stored_basis_of_another_program_is_none() -> None:
-    first = solve(BOUND["lpboost"](appended(5, "arrays"), 0.2), "highs")
+    first = solve(BOUND["lpboost"](first_columns(5, "arrays"), 0.2), "highs")
     state = through_a_file("highs", first.start.state)
     for name, t in (("hinge", 5), ("lpboost", 4), ("two-sided", 5)):
-        solution = solve(BOUND[name](appended(t, "arrays"), 0.2), "highs", tol=1e-9, start=WarmStart(state=state))
+        solution = solve(BOUND[name](first_columns(t, "arrays"), 0.2), "highs", tol=1e-9, start=WarmStart(state=state))
         assert_solved(solution, "cold")
     # Other numbers of the same sizes: a poor start, and no wrong answer.
-    solution = solve(BOUND["lpboost"](-appended(5, "arrays"), 0.3), "highs", tol=1e-9, start=WarmStart(state=state))
+    solution = solve(
+        BOUND["lpboost"](-first_columns(5, "arrays"), 0.3), "highs", tol=1e-9, start=WarmStart(state=state)
+    )
     assert_solved(solution, "hot")
 
 
 def test_states_that_are_not_of_a_backend_are_not_stored() -> None:
-    first = solve(BOUND["lpboost"](appended(5, "margins"), 0.2), "highs")
-    solve(BOUND["lpboost"](appended(6, "margins"), 0.2), "highs", start=first)
+    first = solve(BOUND["lpboost"](first_columns(5, "margins"), 0.2), "highs")
+    solve(BOUND["lpboost"](first_columns(6, "margins"), 0.2), "highs", start=first)
     backend = get_backend("highs")
     moved_on = through_a_file("highs", first.start.state)
     assert moved_on.basis is None and not moved_on.failed
@@ -392,7 +394,7 @@ def test_states_that_are_not_of_a_backend_are_not_stored() -> None:
 
 @pytest.mark.parametrize("invalid", (np.full(151, 9), np.zeros(151), np.ones(7)))
 def test_a_basis_that_is_none_is_not_taken(invalid: np.ndarray) -> None:
-    first = solve(BOUND["lpboost"](appended(5, "margins"), 0.2), "highs")
+    first = solve(BOUND["lpboost"](first_columns(5, "margins"), 0.2), "highs")
     packed = get_backend("highs").packed(first.start.state)
     assert packed is not None
     state = get_backend("highs").deserialize_state({**packed, "columns": invalid.astype(np.int8)})
@@ -438,7 +440,7 @@ def test_both_spaces_are_the_linear_program_that_scipy_solves(algorithm: str) ->
         lp, scipys = drawn_linear_program(rng)
         assert scipys.status == 0
         for space in SPACE_NAMES:
-            attempt = attempted(lp, AttemptSettings(space, algorithm))
+            attempt = run_attempt(lp, AttemptSettings(space, algorithm))
             assert attempt.status == "Optimal"
             assert attempt.d is not None and attempt.w is not None
             objective = attempt.statistics["objective"]
@@ -459,7 +461,7 @@ def test_both_spaces_are_the_linear_program_that_scipy_solves(algorithm: str) ->
             assert float(slopes @ d) - cheapest.fun <= 1e-7
 
 
-def attempted(lp: LinearProgram, rung: AttemptSettings, seconds: float | None = None, hot: Any = None) -> Attempt:
+def run_attempt(lp: LinearProgram, rung: AttemptSettings, seconds: float | None = None, hot: Any = None) -> Attempt:
     """One rung alone."""
     deadline = Deadline.after(seconds)
     return highs._attempt(lp, rung, 1e-10, deadline, time.perf_counter(), frozenset(), hot)  # pyright: ignore[reportPrivateUsage]
@@ -472,7 +474,7 @@ def attempted(lp: LinearProgram, rung: AttemptSettings, seconds: float | None = 
 @pytest.mark.parametrize("t", (3, 60), ids=("d-space", "w-space"))
 def test_infeasible_programs_are_proved_to_be(t: int, backend: str) -> None:
     U = np.abs(np.random.default_rng(6).uniform(0.1, 1, (10, t)))
-    program = composed(U, CappedSimplexIndicator(CappedSimplex(np.ones(10), 4.0)), BoundedEdges(-0.5))
+    program = program_of_functions(U, CappedSimplexIndicator(CappedSimplex(np.ones(10), 4.0)), BoundedEdges(-0.5))
     solution = solve(program, backend)
     assert solution.outcome is Outcome.INFEASIBLE
     assert solution.certificate.excess >= 0.5
@@ -487,20 +489,20 @@ def test_edges_that_cannot_be_equal_are_proved_not_to_be(G: EdgeFunction) -> Non
         CappedSimplexIndicator(CappedSimplex(np.ones(10), 4.0)),
         Tilted(CappedSimplexIndicator(CappedSimplex(np.ones(10), 1.0)), np.arange(10.0)),
     ):
-        solution = solve(composed(U, F, G), "highs")
+        solution = solve(program_of_functions(U, F, G), "highs")
         assert solution.outcome is Outcome.INFEASIBLE
         assert len(solution.attempts) == 1
     # Without the simplex all weights may be 0.
-    feasible = solve(composed(U, Hinge(np.ones(10), 1.0), TiedEdges()), "highs")
+    feasible = solve(program_of_functions(U, Hinge(np.ones(10), 1.0), TiedEdges()), "highs")
     assert feasible.certificate.scaled_gap <= 1e-8
 
 
 def test_a_program_becomes_infeasible_hot_and_feasible_again() -> None:
-    F, U = CappedSimplexIndicator(CappedSimplex(np.ones(150), 30.0)), MarginMatrix(appended(12, "arrays"))
-    value = solve(composed(U, F, MaximumEdge()), "highs").certificate.upper
+    F, U = CappedSimplexIndicator(CappedSimplex(np.ones(150), 30.0)), MarginMatrix(first_columns(12, "arrays"))
+    value = solve(program_of_functions(U, F, MaximumEdge()), "highs").certificate.upper
     solution = None
     for gamma in (value + 0.01, value - 0.01, value + 0.02, value - 0.02):
-        solution = solve(composed(U, F, BoundedEdges(gamma)), "highs", tol=1e-9, start=solution)
+        solution = solve(program_of_functions(U, F, BoundedEdges(gamma)), "highs", tol=1e-9, start=solution)
         assert solution.certificate.infeasible == (gamma < value)
         assert len(solution.attempts) == 1
     assert solution is not None
@@ -511,17 +513,17 @@ def test_a_program_becomes_infeasible_hot_and_feasible_again() -> None:
 @pytest.mark.parametrize("algorithm", (highs.DUAL, highs.PRIMAL, highs.INTERIOR))
 def test_out_of_time_is_a_status(algorithm: str, space: str) -> None:
     lp = LinearProgram.from_program(get_formulation("lpboost").bind(noisy_stumps(4000, 80)[:, ::2], nu=1200))
-    attempt = attempted(lp, AttemptSettings(space, algorithm), seconds=1e-3)
+    attempt = run_attempt(lp, AttemptSettings(space, algorithm), seconds=1e-3)
     assert attempt.status == "Time limit reached"
     assert not attempt.claims
 
 
 def test_the_time_limit_is_that_of_this_run_and_not_of_all_the_model_has_had() -> None:
-    lp = LinearProgram.from_program(BOUND["lpboost"](appended(12, "margins"), 0.2))
-    first = attempted(lp, AttemptSettings("d", highs.DUAL), seconds=5.0)
+    lp = LinearProgram.from_program(BOUND["lpboost"](first_columns(12, "margins"), 0.2))
+    first = run_attempt(lp, AttemptSettings("d", highs.DUAL), seconds=5.0)
     model = first.state.model
     assert model.seconds > 0
-    second = attempted(lp, AttemptSettings("d", highs.DUAL), seconds=5.0, hot=model)
+    second = run_attempt(lp, AttemptSettings("d", highs.DUAL), seconds=5.0, hot=model)
     _, limit = model.highs.getOptionValue("time_limit")
     assert second.options["time_limit"] <= 5.0 < limit <= 5.0 + model.seconds
 
@@ -533,7 +535,7 @@ def test_without_time_nothing_is_started() -> None:
 
 
 def test_numbers_that_highs_refuses_are_an_error_and_no_exception() -> None:
-    program = composed(REFERENCE_U, CappedSimplexIndicator(CappedSimplex(np.ones(6), 2.0)), Steep())
+    program = program_of_functions(REFERENCE_U, CappedSimplexIndicator(CappedSimplex(np.ones(6), 2.0)), Steep())
     for backend in ("highs", *VARIANTS):
         solution = solve(program, backend)
         assert solution.outcome is Outcome.FAILED
@@ -558,7 +560,10 @@ def test_boxes_that_highs_takes_for_endless_are_no_answer_and_no_lie() -> None:
 @pytest.mark.parametrize("backend", ("highs", *VARIANTS))
 def test_nothing_is_printed(backend: str, capfd: pytest.CaptureFixture[str]) -> None:
     solve(reference_lpboost(), backend)
-    solve(composed(REFERENCE_U, CappedSimplexIndicator(CappedSimplex(np.ones(6), 2.0)), BoundedEdges(-2.0)), backend)
+    solve(
+        program_of_functions(REFERENCE_U, CappedSimplexIndicator(CappedSimplex(np.ones(6), 2.0)), BoundedEdges(-2.0)),
+        backend,
+    )
     solve(get_formulation("l1_adaboost").bind(REFERENCE_U, C=1e99), backend)
     solve(get_formulation("lpboost").bind(noisy_stumps(2000, 40), nu=600), backend, time_limit=0.05)
     assert capfd.readouterr() == ("", "")
@@ -571,13 +576,15 @@ def test_nothing_is_printed(backend: str, capfd: pytest.CaptureFixture[str]) -> 
         (lambda: get_formulation("qp_reg_adaboost").bind(REFERENCE_U, C=1), "quadratic objective"),
         (lambda: get_formulation("norm_penalty").bind(REFERENCE_U, r=2.0, p=np.inf), "not known"),
         (
-            lambda: composed(
+            lambda: program_of_functions(
                 REFERENCE_U, Kinked(CappedSimplexIndicator(CappedSimplex(np.ones(6), 2.0)).domain), MaximumEdge()
             ),
             "piecewise linear",
         ),
         (
-            lambda: composed(REFERENCE_U, CappedSimplexIndicator(CappedSimplex(np.ones(6), 2.0)), Unknown()),
+            lambda: program_of_functions(
+                REFERENCE_U, CappedSimplexIndicator(CappedSimplex(np.ones(6), 2.0)), Unknown()
+            ),
             "edge function",
         ),
     ),
@@ -603,7 +610,7 @@ class Unknown(MaximumEdge):
         return None
 
 
-def test_where_only_rounding_is_left_no_further_algorithm_is_tried() -> None:
+def test_highs_with_a_gap_of_rounding_tries_no_further_algorithm() -> None:
     U = np.random.default_rng(0).uniform(-1, 1, (200, 4))
     solution = get_formulation("l1_adaboost").bind(U, C=700.0).solve("highs", tol=1e-15)
     assert len(solution.attempts) < 6

@@ -23,14 +23,14 @@ SUPPORTED = [name for name in list_formulations() if name not in OWN_RADII]
 MOST_ITERATIONS = 60
 
 
-def opened(program: Program) -> InteriorProblem:
+def interior_problem(program: Program) -> InteriorProblem:
     problem = InteriorProblem.from_program(program)
     assert problem is not None
     return problem
 
 
 def start_of(program: Program) -> tuple[InteriorProblem, Iterate]:
-    problem = opened(program)
+    problem = interior_problem(program)
     return problem, cold_start_point(problem, program.regularizer.project(None), 0.1)
 
 
@@ -73,7 +73,7 @@ def test_a_step_is_the_one_of_the_whole_system(name: str) -> None:
     checked = 0
     while checked < 3:
         program = draw_program(rng, name, largest_N=30, largest_t=4, largest_eta=100)
-        if not opened(program).movable.any():
+        if not interior_problem(program).movable.any():
             continue
         problem, point = start_of(program)
         residuals = Residuals.from_point(problem, point, problem.weights_inside_box(point.lower_distance))
@@ -98,7 +98,7 @@ def test_a_step_is_the_one_of_the_whole_system(name: str) -> None:
 @pytest.mark.parametrize("name", SUPPORTED)
 def test_the_start_is_centred_and_stationary(name: str) -> None:
     program = draw_program(np.random.default_rng(8), name, largest_eta=1e3)
-    problem = opened(program)
+    problem = interior_problem(program)
     if not problem.movable.any():
         return
     point = cold_start_point(problem, program.regularizer.project(None), 0.1)
@@ -170,13 +170,13 @@ def test_an_infeasible_program_is_proved_to_be_so() -> None:
 
 
 @pytest.mark.parametrize("tol", ["default", "low", 1e-6])
-def test_where_it_finds_no_feasible_point_it_claims_no_optimum_and_no_gap(tol: str | float) -> None:
+def test_interior_without_a_feasible_point_claims_no_optimum_and_no_gap(tol: str | float) -> None:
     program = get_formulation("softboost").bind(noisy_stumps(500, 20)[:, ::2], nu=50, gamma=-0.6)
     (attempt,) = program.solve("interior", tol).attempts
     assert attempt.status.startswith("infeasible") and not attempt.claims and attempt.claimed_gap is None
 
 
-def test_where_no_weight_can_move_there_is_nothing_to_solve() -> None:
+def test_interior_with_fixed_weights_needs_no_iteration() -> None:
     feasible = get_formulation("softboost").bind([[1.0, -1.0], [-1.0, 1.0]], nu=2, gamma=0.1).solve("interior")
     assert feasible.certificate.scaled_gap <= 1e-8
     assert feasible.attempts[0].iterations == 0
@@ -305,7 +305,7 @@ def test_huge_penalties_start_without_a_warning() -> None:
 @pytest.mark.parametrize(
     ("name", "parameters"), [("binary_softboost", {"gamma": 0.9}), ("binary_erlpboost", {"eta": 1.0})]
 )
-def test_where_a_reference_at_its_cap_leaves_no_weight_nothing_moves(name: str, parameters: dict[str, float]) -> None:
+def test_interior_with_a_reference_at_its_cap_needs_no_iteration(name: str, parameters: dict[str, float]) -> None:
     U, d0 = [[1.0, -1.0], [-1.0, 1.0], [0.5, -1.0]], [1e-100, 1e-200, 1.0]
     solution = get_formulation(name).bind(U, nu=1, d0=d0, **parameters).solve("interior")
     assert solution.certificate.scaled_gap <= 1e-8

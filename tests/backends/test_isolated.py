@@ -98,7 +98,7 @@ def test_an_isolated_backend_has_the_programs_and_version_of_the_backend() -> No
 # What goes wrong there
 
 
-def failed(backend: Backend, seconds: float | None = None, grace: float = 0.5) -> Attempt:
+def failed_attempt(backend: Backend, seconds: float | None = None, grace: float = 0.5) -> Attempt:
     """The last attempt of a solve that has no answer, with the verdict that nothing is known."""
     solution = reference_lpboost().solve(isolate_backend(backend, grace), time_limit=seconds)
     assert (solution.outcome, solution.verdict) == (Outcome.FAILED, Verdict.NONE)
@@ -109,7 +109,7 @@ def failed(backend: Backend, seconds: float | None = None, grace: float = 0.5) -
 @pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_crash_is_an_attempt_with_the_signal_and_the_last_words() -> None:
-    crash = failed(Fake("crashing", then="abort"))
+    crash = failed_attempt(Fake("crashing", then="abort"))
     assert (crash.status, crash.claims) == ("crashed", False)
     last = "double free or corruption (out)"
     assert crash.statistics["printed"] == last
@@ -119,7 +119,7 @@ def test_a_crash_is_an_attempt_with_the_signal_and_the_last_words() -> None:
 
 @pytest.mark.thorough
 def test_an_exit_is_a_crash_too() -> None:
-    attempt_record = failed(Fake("leaving", then="exit"))
+    attempt_record = failed_attempt(Fake("leaving", then="exit"))
     assert attempt_record.status == "crashed"
     assert re.search(r"\bleaving\b.*\b3$", attempt_record.error or "")
 
@@ -143,7 +143,7 @@ def test_a_backend_that_hangs_is_killed_when_limit_and_grace_are_over() -> None:
     fake = Fake("hanging", then="hang")
     assert isolate_backend(fake).prepare(reference_lpboost())
     pid, began = idle_process_id(), time.perf_counter()
-    hung = failed(fake, seconds=0.5, grace=0.5)
+    hung = failed_attempt(fake, seconds=0.5, grace=0.5)
     assert 0.9 < time.perf_counter() - began < 10
     assert hung.status.startswith("killed after ")
     assert re.search(r"\bhanging\b.*\b0\.5 s\b", hung.error or "")
@@ -162,7 +162,7 @@ def test_a_backend_that_hangs_is_killed_when_limit_and_grace_are_over() -> None:
     ids=lambda value: value.name if isinstance(value, Fake) else "",
 )
 def test_garbage_is_an_attempt_in_words(fake: Fake, error: str) -> None:
-    assert re.search(error, failed(fake).error or "")
+    assert re.search(error, failed_attempt(fake).error or "")
 
 
 class Bare(Backend):
@@ -300,7 +300,7 @@ def test_a_page_in_a_file_is_found_there_also_with_functions_of_its_own() -> Non
     assert isolate_backend(get_backend("cvxpy:clarabel")).prepare(program)
 
 
-ELSEWHERE = """
+BACKEND_SOURCE = """
 import numpy as np
 from boostopt.backends.base import Attempt, Backend, Capability
 
@@ -318,7 +318,7 @@ class Elsewhere(Backend):
 
 @pytest.mark.thorough
 def test_a_backend_in_a_file_that_no_name_finds_is_found_there(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(ELSEWHERE)
+    (tmp_path / "mine.py").write_text(BACKEND_SOURCE)
     spec = spec_from_file_location("named_otherwise", tmp_path / "mine.py")
     assert spec is not None and spec.loader is not None
     module = sys.modules["named_otherwise"] = module_from_spec(spec)
@@ -354,7 +354,7 @@ def test_a_backend_that_cannot_be_sent_is_not_run_and_says_what_to_do() -> None:
     assert solution.attempts[0].error == reason
 
 
-def test_where_it_cannot_be_isolated_it_runs_here_if_that_is_wanted_and_says_so() -> None:
+def test_backend_that_cannot_be_isolated_runs_in_this_process_on_request() -> None:
     solution = reference_lpboost().solve(isolate_backend(unsent(), fall_back=True))
     assert solution.verdict is Verdict.BOUNDED
     assert re.match(r"no: .*\blocal\b.*\bTypeError: ", solution.attempts[0].statistics["isolated"])

@@ -49,16 +49,16 @@ def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 @pytest.fixture
-def killed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Numbers of the processes that were killed while they owed an answer."""
+def killed_pids(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the numbers of the processes that were killed before their answer."""
     pids, kill = list[int](), WorkerProcess.kill
 
-    def noted(process: WorkerProcess) -> None:
+    def record_kill(process: WorkerProcess) -> None:
         if process.pending_replies and process.pid not in pids:
             pids.append(process.pid)
         kill(process)
 
-    monkeypatch.setattr(WorkerProcess, "kill", noted)
+    monkeypatch.setattr(WorkerProcess, "kill", record_kill)
     return pids
 
 
@@ -83,7 +83,7 @@ def run_within(seconds: float, work: Callable[[], Any]) -> Any:
 @pytest.mark.thorough
 @pytest.mark.parametrize("isolate", [False, True])
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_solve_ends_at_its_limit(fault: str, isolate: bool, killed: list[int]) -> None:
+def test_a_solve_ends_at_its_limit(fault: str, isolate: bool, killed_pids: list[int]) -> None:
     backend, program = Fake(fault, then=fault), reference_lpboost()
     assert isolate_backend(backend).prepare(program)
     pid = idle_process_id()
@@ -91,12 +91,12 @@ def test_a_solve_ends_at_its_limit(fault: str, isolate: bool, killed: list[int])
     assert (solution.outcome, solution.verdict, solution.path) == (Outcome.FAILED, Verdict.NONE, (fault,))
     assert solution.attempts[-1].status.startswith("killed after ")
     assert re.search(rf"\b{fault}\b.*\b{LIMIT:g} s\b", solution.attempts[-1].error or "")
-    assert killed == [pid] and is_gone(killed[0])
+    assert killed_pids == [pid] and is_gone(killed_pids[0])
     assert solution.certificate.lower <= 2 / 530 <= solution.certificate.upper
 
 
 @pytest.mark.thorough
-def test_a_comparison_ends_at_its_limits(killed: list[int]) -> None:
+def test_a_comparison_ends_at_its_limits(killed_pids: list[int]) -> None:
     backends = [*(Fake(fault, then=fault) for fault in FAULTS), rough("lies"), "interior"]
     result = run_within(4 * LIMIT, lambda: compare(reference_lpboost(), backends, time_limit=LIMIT))
     assert [row.result for row in result.rows] == [*["failed"] * 5, "reached"]
@@ -104,30 +104,30 @@ def test_a_comparison_ends_at_its_limits(killed: list[int]) -> None:
     assert all(row.backend in row.error and "was killed" in row.error for row in result.rows[:4])
     assert result.rows[4].solution is not None and result.rows[4].solution.verdict is Verdict.CLAIMED
     assert result.overlap and result.reached
-    assert len(killed) == 4 and all(map(is_gone, killed))
+    assert len(killed_pids) == 4 and all(map(is_gone, killed_pids))
     assert idle_process_id() is None
 
 
 @pytest.mark.thorough
-def test_a_benchmark_ends_at_its_limits(killed: list[int]) -> None:
+def test_a_benchmark_ends_at_its_limits(killed_pids: list[int]) -> None:
     backends = [Fake(fault, then=fault) for fault in ("hold", "flood")]
     result = run_within(
         4 * LIMIT, lambda: benchmark(reference_lpboost(), backends, [1e-3], repeats=1, time_limit=LIMIT)
     )
     assert [run.result for run in result.runs] == ["failed", "failed"]
     assert all("was killed" in run.reason and run.isolated for run in result.runs)
-    assert len(killed) == 4 and all(map(is_gone, killed))  # each was tried once before it was measured
+    assert len(killed_pids) == 4 and all(map(is_gone, killed_pids))  # each was tried once before it was measured
     assert idle_process_id() is None
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("fault", ["hold", "flood"])
-def test_boosting_ends_at_its_limit(fault: str, killed: list[int]) -> None:
+def test_boosting_ends_at_its_limit(fault: str, killed_pids: list[int]) -> None:
     oracle, backend = GivenMargins(noisy_stumps(40, 8)), Fake(fault, then=fault)
     assert isolate_backend(backend).prepare(reference_lpboost())
     run = run_within(LIMIT, lambda: boost("lpboost", oracle, nu=4, backend=backend, time_limit=LIMIT))
     assert (run.reason, run.rounds) == (StopReason.TIME_LIMIT, 1)
-    assert len(killed) == 1 and is_gone(killed[0])
+    assert len(killed_pids) == 1 and is_gone(killed_pids[0])
 
 
 @pytest.mark.thorough
@@ -161,7 +161,7 @@ def test_the_end_of_the_output_is_kept_without_marks() -> None:
 
 
 @pytest.mark.thorough
-def test_who_keeps_a_limit_runs_here_and_without_a_limit_everybody(killed: list[int]) -> None:
+def test_backends_that_keep_a_limit_need_no_worker_process(killed_pids: list[int]) -> None:
     small, large = reference_erlpboost(), get_formulation("erlpboost").bind(noisy_stumps(4000, 30), nu=400, eta=10)
     for name in list_backends():
         backend = get_backend(name)
@@ -180,7 +180,7 @@ def test_who_keeps_a_limit_runs_here_and_without_a_limit_everybody(killed: list[
     solution = large.solve("cvxpy:clarabel", tol=1e-3, time_limit=60)
     assert (solution.backend, solution.path) == ("cvxpy:clarabel", ("cvxpy:clarabel",))
     assert solution.verdict is Verdict.BOUNDED
-    assert idle_process_id() is not None and killed == []
+    assert idle_process_id() is not None and killed_pids == []
 
 
 class Silly(Fake):
@@ -191,12 +191,12 @@ class Silly(Fake):
 
 
 @pytest.mark.thorough
-def test_who_cannot_say_whether_it_keeps_a_limit_is_not_believed() -> None:
+def test_backend_that_raises_about_its_limit_runs_in_a_worker_process() -> None:
     row = compare(reference_lpboost(), [Silly("silly", rough().script)], time_limit=60).rows[0]
     assert row.isolated and row.solution is not None and row.solution.verdict is Verdict.CLAIMED
 
 
-def test_who_cannot_be_sent_away_runs_here_and_its_limit_is_not_promised() -> None:
+def test_backend_that_cannot_be_pickled_runs_in_this_process_with_a_warning() -> None:
     class Local(Fake):
         """A backend that waits for itself."""
 

@@ -201,7 +201,7 @@ def test_an_unreachable_gap_is_not_claimed() -> None:
     assert "no progress" in solution.solver_status
 
 
-def test_who_asks_again_gets_a_closer_answer() -> None:
+def test_second_attempt_of_sqp_is_closer() -> None:
     program = bound("erlpboost", noisy_stumps(300, 12), nu=30, eta=100)
     gap = program.solve("sqp", tol=1e-3).certificate.scaled_gap
     task = Task(program, 1.5 * gap, Deadline(None))

@@ -135,7 +135,7 @@ def killed_at(number: int) -> Callable[[TraceRow], None]:
     return show
 
 
-def in_parts(case: Case, path: Path) -> Run:
+def run_in_parts(case: Case, path: Path) -> Run:
     """Return the run that is stopped by a limit, killed, resumed, and resumed once more after its end."""
     n_rounds, rng = int(case.rng.integers(1, 5)), case.rng
     case(checkpoint=path, checkpoint_rounds=n_rounds, max_rounds=int(rng.integers(1, case.rounds + 1)))
@@ -153,27 +153,27 @@ def interval(run: Run) -> tuple[float, float]:
     return run.certificate.lower, run.certificate.upper
 
 
-def differences(one: Run, other: Run) -> list[str]:
-    """Return in what two runs differ, to the last bit."""
+def differences(first: Run, second: Run) -> list[str]:
+    """Return the names of the parts in which two runs differ, to the last bit."""
     is_same = {
-        "hypotheses": one.hypotheses == other.hypotheses,
-        "w": np.array_equal(one.w, other.w),
-        "d": np.array_equal(one.d, other.d),
-        "margins": np.array_equal(one.record.state.m, other.record.state.m),
-        "reason": one.reason == other.reason,
+        "hypotheses": first.hypotheses == second.hypotheses,
+        "w": np.array_equal(first.w, second.w),
+        "d": np.array_equal(first.d, second.d),
+        "margins": np.array_equal(first.record.state.m, second.record.state.m),
+        "reason": first.reason == second.reason,
         # Computed anew from what is stored, and so rounded otherwise.
-        "certificate": np.allclose(interval(one), interval(other), rtol=1e-12, atol=1e-14),
+        "certificate": np.allclose(interval(first), interval(second), rtol=1e-12, atol=1e-14),
         **{
-            f"trace: {name}": np.array_equal(one.trace[name], other.trace[name], equal_nan=name != "backend")
+            f"trace: {name}": np.array_equal(first.trace[name], second.trace[name], equal_nan=name != "backend")
             for name in COLUMNS
             if name not in TIMES
         },
     }
-    if one.record.problem.objective is not None:
-        ours, theirs = one.class_certificate, other.class_certificate
+    if first.record.problem.objective is not None:
+        ours, theirs = first.class_certificate, second.class_certificate
         is_same["class certificate"] = (ours.lower, ours.upper) == (theirs.lower, theirs.upper)
-    if one.record.history.is_enabled and one.rounds == other.rounds:
-        pairs = [(one.at_round(k), other.at_round(k)) for k in range(1, one.rounds + 1)]
+    if first.record.history.is_enabled and first.rounds == second.rounds:
+        pairs = [(first.at_round(k), second.at_round(k)) for k in range(1, first.rounds + 1)]
         is_same["history"] = all(np.array_equal(a.w, b.w) and np.array_equal(a.d, b.d) for a, b in pairs)
     return [name for name, equal in is_same.items() if not equal]
 
@@ -184,7 +184,7 @@ def compared(seed: int, folder: Path) -> dict[str, list[str]]:
     plain = run()
     n_rounds = int(run.rng.integers(1, 5))
     checkpointed = run(checkpoint=folder / f"{seed}.npz", checkpoint_rounds=n_rounds)
-    parts = in_parts(run, folder / f"{seed} in parts.npz")
+    parts = run_in_parts(run, folder / f"{seed} in parts.npz")
     return {"with checkpoints": differences(plain, checkpointed), "in parts": differences(plain, parts)}
 
 

@@ -45,7 +45,7 @@ def test_the_first_hypothesis_is_never_left_out(name: str, arguments: dict[str, 
         assert "the first" in run.reason
 
 
-def of_error(error: float) -> GivenMargins:
+def oracle_of_error(error: float) -> GivenMargins:
     """One hypothesis with that share of errors, by multiplicities."""
     return GivenMargins(np.array([[1], [-1]]), c=[1.0 - error, error])
 
@@ -54,7 +54,7 @@ def of_error(error: float) -> GivenMargins:
 @pytest.mark.parametrize("Delta", [1e-9, 0.05])
 def test_ata_ends_where_the_error_is_not_below_phi_less_delta(phi: float, Delta: float) -> None:
     for error, stays in ((phi - 2 * Delta, True), (phi - 0.5 * Delta, False), (phi + Delta, False)):
-        run = boost("ata", of_error(error), phi=phi, Delta=Delta, max_rounds=1, rules=())
+        run = boost("ata", oracle_of_error(error), phi=phi, Delta=Delta, max_rounds=1, rules=())
         assert run.rounds == (1 if stays else 0)
         if stays:
             step = run.record.state.weight_sum
@@ -75,8 +75,8 @@ def test_ata_makes_no_round_whose_step_is_next_to_nothing() -> None:
 
 def test_other_values_of_these_options_are_refused() -> None:
     with pytest.raises(ProblemError, match=r"Delta .*\[0, 1\)"):
-        boost("ata", of_error(0.2), phi=0.3, Delta=1.0, max_rounds=1)
+        boost("ata", oracle_of_error(0.2), phi=0.3, Delta=1.0, max_rounds=1)
     with pytest.raises(ProblemError, match="keep_faultless"):
-        boost("adaboost", of_error(0.2), keep_faultless="no", max_rounds=1)
+        boost("adaboost", oracle_of_error(0.2), keep_faultless="no", max_rounds=1)
     with pytest.raises(OptionError, match=r"'Delta'.*\badaboost\b.*keep_faultless"):
-        boost("adaboost", of_error(0.2), Delta=0.1, max_rounds=1)
+        boost("adaboost", oracle_of_error(0.2), Delta=0.1, max_rounds=1)

@@ -28,20 +28,20 @@ Y = np.where(X[:, 0] + X[:, 1] + RNG.normal(size=N) > 5, 1, -1)
 
 
 class Far(DistributedClass):
-    """Rows that are elsewhere, as far as anybody can ask."""
+    """A distributed class whose queries run in this process."""
 
     def __init__(self) -> None:
         self.reflexive: bool = True
-        self.near = BinnedStumps(X, Y)
-        rows = self.near.binned_rows
+        self.local_class = BinnedStumps(X, Y)
+        rows = self.local_class.binned_rows
         assert rows is not None
         self._set_rows(rows, int(Y.sum()))
 
     def hypothesis_of(self, split: Any) -> Any:
-        return self.near.hypothesis_of(split)
+        return self.local_class.hypothesis_of(split)
 
     def __str__(self) -> str:
-        return str(self.near)
+        return str(self.local_class)
 
 
 class Renamed(ERLPBoost):

@@ -27,7 +27,7 @@ def margins(kind: str, n: int = 400, seed: int = 0) -> np.ndarray:
     return M.astype(np.int32)
 
 
-def in_buckets(M: np.ndarray, c: np.ndarray | None, window: MarginGrid) -> MarginHistogram:
+def margin_histogram(M: np.ndarray, c: np.ndarray | None, window: MarginGrid) -> MarginHistogram:
     rows = RowBlock(np.zeros((1, len(M)), np.uint8), np.ones(len(M), np.int8), c)
     return MarginHistogram(window, *histogram(rows, M, window))
 
@@ -51,7 +51,7 @@ WINDOWS = (MarginGrid.full(), MarginGrid.covering(-0.1, 0.2), MarginGrid.coverin
 def test_the_soft_margin_lies_just_below_the_mean_of_the_smallest(kind: str, window: MarginGrid, copied: bool) -> None:
     M, rng = margins(kind), np.random.default_rng(1)
     c = rng.integers(1, 5, len(M)) if copied else np.ones(len(M), np.int64)
-    buckets = in_buckets(M, c if copied else None, window)
+    buckets = margin_histogram(M, c if copied else None, window)
     for nu in (Fraction(1), Fraction(0.37), Fraction(17.25), Fraction(100), Fraction(int(c.sum()))):
         exact, bound = mean_of_smallest(M, c, nu), buckets.soft_margin_lower_bound(nu)
         assert bound <= exact
@@ -65,12 +65,12 @@ def test_the_soft_margin_lies_just_below_the_mean_of_the_smallest(kind: str, win
 @pytest.mark.parametrize("share", [0.0025, 0.1, 0.999, 1.0])
 def test_weights_lie_in_the_capped_simplex_exactly(kind: str, eta: float, share: float) -> None:
     M = margins(kind)
-    buckets, nu = in_buckets(M, None, MarginGrid.full()), Fraction(share * len(M))
+    buckets, nu = margin_histogram(M, None, MarginGrid.full()), Fraction(share * len(M))
 
-    def made(examples: Examples) -> RelativeEntropy:
+    def regularizer_of(examples: Examples) -> RelativeEntropy:
         return RelativeEntropy.capped(examples.c, float(nu), eta, examples.d0)
 
-    law = weight_function(buckets, made, ExactSoftMargin(nu, len(M)))
+    law = weight_function(buckets, regularizer_of, ExactSoftMargin(nu, len(M)))
     q = law.integer_weights[np.flatnonzero(buckets.counts)]
     assert int(law.integer_weights @ buckets.counts) == law.normalizer and q.min() >= 0 and 0 < q.max() <= WEIGHT_SCALE
     assert nu * int(q.max()) <= law.normalizer
@@ -89,12 +89,12 @@ def test_weights_lie_in_the_capped_simplex_exactly(kind: str, eta: float, share:
 
 def test_curvatures_are_those_of_the_weights_between_the_ends() -> None:
     M, c = margins("spread"), np.ones(400)
-    buckets = in_buckets(M, None, MarginGrid.full())
+    buckets = margin_histogram(M, None, MarginGrid.full())
 
-    def made(examples: Examples) -> RelativeEntropy:
+    def regularizer_of(examples: Examples) -> RelativeEntropy:
         return RelativeEntropy(CappedSimplex(examples.c, 40.0), 3.0, examples.d0)
 
-    law = weight_function(buckets, made, ExactSoftMargin(Fraction(40), 400))
+    law = weight_function(buckets, regularizer_of, ExactSoftMargin(Fraction(40), 400))
     F = RelativeEntropy(CappedSimplex(c, 40.0), 3.0, c / c.sum())
     d = F.conjugate_at(-M / MARGIN_SCALE).d
     place = buckets.grid.bin_index(M, np.empty_like(M))
@@ -111,14 +111,14 @@ def test_curvatures_are_those_of_the_weights_between_the_ends() -> None:
 
 @pytest.mark.parametrize("spread", [0.01, 0.1, 0.7])
 def test_with_a_spread_curvature_is_the_largest_rate_at_which_weights_fall(spread: float) -> None:
-    """The slow twin: every margin by itself, from the regularizer's own weights at the same level of the others."""
+    """The slow twin takes each margin separately, with the weights of the regularizer at the same level."""
     M, eta, nu = margins("spread", 4000), 40.0, 400.0
-    buckets = in_buckets(M, None, MarginGrid.full())
+    buckets = margin_histogram(M, None, MarginGrid.full())
 
-    def made(examples: Examples) -> RelativeEntropy:
+    def regularizer_of(examples: Examples) -> RelativeEntropy:
         return RelativeEntropy(CappedSimplex(examples.c, nu), eta, examples.d0)
 
-    law = weight_function(buckets, made, ExactSoftMargin(Fraction(nu), len(M)))
+    law = weight_function(buckets, regularizer_of, ExactSoftMargin(Fraction(nu), len(M)))
     window, table, unit = law.curvature(spread)
     F = RelativeEntropy(CappedSimplex(np.ones(len(M)), nu), eta, np.full(len(M), 1 / len(M)))
     order = np.argsort(M)

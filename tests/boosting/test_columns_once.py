@@ -23,12 +23,12 @@ def test_no_column_is_checked_or_hashed_twice(name: str, monkeypatch: pytest.Mon
     counts, columns = Counter[tuple[str, int]](), list[Any]()
 
     def counting(action: str, f: Any, key_of: Any) -> Any:
-        def called(*arguments: Any) -> Any:
+        def count_call(*arguments: Any) -> Any:
             columns.append(key_of(arguments[0]))  # alive, so that no other one has its address
             counts[action, id(columns[-1])] += 1
             return f(*arguments)
 
-        return called
+        return count_call
 
     monkeypatch.setattr(
         collected, "checked_margins", counting("checked", collected.checked_margins, lambda column: column)

@@ -45,7 +45,7 @@ RUNS: dict[str, Callable[..., Run]] = {
 }
 
 
-def used(run: Run) -> None:
+def use_run(run: Run) -> None:
     """Everything that may be asked of a run that was loaded."""
     assert str(run) and run.iteration_bound >= 0 and run.rules
     assert run.trace.to_dict() and vars(type(run.trace))["_repr_html_"](run.trace)
@@ -82,7 +82,7 @@ def outcomes(path: Path, count: int, seed: int, tried: Callable[[Path], object])
 @pytest.mark.parametrize("name", RUNS)
 def test_an_edited_run_is_refused_or_works(name: str, tmp_path: Path) -> None:
     RUNS[name]().save(tmp_path / "run.npz")
-    counts = outcomes(tmp_path / "run.npz", 30, 1, lambda path: used(Run.load(path)))
+    counts = outcomes(tmp_path / "run.npz", 30, 1, lambda path: use_run(Run.load(path)))
     assert min(counts.values()) > 0, counts
 
 
@@ -91,11 +91,11 @@ def test_an_edited_run_is_refused_or_works(name: str, tmp_path: Path) -> None:
 def test_an_edited_checkpoint_is_refused_or_gone_on_from(name: str, tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.npz"
     RUNS[name](checkpoint=path)
-    counts = outcomes(path, 15, 2, lambda checkpoint: used(RUNS[name](checkpoint=checkpoint)))
+    counts = outcomes(path, 15, 2, lambda checkpoint: use_run(RUNS[name](checkpoint=checkpoint)))
     assert min(counts.values()) > 0, counts
 
 
-def of_model(path: Path) -> None:
+def use_model(path: Path) -> None:
     """Everything that may be asked of a classifier that was loaded."""
     model = MarginBoostClassifier.load(path)
     model.predict(np.zeros((2, vars(model)["n_features_in_"])))
@@ -105,7 +105,7 @@ def of_model(path: Path) -> None:
 @pytest.mark.thorough
 def test_an_edited_model_is_refused_or_works(tmp_path: Path) -> None:
     MarginBoostClassifier("lpboost", 0.5, 0.3).fit(X, y).save(tmp_path / "model.npz")
-    counts = outcomes(tmp_path / "model.npz", 150, 3, of_model)
+    counts = outcomes(tmp_path / "model.npz", 150, 3, use_model)
     assert min(counts.values()) > 10, counts
 
 
@@ -154,13 +154,13 @@ def test_a_run_without_examples_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("column", ["upper", "soft_margin", "round", "backend", "soft_margins"])
 def test_a_trace_with_a_column_of_another_kind_is_refused(tmp_path: Path, column: str) -> None:
-    def replaced(about: Any, arrays: dict[str, np.ndarray]) -> None:
+    def replace_column(about: Any, arrays: dict[str, np.ndarray]) -> None:
         name = about["trace"][column]["array"]
         arrays[name] = np.full(len(arrays[name]), 1j if column == "backend" else "x")
 
     came = "complex128" if column == "backend" else "<U1"
     with pytest.raises(DataError, match=rf"\b{column}\b.* {came} .*\(1,\)"):
-        Run.load(edit_of(tmp_path, replaced))
+        Run.load(edit_of(tmp_path, replace_column))
 
 
 @pytest.mark.parametrize(("part", "facts"), [("sizes", "a round .*size"), ("at", "exceed"), ("counts", "counts")])

@@ -64,7 +64,7 @@ def test_german_credits_as_they_are(seed: int, nu: float) -> None:
     assert_within(boost("erlpboost", RawFeatures(X[rows], y[rows]), nu=nu, epsilon=1e-5), 1e-5)
 
 
-def test_where_rounding_forbids_it_the_reason_says_so_with_numbers() -> None:
+def test_reason_of_a_gap_below_rounding_has_its_numbers() -> None:
     """At eta = 1e13 margins are known to 1e-16 and their exponents to 1e-3: no solver finds the edges."""
     run = boost("erlpboost", counts(0), nu=1.0, epsilon=1e-12, max_rounds=200)
     assert run.class_certificate.gap > 1e-12

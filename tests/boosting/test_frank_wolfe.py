@@ -133,7 +133,7 @@ def test_weight_goes_from_the_worst_that_is_held_as_far_as_d_rises(
 ) -> None:
     carried, emptied, carries, rounds = WeightTransfer.transfer, 0, 0, 0
 
-    def checked(self: WeightTransfer, move: UpdateContext, source: Vertex, target: Vertex) -> State:
+    def check_transfer(self: WeightTransfer, move: UpdateContext, source: Vertex, target: Vertex) -> State:
         nonlocal emptied, carries, rounds
         after, w, U = carried(self, move, source, target), move.weights, move.pool.margins.to_array()
         edges = move.state.d @ U
@@ -165,7 +165,7 @@ def test_weight_goes_from_the_worst_that_is_held_as_far_as_d_rises(
             assert D[-1] - D[0] >= max(s, 0.0) ** 2 / (8.0 * eta) - 1e-12
         return after
 
-    monkeypatch.setattr(WeightTransfer, "transfer", checked)
+    monkeypatch.setattr(WeightTransfer, "transfer", check_transfer)
     random_class = draw_class(1)
     boost("erlpboost", random_class.oracle("best"), nu=random_class.nu, epsilon=0.05, max_rounds=150, update=update)
     assert 20 < carries <= rounds and emptied > 0
@@ -182,7 +182,7 @@ def test_the_better_of_both_weights_is_kept(step: str, monkeypatch: pytest.Monke
         solved_at.append(move.pool.t)
         return states[-1]
 
-    def checked(self: MLPBoost, move: UpdateContext) -> State:
+    def check_update(self: MLPBoost, move: UpdateContext) -> State:
         programs = len(states)
         after, stepped, weighed = update(self, move), self.step(move), states[-1]
         assert isinstance(self.step, CORRECTIVE_UPDATES[step])
@@ -206,7 +206,7 @@ def test_the_better_of_both_weights_is_kept(step: str, monkeypatch: pytest.Monke
         choices.append(after.backend)
         return after
 
-    monkeypatch.setattr(MLPBoost, "__call__", checked)
+    monkeypatch.setattr(MLPBoost, "__call__", check_update)
     monkeypatch.setattr(MLPBoost, "lpboost_state", update_and_record)
     run = boost(
         "erlpboost", random_class.oracle("best"), nu=random_class.nu, epsilon=0.02, update="mlpboost", corrective=step

@@ -202,7 +202,7 @@ def test_lemma_11_and_theorem_9_of_shalev_shwartz_and_singer(relaxation: str, se
 # The false bound of theorem 3.12, and what theorem A makes of it
 
 
-def stopped(run: Run, epsilon: float) -> None:
+def check_stop(run: Run, epsilon: float) -> None:
     assert run.reason.startswith("regularized")
     assert len(run.hypotheses) <= run.rounds <= run.iteration_bound
     assert run.class_certificate.lower <= run.class_certificate.upper
@@ -225,13 +225,13 @@ def test_the_stalled_criterion_is_met_where_the_oracle_is_asked_with_d_of_w(how:
     optimum = float(STALLED.known["LPBoost optimum"])
     oracle = RecordingMargins(STALLED.U, choose="weakest", guarantee=optimum)
     run = boost(name, oracle, nu=1.0, epsilon=epsilon, rules=("regularized",), **options)
-    stopped(run, epsilon)
+    check_stop(run, epsilon)
     assert run.rounds <= 2
     assert float((run.program.margins.to_array() @ run.w).min()) >= optimum - epsilon
     # In the order of the stalled run: what is not legal under d(w) lowers the smallest edge, and so the aim.
     ordered = RecordingMargins(STALLED.U, choose=list(range(STALLED.U.shape[1])))
     run = boost(name, ordered, nu=1.0, epsilon=epsilon, rules=("regularized",), **options)
-    stopped(run, epsilon)
+    check_stop(run, epsilon)
     assert float((run.program.margins.to_array() @ run.w).min()) >= ordered.edges.min() - epsilon
 
 
@@ -244,7 +244,7 @@ def test_theorem_a_on_the_subsets_of_the_stalled_criterion(choose: str) -> None:
     guarantee = {"guarantee": optimum - 1e-6} if choose == "weakest" else {}
     oracle, eta = RecordingMargins(U, choose=choose, **guarantee), 2.0 / epsilon * math.log(80)
     run = boost("corrective_erlpboost", oracle, nu=1.0, epsilon=epsilon, rules=("regularized",))
-    stopped(run, epsilon)
+    check_stop(run, epsilon)
     assert run.iteration_bound == pytest.approx(16.0 * eta / epsilon)
     margin = float((run.program.margins.to_array() @ run.w).min())
     assert optimum - epsilon - LP <= margin <= optimum + LP

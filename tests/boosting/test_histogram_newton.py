@@ -270,9 +270,17 @@ def test_a_histogram_run_is_a_run_like_any_other(tmp_path: Path) -> None:
         and run.certificate.upper >= run.certificate.lower
     )
     run.save(tmp_path / "run")
-    for other in (Run.load(tmp_path / "run"), HistogramRun.load(tmp_path / "run"), pickle.loads(pickle.dumps(run))):
-        assert np.array_equal(other.w, run.w) and other.reason == run.reason and len(other.trace) == run.rounds
-        assert other.class_certificate.upper == high and list(other.hypotheses) == list(run.hypotheses)
+    for loaded_run in (
+        Run.load(tmp_path / "run"),
+        HistogramRun.load(tmp_path / "run"),
+        pickle.loads(pickle.dumps(run)),
+    ):
+        assert (
+            np.array_equal(loaded_run.w, run.w)
+            and loaded_run.reason == run.reason
+            and len(loaded_run.trace) == run.rounds
+        )
+        assert loaded_run.class_certificate.upper == high and list(loaded_run.hypotheses) == list(run.hypotheses)
     run.save_certificate(tmp_path / "proof.json", oracle)
     assert verify(tmp_path / "proof.json", oracle).accepted
     assert "HistogramRun(" not in repr(run) and "certified" in repr(run)
@@ -358,7 +366,7 @@ def test_options_that_histogram_newton_does_not_support_use_floating_point(
     assert type(run) is Run and run.class_certificate.lower <= run.class_certificate.upper
 
 
-def test_where_whole_numbers_tell_no_more_steps_in_floating_point_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_with_exhausted_whole_numbers_continues_in_floating_point(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
     oracle = binned_stumps(6302, 26, 0.0)
     how: dict[str, Any] = {"nu": 1.0145286969499367, "epsilon": 0.001, "update": "newton"}
@@ -558,7 +566,7 @@ def test_histogram_newton_is_the_default_of_boost_where_it_is_supported(formulat
 @pytest.mark.parametrize(
     "how", [{"backend": "interior"}, {"update": "total"}, {"rules": "direct"}, {"stabilization": Stabilization(0.5)}]
 )
-def test_who_names_a_backend_a_rule_or_an_option_of_steps_has_steps(how: dict[str, Any]) -> None:
+def test_boost_with_an_option_of_steps_runs_by_steps(how: dict[str, Any]) -> None:
     X, y, _ = noisy_examples(2)
     assert type(boost("erlpboost", DecisionStumps(X, y), nu=60.0, epsilon=0.2, **how)) is Run
 
@@ -660,7 +668,9 @@ def test_an_eta_far_above_that_of_theory_is_for_steps() -> None:
     assert type(run) is Run and run.class_certificate.gap <= 0.05 and run.problem.update == "total"
 
 
-def test_where_whole_numbers_tell_no_more_the_pages_own_update_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_run_with_exhausted_whole_numbers_continues_by_the_update_of_its_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(selection, "FEW_EXAMPLES", 0)
     monkeypatch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
     run = boost("lpboost", binned_stumps(6302, 26, 0.0), nu=1.0145286969499367, epsilon=0.001)

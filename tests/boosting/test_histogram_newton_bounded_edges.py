@@ -206,8 +206,8 @@ def test_a_run_below_a_bound_is_a_run_like_any_other(formulation: str, tmp_path:
     again = run.verify_class(oracle)
     assert again.lower == pytest.approx(low, abs=1e-12) and again.upper == pytest.approx(high, abs=1e-12)
     run.save(tmp_path / "run")
-    for other in (Run.load(tmp_path / "run"), pickle.loads(pickle.dumps(run))):
-        assert np.array_equal(other.w, run.w) and other.class_certificate.upper == high
+    for loaded_run in (Run.load(tmp_path / "run"), pickle.loads(pickle.dumps(run))):
+        assert np.array_equal(loaded_run.w, run.w) and loaded_run.class_certificate.upper == high
     run.save_certificate(tmp_path / "proof.json", oracle)
     assert verify(tmp_path / "proof.json", oracle).accepted
     for k in (1, run.rounds):
@@ -226,7 +226,7 @@ def test_without_rows_newton_steps_below_a_bound_are_refused() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("update", [None, "newton"])
-def test_where_whole_numbers_tell_no_more_the_pages_own_steps_go_on(
+def test_run_below_a_bound_with_exhausted_whole_numbers_continues_by_the_update_of_its_page(
     update: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)

@@ -88,8 +88,8 @@ def test_nothing_depends_on_the_order_of_the_rows_or_where_the_codes_stand(tmp_p
     X, y, _ = examples(0, 600)
     order = np.random.default_rng(1).permutation(600)
     one, codes = histogram_run_of(BinnedStumps(X, y, bins=65_536), 10.0), tmp_path / "codes.npy"
-    for other in (BinnedStumps(X[order], y[order], bins=65_536), BinnedStumps(X, y, bins=65_536, codes=codes)):
-        run = histogram_run_of(other, 10.0)
+    for equal_oracle in (BinnedStumps(X[order], y[order], bins=65_536), BinnedStumps(X, y, bins=65_536, codes=codes)):
+        run = histogram_run_of(equal_oracle, 10.0)
         assert class_bounds(run) == class_bounds(one) and np.array_equal(run.w, one.w)
 
 

@@ -239,7 +239,7 @@ def test_adaboost_with_a_legal_but_not_the_best_oracle_stays_at_a_third() -> Non
     assert run.class_certificate.upper >= problem.known["LPBoost optimum"]
 
 
-def test_where_adaboost_stays_at_a_third_others_come_to_a_half() -> None:
+def test_optimal_runs_reach_a_half_on_an_instance_of_adaboost_at_a_third() -> None:
     problem = manifold_4x5()
     half, accuracy = problem.known["LPBoost optimum"], 0.05
     oracle = GivenMargins(problem.U, choose="weakest", guarantee=half)
@@ -249,7 +249,7 @@ def test_where_adaboost_stays_at_a_third_others_come_to_a_half() -> None:
     assert half - 1e-3 <= run.class_certificate.lower <= half
 
 
-def test_where_rough_solves_stall_for_ever_boosting_ends_within_the_bound_of_exact_ones() -> None:
+def test_boosting_on_an_instance_of_stalling_solves_ends_within_the_bound() -> None:
     # The oracle is asked with d(w), not with a solver's d: the hypotheses that made no progress have negative edges.
     problem = stalled_criterion(2000)
     epsilon, eta = problem.parameters["epsilon"], problem.parameters["eta"]

@@ -99,7 +99,7 @@ def test_every_move_is_at_least_as_good_as_a_corrective_step_of_its_level(
 ) -> None:
     combined, levels = Newton.combined, list[float]()
 
-    def checked(self: Newton, move: Any) -> Any:
+    def check_step(self: Newton, move: Any) -> Any:
         after = combined(self, move)
         F = self.regularizer_at(int(after.memory[MEMORY_LEVEL]))
         _, m = newton.short_step_weights(F, move, F.conjugate_at(-move.state.m))
@@ -108,7 +108,7 @@ def test_every_move_is_at_least_as_good_as_a_corrective_step_of_its_level(
         levels.append(float(after.memory[MEMORY_LEVEL]))
         return after
 
-    monkeypatch.setattr(Newton, "combined", checked)
+    monkeypatch.setattr(Newton, "combined", check_step)
     oracle = stumps(seed, noise=2.0)
     boost("erlpboost", oracle, nu=0.2 * oracle.c.sum(), epsilon=0.01, **NEWTON)
     assert len(levels) > 3 and levels[0] >= 5.0 and (np.diff(levels) <= 0).all()
@@ -207,7 +207,7 @@ def test_the_known_optimum_of_breast_cancer_lies_in_the_interval() -> None:
     ],
     ids=["lpboost", "softboost", "erlpboost", "adaboost"],
 )
-def test_where_it_has_no_meaning_it_is_refused(name: str, options: dict[str, Any], facts: str) -> None:
+def test_newton_update_without_a_meaning_is_refused(name: str, options: dict[str, Any], facts: str) -> None:
     U = np.array([[1, -1], [-1, 1], [1, 1], [1, -1]])
     with pytest.raises(OptionError, match=rf"\b{name}\b.*{facts}"):
         boost(name, GivenMargins(U, reflexive=True), update="newton", **options)

@@ -20,11 +20,11 @@ def solutions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Solution]]:
     """The backends that are asked, and what they answer."""
     answers = list[tuple[str, Solution]]()
 
-    def spied(program: Program, backend: str, *arguments: Any, **more: Any) -> Solution:
+    def record_solve(program: Program, backend: str, *arguments: Any, **more: Any) -> Solution:
         answers.append((backend, solve(program, backend, *arguments, **more)))
         return answers[-1][1]
 
-    monkeypatch.setattr(updates, "solve", spied)
+    monkeypatch.setattr(updates, "solve", record_solve)
     return answers
 
 

@@ -113,7 +113,7 @@ def test_a_radius_far_larger_than_the_price_rounds_no_bound_down() -> None:
     ],
 )
 @pytest.mark.parametrize("loss", ("smoothed_hinge", "logistic"))
-def test_where_all_hypotheses_have_weight_no_single_one_is_left_that_changes_much(
+def test_penalized_run_leaves_no_hypothesis_that_improves_more_than_epsilon(
     loss: str, penalty: str, l2: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(NUMBERS, "l2", l2)
@@ -121,19 +121,19 @@ def test_where_all_hypotheses_have_weight_no_single_one_is_left_that_changes_muc
     assert run.reason.startswith("priced")
     certificate = run.certificate
     assert certificate.lower <= best + 1e-9
-    # What the best of the others would add, under the d of the run, is at most epsilon.
+    # Any further hypothesis adds at most epsilon under the d of the run.
     program, U = run.program, whole_class()
     G, d = program.edge_function, run.record.state.d
     columns = np.asarray(run.record.pool.margins.to_array(), dtype=float).T
-    # The negation of a hypothesis whose weight may have either sign is no other one.
-    collected = {column.tobytes() for column in [*columns, *(-columns if G.is_symmetric else [])]}
-    candidates = [column for column in U.T if np.ascontiguousarray(column).tobytes() not in collected]
+    # If weights may have either sign, the negation of a hypothesis is the same hypothesis.
+    pool_columns = {column.tobytes() for column in [*columns, *(-columns if G.is_symmetric else [])]}
+    candidates = [column for column in U.T if np.ascontiguousarray(column).tobytes() not in pool_columns]
     e = run.record.pool.margins.edges(d)
     for column in candidates:
         assert G.value(np.append(e, column @ d)) - G.value(e) <= 1e-3 + 1e-9
 
 
-def test_where_there_is_no_optimum_the_class_certificate_says_so() -> None:
+def test_class_certificate_without_an_optimum_says_so() -> None:
     run = boost("cvar+signed_l1", DecisionStumps(*data()), epsilon=1e-3, alpha=0.5, l1=0.02)
     assert run.certificate.infeasible
     assert "infeasible" in str(run.class_certificate)

@@ -53,7 +53,7 @@ def test_a_long_name_is_cut_off(row: TraceRow) -> None:
     assert progress_text("name " * 40, row, 77) == ("name " * 40)[:77]
 
 
-def test_where_no_terminal_shows_them_rounds_are_lines(row: TraceRow, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_without_a_terminal_prints_rounds_as_lines(row: TraceRow, capsys: pytest.CaptureFixture[str]) -> None:
     with progress_line(True, "erlpboost") as show:
         assert show is not None
         show(replace(row, round=1))

@@ -204,7 +204,7 @@ def test_three_iterations_of_the_map_have_the_cycles_as_fixed_points() -> None:
     ],
     ids=["margins", "sum", "hypothesis", "edge"],
 )
-def test_where_the_map_is_not_defined(M: list[list[float]], d: list[float], j: int, facts: str) -> None:
+def test_reduced_map_outside_its_domain_is_refused(M: list[list[float]], d: list[float], j: int, facts: str) -> None:
     with pytest.raises(ProblemError, match=facts):
         reduced_map(np.array(M), np.array(d), j)
 

@@ -170,7 +170,7 @@ def test_a_run_cannot_be_saved_where_there_is_no_folder(tmp_path: Path) -> None:
 # What a file claims
 
 
-def forged(path: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]], None]) -> Path:
+def forge_file(path: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]], None]) -> Path:
     """Write a file again with something else in it."""
     with np.load(path) as archive:
         arrays = dict(archive)
@@ -182,14 +182,14 @@ def forged(path: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]],
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> Path:
+def run_file(tmp_path: Path) -> Path:
     path = tmp_path / "run.npz"
     boost("lpboost", stumps(), nu=4, max_rounds=6).save(path)
     return path
 
 
-def test_the_upper_end_over_the_class_is_said_to_be_recorded_and_can_be_proved_anew(saved: Path) -> None:
-    run, again = boost("lpboost", stumps(), nu=4, max_rounds=6), Run.load(saved)
+def test_the_upper_end_over_the_class_is_said_to_be_recorded_and_can_be_proved_anew(run_file: Path) -> None:
+    run, again = boost("lpboost", stumps(), nu=4, max_rounds=6), Run.load(run_file)
     recorded = again.class_certificate
     assert not run.class_certificate.recorded and recorded.recorded
     assert "boostopt.verify" in str(recorded) and "boostopt.verify" not in str(run.class_certificate)
@@ -216,27 +216,27 @@ def largest(d: np.ndarray) -> float:
     return float((every_stump().T @ d).max())
 
 
-def test_a_bound_that_the_hypotheses_contradict_is_refused(saved: Path) -> None:
+def test_a_bound_that_the_hypotheses_contradict_is_refused(run_file: Path) -> None:
     def lower_it(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         about["bounds"]["upper"] -= 0.5
 
-    with pytest.raises(DataError, match=rf"{re.escape(str(saved))};.*\bcontradict\b.*\bbound\b"):
-        Run.load(forged(saved, lower_it))
+    with pytest.raises(DataError, match=rf"{re.escape(str(run_file))};.*\bcontradict\b.*\bbound\b"):
+        Run.load(forge_file(run_file, lower_it))
 
 
-def test_a_false_bound_is_found_by_the_oracle(saved: Path) -> None:
-    honest = Run.load(saved).class_certificate.upper
+def test_a_false_bound_is_found_by_the_oracle(run_file: Path) -> None:
+    honest = Run.load(run_file).class_certificate.upper
 
     def other_distribution(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         # A distribution under which no hypothesis collected has a large edge, but others of the class have.
-        U = Run.load(saved).record.pool.margins.to_array()
+        U = Run.load(run_file).record.pool.margins.to_array()
         t = U.shape[1]
         A = np.hstack([U.T, -np.ones((t, 1))])
         lp = linprog(np.eye(N + 1)[N], A, np.zeros(t), [[1.0] * N + [0.0]], [1.0], [(0, 0.25)] * N + [(None, None)])
         arrays[about["bounds"]["d"]["array"]] = lp.x[:N]
         about["bounds"]["upper"] = lp.fun + 1e-8
 
-    run = Run.load(forged(saved, other_distribution))
+    run = Run.load(forge_file(run_file, other_distribution))
     claimed = run.class_certificate
     assert claimed.recorded and claimed.upper < honest - 1e-3
     proved = run.verify_class(stumps())
@@ -244,12 +244,12 @@ def test_a_false_bound_is_found_by_the_oracle(saved: Path) -> None:
     assert proved.upper == pytest.approx(largest(proved.d), abs=1e-9) and proved.upper > claimed.upper + 1e-3
 
 
-def test_a_distribution_that_is_none_proves_nothing(saved: Path) -> None:
+def test_a_distribution_that_is_none_proves_nothing(run_file: Path) -> None:
     def tiny(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         arrays[about["bounds"]["d"]["array"]] = np.full(N, 1e-9)
         about["bounds"]["upper"] = 0.9
 
-    proved = Run.load(forged(saved, tiny)).verify_class(stumps())
+    proved = Run.load(forge_file(run_file, tiny)).verify_class(stumps())
     assert proved.upper == pytest.approx(largest(np.full(N, 1 / N)))
 
 
@@ -270,34 +270,34 @@ def test_a_distribution_that_is_none_proves_nothing(saved: Path) -> None:
     ],
     ids=str,
 )
-def test_damaged_descriptions_are_refused(part: tuple[str, ...], value: object, facts: str, saved: Path) -> None:
+def test_damaged_descriptions_are_refused(part: tuple[str, ...], value: object, facts: str, run_file: Path) -> None:
     def change(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         for name in part[:-1]:
             about = about[name]
         about[part[-1]] = value
 
-    with pytest.raises(DataError, match=rf"{re.escape(str(saved))}; .*{facts}"):
-        Run.load(forged(saved, change))
+    with pytest.raises(DataError, match=rf"{re.escape(str(run_file))}; .*{facts}"):
+        Run.load(forge_file(run_file, change))
 
 
 @pytest.mark.parametrize("name", ["w", "m", "d"])
-def test_weights_that_are_not_those_of_the_run_are_refused(name: str, saved: Path) -> None:
+def test_weights_that_are_not_those_of_the_run_are_refused(name: str, run_file: Path) -> None:
     def not_finite(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         arrays[about["state"][name]["array"]][0] = np.nan
 
-    with pytest.raises(DataError, match=rf"{re.escape(str(saved))}; .*weights.*finite"):
-        Run.load(forged(saved, not_finite))
+    with pytest.raises(DataError, match=rf"{re.escape(str(run_file))}; .*weights.*finite"):
+        Run.load(forge_file(run_file, not_finite))
 
     def too_short(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         array_name = about["state"][name]["array"]
         arrays[array_name] = np.ones(N + 1)
 
-    with typechecker.unchecked(), pytest.raises(DataError, match=rf"{re.escape(str(saved))}; .*weights.*size"):
-        Run.load(forged(saved, too_short))
+    with typechecker.unchecked(), pytest.raises(DataError, match=rf"{re.escape(str(run_file))}; .*weights.*size"):
+        Run.load(forge_file(run_file, too_short))
 
 
 @pytest.mark.thorough
-def test_python_o_believes_a_file_no_more_than_python_does(saved: Path) -> None:
+def test_python_o_believes_a_file_no_more_than_python_does(run_file: Path) -> None:
     """`python -O` leaves assertions out: nothing that a file claims may rest on one."""
     contradicting: list[Callable[[dict[str, Any], dict[str, np.ndarray]], None]] = [
         lambda about, arrays: arrays[about["state"]["w"]["array"]].fill(np.nan),
@@ -306,12 +306,12 @@ def test_python_o_believes_a_file_no_more_than_python_does(saved: Path) -> None:
         lambda about, arrays: about["bounds"].update(upper=-1.0),
         lambda about, arrays: about["final"].update(weights="best"),
     ]
-    copies = [saved.with_name(f"{k}.npz") for k in range(len(contradicting))]
+    copies = [run_file.with_name(f"{k}.npz") for k in range(len(contradicting))]
     for path, change in zip(copies, contradicting, strict=True):
-        shutil.copy(saved, path)
-        forged(path, change)
+        shutil.copy(run_file, path)
+        forge_file(path, change)
     result = subprocess.run(
-        [sys.executable, "-O", "-c", READ_ALL, *map(str, [saved, *copies])],
+        [sys.executable, "-O", "-c", READ_ALL, *map(str, [run_file, *copies])],
         capture_output=True,
         text=True,
         timeout=120,
@@ -334,12 +334,12 @@ for path in sys.argv[1:]:
 """
 
 
-def test_margins_of_other_weights_are_refused(saved: Path) -> None:
-    def raised(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+def test_margins_of_other_weights_are_refused(run_file: Path) -> None:
+    def raise_margins(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         arrays[about["state"]["m"]["array"]] += 0.1
 
-    with pytest.raises(DataError, match=rf"{re.escape(str(saved))}; .*margins.*other"):
-        Run.load(forged(saved, raised))
+    with pytest.raises(DataError, match=rf"{re.escape(str(run_file))}; .*margins.*other"):
+        Run.load(forge_file(run_file, raise_margins))
 
 
 def test_only_the_oracle_of_the_run_verifies_it() -> None:

@@ -67,7 +67,7 @@ def test_degenerate_ones_give_a_point_of_the_simplex_that_is_as_good(H: np.ndarr
     assert float(g @ z - 0.5 * z @ H @ z) >= best - 1e-14 * len(g) * size
 
 
-def missed(H: np.ndarray, g: np.ndarray, z: np.ndarray) -> float:
+def scaled_error(H: np.ndarray, g: np.ndarray, z: np.ndarray) -> float:
     """Bound the error of the value of z, as a share of the numbers of the program."""
     slope = g - H @ z
     return float(slope.max() - slope @ z) / max(float(H.diagonal().max()), float(np.ptp(g)), 1e-300)
@@ -85,7 +85,7 @@ def test_guesses_settle_at_the_maximizer_from_any_first_one(seed: int, wrong_sha
     used[int(g.argmax())] = True
     z = active_set_maximizer(H, g, used)
     assert z is not None and (z >= 0).all() and z.sum() == pytest.approx(1.0, abs=1e-12)
-    assert missed(H, g, z) <= 1e-11 and z == pytest.approx(best, abs=1e-6)
+    assert scaled_error(H, g, z) <= 1e-11 and z == pytest.approx(best, abs=1e-6)
     assert np.array_equal(simplex_maximizer(H, g, used), z)
 
 
@@ -96,8 +96,8 @@ def test_the_interior_point_solves_problems_that_guesses_do_not_settle(seed: int
     used = np.random.default_rng(seed).random(len(g)) < 0.5
     used[0] = True
     z = active_set_maximizer(H, g, used)
-    assert z is None or (missed(H, g, z) <= 1e-10 and z.min() >= 0 and z.sum() == pytest.approx(1.0, abs=1e-12))
-    assert missed(H, g, simplex_maximizer(H, g, used)) <= 1e-10
+    assert z is None or (scaled_error(H, g, z) <= 1e-10 and z.min() >= 0 and z.sum() == pytest.approx(1.0, abs=1e-12))
+    assert scaled_error(H, g, simplex_maximizer(H, g, used)) <= 1e-10
     bounded = capped_sum_maximizer(H, g, 3.0, used)
     slope = g - H @ bounded
     size = 3.0 * max(3.0 * float(H.diagonal().max()), float(np.abs(g).max()))

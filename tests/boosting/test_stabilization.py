@@ -66,9 +66,9 @@ def test_the_oracle_is_asked_between_the_best_distribution_and_the_newest() -> N
         d = next(query)
         np.testing.assert_allclose(d, newest if k == 0 else 0.4 * newest + 0.6 * best, atol=1e-9)
         questions = [d]
-        collected = np.array([h.q for h in run.at_round(k).hypotheses]) if k else np.zeros(0, dtype=int)  # type: ignore[attr-defined]
+        pool_indices = np.array([h.q for h in run.at_round(k).hypotheses]) if k else np.zeros(0, dtype=int)  # type: ignore[attr-defined]
         edges = one.U.T @ newest
-        if k and edges[(one.U.T @ d).argmax()] <= edges[collected].max() + 1e-12:
+        if k and edges[(one.U.T @ d).argmax()] <= edges[pool_indices].max() + 1e-12:
             questions.append(next(query))
             np.testing.assert_allclose(questions[1], newest, atol=1e-9)
         n_between += len(questions) == 1 and k > 0

@@ -52,7 +52,7 @@ def names(folder: Path) -> list[str]:
 SERVER = """
 import os, signal, sys, tempfile
 sys.path.insert(0, sys.argv[1])
-from test_survival import EVERY, boost, stumps
+from test_survival import CHECKPOINT_ROUNDS, boost, stumps
 
 def die_after(calls):
     def count(frame, event, argument):
@@ -70,7 +70,7 @@ for line in sys.stdin:
     child = os.fork()
     if child == 0:
         die_after(int(calls))
-        boost("lpboost", stumps(), nu=10, epsilon=1e-4, checkpoint=path, checkpoint_rounds=EVERY)
+        boost("lpboost", stumps(), nu=10, epsilon=1e-4, checkpoint=path, checkpoint_rounds=CHECKPOINT_ROUNDS)
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
@@ -358,7 +358,7 @@ def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_who_ignores_interrupts_goes_on() -> None:
+def test_run_with_ignored_interrupts_continues() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     run = boost("lpboost", stumps(), nu=10, progress=interrupt_at(4, 2), max_rounds=6)
     assert (run.rounds, run.reason) == (6, StopReason.ROUND_LIMIT)
@@ -416,7 +416,7 @@ def checkpoint(tmp_path: Path) -> Path:
     return path
 
 
-def refused(path: Path, formulation: str = "erlpboost", oracle: Oracle | None = None, **options: Any) -> str:
+def refusal(path: Path, formulation: str = "erlpboost", oracle: Oracle | None = None, **options: Any) -> str:
     """Return why a checkpoint is refused; the file is left as it was."""
     content = path.read_bytes()
     parameters: dict[str, Any] = {"nu": 4, **options}
@@ -431,30 +431,30 @@ def refused(path: Path, formulation: str = "erlpboost", oracle: Oracle | None = 
 
 @pytest.mark.thorough
 def test_a_checkpoint_of_another_run_is_refused(checkpoint: Path) -> None:
-    assert "the examples" in refused(checkpoint, oracle=stumps(21))
+    assert "the examples" in refusal(checkpoint, oracle=stumps(21))
     X, y = examples(20)
-    assert "the examples" in refused(checkpoint, oracle=PlainStumps(X, -y))
-    assert "the examples" in refused(checkpoint, oracle=PlainStumps(X, y, c=np.arange(1.0, 21.0)))
-    assert "the examples" in refused(checkpoint, oracle=PlainStumps(X[:, :5], y))
-    assert "parameters" in refused(checkpoint, nu=5)
-    assert "parameters" in refused(checkpoint, eta=7.0)
-    assert "parameters" in refused(checkpoint, epsilon=0.1)
-    assert "parameters" in refused(checkpoint, two_sided=True)
-    assert "guarantee" in refused(checkpoint, guarantee=0.01)
-    assert "nus" in refused(checkpoint, nus=[2.0])
-    assert "binary_erlpboost" in refused(checkpoint, "binary_erlpboost")
+    assert "the examples" in refusal(checkpoint, oracle=PlainStumps(X, -y))
+    assert "the examples" in refusal(checkpoint, oracle=PlainStumps(X, y, c=np.arange(1.0, 21.0)))
+    assert "the examples" in refusal(checkpoint, oracle=PlainStumps(X[:, :5], y))
+    assert "parameters" in refusal(checkpoint, nu=5)
+    assert "parameters" in refusal(checkpoint, eta=7.0)
+    assert "parameters" in refusal(checkpoint, epsilon=0.1)
+    assert "parameters" in refusal(checkpoint, two_sided=True)
+    assert "guarantee" in refusal(checkpoint, guarantee=0.01)
+    assert "nus" in refusal(checkpoint, nus=[2.0])
+    assert "binary_erlpboost" in refusal(checkpoint, "binary_erlpboost")
 
 
 def test_a_checkpoint_of_another_reference_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     boost("erlpboost", small(), nu=4, eta=50.0, max_rounds=3, checkpoint=path)
-    assert "reference distribution" in refused(path, eta=50.0, d0=np.arange(1.0, 21.0) / 210.0)
+    assert "reference distribution" in refusal(path, eta=50.0, d0=np.arange(1.0, 21.0) / 210.0)
 
 
 def test_a_checkpoint_of_another_update_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     boost("corrective_erlpboost", small(), nu=4, max_rounds=3, checkpoint=path)
-    message = refused(path, "corrective_erlpboost", update="line_search")
+    message = refusal(path, "corrective_erlpboost", update="line_search")
     assert re.search(r"\bupdate\b.*\bline_search\b.*\bstep\b", message)
 
 
@@ -468,7 +468,7 @@ def test_a_file_of_another_version_is_refused(
     with monkeypatch.context() as patch:
         patch.setattr(saving, name, value)
         boost("erlpboost", small(), nu=4, max_rounds=3, checkpoint=path)
-    assert repr(value) in refused(path)
+    assert repr(value) in refusal(path)
     with pytest.raises(DataError, match=re.escape(repr(value))):
         Run.load(path)
 
@@ -477,7 +477,7 @@ def test_a_truncated_file_is_refused(checkpoint: Path) -> None:
     whole = checkpoint.read_bytes()
     for size in (0, 1, 100, len(whole) // 2, len(whole) - 100, len(whole) - 1):
         checkpoint.write_bytes(whole[:size])
-        assert str(checkpoint) in (message := refused(checkpoint)) and "damaged" in message
+        assert str(checkpoint) in (message := refusal(checkpoint)) and "damaged" in message
 
 
 @pytest.mark.thorough
@@ -502,15 +502,15 @@ def test_flipped_bytes_are_found_or_mean_nothing(checkpoint: Path) -> None:
 def test_a_description_that_says_nothing_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     np.savez(path, meta=np.frombuffer(text.encode(), dtype=np.uint8))
-    refused(path)
+    refusal(path)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     path.write_text("a letter")
-    refused(path)
+    refusal(path)
     np.savez(path, X=np.zeros(3))
-    refused(path)
+    refusal(path)
     with pytest.raises(DataError, match=r"'\S*none\.npz'"):
         Run.load(tmp_path / "none.npz")
 

@@ -256,9 +256,9 @@ STATEMENTS: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
         },
     ),
 }
-"""Of each F: what is bounded; F0 and its domain for the truth, nu and a radius; the ways in which F is written."""
+"""For each F: the bounded quantity; F0 and its domain for the truth, nu and a radius; the forms of F."""
 
-CASES = [(what, way) for what, (_, _, _, ways) in STATEMENTS.items() for way in ways]
+CASES = [(statement, way) for statement, (_, _, _, ways) in STATEMENTS.items() for way in ways]
 
 FAST = ("nothing", "a linear term")
 """Each F whose description is boosted in little time."""
@@ -385,7 +385,7 @@ ALL_RIGHT = np.array([[0.3, 0.5], [0.3, 0.1], [0.3, 0.2]])
 """Every distribution has an edge of 0.3 at least."""
 
 
-def shifted(by: float) -> Formulation[Any]:
+def shifted_formulation(by: float) -> Formulation[Any]:
     """Edges held below 0, which no distribution can, and an entropy with a constant in F."""
     return prototype(
         "shifted",
@@ -396,12 +396,14 @@ def shifted(by: float) -> Formulation[Any]:
 
 def test_a_search_below_a_bound_of_the_edges_ends_at_margins_not_at_values() -> None:
     """The value 0.3 - 0.5 never exceeds the bound; the smallest margin does at once."""
-    run = boost(shifted(-0.5), GivenMargins(ALL_RIGHT), update="line_search", max_rounds=40, epsilon=0.05)
+    run = boost(shifted_formulation(-0.5), GivenMargins(ALL_RIGHT), update="line_search", max_rounds=40, epsilon=0.05)
     assert np.isfinite(run.w).all() and run.class_certificate.lower <= -0.2 <= run.class_certificate.upper
 
 
 @pytest.mark.parametrize("by", [-0.5, 0.5])
 @pytest.mark.parametrize("rule", ["boundary", "infeasible"])
 def test_rules_about_distributions_speak_of_edges(rule: str, by: float) -> None:
-    run = boost(shifted(by), GivenMargins(ALL_RIGHT), update="step", rules=rule, max_rounds=40, epsilon=0.05)
+    run = boost(
+        shifted_formulation(by), GivenMargins(ALL_RIGHT), update="step", rules=rule, max_rounds=40, epsilon=0.05
+    )
     assert run.reason.startswith(f"{rule}: ") and " 0.3 - 0.05" in run.reason

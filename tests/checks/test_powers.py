@@ -53,8 +53,8 @@ def page(**options: Any) -> Formulation[Any]:
     return prototype("renyi", regularizer, **PARAMETERS)
 
 
-def printed(slip: float, label: str) -> Formulation[Any]:
-    """Return the page with its primal printed. A slip of the order or another label makes it wrong."""
+def printed_page(slip: float, label: str) -> Formulation[Any]:
+    """Return the page with a literal primal. A slip of the order or another label makes the primal wrong."""
 
     def primal(self: Any, U: Float[Array, "N t"], p: Any, examples: Any) -> Any:
         d: Any = cp.Variable(len(U), name="d")
@@ -70,9 +70,9 @@ def printed(slip: float, label: str) -> Formulation[Any]:
         ]
         return cp.Problem(cp.Minimize(gamma + renyi(d, a, p.q + slip, p.eta)), constraints)
 
-    made = page()
-    made.__class__ = type("Printed", (type(made),), {"primal": primal})
-    return made
+    formulation = page()
+    formulation.__class__ = type("Printed", (type(formulation),), {"primal": primal})
+    return formulation
 
 
 @pytest.mark.thorough
@@ -84,33 +84,33 @@ def test_no_page_is_blamed_for_the_accuracy_of_an_answer(options: dict[str, Any]
 @pytest.mark.thorough
 @pytest.mark.usefixtures("one_instance")
 def test_a_printed_primal_with_the_same_powers_passes() -> None:
-    check_formulation(printed(0.0, "w")).raise_if_failed()
+    check_formulation(printed_page(0.0, "w")).raise_if_failed()
 
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("one_instance")
 def test_a_small_slip_of_the_order_is_caught() -> None:
-    report = check_formulation(printed(1e-3, "w"), q=0.8, eta=0.5)
+    report = check_formulation(printed_page(1e-3, "w"), q=0.8, eta=0.5)
     assert "literal-primal" in {check.name for check in report.failures}, str(report)
 
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("one_instance")
 def test_a_label_at_another_constraint_is_caught() -> None:
-    report = check_formulation(printed(0.0, "slack"))
+    report = check_formulation(printed_page(0.0, "slack"))
     assert "multiplier-w" in {check.name for check in report.failures}, str(report)
 
 
-def summed(x: Any) -> Any:
+def sum_of_powers(x: Any) -> Any:
     return cp.sum(cp.power(x, np.pi))
 
 
-def normed(x: Any) -> Any:
+def power_norm(x: Any) -> Any:
     p: Any = 2.7183
     return cp.pnorm(x, p)
 
 
-@pytest.mark.parametrize("make", [summed, normed])
+@pytest.mark.parametrize("make", [sum_of_powers, power_norm])
 def test_exponents_are_those_that_were_written(make: Any) -> None:
     x: Any = cp.Variable(4, name="x")
     one: Any = cp.sum(x) == 1

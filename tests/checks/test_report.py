@@ -93,8 +93,8 @@ def test_long_words_are_wrapped_under_themselves() -> None:
 @pytest.mark.parametrize("width", (60, 80, 160))
 def test_the_text_for_a_terminal_is_no_wider_and_has_the_failures_or_all(width: int) -> None:
     report = CheckReport("Cap", (GOOD, replace(BAD, words="word " * 60), UNASKED))
-    for every, names in ((False, {"span"}), (True, {"gaps", "span", "gradient"})):
-        lines = report.text(width, every).splitlines()
+    for is_verbose, names in ((False, {"span"}), (True, {"gaps", "span", "gradient"})):
+        lines = report.text(width, is_verbose).splitlines()
         assert max(map(len, lines)) <= width
         assert {line.split()[1] for line in lines[2:] if not line.startswith(" ")} == names
     assert re.fullmatch(r"Cap: [a-z ]*2[a-z ]*", CheckReport("Cap", (GOOD, GOOD)).text(width, verbose=False))
@@ -133,8 +133,10 @@ def test_the_worst_is_the_largest_in_proportion_to_its_tolerance() -> None:
 
 
 def test_a_failure_is_told_with_its_argument() -> None:
-    at = {"z": np.array([0.25, -1.0]), "eta": 4.0}
-    check = run_check("gaps", stream(Measurement(0.0, 1.0, "fine"), Measurement(2.0, 1e-9, "a gap is negative", at)))
+    arguments = {"z": np.array([0.25, -1.0]), "eta": 4.0}
+    check = run_check(
+        "gaps", stream(Measurement(0.0, 1.0, "fine"), Measurement(2.0, 1e-9, "a gap is negative", arguments))
+    )
     assert not check.passed
     assert check.words.startswith("1 of 2 ")
     assert check.words.endswith("a gap is negative: 2 > 1e-09, at z = [ 0.25, -1.  ], eta = 4")
@@ -162,8 +164,8 @@ def test_a_check_that_does_not_apply_says_so() -> None:
 
 
 def test_remarks_are_said_once_and_counted() -> None:
-    found = stream(Note("one slope", 3, 4), Measurement(0.0, 1.0, "fine"), Note("one slope", 1, 4))
-    words = run_check("gaps", found).words
+    measurements = stream(Note("one slope", 3, 4), Measurement(0.0, 1.0, "fine"), Note("one slope", 1, 4))
+    words = run_check("gaps", measurements).words
     assert words.startswith("1 ") and words.endswith("; one slope at 4 of 8")
 
 

@@ -71,7 +71,7 @@ def entropy(eta: float = 4.0, nu: float = 3.0, d0: np.ndarray = D0) -> RelativeE
     return RelativeEntropy.capped(C, nu, eta, d0)
 
 
-def on_simplex() -> RelativeEntropy:
+def simplex_entropy() -> RelativeEntropy:
     return RelativeEntropy.capped(ONES, 1.0, 3.0, D0)
 
 
@@ -79,11 +79,11 @@ MATRICES = [np.diag(row) + row[0] / 2 for row in np.random.default_rng(3).unifor
 
 
 def _transport(d: Any) -> tuple[Any, list[Any]]:
-    """The cost of moving d to three places, as far as their places are apart."""
+    """Return the cost of transporting d to three places, and its constraints."""
     T = cp.Variable((N, 3), nonneg=True)
     costs = np.abs(np.subtract.outer(np.arange(N) / N, np.array([0.0, 0.5, 1.0])))
-    moved: Any = cp.sum(T, axis=0)
-    return cp.sum(cp.multiply(costs, T)), [cp.sum(T, axis=1) == d, moved[:2] == np.array([0.25, 0.5])]
+    arrivals: Any = cp.sum(T, axis=0)
+    return cp.sum(cp.multiply(costs, T)), [cp.sum(T, axis=1) == d, arrivals[:2] == np.array([0.25, 0.5])]
 
 
 REGULARIZERS: dict[str, Regularizer] = {
@@ -120,11 +120,11 @@ REGULARIZERS: dict[str, Regularizer] = {
     "ball, p = 2": NormBall(simplex(C), C, 2.0, 0.45),
     "ball, p = 3/2": NormBall(simplex(C), C, 1.5, 0.6),
     "ball that does not bind": NormBall(simplex(ONES), ONES, 2.0, 2.0),
-    "ball with entropy": NormBall(on_simplex(), C, 2.0, 0.45),
+    "ball with entropy": NormBall(simplex_entropy(), C, 2.0, 0.45),
     "penalty, p = 3": NormPenalty(simplex(C), C, 3.0, 0.45),
     "penalty, p = inf": NormPenalty(simplex(C), C, math.inf, 0.45),
-    "penalty with entropy": NormPenalty(on_simplex(), C, 2.0, 0.5),
-    "penalty with entropy, p = inf": NormPenalty(on_simplex(), C, math.inf, 0.5),
+    "penalty with entropy": NormPenalty(simplex_entropy(), C, 2.0, 0.5),
+    "penalty with entropy, p = inf": NormPenalty(simplex_entropy(), C, math.inf, 0.5),
     "formula": formula("d*log(d/d0)/eta + max(d - u/2, 0)**2/c", CappedSimplex(C, 3.0), D0, eta=4.0),
     "described squares": CvxpyRegularizer(CappedSimplex(C, 3.0), cp.sum_squares, C / C.sum()),
     "described entropy in a ball": CvxpyRegularizer(

@@ -75,20 +75,20 @@ def test_a_claim_is_taken_only_where_other_problems_confirm_it(
     problem: Any, claim: float, right: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claims(monkeypatch, claim)
-    found = optimal_value(problem)
-    assert found == right or (found is not None and right is not None and abs(found - right) <= 1e-6)
+    optimum = optimal_value(problem)
+    assert optimum == right or (optimum is not None and right is not None and abs(optimum - right) <= 1e-6)
 
 
-def test_a_bound_near_a_rough_maximizer_may_be_as_loose_as_the_maximizer_makes_it(
+def test_conjugate_check_of_a_rough_maximizer_allows_its_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     Q = np.array([[2.0, -1.0, 1.0], [-1.0, 2.0, 0.0], [1.0, 0.0, 2.0]])  # not diagonal: no polishing ends at once
     F = CvxpyRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.quad_form(d, Q), np.full(3, 1.0 / 3.0))
     probe = RegularizerProbe(F, 0, 1)
-    at = probe.supremum.value
+    supremum_at = probe.supremum.value
 
     def rough(z: np.ndarray) -> float | None:
-        value = at(z)
+        value = supremum_at(z)
         # The objective misses its supremum by about 1e-8 where the weights are off by 1e-4 of themselves.
         probe.variable.value = probe.variable.value * (1.0 + 1e-4 * (-1.0) ** np.arange(3))
         return value
@@ -116,11 +116,11 @@ def test_a_bound_that_is_loose_at_a_good_maximizer_is_caught() -> None:
 
 
 @pytest.mark.parametrize("kind", (ExpressionThatAllowsNegativeWeights, ExpressionWithoutTheEquation))
-def test_an_expression_must_forbid_what_lies_outside_the_domain(kind: type[Regularizer]) -> None:
+def test_expression_that_allows_points_outside_the_domain_fails_its_check(kind: type[Regularizer]) -> None:
     make = next(make for family, make in MAKERS.items() if issubclass(kind, family))
-    right, wrong = make(kind.__mro__[1]), make(kind)
+    right, faulty = make(kind.__mro__[1]), make(kind)
     assert run_check("cvxpy-value", forbidden(RegularizerProbe(right, 0, 1))).passed
-    check = run_check("cvxpy-value", forbidden(RegularizerProbe(wrong, 0, 1)))
+    check = run_check("cvxpy-value", forbidden(RegularizerProbe(faulty, 0, 1)))
     assert not check.passed and re.search(r"\boutside\b.*\bcvxpy_value\b", check.words)
 
 
@@ -138,18 +138,18 @@ def test_an_expression_may_forbid_by_variables_of_its_own() -> None:
 
 
 class TestInterval:
-    """The range of a parameter, as its author bounds it."""
+    """The range of a parameter between the bounds of its author."""
 
     EXAMPLES = Examples(np.ones(3), np.full(3, 1.0 / 3.0))
 
     @pytest.mark.parametrize(("lower", "upper"), [(50.0, 60.0), (1.1, 4.0), (-3.0, -2.0), (1e-6, 1e6)])
     def test_the_checks_draw_from_all_of_it(self, lower: float, upper: float) -> None:
         domain, rng = interval(lower, upper), np.random.default_rng(0)
-        drawn = [drawing._draw_parameter(domain, self.EXAMPLES, rng) for _ in range(200)]  # pyright: ignore[reportPrivateUsage]
-        assert all(domain.contains(value, self.EXAMPLES) for value in (*drawn, lower, upper, domain.typical_value))
+        values = [drawing._draw_parameter(domain, self.EXAMPLES, rng) for _ in range(200)]  # pyright: ignore[reportPrivateUsage]
+        assert all(domain.contains(value, self.EXAMPLES) for value in (*values, lower, upper, domain.typical_value))
         assert not any(domain.contains(value, self.EXAMPLES) for value in (lower - 1e-9, upper + 1e-3, np.nan))
         middle = np.sqrt(lower * upper) if lower > 0 else 0.5 * (lower + upper)
-        assert 50 < sum(value < middle for value in drawn) < 150
+        assert 50 < sum(value < middle for value in values) < 150
 
     @pytest.mark.parametrize(
         ("lower", "upper", "name"), [(2.0, 1.0, "upper"), (1.0, 1.0, "upper"), ("1", 2, "lower"), (0, np.inf, "upper")]

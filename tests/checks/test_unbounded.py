@@ -49,10 +49,10 @@ class Burg(NewName):
 def burg(c: np.ndarray, nu: float, eta: float, bound: float) -> Burg:
     a = c / c.sum()
 
-    def described(d: Any) -> Any:
+    def expression(d: Any) -> Any:
         return (a @ np.log(a) - a @ cp.log(d)) / eta
 
-    return Burg(CappedSimplex(c, nu), described, inside=a, objective_scale=eta, eta=eta, bound=bound)
+    return Burg(CappedSimplex(c, nu), expression, inside=a, objective_scale=eta, eta=eta, bound=bound)
 
 
 @pytest.mark.thorough

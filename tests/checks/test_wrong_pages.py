@@ -172,14 +172,14 @@ class HalfTheSquares(QPRegAdaBoost):
 
 @caught_by("printed-dual-at-w", two_sided=False)
 class RightAtTheOptimumOnly(LPBoost):
-    """Strong duality holds, and yet it is not the dual: only comparing at other w shows it."""
+    """Strong duality holds, but the problem is not the dual: only a comparison at other w shows the mistake."""
 
     def dual(self, U: Any, p: Any, examples: Any) -> Any:
         right = super().dual(U, p, examples)
         right.solve("CLARABEL")
         w = next(variable for variable in right.variables() if variable.name() == "w")
-        off = cp.sum_squares(w - w.value)
-        return cp.Problem(cp.Maximize(right.objective.expr - off), right.constraints)
+        distance = cp.sum_squares(w - w.value)
+        return cp.Problem(cp.Maximize(right.objective.expr - distance), right.constraints)
 
 
 # The primal, F and G.
@@ -226,8 +226,8 @@ class TwoSidedByMistake(LPBoost):
 
 class _LooseEntropy(RelativeEntropy):
     def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
-        at = super().conjugate_at(z)
-        return replace(at, value=at.value + 0.01)
+        point = super().conjugate_at(z)
+        return replace(point, value=point.value + 0.01)
 
 
 @caught_by("F: conjugate", "F: maximizer", "closed-dual-at-w", two_sided=False)
@@ -259,13 +259,13 @@ class WrongEdgeFunction(LPBoost):
 
 @caught_by("multiplier-w", "printed-dual-at-w", "closed-dual-at-w")
 class LabelWithTheWrongSign(EntropyProjection):
-    """rho - edges = 0 has minus w for its multiplier."""
+    """The multiplier of rho - edges = 0 is minus w."""
 
     def primal(self, U: Any, p: Any, examples: Any) -> Any:
         right = super().primal(U, p, examples)
-        turned = [(p.rho == c.args[0]).set_label("w") if c.label == "w" else c for c in right.constraints]
+        constraints = [(p.rho == c.args[0]).set_label("w") if c.label == "w" else c for c in right.constraints]
         return cp.Problem(
-            right.objective, [(0 == p.rho - c.args[1]).set_label("w") if c.label == "w" else c for c in turned]
+            right.objective, [(0 == p.rho - c.args[1]).set_label("w") if c.label == "w" else c for c in constraints]
         )
 
 
@@ -367,7 +367,7 @@ class CannotBeBound(LPBoost):
 
 
 @functools.cache
-def checked(page: type[Formulation[Any]]) -> CheckReport:
+def report_on_page(page: type[Formulation[Any]]) -> CheckReport:
     """Check a page on two instances, enough for gross mistakes; F and G only where the mistake is theirs."""
     names, parameters = next((names, parameters) for kind, names, parameters in CATALOGUE if kind is page)
     with pytest.MonkeyPatch.context() as patch:
@@ -386,21 +386,21 @@ def checked(page: type[Formulation[Any]]) -> CheckReport:
 def test_the_wrong_ones_are_caught_by_the_check_that_should(
     page: type[Formulation[Any]], names: tuple[str, ...]
 ) -> None:
-    found = checked(page)
-    assert {check.name for check in found.failures} >= set(names)
+    page_report = report_on_page(page)
+    assert {check.name for check in page_report.failures} >= set(names)
     for name in names:
-        assert not found[name].worst <= found[name].tolerance
-        assert found[name].words
+        assert not page_report[name].worst <= page_report[name].tolerance
+        assert page_report[name].words
 
 
 @pytest.mark.thorough
 def test_only_other_weights_show_a_dual_that_is_right_at_the_optimum_only() -> None:
-    assert {check.name for check in checked(RightAtTheOptimumOnly).failures} == {"printed-dual-at-w"}
+    assert {check.name for check in report_on_page(RightAtTheOptimumOnly).failures} == {"printed-dual-at-w"}
 
 
 @pytest.mark.thorough
 def test_only_copies_show_multiplicities_that_are_ignored() -> None:
-    (copies,) = checked(MultiplicitiesIgnored).failures
+    (copies,) = report_on_page(MultiplicitiesIgnored).failures
     assert copies.name == "copies"
     assert COPIES_MESSAGE in copies.words
 
@@ -411,18 +411,18 @@ def test_every_check_finds_a_mistake_of_the_catalogue() -> None:
 
 @pytest.mark.thorough
 def test_words_say_what_is_missing_and_where_it_was_raised() -> None:
-    words = checked(NotWritten)["literal-primal"].words
+    words = report_on_page(NotWritten)["literal-primal"].words
     assert re.match(r"test_wrong_pages\.py:\d+ in NotWritten\.primal .*\bNotImplementedError\b", words)
-    assert "KeyError" in checked(CannotBeBound)["binds"].words
-    assert re.search(r'"w" .*\bt = 3\b.* rho, weights$', checked(DualWithoutW)["printed-dual-at-w"].words)
-    assert "U.T @ d" in checked(NoEdgesToBeFound)["printed-dual-at-w"].words
+    assert "KeyError" in report_on_page(CannotBeBound)["binds"].words
+    assert re.search(r'"w" .*\bt = 3\b.* rho, weights$', report_on_page(DualWithoutW)["printed-dual-at-w"].words)
+    assert "U.T @ d" in report_on_page(NoEdgesToBeFound)["printed-dual-at-w"].words
 
 
 @pytest.mark.thorough
 def test_words_say_in_which_instance_and_at_which_weights() -> None:
-    check = checked(PsiWithTheWrongSign)["printed-dual-at-w"]
+    check = report_on_page(PsiWithTheWrongSign)["printed-dual-at-w"]
     words = check.words
-    printed, mechanical, *_ = map(float, re.findall(r"-?\d+\.\d+", words))
-    assert abs(printed - mechanical) == pytest.approx(check.worst, rel=1e-6)
+    printed_value, mechanical_value, *_ = map(float, re.findall(r"-?\d+\.\d+", words))
+    assert abs(printed_value - mechanical_value) == pytest.approx(check.worst, rel=1e-6)
     assert "at w = [" in words
     assert "instance = (MarginMatrix(N=" in words

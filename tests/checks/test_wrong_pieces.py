@@ -92,26 +92,26 @@ class BetaWithTheWrongSign(RelativeEntropy):
     """F* = -beta + sum f* for beta + sum f*."""
 
     def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
-        at = super().conjugate_at(z)
-        return replace(at, value=at.value - 2.0 * float(np.asarray(at.multipliers["beta"])))
+        point = super().conjugate_at(z)
+        return replace(point, value=point.value - 2.0 * float(np.asarray(point.multipliers["beta"])))
 
 
 @caught_by("conjugate", "maximizer", "cvxpy-conjugate")
 class ConjugateTooLargeByAConstant(RelativeEntropy):
-    """A bound that holds and is never tight."""
+    """The bound holds and is never tight."""
 
     def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
-        at = super().conjugate_at(z)
-        return replace(at, value=at.value + 1e-3)
+        point = super().conjugate_at(z)
+        return replace(point, value=point.value + 1e-3)
 
 
 @caught_by("fenchel-young", "conjugate")
 class ConjugateTooSmallByAConstant(CappedSimplexIndicator):
-    """The kind of mistake that makes a certificate wrong, not loose."""
+    """A mistake of this kind makes a certificate wrong, not loose."""
 
     def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
-        at = super().conjugate_at(z)
-        return replace(at, value=at.value - 1e-3)
+        point = super().conjugate_at(z)
+        return replace(point, value=point.value - 1e-3)
 
 
 @caught_by("conjugate", "maximizer")
@@ -178,9 +178,9 @@ class CapNuForOneOverNu(RelativeEntropy):
     """Glocer 2009, algorithm 4.2 as printed: the cap nu where 1 / nu belongs."""
 
     def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
-        at = super().conjugate_at(z)
-        wrong = CappedSimplex(self.domain.c, 1.0 / self.domain.nu).repair(np.exp(self.log_d0 + self.eta * z), self.d0)
-        return replace(at, d=wrong)
+        point = super().conjugate_at(z)
+        weights = CappedSimplex(self.domain.c, 1.0 / self.domain.nu).repair(np.exp(self.log_d0 + self.eta * z), self.d0)
+        return replace(point, d=weights)
 
 
 @caught_by("maximizer", "gradient")
@@ -204,9 +204,9 @@ class GradientWithUInTheDenominator(RelativeEntropy):
     """Glocer 2009, section 4.1, the gradient of ERLPBoost as printed, taken for the weights."""
 
     def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
-        at = super().conjugate_at(z)
+        point = super().conjugate_at(z)
         q = np.exp(self.log_d0 + self.eta * z)
-        return replace(at, d=q / float((np.abs(z) * q).sum() + 1e-12))
+        return replace(point, d=q / float((np.abs(z) * q).sum() + 1e-12))
 
 
 @caught_by("maximizer", "gradient")
@@ -214,20 +214,20 @@ class GradientWithOneCommonDenominator(BinaryEntropy):
     """Glocer 2009, section 4.1, the gradient of Binary ERLPBoost as printed, taken for the weights."""
 
     def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
-        at = super().conjugate_at(z)
+        point = super().conjugate_at(z)
         p = self.d0 / self.upper
-        odds = p * np.exp(np.clip(self.eta * (z - float(np.asarray(at.multipliers["beta"]))), None, 600.0))
-        return replace(at, d=self.upper * odds / float((1.0 - p + odds).sum()))
+        odds = p * np.exp(np.clip(self.eta * (z - float(np.asarray(point.multipliers["beta"]))), None, 600.0))
+        return replace(point, d=self.upper * odds / float((1.0 - p + odds).sum()))
 
 
 @caught_by("finite")
 class ExponentialThatOverflows(RelativeEntropy):
-    """log(sum(exp(eta z))) as it should not be written."""
+    """The naive formula of log(sum(exp(eta z))) overflows."""
 
     def conjugate_at(self, z: Any, start: Any = None) -> ConjugatePoint:
-        at = super().conjugate_at(z)
+        point = super().conjugate_at(z)
         naive = float(np.log(np.exp(self.eta * z).sum()))
-        return at if np.isfinite(naive) else replace(at, value=naive)
+        return point if np.isfinite(naive) else replace(point, value=naive)
 
 
 # Regularizers: the value and the gaps.
@@ -672,8 +672,8 @@ def test_a_piece_that_raises_is_a_failed_check_in_words() -> None:
 
     check_report = check_edge(Raises())
     assert [check.name for check in check_report.failures] == ["gaps"]
-    said = r"test_wrong_pieces\.py:\d+ in Raises\.gaps \w+ ZeroDivisionError: no gaps today"
-    assert re.fullmatch(said, check_report["gaps"].words)
+    words = r"test_wrong_pieces\.py:\d+ in Raises\.gaps \w+ ZeroDivisionError: no gaps today"
+    assert re.fullmatch(words, check_report["gaps"].words)
 
 
 @pytest.mark.thorough
@@ -688,10 +688,10 @@ def test_nonconvex_pieces_are_refused_in_words() -> None:
     "method", ("value", "project", "gaps", "residuals", "room", "support", "weight_scale", "cvxpy_value")
 )
 def test_an_answer_of_another_kind_is_a_failed_check_and_no_exception(method: str, answer: Any) -> None:
-    wrong = type(
+    faulty_class = type(
         "Wrong", (Hinge,), {method: property(lambda self: answer) if method == "weight_scale" else lambda *_: answer}
     )
-    check_report = report(wrong)
+    check_report = report(faulty_class)
     assert not check_report.passed
     assert all(check.words for check in check_report)
 

@@ -47,21 +47,21 @@ CONSTRAINTS: dict[str, Callable[[Any], list[Any]]] = {
 }
 
 
-def described(f: str, constraints: str = "none") -> CvxpyRegularizer:
+def regularizer(f: str, constraints: str = "none") -> CvxpyRegularizer:
     return CvxpyRegularizer(DOMAIN, FUNCTIONS[f], INSIDE, CONSTRAINTS[constraints])
 
 
 def feasible(F: CvxpyRegularizer, constraints: str, rng: np.random.Generator) -> list[np.ndarray]:
-    """Points of C_nu, drawn to the inner point until CVXPY finds the constraints satisfied."""
-    d, found = cp.Variable(N), list[np.ndarray]()
+    """Return points of C_nu, moved to the inner point until CVXPY reports no violation."""
+    d, feasible_points = cp.Variable(N), list[np.ndarray]()
     conditions = CONSTRAINTS[constraints](d)
     for point in points(rng, DOMAIN.upper, 6):
         for share in (0.0, 0.1, 0.3, 0.6, 1.0):
             d.value = (1 - share) * point + share * INSIDE
             if all(float(np.max(condition.violation())) <= 1e-14 for condition in conditions):
-                found.append(np.asarray(d.value))
+                feasible_points.append(np.asarray(d.value))
                 break
-    return found
+    return feasible_points
 
 
 def supremum(F: CvxpyRegularizer, z: np.ndarray) -> tuple[float, np.ndarray]:
@@ -76,12 +76,12 @@ def supremum(F: CvxpyRegularizer, z: np.ndarray) -> tuple[float, np.ndarray]:
 @pytest.mark.parametrize("f", FUNCTIONS)
 def test_the_tangent_bounds_the_conjugate_wherever_it_is_taken(f: str, constraints: str) -> None:
     rng = np.random.default_rng(1)
-    F, z = described(f, constraints), rng.uniform(-1, 1, N)
+    F, z = regularizer(f, constraints), rng.uniform(-1, 1, N)
     inside = feasible(F, constraints, rng)
     best, d = supremum(F, z)
     scale = 1e-12 * (1 + F.magnitude)
-    for near in (*inside[:4], F.project(d), F.project(None), None):
-        conjugate_point = F.conjugate_at(z, near)
+    for start in (*inside[:4], F.project(d), F.project(None), None):
+        conjugate_point = F.conjugate_at(z, start)
         assert conjugate_point.value >= best - 1e-7
         assert max(F.residuals(conjugate_point.d).values()) <= 1e-12
         for point in inside:
@@ -95,7 +95,7 @@ def test_the_tangent_bounds_the_conjugate_wherever_it_is_taken(f: str, constrain
 @pytest.mark.parametrize("constraints", ("none", "several"))
 @pytest.mark.parametrize("f", FUNCTIONS)
 def test_the_bound_is_tight_where_it_is_told_a_maximizer(f: str, constraints: str) -> None:
-    F = described(f, constraints)
+    F = regularizer(f, constraints)
     z = np.random.default_rng(2).uniform(-1, 1, N)
     best, d = supremum(F, z)
     assert F.conjugate_at(z, F.project(d)).value <= best + 1e-5
@@ -105,7 +105,7 @@ def test_the_bound_is_tight_where_it_is_told_a_maximizer(f: str, constraints: st
 
 @pytest.mark.thorough
 def test_an_entropy_that_is_described_is_that_of_the_closed_form() -> None:
-    exact, F = RelativeEntropy(DOMAIN, 5.0, D0), described("entropy")
+    exact, F = RelativeEntropy(DOMAIN, 5.0, D0), regularizer("entropy")
     for seed in range(5):
         rng = np.random.default_rng(seed)
         z = rng.uniform(-1, 1, N)
@@ -130,7 +130,7 @@ def test_squares_that_are_described_are_those_of_the_closed_form() -> None:
 @pytest.mark.parametrize("constraints", ("none", "several"))
 @pytest.mark.parametrize("f", ("entropy", "quadratic", "norm"))
 def test_any_junk_is_repaired(f: str, constraints: str) -> None:
-    F = described(f, constraints)
+    F = regularizer(f, constraints)
     for q in junk(N, np.random.default_rng(3)):
         d = F.project(q)
         assert np.isfinite(d).all()
@@ -143,13 +143,13 @@ def test_any_junk_is_repaired(f: str, constraints: str) -> None:
 
 
 def test_a_point_of_the_domain_is_left_where_it_is() -> None:
-    F = described("quadratic", "several")
+    F = regularizer("quadratic", "several")
     for d in feasible(F, "several", np.random.default_rng(4)):
         np.testing.assert_allclose(F.project(d), d, atol=1e-14)
 
 
 def test_the_worst_constraint_is_measured() -> None:
-    F = described("zero", "group")
+    F = regularizer("zero", "group")
     d = np.where(np.arange(N) < 3, 1 / 3, 0.0)
     assert F.residuals(d)["h(d) <= 0"] == pytest.approx(0.5)
     repaired = F.project(d)
@@ -169,24 +169,24 @@ def test_the_worst_constraint_is_measured() -> None:
     ],
 )
 def test_the_cones_are_read_from_the_expression(f: str, constraints: str, cones: set[str]) -> None:
-    found = described(f, constraints).cones
+    regularizer_cones = regularizer(f, constraints).cones
     # CVXPY writes 3/2-th powers with cones of the second order where it can.
-    assert found == cones or (f == "Tsallis 1.5" and found == {"linear", "second_order"})
+    assert regularizer_cones == cones or (f == "Tsallis 1.5" and regularizer_cones == {"linear", "second_order"})
 
 
 def test_stationarity_holds_the_gradient_and_the_normals_of_active_constraints() -> None:
-    F = described("quadratic", "several")
+    F = regularizer("quadratic", "several")
     active = F.project(np.where(np.arange(N) < 3, 1.0, 0.0))
-    at = F.stationarity(active, 1e-6)
-    np.testing.assert_allclose(at.gradient, 2 * Q @ active, atol=1e-5)  # taken 1e-6 of the way inside
-    assert at.normals.shape[1] >= 1
+    stationarity = F.stationarity(active, 1e-6)
+    np.testing.assert_allclose(stationarity.gradient, 2 * Q @ active, atol=1e-5)  # taken 1e-6 of the way inside
+    assert stationarity.normals.shape[1] >= 1
     inner = F.stationarity(INSIDE, 1e-6)
     assert inner.normals.shape == (N, 0)
     np.testing.assert_allclose(inner.gradient, 2 * Q @ INSIDE, atol=1e-12)
 
 
 def test_a_described_function_has_no_closed_form_conjugate() -> None:
-    F = described("entropy")
+    F = regularizer("entropy")
     assert not F.has_closed_form_conjugate
     assert np.isnan(F.value_bound)
     with pytest.raises(ProblemError, match=r"\bconjugate\b.*\bprimal\b"):
@@ -195,7 +195,7 @@ def test_a_described_function_has_no_closed_form_conjugate() -> None:
 
 def test_the_support_bounds_linear_functions_on_the_domain() -> None:
     rng = np.random.default_rng(5)
-    F = described("entropy", "several")
+    F = regularizer("entropy", "several")
     for _ in range(5):
         z = rng.normal(size=N)
         assert max(d @ z for d in feasible(F, "several", rng)) <= F.support(z) + 1e-14

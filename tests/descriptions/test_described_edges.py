@@ -58,27 +58,27 @@ def test_the_bound_is_tight_at_a_subgradient(name: str) -> None:
         w = G.subgradient(e)
         assert 0.0 <= G.gaps(e, w).sum() <= 1e-14  # the rounding of the tangent
         assert G.conjugate(w, e) == pytest.approx(conjugate(name, w), abs=1e-6)
-        for other in rng.uniform(-1, 1, (20, 4)):  # it is a subgradient
-            assert G.value(other) >= G.value(e) + w @ (other - e) - 1e-12
+        for other_e in rng.uniform(-1, 1, (20, 4)):  # it is a subgradient
+            assert G.value(other_e) >= G.value(e) + w @ (other_e - e) - 1e-12
 
 
 @pytest.mark.parametrize(("name", "exact"), [("maximum", MaximumEdge()), ("squares", SquaredPositiveEdges())])
 def test_a_described_edge_function_is_its_closed_form(name: str, exact: MaximumEdge | SquaredPositiveEdges) -> None:
-    """The same optimum, from the same pair; d is enough, for w is a subgradient there."""
+    """Both have the same optimum. The certificate needs only d, because w is a subgradient there."""
     rng = np.random.default_rng(2)
     U, F = rng.uniform(-1, 1, (25, 4)), CappedSimplexIndicator(CappedSimplex(np.ones(25), 5.0))
-    known = program(U, F, exact).solve("cvxpy:clarabel", tol=1e-8).certificate
+    closed_certificate = program(U, F, exact).solve("cvxpy:clarabel", tol=1e-8).certificate
     mine = program(U, F, CvxpyEdges(FUNCTIONS[name]))
     assert mine.available_sides == ("primal",)
-    certificate = mine.certify(d=known.d)
-    assert certificate.lower <= known.upper
-    assert certificate.upper == pytest.approx(known.upper, abs=1e-12)
+    certificate = mine.certify(d=closed_certificate.d)
+    assert certificate.lower <= closed_certificate.upper
+    assert certificate.upper == pytest.approx(closed_certificate.upper, abs=1e-12)
     if name == "squares":
         assert certificate.gap < 1e-6
     for _ in range(many(5, 1)):
         noise = mine.certify(d=rng.dirichlet(np.ones(25)), w=rng.normal(size=4))
-        assert noise.lower <= known.upper
-        assert noise.upper >= known.lower
+        assert noise.lower <= closed_certificate.upper
+        assert noise.upper >= closed_certificate.lower
 
 
 def test_any_junk_is_repaired() -> None:

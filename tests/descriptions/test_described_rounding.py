@@ -62,29 +62,29 @@ ZERO: dict[str, Callable[[Any], Any]] = {
 """The slopes of most of them are 1e13, and floats that sum to 1 miss it by 1e-16."""
 
 
-def described(f: Callable[[Any], Any], constraints: Any = lambda d: ()) -> CvxpyRegularizer:
+def regularizer(f: Callable[[Any], Any], constraints: Any = lambda d: ()) -> CvxpyRegularizer:
     return CvxpyRegularizer(DOMAIN, f, np.full(N, 1 / N), constraints)
 
 
-def certificates(F: Regularizer, G: EdgeFunction | None = None, most: int = 9) -> list[Certificate]:
-    """Certificates of bad and of good weights, and of none."""
+def certificates(F: Regularizer, G: EdgeFunction | None = None, max_points: int = 9) -> list[Certificate]:
+    """Return certificates of bad weights, of good weights and without weights."""
     rng = np.random.default_rng(0)
     pair = program(COLUMN[:, None], F, G or MaximumEdge())
     best = np.where(COLUMN < 0, 1 / 20, 0.0)
     points = [best, np.full(N, 1 / N), best + 1e-12 * rng.normal(size=N), None, *rng.dirichlet(np.ones(N), 4)]
-    # Beside the optimum the lower end that floats gave was too large by 8e-6.
+    # Near the optimum the lower bound of floats was too large by 8e-6.
     points.append(np.random.default_rng(10).dirichlet(np.ones(N)))
-    return [pair.certify(d=d, w=np.ones(1)) for d in points[::-1][:most]]
+    return [pair.certify(d=d, w=np.ones(1)) for d in points[::-1][:max_points]]
 
 
-def assert_contain(found: list[Certificate], value: float) -> None:
-    for certificate in found:
+def assert_contain(certificate_list: list[Certificate], value: float) -> None:
+    for certificate in certificate_list:
         assert certificate.lower <= value <= certificate.upper
         assert not np.isnan([certificate.gap, certificate.slack]).any()
 
 
 def test_a_steep_square_does_not_move_the_optimum_of_lpboost() -> None:
-    certificate = certificates(described(ZERO["square"]))
+    certificate = certificates(regularizer(ZERO["square"]))
     assert_contain(certificate, OPTIMUM)
     assert certificate[-1].gap < 1e-12  # the sum of exact weights is 1, whatever its float is
 
@@ -92,16 +92,16 @@ def test_a_steep_square_does_not_move_the_optimum_of_lpboost() -> None:
 @pytest.mark.every(3)
 @pytest.mark.parametrize("name", ZERO)
 def test_terms_that_are_zero_on_exact_weights_do_not_change_the_optimum(name: str) -> None:
-    assert_contain(certificates(described(ZERO[name])), OPTIMUM)
+    assert_contain(certificates(regularizer(ZERO[name])), OPTIMUM)
 
 
 def test_a_tilted_description_counts_its_rounding() -> None:
-    assert_contain(certificates(Tilted(described(ZERO["square"]), np.full(N, 0.5))), OPTIMUM + 0.5)
+    assert_contain(certificates(Tilted(regularizer(ZERO["square"]), np.full(N, 0.5))), OPTIMUM + 0.5)
 
 
 def test_a_steep_constraint_holds_where_the_upper_end_is_proved() -> None:
     first = (np.arange(N) < 20).astype(float)
-    F = described(lambda d: 0.0, lambda d: [STEEP * (cp.sum(d) - 1) <= 1.0, first @ d <= 0.75])
+    F = regularizer(lambda d: 0.0, lambda d: [STEEP * (cp.sum(d) - 1) <= 1.0, first @ d <= 0.75])
     # At most 3/4 have the edge -1.
     computed_certificates = certificates(F)
     assert_contain(computed_certificates, -0.5)
@@ -113,7 +113,7 @@ def test_constants_that_cancel_lose_what_they_lose() -> None:
     """(<a, d> + 1e16) - 1e16 has lost all digits below 1 in floats."""
     a = np.linspace(0.0, 1.0, N)
     G = LinearEdges(0.0)
-    F = described(lambda d: (a @ d + 1e16) - 1e16)
+    F = regularizer(lambda d: (a @ d + 1e16) - 1e16)
     # The weight is on the twenty smallest of a: their mean.
     computed_certificates = certificates(F, G, 3)
     assert_contain(computed_certificates, float(a[:20].mean()))
@@ -123,14 +123,14 @@ def test_constants_that_cancel_lose_what_they_lose() -> None:
 @pytest.mark.parametrize("scale", (1e-300, 1e-150, 1e140))
 def test_underflow_and_overflow_end_in_true_or_infinite_ends(scale: float) -> None:
     a = np.linspace(0.5, 1.5, N)
-    F = described(lambda d: cp.sum_squares(scale * cp.multiply(a, d)))
+    F = regularizer(lambda d: cp.sum_squares(scale * cp.multiply(a, d)))
     with np.errstate(all="ignore"):
         computed_certificates = certificates(F, LinearEdges(0.0), 3)
     # sum a^2 d^2 is smallest for d in proportion to 1 / a^2.
     d = [1 / Fraction(x) ** 2 for x in a.tolist()]
     total = sum(d, Fraction(0))
-    least = sum(((Fraction(x) * y / total) ** 2 for x, y in zip(a.tolist(), d, strict=True)), Fraction(0))
-    value = float(Fraction(scale) ** 2 * least) if scale < 1e100 else np.inf
+    minimum = sum(((Fraction(x) * y / total) ** 2 for x, y in zip(a.tolist(), d, strict=True)), Fraction(0))
+    value = float(Fraction(scale) ** 2 * minimum) if scale < 1e100 else np.inf
     if np.isfinite(value):
         assert_contain(computed_certificates, value)
     assert not any(np.isnan([certificate.lower, certificate.upper]).any() for certificate in computed_certificates)
@@ -188,13 +188,13 @@ def test_closed_forms_beside_a_description_propose_and_the_description_proves() 
 def test_a_matrix_that_is_only_declared_to_be_semidefinite_is_refused() -> None:
     Q = np.diag([1.0] * (N - 1) + [-1e-4])
     with pytest.raises(ProblemError, match=r"\bmatrix\b.*\bsemidefinite\b"):
-        described(lambda d: cp.quad_form(d, cp.psd_wrap(Q)))
+        regularizer(lambda d: cp.quad_form(d, cp.psd_wrap(Q)))
 
 
 def test_a_matrix_that_is_semidefinite_but_for_rounding_is_taken() -> None:
     B = np.random.default_rng(3).normal(size=(N, 2))
     Q = 0.5 * (B @ B.T + (B @ B.T).T)
-    F = described(lambda d: cp.quad_form(d, cp.psd_wrap(Q)))
+    F = regularizer(lambda d: cp.quad_form(d, cp.psd_wrap(Q)))
     computed_certificates = certificates(F, LinearEdges(0.0), 3)
     d = list(map(Fraction, computed_certificates[0].d.tolist()))
     rows = [sum((Fraction(q) * x for q, x in zip(row, d, strict=True)), Fraction(0)) for row in Q.tolist()]
@@ -204,7 +204,7 @@ def test_a_matrix_that_is_semidefinite_but_for_rounding_is_taken() -> None:
 
 def test_sparse_constants_of_the_caller_stay_as_they_are() -> None:
     A = scipy.sparse.csr_array((np.array([1.0, 0.0, 2.0]), np.array([0, 1, 2]), np.array([0, 3])), shape=(1, N))
-    described(lambda d: cp.sum_squares(A @ d - 1))
+    regularizer(lambda d: cp.sum_squares(A @ d - 1))
     assert A.nnz == 3
     np.testing.assert_array_equal(A.data, [1.0, 0.0, 2.0])
 

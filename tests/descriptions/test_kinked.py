@@ -62,37 +62,39 @@ def drawn_piece(rng: np.random.Generator, N: int) -> Piece:
     def rows(d: list[Fraction]) -> list[Fraction]:
         return [sum((x * y for x, y in zip(row, d, strict=True)), Fraction(0)) for row in exact_A]
 
-    def off(d: list[Fraction]) -> list[Fraction]:
+    def differences(d: list[Fraction]) -> list[Fraction]:
         return [x - y for x, y in zip(d, exact_a, strict=True)]
 
     pieces: list[Piece] = [
-        (lambda d: scale * cp.norm1(d - a), lambda d: s * sum(map(abs, off(d)), Fraction(0))),
+        (lambda d: scale * cp.norm1(d - a), lambda d: s * sum(map(abs, differences(d)), Fraction(0))),
         (lambda d: scale * cp.max(A @ d), lambda d: s * max(rows(d))),
-        (lambda d: scale * cp.norm_inf(A @ (d - a)), lambda d: s * max(map(abs, rows(off(d))))),
+        (lambda d: scale * cp.norm_inf(A @ (d - a)), lambda d: s * max(map(abs, rows(differences(d))))),
         (lambda d: scale * cp.sum_largest(d, k), lambda d: s * sum(sorted(d)[-k:], Fraction(0))),
         (
             lambda d: scale * cp.tv(d),
             lambda d: s * sum((abs(y - x) for x, y in itertools.pairwise(d)), Fraction(0)),
         ),
-        (lambda d: scale * cp.square(cp.norm1(d - a)), lambda d: s * sum(map(abs, off(d)), Fraction(0)) ** 2),
+        (lambda d: scale * cp.square(cp.norm1(d - a)), lambda d: s * sum(map(abs, differences(d)), Fraction(0)) ** 2),
         (
             lambda d: scale * cp.sum_squares(cp.pos(d - a)),
-            lambda d: s * sum((max(x, 0) ** 2 for x in off(d)), Fraction(0)),
+            lambda d: s * sum((max(x, 0) ** 2 for x in differences(d)), Fraction(0)),
         ),
         (
             lambda d: scale * cp.max(cp.hstack([cp.norm1(d - a), cp.max(A @ d), cp.sum_squares(d)])),
-            lambda d: s * max(sum(map(abs, off(d)), Fraction(0)), *rows(d), sum((x * x for x in d), Fraction(0))),
+            lambda d: (
+                s * max(sum(map(abs, differences(d)), Fraction(0)), *rows(d), sum((x * x for x in d), Fraction(0)))
+            ),
         ),
         (
             lambda d: scale * cp.norm1(cp.cumsum(d - a)),
-            lambda d: s * sum((abs(sum(off(d)[: n + 1], Fraction(0))) for n in range(N)), Fraction(0)),
+            lambda d: s * sum((abs(sum(differences(d)[: n + 1], Fraction(0))) for n in range(N)), Fraction(0)),
         ),
     ]
     return pieces[int(rng.integers(len(pieces)))]
 
 
-def within(d: np.ndarray, upper: np.ndarray) -> list[Fraction]:
-    """The exact point of the capped simplex next to d."""
+def exact_point(d: np.ndarray, upper: np.ndarray) -> list[Fraction]:
+    """Return the exact point of the capped simplex next to d."""
     caps = list(map(Fraction, upper))
     exact = [min(max(Fraction(x), Fraction(0)), u) for x, u in zip(d, caps, strict=True)]
     missing = 1 - sum(exact)
@@ -124,7 +126,7 @@ def no_false_bound(seed: int) -> None:
     F = CvxpyRegularizer(domain, lambda d: sum(f(d) for f, _ in pieces), c / c.sum())
     pair = program(U, F, MaximumEdge())
     best = pair.solve("cvxpy:clarabel", tol=1e-6).certificate
-    d = within(best.d, domain.upper)
+    d = exact_point(best.d, domain.upper)
     columns = [[Fraction(x) for x in column] for column in U.T.tolist()]
     edges = [sum((x * y for x, y in zip(column, d, strict=True)), Fraction(0)) for column in columns]
     value = sum((exact(d) for _, exact in pieces), Fraction(0)) + max(edges)

@@ -86,7 +86,7 @@ def test_the_bound_of_its_conjugate_is_never_below_the_exact_one_and_near_it(uni
 def test_a_sorted_norm_has_its_closed_form_and_the_conjugate_of_sums_of_largest() -> None:
     F = CvxpyRegularizer(CAPPED, sorted_norm, UNIFORM)
     steps = WEIGHTS - np.append(WEIGHTS[1:], 0)
-    other = CvxpyRegularizer(
+    largest_sums = CvxpyRegularizer(
         CAPPED,
         lambda d: cp.sum([steps[k] * cp.sum_largest(cp.abs(d - UNIFORM), k + 1) for k in range(N) if steps[k]]),
         UNIFORM,
@@ -97,7 +97,7 @@ def test_a_sorted_norm_has_its_closed_form_and_the_conjugate_of_sums_of_largest(
         exact = float(np.sort(np.abs(d - UNIFORM))[::-1] @ WEIGHTS)
         assert exact - 1e-14 <= F.value(d) <= exact + 1e-12
         z = rng.uniform(-1, 1, N)
-        bounds = F.conjugate_at(z).value, other.conjugate_at(z).value
+        bounds = F.conjugate_at(z).value, largest_sums.conjugate_at(z).value
         assert min(bounds) >= z @ d - exact - 1e-14
         assert bounds[0] == pytest.approx(bounds[1], abs=1e-7)
 

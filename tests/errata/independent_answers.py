@@ -111,12 +111,12 @@ def binary_entropy(d: np.ndarray, d0: np.ndarray, nu: float) -> float:
 
 
 def capped_softmax(a: np.ndarray, nu: float) -> np.ndarray:
-    """min(1/nu, theta exp(a)) with sum 1: the fewest capped entries for which the next one is below its cap."""
+    """Return min(1/nu, theta exp(a)) with sum 1: as few entries are at the cap as possible."""
     s = np.sort(a)[::-1]
-    left = nu - np.arange(np.ceil(nu))
-    theta = np.log(left / nu) - np.logaddexp.accumulate(s[::-1])[::-1][: len(left)]
-    below = s[: len(left)] + theta <= -np.log(nu) + 1e-13
-    return np.exp(np.minimum(a + theta[below.argmax()], -np.log(nu)))
+    remaining = nu - np.arange(np.ceil(nu))
+    theta = np.log(remaining / nu) - np.logaddexp.accumulate(s[::-1])[::-1][: len(remaining)]
+    is_below_cap = s[: len(remaining)] + theta <= -np.log(nu) + 1e-13
+    return np.exp(np.minimum(a + theta[is_below_cap.argmax()], -np.log(nu)))
 
 
 def erlpboost(m: np.ndarray, nu: float, eta: float, d0: np.ndarray) -> tuple[float, np.ndarray]:
@@ -176,7 +176,7 @@ class SoftBoostRun:
 
 
 def softboost(V: np.ndarray, nu: float, epsilon: float) -> SoftBoostRun:
-    """SoftBoost with the oracle of the largest edge, projecting the uniform distribution in every round."""
+    """Run SoftBoost with the oracle of the largest edge. Each round projects the uniform distribution."""
     d0 = uniform(len(V))
     columns: list[int] = []
     distributions, guarantee = [d0], 1.0
@@ -185,10 +185,10 @@ def softboost(V: np.ndarray, nu: float, epsilon: float) -> SoftBoostRun:
         columns.append(int(edges.argmax()))
         guarantee = min(guarantee, float(edges.max()))
         gamma = guarantee - epsilon
-        seen = V[:, columns]
-        if not edges_at_most_are_feasible(seen, nu, gamma):
+        pool_margins = V[:, columns]
+        if not edges_at_most_are_feasible(pool_margins, nu, gamma):
             return SoftBoostRun(columns, distributions, guarantee, gamma)
-        distributions.append(softboost_weights(seen, nu, gamma, d0)[0])
+        distributions.append(softboost_weights(pool_margins, nu, gamma, d0)[0])
 
 
 @dataclass(frozen=True)

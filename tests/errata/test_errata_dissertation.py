@@ -89,12 +89,12 @@ def test_T5_lpboost_may_stop_at_epsilon() -> None:
     while epsilon / 2 not in stops:
         columns.append(int((V.T @ d).argmax()))
         guarantee = min(guarantee, float((V.T @ d).max()))
-        seen = lpboost(V[:, columns], nu)
-        d = seen.d
+        pool_optimum = lpboost(V[:, columns], nu)
+        d = pool_optimum.d
         for accuracy in (epsilon, epsilon / 2):
-            if guarantee - seen.value <= accuracy and accuracy not in stops:
+            if guarantee - pool_optimum.value <= accuracy and accuracy not in stops:
                 stops[accuracy] = len(columns)
-                assert soft_margin(V[:, columns] @ seen.w, nu) >= best - accuracy
+                assert soft_margin(V[:, columns] @ pool_optimum.w, nu) >= best - accuracy
     assert stops[epsilon] < stops[epsilon / 2]
 
 
@@ -133,8 +133,8 @@ def test_T7_lpboost_minimizes_the_largest_of_the_negative_margins() -> None:
 
 
 def test_T8_softboost_dual_without_sum_of_weights() -> None:
-    for beyond, primal, restricted in ((0.05, 0.1566530301, 0.0926750562), (0.01, 0.3442177725, 0.1326750562)):
-        gamma = lpboost(U, NU).value + beyond
+    for excess, primal, restricted in ((0.05, 0.1566530301, 0.0926750562), (0.01, 0.3442177725, 0.1326750562)):
+        gamma = lpboost(U, NU).value + excess
         # The primal by a method that knows no dual.
         answer: Any = scipy.optimize.minimize(
             lambda d: entropy(d, D0),
@@ -198,14 +198,15 @@ def test_T11_softboost_ends_with_an_infeasible_problem() -> None:
     run = softboost(V, nu, epsilon)
     assert not edges_at_most_are_feasible(V[:, run.columns], nu, run.gamma)
     # Its dual, of which the output is said to be the solution, is unbounded along the weights of the linear program.
-    seen = lpboost(V[:, run.columns], nu)
+    pool_optimum = lpboost(V[:, run.columns], nu)
     rising = [
-        softboost_dual(V[:, run.columns], scale * seen.w, nu, run.gamma, uniform(20))[0] for scale in (1e2, 1e3, 1e4)
+        softboost_dual(V[:, run.columns], scale * pool_optimum.w, nu, run.gamma, uniform(20))[0]
+        for scale in (1e2, 1e3, 1e4)
     ]
     assert np.diff(rising).min() > 1
     # The weights of the linear program are within epsilon; so are w / sum w once the dual exceeds the largest entropy.
     best = lpboost(V, nu).value
-    assert soft_margin(V[:, run.columns] @ seen.w, nu) >= best - epsilon
+    assert soft_margin(V[:, run.columns] @ pool_optimum.w, nu) >= best - epsilon
     # So are w / sum w where the dual value exceeds the largest entropy, here by raising one weight at a time.
     epsilon, largest = 0.2, np.log(20 / nu)
     w, gamma, guarantee, dual = np.zeros(15), 1.0, 1.0, 0.0
@@ -214,8 +215,8 @@ def test_T11_softboost_ends_with_an_infeasible_problem() -> None:
         guarantee = min(guarantee, float(edges.max()))
         gamma = guarantee - epsilon
         w[edges.argmax()] += edges.max() - gamma
-        before, (dual, _) = dual, softboost_dual(V, w, nu, gamma, uniform(20))
-        assert dual >= before + epsilon**2 / 2 - 1e-12
+        previous_dual, (dual, _) = dual, softboost_dual(V, w, nu, gamma, uniform(20))
+        assert dual >= previous_dual + epsilon**2 / 2 - 1e-12
         if dual > largest:
             break
     assert dual > largest
@@ -239,17 +240,17 @@ def test_T12_softboost_calls_the_oracle_once_at_nu_equal_to_N() -> None:
 
 
 def test_T13_totalboost_projects_the_first_distribution() -> None:
-    """Projecting the last one instead (as printed) gives another d, farther from d0 than need be."""
+    """The projection of the last distribution, as printed, gives another d, which is farther from d0."""
     V, epsilon, d0 = np.random.default_rng(21).uniform(-1, 1, size=(8, 30)), 0.05, uniform(8)
     d, columns, guarantee, worst = d0, list[int](), 1.0, 0.0
     for _ in range(5):
         columns.append(int((V.T @ d).argmax()))
         guarantee = min(guarantee, float((V.T @ d).max()))
-        seen, gamma = V[:, columns], guarantee - epsilon
-        from_last, _ = softboost_weights(seen, 1, gamma, d)
-        from_first, _ = softboost_weights(seen, 1, gamma, d0)
+        pool_margins, gamma = V[:, columns], guarantee - epsilon
+        from_last, _ = softboost_weights(pool_margins, 1, gamma, d)
+        from_first, _ = softboost_weights(pool_margins, 1, gamma, d0)
         for feasible in (from_last, from_first):
-            assert (seen.T @ feasible).max() <= gamma + 1e-6
+            assert (pool_margins.T @ feasible).max() <= gamma + 1e-6
         assert entropy(from_last, d0) >= entropy(from_first, d0) - 1e-7
         # Pythagoras, on which the bound of the iterations rests.
         assert entropy(from_first, d0) >= entropy(d, d0) + entropy(from_first, d) - 1e-5
@@ -311,9 +312,9 @@ def test_T50_caps_help_against_symmetric_noise_but_not_a_single_flip() -> None:
     assert (clean @ np.array([1.0, 0.0]) >= gamma).all()
     flipped = clean * np.array([[-1.0], [1], [1], [1]])
     for nu in (1.0, 1.5, 2.0, 2.5, 3.0, 4.0):
-        found = best_weights(flipped, nu)
-        assert (found < 0.5).all()  # both penalizers have negative margins
-        assert found.min() == pytest.approx(gamma / (1 + 2 * gamma) if nu <= 2 else 0, abs=1e-3)
+        weights = best_weights(flipped, nu)
+        assert (weights < 0.5).all()  # both penalizers have negative margins
+        assert weights.min() == pytest.approx(gamma / (1 + 2 * gamma) if nu <= 2 else 0, abs=1e-3)
         for eta in (2.0, 20.0, 200.0):
             grid = np.linspace(0, 1, 201)
             values = [erlpboost(flipped @ np.array([w, 1 - w]), nu, eta, uniform(4))[0] for w in grid]

@@ -98,12 +98,12 @@ def test_T31_the_start_value_rescales_all_earlier_weights() -> None:
 
 
 def corrective_gain(d0: np.ndarray, u: np.ndarray, v: np.ndarray, eta: float, misprinted: bool) -> tuple[float, float]:
-    """Gain of one corrective step from margins v towards u, and the gain that is guaranteed."""
-    before, d = erlpboost(v, 1, eta, d0)
+    """Return the gain of one corrective step from margins v towards u, and the guaranteed gain."""
+    start_value, d = erlpboost(v, 1, eta, d0)
     x = u - v
     s, norm = float(x @ d), float(np.abs(x).max())
     alpha = float(np.clip(s / (eta * (norm if misprinted else norm**2)), 0, 1))
-    return erlpboost(v + alpha * x, 1, eta, d0)[0] - before, max(s, 0.0) ** 2 / (8 * eta)
+    return erlpboost(v + alpha * x, 1, eta, d0)[0] - start_value, max(s, 0.0) ** 2 / (8 * eta)
 
 
 def test_T32_the_step_divides_by_the_squared_norm() -> None:
@@ -172,11 +172,11 @@ def test_T35_the_weights_that_were_tested_are_returned() -> None:
         rng = np.random.default_rng(seed)
         V, nu = rng.uniform(-1, 1, (N, t)), rng.choice([1, 2.5])
         eta = 2 / epsilon * np.log(N / nu)
-        *_, before, last = corrective_erlpboost(V, nu, epsilon, eta)
-        # The criterion is met by the weights of which D is in it, made before this round's step ...
-        assert before.smallest_primal - before.dual > epsilon / 2
+        *_, previous, last = corrective_erlpboost(V, nu, epsilon, eta)
+        # The weights before the step of this round satisfy the criterion, because D in it is theirs ...
+        assert previous.smallest_primal - previous.dual > epsilon / 2
         assert last.smallest_primal - erlpboost(V @ last.w, nu, eta, uniform(N))[0] <= epsilon / 2
-        # ... and the step gives others, which it does not speak of: their soft margin is smaller.
+        # ... and the step gives other weights, which the criterion does not bound: their soft margin is smaller.
         _, alpha = step_of(V, last.w, last.d, last.column, eta)
         overwritten = (1 - alpha) * last.w + alpha * np.eye(t)[last.column]
         assert alpha > 0
@@ -213,13 +213,13 @@ def test_T38_the_quadratic_bound_of_the_step() -> None:
         rng = np.random.default_rng(seed)
         u, v = rng.uniform(-1, 1, size=(2, 8))
         eta, nu = rng.uniform(0.5, 20), rng.choice([1, 2.5])
-        before, d = erlpboost(v, nu, eta, uniform(8))
+        start_value, d = erlpboost(v, nu, eta, uniform(8))
         x = u - v
         s, norm = float(x @ d), float(np.abs(x).max())
         for alpha in np.linspace(0.05, 1, 20):
             corrected = alpha * s - eta / 2 * alpha**2 * norm**2
             printed_value, coarse = alpha * s - 2 * eta * alpha**2 * norm**2, alpha * s - 2 * eta * alpha**2
-            assert erlpboost(v + alpha * x, nu, eta, uniform(8))[0] >= before + corrected - 1e-11
+            assert erlpboost(v + alpha * x, nu, eta, uniform(8))[0] >= start_value + corrected - 1e-11
             assert corrected >= coarse - 1e-12  # (4.3)
             looser += printed_value < coarse - 0.1
         # The step of algorithm 4.1 maximizes the corrected bound; the printed one has its maximum at a quarter of it.
@@ -247,10 +247,10 @@ def test_T40_the_binary_bound_needs_beta_optimal_again() -> None:
     for seed in range(50):
         rng = np.random.default_rng(seed)
         u, v = rng.uniform(-1, 1, size=(2, N))
-        before, d = binary(v, 3, eta, d0)
+        start_value, d = binary(v, 3, eta, d0)
         x = u - v
         for alpha in (0.1, 0.4, 1.0):
-            bound = before + alpha * float(x @ d) - eta / 2 * alpha**2 * float(np.abs(x).max()) ** 2
+            bound = start_value + alpha * float(x @ d) - eta / 2 * alpha**2 * float(np.abs(x).max()) ** 2
             assert binary(v + alpha * x, 3, eta, d0)[0] >= bound - 1e-11
 
 
@@ -293,9 +293,9 @@ def test_T43_bisection_halves_the_interval_and_looks_for_one() -> None:
     assert beta == pytest.approx(binary_beta(m, NU, ETA, D0), abs=1e-7)
     first, _ = bisection(m, NU, ETA, D0, interval, misprinted=True, patience=1)
     assert first == 5  # out of the interval
-    wrong, stopped = bisection(m, NU, ETA, D0, interval, misprinted=True)
+    misprinted_beta, stopped = bisection(m, NU, ETA, D0, interval, misprinted=True)
     assert not stopped
-    assert wrong == pytest.approx(6)
+    assert misprinted_beta == pytest.approx(6)
     # And |s| <= tau does not hold at the root, where s = 1.
     assert weight_sum(m, beta, NU, ETA, D0) == pytest.approx(1, abs=1e-8)
 
@@ -348,8 +348,8 @@ def test_T45_the_last_weight_is_free_or_the_larger_edge_counts() -> None:
         assert answer.success, answer.message
         return float(answer.fun)
 
-    free, at = best(-5, 6)
-    assert at > 1.3
+    free, maximizer = best(-5, 6)
+    assert maximizer > 1.3
     clipped, _ = best(0, 1)
     assert primal(equal=True) == pytest.approx(free, abs=1e-6)
     assert free > clipped + 0.03

@@ -60,12 +60,12 @@ def test_T15_the_criterion_takes_each_primal_value_at_its_own_round() -> None:
     eta = 2 / epsilon * np.log(24)
     rounds = corrective_erlpboost(V, 1, epsilon, eta)
     d0 = uniform(24)
-    own = [float(V[:, r.column] @ r.d) + entropy(r.d, d0) / eta for r in rounds]
+    round_values = [float(V[:, r.column] @ r.d) + entropy(r.d, d0) / eta for r in rounds]
     for k, last in enumerate(rounds):
-        assert last.smallest_primal <= min(own[: k + 1]) + 1e-12
-    seen = sorted({int(rounds[0].w.argmax()), *(r.column for r in rounds)})
+        assert last.smallest_primal <= min(round_values[: k + 1]) + 1e-12
+    pool = sorted({int(rounds[0].w.argmax()), *(r.column for r in rounds)})
     # The last problem's primal value at the last distribution, as printed, does not depend on q and is larger.
-    larger = [float((V[:, seen].T @ r.d).max()) + entropy(r.d, d0) / eta - r.smallest_primal for r in rounds]
+    larger = [float((V[:, pool].T @ r.d).max()) + entropy(r.d, d0) / eta - r.smallest_primal for r in rounds]
     assert max(larger[len(rounds) // 2 :]) > 0.05
 
 
@@ -107,17 +107,20 @@ def test_T19_progress_is_measured_between_two_optima() -> None:
     smallest = float(V[:, 0] @ d0)
     for _ in range(many(5, 2)):
         columns.append(int((V.T @ d).argmax()))
-        seen = V[:, columns]
-        at_last = float((seen.T @ d).max()) + entropy(d, d0) / eta
+        pool_margins = V[:, columns]
+        at_last = float((pool_margins.T @ d).max()) + entropy(d, d0) / eta
         smallest = min(smallest, at_last)
         new, w = maximize(
-            lambda w, seen=seen: (lambda a: (a[0], seen.T @ a[1]))(erlpboost(seen @ w, 1, eta, d0)), len(columns)
+            lambda w, pool_margins=pool_margins: (lambda a: (a[0], pool_margins.T @ a[1]))(
+                erlpboost(pool_margins @ w, 1, eta, d0)
+            ),
+            len(columns),
         )
-        # What Lemma 3.7 gives bounds the progress of the optimum; the printed left side is no progress at all.
+        # Lemma 3.7 bounds the progress of the optimum. The printed left side is no progress.
         assert new - value >= (at_last - value) ** 2 / (8 * eta) - 1e-9
         assert new - value >= (smallest - value) ** 2 / (8 * eta) - 1e-9
         excess = max(excess, (at_last - value) - (new - value))
-        value, d = erlpboost(seen @ w, 1, eta, d0)
+        value, d = erlpboost(pool_margins @ w, 1, eta, d0)
     assert excess > 0.5
 
 
@@ -134,35 +137,35 @@ def test_T20_the_first_difference_may_be_two() -> None:
 
 @cache
 def subsets(count: int) -> np.ndarray:
-    """Subsets of 10 of 80 points, as rows of 0 and 1, any two of which share at most 5."""
+    """Return subsets of 10 of 80 points as rows of 0 and 1. Any two subsets share at most 5 points."""
     rng = np.random.default_rng(0)
-    found, kept = np.zeros((count, 80), dtype=np.float32), 0
-    while kept < count:
+    subset_rows, n_rows = np.zeros((count, 80), dtype=np.float32), 0
+    while n_rows < count:
         batch = np.zeros((256, 80), dtype=np.float32)
         np.put_along_axis(batch, rng.random((256, 80)).argsort(axis=1)[:, :10], 1, axis=1)
         fits = np.triu(batch @ batch.T, 1).max(axis=0) <= 5
-        fits &= (batch @ found[:kept].T).max(axis=1, initial=0) <= 5
-        new = batch[fits][: count - kept]
-        found[kept : kept + len(new)] = new
-        kept += len(new)
-    return found
+        fits &= (batch @ subset_rows[:n_rows].T).max(axis=1, initial=0) <= 5
+        new = batch[fits][: count - n_rows]
+        subset_rows[n_rows : n_rows + len(new)] = new
+        n_rows += len(new)
+    return subset_rows
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("is_binary", [False, True], ids=["theorem 3.12", "theorem 3.23"])
 def test_T21_approximate_distributions_can_stall_beyond_the_printed_bound(is_binary: bool) -> None:
-    """8171 rounds with epsilon / 4 accurate distributions, no progress, and the criterion never met."""
+    """8171 rounds with distributions of accuracy epsilon / 4 make no progress and never meet the criterion."""
     N, epsilon, more = 160, 0.2, 8170
     eta, d0 = 2 / epsilon * np.log(N), uniform(N)
-    chosen = subsets(more)
+    point_subsets = subsets(more)
     first = np.repeat([0.0, 1.0], 80)
     value, d = binary(first, 1, eta, d0) if is_binary else erlpboost(first, 1, eta, d0)
 
     # The inaccurate distribution of a round is uniform on one subset; the oracle answers +1 on it, -1 elsewhere.
     approximate = np.repeat([0.1, 0.0], [10, 150])
     regularizer = (binary_entropy(approximate, d0, 1) if is_binary else entropy(approximate, d0)) / eta
-    for rows in np.array_split(chosen, 16):
-        common = rows @ chosen.T
+    for rows in np.array_split(point_subsets, 16):
+        common = rows @ point_subsets.T
         edges = (2 * common - 10) / 10  # of every hypothesis under the distribution of every round
         assert (edges == 1).sum() == len(rows)  # the oracle's answer is the best, and new
         edges[edges == 1] = 0
@@ -170,7 +173,7 @@ def test_T21_approximate_distributions_can_stall_beyond_the_printed_bound(is_bin
     assert regularizer - value <= epsilon / 4
 
     # The optimum stays at the first hypothesis: the others have smaller edges at its distribution.
-    assert ((2 * chosen - 1) @ d[:80] - d[80:].sum()).max() < float(first @ d) - 0.5
+    assert ((2 * point_subsets - 1) @ d[:80] - d[80:].sum()).max() < float(first @ d) - 0.5
     # Primal values at the approximate distributions: 0.5 at the start, over 1 afterwards.
     assert min(float(first @ d0), 1 + regularizer) - value > epsilon / 2
     assert 1 + more > 64 / epsilon**2 * np.log(N) > 8120
@@ -302,9 +305,9 @@ def test_T47_weights_from_the_active_set_of_an_exact_d_only() -> None:
     # Dependent columns leave a family of solutions.
     twice = np.column_stack([V, V[:, 0]])
     assert solve(twice, d)[2] == 4
-    others = solve(twice, d)[0]
-    np.testing.assert_allclose(others, [0.1, 0.5, 0.3, 0.1], atol=1e-9)
-    np.testing.assert_allclose(twice @ others, V @ w_true, atol=1e-9)
+    twice_w = solve(twice, d)[0]
+    np.testing.assert_allclose(twice_w, [0.1, 0.5, 0.3, 0.1], atol=1e-9)
+    np.testing.assert_allclose(twice @ twice_w, V @ w_true, atol=1e-9)
 
 
 def test_T49_curvature_concentrates_as_eta_grows() -> None:
@@ -317,11 +320,11 @@ def test_T49_curvature_concentrates_as_eta_grows() -> None:
         )
         return (a - 2 * b + c) / step**2
 
-    at_kink, elsewhere = ([curvature(alpha, eta) for eta in eta_values] for alpha in (0.5, 0.75))
+    at_kink, off_kink = ([curvature(alpha, eta) for eta in eta_values] for alpha in (0.5, 0.75))
     np.testing.assert_allclose(at_kink, [-4 * eta for eta in eta_values], rtol=1e-4)
-    np.testing.assert_allclose(elsewhere, [-4 * eta / np.cosh(eta / 2) ** 2 for eta in eta_values], atol=1e-3)
-    assert abs(elsewhere[-1]) < 1e-3
-    assert elsewhere[0] < -3
+    np.testing.assert_allclose(off_kink, [-4 * eta / np.cosh(eta / 2) ** 2 for eta in eta_values], atol=1e-3)
+    assert abs(off_kink[-1]) < 1e-3
+    assert off_kink[0] < -3
 
 
 def test_the_binary_helper_agrees_with_a_primal_method() -> None:

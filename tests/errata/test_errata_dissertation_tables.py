@@ -13,8 +13,8 @@ def theoretical(N: int, share: float, epsilon: float, binary: bool) -> float:
     return 2 / epsilon * (np.log(1 / share if share else N) + binary)
 
 
-def chosen() -> list[tuple[str, str, str, float, str]]:
-    """Class, algorithm, set, nu / N and eta as printed."""
+def printed_parameters() -> list[tuple[str, str, str, float, str]]:
+    """Return class, algorithm, set, nu / N and eta of each printed cell."""
     return [
         (hypotheses, algorithm, data, float(cell.split(",")[0]), cell.split(",")[1].strip())
         for hypotheses, rows in PARAMETERS.items()
@@ -23,7 +23,7 @@ def chosen() -> list[tuple[str, str, str, float, str]]:
     ]
 
 
-def implied(data: str, algorithm: str, share: float, eta: float) -> float:
+def implied_epsilon(data: str, algorithm: str, share: float, eta: float) -> float:
     """The epsilon for which a printed eta is the theoretical one."""
     binary = algorithm in ("bin", "corr bin")
     fits = [
@@ -35,8 +35,8 @@ def implied(data: str, algorithm: str, share: float, eta: float) -> float:
 
 def test_T51_etas_of_table_5_12_belong_to_another_epsilon() -> None:
     unmarked = list[tuple[str, str]]()
-    for hypotheses, algorithm, data, share, printed_value in chosen():
-        epsilon = implied(data, algorithm, share, float(printed_value.rstrip("* ")))
+    for hypotheses, algorithm, data, share, printed_value in printed_parameters():
+        epsilon = implied_epsilon(data, algorithm, share, float(printed_value.rstrip("* ")))
         assert (epsilon == 0.01) == printed_value.endswith("*")
         if epsilon == 1e-5:
             assert hypotheses == "SVM"
@@ -102,8 +102,8 @@ def test_T57_boosting_is_faster_than_the_svm_on_diabetes() -> None:
 
 def test_T58_no_best_result_has_an_eta_of_the_grid() -> None:
     grid = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 3000)
-    found = chosen()
-    assert len(found) == 72
-    for _, algorithm, data, share, printed_value in found:
-        assert implied(data, algorithm, share, float(printed_value.rstrip("* "))) in (0.01, 0.001, 1e-5)
+    parameters = printed_parameters()
+    assert len(parameters) == 72
+    for _, algorithm, data, share, printed_value in parameters:
+        assert implied_epsilon(data, algorithm, share, float(printed_value.rstrip("* "))) in (0.01, 0.001, 1e-5)
         assert float(printed_value.rstrip("* ")) not in grid

@@ -51,39 +51,41 @@ def test_D3_a_cycle_of_three_takes_three_iterations() -> None:
 
 
 def cycle_of(V: np.ndarray, d: np.ndarray, rounds: int, period: int) -> tuple[list[int], np.ndarray]:
-    """Hypotheses and edges over one period, once the weights repeat."""
+    """Return hypotheses and edges over one period after the weights repeat."""
     for _ in range(rounds):
         d, _, _ = step(V, d)
-    before, chosen, edges = d, list[int](), list[float]()
+    start, hypotheses, edges = d, list[int](), list[float]()
     for _ in range(period):
         d, j, r = step(V, d)
-        chosen.append(j)
+        hypotheses.append(j)
         edges.append(r)
-    np.testing.assert_allclose(d, before, atol=1e-10)
-    return chosen, np.array(edges)
+    np.testing.assert_allclose(d, start, atol=1e-10)
+    return hypotheses, np.array(edges)
 
 
-def combined(V: np.ndarray, chosen: list[int], coefficients: np.ndarray) -> np.ndarray:
-    """The normalized weights of the hypotheses."""
-    weights = np.bincount(chosen, coefficients, minlength=V.shape[1])
+def normalized_weights(V: np.ndarray, hypotheses: list[int], coefficients: np.ndarray) -> np.ndarray:
+    """Return the normalized weights of all hypotheses."""
+    weights = np.bincount(hypotheses, coefficients, minlength=V.shape[1])
     return weights / weights.sum()
 
 
 def test_D4_the_classifier_of_a_cycle_weighs_with_alpha() -> None:
     # In the paper's cycles all edges are equal, and both weightings with them.
-    chosen, edges = cycle_of(M, np.array([0.31, 0.29, 0.4]), 60, 3)
+    hypotheses, edges = cycle_of(M, np.array([0.31, 0.29, 0.4]), 60, 3)
     np.testing.assert_allclose(edges, (5**0.5 - 1) / 2, atol=1e-12)
-    np.testing.assert_allclose(combined(M, chosen, np.arctanh(edges)), combined(M, chosen, edges), atol=1e-12)
+    np.testing.assert_allclose(
+        normalized_weights(M, hypotheses, np.arctanh(edges)), normalized_weights(M, hypotheses, edges), atol=1e-12
+    )
     # Here they differ: period 10, edges between 0.27 and 0.48.
     rng = np.random.default_rng(13)
     rows, columns = rng.integers(4, 8), rng.integers(4, 9)
     V = np.unique(rng.choice([-1.0, 1.0], size=(rows, columns)), axis=1)
     start = rng.dirichlet(np.ones(rows))
-    chosen, edges = cycle_of(V, start, 4000, 10)
+    hypotheses, edges = cycle_of(V, start, 4000, 10)
     assert np.ptp(edges) > 0.15
-    by_alpha, by_edge = combined(V, chosen, np.arctanh(edges)), combined(V, chosen, edges)
+    by_alpha, by_edge = normalized_weights(V, hypotheses, np.arctanh(edges)), normalized_weights(V, hypotheses, edges)
     assert np.abs(by_alpha - by_edge).max() > 0.002
-    # What AdaBoost accumulates are the alphas: its weights d are those of exp(-margins).
+    # AdaBoost accumulates the alphas: its weights d are those of exp(-margins).
     lam, d = np.zeros(V.shape[1]), start
     for _ in range(4000):
         d, j, r = step(V, d)

@@ -6,8 +6,8 @@ import ast
 import re
 from pathlib import Path
 
-HERE = Path(__file__).parent
-DOCS = HERE.parents[1] / "docs"
+FOLDER = Path(__file__).parent
+DOCS = FOLDER.parents[1] / "docs"
 PAGE = (DOCS / "errata.md").read_text(encoding="utf-8")
 ENTRIES = {name: last for name, last in re.findall(r"^\| ([TNRDS]\d+) \|.*\| ([^|]+) \|$", PAGE, re.MULTILINE)}
 COUNTS = {"T": 58, "N": 4, "R": 25, "D": 4, "S": 5}
@@ -16,7 +16,7 @@ COUNTS = {"T": 58, "N": 4, "R": 25, "D": 4, "S": 5}
 def defined_tests() -> list[str]:
     names = [
         node.name
-        for path in sorted(HERE.glob("test_errata_*.py"))
+        for path in sorted(FOLDER.glob("test_errata_*.py"))
         for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.FunctionDef) and re.match(r"test_[TNRDS]\d+_", node.name)
     ]
@@ -45,6 +45,6 @@ def test_every_row_has_all_its_cells() -> None:
 
 
 def test_every_citation_of_the_page_is_in_the_bibliography() -> None:
-    known = re.findall(r"^@\w+\{(\w+),$", (DOCS / "references.bib").read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(known) == len(set(known))
-    assert set(re.findall(r"\{cite:[pt]\}`(\w+)`", PAGE)) <= set(known)
+    keys = re.findall(r"^@\w+\{(\w+),$", (DOCS / "references.bib").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(keys) == len(set(keys))
+    assert set(re.findall(r"\{cite:[pt]\}`(\w+)`", PAGE)) <= set(keys)

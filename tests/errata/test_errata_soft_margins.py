@@ -308,9 +308,9 @@ def test_R13_exponents_of_appendix_b_hold_theta() -> None:
 
 def test_R15_breimans_edge_is_another_quantity() -> None:
     V, c = example(), np.random.default_rng(0).dirichlet(np.ones(25))
-    wrong = (V < 0) @ c
-    np.testing.assert_allclose(wrong, (1 - V @ c) / 2, atol=1e-14)
-    assert wrong.shape == (15,) != (V.T @ uniform(15)).shape
+    error_votes = (V < 0) @ c
+    np.testing.assert_allclose(error_votes, (1 - V @ c) / 2, atol=1e-14)
+    assert error_votes.shape == (15,) != (V.T @ uniform(15)).shape
 
 
 def test_R16_the_derivative_is_negative_the_ratio_right() -> None:

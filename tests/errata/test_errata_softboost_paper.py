@@ -41,15 +41,15 @@ def test_N2_examples_below_and_at_the_soft_margin() -> None:
         V, nu = rng.uniform(-1, 1, size=(20, 6)), rng.choice([3, 4.5, 7])
         m = V @ lpboost(V, nu).w
         rho = np.sort(m)[int(np.ceil(nu)) - 1]
-        below, up_to = int((m < rho - 1e-9).sum()), int((m <= rho + 1e-9).sum())
-        assert below <= nu <= up_to
+        n_below, up_to = int((m < rho - 1e-9).sum()), int((m <= rho + 1e-9).sum())
+        assert n_below <= nu <= up_to
         # Printed: N - nu examples have margin at least rho. Ties at rho make them more.
-        more_than_printed += 20 - below >= 20 - nu + 2
+        more_than_printed += 20 - n_below >= 20 - nu + 2
     assert more_than_printed >= 15
 
 
 def test_N3_the_projection_of_round_t_is_asked_in_round_t_plus_one() -> None:
-    """Hypothesis t + 1 is chosen under the projection for the first t: d^t, made and asked for in this order."""
+    """The oracle returns hypothesis t + 1 for d^t, the projection for the first t hypotheses."""
     V, epsilon, nu = np.random.default_rng(7).choice([-1.0, 1.0], size=(24, 20)), 0.3, 4.0
     run = softboost(V, nu, epsilon)
     guarantee = 1.0
@@ -60,11 +60,11 @@ def test_N3_the_projection_of_round_t_is_asked_in_round_t_plus_one() -> None:
         assert run.columns[t] == (V.T @ d).argmax()
     # Named d_{t+1} after round t, as in section 4, and asked for as d_t in round t + 1, as in algorithm 2, the
     # projection of the first round is not there in the second, which gets its first hypothesis again.
-    made, queries = {1: uniform(24)}, list[int]()
+    projections, queries = {1: uniform(24)}, list[int]()
     for t in (0, 1):
-        d_t = made.get(t, made[min(made)])
+        d_t = projections.get(t, projections[min(projections)])
         queries.append(int((V.T @ d_t).argmax()))
-        made[t + 2] = run.distributions[t + 1]
+        projections[t + 2] = run.distributions[t + 1]
     assert queries == [run.columns[0]] * 2 != run.columns[:2]
     # A hypothesis has one value for each example: with N of them edges would be no numbers.
     assert (V[:, 0] @ run.distributions[0]).ndim == 0 < (np.tile(V[:, 0], (24, 1)) @ run.distributions[0]).ndim

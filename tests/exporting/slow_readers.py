@@ -40,7 +40,7 @@ class Cbf:
 
 
 def read_cbf(path: Path) -> Cbf:
-    """Read line by line, as the format's description says; anything unknown is an error."""
+    """Read a file line by line, as the format describes it. An unknown keyword is an error."""
     text = (line.strip() for line in path.read_text("ascii").splitlines())
     lines = iter([line for line in text if line and not line.startswith("#")])
     file = Cbf()
@@ -61,17 +61,17 @@ def read_cbf(path: Path) -> Cbf:
                 file.cones = list(_cones(lines))
                 file.b = np.zeros(sum(size for _, size in file.cones))
             case "OBJACOORD":
-                for j, value in _numbered(lines):
+                for j, value in _rows_of_numbers(lines):
                     file.c[int(j)] += value
             case "OBJBCOORD":
                 file.constant = float(next(lines))
             case "ACOORD":
-                file.entries += _numbered(lines)
+                file.entries += _rows_of_numbers(lines)
             case "BCOORD":
-                for i, value in _numbered(lines):
+                for i, value in _rows_of_numbers(lines):
                     file.b[int(i)] += value
-            case other:
-                raise ValueError(f"unknown keyword {other!r}")
+            case keyword:
+                raise ValueError(f"unknown keyword {keyword!r}")
     return file
 
 
@@ -82,12 +82,12 @@ def _cones(lines: Iterator[str]) -> Iterator[tuple[str, int]]:
     return iter(cones)
 
 
-def _numbered(lines: Iterator[str]) -> Iterator[tuple[float, ...]]:
+def _rows_of_numbers(lines: Iterator[str]) -> Iterator[tuple[float, ...]]:
     return iter([tuple(map(float, next(lines).split())) for _ in range(int(next(lines)))])
 
 
 def solve_cbf(file: Cbf, accuracy: float = 1e-10) -> tuple[np.ndarray, np.ndarray, float, str]:
-    """Solve by Clarabel, called directly: the variables, the multipliers of the rows, the optimum, the status."""
+    """Solve by Clarabel; return the variables, the multipliers of the rows, the optimum and the status."""
     assert file.sense == "MIN"
     assert [kind for kind, _ in file.variables] == ["F"]
     clarabel: Any = import_module("clarabel")
@@ -106,12 +106,14 @@ def solve_cbf(file: Cbf, accuracy: float = 1e-10) -> tuple[np.ndarray, np.ndarra
             cones.append(kinds[kind](size))
         order += rows
     n = len(file.c)
-    none = scipy.sparse.csc_matrix((n, n))
+    zero_hessian = scipy.sparse.csc_matrix((n, n))
     A = scipy.sparse.csc_matrix(-file.sparse[order])
-    solution = clarabel.DefaultSolver(none, file.c, A, file.b[order], cones, _settings(clarabel, accuracy)).solve()
+    solution = clarabel.DefaultSolver(
+        zero_hessian, file.c, A, file.b[order], cones, _settings(clarabel, accuracy)
+    ).solve()
     y = np.empty(len(order))
     y[order] = solution.z
-    # In the Lagrangian <c, x> - <y, g> of a minimum y says by how much it rises with a unit on the right of a row.
+    # In the Lagrangian <c, x> - <y, g>, y is the increase of the minimum with a unit on the right of a row.
     return np.array(solution.x), y, solution.obj_val + file.constant, str(solution.status)
 
 
@@ -123,9 +125,9 @@ def _settings(clarabel: Any, accuracy: float) -> Any:
 
 
 def solve_read(highs: Any, accuracy: float = 1e-10) -> tuple[np.ndarray, np.ndarray, float, str]:
-    """Solve a quadratic model as HiGHS has read it by Clarabel: variables, multipliers of rows, optimum, status.
+    """Solve by Clarabel a quadratic model that HiGHS has read; return variables, multipliers, optimum and status.
 
-    The rows that are equations come first in the file, as they do here.
+    Equations are the first rows of the file and of the result.
     """
     clarabel: Any = import_module("clarabel")
     model = highs.getModel()
@@ -139,8 +141,8 @@ def solve_read(highs: Any, accuracy: float = 1e-10) -> tuple[np.ndarray, np.ndar
     ends = [(sign, sign * np.array(end)) for sign, end in ((1.0, lp.col_upper_), (-1.0, lp.col_lower_))]
     finite = [(sign, np.flatnonzero(np.isfinite(end)), end) for sign, end in ends]
     unit: Any = scipy.sparse.csr_array(scipy.sparse.eye_array(n))
-    rows = scipy.sparse.vstack([A, *(sign * unit[at] for sign, at, _ in finite)])
-    b = np.concatenate([upper, *(end[at] for _, at, end in finite)])
+    rows = scipy.sparse.vstack([A, *(sign * unit[indices] for sign, indices, _ in finite)])
+    b = np.concatenate([upper, *(end[indices] for _, indices, end in finite)])
     cones = [clarabel.ZeroConeT(equal), clarabel.NonnegativeConeT(len(b) - equal)]
     # HiGHS has the lower triangle, Clarabel takes the upper one.
     numbers = scipy.sparse.csc_matrix(P.T), np.array(lp.col_cost_), scipy.sparse.csc_matrix(rows), b

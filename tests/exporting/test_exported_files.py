@@ -107,14 +107,14 @@ def test_a_quadratic_objective_has_its_half(tmp_path: Path) -> None:
     value = program.regularizer.value(d) + program.edge_function.value(e)
     x = np.zeros(hessian.dim_)
     x[:4] = [*d, *e]
-    stated = 0.5 * sum(v * x[i] * x[i] for i, v in zip(hessian.index_, hessian.value_, strict=True))
-    stated += float(np.dot(model.lp_.col_cost_, x)) + model.lp_.offset_
-    assert stated == pytest.approx(value, abs=1e-15)
+    model_value = 0.5 * sum(v * x[i] * x[i] for i, v in zip(hessian.index_, hessian.value_, strict=True))
+    model_value += float(np.dot(model.lp_.col_cost_, x)) + model.lp_.offset_
+    assert model_value == pytest.approx(value, abs=1e-15)
 
 
 def test_a_constant_of_the_objective_is_counted(tmp_path: Path) -> None:
     """F = 3 on the simplex: the optimum is 3 more than the largest edge."""
-    above = prototype(
+    constant_page = prototype(
         "above",
         lambda p, examples: CvxpyRegularizer(
             domain=CappedSimplex(examples.c, p.nu),
@@ -123,7 +123,7 @@ def test_a_constant_of_the_objective_is_counted(tmp_path: Path) -> None:
         ),
         nu=parameter("the number of examples that share the weight", COUNT),
     )
-    program = above.bind(np.array([[1.0], [1.0]]), nu=1)
+    program = constant_page.bind(np.array([[1.0], [1.0]]), nu=1)
     export(program, tmp_path / "model.mps")
     highs = opened(tmp_path / "model.mps")
     highs.run()
@@ -149,19 +149,19 @@ def test_bounds_that_cross_are_left_for_the_solver(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending, sign", [(".mps", "*"), (".cbf", "#")])
-def test_a_file_says_what_it_is(tmp_path: Path, ending: str, sign: str) -> None:
+def test_exported_file_states_its_program(tmp_path: Path, ending: str, sign: str) -> None:
     program = awkward()
     U = program.margins.to_array()
     # The digest as anybody can compute it.
     digest = hashlib.sha256(repr(U.shape).encode() + np.ascontiguousarray(U).tobytes()).hexdigest()
-    stated = {"primal": r"min F\(d\) \+ G\(U'd\)\.", "dual": r"max -F\*\(-Uw\) - G\*\(w\), .*\bnegative\."}
-    for side in stated:
+    objectives = {"primal": r"min F\(d\) \+ G\(U'd\)\.", "dual": r"max -F\*\(-Uw\) - G\*\(w\), .*\bnegative\."}
+    for side in objectives:
         export(program, tmp_path / f"model{ending}", side)
-        told = comments(tmp_path / f"model{ending}", sign)
-        assert f"lpboost: N = 8, t = 3, nu = {np.pi!r}, epsilon = 0.01, two_sided = false " in told
-        assert digest in told
-        assert [name for name, objective in stated.items() if re.search(objective, told)] == [side]
-        assert f"boostopt certify lpboost ANSWER --data INSTANCE.npz --set nu={np.pi!r}" in told
+        header = comments(tmp_path / f"model{ending}", sign)
+        assert f"lpboost: N = 8, t = 3, nu = {np.pi!r}, epsilon = 0.01, two_sided = false " in header
+        assert digest in header
+        assert [name for name, objective in objectives.items() if re.search(objective, header)] == [side]
+        assert f"boostopt certify lpboost ANSWER --data INSTANCE.npz --set nu={np.pi!r}" in header
 
 
 @pytest.mark.thorough
@@ -199,8 +199,8 @@ def test_a_program_is_bound_again_from_its_instance(tmp_path: Path, name: str) -
             settings: dict[str, Any] = {"b": program.parameters.b}
         else:
             words = shlex.split(command)
-            given = [words[i + 1].split("=") for i, word in enumerate(words) if word == "--set"]
-            settings = {key: {"true": True, "false": False}.get(value, value) for key, value in given}
+            pairs = [words[i + 1].split("=") for i, word in enumerate(words) if word == "--set"]
+            settings = {key: {"true": True, "false": False}.get(value, value) for key, value in pairs}
             settings = {key: float(value) if isinstance(value, str) else value for key, value in settings.items()}
         again = get_formulation(name).bind(dataset.U, c=dataset.c, d0=dataset.d0, **settings, **per_example)
         assert program_digest(again) == program_digest(program)
@@ -270,7 +270,7 @@ def test_a_side_that_there_is_not_is_refused(tmp_path: Path) -> None:
         export(awkward(), tmp_path / "model.mps", "dull")
 
 
-def own(f: Any) -> Program:
+def custom_program(f: Any) -> Program:
     page = prototype(
         "own",
         lambda p, examples: CvxpyRegularizer(
@@ -284,7 +284,7 @@ def own(f: Any) -> Program:
 def test_a_dual_that_is_not_known_is_refused(tmp_path: Path) -> None:
     for ending in (".mps", ".cbf"):
         with pytest.raises(OptionError, match=r"\bconjugates\b.*\bown\b.*\bprimal\b"):
-            export(own(cp.sum_squares), tmp_path / f"model{ending}", "dual")
+            export(custom_program(cp.sum_squares), tmp_path / f"model{ending}", "dual")
 
 
 def test_semidefinite_cones_are_refused(tmp_path: Path) -> None:

@@ -49,15 +49,15 @@ def programs(name: str) -> list[Program]:
     return [get_formulation(name).example_program(), random_program(name)]
 
 
-def assert_answered(program: Program, side: str, own: np.ndarray, other: np.ndarray, value: float) -> None:
-    """The variables and the multipliers are d and w without a sign or a factor, the optimum is the program's."""
-    d, w = (own, other) if side == "primal" else (other, own)
+def assert_answered(program: Program, side: str, variables: np.ndarray, multipliers: np.ndarray, value: float) -> None:
+    """Check that the variables and multipliers are d and w without a sign or a factor, and that the optimum agrees."""
+    d, w = (variables, multipliers) if side == "primal" else (multipliers, variables)
     certificate = program.certify(d, w)
     assert certificate.scaled_gap <= TOLERANCE
     assert not certificate.infeasible
     scale = max(1.0, abs(certificate.lower), abs(certificate.upper))
     assert value * (1 if side == "primal" else -1) == pytest.approx(certificate.lower, abs=TOLERANCE * scale)
-    # The conditions of what came, before any repair: a wrong sign or a wrong factor of w or d would show here.
+    # The residuals of the answer before any repair show a wrong sign or a wrong factor of w or d.
     assert max(certificate.kkt.residuals.values()) < 2e-5
 
 
@@ -65,8 +65,8 @@ def solved_from_cbf(program: Program, side: str, path: Path) -> tuple[np.ndarray
     export(program, path, side)
     x, y, value, status = solve_cbf(read_cbf(path))
     N, t = program.margins.shape
-    own, other = (N, t) if side == "primal" else (t, N)
-    return x[:own], y[:other], value, status
+    n_variables, n_multipliers = (N, t) if side == "primal" else (t, N)
+    return x[:n_variables], y[:n_multipliers], value, status
 
 
 @pytest.mark.every(4)
@@ -74,9 +74,9 @@ def solved_from_cbf(program: Program, side: str, path: Path) -> tuple[np.ndarray
 @pytest.mark.parametrize("name", list_formulations())
 def test_a_program_from_cbf_is_the_same_program(tmp_path: Path, name: str, side: str) -> None:
     for program in programs(name):
-        own, other, value, status = solved_from_cbf(program, side, tmp_path / "model.cbf")
+        variables, multipliers, value, status = solved_from_cbf(program, side, tmp_path / "model.cbf")
         assert status in ("Solved", "AlmostSolved")
-        assert_answered(program, side, own, other, value)
+        assert_answered(program, side, variables, multipliers, value)
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -90,9 +90,9 @@ def test_a_program_from_mps_is_the_same_program(tmp_path: Path, name: str, side:
         N, t = program.margins.shape
         columns, rows = by_name(highs)
         d, w = (columns, rows) if side == "primal" else (rows, columns)
-        found = {"primal": weights(d, "d", N), "dual": weights(w, "w", t)}
+        solution = {"primal": weights(d, "d", N), "dual": weights(w, "w", t)}
         value = highs.getInfo().objective_function_value
-        assert_answered(program, side, found[side], found["dual" if side == "primal" else "primal"], value)
+        assert_answered(program, side, solution[side], solution["dual" if side == "primal" else "primal"], value)
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -101,8 +101,8 @@ def test_a_program_from_mps_is_the_same_program(tmp_path: Path, name: str, side:
 def test_norms_are_cones(tmp_path: Path, name: str, p: float, side: str) -> None:
     rng = np.random.default_rng(2)
     program = get_formulation(name).bind(rng.uniform(-1, 1, (30, 6)), r=0.6, p=p)
-    own, other, value, _ = solved_from_cbf(program, side, tmp_path / "model.cbf")
-    assert_answered(program, side, own, other, value)
+    variables, multipliers, value, _ = solved_from_cbf(program, side, tmp_path / "model.cbf")
+    assert_answered(program, side, variables, multipliers, value)
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -125,16 +125,16 @@ def test_edges_of_both_signs_count(tmp_path: Path, name: str, two_sided: bool) -
     options = {key: value for key, value in {"nu": 6.5, "eta": 7.0}.items() if key in page.parameters}
     program = page.bind(rng.choice([-1, 0, 1], (25, 5)), two_sided=two_sided, **options)
     for side in SIDES:
-        own, other, value, _ = solved_from_cbf(program, side, tmp_path / "model.cbf")
-        assert_answered(program, side, own, other, value)
+        variables, multipliers, value, _ = solved_from_cbf(program, side, tmp_path / "model.cbf")
+        assert_answered(program, side, variables, multipliers, value)
 
 
 def test_power_cones_of_a_regularizer_of_ones_own(tmp_path: Path) -> None:
     rng = np.random.default_rng(6)
     program = tsallis.bind(rng.uniform(-1, 1, (20, 4)), nu=5, q=1.25, eta=2.0)
     assert program.cones >= {"power"}
-    own, other, value, _ = solved_from_cbf(program, "primal", tmp_path / "model.cbf")
-    assert_answered(program, "primal", own, other, value)
+    variables, multipliers, value, _ = solved_from_cbf(program, "primal", tmp_path / "model.cbf")
+    assert_answered(program, "primal", variables, multipliers, value)
     file = read_cbf(tmp_path / "model.cbf")
     assert {kind for kind, _ in file.cones} >= {"@0:POW"}
     assert file.powers == [[0.8, pytest.approx(0.2)]]
@@ -144,10 +144,10 @@ def test_power_cones_of_a_regularizer_of_ones_own(tmp_path: Path) -> None:
 def test_programs_without_an_optimum_have_none_in_other_tools(tmp_path: Path, side: str) -> None:
     U = np.array([[1.0, 0.5], [0.75, 1.0], [1.0, 1.0]])  # all edges are at least 1/2
     program = get_formulation("softboost").bind(U, nu=1, gamma=0.25)
-    own, other, _, status = solved_from_cbf(program, side, tmp_path / "model.cbf")
+    variables, multipliers, _, status = solved_from_cbf(program, side, tmp_path / "model.cbf")
     assert status == ("PrimalInfeasible" if side == "primal" else "DualInfeasible")
     # The solver's proof, a ray of w, is a proof here too.
-    assert program.certify(w=other if side == "primal" else own).infeasible
+    assert program.certify(w=multipliers if side == "primal" else variables).infeasible
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_random_programs_with_all_that_is_awkward(tmp_path: Path, name: str) -> 
         program = draw_program(rng, name, largest_N=40, largest_t=6, largest_eta=50.0)
         reference = program.solve(tol=1e-9).certificate
         for side in SIDES:
-            own, other, _, _ = solved_from_cbf(program, side, tmp_path / "model.cbf")
-            d, w = (own, other) if side == "primal" else (other, own)
+            variables, multipliers, _, _ = solved_from_cbf(program, side, tmp_path / "model.cbf")
+            d, w = (variables, multipliers) if side == "primal" else (multipliers, variables)
             certificate = program.certify(d, w)
             assert certificate.infeasible == reference.infeasible
             assert certificate.scaled_gap <= TOLERANCE

@@ -22,7 +22,7 @@ from boostopt.programs.identity import program_digest
 
 HELP = "boostopt export lpboost --data breast_cancer --nu 0.1 --out model.mps"
 
-ELSEWHERE = """
+HIGHS_SCRIPT = """
 import hashlib, json, sys
 import highspy
 import numpy as np
@@ -71,17 +71,17 @@ def data(tmp_path: Path) -> Path:
 @pytest.mark.thorough_cases("primal")
 @pytest.mark.parametrize("side", ["primal", "dual"])
 def test_a_comparison_is_replayed_by_a_process_without_boostopt(tmp_path: Path, side: str) -> None:
-    given = ("--data", "breast_cancer", "--columns", 12, "--nu", 57)
+    arguments = ("--data", "breast_cancer", "--columns", 12, "--nu", 57)
     for out in ("instance.npz", "model.mps"):
-        result = run("export", "lpboost", *given, "--side", side, "--out", tmp_path / out)
+        result = run("export", "lpboost", *arguments, "--side", side, "--out", tmp_path / out)
         assert result.exit_code == 0, result.stderr
-    command = [sys.executable, "-I", "-c", ELSEWHERE, "57"]
+    command = [sys.executable, "-I", "-c", HIGHS_SCRIPT, "57"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, cwd=tmp_path)
-    told = json.loads(done.stdout)
-    assert told["boostopt"] is False
-    assert f"SHA-256 of U: {told['digest']}" in (tmp_path / "model.mps").read_text()
+    report = json.loads(done.stdout)
+    assert report["boostopt"] is False
+    assert f"SHA-256 of U: {report['digest']}" in (tmp_path / "model.mps").read_text()
     # Strong duality, in six lines of NumPy.
-    assert told["largest edge"] == pytest.approx(told["soft margin"], abs=1e-8)
+    assert report["largest edge"] == pytest.approx(report["soft margin"], abs=1e-8)
     # The command at the head of the file, with the two names filled in.
     head = next(line for line in (tmp_path / "model.mps").read_text().splitlines() if "boostopt certify" in line)
     names = {"ANSWER": tmp_path / "answer.sol", "INSTANCE.npz": tmp_path / "instance.npz"}
@@ -89,13 +89,13 @@ def test_a_comparison_is_replayed_by_a_process_without_boostopt(tmp_path: Path, 
     result = run(*words[1:], "--json")
     assert result.exit_code == 0, result.stderr
     certificate = json.loads(result.stdout)
-    assert certificate["lower"] <= told["largest edge"] + 1e-8
-    assert certificate["upper"] >= told["soft margin"] - 1e-8
+    assert certificate["lower"] <= report["largest edge"] + 1e-8
+    assert certificate["upper"] >= report["soft margin"] - 1e-8
     # And the instance is the comparison's own program.
-    first = run("compare", "lpboost", *given, "--backends", "cvxpy:highs", "--json")
+    first = run("compare", "lpboost", *arguments, "--backends", "cvxpy:highs", "--json")
     again = run("compare", "lpboost", *words[4:6], "--set", "nu=57", "--backends", "cvxpy:highs", "--json")
     digests = [json.loads(result.stdout)["digest"] for result in (first, again)]
-    assert digests[0] == digests[1] == told["digest"]
+    assert digests[0] == digests[1] == report["digest"]
 
 
 def test_export_says_what_it_wrote_and_how_an_answer_is_certified(tmp_path: Path, data: Path) -> None:
@@ -139,14 +139,14 @@ def test_bad_input_is_a_message(data: Path, monkeypatch: pytest.MonkeyPatch, arg
 
 @pytest.mark.thorough
 def test_cones_are_refused_for_mps(data: Path, tmp_path: Path) -> None:
-    given = ("--data", data, "--nu", 2, "--eta", 4, "--out", tmp_path / "model.mps")
-    refused(r"\bMPS\b.*\berlpboost\b.*\bexponential\b", "erlpboost", *given)
+    arguments = ("--data", data, "--nu", 2, "--eta", 4, "--out", tmp_path / "model.mps")
+    refused(r"\bMPS\b.*\berlpboost\b.*\bexponential\b", "erlpboost", *arguments)
 
 
 def test_the_example_of_the_help_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    told = run("export", "--help")
-    assert HELP in " ".join(told.stdout.replace("\\\n", "").split())
+    help_result = run("export", "--help")
+    assert HELP in " ".join(help_result.stdout.replace("\\\n", "").split())
     assert HELP in (export_command.__doc__ or "")
     result = run(*shlex.split(HELP)[1:])
     assert result.exit_code == 0, result.stderr

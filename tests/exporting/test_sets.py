@@ -31,9 +31,9 @@ from boostopt.programs.identity import program_digest
 ACCURACY = 1e-9
 """Asked of the solvers: on the largest programs of the standard set Clarabel comes no nearer in doubles."""
 
-OFF = 1e-7
-"""By how much an optimum that a solver names may lie outside of the interval, over max(1, |lower|, |upper|): it may
-break each constraint by its accuracy, and a multiplier of some tens says what that is worth. Measured: 4e-8 at most."""
+INTERVAL_TOL = 1e-7
+"""The distance of a reported optimum from the interval, over max(1, |lower|, |upper|), that is accepted. A solver may
+violate each constraint by its accuracy, and multipliers of some tens scale this violation. Measured: 4e-8 at most."""
 
 GAP = 1e-7
 """Certified gap of an answer that is read back, which counts those same violations once they are repaired. Measured:
@@ -58,7 +58,7 @@ def programs() -> dict[str, Program]:
     }
 
 
-SOLVED = [label for label in programs() if label != "infeasible"]
+LABELS_WITH_OPTIMUM = [label for label in programs() if label != "infeasible"]
 
 
 def entries(index: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -67,9 +67,9 @@ def entries(index: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("sets") / "set"
-    export_set(programs(), made)
-    return made
+    path = tmp_path_factory.mktemp("sets") / "set"
+    export_set(programs(), path)
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -90,9 +90,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def assert_within(interval: Mapping[str, Any], value: float) -> None:
-    """The optimum that a solver names lies in the interval, but for the solver's own accuracy."""
+    """Check that the optimum of a solver lies in the interval, up to the accuracy of the solver."""
     lower, upper = interval["lower"], interval["upper"]
-    allowed = OFF * max(1.0, abs(lower), abs(upper))
+    allowed = INTERVAL_TOL * max(1.0, abs(lower), abs(upper))
     assert lower - allowed <= value <= upper + allowed
 
 
@@ -129,7 +129,7 @@ def read_back_from_mps(folder: Path, entry: Mapping[str, Any], program: Program)
 
 
 @pytest.mark.thorough_cases("linear: 1")
-@pytest.mark.parametrize("label", SOLVED)
+@pytest.mark.parametrize("label", LABELS_WITH_OPTIMUM)
 def test_a_program_from_cbf_has_its_optimum_in_the_interval(folder: Path, index: Any, label: str) -> None:
     read_back_from_cbf(folder, entries(index)[label], programs()[label])
 
@@ -160,16 +160,16 @@ def test_a_program_without_a_feasible_point_is_told_as_such(folder: Path, index:
 
 @pytest.mark.thorough
 def test_the_standard_set_is_read_back_but_for_the_largest_programs(tmp_path: Path) -> None:
-    every = {label: program for label, program in standard_programs().items() if program.margins.N <= 1000}
-    every = {label: program for label, program in every.items() if program.margins.t <= 60}
-    assert len(every) == 54 + 1  # the two hypotheses of corrective_erlpboost on cancer_200 are few enough
-    index = export_set(every, tmp_path / "set", time_limit=60.0)
-    assert index["complete"] and list(entries(index)) == list(every)
+    small_programs = {label: program for label, program in standard_programs().items() if program.margins.N <= 1000}
+    small_programs = {label: program for label, program in small_programs.items() if program.margins.t <= 60}
+    assert len(small_programs) == 54 + 1  # the two hypotheses of corrective_erlpboost on cancer_200 are few enough
+    index = export_set(small_programs, tmp_path / "set", time_limit=60.0)
+    assert index["complete"] and list(entries(index)) == list(small_programs)
     for label, entry in entries(index).items():
         assert entry["interval"]["scaled_gap"] <= 1e-8, label
-        read_back_from_cbf(tmp_path / "set", entry, every[label])
+        read_back_from_cbf(tmp_path / "set", entry, small_programs[label])
         if "mps" in entry["files"]:
-            read_back_from_mps(tmp_path / "set", entry, every[label])
+            read_back_from_mps(tmp_path / "set", entry, small_programs[label])
 
 
 # What the index says
@@ -259,11 +259,13 @@ def test_a_wide_interval_is_written_as_it_is(tmp_path: Path) -> None:
 
 
 def test_loaded_programs_are_those_of_the_index(tmp_path: Path) -> None:
-    told: list[tuple[int, int, str]] = []
+    progress_calls: list[tuple[int, int, str]] = []
     two = {label: programs()[label] for label in ("linear: 1", "entropy")}
-    index = export_set(two, tmp_path, progress=lambda done, total, entry: told.append((done, total, entry["label"])))
+    index = export_set(
+        two, tmp_path, progress=lambda done, total, entry: progress_calls.append((done, total, entry["label"]))
+    )
     assert index == json.loads((tmp_path / "index.json").read_text())
-    assert told == [(1, 2, "linear: 1"), (2, 2, "entropy")]
+    assert progress_calls == [(1, 2, "linear: 1"), (2, 2, "entropy")]
 
 
 # Interruptions
@@ -373,10 +375,10 @@ def test_a_file_and_a_place_that_is_not_there_are_refused(tmp_path: Path) -> Non
     refused(tmp_path / "file", r"/file\b.*\bno folder\b")
     assert (tmp_path / "file").read_text() == "x"
     refused(tmp_path / "none" / "set", r"/none/set\b.*\bNo such file\b")
-    for wrong in ("", "a\0b", 3, None, b"x"):
-        came = re.escape(repr(wrong))
+    for bad_folder in ("", "a\0b", 3, None, b"x"):
+        came = re.escape(repr(bad_folder))
         with pytest.raises(OptionError, match=rf"^folder\b.*\bpath\b.*{came}"), typechecker.unchecked():
-            export_set({"one": programs()["linear: 1"]}, wrong)  # pyright: ignore[reportArgumentType]
+            export_set({"one": programs()["linear: 1"]}, bad_folder)  # pyright: ignore[reportArgumentType]
 
 
 def test_a_set_that_was_changed_is_refused(tmp_path: Path) -> None:

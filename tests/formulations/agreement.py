@@ -1,4 +1,4 @@
-"""Shared parts of tests of several pages: programs drawn for them, and the four problems against the certificate."""
+"""Shared parts of the tests of several pages: random programs, and the four problems against the certificate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from boostopt import Program, get_formulation
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 
 TIGHT = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
-WITHIN = 3e-7
+AGREEMENT_TOL = 3e-7
 """Clarabel ends some literal duals before its tolerance: up to 1.2e-7 from the certified value was measured."""
 
 
@@ -21,10 +21,10 @@ def bind(name: str, U: object, **parameters: object) -> Program:
     return get_formulation(name).bind(U, **parameters)  # pyright: ignore[reportArgumentType]
 
 
-def drawn(seed: int, smallest_N: int = 8, smallest_t: int = 1) -> RandomProgram:
-    """Ingredients of a moderate size and strength.
+def random_program(seed: int, smallest_N: int = 8, smallest_t: int = 1) -> RandomProgram:
+    """Return the data of a random program of moderate size and strength.
 
-    References with weights of 1e-9 are left out: on the entropy primals of such Clarabel stops 2 percent off.
+    References with weights of 1e-9 are excluded: on their entropy primals Clarabel stops 2 percent off the optimum.
     """
     rng = np.random.default_rng(seed)
     while True:
@@ -35,7 +35,7 @@ def drawn(seed: int, smallest_N: int = 8, smallest_t: int = 1) -> RandomProgram:
 
 
 def within_caps(one: RandomProgram) -> np.ndarray | None:
-    """The reference distribution moved below the caps, where some of it may then stand."""
+    """Return the reference distribution after a repair that puts it below the caps."""
     if one.d0 is None:
         return None
     counts = np.ones(len(one.d0)) if one.c is None else one.c
@@ -43,7 +43,7 @@ def within_caps(one: RandomProgram) -> np.ndarray | None:
 
 
 def assert_problems_agree(program: Program, tol: float = 1e-9) -> None:
-    """The derived and the literal problems have the value that is certified."""
+    """Check that the derived and the literal problems have the certified value."""
     certificate = program.solve("cvxpy:clarabel", tol=tol).certificate
     assert certificate.scaled_gap <= tol
     for side in ("primal", "dual"):
@@ -51,7 +51,7 @@ def assert_problems_agree(program: Program, tol: float = 1e-9) -> None:
             problem = program.cvxpy(side, form)
             problem.solve("CLARABEL", **TIGHT)
             # The value of an entropy at a solver's d may be inf (d_n = -1e-13): what the solver computed is not.
-            assert problem.solution.opt_val == pytest.approx(certificate.upper, abs=WITHIN), (side, form)
+            assert problem.solution.opt_val == pytest.approx(certificate.upper, abs=AGREEMENT_TOL), (side, form)
 
 
 def best_edge(U: np.ndarray, caps: np.ndarray) -> float:

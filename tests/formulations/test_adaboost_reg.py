@@ -100,10 +100,10 @@ def run(p: int, C: float, c: np.ndarray, rounds: int = 8) -> tuple[list[np.ndarr
     d, ours, theirs = c / c.sum(), list[np.ndarray](), list[np.ndarray]()
     for _ in range(rounds):
         u, b, w = np.where(rng.random(N) < 0.7, 1.0, -1.0), float(rng.uniform(0.3, 1.5)), d / c
-        sum_bu, sum_bw, before = sum_bu + b * u, sum_bw + b * w, sum_b * zeta
+        sum_bu, sum_bw, previous_penalty = sum_bu + b * u, sum_bw + b * w, sum_b * zeta
         sum_b += b
         zeta = (sum_bw / sum_b) ** p
-        d = update(u, c=c, d0=d, b=b, penalty=(C / 2) * (sum_b * zeta - before)).certify().d
+        d = update(u, c=c, d0=d, b=b, penalty=(C / 2) * (sum_b * zeta - previous_penalty)).certify().d
         ours.append(d)
         theirs.append(normalized(c * np.exp(-(sum_bu + C * sum_b * zeta) / 2)))
     return ours, theirs
@@ -113,19 +113,19 @@ def run(p: int, C: float, c: np.ndarray, rounds: int = 8) -> tuple[list[np.ndarr
 @pytest.mark.parametrize("c", (np.ones(12), np.arange(1.0, 13.0)))
 def test_a_run_keeps_the_weights_of_the_accumulators(p: int, c: np.ndarray) -> None:
     ours, theirs = run(p, 20.0, c)
-    for one, other in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9)
+    for one, expected in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one, expected, rtol=1e-9)
 
 
 def test_the_recursion_of_the_paper_with_the_increment_and_the_half() -> None:
     """w_t exp(b I - (C/2) b w_t) is the update for p = 1; with C zeta_t |b^t| as printed it is another one."""
     rng = np.random.default_rng(6)
     u, w, b, C, older = np.where(rng.random(15) < 0.6, 1.0, -1.0), rng.dirichlet(np.ones(15)), 0.9, 10.0, 0.4
-    wrong = (u < 0).astype(float)
+    is_error = (u < 0).astype(float)
     answer = update(u, d0=w, b=b, penalty=(C / 2) * b * w).certify().d
-    np.testing.assert_allclose(answer, normalized(w * np.exp(b * wrong - (C / 2) * b * w)), rtol=1e-12)
+    np.testing.assert_allclose(answer, normalized(w * np.exp(b * is_error - (C / 2) * b * w)), rtol=1e-12)
     accumulated = older * rng.dirichlet(np.ones(15)) + b * w  # zeta_t |b^t|
-    printed_value = normalized(w * np.exp(b * wrong - C * accumulated))
+    printed_value = normalized(w * np.exp(b * is_error - C * accumulated))
     assert np.abs(answer - printed_value).max() > 1e-3
 
 
@@ -144,8 +144,8 @@ def test_for_p_equal_1_the_line_search_is_an_entropy_projection(seed: int) -> No
     def functional(b: float) -> float:
         return float(d0 @ np.exp(-0.5 * b * v))
 
-    found: Any = scipy.optimize.minimize_scalar(functional, bounds=(b - 3, b + 3), method="bounded")
-    assert b == pytest.approx(found.x, abs=1e-4)
+    minimum: Any = scipy.optimize.minimize_scalar(functional, bounds=(b - 3, b + 3), method="bounded")
+    assert b == pytest.approx(minimum.x, abs=1e-4)
     assert float((d0 * v) @ np.exp(-0.5 * b * v)) == pytest.approx(0.0, abs=1e-5)
     # The next distribution is the projection.
     assert b > 0

@@ -71,11 +71,11 @@ def test_the_margin_is_within_the_accuracy_after_the_bound(c: np.ndarray | None)
     rng = np.random.default_rng(2)
     U, accuracy = np.where(rng.random((8, 12)) < 0.6, 1.0, -1.0), 0.2
     counts = np.ones(8) if c is None else c
-    d, steps, smallest, most = counts / counts.sum(), np.zeros(12), 1.0, 0
+    d, steps, smallest, max_rounds = counts / counts.sum(), np.zeros(12), 1.0, 0
     first = star(U[:, 0], c=c, smallest_edge=1.0, accuracy=accuracy)
-    most = math.ceil(bound(first))
+    max_rounds = math.ceil(bound(first))
     assert bound(first) == pytest.approx(2 * math.log(8.0 if c is None else 10.5 / 0.5) / accuracy**2)
-    for _ in range(most):
+    for _ in range(max_rounds):
         q = int(np.argmax(U.T @ d))
         r = float(U[:, q] @ d)
         smallest = min(smallest, r)

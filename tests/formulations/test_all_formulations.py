@@ -26,7 +26,7 @@ INSTANCES = many(20, 3)
 
 @dataclass(frozen=True)
 class Instance:
-    """The ingredients of a random program, and the best edges over the capped simplex and over the simplex."""
+    """The data of a random program, and the best edges over the capped simplex and over the simplex."""
 
     U: np.ndarray
     c: np.ndarray | None
@@ -36,12 +36,12 @@ class Instance:
     rng: np.random.Generator
 
     @property
-    def live(self) -> np.ndarray:
+    def support(self) -> np.ndarray:
         return np.ones(len(self.U), dtype=bool) if self.d0 is None else self.d0 > 0
 
     def best_edge(self, nu: float) -> float:
-        """The least maximum edge over the capped simplex of the examples that may have weight, by scipy."""
-        U, counts = self.U[self.live], (np.ones(len(self.U)) if self.c is None else self.c)[self.live]
+        """Return the smallest maximum edge over the capped simplex of the support, by SciPy."""
+        U, counts = self.U[self.support], (np.ones(len(self.U)) if self.c is None else self.c)[self.support]
         N, t = U.shape
         answer: Any = scipy.optimize.linprog(
             np.append(np.zeros(N), 1.0),
@@ -69,7 +69,7 @@ def instance(rng: np.random.Generator, with_boundary: bool = False) -> Instance:
 
 
 def parameters(page: Any, problem_data: Instance) -> dict[str, Any]:
-    """Values for the parameters of a page, by name."""
+    """Return values for the parameters of a page, by name."""
     rng, names = problem_data.rng, page.parameters
     total = float(len(problem_data.U) if problem_data.c is None else problem_data.c.sum())
     flag = bool(rng.random() < 0.5)
@@ -96,7 +96,7 @@ def parameters(page: Any, problem_data: Instance) -> dict[str, Any]:
     if page.name.startswith("norm"):
         values["eta"] = math.inf if rng.random() < 0.5 else problem_data.eta
     if page.name == "norm_ball":
-        support = problem_data.live if math.isfinite(values["eta"]) else np.ones(len(problem_data.U), dtype=bool)
+        support = problem_data.support if math.isfinite(values["eta"]) else np.ones(len(problem_data.U), dtype=bool)
         counts = np.ones(len(problem_data.U)) if problem_data.c is None else problem_data.c
         # The least norm of a distribution on the examples that may have weight, and a little more.
         values["r"] = float(counts[support].sum()) ** (1.0 / values["p"] - 1.0) * float(rng.uniform(1.05, 2.0))
@@ -171,14 +171,16 @@ def decided(program: Program) -> bool:
 
 
 def programs(name: str, count: int, seed: int = 0, with_boundary: bool = False) -> list[Program]:
-    """Draw programs; without those at the boundary of feasibility unless asked for."""
-    rng = np.random.default_rng([seed, zlib.crc32(name.encode())])  # a new page leaves the others their programs
-    drawn = list[Program]()
-    while len(drawn) < count:
+    """Return random programs of a formulation. `with_boundary` includes programs at the boundary of feasibility."""
+    rng = np.random.default_rng(
+        [seed, zlib.crc32(name.encode())]
+    )  # a new page does not change the programs of other pages
+    programs_of_name = list[Program]()
+    while len(programs_of_name) < count:
         program = bind(name, instance(rng, with_boundary))
         if with_boundary or decided(program):
-            drawn.append(program)
-    return drawn
+            programs_of_name.append(program)
+    return programs_of_name
 
 
 @pytest.mark.thorough_cases(
@@ -194,7 +196,7 @@ def programs(name: str, count: int, seed: int = 0, with_boundary: bool = False) 
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 @pytest.mark.parametrize("name", NAMES)
 def test_primal_dual_literal_and_derived_agree(name: str) -> None:
-    """Strong duality between problems solved separately, and print against package, to 1e-7 of max(1, |value|)."""
+    """Separate solves satisfy strong duality, and literal problems agree with derived ones, to 1e-7 max(1, |value|)."""
     for program in programs(name, INSTANCES):
         certificate = program.solve("cvxpy:clarabel", tol=1e-9).certificate
         values = {
@@ -206,10 +208,10 @@ def test_primal_dual_literal_and_derived_agree(name: str) -> None:
             assert set(values.values()) == {np.inf}, (program, values)
             continue
         scale = max(1.0, abs(certificate.upper))
-        for which, value in values.items():
+        for formulation_side, value in values.items():
             assert abs(value - certificate.lower) <= 1e-7 * scale + certificate.gap, (
                 program,
-                which,
+                formulation_side,
                 values,
                 certificate,
             )
@@ -241,15 +243,15 @@ def test_recovery_from_d_alone_certifies(name: str) -> None:
 )
 @pytest.mark.parametrize("name", NAMES)
 def test_no_answer_however_bad_breaks_a_bound(name: str) -> None:
-    """Noise in place of answers, against optima certified beforehand: 84 programs a formulation, 4 answers each."""
+    """Noise replaces the answers of 84 programs a formulation, 4 times each. The optima are certified first."""
     rng = np.random.default_rng([3, zlib.crc32(name.encode())])
     for program in programs(name, many(84, 8), seed=3, with_boundary=True):
-        known = program.solve("cvxpy:clarabel", tol=1e-7).certificate
+        reference = program.solve("cvxpy:clarabel", tol=1e-7).certificate
         N, t = program.margins.shape
         for _ in range(4):
             certificate = program.certify(d=junk_answer(rng, N), w=junk_answer(rng, t))
             assert certificate.lower <= certificate.upper
-            assert certificate.overlaps(known), (program, certificate, known)
+            assert certificate.overlaps(reference), (program, certificate, reference)
             assert (certificate.example_gaps >= 0).all()
             assert (certificate.hypothesis_gaps >= 0).all()
-            assert not (certificate.infeasible and np.isfinite(known.upper))
+            assert not (certificate.infeasible and np.isfinite(reference.upper))

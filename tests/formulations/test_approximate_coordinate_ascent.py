@@ -96,6 +96,6 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
 
 
 def test_the_smooth_margin_is_at_most_one_and_a_number() -> None:
-    for wrong in (1.2, math.nan):
-        with pytest.raises(ProblemError, match=rf"^smooth_margin\b.*\[-inf, 1\].*\b{wrong}\b"):
-            ascent(REFERENCE_U[:, 0], smooth_margin=wrong)
+    for smooth_margin in (1.2, math.nan):
+        with pytest.raises(ProblemError, match=rf"^smooth_margin\b.*\[-inf, 1\].*\b{smooth_margin}\b"):
+            ascent(REFERENCE_U[:, 0], smooth_margin=smooth_margin)

@@ -73,7 +73,7 @@ def test_without_a_positive_margin_it_is_adaboost() -> None:
 
 @pytest.mark.thorough
 def test_a_run_approaches_the_largest_margin_and_its_steps_are_the_shortest() -> None:
-    """On the game of three, whose largest margin is 1/3."""
+    """The game of three has the largest margin 1/3."""
     U, d, steps = np.ones((3, 3)) - 2 * np.eye(3), np.array([0.5, 0.3, 0.2]), np.zeros(3)
     for k in range(150):
         q = int(np.argmax(U.T @ d))
@@ -86,11 +86,11 @@ def test_a_run_approaches_the_largest_margin_and_its_steps_are_the_shortest() ->
         assert 0 < alphas[0] <= alphas[1] <= alphas[2]
         certificates = [step("arc_gv", u, d0=d, minimum_margin=mu).certify(w=alphas[:1])]
         if k % 10 == 0:
-            others = (
+            longer_steps = (
                 step("approximate_coordinate_ascent", u, d0=d, smooth_margin=smooth).certify(w=alphas[1:2]),
                 step("adaboost", u, d0=d).certify(w=alphas[2:]),
             )
-            certificates.extend(others)
+            certificates.extend(longer_steps)
         assert max(certificate.gap for certificate in certificates) <= 1e-10
         d, steps[q] = certificates[0].d, steps[q] + alphas[0]
     assert 0.3 < (U @ steps).min() / steps.sum() < 1 / 3

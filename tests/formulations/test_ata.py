@@ -66,18 +66,18 @@ def test_half_the_step_of_the_paper_is_optimal(seed: int) -> None:
 
 def test_the_step_minimizes_the_functional_with_the_half_and_not_the_printed_one() -> None:
     rng = np.random.default_rng(4)
-    u, before, phi = rng.choice([-1.0, 1.0], 30), rng.normal(size=30), 0.3
+    u, f, phi = rng.choice([-1.0, 1.0], 30), rng.normal(size=30), 0.3
     u[:20] = 1.0  # a weighted error below phi: the step is positive
 
     def functional(b: float, half: float) -> float:
-        return float(np.exp(-half * (before + b * u) + (1.0 + b) * (0.5 - phi)).sum())
+        return float(np.exp(-half * (f + b * u) + (1.0 + b) * (0.5 - phi)).sum())
 
     for half, agrees in ((0.5, True), (1.0, False)):
-        d0 = np.exp(-half * before) / np.exp(-half * before).sum()
-        found: Any = scipy.optimize.minimize_scalar(functional, args=(half,), bounds=(0, 20), method="bounded")
+        d0 = np.exp(-half * f) / np.exp(-half * f).sum()
+        minimum: Any = scipy.optimize.minimize_scalar(functional, args=(half,), bounds=(0, 20), method="bounded")
         step = ata(u, d0=d0, phi=phi).solve("cvxpy:clarabel", tol=1e-11).w[0]
         assert step > 0.1
-        assert (abs(found.x - 2 * step) <= 1e-4) == agrees
+        assert (abs(minimum.x - 2 * step) <= 1e-4) == agrees
 
 
 def test_phi_one_half_is_adaboost() -> None:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from agreement import TIGHT, assert_problems_agree, bind, drawn, within_caps
+from agreement import TIGHT, assert_problems_agree, bind, random_program, within_caps
 from scipy.special import expit, logit
 from support.problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, REFERENCE_W, reference_lpboost
 
@@ -54,14 +54,14 @@ def test_structure_by_hand() -> None:
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 def test_literal_derived_and_certified_values_agree(seed: int, two_sided: bool) -> None:
     """References at 0, at their caps and between are among them, and nu = sum c."""
-    one = drawn(seed)
+    one = random_program(seed)
     program = binary(one.U, nu=one.nu, eta=one.eta, c=one.c, d0=within_caps(one), two_sided=two_sided)
     assert_problems_agree(program, tol=3e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_scs_reaches_the_same_interval(seed: int) -> None:
-    one = drawn(seed)
+    one = random_program(seed)
     program = binary(one.U, nu=one.nu, eta=one.eta, c=one.c, d0=within_caps(one))
     exact, rough = (program.solve(backend, tol=1e-6).certificate for backend in ("cvxpy:clarabel", "cvxpy:scs"))
     assert max(exact.scaled_gap, rough.scaled_gap) <= 1e-6
@@ -89,7 +89,7 @@ def test_reference_numbers_of_the_optimum() -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_kkt_system_of_the_page(seed: int) -> None:
-    one = drawn(seed)
+    one = random_program(seed)
     program = binary(one.U, nu=one.nu, eta=one.eta, c=one.c, d0=within_caps(one))
     solution = program.solve("cvxpy:clarabel", tol=1e-9)
     m, beta = program.margins.margins(solution.w), float(solution.multipliers["beta"])
@@ -178,13 +178,15 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_two_sided_is_the_class_closed_under_negation(seed: int) -> None:
-    one = drawn(seed)
+    one = random_program(seed)
     rest = {"nu": one.nu, "eta": one.eta, "c": one.c, "d0": within_caps(one)}
     two_sided, closed = binary(one.U, **rest, two_sided=True), binary(np.column_stack([one.U, -one.U]), **rest)
-    solution, other = (program.solve("cvxpy:clarabel", tol=1e-8) for program in (two_sided, closed))
-    assert solution.certificate.overlaps(other.certificate)
+    solution, closed_solution = (program.solve("cvxpy:clarabel", tol=1e-8) for program in (two_sided, closed))
+    assert solution.certificate.overlaps(closed_solution.certificate)
     t = one.U.shape[1]
-    assert two_sided.certify(w=other.w[:t] - other.w[t:]).lower == pytest.approx(other.certificate.lower, abs=1e-11)
+    assert two_sided.certify(w=closed_solution.w[:t] - closed_solution.w[t:]).lower == pytest.approx(
+        closed_solution.certificate.lower, abs=1e-11
+    )
 
 
 def test_canonical_eta_and_the_iteration_bound() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from agreement import assert_problems_agree, best_edge, bind, drawn, within_caps
+from agreement import assert_problems_agree, best_edge, bind, random_program, within_caps
 from support.problems import REFERENCE_D0, REFERENCE_NU, REFERENCE_U, slow_soft_margin
 
 from boostopt import Outcome, ProblemError, Program, get_formulation
@@ -59,7 +59,7 @@ def test_structure_by_hand() -> None:
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 def test_literal_derived_and_certified_values_agree(seed: int) -> None:
     """The bound lies between the reference's edge and the best one, so that weights at their ends may stay."""
-    one = drawn(seed)
+    one = random_program(seed)
     d0 = within_caps(one)
     program = binary_softboost(one.U, nu=one.nu, gamma=1.0, c=one.c, d0=d0)
     free = float((program.examples.d0 @ one.U).max())
@@ -104,7 +104,7 @@ def test_kkt_system_of_the_page() -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_binary_softboost_is_binary_erlpboost_with_the_sum_of_w_for_eta(seed: int) -> None:
-    rng, one = np.random.default_rng(seed), drawn(seed)
+    rng, one = np.random.default_rng(seed), random_program(seed)
     kappa, gamma = float(np.exp(rng.uniform(-1, 4))), float(rng.uniform(-1, 1))
     w, d0 = rng.dirichlet(np.ones(one.U.shape[1])), within_caps(one)
     erlpboost = bind("binary_erlpboost", one.U, nu=one.nu, eta=kappa, c=one.c, d0=d0)

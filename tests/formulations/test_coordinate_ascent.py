@@ -77,7 +77,7 @@ def test_closed_form_of_the_step(rho: float) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_step_of_the_program_is_where_the_smooth_margin_is_largest(seed: int) -> None:
-    """By a bounded search of scipy's, with multiplicities, hypotheses of signs and of real values."""
+    """A bounded search of SciPy gives the same step, with multiplicities, for signs and for real values."""
     rng = np.random.default_rng(seed)
     confidence = rng.uniform(0.1, 1, (30, 12)) if seed % 2 else np.ones((30, 12))
     U = np.where(rng.random((30, 12)) < 0.8, confidence, -confidence)
@@ -86,21 +86,21 @@ def test_the_step_of_the_program_is_where_the_smooth_margin_is_largest(seed: int
         lambda s: np.log(c @ np.exp(-U[:, :11] @ s)), np.ones(11), bounds=[(0, 3)] * 11
     ).x
     m, total, u = U @ steps, float(steps.sum()), U[:, q]
-    before = smooth_margin(m, total, c)
-    assert before > 0
+    current_margin = smooth_margin(m, total, c)
+    assert current_margin > 0
     weights = c * np.exp(-m)
-    assert u @ weights / weights.sum() > before
-    found: Any = scipy.optimize.minimize_scalar(
+    assert u @ weights / weights.sum() > current_margin
+    maximum: Any = scipy.optimize.minimize_scalar(
         lambda alpha: -smooth_margin(m + alpha * u, total + alpha, c), bounds=(0, 20), options={"xatol": 1e-10}
     )
     rho = rho_of(progress(U, steps, u, c))
-    assert rho == pytest.approx(-found.fun, abs=1e-12)
+    assert rho == pytest.approx(-maximum.fun, abs=1e-12)
     program = ascent(u, c=c, d0=weights / weights.sum(), next_smooth_margin=rho)
     alpha = float(program.solve("interior", tol=1e-13).w[0])
-    assert alpha == pytest.approx(found.x, abs=1e-5)
+    assert alpha == pytest.approx(maximum.x, abs=1e-5)
     assert smooth_margin(m + alpha * u, total + alpha, c) == pytest.approx(rho, abs=1e-12)
     # Shorter than the step of the approximate ascent, whose rho is the smooth margin before it.
-    assert before < rho < u @ weights / weights.sum()
+    assert current_margin < rho < u @ weights / weights.sum()
 
 
 @pytest.mark.thorough
@@ -138,9 +138,9 @@ def test_without_a_positive_smooth_margin_it_is_adaboost() -> None:
 
 def test_without_an_ascent_there_is_no_step_and_without_an_end_the_limit() -> None:
     U, steps = np.ones((3, 3)) - 2 * np.eye(3), np.full(3, 5.0)
-    before = progress(U, steps, np.array([0.1, 0.2, -1.0]))
-    assert before.smooth_margin > 0
-    assert rho_of(before) == pytest.approx((0.1 + 0.2 - 1.0) / 3, abs=1e-15)
+    context = progress(U, steps, np.array([0.1, 0.2, -1.0]))
+    assert context.smooth_margin > 0
+    assert rho_of(context) == pytest.approx((0.1 + 0.2 - 1.0) / 3, abs=1e-15)
     assert rho_of(progress(U, steps, np.array([0.9, 1.0, 0.8]))) == 0.8
 
 
@@ -153,6 +153,6 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
 
 
 def test_the_next_smooth_margin_is_a_margin() -> None:
-    for wrong in (1.2, -math.inf, math.nan):
-        with pytest.raises(ProblemError, match=rf"^next_smooth_margin\b.*\[-1, 1\].* {wrong}\b"):
-            ascent(REFERENCE_U[:, 0], next_smooth_margin=wrong)
+    for rho in (1.2, -math.inf, math.nan):
+        with pytest.raises(ProblemError, match=rf"^next_smooth_margin\b.*\[-1, 1\].* {rho}\b"):
+            ascent(REFERENCE_U[:, 0], next_smooth_margin=rho)

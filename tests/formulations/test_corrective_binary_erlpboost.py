@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from agreement import TIGHT, assert_problems_agree, bind, drawn, within_caps
+from agreement import TIGHT, assert_problems_agree, bind, random_program, within_caps
 from support.problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, slow_soft_margin
 
 from boostopt import Outcome, Program, get_formulation
@@ -24,8 +24,8 @@ def reference(segment: bool) -> Program:
 
 
 def two_columns(seed: int, segment: bool) -> Program:
-    """A mixture and a hypothesis with the same edge under the reference, so that the print is feasible."""
-    one, rng = drawn(seed), np.random.default_rng(seed)
+    """Return a mixture and a hypothesis with equal edges at the reference: the printed program is feasible."""
+    one, rng = random_program(seed), np.random.default_rng(seed)
     N = len(one.U)
     v, u = 0.5 * rng.uniform(-1, 1, (2, N))
     d0 = within_caps(one)
@@ -83,10 +83,10 @@ def test_the_dual_is_a_line_search(segment: bool) -> None:
             return program.regularizer.conjugate_at(-m).value
 
         bounds = (0.0, 1.0) if segment else (-50.0, 50.0)
-        found: Any = scipy.optimize.minimize_scalar(
+        minimum: Any = scipy.optimize.minimize_scalar(
             minus_dual, bounds=bounds, method="bounded", options={"xatol": 1e-10}
         )
-        best = max(-found.fun, *(-minus_dual(end) for end in (0.0, 1.0)))
+        best = max(-minimum.fun, *(-minus_dual(end) for end in (0.0, 1.0)))
         certificate = program.solve("cvxpy:clarabel", tol=1e-10).certificate
         assert certificate.upper >= best - 1e-12
         assert best == pytest.approx(certificate.lower, abs=1e-9)

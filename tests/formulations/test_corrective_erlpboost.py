@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from agreement import TIGHT, assert_problems_agree, bind, drawn
+from agreement import TIGHT, assert_problems_agree, bind, random_program
 from support.problems import (
     REFERENCE_D0,
     REFERENCE_ETA,
@@ -33,8 +33,8 @@ def reference(segment: bool) -> Program:
 
 
 def two_columns(seed: int, segment: bool) -> tuple[RandomProgram, Program]:
-    """A mixture and a hypothesis that have an edge in common under the reference, so that the print is feasible."""
-    one, rng = drawn(seed), np.random.default_rng(seed)
+    """Return a mixture and a hypothesis with equal edges at the reference: the printed program is feasible."""
+    one, rng = random_program(seed), np.random.default_rng(seed)
     N = len(one.U)
     v, u = 0.5 * rng.uniform(-1, 1, (2, N))
     d0 = np.full(N, 1 / N) if one.d0 is None else one.d0
@@ -96,7 +96,7 @@ def test_literal_derived_and_certified_values_agree(seed: int, segment: bool) ->
 @pytest.mark.parametrize("segment", (True, False))
 @pytest.mark.parametrize("seed", range(10))
 def test_the_dual_is_a_line_search(seed: int, segment: bool) -> None:
-    """One bounded scalar search on ERLPBoost's dual along v + w_u (u - v), by scipy, attains the optimum."""
+    """One bounded search of SciPy on the dual of ERLPBoost along v + w_u (u - v) attains the optimum."""
     one, program = two_columns(seed, segment)
     erlpboost = bind("erlpboost", program.margins.to_array(), nu=one.nu, eta=one.eta, c=one.c, d0=one.d0)
 
@@ -104,8 +104,8 @@ def test_the_dual_is_a_line_search(seed: int, segment: bool) -> None:
         return erlpboost.regularizer.conjugate_at(-program.margins.margins(np.array([1 - w_u, w_u]))).value
 
     bounds = (0.0, 1.0) if segment else (-50.0, 50.0)
-    found: Any = scipy.optimize.minimize_scalar(minus_dual, bounds=bounds, method="bounded", options={"xatol": 1e-10})
-    best = max(-found.fun, *(-minus_dual(end) for end in (0.0, 1.0)))
+    minimum: Any = scipy.optimize.minimize_scalar(minus_dual, bounds=bounds, method="bounded", options={"xatol": 1e-10})
+    best = max(-minimum.fun, *(-minus_dual(end) for end in (0.0, 1.0)))
     certificate = program.solve("cvxpy:clarabel", tol=1e-10).certificate
     assert certificate.scaled_gap <= 1e-10
     assert certificate.upper >= best - 1e-12
@@ -157,9 +157,9 @@ def far_beyond() -> np.ndarray:
 
 
 def test_w_of_the_printed_program_may_leave_the_simplex() -> None:
-    """Then the printed optimum is larger than the best mixture's: it belongs to no mixture."""
-    free, kept = (corrective(far_beyond(), nu=4, eta=1, segment=segment) for segment in (False, True))
-    printed_value, segment = (program.solve("cvxpy:clarabel", tol=1e-10) for program in (free, kept))
+    """The printed optimum is then larger than the optimum over mixtures: it belongs to no mixture."""
+    free, restricted = (corrective(far_beyond(), nu=4, eta=1, segment=segment) for segment in (False, True))
+    printed_value, segment = (program.solve("cvxpy:clarabel", tol=1e-10) for program in (free, restricted))
     assert printed_value.w[1] > 1.5
     assert printed_value.w.sum() == pytest.approx(1, abs=1e-12)
     np.testing.assert_allclose(segment.w, [0, 1], atol=1e-8)

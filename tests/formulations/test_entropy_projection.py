@@ -37,15 +37,15 @@ def draw(rng: np.random.Generator) -> Program:
 
 
 def slow_step(u: np.ndarray, rho: float, d0: np.ndarray) -> float:
-    """The step by root finding: no dual, no certificate."""
+    """Return the step by root finding, without a dual or a certificate."""
     support = d0 > 0
 
     def edge(alpha: float) -> float:
         d = d0[support] * np.exp(-alpha * (u[support] - rho))
         return float(d @ (u[support] - rho))
 
-    found: Any = scipy.optimize.brentq(edge, -80.0, 80.0, xtol=1e-15)
-    return float(found)
+    root: Any = scipy.optimize.brentq(edge, -80.0, 80.0, xtol=1e-15)
+    return float(root)
 
 
 def test_structure_by_hand() -> None:
@@ -86,9 +86,11 @@ def test_literal_derived_and_certified_values_agree(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_scs_reaches_the_same_interval(seed: int) -> None:
     program = draw(np.random.default_rng(seed))
-    one, other = (program.solve(backend, tol=1e-8).certificate for backend in ("cvxpy:clarabel", "cvxpy:scs"))
-    assert max(one.scaled_gap, other.scaled_gap) <= 1e-8
-    assert one.overlaps(other)
+    clarabel_certificate, scs_certificate = (
+        program.solve(backend, tol=1e-8).certificate for backend in ("cvxpy:clarabel", "cvxpy:scs")
+    )
+    assert max(clarabel_certificate.scaled_gap, scs_certificate.scaled_gap) <= 1e-8
+    assert clarabel_certificate.overlaps(scs_certificate)
 
 
 def test_reference_numbers() -> None:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from agreement import assert_problems_agree, drawn
+from agreement import assert_problems_agree, random_program
 from support.problems import REFERENCE_D0, REFERENCE_U, REFERENCE_W, draw, reference_erlpboost, reference_lpboost
 
 from boostopt import Program, get_formulation
@@ -60,7 +60,7 @@ def test_literal_derived_and_certified_values_agree(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 def test_literal_derived_and_certified_values_agree_two_sided(seed: int) -> None:
-    one = drawn(seed)
+    one = random_program(seed)
     program = erlpboost(one.U, nu=one.nu, eta=one.eta, c=one.c, d0=one.d0, two_sided=True)
     assert [c.label for c in program.cvxpy("primal", "literal").constraints[:2]] == ["w+", "w-"]
     assert [c.label for c in program.cvxpy("dual", "literal").constraints] == ["gamma", "psi >= 0"]
@@ -119,16 +119,18 @@ def test_kkt_system_of_the_page(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_two_sided_is_the_class_closed_under_negation(seed: int) -> None:
-    one = drawn(seed)
+    one = random_program(seed)
     rest = {"nu": one.nu, "eta": one.eta, "c": one.c, "d0": one.d0}
     two_sided = erlpboost(one.U, **rest, two_sided=True)
     closed = erlpboost(np.column_stack([one.U, -one.U]), **rest)
-    solution, other = (program.solve("cvxpy:clarabel", tol=1e-9) for program in (two_sided, closed))
-    assert solution.certificate.overlaps(other.certificate)
+    solution, closed_solution = (program.solve("cvxpy:clarabel", tol=1e-9) for program in (two_sided, closed))
+    assert solution.certificate.overlaps(closed_solution.certificate)
     t = one.U.shape[1]
-    assert two_sided.certify(w=other.w[:t] - other.w[t:]).lower == pytest.approx(other.certificate.lower, abs=1e-11)
+    assert two_sided.certify(w=closed_solution.w[:t] - closed_solution.w[t:]).lower == pytest.approx(
+        closed_solution.certificate.lower, abs=1e-11
+    )
     # Both are within sqrt(2 eta gap) of the one optimal d, in the 1-norm.
-    assert np.abs(solution.d - other.d).sum() <= 2 * math.sqrt(2 * one.eta * 2e-9)
+    assert np.abs(solution.d - closed_solution.d).sum() <= 2 * math.sqrt(2 * one.eta * 2e-9)
     e = np.abs(two_sided.margins.edges(solution.d))
     np.testing.assert_allclose(np.abs(solution.w) * (e.max() - e), 0, atol=1e-8)
 
@@ -164,11 +166,11 @@ def test_the_default_reference_of_copies_is_that_of_multiplicities() -> None:
 def test_merging_examples_of_unequal_density_changes_the_optimum() -> None:
     """Equal rows may be merged only where d0 / c is equal too."""
     U = np.array([[0.9, -0.4], [0.9, -0.4], [-0.7, 0.8], [0.1, 0.6]])
-    apart = erlpboost(U, nu=2.5, eta=2, d0=[0.55, 0.05, 0.3, 0.1]).solve(tol=1e-10).certificate
+    uneven = erlpboost(U, nu=2.5, eta=2, d0=[0.55, 0.05, 0.3, 0.1]).solve(tol=1e-10).certificate
     merged = erlpboost(U[[0, 2, 3]], nu=2.5, eta=2, c=[2, 1, 1], d0=[0.6, 0.3, 0.1]).solve(tol=1e-10).certificate
     even = erlpboost(U, nu=2.5, eta=2, d0=[0.3, 0.3, 0.3, 0.1]).solve(tol=1e-10).certificate
     assert even.overlaps(merged)
-    assert not apart.overlaps(merged)
+    assert not uneven.overlaps(merged)
 
 
 def test_examples_without_reference_weight_are_as_if_dropped() -> None:

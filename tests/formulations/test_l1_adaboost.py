@@ -62,7 +62,7 @@ def test_literal_derived_and_certified_values_agree(seed: int) -> None:
     assert certificates[0].scaled_gap <= 1e-9
     assert certificates[1].scaled_gap <= 1e-8
     assert certificates[2].scaled_gap <= 1e-6
-    assert all(certificates[0].overlaps(other) for other in certificates)
+    assert all(certificates[0].overlaps(certificate) for certificate in certificates)
     assert -certificates[0].upper == pytest.approx(slow_objective(program), rel=1e-8)
     for side in ("primal", "dual"):
         for form in ("derived", "literal"):

@@ -71,7 +71,7 @@ def test_literal_derived_and_certified_values_agree(seed: int, two_sided: bool) 
     assert certificates[0].scaled_gap <= 1e-9
     assert certificates[1].scaled_gap <= 1e-8
     assert certificates[2].scaled_gap <= 1e-6
-    assert all(certificates[0].overlaps(other) for other in certificates)
+    assert all(certificates[0].overlaps(certificate) for certificate in certificates)
     assert certificates[0].upper == pytest.approx(game_value(U, two_sided), abs=1e-8)
     for side in ("primal", "dual"):
         for form in ("derived", "literal"):
@@ -109,9 +109,9 @@ def test_lp_adaboost_is_lpboost_at_nu_1_and_copies_change_nothing() -> None:
     copies = lp_adaboost(np.repeat(REFERENCE_U, c, axis=0)).solve("cvxpy:highs", tol=1e-12).certificate
     # Also where a multiplicity below 1 would be a cap for LPBoost.
     merged = lp_adaboost(REFERENCE_U, c=0.1 * c).solve("cvxpy:highs", tol=1e-12).certificate
-    for other in (theirs, copies, merged):
-        assert ours.overlaps(other)
-        np.testing.assert_allclose(other.w, ours.w, atol=1e-10)
+    for certificate in (theirs, copies, merged):
+        assert ours.overlaps(certificate)
+        np.testing.assert_allclose(certificate.w, ours.w, atol=1e-10)
 
 
 def test_two_sided_a_sign_is_turned_for_free() -> None:

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from agreement import assert_problems_agree, drawn
+from agreement import assert_problems_agree, random_program
 from support.problems import REFERENCE_M, REFERENCE_U, REFERENCE_W, draw, independent_bracket, reference_lpboost
 
 from boostopt import Program, get_formulation
@@ -52,7 +52,7 @@ def test_structure_by_hand() -> None:
 
 
 def test_two_sided_structure_by_hand() -> None:
-    """The same, edges and weights with either sign.
+    """The program with edges and weights of either sign.
 
     Primal  min gamma   s.t.  |d1 - d2/2 + d3| <= gamma,  |-d1 + d2| <= gamma  and the rest as before
     Dual    max rho - (psi1 + 2 psi2 + psi3) / 2   s.t.  |w1| + |w2| <= 1  and the rest as before, w free in sign
@@ -64,9 +64,9 @@ def test_two_sided_structure_by_hand() -> None:
     assert [c.label for c in dual.constraints] == ["d", "gamma", "psi >= 0"]
     d, gamma = np.array([0.5, 0.2, 0.3]), 0.4
     primal.var_dict["d"].value, primal.var_dict["gamma"].value = d, gamma
-    above, below = (c.args[0].value - c.args[1].value for c in primal.constraints[:2])
-    np.testing.assert_allclose(above, [0.5 - 0.1 + 0.3 - gamma, -0.5 + 0.2 - gamma], atol=1e-15)
-    np.testing.assert_allclose(below, [-0.5 + 0.1 - 0.3 - gamma, 0.5 - 0.2 - gamma], atol=1e-15)
+    upper_residuals, lower_residuals = (c.args[0].value - c.args[1].value for c in primal.constraints[:2])
+    np.testing.assert_allclose(upper_residuals, [0.5 - 0.1 + 0.3 - gamma, -0.5 + 0.2 - gamma], atol=1e-15)
+    np.testing.assert_allclose(lower_residuals, [-0.5 + 0.1 - 0.3 - gamma, 0.5 - 0.2 - gamma], atol=1e-15)
     dual.var_dict["w"].value = [-0.25, 0.5]
     ball = dual.constraints[1]
     assert ball.args[0].value - ball.args[1].value == pytest.approx(0.75 - 1)
@@ -84,7 +84,7 @@ def test_literal_derived_and_certified_values_agree(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_literal_derived_and_certified_values_agree_two_sided(seed: int) -> None:
-    one = drawn(seed)
+    one = random_program(seed)
     program = lpboost(one.U, nu=one.nu, c=one.c, two_sided=True)
     assert_problems_agree(program)
     assert program.solve("cvxpy:highs", tol=1e-9).certificate.scaled_gap <= 1e-9
@@ -120,15 +120,17 @@ def test_kkt_system_of_the_page(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_two_sided_is_the_class_closed_under_negation(seed: int) -> None:
-    one = drawn(seed)
+    one = random_program(seed)
     two_sided = lpboost(one.U, nu=one.nu, c=one.c, two_sided=True)
     closed = lpboost(np.column_stack([one.U, -one.U]), nu=one.nu, c=one.c)
-    solution, other = (program.solve("cvxpy:highs", tol=1e-12) for program in (two_sided, closed))
-    assert solution.certificate.overlaps(other.certificate)
+    solution, closed_solution = (program.solve("cvxpy:highs", tol=1e-12) for program in (two_sided, closed))
+    assert solution.certificate.overlaps(closed_solution.certificate)
     assert solution.certificate.upper >= 0
     # The weights of the pairs taken together prove the same margin, and the edges hold on both sides.
     t = one.U.shape[1]
-    assert two_sided.certify(w=other.w[:t] - other.w[t:]).lower == pytest.approx(other.certificate.lower, abs=1e-11)
+    assert two_sided.certify(w=closed_solution.w[:t] - closed_solution.w[t:]).lower == pytest.approx(
+        closed_solution.certificate.lower, abs=1e-11
+    )
     e = np.abs(two_sided.margins.edges(solution.d))
     np.testing.assert_allclose(np.abs(solution.w) * (e.max() - e), 0, atol=1e-10)
     assert (solution.w * two_sided.margins.edges(solution.d) >= -1e-10).all()

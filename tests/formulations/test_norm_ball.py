@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from agreement import assert_problems_agree, best_edge, bind, drawn
+from agreement import assert_problems_agree, best_edge, bind, random_program
 from support.problems import REFERENCE_D0, REFERENCE_U
 
 from boostopt import OptionError, ProblemError, Program, get_formulation
@@ -24,8 +24,8 @@ def norm_ball(U: object, **parameters: object) -> Program:
 
 
 def random(seed: int, p: float, entropy: bool, two_sided: bool = False, by: float = 1.5) -> Program:
-    """A ball whose radius is `by` times the smallest."""
-    one = drawn(seed)
+    """Return a random program with a ball of `by` times the smallest radius."""
+    one = random_program(seed)
     total = float(len(one.U)) if one.c is None else float(one.c.sum())
     d0 = None if one.d0 is None else 0.5 * one.d0 + 0.5 / len(one.U)
     rest: dict[str, object] = {"eta": one.eta, "d0": d0} if entropy else {}
@@ -67,8 +67,8 @@ def test_structure_by_hand() -> None:
     )
     assert dual.objective.value == pytest.approx(-math.log(inside) / 3 - 0.7 * size)
 
-    alone = norm_ball(U, r=0.7, c=[1, 2, 1], two_sided=True)
-    primal, dual = alone.cvxpy("primal", "literal"), alone.cvxpy("dual", "literal")
+    pure_ball = norm_ball(U, r=0.7, c=[1, 2, 1], two_sided=True)
+    primal, dual = pure_ball.cvxpy("primal", "literal"), pure_ball.cvxpy("dual", "literal")
     assert [c.label for c in primal.constraints] == ["w+", "w-", "mu", "beta", "d >= 0"]
     assert [c.label for c in dual.constraints] == ["d", "gamma", "s >= 0"]
     dual.var_dict["rho"].value, dual.var_dict["s"].value = 0.1, s
@@ -185,13 +185,13 @@ def test_the_optimum_agrees_with_a_smooth_minimization() -> None:
 
 
 def test_large_eta_recovers_the_ball_alone() -> None:
-    alone = norm_ball(REFERENCE_U, r=0.5).solve("cvxpy:clarabel").certificate
+    pure_certificate = norm_ball(REFERENCE_U, r=0.5).solve("cvxpy:clarabel").certificate
     for eta in (1e2, 1e4):
         program = norm_ball(REFERENCE_U, r=0.5, eta=eta)
         certificate = program.solve("cvxpy:clarabel", tol=1e-8).certificate
         assert certificate.scaled_gap <= 1e-8
-        assert alone.lower <= certificate.upper
-        assert certificate.lower <= alone.upper + program.regularizer.value_bound
+        assert pure_certificate.lower <= certificate.upper
+        assert certificate.lower <= pure_certificate.upper + program.regularizer.value_bound
 
 
 @pytest.mark.parametrize("entropy", (False, True))
@@ -216,9 +216,9 @@ def test_k_copies_of_an_example_are_multiplicity_k(p: float, entropy: bool) -> N
     assert merged.certificate.overlaps(copies.certificate)
     assert merged.certificate.upper == pytest.approx(copies.certificate.upper, abs=2e-9)
     w = np.random.default_rng(0).dirichlet(np.ones(3))
-    one = norm_ball(U, r=r, p=p, c=c, **rest).certify(w=w).lower
-    other = norm_ball(np.repeat(U, c, axis=0), r=r, p=p, **of_copies).certify(w=w).lower
-    assert one == pytest.approx(other, abs=1e-11)
+    merged_bound = norm_ball(U, r=r, p=p, c=c, **rest).certify(w=w).lower
+    copied_bound = norm_ball(np.repeat(U, c, axis=0), r=r, p=p, **of_copies).certify(w=w).lower
+    assert merged_bound == pytest.approx(copied_bound, abs=1e-11)
 
 
 def test_the_iteration_bound_needs_the_entropy() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from agreement import assert_problems_agree, best_edge, bind, drawn
+from agreement import assert_problems_agree, best_edge, bind, random_program
 from support.problems import REFERENCE_D0, REFERENCE_U
 
 from boostopt import ProblemError, Program, get_formulation
@@ -22,7 +22,7 @@ def norm_penalty(U: object, **parameters: object) -> Program:
 
 
 def random(seed: int, p: float, entropy: bool, two_sided: bool = False) -> Program:
-    one = drawn(seed)
+    one = random_program(seed)
     d0 = None if one.d0 is None else 0.5 * one.d0 + 0.5 / len(one.U)
     rest: dict[str, object] = {"eta": one.eta, "d0": d0} if entropy else {}
     r = float(np.exp(np.random.default_rng(seed).uniform(-3, 1)))
@@ -64,8 +64,8 @@ def test_structure_by_hand() -> None:
     ball = dual.constraints[0]
     assert float(ball.args[0].value) == pytest.approx(math.sqrt(0.36 + 2 * 0.01 + 0.04))
 
-    alone = norm_penalty(U, r=0.7, c=[1, 2, 1])
-    primal, dual = alone.cvxpy("primal", "literal"), alone.cvxpy("dual", "literal")
+    pure_penalty = norm_penalty(U, r=0.7, c=[1, 2, 1])
+    primal, dual = pure_penalty.cvxpy("primal", "literal"), pure_penalty.cvxpy("dual", "literal")
     primal.var_dict["d"].value, primal.var_dict["gamma"].value = d, gamma
     assert primal.objective.value == pytest.approx(gamma + 0.7 * norm)
     assert [c.label for c in dual.constraints] == ["d", "norm d", "gamma", "w >= 0", "s >= 0"]
@@ -127,7 +127,7 @@ def test_the_answer_is_that_of_the_ball_whose_radius_is_its_norm(p: float) -> No
 
 @pytest.mark.thorough
 def test_the_infinite_norm_chooses_the_cap() -> None:
-    """The best soft margin over all caps, each at the price of r / nu."""
+    """The optimum is the largest soft margin minus r / nu, over all caps."""
     rng = np.random.default_rng(0)
     U, r = rng.uniform(-1, 1, (20, 3)), 1.5
     certificate = norm_penalty(U, r=r, p=math.inf).solve("cvxpy:highs", tol=1e-10).certificate
@@ -135,9 +135,9 @@ def test_the_infinite_norm_chooses_the_cap() -> None:
     values = [best_edge(U, np.full(20, cap)) + r * cap for cap in caps]
     assert min(values) >= certificate.lower
     assert min(values) <= certificate.upper + 5e-3
-    chosen = float(certificate.d.max())
-    assert 1 / 20 + 1e-3 < chosen < 1 - 1e-3
-    assert best_edge(U, np.full(20, chosen)) + r * chosen == pytest.approx(certificate.upper, abs=1e-9)
+    best_cap = float(certificate.d.max())
+    assert 1 / 20 + 1e-3 < best_cap < 1 - 1e-3
+    assert best_edge(U, np.full(20, best_cap)) + r * best_cap == pytest.approx(certificate.upper, abs=1e-9)
 
 
 def test_a_weight_that_stays_near_1_under_the_penalty() -> None:
@@ -191,8 +191,8 @@ def test_k_copies_of_an_example_are_multiplicity_k(p: float, entropy: bool) -> N
     assert merged.overlaps(copies)
     assert merged.upper == pytest.approx(copies.upper, abs=2e-9)
     w = np.random.default_rng(0).dirichlet(np.ones(3))
-    one, other = (program.certify(w=w).lower for program in programs)
-    assert one == pytest.approx(other, abs=1e-11)
+    merged_bound, copied_bound = (program.certify(w=w).lower for program in programs)
+    assert merged_bound == pytest.approx(copied_bound, abs=1e-11)
 
 
 def test_the_iteration_bound_needs_the_entropy() -> None:

@@ -28,7 +28,7 @@ COMBINED = ("md_boost", "nm_boost", "qrlp_boost", "adaboost_cg")
 """Those whose weights sum to 1."""
 
 
-def drawn(name: str, seed: int, N: int = 25, t: int = 4) -> Program:
+def random_program(name: str, seed: int, N: int = 25, t: int = 4) -> Program:
     rng = np.random.default_rng(seed)
     page = get_formulation(name)
     U = rng.choice([-1.0, 1.0], (N, t)) if seed % 2 else np.clip(rng.normal(0.2, 0.6, (N, t)), -1, 1)
@@ -59,7 +59,7 @@ VALUES: Mapping[str, Callable[[np.ndarray, np.ndarray, np.ndarray], float]] = {
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(2, 20))])
 def test_literal_and_derived_problems_have_the_certified_value(name: str, seed: int) -> None:
-    program = drawn(name, seed)
+    program = random_program(name, seed)
     certificate = program.solve(tol=1e-9).certificate
     assert certificate.scaled_gap <= 1e-8
     for side in ("primal", "dual"):
@@ -73,17 +73,17 @@ def test_literal_and_derived_problems_have_the_certified_value(name: str, seed: 
 @pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_optimum_is_that_of_the_definition(name: str, seed: int) -> None:
-    program = drawn(name, seed)
+    program = random_program(name, seed)
     U, c, t = program.margins.to_array(), program.examples.c, program.margins.t
     best = -np.inf
     for start in (np.full(t, 1 / t), *np.eye(t)):
-        within = {"adaboost_cg": 1.0, "md_boost": 1.0, "nm_boost": 1.0, "logitboost_cg": 3.0}.get(name)
+        radius = {"adaboost_cg": 1.0, "md_boost": 1.0, "nm_boost": 1.0, "logitboost_cg": 3.0}.get(name)
         constraints: Any = (
             []
-            if within is None
-            else {"type": "ineq" if name == "logitboost_cg" else "eq", "fun": lambda w, r=within: r - w.sum()}
+            if radius is None
+            else {"type": "ineq" if name == "logitboost_cg" else "eq", "fun": lambda w, r=radius: r - w.sum()}
         )
-        found: Any = scipy.optimize.minimize(
+        minimum: Any = scipy.optimize.minimize(
             lambda w: -VALUES[name](w, U @ w, c),
             start,
             bounds=[(0, None)] * t,
@@ -91,7 +91,7 @@ def test_the_optimum_is_that_of_the_definition(name: str, seed: int) -> None:
             method="SLSQP",
             options={"ftol": 1e-14, "maxiter": 1000},
         )
-        best = max(best, -float(found.fun))
+        best = max(best, -float(minimum.fun))
     certificate = program.solve(tol=1e-9).certificate
     assert best <= certificate.upper + 1e-7
     assert certificate.lower == pytest.approx(best, rel=1e-4, abs=1e-4)  # SLSQP's own accuracy at kinks
@@ -101,46 +101,46 @@ def test_the_optimum_is_that_of_the_definition(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_qrlp_boost_is_the_margin_less_a_square(seed: int) -> None:
-    program = drawn("qrlp_boost", seed)
+    program = random_program("qrlp_boost", seed)
     c, eta = program.examples.c, program.parameters.eta
     solution = program.solve(tol=1e-10)
     a, d, e = c / c.sum(), solution.d, program.margins.edges(solution.d)
     assert float(e.max()) + float(((d - a) ** 2 / a).sum()) / (2 * eta) == pytest.approx(solution.certificate.upper)
     # With a price that vanishes it is LPBoost's soft margin.
-    near = get_formulation("qrlp_boost").bind(program.margins, c=c, nu=4.0, eta=1e6).solve(tol=1e-9).certificate
-    assert near.lower == pytest.approx(smallest_mean(program.margins.margins(near.w), c, 4.0), abs=1e-4)
+    certificate = get_formulation("qrlp_boost").bind(program.margins, c=c, nu=4.0, eta=1e6).solve(tol=1e-9).certificate
+    assert certificate.lower == pytest.approx(smallest_mean(program.margins.margins(certificate.w), c, 4.0), abs=1e-4)
 
 
 def test_relations_between_the_pages() -> None:
     for seed in range(many(4, 1)):
-        cg = drawn("cg_boost", seed)
+        cg = random_program("cg_boost", seed)
         U, c = cg.margins, cg.examples.c
         qp = get_formulation("qp_reg_adaboost").bind(U, c=c, C=2 * 0.7)
         assert qp.solve(tol=1e-9).certificate.lower / 2 == pytest.approx(cg.solve(tol=1e-9).certificate.lower, rel=1e-7)
         pair = get_formulation("hinge+l2_squared").bind(U, c=c, C=0.7, l2=1.0)
         assert pair.solve(tol=1e-9).certificate.overlaps(cg.solve(tol=1e-9).certificate)
-        ada = drawn("adaboost_cg", seed)
+        ada = random_program("adaboost_cg", seed)
         erlp = get_formulation("erlpboost").bind(ada.margins, c=ada.examples.c, nu=1.0, eta=3.0)
         assert erlp.solve(tol=1e-9).certificate.overlaps(ada.solve(tol=1e-9).certificate)
-        logit = drawn("logitboost_cg", seed)
+        logit = random_program("logitboost_cg", seed)
         pair = get_formulation("logistic+l1_ball").bind(logit.margins, c=logit.examples.c, C=1.0, r=3.0)
         assert pair.solve(tol=1e-9).certificate.overlaps(logit.solve(tol=1e-9).certificate)
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_k_copies_are_a_multiplicity_of_k(name: str) -> None:
-    program = drawn(name, 3)
+    program = random_program(name, 3)
     page, c = get_formulation(name), program.examples.c.astype(int)
     numbers = {key: NUMBERS[key] for key in NUMBERS if key in page.parameters}
     copies = page.bind(np.repeat(program.margins.to_array(), c, axis=0), **numbers)
-    one, other = program.solve(tol=1e-10).certificate, copies.solve(tol=1e-10).certificate
-    assert one.lower == pytest.approx(other.lower, rel=1e-8, abs=1e-8)
-    assert one.upper == pytest.approx(other.upper, rel=1e-8, abs=1e-8)
+    merged_certificate, copied_certificate = program.solve(tol=1e-10).certificate, copies.solve(tol=1e-10).certificate
+    assert merged_certificate.lower == pytest.approx(copied_certificate.lower, rel=1e-8, abs=1e-8)
+    assert merged_certificate.upper == pytest.approx(copied_certificate.upper, rel=1e-8, abs=1e-8)
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_no_noise_breaks_a_bound(name: str) -> None:
-    program = drawn(name, 1)
+    program = random_program(name, 1)
     best = program.solve(tol=1e-10)
     rng = np.random.default_rng(0)
     for size in (1e-9, 1e-4, 1.0, 1e6):
@@ -153,7 +153,7 @@ def test_no_noise_breaks_a_bound(name: str) -> None:
 
 
 def test_weights_of_the_variance_are_those_of_the_page() -> None:
-    program = drawn("md_boost", 2)
+    program = random_program("md_boost", 2)
     c, D = program.examples.c, program.parameters.D
     solution = program.solve(tol=1e-10)
     m, total = program.margins.margins(solution.w), c.sum()
@@ -207,14 +207,14 @@ def test_oracles_take_weights_of_either_sign() -> None:
         assert answer.edge_bound is not None and largest <= answer.edge_bound <= largest + 1e-12
     fitted = Estimators(DecisionTreeClassifier(max_depth=1, criterion="entropy"), X, y).best(Query(d)).columns[0]
     # A weight -d of the label y is a weight d of -y.
-    turned = Estimators(DecisionTreeClassifier(max_depth=1, criterion="entropy"), X, np.where(d < 0, -y, y))
-    other = turned.best(Query(np.abs(d))).columns[0]
-    assert fitted.edge == pytest.approx(other.edge)
+    flipped_estimators = Estimators(DecisionTreeClassifier(max_depth=1, criterion="entropy"), X, np.where(d < 0, -y, y))
+    flipped_column = flipped_estimators.best(Query(np.abs(d))).columns[0]
+    assert fitted.edge == pytest.approx(flipped_column.edge)
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_files_are_believed_and_narrower_intervals_are_not(name: str, tmp_path: Path) -> None:
-    program = drawn(name, 1)
+    program = random_program(name, 1)
     path = tmp_path / "one.json"
     certificate = program.solve(tol=1e-9).certificate
     certificate.save(path, program)
@@ -240,9 +240,9 @@ def test_at_extremes_nothing_overflows() -> None:
         assert certificate.scaled_gap <= 1e-5, name
 
 
-@pytest.mark.parametrize("beyond", [1e-2, 1e-6, 1e-10, 1e-14])
-def test_a_variance_over_hardly_more_than_one_copy(beyond: float) -> None:
-    c = np.array([0.5, 0.3, 0.2 + beyond])
+@pytest.mark.parametrize("excess", [1e-2, 1e-6, 1e-10, 1e-14])
+def test_a_variance_over_hardly_more_than_one_copy(excess: float) -> None:
+    c = np.array([0.5, 0.3, 0.2 + excess])
     program = get_formulation("md_boost").bind(np.array([[1.0], [-1.0], [0.0]]), c=c, D=1.0)
     exact = [Fraction(float(x)) for x in c]
     total = sum(exact)

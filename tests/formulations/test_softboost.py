@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from agreement import TIGHT, assert_problems_agree, best_edge, bind, drawn
+from agreement import TIGHT, assert_problems_agree, best_edge, bind, random_program
 from support.problems import (
     REFERENCE_D0,
     REFERENCE_NU,
@@ -70,15 +70,17 @@ def test_structure_by_hand() -> None:
 @pytest.mark.parametrize("seed", range(15))
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 def test_literal_derived_and_certified_values_agree(seed: int) -> None:
-    assert_problems_agree(above_the_soft_margin(drawn(seed), 0.05))
+    assert_problems_agree(above_the_soft_margin(random_program(seed), 0.05))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_scs_reaches_the_same_interval(seed: int) -> None:
-    program = above_the_soft_margin(drawn(seed), 0.05)
-    one, other = (program.solve(backend, tol=1e-7).certificate for backend in ("cvxpy:clarabel", "cvxpy:scs"))
-    assert max(one.scaled_gap, other.scaled_gap) <= 1e-7
-    assert one.overlaps(other)
+    program = above_the_soft_margin(random_program(seed), 0.05)
+    clarabel_certificate, scs_certificate = (
+        program.solve(backend, tol=1e-7).certificate for backend in ("cvxpy:clarabel", "cvxpy:scs")
+    )
+    assert max(clarabel_certificate.scaled_gap, scs_certificate.scaled_gap) <= 1e-7
+    assert clarabel_certificate.overlaps(scs_certificate)
 
 
 def test_reference_number_at_a_given_w() -> None:
@@ -95,7 +97,7 @@ def test_reference_numbers_of_the_optimum() -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_kkt_system_of_the_page(seed: int) -> None:
-    program = above_the_soft_margin(drawn(seed), 0.05)
+    program = above_the_soft_margin(random_program(seed), 0.05)
     solution = program.solve("cvxpy:clarabel", tol=1e-11)
     p, d0, m = program.parameters, program.examples.d0, program.margins.margins(solution.w)
     d, support = program.regularizer.conjugate_at(-m).d, d0 > 0  # d(w)
@@ -121,7 +123,7 @@ def test_the_multipliers_of_the_literal_primal_are_the_derived_ones() -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_softboost_is_erlpboost_with_the_sum_of_w_for_eta(seed: int) -> None:
     """D_S(kappa w') = kappa (D_ERLP with eta = kappa (w') - gamma), for any w' in the simplex."""
-    rng, one = np.random.default_rng(seed), drawn(seed)
+    rng, one = np.random.default_rng(seed), random_program(seed)
     kappa, gamma = float(np.exp(rng.uniform(-1, 4))), float(rng.uniform(-1, 1))
     w = rng.dirichlet(np.ones(one.U.shape[1]))
     erlpboost = bind("erlpboost", one.U, nu=one.nu, eta=kappa, c=one.c, d0=one.d0)
@@ -145,7 +147,7 @@ def test_the_optimum_is_that_of_erlpboost_at_the_eta_of_the_dual() -> None:
 @pytest.mark.parametrize("backend", ("cvxpy:clarabel", "cvxpy:scs"))
 @pytest.mark.parametrize("seed", range(6))
 def test_below_the_soft_margin_it_is_infeasible_and_w_proves_it(seed: int, backend: str) -> None:
-    one = drawn(seed)
+    one = random_program(seed)
     best = best_edge(one.U, caps(one))
     if best - 0.02 < -1.0:
         one = RandomProgram(0.5 * one.U, one.nu, one.c, one.d0, one.eta)
@@ -166,11 +168,11 @@ def test_below_the_soft_margin_it_is_infeasible_and_w_proves_it(seed: int, backe
 
 def test_the_soft_margin_itself_is_where_infeasibility_begins() -> None:
     for by in (1e-3, 1e-5, 1e-7):
-        above, below = (reference(P_LP + sign * by).solve("cvxpy:clarabel") for sign in (1, -1))
-        assert above.outcome is Outcome.SOLVED
-        assert above.certificate.scaled_gap <= 1e-8
-        assert below.outcome is Outcome.INFEASIBLE
-        assert 0 < below.certificate.excess <= by
+        feasible, infeasible = (reference(P_LP + sign * by).solve("cvxpy:clarabel") for sign in (1, -1))
+        assert feasible.outcome is Outcome.SOLVED
+        assert feasible.certificate.scaled_gap <= 1e-8
+        assert infeasible.outcome is Outcome.INFEASIBLE
+        assert 0 < infeasible.certificate.excess <= by
 
 
 def test_w_that_has_grown_enough_proves_infeasibility() -> None:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from agreement import assert_problems_agree, best_edge, bind, drawn
+from agreement import assert_problems_agree, best_edge, bind, random_program
 from support.problems import REFERENCE_D0, REFERENCE_U
 
 from boostopt import OptionError, Outcome, Program, get_formulation
@@ -43,7 +43,7 @@ def test_structure_by_hand() -> None:
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 def test_literal_derived_and_certified_values_agree(seed: int) -> None:
-    one = drawn(seed)
+    one = random_program(seed)
     support = np.ones(len(one.U), dtype=bool) if one.d0 is None else one.d0 > 0
     gamma = min(1.0, hard_margin(one.U[support]) + 0.05)
     assert_problems_agree(totalboost(one.U, gamma=gamma, c=one.c, d0=one.d0))

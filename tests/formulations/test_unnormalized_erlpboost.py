@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from agreement import TIGHT, assert_problems_agree, bind, drawn
+from agreement import TIGHT, assert_problems_agree, bind, random_program
 from support.problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, REFERENCE_W
 
 from boostopt import Program, get_formulation
@@ -51,7 +51,7 @@ def test_structure_by_hand() -> None:
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 def test_literal_derived_and_certified_values_agree(seed: int, two_sided: bool) -> None:
-    one = drawn(seed)
+    one = random_program(seed)
     program = unnormalized(one.U, nu=one.nu, eta=one.eta, c=one.c, d0=one.d0, two_sided=two_sided)
     assert_problems_agree(program, tol=3e-9)
 
@@ -84,7 +84,7 @@ def test_the_multipliers_of_the_literal_primal_are_the_derived_ones() -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_kkt_system_of_the_page(seed: int) -> None:
-    one = drawn(seed)
+    one = random_program(seed)
     program = unnormalized(one.U, nu=one.nu, eta=one.eta, c=one.c, d0=one.d0)
     solution = program.solve("cvxpy:clarabel", tol=1e-9)
     m, d0, caps = program.margins.margins(solution.w), program.examples.d0, program.examples.c / one.nu
@@ -101,7 +101,7 @@ def test_kkt_system_of_the_page(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_any_answer_has_the_same_certificate_as_erlpboosts(seed: int) -> None:
-    rng, one = np.random.default_rng(seed), drawn(seed)
+    rng, one = np.random.default_rng(seed), random_program(seed)
     rest = {"nu": one.nu, "eta": one.eta, "c": one.c, "d0": one.d0}
     program, bound_program = unnormalized(one.U, **rest), bind("erlpboost", one.U, **rest)
     for _ in range(5):
@@ -127,18 +127,21 @@ def test_every_beta_gives_a_lower_bound() -> None:
 
 def test_k_copies_of_an_example_are_multiplicity_k() -> None:
     c = np.array([1, 3, 1, 2, 1, 1])
-    one = unnormalized(REFERENCE_U, nu=3.7, eta=4, c=c, d0=REFERENCE_D0)
-    other = unnormalized(np.repeat(REFERENCE_U, c, axis=0), nu=3.7, eta=4, d0=np.repeat(REFERENCE_D0 / c, c))
-    merged, copies = one.solve("cvxpy:clarabel", tol=1e-12), other.solve("cvxpy:clarabel", tol=1e-12)
+    merged_program = unnormalized(REFERENCE_U, nu=3.7, eta=4, c=c, d0=REFERENCE_D0)
+    copied_program = unnormalized(np.repeat(REFERENCE_U, c, axis=0), nu=3.7, eta=4, d0=np.repeat(REFERENCE_D0 / c, c))
+    merged, copies = (
+        merged_program.solve("cvxpy:clarabel", tol=1e-12),
+        copied_program.solve("cvxpy:clarabel", tol=1e-12),
+    )
     assert merged.certificate.lower == pytest.approx(copies.certificate.lower, abs=1e-10)
     assert merged.certificate.upper == pytest.approx(copies.certificate.upper, abs=1e-10)
 
 
 def test_canonical_eta_and_the_iteration_bound_are_erlpboosts() -> None:
-    program, other = (
+    program, erlpboost_program = (
         bind(name, REFERENCE_U, nu=2, epsilon=0.05, d0=REFERENCE_D0) for name in ("unnormalized_erlpboost", "erlpboost")
     )
-    assert program.parameters == other.parameters
+    assert program.parameters == erlpboost_program.parameters
     bounds = [
         get_formulation(name).boosting.iteration_bound(program) for name in ("unnormalized_erlpboost", "erlpboost")
     ]

@@ -45,8 +45,8 @@ def counted() -> Run:
     return boost("erlpboost", DecisionStumps(points(), labels(), c=c), nu=20, epsilon=0.05)
 
 
-def rendered(figure: Figure) -> None:
-    """Nothing is warned of, nothing is cut off, and both files are what they should be."""
+def check_rendering(figure: Figure) -> None:
+    """Check that a figure renders without a warning, that it is complete, and that its PNG and SVG files are valid."""
     figure.draw_without_rendering()
     box, whole = figure.get_tightbbox(), figure.bbox_inches
     room = PIXEL / figure.dpi
@@ -61,18 +61,18 @@ def rendered(figure: Figure) -> None:
 
 
 def line(axis: Axes, label: str) -> Line2D:
-    """The line whose label begins so."""
-    (found,) = [one for one in axis.lines if str(one.get_label()).startswith(label)]
-    return found
+    """Return the line whose label begins with a text."""
+    (matching_line,) = [one for one in axis.lines if str(one.get_label()).startswith(label)]
+    return matching_line
 
 
-def xy(drawn: Line2D) -> tuple[np.ndarray, np.ndarray]:
-    return np.asarray(drawn.get_xdata(), dtype=float), np.asarray(drawn.get_ydata(), dtype=float)
+def xy(curve: Line2D) -> tuple[np.ndarray, np.ndarray]:
+    return np.asarray(curve.get_xdata(), dtype=float), np.asarray(curve.get_ydata(), dtype=float)
 
 
-def size(drawn: Line2D) -> int:
-    """The number of points of a line."""
-    return len(xy(drawn)[0])
+def size(curve: Line2D) -> int:
+    """Return the number of points of a line."""
+    return len(xy(curve)[0])
 
 
 def legend_of(figure: Figure) -> list[str]:

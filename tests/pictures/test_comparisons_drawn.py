@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rendering import legend_of, line, rendered, size, xy
+from rendering import check_rendering, legend_of, line, size, xy
 from small_benchmark import TIMES, measured
 from support.problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from typechecker import unchecked
@@ -20,8 +20,8 @@ from boostopt.comparison import Comparison
 from boostopt.pictures import intervals, profiles
 
 
-def at(axis: Any, backend: str, ratio: float) -> float:
-    """The height of a profile at a ratio."""
+def profile_height(axis: Any, backend: str, ratio: float) -> float:
+    """Return the height of a profile at a ratio."""
     x, y = xy(line(axis, backend))
     assert (np.diff(x) >= 0).all() and (np.diff(y) >= 0).all()
     return float(y[np.flatnonzero(x <= ratio)[-1]])
@@ -36,29 +36,29 @@ def test_profiles_by_hand() -> None:
         "gap 1e-06",
     ]
     # Times over the fastest: fast 2, 1, 1, 8; slow 4, 4, 1, 1; linear 1.
-    assert [at(rough, "fast", ratio) for ratio in (1, 2, 7.9, 8)] == [0.5, 0.75, 0.75, 1.0]
-    assert [at(rough, "slow", ratio) for ratio in (1, 3.9, 4)] == [0.5, 0.5, 1.0]
-    assert [at(rough, "linear", ratio) for ratio in (1, 10)] == [0.25, 0.25]
-    assert [at(fine, "fast", ratio) for ratio in (1, 10)] == [0.5, 0.5]
-    assert [at(fine, "slow", ratio) for ratio in (1, 3)] == [0.25, 0.75]
-    assert at(fine, "linear", 10) == 0.0
+    assert [profile_height(rough, "fast", ratio) for ratio in (1, 2, 7.9, 8)] == [0.5, 0.75, 0.75, 1.0]
+    assert [profile_height(rough, "slow", ratio) for ratio in (1, 3.9, 4)] == [0.5, 0.5, 1.0]
+    assert [profile_height(rough, "linear", ratio) for ratio in (1, 10)] == [0.25, 0.25]
+    assert [profile_height(fine, "fast", ratio) for ratio in (1, 10)] == [0.5, 0.5]
+    assert [profile_height(fine, "slow", ratio) for ratio in (1, 3)] == [0.25, 0.75]
+    assert profile_height(fine, "linear", 10) == 0.0
     assert legend_of(figure) == ["fast", "slow", "linear", "reached", "failed", "not run"]
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("tol", ["1e-3", "1e-6"])
-def test_data_profiles_count_what_was_reached_within_so_many_seconds(tol: str) -> None:
+def test_data_profiles_count_the_solves_that_end_in_time(tol: str) -> None:
     figure = profiles(measured(), against="seconds")
     axis = figure.axes[("1e-3", "1e-6").index(tol)]
     assert axis.get_xlabel() == "seconds" and axis.get_xscale() == "log"
-    left, right = axis.get_xlim()
-    assert left < 0.5 and right > 8.0
+    left_limit, right_limit = axis.get_xlim()
+    assert left_limit < 0.5 and right_limit > 8.0
     for backend in ("fast", "slow", "linear"):
         for seconds in (0.49, 0.5, 1.0, 1.9, 2.0, 3.0, 4.0, 7.9, 8.0):
-            within = [came for came in TIMES[backend, tol] if not isinstance(came, str) and came <= seconds]
-            assert at(axis, backend, seconds) == len(within) / 4
-    rendered(figure)
+            fast_solves = [came for came in TIMES[backend, tol] if not isinstance(came, str) and came <= seconds]
+            assert profile_height(axis, backend, seconds) == len(fast_solves) / 4
+    check_rendering(figure)
 
 
 def test_means_stand_at_the_right_of_the_bars() -> None:
@@ -85,9 +85,9 @@ def test_a_panel_says_by_which_profile_the_solvers_were_asked() -> None:
 
 
 def test_other_objects_than_benchmarks_and_unknown_scales_are_named() -> None:
-    unfit: Any = measured().runs
+    runs: Any = measured().runs
     with unchecked(), pytest.raises(OptionError, match=r"\bbenchmark\b.*\btuple\b"):
-        profiles(unfit)
+        profiles(runs)
     with unchecked(), pytest.raises(OptionError, match="scale 'minutes'"):
         profiles(measured(), against="minutes")
 
@@ -110,8 +110,8 @@ def test_a_gap_that_nobody_reaches_is_said_to_be_so() -> None:
     figure = profiles(replace(b, runs=(*[run for run in b.runs if run.tol != 1e-6], *failed)))
     (words,) = (text.get_text() for text in figure.axes[1].texts)
     assert "nobody" in words
-    rendered(figure)
-    rendered(profiles(replace(b, runs=tuple(failed), settings=replace(b.settings, target_gaps=(1e-6,)))))
+    check_rendering(figure)
+    check_rendering(profiles(replace(b, runs=tuple(failed), settings=replace(b.settings, target_gaps=(1e-6,)))))
 
 
 @pytest.mark.thorough
@@ -123,7 +123,7 @@ def test_a_real_benchmark_is_drawn() -> None:
     for k in range(3):
         assert xy(line(figure.axes[k], "interior"))[1][-1] == 1.0
         assert xy(line(figure.axes[k], "highs"))[1][-1] == 0.5
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_an_empty_benchmark_is_named() -> None:
@@ -145,12 +145,12 @@ def segments(figure: Any) -> list[tuple[np.ndarray, float]]:
 
 
 @pytest.mark.thorough
-def test_intervals_are_what_is_certified() -> None:
+def test_intervals_are_those_of_the_certificates() -> None:
     comparison = compared()
     figure = intervals(comparison)
     middle = sum(comparison.interval) / 2
-    known = [row.solution.certificate for row in comparison.rows if row.solution]
-    for (x, _), certificate in zip(segments(figure), known, strict=True):
+    certificates = [row.solution.certificate for row in comparison.rows if row.solution]
+    for (x, _), certificate in zip(segments(figure), certificates, strict=True):
         assert np.array_equal(x, [certificate.lower - middle, certificate.upper - middle])
         assert x[0] <= 0 <= x[1]
     assert [height for _, height in segments(figure)] == [2.0, 0.0]
@@ -158,32 +158,34 @@ def test_intervals_are_what_is_certified() -> None:
     assert names == ["interior", "highs", "cvxpy:scs"] and figure.axes[0].get_xscale() == "symlog"
     (words,) = [text.get_text() for text in figure.axes[0].texts if "not run" in text.get_text()]
     assert len(words) <= 85
-    rendered(figure)
+    check_rendering(figure)
 
 
-def moved(its: Comparison, k: int, reached: bool = True, **ends: float) -> Comparison:
-    """A comparison whose backend k has proved something else."""
-    result = "reached" if reached else "failed"
+def changed_comparison(comparison: Comparison, k: int, is_success: bool = True, **ends: float) -> Comparison:
+    """Return a comparison in which backend k has proved other bounds."""
+    result = "reached" if is_success else "failed"
     moves: dict[str, Any] = {"result": result, **ends}
-    rows = [replace(row, **moves) if j == k else row for j, row in enumerate(its.rows)]
-    return replace(its, runs=tuple(rows))
+    rows = [replace(row, **moves) if j == k else row for j, row in enumerate(comparison.rows)]
+    return replace(comparison, runs=tuple(rows))
 
 
 @pytest.mark.thorough
 def test_an_infinite_end_is_an_arrow_and_a_wide_interval_is_said_to_be_wide() -> None:
-    figure = intervals(moved(compared(), 2, reached=False, upper=math.inf))
+    figure = intervals(changed_comparison(compared(), 2, is_success=False, upper=math.inf))
     assert "wider than 1e-08" in legend_of(figure)
     arrows = [one for one in figure.axes[0].lines if one.get_marker() == ">"]
     assert len(arrows) == 1 and xy(arrows[0])[0][0] == figure.axes[0].get_xlim()[1]
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.thorough
 def test_intervals_that_do_not_meet_are_said_to_contradict_each_other() -> None:
     comparison = compared()
-    figure = intervals(moved(comparison, 2, lower=comparison.interval[1] + 0.1, upper=comparison.interval[1] + 0.2))
+    figure = intervals(
+        changed_comparison(comparison, 2, lower=comparison.interval[1] + 0.1, upper=comparison.interval[1] + 0.2)
+    )
     assert any("contradicts" in label for label in legend_of(figure))
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.every(4)
@@ -191,15 +193,15 @@ def test_intervals_that_do_not_meet_are_said_to_contradict_each_other() -> None:
 def test_the_labels_of_the_scale_are_apart(farthest: float) -> None:
     comparison = compared()
     lower, upper = comparison.interval
-    figure = intervals(moved(comparison, 2, lower=lower - farthest, upper=upper + 0.1 * farthest))
+    figure = intervals(changed_comparison(comparison, 2, lower=lower - farthest, upper=upper + 0.1 * farthest))
     figure.draw_without_rendering()
     boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
     assert len(boxes) >= 3
-    for left, right in itertools.pairwise(boxes):
-        assert left.x1 < right.x0
+    for box, next_box in itertools.pairwise(boxes):
+        assert box.x1 < next_box.x0
 
 
-def test_where_nothing_is_finite_there_is_nothing_to_measure_from() -> None:
+def test_intervals_without_a_finite_one_are_refused() -> None:
     comparison = compared()
     with pytest.raises(ProblemError, match=r"\binterval\b.*finite"):
         intervals(replace(comparison, runs=comparison.rows[1:2]))

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from rendering import labels, legend_of, line, points, rendered, run, xy
+from rendering import check_rendering, labels, legend_of, line, points, run, xy
 from sklearn.tree import DecisionTreeClassifier
 
 import boostopt
@@ -38,20 +38,26 @@ def test_values_in_any_order_are_drawn_in_theirs() -> None:
     assert {tuple(p) for p in zip(x, path.upper[order], strict=True)} <= {tuple(p) for p in edge}
     assert np.array_equal(xy(counts.lines[0])[1], path.active[order])
     assert weights.get_xlabel() == r"$\nu$"
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_the_weights_of_each_run_sum_to_one_and_belong_to_its_hypotheses() -> None:
     path = along("nu", [5.0, 10.0, 20.0, 40.0])
     figure = path_of_runs(path)
-    drawn = np.array([xy(one)[1] for one in figure.axes[2].lines])
-    assert np.allclose(drawn.sum(axis=0), 1)
-    assert np.array_equal((drawn != 0).sum(axis=0), path.active)
-    largest = max(((float(w), str(h)) for its in path.runs for w, h in zip(its.w, its.hypotheses, strict=True)))
+    weights = np.array([xy(one)[1] for one in figure.axes[2].lines])
+    assert np.allclose(weights.sum(axis=0), 1)
+    assert np.array_equal((weights != 0).sum(axis=0), path.active)
+    largest = max(
+        (
+            (float(w), str(h))
+            for boosted_run in path.runs
+            for w, h in zip(boosted_run.w, boosted_run.hypotheses, strict=True)
+        )
+    )
     assert xy(line(figure.axes[2], largest[1]))[1].max() == pytest.approx(largest[0])
     named = [str(one.get_label()) for one in figure.axes[2].lines if one.get_marker() != "None"]
     assert set(named) <= set(legend_of(figure)) and len(named) == 6
-    assert f"{len(drawn) - 6} others" in legend_of(figure)
+    assert f"{len(weights) - 6} others" in legend_of(figure)
 
 
 def test_features_are_named_and_a_value_is_called_what_it_is() -> None:
@@ -65,7 +71,12 @@ def test_features_are_named_and_a_value_is_called_what_it_is() -> None:
 def test_shares_of_one_hypothesis_in_several_runs_are_one_line() -> None:
     first, second = run(nu=10.0), run(nu=20.0)
     fractions = weight_fractions([first, second, first])
-    weighted = {h for its in (first, second) for h, w in zip(its.hypotheses, its.w, strict=True) if w > 0}
+    weighted = {
+        h
+        for boosted_run in (first, second)
+        for h, w in zip(boosted_run.hypotheses, boosted_run.w, strict=True)
+        if w > 0
+    }
     assert set(fractions) == weighted
     for share in fractions.values():
         assert share[0] == share[2]
@@ -76,8 +87,8 @@ def test_a_long_range_is_drawn_on_a_log_scale_and_one_value_as_points() -> None:
     wide = path_of_runs(along("eta", [1.0, 10.0, 100.0, 1000.0]))
     assert {axis.get_xscale() for axis in wide.axes} == {"log"} and wide.axes[2].get_xlabel() == r"$\eta$"
     assert [text.get_text() for text in wide.axes[2].get_xticklabels()] == ["1", "10", "100", "1000"]
-    rendered(wide)
-    rendered(path_of_runs(along("nu", [10.0])))
+    check_rendering(wide)
+    check_rendering(path_of_runs(along("nu", [10.0])))
 
 
 def test_many_values_have_labels_with_room() -> None:
@@ -87,7 +98,7 @@ def test_many_values_have_labels_with_room() -> None:
     assert 5 < len(ticks) < 15 and set(ticks) <= set(many.values)
     figure.draw_without_rendering()
     boxes = [text.get_window_extent() for text in figure.axes[2].get_xticklabels()]
-    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    assert all(box.x1 < next_box.x0 for box, next_box in pairwise(boxes))
 
 
 @pytest.mark.thorough
@@ -96,15 +107,15 @@ def test_without_a_bound_over_the_class_there_is_no_band() -> None:
     boosted_run = boost("erlpboost", oracle, nu=15, epsilon=0.05, max_rounds=3)
     figure = path_of_runs(RegularizationPath("nu", np.array([15.0]), (boosted_run,), np.zeros(1)))
     assert not figure.axes[0].collections
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.thorough
 def test_runs_of_a_path_are_drawn() -> None:
-    made = boostopt.path("erlpboost", DecisionStumps(points(), labels()), nu=[40, 10, 20], epsilon=0.05)
-    figure = path_of_runs(made)
-    assert xy(line(figure.axes[0], "soft margin"))[1].tolist() == made.lower[[1, 2, 0]].tolist()
-    rendered(figure)
+    computed_path = boostopt.path("erlpboost", DecisionStumps(points(), labels()), nu=[40, 10, 20], epsilon=0.05)
+    figure = path_of_runs(computed_path)
+    assert xy(line(figure.axes[0], "soft margin"))[1].tolist() == computed_path.lower[[1, 2, 0]].tolist()
+    check_rendering(figure)
 
 
 def test_bad_input_is_named() -> None:

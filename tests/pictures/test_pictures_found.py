@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rendering import labels, legend_of, line, points, rendered, run, xy
+from rendering import check_rendering, labels, legend_of, line, points, run, xy
 
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
@@ -16,11 +16,11 @@ from boostopt.pictures.sources import validate_nu
 from boostopt.pictures.style import make_panels
 
 
-def fitted(y: Any) -> Any:
+def fit_classifier(y: Any) -> Any:
     return MarginBoostClassifier(nu=15, epsilon=0.3).fit(points(), y)
 
 
-MODEL, THREE = fitted(labels()), fitted(np.arange(60) % 3)
+MODEL, THREE = fit_classifier(labels()), fit_classifier(np.arange(60) % 3)
 
 
 @pytest.mark.thorough
@@ -28,10 +28,10 @@ MODEL, THREE = fitted(labels()), fitted(np.arange(60) % 3)
 def test_a_classifier_of_two_classes_is_drawn_as_its_run(draw: Any) -> None:
     of_model, of_run = draw({"it": MODEL}), draw({"it": MODEL.run_})
     assert legend_of(of_model) == legend_of(of_run)
-    its, other = (xy(line(figure.axes[0], "it")) for figure in (of_model, of_run))
-    np.testing.assert_array_equal(its, other)
+    model_curve, run_curve = (xy(line(figure.axes[0], "it")) for figure in (of_model, of_run))
+    np.testing.assert_array_equal(model_curve, run_curve)
     assert legend_of(draw({"it": MODEL, "other": run()}))
-    rendered(draw(MODEL))
+    check_rendering(draw(MODEL))
 
 
 @pytest.mark.parametrize(

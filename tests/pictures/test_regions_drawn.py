@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.contour import QuadContourSet
-from rendering import labels, legend_of, points, rendered, run
+from rendering import check_rendering, labels, legend_of, points, run
 from sklearn.linear_model import LogisticRegression
 
 from boostopt import OptionError, ProblemError
@@ -31,9 +31,9 @@ class Says:
 
 
 def markers(figure: Any, label: str) -> PathCollection:
-    (found,) = [one for one in figure.axes[0].collections if one.get_label() == label]
-    assert isinstance(found, PathCollection)
-    return found
+    (markers_of_label,) = [one for one in figure.axes[0].collections if one.get_label() == label]
+    assert isinstance(markers_of_label, PathCollection)
+    return markers_of_label
 
 
 def zero_lines(figure: Any) -> np.ndarray:
@@ -48,17 +48,20 @@ def test_the_line_lies_where_f_is_zero() -> None:
     figure = decision_regions(Says(lambda X: X[:, 0] - 0.3), X, y, resolution=40)
     assert np.allclose(zero_lines(figure)[:, 0], 0.3)
     assert zero_lines(figure)[:, 1].min() < X[:, 1].min() and zero_lines(figure)[:, 1].max() > X[:, 1].max()
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.thorough
 def test_areas_of_markers_are_proportional_to_the_weights_class_by_class() -> None:
     X, y, boosted_run = points(), labels(), run()
     figure = decision_regions(boosted_run, X, y, weights=boosted_run.d, resolution=50)
-    for label, of in (("$y = 1$", y == 1), ("$y = -1$", y == -1)):
-        drawn = markers(figure, label)
-        assert np.allclose(drawn.get_sizes() / boosted_run.d[of], drawn.get_sizes().max() / boosted_run.d[of].max())
-        assert np.allclose(drawn.get_offsets(), X[of])
+    for label, examples in (("$y = 1$", y == 1), ("$y = -1$", y == -1)):
+        label_markers = markers(figure, label)
+        assert np.allclose(
+            label_markers.get_sizes() / boosted_run.d[examples],
+            label_markers.get_sizes().max() / boosted_run.d[examples].max(),
+        )
+        assert np.allclose(label_markers.get_offsets(), X[examples])
     assert legend_of(figure) == ["$y = 1$", "$y = -1$"]
     assert len(figure.axes) == 2, "the regions and the bar of their colours"
     vertices = zero_lines(figure)
@@ -70,7 +73,7 @@ def test_areas_of_markers_are_proportional_to_the_weights_class_by_class() -> No
     )
     signs = np.sign(boosted_run.decision_function(around.reshape(-1, 2))).reshape(-1, 8)
     assert (np.ptp(signs, axis=1) > 0).all(), "near the line both signs occur"
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_equal_sizes_without_weights_and_classes_of_their_own_markers() -> None:
@@ -90,7 +93,7 @@ def test_an_area_of_zeros_is_hatched_and_has_two_sides() -> None:
     x = zero_lines(figure)[:, 0]
     assert (np.minimum(abs(x + 0.5), abs(x - 0.5)) <= step).all() and x.min() < 0 < x.max()
     assert "hatched" in figure.axes[1].get_ylabel()
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_zeros_on_a_line_only_are_a_line() -> None:
@@ -105,7 +108,7 @@ def test_zeros_on_a_line_only_are_a_line() -> None:
 def test_a_constant_has_no_line_and_no_warning(value: float) -> None:
     figure = decision_regions(Says(lambda X: np.full(len(X), value)), points(), labels(), resolution=10)
     assert len(zero_lines(figure)) == 0
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.thorough
@@ -116,7 +119,7 @@ def test_a_table_names_the_axes_and_reaches_the_classifier_as_a_table() -> None:
     figure = decision_regions(fitted, X, y, resolution=10)
     assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("width", "height")
     assert legend_of(figure) == ["y = yes", "y = no"]
-    rendered(figure)
+    check_rendering(figure)
 
 
 def linear(X: np.ndarray) -> np.ndarray:

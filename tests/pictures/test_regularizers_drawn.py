@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import typechecker
-from rendering import counted, labels, legend_of, line, points, rendered, run, size, xy
+from rendering import check_rendering, counted, labels, legend_of, line, points, run, size, xy
 
 from boostopt.authoring import (
     CappedSimplex,
@@ -30,11 +30,11 @@ MIDDLE = triangle_coordinates(ONES / 3)
 
 
 def lines(figure: Any) -> np.ndarray:
-    """The points of the twelve lines, shape (12, 11, 2)."""
-    drawn = np.column_stack(xy(line(figure.axes[0], "$d$ where")))
-    ends = np.isnan(drawn[:, 0])
+    """Return the points of the twelve lines, shape (12, 11, 2)."""
+    coordinates = np.column_stack(xy(line(figure.axes[0], "$d$ where")))
+    ends = np.isnan(coordinates[:, 0])
     assert ends.sum() == 12
-    return drawn[~ends].reshape(12, -1, 2)
+    return coordinates[~ends].reshape(12, -1, 2)
 
 
 def edge(figure: Any) -> np.ndarray:
@@ -47,15 +47,15 @@ def edge(figure: Any) -> np.ndarray:
 def test_lines_are_the_weights_at_margins_that_grow_apart() -> None:
     F = RelativeEntropy.capped(ONES, 1.0, 2.0, ONES / 3)
     figure = weights_on_triangle(F, reach=0.5)
-    drawn = lines(figure)
-    assert drawn.shape == (12, 11, 2) and np.allclose(drawn[:, 0], MIDDLE)
-    tips = {tuple(np.round(tip, 9)) for tip in drawn[:, -1]}
+    paths = lines(figure)
+    assert paths.shape == (12, 11, 2) and np.allclose(paths[:, 0], MIDDLE)
+    tips = {tuple(np.round(tip, 9)) for tip in paths[:, -1]}
     for margins in ([0.5, -0.25, -0.25], [-0.5, 0.25, 0.25], [0.5, -0.5, 0.0]):
         weights = np.exp(-2.0 * np.array(margins))
         assert tuple(np.round(triangle_coordinates(weights / weights.sum()), 9)) in tips
     domain, weights, equal = legend_of(figure)
     assert domain.endswith(" $F$") and re.fullmatch(r"\$d\$ .*\b0\.5", weights) and equal == "equal margins"
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_the_domain_ends_at_the_caps() -> None:
@@ -82,7 +82,7 @@ def test_weights_that_need_not_sum_to_one_are_divided_by_their_sum() -> None:
     assert not figure.axes[0].patches
     tips = {tuple(np.round(tip, 6)) for tip in lines(figure)[:, -1]}
     assert tuple(np.round(triangle_coordinates(np.array([0.5, 0.5, 0.0])), 6)) in tips
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.thorough
@@ -119,7 +119,7 @@ def test_a_run_has_its_weights_and_margins_and_marks_are_counted() -> None:
     assert np.allclose(m, (labels() * one.decision_function(points()))[:6])
     shares = [re.findall(r"^\w+|\d+%", label) for label in legend_of(figure)[1:]]
     assert shares == [["others", f"{one.d[6:].sum():.0%}", "90%"], ["marked", f"{one.d[:6].sum():.0%}", "10%"]]
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_arrays_are_drawn_with_multiplicities() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
-from rendering import legend_of, line, rendered, size, xy
+from rendering import check_rendering, legend_of, line, size, xy
 
 from boostopt import OptionError, ProblemError, instances
 from boostopt.boosting.dynamics import Cycle, find_cycle, iterate
@@ -24,31 +24,31 @@ def orbit(rounds: int = 40) -> tuple[np.ndarray, Cycle]:
 
 
 def circles(figure: Any, label: str) -> PathCollection:
-    (found,) = [one for one in figure.axes[0].collections if one.get_label() == label]
-    return found
+    (circles_of_label,) = [one for one in figure.axes[0].collections if one.get_label() == label]
+    return circles_of_label
 
 
 def test_corners_middle_and_growing_circles() -> None:
     d = np.vstack([np.eye(3), np.full(3, 1 / 3)])
     figure = triangle(d)
-    drawn = circles(figure, "trajectory")
+    trajectory = circles(figure, "trajectory")
     height = np.sqrt(3) / 2
-    assert np.allclose(drawn.get_offsets(), [[0, 0], [1, 0], [0.5, height], [0.5, height / 3]])
-    assert (np.diff(drawn.get_sizes()) > 0).all()
+    assert np.allclose(trajectory.get_offsets(), [[0, 0], [1, 0], [0.5, height], [0.5, height / 3]])
+    assert (np.diff(trajectory.get_sizes()) > 0).all()
     assert [text.get_text() for text in figure.axes[0].texts] == ["$d_0 = 1$", "$d_1 = 1$", "$d_2 = 1$"]
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.thorough
 def test_a_cycle_is_closed_and_the_end_of_the_trajectory_lies_on_it() -> None:
     trajectory, cycle = orbit()
-    for given in (cycle, cycle.points):
-        figure = triangle(trajectory, given)
+    for limit_cycle in (cycle, cycle.points):
+        figure = triangle(trajectory, limit_cycle)
         x, y = xy(line(figure.axes[0], "cycle of period 3"))
         assert (x[0], y[0]) == (x[-1], y[-1]) and len(x) == 4
         end = np.asarray(circles(figure, "trajectory").get_offsets())[-1]
         assert np.hypot(x - end[0], y - end[1]).min() < 1e-6
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.thorough
@@ -58,7 +58,7 @@ def test_several_trajectories_have_markers_of_their_own() -> None:
     assert legend_of(figure) == ["early", "late"]
     early, late = (circles(figure, name).get_paths()[0].vertices for name in ("early", "late"))
     assert np.shape(early) != np.shape(late)
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.thorough
@@ -76,7 +76,7 @@ def test_weights_over_the_rounds_and_where_the_cycle_begins() -> None:
     whole = trajectory[start : start + 3 * len(marks)].reshape(-1, 3, 3)
     assert np.abs(whole - cycle.points).max() <= 1e-6 and len(marks) > 5
     assert np.abs(trajectory[start - 3 : start] - cycle.points).max() > 1e-6
-    rendered(figure)
+    check_rendering(figure)
 
 
 @pytest.mark.thorough
@@ -87,7 +87,7 @@ def test_many_examples_are_an_image() -> None:
     assert np.array_equal(np.asarray(image.get_array()), d.T) and len(figure.axes) == 2
     (label,) = legend_of(figure)
     assert re.fullmatch(r"cycle .*\b2, .*\b28", label)
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_a_cycle_that_the_trajectory_does_not_reach_is_not_marked() -> None:

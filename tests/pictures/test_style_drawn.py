@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from rendering import labels, legend_of, points, rendered, run
+from rendering import check_rendering, labels, legend_of, points, run
 
 from boostopt import OptionError, pictures
 from boostopt.pictures.style import COLORS, GREY, curve_style
 
 
-def answered(code: str) -> str:
+def script_output(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
@@ -26,9 +26,9 @@ def answered(code: str) -> str:
 @pytest.mark.thorough
 def test_importing_loads_no_matplotlib_and_drawing_no_pyplot() -> None:
     code = "import sys, boostopt.pictures as p; dir(p); print('matplotlib' in sys.modules)"
-    assert answered(code) == "False"
+    assert script_output(code) == "False"
     code = "import sys, boostopt.pictures as p; p.bounds; p.profiles; print('matplotlib.pyplot' in sys.modules)"
-    assert answered(code) == "False"
+    assert script_output(code) == "False"
 
 
 def test_without_matplotlib_the_error_says_what_to_install() -> None:
@@ -40,8 +40,8 @@ def test_without_matplotlib_the_error_says_what_to_install() -> None:
         "except boostopt.pictures.MatplotlibNotFound as missing:\n"
         "    print(isinstance(missing, (ImportError)), isinstance(missing, boostopt.BoostoptError), missing)"
     )
-    said = answered(code)
-    assert said.startswith("True True") and re.search(r'matplotlib.*"boostopt\[report\]"', said)
+    output = script_output(code)
+    assert output.startswith("True True") and re.search(r'matplotlib.*"boostopt\[report\]"', output)
 
 
 def test_every_public_name_loads() -> None:
@@ -53,14 +53,14 @@ def test_every_public_name_loads() -> None:
 
 
 @pytest.mark.thorough
-def test_a_notebook_gets_a_png_and_pyplot_knows_nothing_of_it() -> None:
+def test_a_notebook_gets_a_png_and_pyplot_registers_no_figure() -> None:
     import matplotlib.pyplot as plt
 
-    before = plt.get_fignums()
+    fignums = plt.get_fignums()
     figure = pictures.bounds(run())
     assert isinstance(figure, Figure)
     assert figure._repr_png_().startswith(b"\x89PNG")  # pyright: ignore[reportAttributeAccessIssue]
-    assert plt.get_fignums() == before
+    assert plt.get_fignums() == fignums
 
 
 def luminance(color: str) -> float:
@@ -72,9 +72,14 @@ def luminance(color: str) -> float:
 
 def test_forty_nine_looks_differ_and_neighbours_differ_without_colour() -> None:
     looks = [curve_style(k) for k in range(49)]
-    assert len({(its.color, str(its.dashes)) for its in looks}) == 49
-    assert len({(its.color, its.marker) for its in looks}) == 49
-    assert len({str(its.dashes) for its in looks[:7]}) == len({its.marker for its in looks[:7]}) == len(COLORS) == 7
+    assert len({(style.color, str(style.dashes)) for style in looks}) == 49
+    assert len({(style.color, style.marker) for style in looks}) == 49
+    assert (
+        len({str(style.dashes) for style in looks[:7]})
+        == len({style.marker for style in looks[:7]})
+        == len(COLORS)
+        == 7
+    )
     assert 1.05 / (luminance(GREY) + 0.05) > 4.5
     assert all(1.05 / (luminance(color) + 0.05) > 1.9 for color in COLORS)
 
@@ -93,12 +98,12 @@ ONE_PANEL: list[Callable[[Any], Figure]] = [
 @pytest.mark.parametrize("draw", ONE_PANEL)
 def test_on_axes_of_the_callers_no_legend_and_no_panel_is_added(draw: Callable[[Any], Figure]) -> None:
     mine = Figure(figsize=(8, 4), layout="constrained")
-    left, right = mine.subplots(1, 2)
-    assert draw(right) is mine
-    assert mine.axes == [left, right] and not mine.legends and right.get_legend() is None
-    assert not left.has_data() and right.has_data()
-    assert right.get_legend_handles_labels()[1]
-    rendered(mine)
+    left_axis, right_axis = mine.subplots(1, 2)
+    assert draw(right_axis) is mine
+    assert mine.axes == [left_axis, right_axis] and not mine.legends and right_axis.get_legend() is None
+    assert not left_axis.has_data() and right_axis.has_data()
+    assert right_axis.get_legend_handles_labels()[1]
+    check_rendering(mine)
 
 
 def test_axes_of_a_subfigure_belong_to_the_whole_figure() -> None:
@@ -131,5 +136,5 @@ def test_labels_that_a_legend_would_hide_are_named(label: str) -> None:
 def test_a_legend_of_many_long_labels_fits_below() -> None:
     runs = {f"a run with a rather long name, number {k}": run() for k in range(9)}
     figure = pictures.bounds(runs)
-    rendered(figure)
+    check_rendering(figure)
     assert len(legend_of(figure)) == 10

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rendering import counted, legend_of, line, rendered, run, xy
+from rendering import check_rendering, counted, legend_of, line, run, xy
 
 from boostopt import OptionError, ProblemError
 from boostopt.pictures import example_weights
@@ -27,26 +27,26 @@ def test_a_run_with_a_cap_is_drawn_relative_to_it() -> None:
     assert 0 <= y.min() and y.max() <= 1 + 1e-9 and area(x, y) == pytest.approx(15)
     at_cap = int((boosted_run.d >= (1 - 1e-6) / 15).sum())
     assert at_cap > 0 and legend_of(figure)[1].startswith(f"ERLPBoost: {at_cap} at the cap, ")
-    rendered(figure)
+    check_rendering(figure)
 
 
 def test_each_stair_is_as_wide_as_its_multiplicity() -> None:
-    its = counted()
-    c = its.record.problem.examples.c
-    x, y = xy(line(example_weights(its).axes[0], "ERLPBoost"))
+    boosted_run = counted()
+    c = boosted_run.record.problem.examples.c
+    x, y = xy(line(example_weights(boosted_run).axes[0], "ERLPBoost"))
     assert sorted(set(np.diff(x))) == [1, 2, 3] and x[-1] == c.sum() and len(x) == 60
-    assert area(x, y) == pytest.approx(20) and np.allclose(np.sort(y[1:]), np.sort(20 * its.d / c))
+    assert area(x, y) == pytest.approx(20) and np.allclose(np.sort(y[1:]), np.sort(20 * boosted_run.d / c))
 
 
 @pytest.mark.thorough
-def test_where_one_has_no_cap_all_are_relative_to_equal_weights() -> None:
+def test_weights_with_one_run_without_caps_are_relative_to_equal_weights() -> None:
     free = run("adaboost", nu=None, max_rounds=30)
     figure = example_weights({"capped": run(), "free": free})
-    for name, its in (("capped", run()), ("free", free)):
+    for name, boosted_run in (("capped", run()), ("free", free)):
         x, y = xy(line(figure.axes[0], name))
-        assert np.allclose(y[1:], np.sort(60 * its.d)[::-1]) and area(x, y) == pytest.approx(60)
+        assert np.allclose(y[1:], np.sort(60 * boosted_run.d)[::-1]) and area(x, y) == pytest.approx(60)
     assert "equal weights" in legend_of(figure)
-    rendered(figure)
+    check_rendering(figure)
     x, y = xy(line(example_weights(free, nu=15).axes[0], "AdaBoost"))
     assert y.max() == pytest.approx(15 * free.d.max()) and y.max() > 1
 
@@ -67,10 +67,10 @@ def test_example_by_example_they_stand_where_the_examples_do() -> None:
     assert np.array_equal(x, np.arange(60)) and np.allclose(y, 15 * boosted_run.d)
     (stems,) = figure.axes[0].collections
     assert np.allclose([segment[1][1] for segment in stems.get_segments()], y)  # pyright: ignore[reportAttributeAccessIssue]
-    rendered(figure)
+    check_rendering(figure)
     two = example_weights({"one": boosted_run, "two": run("lpboost")}, ordered=False)
     assert not two.axes[0].collections
-    rendered(two)
+    check_rendering(two)
 
 
 @pytest.mark.parametrize(

@@ -199,8 +199,10 @@ def power_flow() -> Any:
 
 def geometric_in_logarithms() -> Any:
     x = cp.Variable(3)
-    left = cp.log_sum_exp(cp.hstack([x[0] + x[1] - 1, x[0] - 2, x[1] + 0.5 * x[2] - 1]))
-    return cp.Problem(cp.Minimize(cp.log_sum_exp(cp.hstack([-x[0] - x[1], x[2] + 1.0]))), [left <= 0, x <= 3, x >= -6])
+    log_monomials = cp.log_sum_exp(cp.hstack([x[0] + x[1] - 1, x[0] - 2, x[1] + 0.5 * x[2] - 1]))
+    return cp.Problem(
+        cp.Minimize(cp.log_sum_exp(cp.hstack([-x[0] - x[1], x[2] + 1.0]))), [log_monomials <= 0, x <= 3, x >= -6]
+    )
 
 
 def sum_of_largest() -> Any:

@@ -102,7 +102,7 @@ def tell(item: KnownProblem, rng: np.random.Generator) -> str:
 
 
 def falsehoods(certificate: Any, item: KnownProblem) -> list[str]:
-    """Return what a certificate claims that is false of a problem, beyond the rounding of its construction."""
+    """Return the false claims of a certificate of a problem, beyond the rounding of its construction."""
     size = 1 + abs(item.optimum) + sum(float(np.abs(dual).sum()) for dual in item.duals)
     slack = 1e-8 * size
     result = list[str]()
@@ -123,8 +123,8 @@ def falsehoods(certificate: Any, item: KnownProblem) -> list[str]:
             variable.save_value(np.array(certificate.point[variable]))
         violations = [float(np.max(constraint.violation(), initial=0.0)) for constraint in item.problem.constraints]
         value = float(item.problem.objective.args[0].value)
-        for variable, before in zip(item.variables, previous, strict=True):
-            variable.save_value(before)
+        for variable, previous_value in zip(item.variables, previous, strict=True):
+            variable.save_value(previous_value)
         if max(violations) > 1e-9 * size:
             result.append(f"a point that violates by {max(violations)}")
         room = 1e-6 * max(size, abs(value))  # a float beside the exact point, where the objective may be steep

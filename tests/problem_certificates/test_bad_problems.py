@@ -13,7 +13,7 @@ from convex_problems import cp
 from boostopt import ProblemError, assert_certified, certify_problem, explain_problem, problem_page
 
 
-def solved(objective: Any, constraints: list[Any] | None = None) -> Any:
+def problem_with_answer(objective: Any, constraints: list[Any] | None = None) -> Any:
     """Return a problem with an answer of Clarabel."""
     problem = cp.Problem(objective, constraints or [])
     problem.solve(solver="CLARABEL")
@@ -40,14 +40,14 @@ def half_solved() -> Any:
 
 def solved_with_value(value: Any) -> Any:
     x = vector()
-    problem = solved(cp.Minimize(cp.sum_squares(x)), [x >= 1])
+    problem = problem_with_answer(cp.Minimize(cp.sum_squares(x)), [x >= 1])
     x.save_value(value)
     return problem
 
 
 def solved_with_dual(dual: Any) -> Any:
     x = vector()
-    problem = solved(cp.Minimize(cp.sum_squares(x)), [x >= 1])
+    problem = problem_with_answer(cp.Minimize(cp.sum_squares(x)), [x >= 1])
     problem.constraints[0].dual_variables[0].save_value(dual)
     return problem
 
@@ -83,7 +83,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         r"must be finite; got nan in the data\. Correct .* This is in the objective of the problem",
     ),
     "inf in the data": (
-        lambda: solved(cp.Minimize(cp.sum_squares(x := vector())), [x >= 1, x <= np.array([np.inf, 2.0])]),
+        lambda: problem_with_answer(cp.Minimize(cp.sum_squares(x := vector())), [x >= 1, x <= np.array([np.inf, 2.0])]),
         r"must be finite; got inf in the data\. Correct .* This is in constraint \[1\] of the problem",
     ),
     "a parameter without a value": (
@@ -104,15 +104,23 @@ def test_problems_without_an_answer_are_refused_in_words(name: str) -> None:
 
 
 NO_OPTIMUM: dict[str, tuple[Callable[[], Any], str, float]] = {
-    "unbounded, without constraints": (lambda: solved(cp.Minimize(cp.sum(vector()))), "unbounded", -math.inf),
-    "unbounded, maximized": (lambda: solved(cp.Maximize(cp.sum(x := vector())), [x >= 0]), "unbounded", math.inf),
+    "unbounded, without constraints": (
+        lambda: problem_with_answer(cp.Minimize(cp.sum(vector()))),
+        "unbounded",
+        -math.inf,
+    ),
+    "unbounded, maximized": (
+        lambda: problem_with_answer(cp.Maximize(cp.sum(x := vector())), [x >= 0]),
+        "unbounded",
+        math.inf,
+    ),
     "contradictory bounds": (
-        lambda: solved(cp.Minimize(cp.sum(x := vector())), [x >= 2, x <= 1]),
+        lambda: problem_with_answer(cp.Minimize(cp.sum(x := vector())), [x >= 2, x <= 1]),
         "infeasible",
         math.inf,
     ),
     "a wrong constant constraint": (
-        lambda: solved(cp.Minimize(cp.sum(x := vector())), [cp.Constant(3) <= 2, x >= 1]),
+        lambda: problem_with_answer(cp.Minimize(cp.sum(x := vector())), [cp.Constant(3) <= 2, x >= 1]),
         "infeasible",
         math.inf,
     ),
@@ -134,12 +142,12 @@ def test_problems_without_an_optimum_are_proved_so(name: str) -> None:
 
 DEGENERATE: dict[str, tuple[Callable[[], Any], float]] = {
     "no variables": (lambda: cp.Problem(cp.Minimize(0)), 0.0),
-    "a constant objective": (lambda: solved(cp.Minimize(3), [vector() >= 1]), 3.0),
+    "a constant objective": (lambda: problem_with_answer(cp.Minimize(3), [vector() >= 1]), 3.0),
     "constant constraints": (
-        lambda: solved(cp.Minimize(cp.sum(x := vector())), [cp.Constant(1) <= 2, True, x >= 1]),
+        lambda: problem_with_answer(cp.Minimize(cp.sum(x := vector())), [cp.Constant(1) <= 2, True, x >= 1]),
         2.0,
     ),
-    "a constraint twice": (lambda: solved(cp.Minimize(cp.sum(x := vector())), [x >= 1, x >= 1]), 2.0),
+    "a constraint twice": (lambda: problem_with_answer(cp.Minimize(cp.sum(x := vector())), [x >= 1, x >= 1]), 2.0),
     "no duals": (lambda: with_values(cp.Minimize(cp.sum_squares(x := vector())), [x >= 1]), 2.0),
     "a dual that is nan": (lambda: solved_with_dual(np.array([np.nan, 1.0])), 2.0),
 }
@@ -169,7 +177,7 @@ def test_values_that_are_no_numbers_are_a_reason_of_a_wide_interval(value: Any) 
         explain_problem(problem)
 
 
-def test_what_is_not_convex_is_named_where_the_interval_is_open() -> None:
+def test_certificate_of_a_nonconvex_constraint_names_it() -> None:
     problem = with_values(cp.Minimize(cp.sum(x := vector())), [cp.sum_squares(x) >= 1])
     certificate = certify_problem(problem)
     assert certificate.status == "open" and certificate.upper == 2.0

@@ -129,14 +129,14 @@ def linear_problem(rng: np.random.Generator, sense: Any) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_answer_of_the_opposite_problem_proves_nothing_false(seed: int) -> None:
-    """It is stationary, with multipliers of the wrong sign: noise never is."""
+    """The opposite answer is stationary with multipliers of the wrong sign; noise is never stationary."""
     x, problem = linear_problem(np.random.default_rng(seed), cp.Minimize)
     reference = float(problem.solve("CLARABEL"))
     _, opposite = linear_problem(np.random.default_rng(seed), cp.Maximize)
     opposite.solve("CLARABEL")
     x.save_value(opposite.variables()[0].value)
-    for constraint, other in zip(problem.constraints, opposite.constraints, strict=True):
-        constraint.save_dual_value(-other.dual_value)
+    for constraint, opposite_constraint in zip(problem.constraints, opposite.constraints, strict=True):
+        constraint.save_dual_value(-opposite_constraint.dual_value)
     assert_true(certify_problem(problem), reference)
 
 
@@ -169,7 +169,7 @@ def test_the_answer_of_the_opposite_curved_problem_proves_nothing_false(kind: st
 
 @pytest.mark.parametrize("seed", range(10))
 def test_answers_of_a_neighbour_prove_nothing_false(seed: int) -> None:
-    """Another problem of equal shapes: its values and duals are stale here."""
+    """The values and duals of another problem of equal shapes are stale."""
     rng = np.random.default_rng(seed)
 
     def problem_of(rng: np.random.Generator) -> Any:
@@ -183,8 +183,8 @@ def test_answers_of_a_neighbour_prove_nothing_false(seed: int) -> None:
     reference = float(problem.solve("CLARABEL"))
     neighbour.solve("CLARABEL")
     problem.variables()[0].save_value(neighbour.variables()[0].value)
-    for constraint, other in zip(problem.constraints, neighbour.constraints, strict=True):
-        constraint.save_dual_value(other.dual_value)
+    for constraint, neighbour_constraint in zip(problem.constraints, neighbour.constraints, strict=True):
+        constraint.save_dual_value(neighbour_constraint.dual_value)
     assert_true(certify_problem(problem), reference)
 
 
@@ -225,7 +225,7 @@ def test_all_claims_of_solvers_overlap() -> None:
     for solver in ("CLARABEL", "SCS", "OSQP"):
         solve(problem, solver)
         intervals.append(certify_problem(problem))
-    assert max(each.lower for each in intervals) <= min(each.upper for each in intervals)
+    assert max(certificate.lower for certificate in intervals) <= min(certificate.upper for certificate in intervals)
 
 
 def test_an_auxiliary_solver_narrows_the_interval() -> None:

@@ -157,7 +157,7 @@ def certify(problem: Any, **options: Any) -> ProblemCertificate:
         return certify_problem(problem, **options)
 
 
-def solved(name: str) -> tuple[Any, float]:
+def problem_and_optimum(name: str) -> tuple[Any, float]:
     make, optimum = OPTIMA[name]
     problem = cp.Problem(*make())
     problem.solve("CLARABEL")
@@ -166,7 +166,7 @@ def solved(name: str) -> tuple[Any, float]:
 
 @pytest.mark.parametrize("name", OPTIMA)
 def test_known_optima_without_a_box_have_narrow_intervals(name: str) -> None:
-    problem, optimum = solved(name)
+    problem, optimum = problem_and_optimum(name)
     certificate = certify(problem)
     assert certificate.lower - 1e-13 <= optimum <= certificate.upper + 1e-13
     assert certificate.scaled_gap <= 1e-6
@@ -176,7 +176,7 @@ def test_known_optima_without_a_box_have_narrow_intervals(name: str) -> None:
 @pytest.mark.parametrize("name", OPTIMA)
 @pytest.mark.parametrize("seed", range(4))
 def test_lies_about_them_prove_nothing_false(name: str, seed: int) -> None:
-    problem, optimum = solved(name)
+    problem, optimum = problem_and_optimum(name)
     rng = np.random.default_rng([seed, list(OPTIMA).index(name)])
     size = (1e-9, 1e-4, 0.1, 2.0)[seed]
     for variable in problem.variables():

@@ -115,11 +115,11 @@ def test_the_objects_of_the_caller_stay_as_they_are() -> None:
     problem = cp.Problem(cp.Minimize(cp.sum_squares(A @ x - parameter)), [cp.sum(x) == 1, cp.norm(x) <= 2])
     problem.solve("CLARABEL")
     x.save_value(np.array([5.0, -5.0, 0.5]))  # an infeasible point: auxiliary problems are solved
-    before = [A.copy(), bound.copy(), parameter.value.copy(), value_of(x), problem.value, problem.status]
+    previous_state = [A.copy(), bound.copy(), parameter.value.copy(), value_of(x), problem.value, problem.status]
     duals = [np.array(constraint.dual_value) for constraint in problem.constraints]
     certify_problem(problem)
     after = [A, bound, parameter.value, value_of(x), problem.value, problem.status]
-    assert all(np.array_equal(first, second) for first, second in zip(before, after, strict=True))
+    assert all(np.array_equal(first, second) for first, second in zip(previous_state, after, strict=True))
     assert all(
         np.array_equal(dual, constraint.dual_value) for dual, constraint in zip(duals, problem.constraints, strict=True)
     )

@@ -83,7 +83,7 @@ def definite(n: int) -> Sampler:
     return sample
 
 
-def joined(*samplers: Sampler) -> Sampler:
+def concatenation(*samplers: Sampler) -> Sampler:
     return lambda rng: np.concatenate([sample(rng) for sample in samplers])
 
 
@@ -123,7 +123,7 @@ def cases() -> dict[str, Case]:
         "rel_entr": Case(RelativeEntropy(False), positive(2)),
         "kl_div": Case(RelativeEntropy(True), positive(2)),
         "log_sum_exp": Case(LogSumExp(), reals(4)),
-        "quad_over_lin": Case(QuadraticOverLinear(), joined(reals(3), positive(1))),
+        "quad_over_lin": Case(QuadraticOverLinear(), concatenation(reals(3), positive(1))),
         "quad_form": Case(QuadraticForm(balls(definite_P)), reals(3)),
         "quad_form concave": Case(QuadraticForm(balls(-definite_P)), reals(3)),
         "quad_form of low rank": Case(semidefinite_of_low_rank(), reals(4)),
@@ -139,21 +139,25 @@ def cases() -> dict[str, Case]:
         "lambda_sum_largest 0.4": Case(SumOfLargestEigenvalues(3, 0.4), symmetric_points(3)),
         "lambda_sum_largest all": Case(SumOfLargestEigenvalues(3, 3), symmetric_points(3)),
         "von_neumann_entr": Case(VonNeumannEntropy(3), definite(3)),
-        "perspective of exp": Case(Perspective(Exponential()), joined(small(1), positive(1))),
+        "perspective of exp": Case(Perspective(Exponential()), concatenation(small(1), positive(1))),
         "perspective of xexp": Case(
             Perspective(ProductWithExponential()), lambda rng: positive(1)(rng) * np.array([-rng.random(), 1.0])
         ),
-        "perspective of von_neumann_entr": Case(Perspective(VonNeumannEntropy(2)), joined(definite(2), positive(1))),
+        "perspective of von_neumann_entr": Case(
+            Perspective(VonNeumannEntropy(2)), concatenation(definite(2), positive(1))
+        ),
         "perspective of log": Case(Perspective(Logarithm()), positive(2)),
-        "perspective of square": Case(Perspective(RealPower(2)), joined(reals(1), positive(1))),
-        "perspective of abs": Case(Perspective(SumNorm()), joined(reals(1), positive(1))),
-        "perspective of log_sum_exp": Case(Perspective(LogSumExp()), joined(small(3), positive(1))),
-        "perspective of quad_form": Case(Perspective(QuadraticForm(balls(definite_P))), joined(reals(3), positive(1))),
-        "perspective of log_det": Case(Perspective(LogDeterminant(2)), joined(definite(2), positive(1))),
+        "perspective of square": Case(Perspective(RealPower(2)), concatenation(reals(1), positive(1))),
+        "perspective of abs": Case(Perspective(SumNorm()), concatenation(reals(1), positive(1))),
+        "perspective of log_sum_exp": Case(Perspective(LogSumExp()), concatenation(small(3), positive(1))),
+        "perspective of quad_form": Case(
+            Perspective(QuadraticForm(balls(definite_P))), concatenation(reals(3), positive(1))
+        ),
+        "perspective of log_det": Case(Perspective(LogDeterminant(2)), concatenation(definite(2), positive(1))),
         "normNuc": Case(NuclearNorm((3, 2)), reals(6)),
         "log_det": Case(LogDeterminant(3), definite(3)),
         "tr_inv": Case(TraceOfInverse(3), definite(3)),
-        "matrix_frac": Case(MatrixFraction(3, 2), joined(reals(6), definite(3))),
+        "matrix_frac": Case(MatrixFraction(3, 2), concatenation(reals(6), definite(3))),
     }
 
 
@@ -199,9 +203,9 @@ def test_minorants_are_nowhere_above(name: str, seed: int) -> None:
         slopes, offset = case.function.minorant(tangents, 0, bounds)
         for u, value in zip(points, values, strict=True):
             assert value.is_finite()
-            below = case.function.sign * (value - weighted_sum(slopes, balls(u)) - offset)
+            difference = case.function.sign * (value - weighted_sum(slopes, balls(u)) - offset)
             # A proof needs finite numbers; what is not finite proves nothing.
-            assert not below.is_finite() or not below < 0
+            assert not difference.is_finite() or not difference < 0
 
 
 WITHOUT_FAMILY = (
@@ -241,8 +245,10 @@ def test_families_of_minorants_are_nowhere_above(name: str, seed: int) -> None:
                 continue
             for _ in range(6):
                 u = case.sample(rng)
-                below = case.function.sign * (case.function.value(balls(u)) - weighted_sum(slopes, balls(u)) - offset)
-                assert not below < 0
+                difference = case.function.sign * (
+                    case.function.value(balls(u)) - weighted_sum(slopes, balls(u)) - offset
+                )
+                assert not difference < 0
 
 
 @NAMES
@@ -341,8 +347,8 @@ def test_tangents_of_xexp_are_below_it_where_it_is_not_convex(seed: int) -> None
         for choice in (tangents, tangents.with_parameters(np.array([[v]]))):
             slopes, offset = function.minorant(choice, 0, [(-math.inf, math.inf)])
             for u in (-rng.exponential(size=20) * 10).tolist():
-                below = function.value([ball(u)]) - slopes[0] * ball(u) - offset
-                assert not below.is_finite() or not below < 0
+                difference = function.value([ball(u)]) - slopes[0] * ball(u) - offset
+                assert not difference.is_finite() or not difference < 0
 
 
 def test_values_at_the_ends_of_domains() -> None:

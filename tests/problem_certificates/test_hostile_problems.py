@@ -350,10 +350,10 @@ def test_a_constant_matrix_that_is_singular_is_semidefinite() -> None:
     singular = np.array([[1.0, 2.0], [2.0, 4.0]])
     assert_contains(certify_solved(cp.Minimize(x), [x >= 1, cp.Constant(singular) >> 0]), 1.0)
     assert_contains(certify_solved(cp.Minimize(P[0, 1]), [singular == P]), 2.0)
-    below = np.array([[1.0, 2.0], [2.0, math.nextafter(4.0, 0)]])
-    assert certify_solved(cp.Minimize(P[0, 1]), [below == P]).upper == math.inf
+    indefinite = np.array([[1.0, 2.0], [2.0, math.nextafter(4.0, 0)]])
+    assert certify_solved(cp.Minimize(P[0, 1]), [indefinite == P]).upper == math.inf
     with warnings.catch_warnings(action="ignore"):
-        problem = cp.Problem(cp.Minimize(x), [x >= 1, cp.Constant(below) >> 0])
+        problem = cp.Problem(cp.Minimize(x), [x >= 1, cp.Constant(indefinite) >> 0])
         assert certify_at(problem, 1.0).upper == math.inf
 
 

@@ -229,11 +229,11 @@ def test_constraints_that_are_not_convex_imply_nothing(constraint: Callable[[Any
     assert certificate.lower <= 0 <= certificate.upper
 
 
-def test_what_remains_is_said() -> None:
-    """Two balls that touch have one point, which no rule recognizes."""
+def test_certificate_without_a_point_with_slack_says_so() -> None:
+    """Two tangent balls have one common point, which no rule recognizes."""
     x = cp.Variable(2, name="x")
-    touching = [cp.norm(x - np.array([1.0, 0])) <= 1, cp.norm(x + np.array([1.0, 0])) <= 1]
-    certificate = certified(cp.Minimize(x[1]), touching)
+    tangent_balls = [cp.norm(x - np.array([1.0, 0])) <= 1, cp.norm(x + np.array([1.0, 0])) <= 1]
+    certificate = certified(cp.Minimize(x[1]), tangent_balls)
     assert certificate.lower <= 0 and certificate.upper == np.inf
     assert "no point with slack was found for" in certificate.reasons[0]
 

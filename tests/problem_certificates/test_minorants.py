@@ -109,8 +109,8 @@ def test_slopes_of_free_entries_are_eliminated_by_tangents_of_quadratic_atoms(ki
     choice = initial_choice(problem, float_point(problem, values), 1e-5)
     for size in (0.0, 1e-3, 1.0, 10.0):
         tangents = [
-            each.with_parameters(each.parameters + size * rng.normal(size=each.parameters.shape))
-            for each in choice.tangents
+            tangent.with_parameters(tangent.parameters + size * rng.normal(size=tangent.parameters.shape))
+            for tangent in choice.tangents
         ]
         value = lower_bound(problem, choice.with_tangents(tangents), Propagation(problem))
         assert np.isfinite(value) and value <= optimum + 1e-12 * (1 + abs(optimum))
@@ -123,7 +123,7 @@ def test_tangents_lower_the_bound_by_what_they_cost() -> None:
     x = cp.Variable()
     problem = read(cp.Minimize(cp.square(x - 1) + cp.square(x + 1)), [])
     choice = initial_choice(problem, float_point(problem, np.zeros(1)), 1e-5)
-    tangents = [each.with_parameters(np.array([[3.0]])) for each in choice.tangents]
+    tangents = [tangent.with_parameters(np.array([[3.0]])) for tangent in choice.tangents]
     value = lower_bound(problem, choice.with_tangents(tangents), Propagation(problem))
     # Tangents at 3 and -3: -9 + 6 (x - 1) and -9 - 6 (x + 1), or the other way around.
     assert value in (pytest.approx(-30.0), pytest.approx(-6.0))

@@ -190,12 +190,16 @@ def test_explain_problem_just_outside_a_domain_gives_the_distance(cone: Any, poi
     problem = cp.Problem(cp.Minimize(x), [cone(x, y, z)])
     for variable, value in zip((x, y, z), point, strict=True):
         variable.value = value
-    conditions = [each for each in explain_problem(problem).conditions if each.kind == "primal feasibility"]
-    distance = next(each for each in conditions if each.statement == "arguments in the domain")
-    assert distance.residual == pytest.approx(1e-10) and all(each.holds for each in conditions)
+    conditions = [
+        condition for condition in explain_problem(problem).conditions if condition.kind == "primal feasibility"
+    ]
+    distance = next(condition for condition in conditions if condition.statement == "arguments in the domain")
+    assert distance.residual == pytest.approx(1e-10) and all(condition.holds for condition in conditions)
     x.value, y.value = -0.5, -0.5
-    conditions = [each for each in explain_problem(problem).conditions if each.kind == "primal feasibility"]
-    assert max(each.residual for each in conditions) == pytest.approx(0.5, abs=1e-6)
+    conditions = [
+        condition for condition in explain_problem(problem).conditions if condition.kind == "primal feasibility"
+    ]
+    assert max(condition.residual for condition in conditions) == pytest.approx(0.5, abs=1e-6)
 
 
 def test_an_explanation_is_shown_as_text_and_as_html() -> None:

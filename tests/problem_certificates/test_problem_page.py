@@ -45,10 +45,14 @@ def assert_closed(text: str) -> None:
 
 
 def assert_readable(text: str) -> None:
-    """Matplotlib's reader of TeX takes the row."""
+    """Check that Matplotlib can read the TeX of a row."""
     plain = re.sub(r"&|\\textstyle", "", text)
-    for sign, other in ((r"\\ge(?![a-z])", r"\\geq"), (r"\\le(?![a-z])", r"\\leq"), (r"\\[lr]([vV])ert", r"\\\1ert")):
-        plain = re.sub(sign, other, plain)
+    for sign, replacement in (
+        (r"\\ge(?![a-z])", r"\\geq"),
+        (r"\\le(?![a-z])", r"\\leq"),
+        (r"\\[lr]([vV])ert", r"\\\1ert"),
+    ):
+        plain = re.sub(sign, replacement, plain)
     PARSER.parse(f"${plain}$")
 
 
@@ -65,9 +69,9 @@ def test_every_atom_of_the_suite_has_well_formed_tex(name: str) -> None:
     for text in texts(page):
         assert_closed(text)
     assert len(page.conditions["stationarity"]) <= len(problem.variables())
-    shown = "\n".join(page.statement)
+    statement = "\n".join(page.statement)
     for variable in page.symbols[: len(problem.variables())]:
-        assert variable[0] in shown and variable[1].startswith("variable in")
+        assert variable[0] in statement and variable[1].startswith("variable in")
 
 
 @pytest.mark.parametrize(
@@ -87,9 +91,9 @@ def classes_in(expression: Any) -> set[str]:
 def test_every_atom_of_the_suite_is_in_a_table_or_explained() -> None:
     problems = [make() for make in PROBLEMS.values()]
     parts = [part for problem in problems for c in (problem.objective, *problem.constraints) for part in c.args]
-    found = set[str]().union(*map(classes_in, parts))
+    classes = set[str]().union(*map(classes_in, parts))
     sums = {"Constant", "Variable", "Parameter", "AddExpression", "NegExpression"}
-    assert found - sums - ATOM_FORMULAS.keys() <= MEANINGS.keys()
+    assert classes - sums - ATOM_FORMULAS.keys() <= MEANINGS.keys()
 
 
 def test_the_page_of_a_lasso_is_the_one_of_the_textbook() -> None:

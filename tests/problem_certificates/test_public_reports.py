@@ -28,11 +28,11 @@ def certificates(problem: Any, *solvers: str) -> list[ProblemCertificate]:
 
 
 def assert_optimum(problem: Any, optimum: float, *solvers: str, gap: float = 1e-6) -> None:
-    """The optimum lies in all intervals, and one of them is narrow."""
+    """Check that the optimum lies in all intervals, and that one of them is narrow."""
     intervals = certificates(problem, *solvers)
     slack = 1e-7 * max(1.0, abs(optimum))
-    assert all(each.lower <= optimum + slack and each.upper >= optimum - slack for each in intervals)
-    assert min(each.scaled_gap for each in intervals) <= gap
+    assert all(interval.lower <= optimum + slack and interval.upper >= optimum - slack for interval in intervals)
+    assert min(interval.scaled_gap for interval in intervals) <= gap
 
 
 def test_cvxpy_1489_a_bounded_quadratic_program_called_unbounded() -> None:
@@ -41,7 +41,7 @@ def test_cvxpy_1489_a_bounded_quadratic_program_called_unbounded() -> None:
     objective = (0.5 * cp.quad_form(x, np.diag(np.arange(10) + 1.0)) - targets @ x) / 200000
     problem = cp.Problem(cp.Minimize(objective), [x[i] <= x[i + 1] for i in range(9)])
     assert_optimum(problem, -1.4975e-4, "OSQP", "SCS", "CLARABEL")
-    assert all(each.lower > -np.inf for each in certificates(problem, "OSQP"))
+    assert all(certificate.lower > -np.inf for certificate in certificates(problem, "OSQP"))
 
 
 def test_cvxpy_1349_an_infeasible_geometric_program_called_unbounded() -> None:
@@ -50,13 +50,13 @@ def test_cvxpy_1349_an_infeasible_geometric_program_called_unbounded() -> None:
     limits = [a[0, 0] <= 50.0, a[0, 1] <= 50.0, b[0] <= mean, 200.0 <= b[0]]
     problem = cp.Problem(cp.Minimize(mu[0] * 0.48304589822553434 + mu[1] * 0.6666666666666666), limits)
     logarithmic, _ = Dgp2Dcp(problem).apply(problem)
-    assert all(each.status == "infeasible" for each in certificates(logarithmic, "SCS", "CLARABEL"))
+    assert all(certificate.status == "infeasible" for certificate in certificates(logarithmic, "SCS", "CLARABEL"))
 
 
 def test_scs_14_an_infeasible_linear_program_called_unbounded() -> None:
     x, y = cp.Variable(), cp.Variable()
     problem = cp.Problem(cp.Minimize(-x - y), [x >= 0, x <= -1])
-    assert all(each.status == "infeasible" for each in certificates(problem, "SCS", "CLARABEL"))
+    assert all(certificate.status == "infeasible" for certificate in certificates(problem, "SCS", "CLARABEL"))
 
 
 @pytest.mark.parametrize("is_square", [False, True])
@@ -81,20 +81,23 @@ def test_cvxpy_216_a_feasible_linear_program_called_infeasible() -> None:
     x = cp.Variable(2)
     limits = [x @ np.array([1, 0.25]) <= 130, h * x[0] + c * x[1] >= 50 * r, x >= 0]
     problem = cp.Problem(cp.Minimize(0), limits)
-    assert all(each.upper == 0 and each.point is not None for each in certificates(problem, "SCS", "CLARABEL"))
+    assert all(
+        certificate.upper == 0 and certificate.point is not None
+        for certificate in certificates(problem, "SCS", "CLARABEL")
+    )
 
 
 def test_cvxpy_2610_a_cone_on_which_solvers_contradict_each_other() -> None:
     x = cp.Variable(2)
     shift = np.array([0.0, 0.5986520274656673]) - np.array([0.0, 1.2438926041619276])
     problem = cp.Problem(cp.Minimize(0), [cp.SOC(cp.Constant(0.1), np.eye(2) @ x + shift)])
-    assert all(each.upper == 0 for each in certificates(problem, "SCS", "CLARABEL"))
+    assert all(certificate.upper == 0 for certificate in certificates(problem, "SCS", "CLARABEL"))
 
 
 def test_osqp_255_bounds_that_contradict_each_other_by_little() -> None:
     x = cp.Variable()
     problem = cp.Problem(cp.Minimize(x), [x <= 0, x >= 1e-4])
-    assert all(each.status == "infeasible" for each in certificates(problem, "OSQP", "SCS", "CLARABEL"))
+    assert all(certificate.status == "infeasible" for certificate in certificates(problem, "OSQP", "SCS", "CLARABEL"))
 
 
 def test_scs_80_a_violated_constraint() -> None:
@@ -123,7 +126,7 @@ def test_cvxpy_513_a_quadratic_form_of_one_number() -> None:
     x, column = cp.Variable((2, 1)), np.array([[1.0], [1.0]])
     problem = cp.Problem(cp.Minimize(-(column.T @ x) + cp.quad_form(column.T @ x, np.array([[1.0]]))))
     assert_optimum(problem, -0.25, "OSQP", "CLARABEL")
-    assert all(each.scaled_gap <= 1e-9 for each in certificates(problem, "OSQP", "CLARABEL"))
+    assert all(certificate.scaled_gap <= 1e-9 for certificate in certificates(problem, "OSQP", "CLARABEL"))
 
 
 def test_cvxpy_2362_psd_wrap_of_an_indefinite_matrix() -> None:
@@ -152,7 +155,7 @@ def test_cvxpy_1116_a_quadratic_form_of_small_numbers_called_unbounded() -> None
     for form in (cp.quad_form(h, np.diag(sizes)), cp.sum_squares(cp.multiply(np.sqrt(sizes), h))):
         problem = cp.Problem(cp.Minimize(form - c @ h))
         assert_optimum(problem, -float(np.sum(c**2 / (4 * sizes))), "OSQP", "CLARABEL")
-        assert all(each.lower > -2279 for each in certificates(problem, "OSQP"))  # whatever its status is
+        assert all(certificate.lower > -2279 for certificate in certificates(problem, "OSQP"))  # whatever its status is
 
 
 def test_cvxpy_2437_a_separable_problem_on_which_most_solvers_were_wrong() -> None:
@@ -200,7 +203,7 @@ def test_cvxpy_982_a_geometric_program_with_a_wrong_sum_of_squares() -> None:
 def test_ecos_59_an_unbounded_linear_program_called_infeasible() -> None:
     x, y = cp.Variable(), cp.Variable()
     problem = cp.Problem(cp.Minimize(-x - y), [2 * x + y >= 1, x + 3 * y >= 1, x >= 0, y >= 0])
-    assert all(each.status == "unbounded" for each in certificates(problem, "OSQP", "SCS", "CLARABEL"))
+    assert all(certificate.status == "unbounded" for certificate in certificates(problem, "OSQP", "SCS", "CLARABEL"))
 
 
 def test_ecos_76_a_sum_of_one_variable_called_unbounded() -> None:
@@ -218,8 +221,8 @@ def test_ecos_109_an_infeasible_linear_program_called_unbounded() -> None:
     x, u, v = cp.Variable(), cp.Variable(), cp.Variable()
     limits = [x == 3, 8 * u + 9 * v <= 25, u + v == x, u <= 0, v >= 0]  # then 27 - u <= 25
     assert all(
-        each.status == "infeasible"
-        for each in certificates(cp.Problem(cp.Maximize(x), limits), "OSQP", "SCS", "CLARABEL")
+        certificate.status == "infeasible"
+        for certificate in certificates(cp.Problem(cp.Maximize(x), limits), "OSQP", "SCS", "CLARABEL")
     )
 
 
@@ -232,7 +235,7 @@ def test_ecos_133_an_infeasible_cone_called_unbounded() -> None:
     for objective in (-x[0], 0):
         problem = cp.Problem(cp.Minimize(objective), [A @ x == np.array([0.0, 10, 1, 1, 0, 1, 9, 10]), *cones])
         # The last row says x[1] = 10, the second x[4] = 0; x[5] = 1 + x[2] must not be below |(1 - x[2], 20)|.
-        assert all(each.status == "infeasible" for each in certificates(problem, "SCS", "CLARABEL"))
+        assert all(certificate.status == "infeasible" for certificate in certificates(problem, "SCS", "CLARABEL"))
 
 
 def test_clarabel_120_a_cone_that_is_missed_by_little() -> None:
@@ -241,7 +244,7 @@ def test_clarabel_120_a_cone_that_is_missed_by_little() -> None:
     cone = cp.SOC(y[1] + y[2], cp.hstack([y[1] - y[2], 2]))
     limits = [y[0] >= 0, y[1] >= 0, y[0] <= 12, y[1] <= 6, 72.001953125 * y[2] <= y[0], cone]
     problem = cp.Problem(cp.Minimize(0), limits)
-    assert all(each.status == "infeasible" for each in certificates(problem, "SCS", "CLARABEL"))
+    assert all(certificate.status == "infeasible" for certificate in certificates(problem, "SCS", "CLARABEL"))
 
 
 def test_scs_158_logarithms_with_an_answer_at_the_corner() -> None:

@@ -183,17 +183,17 @@ def test_every_rule_is_read_somewhere() -> None:
 
 
 def all_subclasses(base: type) -> set[type]:
-    """The subclasses that CVXPY defines, and theirs."""
-    result = {each for each in base.__subclasses__() if each.__module__.startswith("cvxpy.")}
-    return result.union(*(all_subclasses(each) for each in result))
+    """Return the subclasses that CVXPY defines, also indirect ones."""
+    result = {subclass for subclass in base.__subclasses__() if subclass.__module__.startswith("cvxpy.")}
+    return result.union(*(all_subclasses(subclass) for subclass in result))
 
 
 def test_every_atom_of_cvxpy_has_a_rule_or_a_reason() -> None:
-    """It fails when CVXPY gains an atom that nobody has read, and when a reason is left over."""
+    """A new atom of CVXPY fails this test, and so does a reason without an atom."""
     for module in pkgutil.walk_packages(cvxpy.atoms.__path__, "cvxpy.atoms."):
         importlib.import_module(module.name)
     bases = {"Wrap", "LogicExpression", "_NaryLogicExpression"}  # not abstract, but never an expression themselves
-    names = {each.__name__ for each in all_subclasses(Atom) if not inspect.isabstract(each)} - bases
+    names = {atom.__name__ for atom in all_subclasses(Atom) if not inspect.isabstract(atom)} - bases
     rules = {*FUNCTION_RULES, *AFFINE_RULES, *EXPANSIONS}
     assert names - rules - set(REFUSALS) == {"perspective"}  # read by itself
     assert not rules & set(REFUSALS)
@@ -201,7 +201,7 @@ def test_every_atom_of_cvxpy_has_a_rule_or_a_reason() -> None:
 
 
 def test_every_constraint_of_cvxpy_has_a_rule_or_a_reason() -> None:
-    names = {each.__name__ for each in all_subclasses(Constraint)} - {"Cone"}
+    names = {constraint.__name__ for constraint in all_subclasses(Constraint)} - {"Cone"}
     assert names - set(CONSTRAINT_REASONS) == set(
         "Inequality NonPos NonNeg Equality Zero PSD SOC ExpCone PowCone3D PowCone3DApprox PowConeND".split()
     )
@@ -242,7 +242,7 @@ def test_atoms_are_refused_with_their_reason() -> None:
 
 def test_a_perspective_has_no_value_at_zero() -> None:
     x, s = cp.Variable(), cp.Variable(nonneg=True)
-    problem = solved(cp.Minimize(cp.perspective(cp.square(x), s)), [x >= 1, s <= 0.5])
+    problem = problem_with_answer(cp.Minimize(cp.perspective(cp.square(x), s)), [x >= 1, s <= 0.5])
     certificate = assert_certified(problem, gap=1e-6)
     assert certificate.lower <= 2.0 <= certificate.upper + 1e-12
     x.value, s.value = 0.0, 0.0
@@ -255,13 +255,13 @@ def refused(message: str, problem: Any, **options: Any) -> None:
         certify_problem(problem, **options)
 
 
-def solved(objective: Any, constraints: list[Any] | None = None) -> Any:
+def problem_with_answer(objective: Any, constraints: list[Any] | None = None) -> Any:
     problem = cp.Problem(objective, constraints or [])
     problem.solve("CLARABEL")
     return problem
 
 
-def test_what_is_no_problem_is_refused() -> None:
+def test_certify_problem_of_unsupported_arguments_is_refused() -> None:
     refused(r"must be a cvxpy.Problem; got 3\. Pass", 3)
     x = cp.Variable(name="x")
     refused("got none for x. Call problem.solve", cp.Problem(cp.Minimize(cp.square(x))))
@@ -280,13 +280,17 @@ def test_what_is_no_problem_is_refused() -> None:
     refused("constants must be real", cp.Problem(cp.Minimize(cp.abs(x * 1j))))
     refused(
         r"lower bounds must not exceed upper bounds; got 2 > 1 for x",
-        solved(cp.Minimize(cp.square(x))),
+        problem_with_answer(cp.Minimize(cp.square(x))),
         bounds={x: (2, 1)},
     )
-    refused("keys of bounds must be variables", solved(cp.Minimize(cp.square(x))), bounds={cp.Variable(): (0, 1)})
-    refused("tolerance must lie in", solved(cp.Minimize(cp.square(x))), tolerance=-1)
-    refused("goal must lie in", solved(cp.Minimize(cp.square(x))), goal=0)
-    refused("installed.*got 'gurobii'", solved(cp.Minimize(cp.square(x))), solver="gurobii")
+    refused(
+        "keys of bounds must be variables",
+        problem_with_answer(cp.Minimize(cp.square(x))),
+        bounds={cp.Variable(): (0, 1)},
+    )
+    refused("tolerance must lie in", problem_with_answer(cp.Minimize(cp.square(x))), tolerance=-1)
+    refused("goal must lie in", problem_with_answer(cp.Minimize(cp.square(x))), goal=0)
+    refused("installed.*got 'gurobii'", problem_with_answer(cp.Minimize(cp.square(x))), solver="gurobii")
 
 
 def test_atoms_without_a_rule_are_refused_by_name() -> None:
@@ -326,14 +330,14 @@ def test_problems_that_are_not_convex_prove_no_lower_bound() -> None:
 
 
 def test_empty_and_constant_problems() -> None:
-    certificate = certify_problem(solved(cp.Minimize(3)))
+    certificate = certify_problem(problem_with_answer(cp.Minimize(3)))
     assert (certificate.lower, certificate.upper, certificate.status) == (3.0, 3.0, "bounded")
     x = cp.Variable(2)
-    certificate = certify_problem(solved(cp.Minimize(2), [x == 1]))
+    certificate = certify_problem(problem_with_answer(cp.Minimize(2), [x == 1]))
     assert (certificate.lower, certificate.upper) == (2.0, 2.0)
-    certificate = certify_problem(solved(cp.Maximize(0), [cp.Constant(0) == 1]))
+    certificate = certify_problem(problem_with_answer(cp.Maximize(0), [cp.Constant(0) == 1]))
     assert certificate.status == "infeasible" and certificate.lower == certificate.upper == -np.inf
-    certificate = certify_problem(solved(cp.Minimize(0), [cp.Constant(1) <= 0]))
+    certificate = certify_problem(problem_with_answer(cp.Minimize(0), [cp.Constant(1) <= 0]))
     assert certificate.status == "infeasible"
 
 
@@ -346,10 +350,12 @@ def test_infeasible_and_unbounded_problems_are_proved_so() -> None:
         [x[0] == 1, x[0] == 2],
         [cp.sum(cp.exp(x)) <= 1, cp.sum(x) == 0],
     ):
-        assert certify_problem(solved(cp.Minimize(0), constraints)).status == "infeasible"
-    certificate = certify_problem(solved(cp.Minimize(x[0]), [x[0] + x[1] == 1, x[1] >= 0]))
+        assert certify_problem(problem_with_answer(cp.Minimize(0), constraints)).status == "infeasible"
+    certificate = certify_problem(problem_with_answer(cp.Minimize(x[0]), [x[0] + x[1] == 1, x[1] >= 0]))
     assert certificate.status == "unbounded" and certificate.upper == -np.inf
-    certificate = certify_problem(solved(cp.Maximize(cp.sum(x) - cp.square(x[0])), [x >= 0, x[0] - x[1] <= 1]))
+    certificate = certify_problem(
+        problem_with_answer(cp.Maximize(cp.sum(x) - cp.square(x[0])), [x >= 0, x[0] - x[1] <= 1])
+    )
     assert certificate.status == "unbounded" and certificate.lower == np.inf
 
 
@@ -410,7 +416,9 @@ def test_a_level_set_without_bounds_leaves_an_end_open_and_says_why() -> None:
 def test_equalities_that_depend_on_each_other_up_to_rounding() -> None:
     X = cp.Variable((4, 5), nonneg=True)
     rows, columns = cp.sum(X, axis=1) == np.full(4, 0.25), cp.sum(X, axis=0) == np.full(5, 0.2)
-    problem = solved(cp.Minimize(cp.sum(cp.multiply(np.arange(20.0).reshape(4, 5) % 7, X))), [rows, columns])
+    problem = problem_with_answer(
+        cp.Minimize(cp.sum(cp.multiply(np.arange(20.0).reshape(4, 5) % 7, X))), [rows, columns]
+    )
     certificate = certify_problem(problem)
     assert certificate.status == "infeasible" and "tolerance=1e-12" in certificate.reasons[0]
     certificate = certify_problem(problem, tolerance=1e-12)
@@ -420,7 +428,7 @@ def test_equalities_that_depend_on_each_other_up_to_rounding() -> None:
 
 def test_a_mean_of_one_weight_may_be_negative() -> None:
     x = cp.Variable(3)
-    problem = solved(cp.Minimize(cp.sum_squares(x) - cp.geo_mean(x, [0, 2, 0])), [x <= -1])
+    problem = problem_with_answer(cp.Minimize(cp.sum_squares(x) - cp.geo_mean(x, [0, 2, 0])), [x <= -1])
     certificate = assert_certified(problem, gap=1e-6)
     assert certificate.lower <= 4.0 <= certificate.upper + 1e-12
 
@@ -461,7 +469,7 @@ def test_parameters_relaxations_and_attributes() -> None:
 
 def test_certificates_print() -> None:
     x = cp.Variable(2)
-    certificate = certify_problem(solved(cp.Minimize(cp.sum_squares(x - 1)), [x <= 0.5]))
+    certificate = certify_problem(problem_with_answer(cp.Minimize(cp.sum_squares(x - 1)), [x <= 0.5]))
     assert repr(certificate).startswith("ProblemCertificate(lower=0.")
     assert certificate.words.startswith("[0.4") or certificate.words.startswith("[0.5")
 

@@ -156,6 +156,6 @@ class Page(HTMLParser):
             self.words.append(data)
 
 
-def known(interval: tuple[float, float]) -> bool:
-    """Whether an interval has two finite ends."""
+def is_finite(interval: tuple[float, float]) -> bool:
+    """Whether an interval has two finite bounds."""
     return all(map(math.isfinite, interval))

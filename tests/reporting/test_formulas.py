@@ -27,16 +27,16 @@ def letters(formula: str) -> str:
     return "".join(tree(formula).itertext()).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def stated(name: str) -> FormulationMarkup:
+def page_markup(name: str) -> FormulationMarkup:
     page = get_formulation(name)
-    made = formulation_markup(page.text, {key: known.meaning for key, known in page.parameters.items()})
-    assert made is not None
-    return made
+    markup = formulation_markup(page.text, {key: parameter.meaning for key, parameter in page.parameters.items()})
+    assert markup is not None
+    return markup
 
 
 @pytest.mark.parametrize("name", list_formulations())
 def test_every_formula_of_every_page_is_mathml(name: str) -> None:
-    page, text = stated(name), parse_page(get_formulation(name).text)
+    page, text = page_markup(name), parse_page(get_formulation(name).text)
     assert [problem.name for problem in page.problems[:2]] == [text.primal.name, text.dual.name]
     problems = [part for p in page.problems for part in (p.opening, p.objective, *(c for c, _ in p.constraints))]
     multipliers = [m for p in page.problems for _, m in p.constraints if m is not None]
@@ -58,7 +58,7 @@ MATHML = set("math mrow mi mo mn mtext mspace msub msup msubsup mfrac munder mov
 
 
 def test_the_primal_of_the_entropy_by_hand() -> None:
-    primal = stated("erlpboost").problems[0]
+    primal = page_markup("erlpboost").problems[0]
     assert "".join(ElementTree.fromstring(primal.opening).itertext()) == "mind,\N{GREEK SMALL LETTER GAMMA}"
     assert ElementTree.fromstring(primal.opening).find(".//munder") is not None
     constraints = ["".join(ElementTree.fromstring(c).itertext()) for c, _ in primal.constraints]
@@ -85,8 +85,8 @@ def test_signs_before_one_number_are_prefixes_and_infinity_is_a_symbol() -> None
 
 
 def test_text_in_a_formula_stays_text() -> None:
-    made = latex_to_mathml(r"\text{<script>alert(1)</script> & x} < y")
-    assert "<script>" not in made
+    markup = latex_to_mathml(r"\text{<script>alert(1)</script> & x} < y")
+    assert "<script>" not in markup
     assert letters(r"\text{<script>alert(1)</script> & x} < y") == "<script>alert(1)</script> & x<y"
 
 
@@ -96,13 +96,13 @@ def test_names_that_are_no_symbols_stay_names() -> None:
 
 
 def test_formulas_in_prose_are_mathml_and_the_rest_is_escaped() -> None:
-    made = prose_markup("edges of the hypotheses, e = Uᵀd, with `segment` & <script>alert(1)</script>")
-    words, formula, rest = re.split("(<math.*?</math>)", made, maxsplit=1)
+    markup = prose_markup("edges of the hypotheses, e = Uᵀd, with `segment` & <script>alert(1)</script>")
+    words, formula, rest = re.split("(<math.*?</math>)", markup, maxsplit=1)
     assert words == "edges of the hypotheses, "
     assert 'display="inline"' in formula
     assert "".join(ElementTree.fromstring(formula).itertext()) == "e=U\N{DOWN TACK}d"
     assert rest.startswith(", with <code>segment</code> &amp; ") and "<script" not in rest
-    assert dict(stated("lpboost").symbols)[symbol_markup("nu")] == prose_markup(
+    assert dict(page_markup("lpboost").symbols)[symbol_markup("nu")] == prose_markup(
         get_formulation("lpboost").parameters["nu"].meaning
     )
 

@@ -18,21 +18,21 @@ from boostopt.reporting import to_html
 
 CATALOGUE: list[Any] = [10**400, None, -1, "\x1b[2J\ud800", [], {}, True, 1e308, "", 0, [None], {"a": [{"b": 10**400}]}]
 
-EACH = 3
+VALUES_PER_PLACE = 3
 """Values of the catalogue that are put into a place; the next place has the next ones."""
 
 
 def kinds_of_places(document: Any) -> list[tuple[Any, ...]]:
-    """The first place of each kind: entries of a list are alike, but for the first line of a file of lines."""
-    found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    """Return the first place of each kind. Entries of a list are of one kind, except the first line of a file."""
+    places_by_kind: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for place in places(document):
         named = tuple("entry" if isinstance(key, int) else key for key in place[1:])
-        found.setdefault((min(place[0], 1) if isinstance(place[0], int) else place[0], *named), place)
-    return list(found.values())
+        places_by_kind.setdefault((min(place[0], 1) if isinstance(place[0], int) else place[0], *named), place)
+    return list(places_by_kind.values())
 
 
-def written(kind: str, folder: Path) -> Any:
-    """Return the content of a file of each kind; that of `resume` as its lines."""
+def file_content(kind: str, folder: Path) -> Any:
+    """Return the content of a file of a kind. A file of `resume` gives its lines."""
     if kind == "comparison":
         return json.loads(linear().to_json())
     path = folder / "runs.jsonl"
@@ -47,23 +47,26 @@ def written(kind: str, folder: Path) -> Any:
 def test_a_wrong_value_anywhere_makes_a_page_or_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    # Pictures are drawn of what has been checked, and take all the time.
+    # Pictures show checked values and take nearly all the time.
     for pictures in ("_interval_pictures", "program_figures", "claim_figures"):
         monkeypatch.setattr(boostopt.reporting.report_data, pictures, lambda *arguments: ())
     file = tmp_path / "file"
-    said = written(kind, tmp_path)
-    refused = made = 0
-    for k, place in enumerate(kinds_of_places(said)):
-        for value in [REMOVED, *(CATALOGUE[(EACH * k + j) % len(CATALOGUE)] for j in range(EACH))]:
-            changed = edited(said, place, value)
+    content = file_content(kind, tmp_path)
+    n_refusals = n_pages = 0
+    for k, place in enumerate(kinds_of_places(content)):
+        for value in [
+            REMOVED,
+            *(CATALOGUE[(VALUES_PER_PLACE * k + j) % len(CATALOGUE)] for j in range(VALUES_PER_PLACE)),
+        ]:
+            changed = edited(content, place, value)
             lines = changed if kind == "ledger" else [changed]
             file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
             try:
                 page = to_html(load_results(file))
             except DataError as failure:
-                refused += 1
+                n_refusals += 1
                 assert str(failure).endswith((". Write it anew.", "name another file.", "then report."))
             else:
-                made += 1
+                n_pages += 1
                 assert "\x1b" not in page and page.rstrip().endswith("</html>")
-    assert refused > 50 and made > 50
+    assert n_refusals > 50 and n_pages > 50

@@ -63,49 +63,49 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
 
 
 def measured_at(browser: Callable[..., str], folder: Path, html: str, width: int, unfolded: bool) -> dict[str, Any]:
-    """Measure a page in a window that is narrower than the browser's narrowest: in a frame."""
-    asked = re.sub(r'<meta http-equiv="Content-Security-Policy".*?>', MEASURE, html)
-    asked = re.sub(r"<details(?! [^>]*open)", "<details open", asked) if unfolded else asked
-    (folder / "page.html").write_text(asked)
+    """Measure a page in a frame, because the narrowest window of the browser is too wide."""
+    measured_html = re.sub(r'<meta http-equiv="Content-Security-Policy".*?>', MEASURE, html)
+    measured_html = re.sub(r"<details(?! [^>]*open)", "<details open", measured_html) if unfolded else measured_html
+    (folder / "page.html").write_text(measured_html)
     frame = '<title>outside</title><iframe src="page.html" style="width:{}px; height:2000px; border:0"></iframe>'
     copy = '<script>onload = () => {document.title = document.querySelector("iframe").contentDocument.title}</script>'
     (folder / "frame.html").write_text(frame.format(width) + copy)
     place = folder / "frame.html"
-    found = browser("--allow-file-access-from-files", "--window-size=1400,2000", "--dump-dom", f"file://{place}")
-    (title,) = re.findall(r"<title>(.*?)</title>", found, re.DOTALL)
+    page_source = browser("--allow-file-access-from-files", "--window-size=1400,2000", "--dump-dom", f"file://{place}")
+    (title,) = re.findall(r"<title>(.*?)</title>", page_source, re.DOTALL)
     return loads(unescape(title))
 
 
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
-@pytest.mark.parametrize("which", ["entropy", "infeasible", "contradicting", "measured"])
-def test_nothing_reaches_beyond_the_window(browser: Callable[..., str], tmp_path: Path, which: str, width: int) -> None:
-    found = measured_at(browser, tmp_path, html_of(RESULTS[which]()), width, unfolded=True)
-    assert found["width"] == width
-    assert found["content"] <= width, found
-    assert found["wide"] == []
+@pytest.mark.parametrize("case", ["entropy", "infeasible", "contradicting", "measured"])
+def test_nothing_reaches_beyond_the_window(browser: Callable[..., str], tmp_path: Path, case: str, width: int) -> None:
+    measurements = measured_at(browser, tmp_path, html_of(RESULTS[case]()), width, unfolded=True)
+    assert measurements["width"] == width
+    assert measurements["content"] <= width, measurements
+    assert measurements["wide"] == []
 
 
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 def test_pictures_are_legible(browser: Callable[..., str], tmp_path: Path, width: int) -> None:
-    found = measured_at(browser, tmp_path, html_of(RESULTS["entropy"]()), width, unfolded=False)
+    measurements = measured_at(browser, tmp_path, html_of(RESULTS["entropy"]()), width, unfolded=False)
     # Letters of 10 points in the picture, in CSS pixels: 16 are those of the text beside it.
-    assert found["letters"] >= 10, found
+    assert measurements["letters"] >= 10, measurements
 
 
 def test_on_a_phone_no_picture_has_to_be_moved_and_no_option_is_broken(
     browser: Callable[..., str], tmp_path: Path
 ) -> None:
-    found = measured_at(browser, tmp_path, html_of(RESULTS["measured"]()), PHONE, unfolded=False)
-    assert found["moved"] == 0
-    assert found["words"] == 1
+    measurements = measured_at(browser, tmp_path, html_of(RESULTS["measured"]()), PHONE, unfolded=False)
+    assert measurements["moved"] == 0
+    assert measurements["words"] == 1
 
 
 def test_every_formula_is_laid_out(browser: Callable[..., str], tmp_path: Path) -> None:
     html = html_of(every_page())
-    found = measured_at(browser, tmp_path, html, DESKTOP, unfolded=True)
-    assert found["errors"] == 0
-    assert found["math"] == html.count("<math") > 300
-    assert found["content"] <= DESKTOP and found["wide"] == []
+    measurements = measured_at(browser, tmp_path, html, DESKTOP, unfolded=True)
+    assert measurements["errors"] == 0
+    assert measurements["math"] == html.count("<math") > 300
+    assert measurements["content"] <= DESKTOP and measurements["wide"] == []
 
 
 def test_on_paper_everything_is_unfolded_but_the_logs(browser: Callable[..., str], tmp_path: Path) -> None:

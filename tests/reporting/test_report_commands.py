@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-def refused(facts: str, *arguments: object) -> None:
+def check_refusal(facts: str, *arguments: object) -> None:
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert re.search(rf"^error: {facts}", result.stderr, re.MULTILINE), result.stderr
@@ -82,14 +82,14 @@ def test_a_place_that_cannot_be_written_is_refused_before_any_work(data: Path, t
 
 
 @pytest.mark.thorough
-def test_a_report_is_made_of_what_was_printed_and_of_the_finished_solves(data: Path, tmp_path: Path) -> None:
+def test_report_of_a_printed_result_or_of_finished_solves_has_the_same_tables(data: Path, tmp_path: Path) -> None:
     runs = tmp_path / "runs.jsonl"
     for extra in ([], ["--repeats", "1", "--resume", str(runs)]):
         direct, later = tmp_path / "direct.html", tmp_path / "later.html"
         result = run("compare", "lpboost", "--data", data, *SMALL, *extra, "--report", direct, "--json")
         (tmp_path / "said.json").write_text(result.stdout)
-        made = run("report", tmp_path / "said.json", "-o", later)
-        assert (made.exit_code, made.stdout, made.stderr) == (0, "", "")
+        rendering = run("report", tmp_path / "said.json", "-o", later)
+        assert (rendering.exit_code, rendering.stdout, rendering.stderr) == (0, "", "")
         assert later.read_text() == run("report", tmp_path / "said.json").stdout
         assert tables(later) == tables(direct)
     assert run("report", runs, "-o", later).exit_code == 0
@@ -102,22 +102,22 @@ def tables(page: Path) -> list[str]:
 
 
 def test_a_file_that_is_none_is_refused(data: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.json"
-    refused(r".*/missing\.json .*\bread\b", "report", tmp_path / "missing.json")
-    other.write_text("x")
-    refused(r".*`compare --json`.*/other\.json .*\bJSON text", "report", other)
-    other.write_text("{}")
-    refused(r".*/other\.json .*\bruns nor rows\.", "report", other)
-    page = other.rename(tmp_path / "other.html")
-    refused(r".*\breport; .*/other\.html is read\.", "report", page, "-o", page)
-    refused(r".*\bwritten: ", "report", other, "-o", tmp_path)
+    bad_file = tmp_path / "other.json"
+    check_refusal(r".*/missing\.json .*\bread\b", "report", tmp_path / "missing.json")
+    bad_file.write_text("x")
+    check_refusal(r".*`compare --json`.*/other\.json .*\bJSON text", "report", bad_file)
+    bad_file.write_text("{}")
+    check_refusal(r".*/other\.json .*\bruns nor rows\.", "report", bad_file)
+    page = bad_file.rename(tmp_path / "other.html")
+    check_refusal(r".*\breport; .*/other\.html is read\.", "report", page, "-o", page)
+    check_refusal(r".*\bwritten: ", "report", bad_file, "-o", tmp_path)
 
 
 # A folder
 
 
 @pytest.mark.thorough
-def test_all_data_files_of_a_folder_are_compared_and_what_is_none_is_said(folder: Path, tmp_path: Path) -> None:
+def test_compare_of_a_folder_reads_all_data_files_and_names_other_files(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.html"
     command = ["compare", "lpboost,erlpboost", "--all", folder, *SMALL, "--repeats", "1", "--tol", "1e-6"]
     result = run(*command, "--report", out, "--json")
@@ -130,8 +130,8 @@ def test_all_data_files_of_a_folder_are_compared_and_what_is_none_is_said(folder
         "b.npz: lpboost",
         "b.npz: erlpboost",
     ]
-    ((what, why),) = document["origin"]["skipped"]
-    assert what == "notes.txt" and "svmlight" in why
+    ((name, why),) = document["origin"]["skipped"]
+    assert name == "notes.txt" and "svmlight" in why
     assert ": notes.txt. " in result.stderr
     page = out.read_text()
     assert "notes.txt: " in page and all(label in page for label in labels)
@@ -146,7 +146,7 @@ def test_a_folder_is_resumed_and_its_results_are_no_data(folder: Path) -> None:
     size = keeps.stat().st_size
     again = run(*command, "--json")
     assert again.exit_code == 0 and keeps.stat().st_size == size
-    assert [what for what, _ in json.loads(again.stdout)["origin"]["skipped"]] == ["notes.txt"]
+    assert [name for name, _ in json.loads(again.stdout)["origin"]["skipped"]] == ["notes.txt"]
     assert run("report", keeps).exit_code == 0
 
 
@@ -165,7 +165,7 @@ def test_a_folder_that_has_changed_is_gone_on_with(folder: Path, tmp_path: Path)
     assert now[: len(first)] == first
     assert [json.loads(line)["program"].partition(":")[0] for line in now[len(first) :]] == ["c.npz"] * 2
     np.savez(folder / "a.npz", U=-REFERENCE_U)  # another file of the same sizes
-    refused(r".*/runs\.jsonl .*\bprograms, 'a\.npz: lpboost", *command)
+    check_refusal(r".*/runs\.jsonl .*\bprograms, 'a\.npz: lpboost", *command)
 
 
 def test_other_entries_of_a_folder_than_files_are_named(folder: Path) -> None:
@@ -178,7 +178,7 @@ def test_other_entries_of_a_folder_than_files_are_named(folder: Path) -> None:
     skipped = dict(json.loads(result.stdout)["origin"]["skipped"])
     assert list(skipped) == ["one, two", "gone.npz", "pipe.npz", "notes.txt"]
     assert "--all" in skipped["one, two"] and "link" in skipped["gone.npz"] and "pipe" in skipped["pipe.npz"]
-    assert all(f": {what}. {why}\n" in result.stderr for what, why in skipped.items())
+    assert all(f": {entry}. {why}\n" in result.stderr for entry, why in skipped.items())
 
 
 @pytest.mark.thorough
@@ -187,10 +187,12 @@ def test_all_formulations_are_those_that_need_nothing_further(folder: Path) -> N
     command = ["compare", "all", "--all", folder, "--nu", "0.4", "--backends", "interior", "--repeats", "1"]
     result = run(*command, "--tol", "1e-3", "--json")
     document = json.loads(result.stdout)
-    made = {about["formulation"] for about in document["programs"].values()}
-    skipped = {what.split(" on ")[0]: why for what, why in document["origin"]["skipped"]}
-    assert made | set(skipped) - {"notes.txt"} == set(list_formulations()) and not made & set(skipped)
-    assert {"lpboost", "erlpboost", "binary_erlpboost"} <= made
+    compared_names = {about["formulation"] for about in document["programs"].values()}
+    skipped = {entry.split(" on ")[0]: why for entry, why in document["origin"]["skipped"]}
+    assert compared_names | set(skipped) - {"notes.txt"} == set(list_formulations()) and not compared_names & set(
+        skipped
+    )
+    assert {"lpboost", "erlpboost", "binary_erlpboost"} <= compared_names
     assert re.search(r"\bC\b.*--set C=", skipped["svm"])
     assert "2 columns" in skipped["corrective_erlpboost"]
 
@@ -221,8 +223,10 @@ def test_a_setting_is_for_the_formulations_that_have_it(folder: Path) -> None:
     ],
 )
 def test_inconsistent_arguments_are_refused(folder: Path, arguments: list[str], facts: str) -> None:
-    refused(facts, "compare", *(argument.format(folder=folder) for argument in arguments))
+    check_refusal(facts, "compare", *(argument.format(folder=folder) for argument in arguments))
 
 
 def test_an_empty_folder_says_so(tmp_path: Path) -> None:
-    refused(rf".*{re.escape(str(tmp_path))}; .*\bno files\.", "compare", "lpboost", "--all", tmp_path, "--nu", "0.4")
+    check_refusal(
+        rf".*{re.escape(str(tmp_path))}; .*\bno files\.", "compare", "lpboost", "--all", tmp_path, "--nu", "0.4"
+    )

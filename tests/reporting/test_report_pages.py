@@ -17,7 +17,7 @@ from small_results import (
     every_page,
     html_of,
     infeasible,
-    known,
+    is_finite,
     linear,
     measured,
     nothing,
@@ -48,9 +48,9 @@ def page_of(result: Any) -> Page:
 
 @pytest.mark.thorough_cases("linear", "half", "measured")
 @pytest.mark.every(3)
-@pytest.mark.parametrize("which", RESULTS)
-def test_the_page_is_well_formed_and_needs_no_other_file(which: str) -> None:
-    html = html_of(RESULTS[which]())
+@pytest.mark.parametrize("case", RESULTS)
+def test_the_page_is_well_formed_and_needs_no_other_file(case: str) -> None:
+    html = html_of(RESULTS[case]())
     page = Page(html)
     assert page.faults == []
     assert len(set(page.ids)) == len(page.ids)
@@ -64,9 +64,9 @@ def test_the_page_is_well_formed_and_needs_no_other_file(which: str) -> None:
     assert html.count("<!DOCTYPE html>") == 1 and html.startswith("<!DOCTYPE") == html.lstrip().startswith("<!DOCTYPE")
 
 
-@pytest.mark.parametrize("which", ["linear", "entropy", "infeasible", "half", "nothing", "contradicting"])
-def test_every_number_of_a_comparison_stands_in_it(which: str) -> None:
-    comparison: Comparison = RESULTS[which]()
+@pytest.mark.parametrize("case", ["linear", "entropy", "infeasible", "half", "nothing", "contradicting"])
+def test_every_number_of_a_comparison_stands_in_it(case: str) -> None:
+    comparison: Comparison = RESULTS[case]()
     text = page_of(comparison).text
     for run in comparison.rows:
         assert run.backend in text and run.version in text
@@ -78,8 +78,8 @@ def test_every_number_of_a_comparison_stands_in_it(which: str) -> None:
         assert str(run.solver_status) in text and str(run.verdict) in text
     assert comparison.program.margins.digest() in text
     about = describe_program(comparison.program)
-    for name, said in about["meanings"].items():
-        assert Page(prose_markup(said)).text in text, name  # formulas are typeset
+    for name, meaning in about["meanings"].items():
+        assert Page(prose_markup(meaning)).text in text, name  # formulas are typeset
 
 
 @pytest.mark.thorough
@@ -94,13 +94,13 @@ def test_every_number_of_a_benchmark_stands_in_it() -> None:
             assert score.reason.removesuffix(".") in text
     for label in b.programs:
         assert label in text
-    ((what, why),) = b.provenance.skipped
-    assert re.search(rf"{re.escape(what)}: [^:]*{re.escape(why)}", text)
+    ((name, why),) = b.provenance.skipped
+    assert re.search(rf"{re.escape(name)}: [^:]*{re.escape(why)}", text)
     assert re.search(r"\b2, [^.]*\bshuffled\b[^.]*\bseed 0\b", text)
 
 
 @pytest.mark.parametrize(
-    "which, kind, facts",
+    "case, kind, facts",
     [
         ("linear", "good", r"\[0\.00377358490"),
         ("entropy", "good", r"\b1e-08 by cvxpy:clarabel and interior;.*\bagree\b"),
@@ -112,8 +112,8 @@ def test_every_number_of_a_benchmark_stands_in_it() -> None:
     ],
     ids=["linear", "entropy", "infeasible", "half", "nothing", "contradicting", "measured"],
 )
-def test_the_verdict_stands_on_top(which: str, kind: str, facts: str) -> None:
-    html = html_of(RESULTS[which]())
+def test_the_verdict_stands_on_top(case: str, kind: str, facts: str) -> None:
+    html = html_of(RESULTS[case]())
     (first, *_) = re.findall(r'<p class="verdict (\w+)">(.*?)</p>', html, re.DOTALL)
     assert first[0] == kind and re.search(facts, first[1], re.DOTALL)
 
@@ -127,11 +127,11 @@ def test_nobody_certified_it_is_a_warning() -> None:
 
 @pytest.mark.thorough
 def test_intervals_are_drawn_where_there_are_two_finite_ends() -> None:
-    for which in ("linear", "entropy", "infeasible", "nothing", "contradicting"):
-        comparison: Comparison = RESULTS[which]()
+    for case in ("linear", "entropy", "infeasible", "nothing", "contradicting"):
+        comparison: Comparison = RESULTS[case]()
         page = page_of(comparison)
-        assert ("svg" in page.tags) == known(comparison.interval), which
-        assert ("nothing to draw" in page.text) != known(comparison.interval)
+        assert ("svg" in page.tags) == is_finite(comparison.interval), case
+        assert ("nothing to draw" in page.text) != is_finite(comparison.interval)
     # Profiles of both kinds for wide screens, and of each gap for narrow ones; the map and the claims; the intervals.
     assert page_of(measured()).tags.count("svg") == 2 * (1 + 3) + 2 + 2 + 2 * 2
 
@@ -148,12 +148,17 @@ def headings(page: str) -> list[str]:
     return re.findall(r"<h[23]>(.*?)</h[23]>", page)
 
 
-DRAWN = ["Performance profiles", "Data profiles", "Seconds of each backend on each program", "What the solvers claim"]
+PICTURE_TITLES = [
+    "Performance profiles",
+    "Data profiles",
+    "Seconds of each backend on each program",
+    "What the solvers claim",
+]
 
 
 def test_a_benchmark_is_drawn_in_four_ways() -> None:
     html = html_of(measured())
-    assert [heading for heading in headings(html) if heading in DRAWN] == DRAWN
+    assert [heading for heading in headings(html) if heading in PICTURE_TITLES] == PICTURE_TITLES
     labels = re.findall(r'<svg [^>]*aria-label="([^"]*)"', html)
     for label, count in (
         ("Performance profiles of the backends", 4),
@@ -177,14 +182,14 @@ def test_files_of_before_claims_were_kept_have_no_picture_of_them(tmp_path: Path
     path = tmp_path / "old.json"
     path.write_text(json.dumps(old))
     html = to_html(load_results(path))
-    assert [heading for heading in headings(html) if heading in DRAWN] == DRAWN[:3]
+    assert [heading for heading in headings(html) if heading in PICTURE_TITLES] == PICTURE_TITLES[:3]
     assert Page(html).faults == [] and "asked by" not in html
 
 
 @pytest.mark.thorough
 def test_one_program_has_no_map_but_its_claims() -> None:
     one = benchmark({"small": reference_lpboost()}, ["interior"], [1e-3], repeats=1)
-    assert [heading for heading in headings(to_html(one)) if heading in DRAWN] == DRAWN[3:]
+    assert [heading for heading in headings(to_html(one)) if heading in PICTURE_TITLES] == PICTURE_TITLES[3:]
 
 
 @pytest.mark.thorough
@@ -225,9 +230,9 @@ def test_pictures_say_only_that_a_backend_was_not_run_and_the_table_why() -> Non
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("which, explained", [("linear", True), ("measured", True), ("nothing", False)])
-def test_verdicts_are_explained_where_there_are_any(which: str, explained: bool) -> None:
-    assert ("Verdicts: " in page_of(RESULTS[which]()).text) == explained
+@pytest.mark.parametrize("case, explained", [("linear", True), ("measured", True), ("nothing", False)])
+def test_verdicts_are_explained_where_there_are_any(case: str, explained: bool) -> None:
+    assert ("Verdicts: " in page_of(RESULTS[case]()).text) == explained
 
 
 @pytest.mark.thorough
@@ -242,8 +247,8 @@ def test_the_problems_are_mathml_and_the_logs_are_folded_away() -> None:
     assert page.tags.count("math") > 15 and "Primal" in page.text and "Dual" in page.text
     # One fold for the conditions of optimality, one for each backend.
     assert page.tags.count("details") == 1 + len(entropy().rows)
-    for wanted in ("Attempt 1:", "Options", "Claims an optimum", "Warmuth, Glocer, Vishwanathan 2008"):
-        assert wanted in page.text
+    for words in ("Attempt 1:", "Options", "Claims an optimum", "Warmuth, Glocer, Vishwanathan 2008"):
+        assert words in page.text
 
 
 @pytest.mark.thorough
@@ -254,17 +259,17 @@ def test_output_of_a_solver_is_kept_in_its_log() -> None:
     assert "iteration 1\n  iteration 2 &lt;&amp;&gt;</pre>" in to_html(replace(comparison, runs=(loud,)))
 
 
-def test_provenance_says_what_it_was_made_with() -> None:
+def test_provenance_names_versions_command_and_date() -> None:
     text = page_of(linear()).text
     for version in ORIGIN.versions.values():
         assert version in text
-    for said in (
+    for fact in (
         ORIGIN.command,
         ORIGIN.date.replace("T", " "),
         "ERL" if False else "LPBoost on data.csv",
         "OPENBLAS" if False else "Python",
     ):
-        assert said in text
+        assert fact in text
 
 
 @pytest.mark.thorough
@@ -291,8 +296,8 @@ def test_characters_that_no_page_may_hold_are_replaced() -> None:
 
 @pytest.mark.thorough
 def test_the_page_is_the_same_every_time() -> None:
-    for which in ("entropy", "measured"):
-        assert to_html(RESULTS[which]()) == to_html(RESULTS[which]())
+    for case in ("entropy", "measured"):
+        assert to_html(RESULTS[case]()) == to_html(RESULTS[case]())
 
 
 @pytest.mark.thorough
@@ -301,13 +306,13 @@ def test_from_its_file_it_is_the_same_page_that_says_so(tmp_path: Path) -> None:
     for result in results:
         path = tmp_path / "result.json"
         path.write_text(result.to_json())
-        read, made = to_html(load_results(path)), to_html(result)
+        read, original = to_html(load_results(path)), to_html(result)
         assert str(path) in read
         again = re.sub(r"\n<dt>Read from</dt><dd>.*?</dd>", "", read)
-        lines = zip(again.splitlines(), made.splitlines(), strict=True)
-        ((noted, plain),) = [(one, other) for one, other in lines if one != other]
-        said = noted.removeprefix(plain.removesuffix("</p>"))
-        assert len(said) < len(noted) and "from a file" in said
+        lines = zip(again.splitlines(), original.splitlines(), strict=True)
+        ((extra_line, plain),) = [(one, original_line) for one, original_line in lines if one != original_line]
+        note = extra_line.removeprefix(plain.removesuffix("</p>"))
+        assert len(note) < len(extra_line) and "from a file" in note
 
 
 def test_every_formulation_is_stated() -> None:

@@ -121,22 +121,22 @@ def client(threads: Any) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def spawned() -> Iterator[Any]:
+def process_client() -> Iterator[Any]:
     with cluster_of(2, processes=True) as (client, _):
         yield client
 
 
 @pytest.fixture
-def processes(spawned: Any) -> Iterator[Any]:
-    with spawned.as_current():
-        yield spawned
+def processes(process_client: Any) -> Iterator[Any]:
+    with process_client.as_current():
+        yield process_client
 
 
 def array(chunks: Any = (150, 2)) -> Any:
     return from_array(X, chunks=chunks)
 
 
-def on_dask(*arguments: Any, **options: Any) -> DistributedStumps:
+def dask_stumps(*arguments: Any, **options: Any) -> DistributedStumps:
     oracle = BinnedStumps(*arguments, **options)
     assert isinstance(oracle, DistributedStumps) and isinstance(oracle.binned_rows, DaskRows)
     return oracle
@@ -166,7 +166,7 @@ def test_a_client_must_have_workers_and_stay() -> None:
             BinnedStumps(array(), Y)
         cluster.scale(1)
         client.wait_for_workers(1, timeout=30)
-        rows = on_dask(array(), Y).binned_rows
+        rows = dask_stumps(array(), Y).binned_rows
         client.close()
         with pytest.raises(DataError, match=r"\bclient\b.*\bclosed\b"):
             rows.margins([Split(0, 3, 1)], np.array([MARGIN_SCALE]))
@@ -176,7 +176,7 @@ def test_a_client_must_have_workers_and_stay() -> None:
 def test_nothing_depends_on_how_many_workers_there_are(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     local, epsilon = BinnedStumps(X, Y, c=C), 0.1 if workers < 8 else 0.3
     with cluster_of(workers):
-        oracle = on_dask(array((N // workers // 2, 5)), Y, c=C)
+        oracle = dask_stumps(array((N // workers // 2, 5)), Y, c=C)
         shards = oracle.binned_rows
         assert isinstance(shards, DaskRows) and len(shards.shards) == workers
         assert (oracle.N, shards.n_rows, shards.n_examples) == (local.N, local.N, C.sum())
@@ -191,7 +191,7 @@ def test_nothing_depends_on_how_many_workers_there_are(workers: int, monkeypatch
 def test_below_a_bound_of_the_edges_nothing_depends_on_workers_either() -> None:
     local = BinnedStumps(X, Y, c=C)
     with cluster_of(3):
-        oracle = on_dask(array((200, 5)), Y, c=C)
+        oracle = dask_stumps(array((200, 5)), Y, c=C)
         assert run_digest(oracle.binned_rows, C, 0.1, "softboost") == run_digest(local.binned_rows, C, 0.1, "softboost")
         run, reference = (boost("softboost", stumps, nu=300.0, epsilon=0.1) for stumps in (oracle, local))
         assert run.reason == reference.reason and np.array_equal(run.w, reference.w)
@@ -224,7 +224,7 @@ def test_codes_are_those_of_the_rows_in_memory(
     for arguments in collections(tmp_path):
         c = C if len(arguments) == 3 else None
         local = BinnedStumps(X, Y, c=c, bins=bins)
-        oracle = on_dask(*arguments, bins=bins)
+        oracle = dask_stumps(*arguments, bins=bins)
         part = np.concatenate([part.codes for part in sample_blocks(oracle.binned_rows, 1)], axis=1)
         assert np.array_equal(part, local.binned.codes) and part.dtype == local.binned.codes.dtype
         for i in range(len(local.binned.thresholds)):
@@ -246,7 +246,7 @@ def test_a_run_over_any_collection_is_that_over_arrays(client: Any, tmp_path: Pa
     }
     for arguments in collections(tmp_path):
         c = len(arguments) == 3
-        assert run_digest(on_dask(*arguments).binned_rows, C if c else None, 0.5) == digests[c]
+        assert run_digest(dask_stumps(*arguments).binned_rows, C if c else None, 0.5) == digests[c]
 
 
 def test_blocks_of_one_class_and_empty_ones_are_rows_like_others(client: Any) -> None:
@@ -254,14 +254,14 @@ def test_blocks_of_one_class_and_empty_ones_are_rows_like_others(client: Any) ->
     c = np.where(np.arange(N) < 60, 0, 1)
     local = BinnedStumps(X[order], Y[order], c=c)
     X_sorted = da.concatenate([from_array(X[order], chunks=(50, 5)), da.empty((0, 5))])
-    assert run_digest(on_dask(X_sorted, Y[order], c=c).binned_rows, c) == run_digest(local.binned_rows, c)
+    assert run_digest(dask_stumps(X_sorted, Y[order], c=c).binned_rows, c) == run_digest(local.binned_rows, c)
     table = frame().iloc[order].reset_index(drop=True)
     parts = dd.from_pandas(table, npartitions=9)
     few = parts[parts["copies"] > 2]
     filtered = table[table["copies"] > 2]
     one = BinnedStumps(filtered.iloc[:, :5].to_numpy(), filtered["label"].to_numpy())
     assert np.array_equal(
-        sample_blocks(on_dask(few.drop(columns="copies"), "label").binned_rows, 1)[0].y[:9], one.y[:9]
+        sample_blocks(dask_stumps(few.drop(columns="copies"), "label").binned_rows, 1)[0].y[:9], one.y[:9]
     )
 
 
@@ -280,7 +280,7 @@ class Tasks(SchedulerPlugin):
 
 def test_a_question_is_one_task_for_each_worker() -> None:
     with cluster_of(3) as (client, cluster):
-        rows = on_dask(array((90, 5)), Y, c=C).binned_rows
+        rows = dask_stumps(array((90, 5)), Y, c=C).binned_rows
         scheduler, tasks = require_not_none(cluster.scheduler, "a scheduler"), Tasks()
         scheduler.add_plugin(tasks)
         table = np.arange(N_BINS + 2) % 257
@@ -305,14 +305,14 @@ def test_a_question_is_one_task_for_each_worker() -> None:
 
 
 def test_a_shard_says_how_large_it_is(client: Any) -> None:
-    parts = list(sample_blocks(on_dask(array(), Y, c=C).binned_rows, 1))
+    parts = list(sample_blocks(dask_stumps(array(), Y, c=C).binned_rows, 1))
     assert sizeof(parts) >= (C > 0).sum() * (5 + 1 + 8)  # else Dask would move it for nothing
 
 
 def test_weights_stand_in_the_order_of_the_rows(client: Any) -> None:
     local, distributed = (
         require_not_none(BinnedStumps(X, Y, c=C).binned_rows, "rows"),
-        on_dask(array((70, 5)), Y, c=C).binned_rows,
+        dask_stumps(array((70, 5)), Y, c=C).binned_rows,
     )
     table = np.random.default_rng(0).integers(0, 1 << 20, N_BINS + 2)
     how: tuple[Any, ...] = ([Split(0, 3, 1), Split(1, 2, -1)], np.array([MARGIN_SCALE - 5, 5]))
@@ -326,7 +326,7 @@ def test_weights_stand_in_the_order_of_the_rows(client: Any) -> None:
 @pytest.mark.parametrize("kernel", ["margins", "histogram", "signed_sums_by_code", "gram"])
 def test_a_worker_is_killed_and_nothing_changes(kernel: str, processes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     processes.wait_for_workers(2, timeout=30)
-    oracle = on_dask(array((100, 5)), Y, c=C)
+    oracle = dask_stumps(array((100, 5)), Y, c=C)
     submit, killed = DaskRows._submit, list[int]()  # pyright: ignore[reportPrivateUsage]
 
     def killing(self: DaskRows, name: str, *how: Any) -> list[Any]:
@@ -347,7 +347,7 @@ def test_a_worker_is_killed_and_nothing_changes(kernel: str, processes: Any, mon
 def test_workers_leave_and_join(monkeypatch: pytest.MonkeyPatch) -> None:
     submit, count = DaskRows._submit, Counter[str]()  # pyright: ignore[reportPrivateUsage]
     with cluster_of(3) as (client, cluster):
-        oracle = on_dask(array((100, 5)), Y)
+        oracle = dask_stumps(array((100, 5)), Y)
 
         def changing(self: DaskRows, name: str, *how: Any) -> list[Any]:
             count[name] += 1
@@ -375,7 +375,7 @@ def test_nothing_depends_on_how_many_partitions_there_are_or_on_their_order(
     assert run_digest(BinnedRows.from_binned(local.binned, local.y, local.c, parts), C) == digest
     order = np.random.default_rng(partitions).permutation(N)
     for rows in (np.arange(N), order):
-        oracle = on_dask(from_array(X[rows], chunks=(N // partitions, 5)), Y[rows], c=C[rows])
+        oracle = dask_stumps(from_array(X[rows], chunks=(N // partitions, 5)), Y[rows], c=C[rows])
         assert run_digest(oracle.binned_rows, C) == digest
 
 
@@ -395,7 +395,7 @@ def test_memory_that_is_given_back_at_once_as_on_workers_changes_nothing(process
     assert done.stdout.split() == ["65536", run_digest(BinnedStumps(X, Y, c=C).binned_rows, C)]
 
 
-def spilled(dask_worker: Any) -> list[str]:
+def spilled_keys(dask_worker: Any) -> list[str]:
     """The shards and margins of a worker that are on its disk and not in its memory."""
     keys = [str(key) for key in dask_worker.data.slow if key not in dask_worker.data.fast]
     return [key for key in keys if key.startswith(("boostopt-shard", "boostopt-margins"))]
@@ -411,12 +411,12 @@ def test_codes_and_margins_that_are_spilled_to_disk_change_nothing(monkeypatch: 
     with config.set(full), LocalCluster(n_workers=2, **limit) as cluster, Client(cluster) as client:
 
         def submit_and_record(self: DaskRows, name: str, *how: Any) -> list[Any]:
-            keys_by_worker: Any = client.run(spilled)
+            keys_by_worker: Any = client.run(spilled_keys)
             keys_on_disk.extend(key for keys in keys_by_worker.values() for key in keys)
             return submit(self, name, *how)
 
         monkeypatch.setattr(DaskRows, "_submit", submit_and_record)
-        digest = run_digest(on_dask(from_array(more, chunks=(250, 5)), y).binned_rows, np.ones(2 * N))
+        digest = run_digest(dask_stumps(from_array(more, chunks=(250, 5)), y).binned_rows, np.ones(2 * N))
     assert digest == run_digest(BinnedStumps(more, y).binned_rows, np.ones(2 * N))
     shards, scores = (
         {key for key in keys_on_disk if key.startswith(f"boostopt-{name}")} for name in ("shard", "margins")
@@ -424,7 +424,7 @@ def test_codes_and_margins_that_are_spilled_to_disk_change_nothing(monkeypatch: 
     assert len(shards) == 2 and len(scores) > 2
 
 
-def loaded(file: Path, fatal: Path) -> np.ndarray:
+def load_or_die(file: Path, fatal: Path) -> np.ndarray:
     """Return the content of a file; its worker dies if another file exists."""
     if fatal.exists():
         os.kill(os.getpid(), signal.SIGKILL)
@@ -442,7 +442,7 @@ def from_files(kind: str, folder: Path) -> tuple[Any, Any]:
             np.save(file, X[rows])
     if kind == "parquet":
         return dd.read_parquet(folder), "label"
-    load: Any = delayed(loaded)
+    load: Any = delayed(load_or_die)
     blocks = [da.from_delayed(load(file, folder / "fatal"), (N // 4, 5), float) for file in files]
     return da.concatenate(blocks), Y
 
@@ -499,7 +499,7 @@ def test_a_file_that_has_vanished_ends_the_run_with_what_it_had(
     kind: str, kernel: str, processes: Any, tmp_path: Path
 ) -> None:
     processes.wait_for_workers(2, timeout=30)
-    oracle = on_dask(*from_files(kind, tmp_path))
+    oracle = dask_stumps(*from_files(kind, tmp_path))
     vanish: Callable[[], object] = lambda: [file.unlink() for file in tmp_path.iterdir()]  # noqa: E731
     with (
         failing(processes, kernel, 5, vanish),
@@ -516,7 +516,7 @@ def test_a_file_that_has_vanished_ends_the_run_with_what_it_had(
 
 def test_a_file_that_vanishes_before_the_first_evaluation_is_an_error(processes: Any, tmp_path: Path) -> None:
     processes.wait_for_workers(2, timeout=30)
-    oracle = on_dask(*from_files("npy", tmp_path))
+    oracle = dask_stumps(*from_files("npy", tmp_path))
     vanish: Callable[[], object] = lambda: [file.unlink() for file in tmp_path.iterdir()]  # noqa: E731
     with failing(processes, "histogram", 1, vanish), pytest.raises(DataError, match=rf"'{tmp_path}/\d\.npy'"):
         boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
@@ -524,7 +524,7 @@ def test_a_file_that_vanishes_before_the_first_evaluation_is_an_error(processes:
 
 def test_rows_that_are_lost_when_the_run_has_ended_cost_the_width_of_a_bucket(processes: Any, tmp_path: Path) -> None:
     processes.wait_for_workers(2, timeout=30)
-    oracle, margin = on_dask(*from_files("npy", tmp_path)), ExactSoftMargin.best_lower_bound
+    oracle, margin = dask_stumps(*from_files("npy", tmp_path)), ExactSoftMargin.best_lower_bound
 
     def losing(*arguments: Any) -> Any:
         for file in tmp_path.iterdir():
@@ -544,7 +544,7 @@ def test_rows_that_are_lost_when_the_run_has_ended_cost_the_width_of_a_bucket(pr
 
 def test_rows_of_which_workers_die_end_the_run_with_what_it_had(tmp_path: Path) -> None:
     with config.set({"distributed.scheduler.allowed-failures": 1}), cluster_of(2, processes=True) as (client, _):
-        oracle = on_dask(*from_files("npy", tmp_path))
+        oracle = dask_stumps(*from_files("npy", tmp_path))
         with (
             failing(client, "signed_sums_by_code", 4, (tmp_path / "fatal").touch),
             pytest.warns(RuntimeWarning, match="more memory"),
@@ -557,7 +557,7 @@ def test_rows_of_which_workers_die_end_the_run_with_what_it_had(tmp_path: Path) 
 def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pytest.MonkeyPatch) -> None:
     submit, count = DaskRows._submit, Counter[str]()  # pyright: ignore[reportPrivateUsage]
     with cluster_of(2) as (_, cluster):
-        oracle = on_dask(array(), Y)
+        oracle = dask_stumps(array(), Y)
 
         def closing(self: DaskRows, name: str, *how: Any) -> list[Any]:
             count[name] += 1
@@ -574,7 +574,7 @@ def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pyt
 
 def test_lost_margins_are_computed_again() -> None:
     with cluster_of(2) as (client, _):
-        rows = on_dask(array((100, 5)), Y).binned_rows
+        rows = dask_stumps(array((100, 5)), Y).binned_rows
         margins = rows.margins([Split(0, 3, 1)], np.array([MARGIN_SCALE]))
         counts = rows.histogram(margins, MarginGrid.full())
         client.gather(margins)
@@ -658,7 +658,7 @@ def test_options_are_refused(make: Callable[[], Any], error: type[Exception], fa
 
 
 def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any) -> None:
-    oracle = on_dask(array(), Y)
+    oracle = dask_stumps(array(), Y)
     assert not isinstance(oracle, Oracle)
     for call in (
         lambda: boost("lpboost", oracle, nu=0.3 * N, update="total"),
@@ -672,7 +672,7 @@ def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any
 
 @pytest.mark.parametrize("formulation", ["erlpboost", "lpboost"])
 def test_boost_on_a_cluster_is_boost_in_memory(formulation: str, client: Any) -> None:
-    distributed, local = on_dask(array(), Y), BinnedStumps(X, Y)
+    distributed, local = dask_stumps(array(), Y), BinnedStumps(X, Y)
     run, twin = (boost(formulation, oracle, nu=0.4 * N, epsilon=0.02) for oracle in (distributed, local))
     assert np.array_equal(run.w, twin.w) and list(run.hypotheses) == list(twin.hypotheses)
     certificate, reference = run.class_certificate, twin.class_certificate
@@ -698,7 +698,8 @@ def test_boost_on_a_cluster_is_boost_in_memory(formulation: str, client: Any) ->
 
 def test_a_loss_on_a_cluster_is_that_in_memory(client: Any) -> None:
     run, twin = (
-        boost("log_loss", oracle, eta=10.0, epsilon=1e-3 * N) for oracle in (on_dask(array(), Y), BinnedStumps(X, Y))
+        boost("log_loss", oracle, eta=10.0, epsilon=1e-3 * N)
+        for oracle in (dask_stumps(array(), Y), BinnedStumps(X, Y))
     )
     certificate, reference = run.class_certificate, twin.class_certificate
     assert np.array_equal(run.w, twin.w) and (certificate.lower, certificate.upper) == (
@@ -708,9 +709,9 @@ def test_a_loss_on_a_cluster_is_that_in_memory(client: Any) -> None:
     assert certificate.d is not None and reference.d is not None and np.array_equal(certificate.d, reference.d)
 
 
-def test_where_whole_numbers_tell_no_more_a_run_on_a_cluster_ends(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_on_a_cluster_with_exhausted_whole_numbers_ends(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 1)
-    run = boost("erlpboost", on_dask(array(), Y), nu=0.4 * N, epsilon=1e-5)
+    run = boost("erlpboost", dask_stumps(array(), Y), nu=0.4 * N, epsilon=1e-5)
     assert run.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED and run.class_certificate.gap > 1e-5
 
 
@@ -718,7 +719,7 @@ class Killed(BaseException):
     """An error that ends a run at once, as a signal that kills the driver would."""
 
 
-def killed(row: Any) -> None:
+def raise_killed(row: Any) -> None:
     if row.round == 2:
         raise Killed
 
@@ -730,8 +731,15 @@ def test_a_driver_that_is_killed_goes_on_and_its_files_are_those_of_memory(
     how: dict[str, Any] = {"nu": 0.3 * N, "epsilon": 0.02}
     file, local = tmp_path / "check.npz", BinnedStumps(X, Y, bins=20)
     with pytest.raises(Killed):
-        boost(formulation, on_dask(array(), Y, bins=20), checkpoint=file, checkpoint_rounds=1, progress=killed, **how)
-    distributed = on_dask(array((70, 5)), Y, bins=20)
+        boost(
+            formulation,
+            dask_stumps(array(), Y, bins=20),
+            checkpoint=file,
+            checkpoint_rounds=1,
+            progress=raise_killed,
+            **how,
+        )
+    distributed = dask_stumps(array((70, 5)), Y, bins=20)
     run, whole = boost(formulation, distributed, checkpoint=file, **how), boost(formulation, local, **how)
     assert run.rounds == whole.rounds > 2 and list(run.hypotheses) == list(whole.hypotheses)
     assert np.array_equal(run.w, whole.w) and str(run.class_certificate) == str(whole.class_certificate)
@@ -744,4 +752,4 @@ def test_a_driver_that_is_killed_goes_on_and_its_files_are_those_of_memory(
         assert (recomputed.lower, recomputed.upper) == (whole.class_certificate.lower, whole.class_certificate.upper)
         assert verify(tmp_path / "proof.json", oracle).verdict == "proved"
     with pytest.raises(OptionError, match=r"\boracle\b.*\b1000\b"):
-        loaded.verify_class(on_dask(array(), -Y, bins=20))
+        loaded.verify_class(dask_stumps(array(), -Y, bins=20))

@@ -164,7 +164,7 @@ class Ours(RawFeatures):
     """Another one."""
 
 
-def spoiled(value: float) -> np.ndarray:
+def margins_with_value(value: float) -> np.ndarray:
     values = U.astype(float)
     values[444, 7] = value
     return values
@@ -172,17 +172,21 @@ def spoiled(value: float) -> np.ndarray:
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a share": (
-        lambda: GivenMargins(array(spoiled(0.5))),
+        lambda: GivenMargins(array(margins_with_value(0.5))),
         ProblemError,
         r"\bU\b.*\b0\.5\b.*\b7\b.*U\.compute\(\)",
     ),
     "no vote": (
-        lambda: GivenMargins(frame(spoiled(0.0)).drop(columns=["copies", "label"])),
+        lambda: GivenMargins(frame(margins_with_value(0.0)).drop(columns=["copies", "label"])),
         ProblemError,
         r"\bU\b.*-1 and 1\b.*\b0\b.*\b7\b",
     ),
-    "a label": (lambda: RawFeatures(array(spoiled(2.0)), Y), ProblemError, r"\bX\b.*-1 and 1\b.*\b2\b.*\b7\b"),
-    "no number": (lambda: GivenMargins(array(spoiled(np.nan))), ProblemError, r"\bnan\b.*\b7\b"),
+    "a label": (
+        lambda: RawFeatures(array(margins_with_value(2.0)), Y),
+        ProblemError,
+        r"\bX\b.*-1 and 1\b.*\b2\b.*\b7\b",
+    ),
+    "no number": (lambda: GivenMargins(array(margins_with_value(np.nan))), ProblemError, r"\bnan\b.*\b7\b"),
     "chunks": (
         lambda: GivenMargins(array()[array()[:, 0] > 0]),
         ProblemError,

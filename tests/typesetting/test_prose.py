@@ -12,7 +12,7 @@ from boostopt.typesetting import latex, parse_page, typeset_prose
 from boostopt.typesetting.prose_math import display_to_markdown
 from boostopt.typesetting.symbols import STANDARD
 
-FOUND = {
+FORMULAS = {
     "Multipliers are named after the colon; e = Uᵀd, m = Uw.": ["e = Uᵀd", "m = Uw"],
     "the step of algorithm 4.1 is clip(x . d(v) / 2, 0, 1), and w >= 0.": ["clip(x . d(v) / 2, 0, 1)", "w >= 0"],
     "d proportional to d0 exp(-(b/2) u - penalty).": ["d", "d0 exp(-(b/2) u - penalty)"],
@@ -36,10 +36,10 @@ NO_FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize("text", FOUND)
+@pytest.mark.parametrize("text", FORMULAS)
 def test_formulas_are_found_and_parted_by_punctuation(text: str) -> None:
-    found = re.findall(r"\\$|\$([^$]+)\$", typeset_prose(text))
-    assert found == [latex(formula) for formula in FOUND[text]]
+    formulas = re.findall(r"\\$|\$([^$]+)\$", typeset_prose(text))
+    assert formulas == [latex(formula) for formula in FORMULAS[text]]
 
 
 @pytest.mark.parametrize("text", NO_FORMULAS)
@@ -47,13 +47,13 @@ def test_prose_stays_prose(text: str) -> None:
     assert "$" not in typeset_prose(text)
 
 
-def test_what_is_code_stays_code_and_what_is_markup_is_escaped() -> None:
+def test_prose_keeps_code_and_escapes_markup() -> None:
     assert typeset_prose("With `segment` and keep_faultless=False, w is *free* at $5.") == (
         r"With `segment` and `keep_faultless=False`, $w$ is \*free\* at \$5."
     )
 
 
-def test_what_cannot_be_translated_stays_as_it_was_typed() -> None:
+def test_prose_without_a_translation_stays_as_typed() -> None:
     assert typeset_prose("The value w_ is open, and (w too.") == r"The value $w$\_ is open, and ($w$ too."
     assert display_to_markdown("    a table of words") is None and display_to_markdown("    w = (2") is None
 
@@ -92,11 +92,11 @@ def test_a_capital_in_the_middle_of_a_sentence_is_a_symbol() -> None:
 
 def test_notebooks_show_the_formulas_in_meanings() -> None:
     page: Any = boostopt.get_formulation("lpboost")
-    shown = page._repr_latex_() or ""
-    assert r"share the weight: each gets at most }\frac{c}{\nu} \\" in shown
-    assert r"e & \text{edges of the hypotheses, }e = U^{\top} d \\" in shown
-    assert r"\textbf{KKT} \\[1ex]" in shown and r"w_{q} (\gamma - e_{q}) = 0" in shown
-    assert "Uᵀ" not in shown and "c / nu" not in shown
+    latex_page = page._repr_latex_() or ""
+    assert r"share the weight: each gets at most }\frac{c}{\nu} \\" in latex_page
+    assert r"e & \text{edges of the hypotheses, }e = U^{\top} d \\" in latex_page
+    assert r"\textbf{KKT} \\[1ex]" in latex_page and r"w_{q} (\gamma - e_{q}) = 0" in latex_page
+    assert "Uᵀ" not in latex_page and "c / nu" not in latex_page
 
 
 def test_code_on_the_pages_is_code() -> None:

@@ -145,7 +145,7 @@ UNTRANSLATED = [
 
 
 @pytest.mark.parametrize(("expression", "fact"), UNTRANSLATED, ids=[repr(refused[0]) for refused in UNTRANSLATED])
-def test_what_cannot_be_translated_is_refused_with_its_place(expression: str, fact: str) -> None:
+def test_latex_of_an_unsupported_expression_is_refused_with_its_place(expression: str, fact: str) -> None:
     with pytest.raises(OptionError, match=fact):
         latex(expression)
 
@@ -177,15 +177,15 @@ EXPRESSIONS = st.recursive(
 
 
 def assert_well_formed(text: str) -> None:
-    """Braces are balanced, and every bracket that grows has its other end."""
+    """Check that braces are balanced, and that every growing bracket has a closing one."""
     depth = 0
     for brace in re.findall(r"(?<!\\)[{}]", text):
         depth += 1 if brace == "{" else -1
         assert depth >= 0
     assert depth == 0
     assert text.count(r"\left") - text.count(r"\leftarrow") == text.count(r"\right")
-    for left, right in (("langle", "rangle"), ("lVert", "rVert"), ("lvert", "rvert")):
-        assert text.count(f"\\{left}") == text.count(f"\\{right}")
+    for opening, closing in (("langle", "rangle"), ("lVert", "rVert"), ("lvert", "rvert")):
+        assert text.count(f"\\{opening}") == text.count(f"\\{closing}")
 
 
 @pytest.mark.thorough
@@ -410,10 +410,10 @@ def test_the_table_has_the_symbols_of_the_conventions() -> None:
     rows = re.findall(r"^\| (?:\$(\S+)\$ \| )?`?(\w+)`? (?:= \S+ |\(N,\) )?\|", conventions, re.MULTILINE)
     for symbol, name in rows:
         assert not symbol or symbol == re.sub("[{}]", "", latex(name))
-    stated = [name for _, name in rows if name not in ("symbol", "name", "programs", *list_formulations())]
-    assert {"U", "d", "e", "d0", "nu", "beta", "zeta"} <= set(stated)
+    names = [name for _, name in rows if name not in ("symbol", "name", "programs", *list_formulations())]
+    assert {"U", "d", "e", "d0", "nu", "beta", "zeta"} <= set(names)
     assert {"d", "d0", "nu"} <= {name for symbol, name in rows if symbol}
-    assert set(stated) <= set(STANDARD)
+    assert set(names) <= set(STANDARD)
 
 
 def test_the_page_as_markdown() -> None:
@@ -446,10 +446,10 @@ def test_every_page_is_read_and_typeset(name: str) -> None:
         assert not re.search(r"\n\s*\n|\$", typeset)
 
 
-def is_shown(paragraph: str, shown: list[str]) -> bool:
-    """Whether a paragraph is there word for word, some stretches of it as formulas."""
+def is_shown(paragraph: str, lines: list[str]) -> bool:
+    """Whether a paragraph is in some lines word for word; parts of it may be formulas."""
     typed = " ".join(paragraph.replace("`", "").split())
-    return any(re.fullmatch(".+?".join(map(re.escape, line.split("FORMULA"))), typed) for line in shown)
+    return any(re.fullmatch(".+?".join(map(re.escape, line.split("FORMULA"))), typed) for line in lines)
 
 
 @pytest.mark.parametrize("name", list_formulations())
@@ -458,13 +458,13 @@ def test_markdown_shows_the_prose_as_it_was_typed(name: str) -> None:
     text = markdown_page(page, meanings(name))
     displayed = re.sub(r"(?s)\$\$.*?\$\$", "DISPLAY", text)
     tokens = MarkdownIt().enable("table").parse(re.sub(r"(?<!\\)\$[^$\n]+\$", "FORMULA", displayed))
-    shown = ["".join(part.content for part in token.children or []) for token in tokens if token.type == "inline"]
+    lines = ["".join(part.content for part in token.children or []) for token in tokens if token.type == "inline"]
     for paragraph in (page.title, page.sources, *(p for p in page.prose if not p[:1].isspace())):
-        assert is_shown(paragraph, shown), paragraph
+        assert is_shown(paragraph, lines), paragraph
     stacked = "**Primal**" in text
     displays = sum(1 for p in page.prose if p[:1].isspace() and display_to_markdown(p))
-    assert shown.count("DISPLAY") == 2 + stacked + len(page.further) + displays
+    assert lines.count("DISPLAY") == 2 + stacked + len(page.further) + displays
     widths = [max(map(len, problem.expressions)) for problem in (page.primal, page.dual)]
     assert stacked == (sum(widths) > MAX_ROW_LENGTH)
     for _, meaning in symbol_table(page, meanings(name)):
-        assert is_shown(meaning, shown), meaning
+        assert is_shown(meaning, lines), meaning

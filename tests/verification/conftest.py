@@ -17,19 +17,19 @@ from boostopt.oracles import BinnedStumps
 
 @pytest.fixture
 def certified() -> Callable[[str], tuple[str, tuple[Any, Any, Any]]]:
-    """Returns the text of a certificate, and its data: the matrix, the multiplicities and the references."""
+    """Return a function that gives the text of a certificate with its matrix, multiplicities and references."""
 
-    def made(case: str) -> tuple[str, tuple[Any, Any, Any]]:
+    def text_and_data(case: str) -> tuple[str, tuple[Any, Any, Any]]:
         bound_program = program(case)
         return text(case), (bound_program.margins.to_array(), bound_program.examples.c, bound_program.examples.d0)
 
-    return made
+    return text_and_data
 
 
 @pytest.fixture
 def verdict(tmp_path: Path) -> Callable[[str, str], Any]:
-    """Returns what `verify` says of a text."""
-    return lambda said, case: judged(said.encode(), case, tmp_path)
+    """Return a function that gives the verdict of `verify` on a text."""
+    return lambda file_text, case: judged(file_text.encode(), case, tmp_path)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""False claims of every kind, for the exact verification: intervals that do not hold the optimum, wrong outcomes.
+"""False claims of every kind, for the exact verification: intervals that do not contain the optimum, wrong outcomes.
 
 As a script: `python tests/verification/false_claims.py 1000`.
 """
@@ -15,50 +15,48 @@ from typing import Any
 import numpy as np
 from support.certificate_files import CASES, document, judged
 
-SOLVED = tuple(case for case in CASES if case != "infeasible")
 
-
-def disturbed(values: list[float], rng: np.random.Generator) -> list[float]:
-    """Weights near the given ones, of the same sum: a proof of something else."""
+def nearby_weights(values: list[float], rng: np.random.Generator) -> list[float]:
+    """Return weights near some weights, with the same sum: they prove something else."""
     x = np.array(values)
     if rng.random() < 0.3:
         return values
-    moved = np.maximum(x * np.exp(float(rng.choice([1e-14, 1e-9, 1e-3, 1.0])) * rng.normal(size=len(x))), 0.0)
-    total = float(moved.sum())
-    return (moved * (float(x.sum()) / total)).tolist() if total > 0 else values
+    weights = np.maximum(x * np.exp(float(rng.choice([1e-14, 1e-9, 1e-3, 1.0])) * rng.normal(size=len(x))), 0.0)
+    total = float(weights.sum())
+    return (weights * (float(x.sum()) / total)).tolist() if total > 0 else values
 
 
 def false_claim(case: str, rng: np.random.Generator, truth: tuple[float, float]) -> Any:
-    """A document whose claim is known to be false."""
+    """Return a document whose claim is false."""
     file_document = document(case)
     if case == "infeasible":
         file_document["claim"]["excess"] *= 1 + float(10.0 ** rng.uniform(-12, 3))
-        file_document["arrays"]["w"] = disturbed(file_document["arrays"]["w"], rng)
+        file_document["arrays"]["w"] = nearby_weights(file_document["arrays"]["w"], rng)
         # The largest excess over all directions may be larger than the one proved: none is larger than 2.
         file_document["claim"]["excess"] = max(file_document["claim"]["excess"], 2.5)
         return file_document
     if case == "bounded" and rng.random() < 0.3:
         file_document["claim"] = {"outcome": "infeasible", "excess": float(10.0 ** rng.uniform(-15, 0))}
         del file_document["arrays"]["d"]
-        file_document["arrays"]["w"] = disturbed(file_document["arrays"]["w"], rng)
+        file_document["arrays"]["w"] = nearby_weights(file_document["arrays"]["w"], rng)
         file_document["proof"]["beta"] = float(rng.normal())
         return file_document
     lower, upper = truth
-    beyond = float(10.0 ** rng.uniform(-14, 0)) * max(1.0, abs(lower))
+    excess = float(10.0 ** rng.uniform(-14, 0)) * max(1.0, abs(lower))
     if rng.random() < 0.5:
-        file_document["claim"] |= {"lower": float(np.nextafter(upper + beyond, np.inf)), "upper": 1e6}
+        file_document["claim"] |= {"lower": float(np.nextafter(upper + excess, np.inf)), "upper": 1e6}
     else:
-        file_document["claim"] |= {"lower": -1e6, "upper": float(np.nextafter(lower - beyond, -np.inf))}
+        file_document["claim"] |= {"lower": -1e6, "upper": float(np.nextafter(lower - excess, -np.inf))}
     for name in ("d", "w", "s"):
         if name in file_document["arrays"]:
-            file_document["arrays"][name] = disturbed(file_document["arrays"][name], rng)
+            file_document["arrays"][name] = nearby_weights(file_document["arrays"][name], rng)
     if rng.random() < 0.3:
         file_document["proof"]["beta"] += float(rng.normal()) * float(10.0 ** rng.uniform(-12, 1))
     return file_document
 
 
-def tried(times: int, seed: int, folder: Path) -> Counter[str]:
-    """Have so many false claims judged exactly; AssertionError for one that is proved."""
+def judge_false_claims(times: int, seed: int, folder: Path) -> Counter[str]:
+    """Judge a number of false claims exactly. A proved claim raises an AssertionError."""
     rng, counts = np.random.default_rng(seed), Counter[str]()
     truths = dict[str, tuple[float, float]]()
     for case in CASES:
@@ -67,9 +65,9 @@ def tried(times: int, seed: int, folder: Path) -> Counter[str]:
         truths[case] = honest.lower, honest.upper
     for k in range(times):
         case = CASES[k % len(CASES)]
-        said = false_claim(case, rng, truths[case])
-        verification = judged(said, case, folder, exact=True)
-        assert not verification.accepted, said
+        false_document = false_claim(case, rng, truths[case])
+        verification = judged(false_document, case, folder, exact=True)
+        assert not verification.accepted, false_document
         counts["claims" if "claims" in verification.reason else "other"] += 1
     return counts
 
@@ -77,4 +75,4 @@ def tried(times: int, seed: int, folder: Path) -> Counter[str]:
 if __name__ == "__main__":
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as temporary:
-        print(tried(int(sys.argv[1]), 0, Path(temporary)), f"{time.perf_counter() - started:.0f} s")  # noqa: T201
+        print(judge_false_claims(int(sys.argv[1]), 0, Path(temporary)), f"{time.perf_counter() - started:.0f} s")  # noqa: T201

@@ -43,8 +43,8 @@ def mutated(content: bytes, rng: np.random.Generator) -> bytes:
 
 
 def harmless(document: CertificateDocument, truth: CertificateDocument) -> bool:
-    """Whether a file that was accepted claims something true: of the same pair, the same data and the optimum."""
-    same = (document.F, document.G, document.digest, document.outcome) == (
+    """Whether an accepted file is true: it has the same functions, the same data and an interval of the optimum."""
+    has_same_statement = (document.F, document.G, document.digest, document.outcome) == (
         truth.F,
         truth.G,
         truth.digest,
@@ -52,9 +52,11 @@ def harmless(document: CertificateDocument, truth: CertificateDocument) -> bool:
     )
     arrays = all(np.array_equal(getattr(document, name), getattr(truth, name)) for name in ("c", "d0"))
     if document.outcome == "infeasible":
-        return same and arrays and document.excess <= truth.excess * (1 + MISSED)
+        return has_same_statement and arrays and document.excess <= truth.excess * (1 + MISSED)
     room = MISSED * max(1.0, abs(truth.upper))
-    return same and arrays and document.lower <= truth.upper + room and document.upper >= truth.lower - room
+    return (
+        has_same_statement and arrays and document.lower <= truth.upper + room and document.upper >= truth.lower - room
+    )
 
 
 def fuzz(times: int, seed: int, folder: Path) -> Counter[str]:

@@ -8,16 +8,16 @@ from typing import Any
 Change = Callable[[Any], Any]
 
 
-def at(*path: str | int) -> Callable[[Callable[[Any], Any]], Change]:
-    """Make a mutation of what changes the value at a place of the document."""
+def mutation(*path: str | int) -> Callable[[Callable[[Any], Any]], Change]:
+    """Return the decorator of a change of one value: it makes a mutation of the document."""
 
     def make(change: Callable[[Any], Any]) -> Change:
-        def mutate(said: Any) -> Any:
-            inner = said
+        def mutate(content: Any) -> Any:
+            inner = content
             for step in path[:-1]:
                 inner = inner[step]
             inner[path[-1]] = change(inner[path[-1]])
-            return said
+            return content
 
         return mutate
 
@@ -25,26 +25,26 @@ def at(*path: str | int) -> Callable[[Callable[[Any], Any]], Change]:
 
 
 def both(*changes: Change) -> Change:
-    """Do several."""
+    """Return the composition of several changes."""
 
-    def mutate(said: Any) -> Any:
+    def mutate(content: Any) -> Any:
         for change in changes:
-            said = change(said)
-        return said
+            content = change(content)
+        return content
 
     return mutate
 
 
-def exchanged(first: str, second: str) -> Callable[[Any], Any]:
-    """Exchange two values of an object."""
-    return lambda held: {**held, first: held[second], second: held[first]}
+def exchange(first: str, second: str) -> Callable[[Any], Any]:
+    """Return a change that exchanges two values of an object."""
+    return lambda content: {**content, first: content[second], second: content[first]}
 
 
-def scaled(factor: float) -> Callable[[Any], Any]:
+def scale(factor: float) -> Callable[[Any], Any]:
     return lambda value: [factor * x for x in value] if isinstance(value, list) else factor * value
 
 
-def swapped(i: int, j: int) -> Callable[[Any], Any]:
+def swap(i: int, j: int) -> Callable[[Any], Any]:
     def change(values: Any) -> Any:
         values[i], values[j] = values[j], values[i]
         return values
@@ -52,8 +52,8 @@ def swapped(i: int, j: int) -> Callable[[Any], Any]:
     return change
 
 
-def put(value: Any) -> Callable[[Any], Any]:
-    return lambda before: value
+def constant(value: Any) -> Callable[[Any], Any]:
+    return lambda original: value
 
 
 def entry(n: int, change: Callable[[float], float]) -> Callable[[Any], Any]:
@@ -65,166 +65,182 @@ def largest(change: Callable[[float], float]) -> Callable[[Any], Any]:
     return lambda values: [change(x) if x == max(values) else x for x in values]
 
 
-def dropped(name: str) -> Callable[[Any], Any]:
-    return lambda held: {key: value for key, value in held.items() if key != name}
+def drop(name: str) -> Callable[[Any], Any]:
+    return lambda content: {key: value for key, value in content.items() if key != name}
 
 
-def with_(name: str, value: Any) -> Callable[[Any], Any]:
-    return lambda held: {**held, name: value}
+def extra_entry(name: str, value: Any) -> Callable[[Any], Any]:
+    return lambda content: {**content, name: value}
 
 
-def narrowed(share: float) -> Callable[[Any], Any]:
+def shift_bound(share: float) -> Callable[[Any], Any]:
     """Move a lower end up, or with a negative share an upper end down, by a share of its size."""
     return lambda end: end + share * max(1.0, abs(end))
 
 
-def of_both(name: str, value: float) -> Change:
-    """Change a number in the parameters and in F alike."""
-    return both(at("formulation", "parameters", name)(put(value)), at("F", name)(put(value)))
+def number_in_both(name: str, value: float) -> Change:
+    """Return a change of a number in the parameters and in F alike."""
+    return both(mutation("formulation", "parameters", name)(constant(value)), mutation("F", name)(constant(value)))
 
 
 CATALOGUE: tuple[tuple[str, str, Change], ...] = (
     # Stale claims: the weights are others than those that proved them.
-    ("w, two entries exchanged", "entropy", at("arrays", "w")(swapped(0, 1))),
-    ("w, the sign of an entry", "entropy", at("arrays", "w")(largest(lambda x: -x))),
-    ("w, all signs", "entropy", at("arrays", "w")(scaled(-1.0))),
-    ("w twice as large", "entropy", at("arrays", "w")(scaled(2.0))),
-    ("w larger by 1e-6", "cap", at("arrays", "w")(scaled(1 + 1e-6))),
-    ("w smaller by 1e-3 where its sum is free", "bounded", at("arrays", "w")(scaled(0.9))),
-    ("w of a quadratic program", "squares", at("arrays", "w")(scaled(1.01))),
-    ("w of one hypothesis alone", "entropy", at("arrays", "w")(put([1.0, 0.0, 0.0, 0.0]))),
-    ("w of nothing", "entropy", at("arrays", "w")(scaled(0.0))),
-    ("w of a penalty", "penalty", at("arrays", "w")(swapped(0, 1))),
-    ("d, two entries exchanged", "entropy", at("arrays", "d")(lambda d: swapped(d.index(max(d)), d.index(min(d)))(d))),
-    ("d, the sign of an entry", "entropy", at("arrays", "d")(largest(lambda x: -x))),
-    ("d larger by 1e-6", "entropy", at("arrays", "d")(scaled(1 + 1e-6))),
-    ("d smaller by a half", "cap", at("arrays", "d")(scaled(0.5))),
-    ("d uniform", "binary", at("arrays", "d")(put([1 / 16] * 16))),
-    ("d above its cap", "cap", at("arrays", "d")(put([1.0] + [0.0] * 15))),
-    ("d above the box", "squares", at("arrays", "d")(scaled(3.0))),
-    ("d smaller in the box", "squares", at("arrays", "d")(scaled(0.99))),
-    ("d outside the ball", "ball", at("arrays", "d")(put([0.9, 0.1] + [0.0] * 14))),
-    ("d off the equation", "fixed", at("arrays", "d")(put([1 / 16] * 16))),
-    ("d with edges above the bound", "bounded", at("arrays", "d")(lambda d: d[::-1])),
+    ("w, two entries exchanged", "entropy", mutation("arrays", "w")(swap(0, 1))),
+    ("w, the sign of an entry", "entropy", mutation("arrays", "w")(largest(lambda x: -x))),
+    ("w, all signs", "entropy", mutation("arrays", "w")(scale(-1.0))),
+    ("w twice as large", "entropy", mutation("arrays", "w")(scale(2.0))),
+    ("w larger by 1e-6", "cap", mutation("arrays", "w")(scale(1 + 1e-6))),
+    ("w smaller by 1e-3 where its sum is free", "bounded", mutation("arrays", "w")(scale(0.9))),
+    ("w of a quadratic program", "squares", mutation("arrays", "w")(scale(1.01))),
+    ("w of one hypothesis alone", "entropy", mutation("arrays", "w")(constant([1.0, 0.0, 0.0, 0.0]))),
+    ("w of nothing", "entropy", mutation("arrays", "w")(scale(0.0))),
+    ("w of a penalty", "penalty", mutation("arrays", "w")(swap(0, 1))),
+    (
+        "d, two entries exchanged",
+        "entropy",
+        mutation("arrays", "d")(lambda d: swap(d.index(max(d)), d.index(min(d)))(d)),
+    ),
+    ("d, the sign of an entry", "entropy", mutation("arrays", "d")(largest(lambda x: -x))),
+    ("d larger by 1e-6", "entropy", mutation("arrays", "d")(scale(1 + 1e-6))),
+    ("d smaller by a half", "cap", mutation("arrays", "d")(scale(0.5))),
+    ("d uniform", "binary", mutation("arrays", "d")(constant([1 / 16] * 16))),
+    ("d above its cap", "cap", mutation("arrays", "d")(constant([1.0] + [0.0] * 15))),
+    ("d above the box", "squares", mutation("arrays", "d")(scale(3.0))),
+    ("d smaller in the box", "squares", mutation("arrays", "d")(scale(0.99))),
+    ("d outside the ball", "ball", mutation("arrays", "d")(constant([0.9, 0.1] + [0.0] * 14))),
+    ("d off the equation", "fixed", mutation("arrays", "d")(constant([1 / 16] * 16))),
+    ("d with edges above the bound", "bounded", mutation("arrays", "d")(lambda d: d[::-1])),
     # Swapped and shifted parameters.
-    ("nu of the parameters", "entropy", at("formulation", "parameters", "nu")(put(4.5))),
-    ("nu of F", "entropy", at("F", "nu")(put(4.5))),
-    ("nu of both", "entropy", of_both("nu", 4.5)),
-    ("nu of both, smaller", "cap", of_both("nu", 2.0)),
-    ("eta of the parameters", "entropy", at("formulation", "parameters", "eta")(put(7.5))),
-    ("eta of F", "entropy", at("F", "eta")(put(7.5))),
-    ("eta of both", "entropy", of_both("eta", 7.5)),
-    ("nu and eta exchanged", "entropy", at("formulation", "parameters")(exchanged("nu", "eta"))),
-    ("nu and eta exchanged in F", "entropy", at("F")(exchanged("nu", "eta"))),
+    ("nu of the parameters", "entropy", mutation("formulation", "parameters", "nu")(constant(4.5))),
+    ("nu of F", "entropy", mutation("F", "nu")(constant(4.5))),
+    ("nu of both", "entropy", number_in_both("nu", 4.5)),
+    ("nu of both, smaller", "cap", number_in_both("nu", 2.0)),
+    ("eta of the parameters", "entropy", mutation("formulation", "parameters", "eta")(constant(7.5))),
+    ("eta of F", "entropy", mutation("F", "eta")(constant(7.5))),
+    ("eta of both", "entropy", number_in_both("eta", 7.5)),
+    ("nu and eta exchanged", "entropy", mutation("formulation", "parameters")(exchange("nu", "eta"))),
+    ("nu and eta exchanged in F", "entropy", mutation("F")(exchange("nu", "eta"))),
     (
         "nu and eta exchanged in both",
         "entropy",
-        both(at("formulation", "parameters")(exchanged("nu", "eta")), at("F")(exchanged("nu", "eta"))),
+        both(mutation("formulation", "parameters")(exchange("nu", "eta")), mutation("F")(exchange("nu", "eta"))),
     ),
-    ("gamma of the parameters", "bounded", at("formulation", "parameters", "gamma")(put(0.5))),
-    ("gamma of both", "bounded", both(at("formulation", "parameters", "gamma")(put(0.1)), at("G", "gamma")(put(0.1)))),
-    ("rho of both", "fixed", both(at("formulation", "parameters", "rho")(put(0.04)), at("G", "rho")(put(0.04)))),
-    ("C of both", "squares", of_both("C", 0.9)),
-    ("the radius of both", "ball", of_both("r", 0.4)),
-    ("the exponent of both", "penalty", of_both("p", 2.0)),
-    ("two-sided where it is not", "entropy", at("formulation", "parameters", "two_sided")(put(True))),
-    ("a flag that is a number", "entropy", at("formulation", "parameters", "two_sided")(put(0))),
-    ("a parameter dropped", "entropy", at("formulation", "parameters")(dropped("epsilon"))),
-    ("a parameter too many", "entropy", at("formulation", "parameters")(with_("mu", 1.0))),
-    ("nu outside its domain", "cap", of_both("nu", 0.5)),
+    ("gamma of the parameters", "bounded", mutation("formulation", "parameters", "gamma")(constant(0.5))),
+    (
+        "gamma of both",
+        "bounded",
+        both(mutation("formulation", "parameters", "gamma")(constant(0.1)), mutation("G", "gamma")(constant(0.1))),
+    ),
+    (
+        "rho of both",
+        "fixed",
+        both(mutation("formulation", "parameters", "rho")(constant(0.04)), mutation("G", "rho")(constant(0.04))),
+    ),
+    ("C of both", "squares", number_in_both("C", 0.9)),
+    ("the radius of both", "ball", number_in_both("r", 0.4)),
+    ("the exponent of both", "penalty", number_in_both("p", 2.0)),
+    ("two-sided where it is not", "entropy", mutation("formulation", "parameters", "two_sided")(constant(True))),
+    ("a flag that is a number", "entropy", mutation("formulation", "parameters", "two_sided")(constant(0))),
+    ("a parameter dropped", "entropy", mutation("formulation", "parameters")(drop("epsilon"))),
+    ("a parameter too many", "entropy", mutation("formulation", "parameters")(extra_entry("mu", 1.0))),
+    ("nu outside its domain", "cap", number_in_both("nu", 0.5)),
     # Another program.
     (
         "another formulation of the same pair's kind",
         "entropy",
-        at("formulation", "name")(put("unnormalized_erlpboost")),
+        mutation("formulation", "name")(constant("unnormalized_erlpboost")),
     ),
-    ("the name of a file", "entropy", at("formulation", "name")(put("/tmp/evil.py"))),
-    ("no such formulation", "entropy", at("formulation", "name")(put("erlpbost"))),
-    ("another F", "entropy", at("F", "kind")(put("binary entropy"))),
-    ("another G", "cap", at("G", "kind")(put("absolute"))),
-    ("a G that is not there", "cap", at("G", "kind")(put("smallest"))),
-    ("the caps of single examples", "cap", at("F", "caps")(put("1 / nu"))),
-    ("c of one example", "cap", at("arrays", "c")(entry(3, lambda x: x + 0.3))),
-    ("c halved", "squares", at("arrays", "c")(scaled(0.5))),
-    ("c dropped", "cap", at("arrays")(dropped("c"))),
-    ("c negative", "cap", at("arrays", "c")(entry(0, lambda x: -x))),
-    ("d0 of two examples exchanged", "reference", at("arrays", "d0")(swapped(0, 5))),
-    ("d0 dropped", "reference", at("arrays")(dropped("d0"))),
-    ("d0 twice as large", "reference", at("arrays", "d0")(scaled(2.0))),
-    ("d0 where there is none", "cap", at("arrays")(with_("d0", [1 / 16] * 16))),
-    ("another U", "entropy", at("data", "U")(put("0" * 64))),
-    ("another N", "entropy", at("data", "N")(put(17))),
-    ("another t", "entropy", at("data", "t")(put(3))),
+    ("the name of a file", "entropy", mutation("formulation", "name")(constant("/tmp/evil.py"))),
+    ("no such formulation", "entropy", mutation("formulation", "name")(constant("erlpbost"))),
+    ("another F", "entropy", mutation("F", "kind")(constant("binary entropy"))),
+    ("another G", "cap", mutation("G", "kind")(constant("absolute"))),
+    ("a G that is not there", "cap", mutation("G", "kind")(constant("smallest"))),
+    ("the caps of single examples", "cap", mutation("F", "caps")(constant("1 / nu"))),
+    ("c of one example", "cap", mutation("arrays", "c")(entry(3, lambda x: x + 0.3))),
+    ("c halved", "squares", mutation("arrays", "c")(scale(0.5))),
+    ("c dropped", "cap", mutation("arrays")(drop("c"))),
+    ("c negative", "cap", mutation("arrays", "c")(entry(0, lambda x: -x))),
+    ("d0 of two examples exchanged", "reference", mutation("arrays", "d0")(swap(0, 5))),
+    ("d0 dropped", "reference", mutation("arrays")(drop("d0"))),
+    ("d0 twice as large", "reference", mutation("arrays", "d0")(scale(2.0))),
+    ("d0 where there is none", "cap", mutation("arrays")(extra_entry("d0", [1 / 16] * 16))),
+    ("another U", "entropy", mutation("data", "U")(constant("0" * 64))),
+    ("another N", "entropy", mutation("data", "N")(constant(17))),
+    ("another t", "entropy", mutation("data", "t")(constant(3))),
     # Claims of more than is proved.
-    ("a lower end that is 1e-9 higher", "entropy", at("claim", "lower")(narrowed(2e-9))),
-    ("an upper end that is 1e-9 lower", "entropy", at("claim", "upper")(narrowed(-2e-9))),
-    ("a lower end of a linear program", "cap", at("claim", "lower")(narrowed(1e-9))),
-    ("an upper end of a linear program", "cap", at("claim", "upper")(narrowed(-1e-9))),
-    ("ends exchanged", "entropy", at("claim")(exchanged("lower", "upper"))),
+    ("a lower end that is 1e-9 higher", "entropy", mutation("claim", "lower")(shift_bound(2e-9))),
+    ("an upper end that is 1e-9 lower", "entropy", mutation("claim", "upper")(shift_bound(-2e-9))),
+    ("a lower end of a linear program", "cap", mutation("claim", "lower")(shift_bound(1e-9))),
+    ("an upper end of a linear program", "cap", mutation("claim", "upper")(shift_bound(-1e-9))),
+    ("ends exchanged", "entropy", mutation("claim")(exchange("lower", "upper"))),
     (
         "an interval elsewhere",
         "entropy",
-        at("claim")(lambda c: {**c, "lower": 1 + c["lower"], "upper": 5.0}),
+        mutation("claim")(lambda c: {**c, "lower": 1 + c["lower"], "upper": 5.0}),
     ),
-    ("the signs of the interval", "squares", at("claim")(lambda c: {**c, "lower": -c["upper"], "upper": -c["lower"]})),
+    (
+        "the signs of the interval",
+        "squares",
+        mutation("claim")(lambda c: {**c, "lower": -c["upper"], "upper": -c["lower"]}),
+    ),
     (
         "infeasible where it is not",
         "bounded",
-        both(at("claim")(put({"outcome": "infeasible", "excess": 0.1})), at("arrays")(dropped("d"))),
+        both(mutation("claim")(constant({"outcome": "infeasible", "excess": 0.1})), mutation("arrays")(drop("d"))),
     ),
     (
         "infeasible where nothing is bounded",
         "cap",
-        both(at("claim")(put({"outcome": "infeasible", "excess": 0.1})), at("arrays")(dropped("d"))),
+        both(mutation("claim")(constant({"outcome": "infeasible", "excess": 0.1})), mutation("arrays")(drop("d"))),
     ),
     (
         "solved where it is infeasible",
         "infeasible",
-        at("claim")(put({"outcome": "solved", "lower": 1, "upper": 2})),
+        mutation("claim")(constant({"outcome": "solved", "lower": 1, "upper": 2})),
     ),
-    ("a larger excess", "infeasible", at("claim", "excess")(lambda x: x * (1 + 1e-6))),
-    ("an excess of 0 proved by opposite weights", "infeasible", at("arrays", "w")(scaled(-1.0))),
-    ("a ray with the sign of an entry changed", "infeasible", at("arrays", "w")(largest(lambda x: -x))),
+    ("a larger excess", "infeasible", mutation("claim", "excess")(lambda x: x * (1 + 1e-6))),
+    ("an excess of 0 proved by opposite weights", "infeasible", mutation("arrays", "w")(scale(-1.0))),
+    ("a ray with the sign of an entry changed", "infeasible", mutation("arrays", "w")(largest(lambda x: -x))),
     (
         "gamma of both where it is infeasible",
         "infeasible",
-        both(at("formulation", "parameters", "gamma")(put(0.9)), at("G", "gamma")(put(0.9))),
+        both(mutation("formulation", "parameters", "gamma")(constant(0.9)), mutation("G", "gamma")(constant(0.9))),
     ),
-    ("infinite ends turned around", "entropy", at("claim")(with_("lower", "inf"))),
+    ("infinite ends turned around", "entropy", mutation("claim")(extra_entry("lower", "inf"))),
     # The proof.
-    ("beta of another proof", "cap", at("proof", "beta")(lambda x: x + 0.1)),
-    ("beta that is huge", "entropy", at("proof", "beta")(put(1e200))),
-    ("s of another proof", "ball", at("arrays", "s")(scaled(1.1))),
-    ("s of none", "penalty", at("arrays", "s")(scaled(0.0))),
+    ("beta of another proof", "cap", mutation("proof", "beta")(lambda x: x + 0.1)),
+    ("beta that is huge", "entropy", mutation("proof", "beta")(constant(1e200))),
+    ("s of another proof", "ball", mutation("arrays", "s")(scale(1.1))),
+    ("s of none", "penalty", mutation("arrays", "s")(scale(0.0))),
     # The form.
-    ("another kind of file", "entropy", at("kind")(put("boostopt run"))),
-    ("another format", "entropy", at("format")(put(2))),
-    ("a format that is a flag", "entropy", at("format")(put(True))),
-    ("a part dropped", "entropy", lambda said: dropped("claim")(said)),
-    ("a part too many", "entropy", lambda said: with_("comment", "trust me")(said)),
-    ("a text for a number", "entropy", at("claim", "lower")(put("0.1"))),
-    ("a flag for a number", "entropy", at("claim", "lower")(put(False))),
-    ("a list for a number", "entropy", at("F", "eta")(put([7.0]))),
-    ("nothing for a number", "entropy", at("proof", "beta")(put(None))),
-    ("a number for an object", "entropy", at("F")(put(3))),
-    ("an object for a list", "entropy", at("arrays", "d")(put({"0": 1.0}))),
-    ("lists in a list", "entropy", at("arrays", "w")(lambda w: [w])),
-    ("an array too short", "entropy", at("arrays", "d")(lambda d: d[1:])),
-    ("an array that is empty", "entropy", at("arrays", "w")(put([]))),
-    ("an array of another name", "entropy", at("arrays")(with_("psi", [0.0] * 16))),
-    ("1e308 in d", "entropy", at("arrays", "d")(entry(0, lambda x: 1e308))),
-    ("1e308 in w", "squares", at("arrays", "w")(entry(0, lambda x: 1e308))),
-    ("1e149 in w", "squares", at("arrays", "w")(entry(0, lambda x: 1e149))),
-    ("eta of 1e308", "entropy", at("F", "eta")(put(1e308))),
+    ("another kind of file", "entropy", mutation("kind")(constant("boostopt run"))),
+    ("another format", "entropy", mutation("format")(constant(2))),
+    ("a format that is a flag", "entropy", mutation("format")(constant(True))),
+    ("a part dropped", "entropy", lambda content: drop("claim")(content)),
+    ("a part too many", "entropy", lambda content: extra_entry("comment", "trust me")(content)),
+    ("a text for a number", "entropy", mutation("claim", "lower")(constant("0.1"))),
+    ("a flag for a number", "entropy", mutation("claim", "lower")(constant(False))),
+    ("a list for a number", "entropy", mutation("F", "eta")(constant([7.0]))),
+    ("nothing for a number", "entropy", mutation("proof", "beta")(constant(None))),
+    ("a number for an object", "entropy", mutation("F")(constant(3))),
+    ("an object for a list", "entropy", mutation("arrays", "d")(constant({"0": 1.0}))),
+    ("lists in a list", "entropy", mutation("arrays", "w")(lambda w: [w])),
+    ("an array too short", "entropy", mutation("arrays", "d")(lambda d: d[1:])),
+    ("an array that is empty", "entropy", mutation("arrays", "w")(constant([]))),
+    ("an array of another name", "entropy", mutation("arrays")(extra_entry("psi", [0.0] * 16))),
+    ("1e308 in d", "entropy", mutation("arrays", "d")(entry(0, lambda x: 1e308))),
+    ("1e308 in w", "squares", mutation("arrays", "w")(entry(0, lambda x: 1e308))),
+    ("1e149 in w", "squares", mutation("arrays", "w")(entry(0, lambda x: 1e149))),
+    ("eta of 1e308", "entropy", mutation("F", "eta")(constant(1e308))),
     (
         "eta of both of 1e90",
         "entropy",
-        of_both("eta", 1e90),
+        number_in_both("eta", 1e90),
     ),
-    ("an exponent below 1", "penalty", at("F", "p")(put(0.5))),
-    ("a base of a base", "ball", at("F", "base")(lambda base: {"kind": "tilted", "base": base})),
-    ("a huge whole number", "entropy", at("data", "N")(put(10**30))),
-    ("no examples", "entropy", at("data", "N")(put(0))),
-    ("arrays beside that are not there", "entropy", at("arrays")(put({"beside": "0" * 64}))),
-    ("a path for the arrays", "entropy", at("arrays")(put({"beside": "/etc/passwd"}))),
+    ("an exponent below 1", "penalty", mutation("F", "p")(constant(0.5))),
+    ("a base of a base", "ball", mutation("F", "base")(lambda base: {"kind": "tilted", "base": base})),
+    ("a huge whole number", "entropy", mutation("data", "N")(constant(10**30))),
+    ("no examples", "entropy", mutation("data", "N")(constant(0))),
+    ("arrays beside that are not there", "entropy", mutation("arrays")(constant({"beside": "0" * 64}))),
+    ("a path for the arrays", "entropy", mutation("arrays")(constant({"beside": "/etc/passwd"}))),
 )

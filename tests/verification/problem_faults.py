@@ -208,14 +208,14 @@ CASES_OF: Mapping[str, tuple[str, ...]] = {
 
 @contextmanager
 def faulty_checker(name: str) -> Generator[None]:
-    """Let files be checked with a fault.
+    """Replace the checker of files by one with a fault, for the time of a context.
 
     Raises
     ------
     AssertionError
         The code is not in the module once.
     """
-    place, code, wrong = FAULTS[name]
+    place, code, faulty_code = FAULTS[name]
     previous = {module: sys.modules[f"{PACKAGE}.{module}"] for module in MODULES}
     attributes = ("check_document", "parse_problem_document", "working_precision")
     functions = {attribute: getattr(verdicts, attribute) for attribute in attributes}
@@ -224,10 +224,10 @@ def faulty_checker(name: str) -> Generator[None]:
             source = (FOLDER / f"{module}.py").read_text()
             if module == place:
                 assert source.count(code) == 1, f"{code!r} must be in {module} once"
-                source = source.replace(code, wrong)
-            made = types.ModuleType(f"{PACKAGE}.{module}")
-            sys.modules[made.__name__] = made
-            exec(compile(source, f"<{module} with a fault>", "exec"), made.__dict__)
+                source = source.replace(code, faulty_code)
+            faulty_module = types.ModuleType(f"{PACKAGE}.{module}")
+            sys.modules[faulty_module.__name__] = faulty_module
+            exec(compile(source, f"<{module} with a fault>", "exec"), faulty_module.__dict__)
         for attribute in attributes:
             owner = next(m for m in reversed(MODULES) if hasattr(sys.modules[f"{PACKAGE}.{m}"], attribute))
             setattr(verdicts, attribute, getattr(sys.modules[f"{PACKAGE}.{owner}"], attribute))

@@ -69,16 +69,16 @@ def lists(value: Any, place: Place = ()) -> list[Place]:
     return [*result, place] if isinstance(value, list) and len(value) > 1 else result
 
 
-def at(value: Any, place: Place) -> Any:
-    """Return what lies at a place."""
+def entry(value: Any, place: Place) -> Any:
+    """Return the entry at a place."""
     for name in place:
         value = value[name]
     return value
 
 
-def put(value: Any, place: Place, replacement: Any) -> None:
-    """Replace what lies at a place."""
-    at(value, place[:-1])[place[-1]] = replacement
+def set_entry(value: Any, place: Place, replacement: Any) -> None:
+    """Replace the entry at a place."""
+    entry(value, place[:-1])[place[-1]] = replacement
 
 
 def changed_value(value: Any, rng: np.random.Generator) -> Any:
@@ -101,23 +101,23 @@ def changed_value(value: Any, rng: np.random.Generator) -> Any:
 
 def change_number(document: dict[str, Any], rng: np.random.Generator) -> None:
     """Change one number of the file."""
-    chosen = places(document)
-    place = chosen[rng.integers(len(chosen))]
-    put(document, place, changed_value(at(document, place), rng))
+    number_places = places(document)
+    place = number_places[rng.integers(len(number_places))]
+    set_entry(document, place, changed_value(entry(document, place), rng))
 
 
 def change_proof(document: dict[str, Any], rng: np.random.Generator) -> None:
     """Change one to three numbers of the proof."""
-    chosen = places(document["proof"], ("proof",))
+    number_places = places(document["proof"], ("proof",))
     for _ in range(int(rng.integers(1, 4))):
-        place = chosen[rng.integers(len(chosen))]
-        put(document, place, changed_value(at(document, place), rng))
+        place = number_places[rng.integers(len(number_places))]
+        set_entry(document, place, changed_value(entry(document, place), rng))
 
 
 def swap_entries(document: dict[str, Any], rng: np.random.Generator) -> None:
-    """Swap two entries of a list, or turn it around."""
-    chosen = lists(document)
-    entries = at(document, chosen[rng.integers(len(chosen))])
+    """Swap two entries of a list, or reverse it."""
+    list_places = lists(document)
+    entries = entry(document, list_places[rng.integers(len(list_places))])
     if rng.integers(2):
         entries.reverse()
     else:
@@ -126,7 +126,7 @@ def swap_entries(document: dict[str, Any], rng: np.random.Generator) -> None:
 
 
 def claim_more(document: dict[str, Any], rng: np.random.Generator) -> None:
-    """Move an end of the claim inward, by little or by much."""
+    """Move a bound of the claim inward, by little or by much."""
     claim = document["claim"]
     name = ("lower", "upper")[rng.integers(2)]
     if claim[name] is None:
@@ -134,8 +134,10 @@ def claim_more(document: dict[str, Any], rng: np.random.Generator) -> None:
         claim["status"] = ("open", "bounded")[rng.integers(2)]
         return
     step = 10.0 ** -float(rng.integers(0, 17)) * max(1.0, abs(claim[name]))
-    moved = claim[name] + (step if name == "lower" else -step)
-    claim[name] = moved if moved != claim[name] else math.nextafter(moved, math.inf if name == "lower" else -math.inf)
+    new_end = claim[name] + (step if name == "lower" else -step)
+    claim[name] = (
+        new_end if new_end != claim[name] else math.nextafter(new_end, math.inf if name == "lower" else -math.inf)
+    )
 
 
 def claim_other(document: dict[str, Any], rng: np.random.Generator) -> None:
@@ -184,22 +186,22 @@ def negate(multipliers: Any) -> None:
 
 def prove_another(document: dict[str, Any], rng: np.random.Generator) -> None:
     """Take the proof of another problem, or only its point or multipliers."""
-    other = content(list(CASES)[rng.integers(len(CASES))])["proof"]
+    other_proof = content(list(CASES)[rng.integers(len(CASES))])["proof"]
     for name in ("multipliers", "point", "ray"):
         if rng.integers(2):
-            document["proof"][name] = other[name]
+            document["proof"][name] = other_proof[name]
 
 
 def change_shape(document: dict[str, Any], rng: np.random.Generator) -> None:
-    """Remove, repeat or rename something."""
+    """Remove or repeat an entry, remove a part, or rename an atom."""
     how = rng.integers(4)
     if how == 0:
-        chosen = lists(document)
-        entries = at(document, chosen[rng.integers(len(chosen))])
+        list_places = lists(document)
+        entries = entry(document, list_places[rng.integers(len(list_places))])
         del entries[rng.integers(len(entries))]
     elif how == 1:
-        chosen = lists(document)
-        entries = at(document, chosen[rng.integers(len(chosen))])
+        list_places = lists(document)
+        entries = entry(document, list_places[rng.integers(len(list_places))])
         entries.append(copy.deepcopy(entries[rng.integers(len(entries))]))
     elif how == 2:
         part = [document, document["problem"], document["proof"], document["claim"]][rng.integers(4)]
@@ -212,7 +214,7 @@ def change_shape(document: dict[str, Any], rng: np.random.Generator) -> None:
 
 
 def lie_stationary(document: dict[str, Any], rng: np.random.Generator) -> None:
-    """Move multipliers and slopes, also out of their signs and domains, such that all slopes of x that must be 0 are 0.
+    """Move multipliers and slopes, also out of their signs and domains; slopes of x that must be 0 stay 0.
 
     The claim is beyond the optimum: only signs and domains speak against it.
     """
@@ -230,8 +232,8 @@ def lie_stationary(document: dict[str, Any], rng: np.random.Generator) -> None:
             document["claim"] = {"status": "infeasible", "lower": None, "upper": None}
             return
         end = (truth["upper"] if sign > 0 else truth["lower"]) or 0.0
-        beyond = end + sign * 1e-6 * max(1.0, abs(end))
-        ends = {"lower": beyond, "upper": None} if sign > 0 else {"lower": None, "upper": beyond}
+        false_end = end + sign * 1e-6 * max(1.0, abs(end))
+        ends = {"lower": false_end, "upper": None} if sign > 0 else {"lower": None, "upper": false_end}
         document["claim"] = {"status": "open", **ends}
 
 
@@ -305,8 +307,10 @@ def lie_about_point(document: dict[str, Any], rng: np.random.Generator) -> None:
     changes = rng.normal(size=len(numerators)) * 10.0 ** -float(rng.integers(0, 3))
     if rng.integers(2):  # one entry only
         changes *= np.arange(len(changes)) == rng.integers(len(changes))
-    moved = [value + int(Fraction(float(change)) * D) for value, change in zip(numerators, changes, strict=True)]
-    point["numerators"] = [f"{value:x}" for value in moved]
+    new_numerators = [
+        value + int(Fraction(float(change)) * D) for value, change in zip(numerators, changes, strict=True)
+    ]
+    point["numerators"] = [f"{value:x}" for value in new_numerators]
     document["proof"]["multipliers"] = None
     truth = document["claim"]
     if truth["lower"] is not None:
@@ -317,9 +321,9 @@ def lie_about_point(document: dict[str, Any], rng: np.random.Generator) -> None:
 
 def change_problem(document: dict[str, Any], rng: np.random.Generator) -> None:
     """Change one number of the problem."""
-    chosen = places(document["problem"], ("problem",))
-    place = chosen[rng.integers(len(chosen))]
-    put(document, place, changed_value(at(document, place), rng))
+    number_places = places(document["problem"], ("problem",))
+    place = number_places[rng.integers(len(number_places))]
+    set_entry(document, place, changed_value(entry(document, place), rng))
 
 
 def change_atom(document: dict[str, Any], rng: np.random.Generator) -> None:
@@ -396,7 +400,7 @@ def verdict_on(raw: bytes) -> tuple[Verification, Any]:
     return verify_problem_certificate(top), top
 
 
-def solved(statement: Mapping[str, Any]) -> tuple[str, float]:
+def status_and_value(statement: Mapping[str, Any]) -> tuple[str, float]:
     """Return the status and the value of the problem that a file states, by CVXPY's atoms and Clarabel."""
     with warnings.catch_warnings(action="ignore"):
         problem = problem_of_statement(statement)
@@ -427,7 +431,7 @@ def is_refuted_by_points(verification: Verification, statement: Mapping[str, Any
 
 
 def judge(verification: Verification, top: Any, original: Mapping[str, Any]) -> str:
-    """Return what became of a forgery: "rejected", "harmless", "another problem" or "undecided"; "FALSE" is a fault."""
+    """Return the fate of a forgery: "rejected", "harmless", "another problem" or "undecided"; "FALSE" is a fault."""
     if not verification.accepted:
         return "rejected"
     truth = original["claim"]
@@ -442,7 +446,7 @@ def judge(verification: Verification, top: Any, original: Mapping[str, Any]) -> 
         else:
             is_true = verification.claimed[0] <= truth["upper"] and verification.claimed[1] >= truth["lower"]
         return "harmless" if is_true else "FALSE"
-    status, value = solved(top["problem"])
+    status, value = status_and_value(top["problem"])
     if status == "not convex":
         return "FALSE" if is_refuted_by_points(verification, top["problem"]) else "undecided"
     if verification.outcome != "solved":

@@ -50,8 +50,8 @@ BAD: tuple[tuple[str, bytes, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("what", "content", "reason"), BAD, ids=[what for what, _, _ in BAD])
-def test_what_is_no_certificate_is_rejected(what: str, content: bytes, reason: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("case", "content", "reason"), BAD, ids=[case for case, _, _ in BAD])
+def test_files_without_a_certificate_are_rejected(case: str, content: bytes, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.json"
     path.write_bytes(content)
     verification = verify(path, NOTHING)
@@ -67,7 +67,7 @@ def test_paths_that_are_no_files_are_rejected(tmp_path: Path) -> None:
         assert subject(path) == ""
 
 
-def test_what_is_no_regular_file_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_not_regular_are_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "pipe")
     file_document = document("entropy")
     file_document["arrays"] = {"beside": "0" * 64}
@@ -75,11 +75,11 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path: Path, monkeypatch: pyte
     os.mkfifo(tmp_path / "changed.json.npz")
     opened, plain_open = list[Path](), Path.open
 
-    def noted(path: Path, *arguments: Any) -> Any:
+    def record_open(path: Path, *arguments: Any) -> Any:
         opened.append(path)
         return plain_open(path, *arguments) if path.suffix == ".json" else io.BytesIO()
 
-    monkeypatch.setattr(Path, "open", noted)
+    monkeypatch.setattr(Path, "open", record_open)
     for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
         reason = verify(path, NOTHING).reason
         assert path.name in reason and "not a file" in reason
@@ -111,7 +111,7 @@ def test_a_file_beside_is_no_larger_than_its_vectors(tmp_path: Path) -> None:
     assert "the limit" in judged(file_document, "entropy", tmp_path).reason
 
 
-def test_what_takes_more_memory_than_there_is_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_need_too_much_memory_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*arguments: Any) -> Any:
         raise MemoryError
 
@@ -123,15 +123,15 @@ def test_what_takes_more_memory_than_there_is_is_rejected(tmp_path: Path, monkey
         assert "memory" in judged(document("cap"), "cap", tmp_path).reason
 
 
-def beside(arrays: bytes, tmp_path: Path) -> Any:
-    """The verdict on a certificate with such a file of arrays beside it."""
+def verdict_on_arrays(arrays: bytes, tmp_path: Path) -> Any:
+    """Return the verdict on a certificate whose arrays are in a file of these bytes."""
     (tmp_path / "changed.json.npz").write_bytes(arrays)
     file_document = document("entropy")
     file_document["arrays"] = {"beside": hashlib.sha256(arrays).hexdigest()}
     return judged(file_document, "entropy", tmp_path)
 
 
-def packed(arrays: dict[str, Any], pickled: bool = False) -> bytes:
+def npz_bytes(arrays: dict[str, Any], pickled: bool = False) -> bytes:
     file = io.BytesIO()
     np.savez(file, allow_pickle=pickled, **arrays)
     return file.getvalue()
@@ -146,7 +146,7 @@ class Trap:
 
 def test_arrays_beside_are_plain_numbers_and_nothing_else(tmp_path: Path) -> None:
     good = {name: np.array(values) for name, values in document("entropy")["arrays"].items()}
-    assert beside(packed(good), tmp_path)
+    assert verdict_on_arrays(npz_bytes(good), tmp_path)
     trap = np.array([Trap()] * 4, dtype=object)
     zipped = io.BytesIO()
     with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -154,17 +154,17 @@ def test_arrays_beside_are_plain_numbers_and_nothing_else(tmp_path: Path) -> Non
     for bad in (
         b"",
         b"PK",
-        packed({**good, "w": trap}, pickled=True),
+        npz_bytes({**good, "w": trap}, pickled=True),
         zipped.getvalue(),
-        packed({**good, "w": good["w"].astype(complex)}),
-        packed({**good, "w": good["w"].astype(np.float32)}),
-        packed({**good, "w": good["w"][np.newaxis]}),
-        packed({**good, "w": np.full(4, np.nan)}),
-        packed({**good, "w": np.full(4, np.inf)}),
-        packed({"w": good["w"]}),
-        packed(good)[:-30],
+        npz_bytes({**good, "w": good["w"].astype(complex)}),
+        npz_bytes({**good, "w": good["w"].astype(np.float32)}),
+        npz_bytes({**good, "w": good["w"][np.newaxis]}),
+        npz_bytes({**good, "w": np.full(4, np.nan)}),
+        npz_bytes({**good, "w": np.full(4, np.inf)}),
+        npz_bytes({"w": good["w"]}),
+        npz_bytes(good)[:-30],
     ):
-        verification = beside(bad, tmp_path)
+        verification = verdict_on_arrays(bad, tmp_path)
         assert not verification and verification.reason
 
 
@@ -183,11 +183,17 @@ def test_nothing_is_looked_up_by_a_name_in_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_random_values_in_every_place_are_rejected_or_leave_the_claim_as_it_is(tmp_path: Path) -> None:
-    """Every scalar of the document is replaced by every awkward value: never a traceback."""
+    """Awkward values replace every scalar of the document: no verification ends in a traceback."""
     awkward = [None, True, -1, 0, 1e308, -1e-308, 10**19, "inf", "-inf", "nan", "", "x" * 2000, [], {}, [[]], {"a": 1}]
 
-    def places(held: Any, path: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        inner = held.items() if isinstance(held, dict) else enumerate(held[:2]) if isinstance(held, list) else ()
+    def places(content: Any, path: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        inner = (
+            content.items()
+            if isinstance(content, dict)
+            else enumerate(content[:2])
+            if isinstance(content, list)
+            else ()
+        )
         return [path, *(place for key, value in inner for place in places(value, (*path, key)))]
 
     for case in ("infeasible", "ball"):

@@ -39,24 +39,29 @@ THIRDS = np.full(3, 1 / 3)
 
 
 def counts() -> list[tuple[np.ndarray, float]]:
-    """Multiplicities with a nu that is their sum in floats: some above the sum, some below it, some the same."""
+    """Return multiplicities with nu equal to their sum in floats, which may be above or below the exact sum."""
     samples = [np.random.default_rng(seed).integers(100, 300, 3) / 100 for seed in range(12)]
-    found = [(c, float(c.sum())) for c in (*samples, np.ones(3), THIRDS)]
-    beside = [(np.ones(3), math.nextafter(3.0, math.inf)), (np.array([1.0, 2.0, 3.0]), math.nextafter(6.0, math.inf))]
-    return [*found, *beside]
+    float_sums = [(c, float(c.sum())) for c in (*samples, np.ones(3), THIRDS)]
+    next_floats = [
+        (np.ones(3), math.nextafter(3.0, math.inf)),
+        (np.array([1.0, 2.0, 3.0]), math.nextafter(6.0, math.inf)),
+    ]
+    return [*float_sums, *next_floats]
 
 
 def proves_nothing(
-    said: dict[str, Any],
+    content: dict[str, Any],
     data: Any,
     file: Path,
     claim: dict[str, Any],
     beta: float,
     modes: Sequence[bool] = (False, True),
 ) -> None:
-    """A file with that claim and that beta, and without d, is rejected, in floats and exactly."""
-    arrays = {name: values for name, values in said["arrays"].items() if name != "d"}
-    file.write_text(json.dumps({**said, "arrays": arrays, "claim": claim, "proof": {**said["proof"], "beta": beta}}))
+    """Check that a file without d is rejected with this claim and this beta, in floats and exactly."""
+    arrays = {name: values for name, values in content["arrays"].items() if name != "d"}
+    file.write_text(
+        json.dumps({**content, "arrays": arrays, "claim": claim, "proof": {**content["proof"], "beta": beta}})
+    )
     for exact in modes:
         assert not verify(file, data, exact=exact), (claim, beta, exact)
 
@@ -135,14 +140,14 @@ def test_weights_that_cannot_move_may_not_exceed_one_by_less_than_a_float_shows(
         page: dict[str, Any] = {"nu": 1.0, **numbers}
         get_formulation(name).bind(wide, c=c, **page).solve(tol=1e-9).save(path)
         document = json.loads(path.read_text())
-        stated = get_formulation(name).bind(wide, c=c, d0=d0, **page).examples.d0
-        document["arrays"]["d0"], document["data"]["d0"] = stated.tolist(), vector_digest(stated)
+        feasible_d0 = get_formulation(name).bind(wide, c=c, d0=d0, **page).examples.d0
+        document["arrays"]["d0"], document["data"]["d0"] = feasible_d0.tolist(), vector_digest(feasible_d0)
         for claim in (A_LOWER_END, NO_OPTIMUM):
             proves_nothing(document, wide, path, claim, 1e30)
 
 
-def test_what_is_infeasible_by_rounding_is_not_said_to_be(tmp_path: Path) -> None:
-    """The mean of 0.1, 0.2 and 0.3 is 0.2 but for rounding: no weight can move, and two edges are to be equal."""
+def test_programs_infeasible_by_rounding_only_are_not_called_infeasible(tmp_path: Path) -> None:
+    """The mean of 0.1, 0.2 and 0.3 is 0.2 up to rounding: all weights are fixed, and two edges must be equal."""
     path = tmp_path / "certificate.json"
     tied = np.array([[0.1, 0.2], [0.2, 0.2], [0.3, 0.2]])
     for name, beta in (("corrective_binary_erlpboost", 0.0), ("corrective_erlpboost", -1e105)):

@@ -32,10 +32,10 @@ ROUNDING = 1e-11
 def test_every_formulation_is_saved_and_accepted(name: str, tmp_path: Path) -> None:
     rng, path = np.random.default_rng(len(name)), tmp_path / "certificate.json"
     for _ in range(6):
-        drawn = draw_program(rng, name, largest_N=60, largest_t=6, largest_eta=1e3)
-        certificate = drawn.solve(tol=1e-7, time_limit=10).certificate
-        save((drawn, certificate), path)
-        verification = verify(path, drawn.margins, c=drawn.examples.c, d0=drawn.examples.d0)
+        random_program = draw_program(rng, name, largest_N=60, largest_t=6, largest_eta=1e3)
+        certificate = random_program.solve(tol=1e-7, time_limit=10).certificate
+        save((random_program, certificate), path)
+        verification = verify(path, random_program.margins, c=random_program.examples.c, d0=random_program.examples.d0)
         assert verification, verification
         assert (verification.outcome == "infeasible") == certificate.infeasible
         if certificate.infeasible:
@@ -44,7 +44,7 @@ def test_every_formulation_is_saved_and_accepted(name: str, tmp_path: Path) -> N
         assert lower <= verification.lower <= verification.upper <= upper
         assert lower <= certificate.lower and certificate.upper <= upper
         if math.isfinite(certificate.scale):
-            room = ROUNDING * max(certificate.scale, drawn.examples.total)
+            room = ROUNDING * max(certificate.scale, random_program.examples.total)
             assert certificate.lower - lower <= room and upper - certificate.upper <= room
 
 
@@ -131,14 +131,14 @@ def test_long_vectors_stand_beside_the_text(tmp_path: Path) -> None:
     assert path.stat().st_size < 10_000
     assert sorted(file.name for file in tmp_path.iterdir()) == ["certificate.json", "certificate.json.npz"]
     assert verify(path, U)
-    beside = tmp_path / "certificate.json.npz"
-    content = beside.read_bytes()
+    arrays_file = tmp_path / "certificate.json.npz"
+    content = arrays_file.read_bytes()
     for changed in (content[:-1], content[:1000], b"", content[:5000] + b"\x00" + content[5001:]):
-        beside.write_bytes(changed)
+        arrays_file.write_bytes(changed)
         assert "arrays" in verify(path, U).reason
-    beside.unlink()
+    arrays_file.unlink()
     reason = verify(path, U).reason
-    assert beside.name in reason and "read" in reason
+    assert arrays_file.name in reason and "read" in reason
 
 
 def test_regularizers_without_a_statement_are_refused_by_name(tmp_path: Path) -> None:
@@ -154,32 +154,34 @@ def test_regularizers_without_a_statement_are_refused_by_name(tmp_path: Path) ->
 def test_a_page_of_ones_own_is_passed(tmp_path: Path) -> None:
     path = tmp_path / "certificate.json"
     page = get_formulation("lpboost")
-    own = type("Own", (type(page),), {"name": "own", "__module__": type(page).__module__})()
-    bound: Program = own.bind(np.random.default_rng(0).uniform(-1, 1, (8, 2)), nu=2)
+    custom_page = type("Own", (type(page),), {"name": "own", "__module__": type(page).__module__})()
+    bound: Program = custom_page.bind(np.random.default_rng(0).uniform(-1, 1, (8, 2)), nu=2)
     save(bound.solve(), path)
     reason = verify(path, bound.margins).reason
     assert "'own'" in reason and "unknown" in reason
-    assert verify(path, bound.margins, formulation=own) and verify(path, bound)
+    assert verify(path, bound.margins, formulation=custom_page) and verify(path, bound)
     assert re.search(r"'own'.*'lpboost'$", verify(path, bound, formulation=page).reason)
 
 
-def test_what_cannot_be_written_is_a_data_error_and_leaves_nothing(tmp_path: Path) -> None:
+def test_save_in_a_missing_folder_is_a_data_error_and_leaves_nothing(tmp_path: Path) -> None:
     bound = program("cap")
     with pytest.raises(DataError, match=r"\bnowhere\b.*\bwritten\b"):
         save((bound, bound.certify(w=np.ones(4))), tmp_path / "nowhere" / "certificate.json")
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("lost", [math.nan, math.inf])
+@pytest.mark.parametrize("rounding_error", [math.nan, math.inf])
 def test_an_end_of_which_nothing_is_known_is_not_claimed(
-    lost: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rounding_error: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A certificate that has a number for it is refused, for that cannot be proved again."""
+    """A certificate with a number for this bound is refused, because no reader can prove the number."""
     path, bound, proved = tmp_path / "certificate.json", program("cap"), writing._prove_bounds  # pyright: ignore[reportPrivateUsage]
     certificate = bound.solve().certificate
     save((bound, certificate), path)
     path.unlink()
-    monkeypatch.setattr(writing, "_prove_bounds", lambda *said: replace(proved(*said), rounding_errors=(0.0, lost)))  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(
+        writing, "_prove_bounds", lambda *arguments: replace(proved(*arguments), rounding_errors=(0.0, rounding_error))
+    )  # pyright: ignore[reportUnknownLambdaType]
     with pytest.raises(ProblemError, match=rf"{re.escape(repr(certificate))}.*\bweights\b"):
         save((bound, certificate), path)
     assert not path.exists()
@@ -208,7 +210,7 @@ def test_the_verdict_reads_well(tmp_path: Path) -> None:
 
 
 def test_the_data_say_what_c_and_d0_are_and_the_program_what_is_solved(tmp_path: Path) -> None:
-    """By hand: over these margins LPBoost finds 0.2 for nu = 2.5, and 0 if the third example counts less."""
+    """By hand: the optimum of LPBoost is 0.2 for nu = 2.5, and 0 if the third example counts less."""
     U, path = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]), tmp_path / "certificate.json"
     page = get_formulation("lpboost")
     page.bind(U, nu=2.5, c=[8.0, 8.0, 1.0]).solve().save(path)
@@ -220,11 +222,11 @@ def test_the_data_say_what_c_and_d0_are_and_the_program_what_is_solved(tmp_path:
     program = page.bind(U, nu=2.5)
     program.solve().save(path)
     assert verify(path, U) and verify(path, program)
-    for other, parts in (
+    for other_program, parts in (
         (page.bind(U, nu=3), r"\bprogram\b.*'nu': 3\.0\b.*;.*'nu': 2\.5\b"),
         (get_formulation("erlpboost").bind(U, nu=1, eta=4), r"'lpboost'.*'erlpboost'$"),
     ):
-        assert re.search(parts, verify(path, other).reason)
+        assert re.search(parts, verify(path, other_program).reason)
 
 
 def test_a_wrong_page_is_an_option_error(tmp_path: Path) -> None:

@@ -27,10 +27,10 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def run(name: str) -> Run:
-    kept: dict[str, Any] = {"nu": 40.0, "epsilon": 0.05, "update": "total"}
+    options: dict[str, Any] = {"nu": 40.0, "epsilon": 0.05, "update": "total"}
     if name == "adaboost":
-        kept = {"max_rounds": 12}
-    return boost(name, DecisionStumps(*data()), **kept)
+        options = {"max_rounds": 12}
+    return boost(name, DecisionStumps(*data()), **options)
 
 
 @pytest.mark.thorough_cases("erlpboost", "softboost")
@@ -58,7 +58,7 @@ def test_a_class_is_verified_with_weights_of_both_signs(tmp_path: Path) -> None:
     assert verification.claimed[1] - boosted_run.class_certificate.upper < 1e-10
 
 
-def changed(tmp_path: Path, change: Any) -> Any:
+def verdict_on_change(tmp_path: Path, change: Any) -> Any:
     path = tmp_path / "class.json"
     save_class(run("erlpboost"), DecisionStumps(*data()), path)
     document = json.loads(path.read_text())
@@ -68,26 +68,29 @@ def changed(tmp_path: Path, change: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("what", "change"),
+    ("case", "change"),
     [
-        ("a higher lower end", lambda said: said["claim"].update(lower=said["claim"]["lower"] + 1e-9)),
-        ("a lower upper end", lambda said: said["claim"].update(upper=said["claim"]["upper"] - 1e-9)),
-        ("another d", lambda said: said["arrays"].update(d=said["arrays"]["d"][::-1])),
-        ("another w", lambda said: said["arrays"].update(w=said["arrays"]["w"][::-1])),
-        ("another threshold", lambda said: said["data"]["hypotheses"][0].update(threshold=0.123)),
-        ("another kind", lambda said: said["data"]["hypotheses"][0].update(kind="feature", scale=1.0)),
-        ("no kind", lambda said: said["data"]["hypotheses"][0].pop("kind")),
-        ("a feature that is not there", lambda said: said["data"]["hypotheses"][0].update(feature=10**9)),
-        ("no object", lambda said: said["data"]["hypotheses"].__setitem__(0, 3)),
-        ("a hypothesis less", lambda said: said["data"]["hypotheses"].pop()),
-        ("another class", lambda said: said["data"].update(digest="0" * 64)),
-        ("another nu", lambda said: (said["formulation"]["parameters"].update(nu=50.0), said["F"].update(nu=50.0))),
-        ("a program's", lambda said: said.update(subject="program")),
+        ("a higher lower end", lambda content: content["claim"].update(lower=content["claim"]["lower"] + 1e-9)),
+        ("a lower upper end", lambda content: content["claim"].update(upper=content["claim"]["upper"] - 1e-9)),
+        ("another d", lambda content: content["arrays"].update(d=content["arrays"]["d"][::-1])),
+        ("another w", lambda content: content["arrays"].update(w=content["arrays"]["w"][::-1])),
+        ("another threshold", lambda content: content["data"]["hypotheses"][0].update(threshold=0.123)),
+        ("another kind", lambda content: content["data"]["hypotheses"][0].update(kind="feature", scale=1.0)),
+        ("no kind", lambda content: content["data"]["hypotheses"][0].pop("kind")),
+        ("a feature that is not there", lambda content: content["data"]["hypotheses"][0].update(feature=10**9)),
+        ("no object", lambda content: content["data"]["hypotheses"].__setitem__(0, 3)),
+        ("a hypothesis less", lambda content: content["data"]["hypotheses"].pop()),
+        ("another class", lambda content: content["data"].update(digest="0" * 64)),
+        (
+            "another nu",
+            lambda content: (content["formulation"]["parameters"].update(nu=50.0), content["F"].update(nu=50.0)),
+        ),
+        ("a program's", lambda content: content.update(subject="program")),
     ],
 )
-def test_what_is_wrong_is_rejected(what: str, change: Any, tmp_path: Path) -> None:
-    verification = changed(tmp_path, change)
-    assert not verification, what
+def test_class_files_with_a_wrong_part_are_rejected(case: str, change: Any, tmp_path: Path) -> None:
+    verification = verdict_on_change(tmp_path, change)
+    assert not verification, case
     assert len(verification.reason) > 20
 
 
@@ -95,8 +98,8 @@ def test_other_oracles_and_data_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "class.json"
     save_class(run("erlpboost"), DecisionStumps(*data()), path)
     X, y = data()
-    other = DecisionStumps(X[:, :7], y)
-    assert str(other) in verify(path, other).reason
+    narrow_oracle = DecisionStumps(X[:, :7], y)
+    assert str(narrow_oracle) in verify(path, narrow_oracle).reason
     assert "oracle" in verify(path, np.ones((3, 2))).reason
     with pytest.raises(OptionError, match=r"\bclass\b.*\bexact=True\b"):
         verify(path, DecisionStumps(*data()), exact=True)

@@ -64,8 +64,8 @@ def by(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda function: lambda *arguments, **named: change(function(*arguments, **named))
 
 
-def of_property(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda before: property(lambda self: change(before.fget(self)))
+def property_patch(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda original: property(lambda self: change(original.fget(self)))
 
 
 PATCHED: tuple[tuple[str, str, str, Any], ...] = (
@@ -95,7 +95,7 @@ PATCHED: tuple[tuple[str, str, str, Any], ...] = (
     ("erlpboost", "upper", "objectives.exact.ExactSoftMargin.regularizer_bound", by(lambda x: x - Fraction(5, 1000))),
     ("erlpboost", "upper", "objectives.exact.ExactSoftMargin.normalizer", by(lambda x: 2 * x)),
     ("erlpboost", "upper", "objectives.upper_bound.best_direction", by(lambda edges: edges // 2)),
-    ("erlpboost", "upper", "objectives.upper_bound.UpperBound.value", of_property(lambda x: x - Fraction(5, 1000))),
+    ("erlpboost", "upper", "objectives.upper_bound.UpperBound.value", property_patch(lambda x: x - Fraction(5, 1000))),
     ("erlpboost", "upper", "rows.binned_rows.BinnedRows.class_edges", by(lambda edges: edges // 2)),
     (
         "erlpboost",
@@ -136,7 +136,10 @@ BY_SOLVERS: tuple[tuple[str, Any], ...] = (
     ("rows.margin_matrix.MarginMatrix.margins", by(lambda m: m + 0.01)),
     ("rows.margin_matrix.MarginMatrix.edges", by(lambda e: e - 0.01)),
     ("functions.regularizers.base.Regularizer.value", by(lambda x: x - 0.01)),
-    ("functions.regularizers.base.Regularizer.conjugate_at", by(lambda at: replace(at, value=at.value - 0.01))),
+    (
+        "functions.regularizers.base.Regularizer.conjugate_at",
+        by(lambda point: replace(point, value=point.value - 0.01)),
+    ),
     ("objectives.soft_margin.SoftMarginObjective.soft_margin", by(lambda x: x + 0.01)),
     ("objectives.soft_margin.SoftMarginObjective.upper_bound", by(lambda x: x - 0.01)),
     ("boosting.problem.Problem.class_upper_bound", by(lambda x: (x[0] - 0.01, x[1]))),
@@ -149,12 +152,12 @@ BY_SOLVERS: tuple[tuple[str, Any], ...] = (
 def test_no_arithmetic_of_solvers_and_steps_is_trusted(
     name: str, patch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = (document("entropy"), program("entropy").margins.to_array()), (of_steps(), stumps())
+    honest = (document("entropy"), program("entropy").margins.to_array()), (step_run_content(), stumps())
     monkeypatch.setattr(f"boostopt.{name}", patch(resolve_name(f"boostopt.{name}")))
-    for said, data in honest:
+    for content, data in honest:
         for end, more in (("lower", 0.004), ("upper", -0.004)):
-            claim = {**said["claim"], "lower": "-inf", "upper": 1.0, end: said["claim"][end] + more}
-            (tmp_path / "c.json").write_text(json.dumps({**said, "claim": claim}))
+            claim = {**content["claim"], "lower": "-inf", "upper": 1.0, end: content["claim"][end] + more}
+            (tmp_path / "c.json").write_text(json.dumps({**content, "claim": claim}))
             claimed, proved = numbers(verify(tmp_path / "c.json", data).reason)
             assert claimed == pytest.approx(claim[end]) and (claimed > proved) == (end == "lower")
 
@@ -164,7 +167,7 @@ def stumps() -> DecisionStumps:
 
 
 @cache
-def of_steps() -> Any:
+def step_run_content() -> Any:
     """The file of a run by steps."""
     import tempfile
 
@@ -174,7 +177,7 @@ def of_steps() -> Any:
         return json.loads((Path(folder) / "class.json").read_text())
 
 
-def test_what_a_run_has_computed_wrongly_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_save_of_a_wrong_soft_margin_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name, patch = (
         "objectives.margin_histogram.MarginHistogram.soft_margin_lower_bound",
         by(lambda x: x + Fraction(5, 1000)),
@@ -204,11 +207,11 @@ def rows_of(rng: np.random.Generator, parts: int = 1) -> tuple[BinnedRows, np.nd
 
 def terms_of(rng: np.random.Generator, rows: BinnedRows) -> list[Any]:
     W = rng.multinomial(ONE, rng.dirichlet(np.full(4, 0.5)))
-    found = []
+    terms = []
     for weight in W.tolist():
         feature = int(rng.integers(3))
-        found.append((weight, feature, int(rng.integers(rows.n_codes[feature] - 1)), int(rng.choice([-1, 1]))))
-    return found
+        terms.append((weight, feature, int(rng.integers(rows.n_codes[feature] - 1)), int(rng.choice([-1, 1]))))
+    return terms
 
 
 def values(codes: np.ndarray, feature: int, code: int, sign: int) -> np.ndarray:
@@ -216,17 +219,19 @@ def values(codes: np.ndarray, feature: int, code: int, sign: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_both_ends_are_those_that_the_definitions_say(seed: int) -> None:
+def test_bounds_of_data_passes_agree_with_their_definitions(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows, codes, y, c = rows_of(rng, 1 + seed % 3)
     terms, of_d = terms_of(rng, rows), terms_of(rng, rows)
-    M, M_of_d = (np.sum([w * y * values(codes, *split) for w, *split in these], axis=0) for these in (terms, of_d))
+    M, M_of_d = (
+        np.sum([w * y * values(codes, *split) for w, *split in ensemble], axis=0) for ensemble in (terms, of_d)
+    )
     quarters = rng.integers(1, 4 * int(c.sum()) + 1, 6).tolist()
     for nu in (Fraction(float(rng.uniform(0.1, c.sum()))), *(Fraction(k, 4) for k in quarters)):
-        left, total = nu, Fraction(0)
+        remaining, total = nu, Fraction(0)
         for n in np.argsort(M):
-            taken = min(left, Fraction(int(c[n])))
-            left, total = left - taken, total + taken * int(M[n])
+            mass = min(remaining, Fraction(int(c[n])))
+            remaining, total = remaining - mass, total + mass * int(M[n])
         assert soft_margin(rows, terms, nu) == total / nu / ONE
     shift, origin = int(rng.integers(14, 18)), int(rng.integers(-ONE, 1))
     table = rng.integers(0, MAX_Q + 1, (1 << 14) + 2)
@@ -288,21 +293,21 @@ def test_more_examples_than_sums_are_exact_for_are_rejected(monkeypatch: pytest.
 
 
 def imported(name: str) -> set[str]:
-    """All modules of boostopt that a module imports, and that these do."""
-    found, left = set[str](), [name]
-    while left:
-        module = left.pop()
-        if module not in found:
-            found.add(module)
+    """Return all modules of boostopt that a module imports, directly or indirectly."""
+    modules, queue = set[str](), [name]
+    while queue:
+        module = queue.pop()
+        if module not in modules:
+            modules.add(module)
             file = ROOT.joinpath(*module.split(".")[1:]).with_suffix(".py")
-            left += imports(file if file.is_file() else file.with_suffix("") / "__init__.py")
-    return found
+            queue += imports(file if file.is_file() else file.with_suffix("") / "__init__.py")
+    return modules
 
 
 def test_the_checkers_import_what_the_documentation_says_and_nothing_else() -> None:
     kernel = "boostopt.verification.trusted_kernel"
-    own = {f"{kernel}.{name}" for name in ("data_passes", "number_types", "conjugates", "json_parsing")}
-    assert imported(f"{kernel}.data_passes") == own
+    kernel_modules = {f"{kernel}.{name}" for name in ("data_passes", "number_types", "conjugates", "json_parsing")}
+    assert imported(f"{kernel}.data_passes") == kernel_modules
     page = (ROOT.parent / "docs" / "verification.md").read_text()
     (listed,) = re.findall(rf"```text\n({re.escape(kernel)}\.checker\n.*?)```", page, re.DOTALL)
     assert imported(f"{kernel}.checker") == set(listed.split())

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from false_claims import tried
+from false_claims import judge_false_claims
 from support.certificate_files import CASES, document, judged, program, text
 from support.problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, noisy_stumps, reference_lpboost
 
@@ -96,7 +96,7 @@ def test_every_family_is_proved_within_what_floats_say(case: str, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("name", "numbers", "said"),
+    ("name", "numbers", "substitution"),
     [
         ("lp_reg_adaboost", {"C": 0.9}, " nu = 1.1111111111111112,"),
         ("norm_ball", {"r": 0.8, "p": np.inf}, " nu = 1.25,"),
@@ -104,16 +104,16 @@ def test_every_family_is_proved_within_what_floats_say(case: str, tmp_path: Path
         ("lpboost", {"nu": 1.5}, ""),
     ],
 )
-def test_what_a_page_has_computed_in_floats_is_named(
-    name: str, numbers: dict[str, Any], said: str, tmp_path: Path
+def test_exact_verification_names_parameters_computed_in_floats(
+    name: str, numbers: dict[str, Any], substitution: str, tmp_path: Path
 ) -> None:
-    """1 / 0.9 is no float: what is proved is about the float next to it."""
+    """1 / 0.9 is no float: the proof is about the float next to it."""
     path = tmp_path / "certificate.json"
     program = get_formulation(name).bind(np.array([[-0.1], [0.9]]), **numbers)
     save(program.solve(tol=1e-9), path)
     reason = verify(path, program, exact=True).reason
-    assert "exact" in reason and said in reason
-    assert ("computed" in reason) == bool(said)
+    assert "exact" in reason and substitution in reason
+    assert ("computed" in reason) == bool(substitution)
     assert "computed" not in verify(path, program).reason.replace("recomputed", "")
 
 
@@ -127,11 +127,11 @@ def test_linear_and_quadratic_programs_need_rationals_only(tmp_path: Path) -> No
 
 @pytest.mark.thorough
 def test_false_claims_are_never_proved(tmp_path: Path) -> None:
-    counts = tried(66, 1, tmp_path)
+    counts = judge_false_claims(66, 1, tmp_path)
     assert sum(counts.values()) == 66 and counts["claims"] > 30
 
 
-def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exact_verification_without_flint_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # pyright: ignore[reportUnknownLambdaType]
     with pytest.raises(OptionError, match=r"\bpip\b.*\bpython-flint\b"):
         judged(document("entropy"), "entropy", tmp_path, exact=True)
@@ -159,17 +159,17 @@ def test_the_three_number_types_agree(p: float) -> None:
     x[0] = 0.0
     rough, fine = FloatBalls(), ArbBalls()
     with fine.precision_context():
-        for made in (
+        for function in (
             lambda A: x_log_x_over_y(A, A.to_vector(x), A.to_vector(y)),
             lambda A: power(A, A.to_vector(x), A.to_number(p)),
         ):
-            a, b = made(rough), made(fine)
+            a, b = function(rough), function(fine)
             assert (rough.lower(a) <= fine.lower(b)).all() and (fine.upper(b) <= rough.upper(a)).all()
             assert np.allclose(fine.lower(b), fine.upper(b), rtol=1e-14, atol=1e-15)
     assert program("cap").margins.t == 4
 
 
-def of_edges(text: str, **numbers: float) -> Formulation[Any]:
+def edge_page(text: str, **numbers: float) -> Formulation[Any]:
     """The page of a cap and a formula of the edges."""
     return prototype(
         "of edges",
@@ -194,7 +194,7 @@ U_OF_EDGES = np.array([[1.0, -1.0], [-0.5, 1.0], [0.25, -0.25]])
 def test_formulas_of_edges_are_proved_in_balls_where_they_have_no_rational_value(
     text: str, numbers: dict[str, float], rational: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page, path = of_edges(text, **numbers), tmp_path / "certificate.json"
+    page, path = edge_page(text, **numbers), tmp_path / "certificate.json"
     save(page.bind(U_OF_EDGES).solve(), path)
     rough = verify(path, U_OF_EDGES, formulation=page)
     proved = verify(path, U_OF_EDGES, formulation=page, exact=True)
@@ -212,7 +212,7 @@ def test_formulas_of_edges_are_proved_in_balls_where_they_have_no_rational_value
             verify(path, U_OF_EDGES, formulation=page, exact=True)
 
 
-def test_what_exact_arithmetic_does_not_decide_is_not_rejected(tmp_path: Path) -> None:
+def test_exact_verification_of_an_undecided_ball_is_no_rejection(tmp_path: Path) -> None:
     """The float next to 1 / sqrt(3) may be too small for any distribution to lie in the ball."""
     path = tmp_path / "certificate.json"
     save(get_formulation("norm_ball").bind(U_OF_EDGES, r=3.0**-0.5).solve(), path)
@@ -225,7 +225,7 @@ def test_what_exact_arithmetic_does_not_decide_is_not_rejected(tmp_path: Path) -
     assert not verify(path, U_OF_EDGES, exact=True)
 
 
-def test_what_is_too_large_for_a_file_is_no_bug(tmp_path: Path) -> None:
+def test_save_of_numbers_too_large_for_a_file_reports_no_bug(tmp_path: Path) -> None:
     """A reference weight of 1e-300 makes F, and so beta, larger than 1e250."""
     d0 = np.array([2e-300, 0.5, 0.25, 0.25])
     page = prototype(

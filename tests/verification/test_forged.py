@@ -109,11 +109,25 @@ def test_storages_of_one_matrix_are_one_and_others_are_not(tmp_path: Path) -> No
     n, q = np.nonzero(U)
     twice = scipy.sparse.coo_array((np.tile(U[n, q] / 2, 2), (np.tile(n, 2), np.tile(q, 2))), shape=U.shape)
     explicit = scipy.sparse.csr_array((U.ravel(), np.divmod(np.arange(U.size), 3)), shape=U.shape)
-    same: list[Any] = [signed, U.tolist(), U[::-1][::-1], np.asfortranarray(U), U.astype(np.float16), twice, explicit]
-    for data in [*same, scipy.sparse.csc_array(signed)]:
+    equal_storages: list[Any] = [
+        signed,
+        U.tolist(),
+        U[::-1][::-1],
+        np.asfortranarray(U),
+        U.astype(np.float16),
+        twice,
+        explicit,
+    ]
+    for data in [*equal_storages, scipy.sparse.csc_array(signed)]:
         assert verify(path, data)
-    others: list[Any] = [U.astype(np.int8).astype(np.uint8), U + 5e-324, np.abs(U), U * (1 - 1e-16), abs(explicit)]
-    for data in others:
+    other_matrices: list[Any] = [
+        U.astype(np.int8).astype(np.uint8),
+        U + 5e-324,
+        np.abs(U),
+        U * (1 - 1e-16),
+        abs(explicit),
+    ]
+    for data in other_matrices:
         assert "digest" in verify(path, data).reason
 
 
@@ -186,13 +200,13 @@ AWKWARD: tuple[tuple[str, dict[str, Any]], ...] = (
 @pytest.mark.every(3)
 @pytest.mark.parametrize(("name", "numbers"), AWKWARD)
 def test_awkward_true_certificates_are_accepted(name: str, numbers: dict[str, Any], tmp_path: Path) -> None:
-    """Equal rows, columns that are each other's negation, multiplicities over eight orders of magnitude."""
+    """The data have equal rows, opposite columns, and multiplicities over eight orders of magnitude."""
     U = np.array([[0.3, -0.3], [0.3, -0.3], [-1.0, 1.0], [0.7, -0.7]])
     for c in (np.ones(4), np.array([1e-4, 1e4, 0.3, 2.0])):
         bound = get_formulation(name).bind(U, c=c, **numbers)
         junk = bound.certify(np.array([0.7, 0.1, 0.1, 0.1]), np.array([0.2, 0.8]))
-        for what in (bound.solve(tol=1e-7), (bound, junk)):
-            save(what, tmp_path / "certificate.json")
+        for answer in (bound.solve(tol=1e-7), (bound, junk)):
+            save(answer, tmp_path / "certificate.json")
             for exact in (False, True):
                 verification = verify(tmp_path / "certificate.json", U, c=c, exact=exact)
                 assert verification, verification.reason
@@ -243,7 +257,9 @@ class BallAndEquations(Formulation[Numbers]):
         return FixedEdges(p.rho)
 
 
-def forged(name: str, numbers: dict[str, Any], F: Any, G: Any, U: Any, arrays: Any, claim: Any, c: Any = None) -> Any:
+def program_document(
+    name: str, numbers: dict[str, Any], F: Any, G: Any, U: Any, arrays: Any, claim: Any, c: Any = None
+) -> Any:
     counts = np.ones(len(U)) if c is None else c
     if c is not None:
         arrays = {**arrays, "c": c.tolist()}
@@ -274,7 +290,7 @@ def test_weights_moved_onto_equations_stay_in_the_ball(exact: bool, tmp_path: Pa
     U = np.array([[1.0], [-1.0], [-1.0], [-1.0]])
     F = {"kind": "norm ball", "p": 2.0, "r": 0.55, "base": {"kind": "cap", "caps": "c / nu", "nu": 1.0}}
     arrays = {"w": [0.0], "d": [0.4, 0.2, 0.2, 0.2], "s": [0.0] * 4}
-    file_document = forged(
+    file_document = program_document(
         "ball_and_equations",
         {"r": 0.55, "nu": 1.0, "rho": 0.0},
         F,
@@ -290,7 +306,7 @@ def test_weights_moved_onto_equations_stay_in_the_ball(exact: bool, tmp_path: Pa
 def test_products_that_underflow_are_counted(tmp_path: Path) -> None:
     """Every edge is 7 units of the last place of 0; their 15 products are all 0."""
     U = np.full((15, 2), 7 * 5e-324)
-    file_document = forged(
+    file_document = program_document(
         "lp_adaboost",
         {"epsilon": 0.01, "two_sided": False},
         {"kind": "cap", "caps": "c / nu", "nu": 1.0},
@@ -314,13 +330,15 @@ def test_exponentials_and_logarithms_contain_the_ends() -> None:
         assert A.lower(y)[0] <= math.log(m - r)  # m - r is exact
 
 
-def of_one_half(claim: str, folder: Path, entry: Any = 0.5, exact: bool = True) -> Any:
+def verdict_on_claim(claim: str, folder: Path, entry: Any = 0.5, exact: bool = True) -> Any:
     """The verdict on a claim, as text, about one example and one hypothesis: the optimum is the entry."""
     U = np.array([[entry]])
     F = {"kind": "cap", "caps": "c / nu", "nu": 1.0}
     parameters = {"epsilon": 0.01, "two_sided": False}
     arrays = {"w": [1.0], "d": [1.0]}
-    file_document = forged("lp_adaboost", parameters, F, {"kind": "maximum"}, U, arrays, {"outcome": "solved"})
+    file_document = program_document(
+        "lp_adaboost", parameters, F, {"kind": "maximum"}, U, arrays, {"outcome": "solved"}
+    )
     file_document["proof"]["beta"] = -entry
     whole = json.dumps(file_document).replace('"outcome": "solved"', f'"outcome": "solved", {claim}')
     (folder / "c.json").write_text(whole)
@@ -347,7 +365,7 @@ def of_one_half(claim: str, folder: Path, entry: Any = 0.5, exact: bool = True) 
 )
 def test_ends_are_claimed_as_they_are_written(lower: str, upper: str, entry: float, true: bool, tmp_path: Path) -> None:
     """Between two floats too: read to the nearest, a false claim would be a true one."""
-    assert bool(of_one_half(f'"lower": {lower}, "upper": {upper}', tmp_path, entry)) == true
+    assert bool(verdict_on_claim(f'"lower": {lower}, "upper": {upper}', tmp_path, entry)) == true
 
 
 def test_an_excess_is_claimed_as_it_is_written() -> None:
@@ -362,7 +380,7 @@ def test_an_excess_is_claimed_as_it_is_written() -> None:
 @pytest.mark.parametrize(("beta", "exact"), [("-1e400", True), ("-1e308", False), ("-1.7e308", False)])
 def test_a_huge_beta_is_no_traceback(beta: str, exact: bool, tmp_path: Path) -> None:
     U = np.ones((4, 2))
-    file_document = forged(
+    file_document = program_document(
         "lp_adaboost",
         {"epsilon": 0.01, "two_sided": False},
         {"kind": "cap", "caps": "c / nu", "nu": 1.0},
@@ -395,7 +413,7 @@ def examples() -> tuple[np.ndarray, np.ndarray]:
     return X, np.where(X[:, 0] + 0.3 * rng.normal(size=40) > 0, -1, 1)
 
 
-def of_class(reflexive: bool, path: Path) -> Any:
+def class_document(reflexive: bool, path: Path) -> Any:
     X, y = examples()
     run = boost("erlpboost", DecisionStumps(X, y, reflexive=reflexive), nu=5.0, epsilon=0.05, update="total")
     save_class(run, DecisionStumps(X, y, reflexive=reflexive), path)
@@ -405,7 +423,7 @@ def of_class(reflexive: bool, path: Path) -> Any:
 def test_hypotheses_of_a_class_belong_to_it(tmp_path: Path) -> None:
     """Stumps of the direction that the class has not: a soft margin of 0.2 where the best is below -0.199."""
     path, (X, y) = tmp_path / "c.json", examples()
-    file_document = of_class(True, path)
+    file_document = class_document(True, path)
     file_document["data"]["digest"] = DecisionStumps(X, y, reflexive=False).digest
     file_document["claim"]["upper"] = "inf"
     del file_document["arrays"]["d"]
@@ -416,7 +434,7 @@ def test_hypotheses_of_a_class_belong_to_it(tmp_path: Path) -> None:
 def test_absolute_edges_need_a_class_closed_under_negation(tmp_path: Path) -> None:
     """A signed combination has the soft margin 0.2; the file says that none exceeds -0.199."""
     path, (X, y) = tmp_path / "c.json", examples()
-    file_document = of_class(False, path)
+    file_document = class_document(False, path)
     file_document["formulation"]["parameters"]["two_sided"], file_document["G"], file_document["claim"]["lower"] = (
         True,
         {"kind": "absolute"},
@@ -428,31 +446,31 @@ def test_absolute_edges_need_a_class_closed_under_negation(tmp_path: Path) -> No
 
 def test_c_and_d0_of_the_reader_are_compared_for_a_class_too(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
-    of_class(True, path)
+    class_document(True, path)
     assert not verify(path, DecisionStumps(X, y), c=np.full(40, 7.0))
 
 
 def test_a_class_of_more_examples_than_memory_holds_is_rejected(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
-    file_document = of_class(True, path)
+    file_document = class_document(True, path)
     file_document["data"]["N"], file_document["claim"]["upper"], file_document["arrays"] = (
         2**40,
         "inf",
         {"w": file_document["arrays"]["w"]},
     )
     path.write_text(json.dumps(file_document))
-    given: list[tuple[dict[str, Any], str]] = [
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"c": np.ones(40)}, r"\bother\b.* c=$"),
         ({"d0": np.full(40, 1 / 40)}, r"\bother\b.* d0=$"),
         ({}, r"\bother multiplicities\b.*\boracle$"),
     ]
-    for own, words in given:
-        assert re.search(words, verify(path, DecisionStumps(X, y), **own).reason)
+    for arguments, words in cases:
+        assert re.search(words, verify(path, DecisionStumps(X, y), **arguments).reason)
 
 
 def test_hypotheses_are_counted_before_they_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
-    file_document = of_class(True, path)
+    file_document = class_document(True, path)
     assert verify(path, DecisionStumps(X, y))
     monkeypatch.setattr(classes, "MAX_ARRAY_BYTES", 8 * 40 * file_document["data"]["t"] - 1)
     monkeypatch.setattr(DecisionStumps, "margins_of", None)
@@ -462,7 +480,7 @@ def test_hypotheses_are_counted_before_they_are_asked(tmp_path: Path, monkeypatc
 
 def test_a_degree_in_a_file_is_no_endless_loop(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
-    file_document = of_class(True, path)
+    file_document = class_document(True, path)
     oracle = KernelColumns(X, y, "polynomial")
     state = {"kind": "kernel", "row": 0, "sign": 1, "kernel": "polynomial", "gamma": 1.0, "degree": 10**15}
     state |= {"coef0": 0.0, "scale": 1.0, "features": 2, "indices": [0], "values": [1.0]}
@@ -486,17 +504,17 @@ def test_weights_that_an_oracle_refuses_are_a_rejection(tmp_path: Path) -> None:
 
 def test_the_digest_of_examples_does_not_see_the_sign_of_zero() -> None:
     X, y = examples()
-    rounded = np.round(X)
-    assert np.signbit(rounded[rounded == 0]).any()
-    assert DecisionStumps(rounded, y).digest == DecisionStumps(rounded + 0.0, y).digest
+    whole_X = np.round(X)
+    assert np.signbit(whole_X[whole_X == 0]).any()
+    assert DecisionStumps(whole_X, y).digest == DecisionStumps(whole_X + 0.0, y).digest
 
 
 def test_data_are_real_numbers_of_64_bits_at_most_without_a_mask(tmp_path: Path) -> None:
     U = np.ones((16, 4))
     masked = np.ma.masked_array(U, mask=np.eye(16, 4, dtype=bool))  # pyright: ignore[reportUnknownMemberType]
     sparse = scipy.sparse.csr_array(U)
-    others: list[Any] = [scipy.sparse.csr_array(U + 5j), sparse != 0, U.astype(np.longdouble), masked, U[0]]
-    for data in others:
+    unsupported_data: list[Any] = [scipy.sparse.csr_array(U + 5j), sparse != 0, U.astype(np.longdouble), masked, U[0]]
+    for data in unsupported_data:
         with pytest.raises(ProblemError):
             judged(document("cap"), "cap", tmp_path, U=data)
 
@@ -512,12 +530,12 @@ def test_whole_numbers_that_no_float_is_are_no_data(entry: int, tmp_path: Path) 
             judged(document("cap"), "cap", tmp_path, U=data)
 
 
-def with_index(U: np.ndarray, storage: str, index: int) -> Any:
-    """A sparse matrix with an index that is not in it."""
-    made: Any = scipy.sparse.csr_array(U).asformat(storage)
-    indices = made.coords[1] if storage == "coo" else made.rows[0] if storage == "lil" else made.indices
+def sparse_with_index(U: np.ndarray, storage: str, index: int) -> Any:
+    """Return a sparse matrix with an index that is out of range."""
+    sparse: Any = scipy.sparse.csr_array(U).asformat(storage)
+    indices = sparse.coords[1] if storage == "coo" else sparse.rows[0] if storage == "lil" else sparse.indices
     indices[0] = index
-    return made
+    return sparse
 
 
 @pytest.mark.parametrize("index", [50_000_000, -50_000_000])
@@ -525,11 +543,11 @@ def with_index(U: np.ndarray, storage: str, index: int) -> Any:
 def test_sparse_data_with_indices_outside_are_refused(storage: str, index: int, tmp_path: Path) -> None:
     for use in (lambda U: judged(document("cap"), "cap", tmp_path, U=U), MarginMatrix, GivenMargins):
         with pytest.raises(ProblemError, match=r"^U\b.*\bindices\b.*: "):
-            use(with_index(np.ones((16, 4)), storage, index))
+            use(sparse_with_index(np.ones((16, 4)), storage, index))
 
 
 def test_the_readers_own_c_and_d0_are_numbers(tmp_path: Path) -> None:
-    for given, words in (
+    for vector, words in (
         ("x", r"\bvector\b.*\(\).*<U1\."),
         ([[1.0]], r"\bvector\b.*\(1, 1\)"),
         ([1j] * 16, r"\bvector\b.*\(16,\).*\bcomplex128\."),
@@ -537,7 +555,7 @@ def test_the_readers_own_c_and_d0_are_numbers(tmp_path: Path) -> None:
     ):
         for name in ("c", "d0"):
             with pytest.raises(ProblemError, match=rf"^{name}\b.*{words}"):
-                judged(document("cap"), "cap", tmp_path, **{name: given})
+                judged(document("cap"), "cap", tmp_path, **{name: vector})
 
 
 def test_equations_that_hold_at_the_only_point_are_no_hindrance(tmp_path: Path) -> None:
@@ -552,7 +570,7 @@ def test_huge_entries_of_the_data_are_no_traceback(tmp_path: Path) -> None:
     U = np.full((4, 2), -1e308)
     F, claim = {"kind": "cap", "caps": "c / nu", "nu": 1.0}, {"outcome": "solved", "lower": -2.0, "upper": 2.0}
     arrays = {"w": [0.5, 0.5], "d": [0.25] * 4}
-    file_document = forged(
+    file_document = program_document(
         "lp_adaboost", {"epsilon": 0.01, "two_sided": False}, F, {"kind": "maximum"}, U, arrays, claim
     )
     (tmp_path / "c.json").write_text(json.dumps(file_document))
@@ -583,7 +601,7 @@ def test_weights_moved_into_the_ball_stay_below_their_caps(exact: bool, tmp_path
     F = {"kind": "norm ball", "p": 2.0, "r": r, "base": {"kind": "cap", "caps": "1 / nu", "nu": 2.0}}
     arrays = {"w": [1.0], "d": [0.5, 0.25 + x, 0.25 - x], "s": [0.0] * 3}
     claim = {"outcome": "solved", "lower": -1.0, "upper": -1e-13}
-    file_document = forged(
+    file_document = program_document(
         "ball_and_caps", {"r": r, "nu": 2.0, "rho": 0.0}, F, {"kind": "maximum"}, U, arrays, claim, c
     )
     (tmp_path / "c.json").write_text(json.dumps(file_document))
@@ -591,7 +609,7 @@ def test_weights_moved_into_the_ball_stay_below_their_caps(exact: bool, tmp_path
 
 
 def test_weights_at_the_edge_of_a_ball_are_moved_into_it() -> None:
-    """Of radii next to their norm some are smaller than what rounding may make of it."""
+    """Some of the radii are smaller than the norm of the weights after rounding."""
     A, rng = FloatBalls(), np.random.default_rng(0)
     box = cap_term(A, A.to_vector(np.ones(20)))
     for p in (1.5, 2.0, 7.0, 50.0):
@@ -600,9 +618,9 @@ def test_weights_at_the_edge_of_a_ball_are_moved_into_it() -> None:
             c = rng.uniform(0.5, 2.0, 20)
             size = float(NormTerm(True, p, 1.0, c, True).norm(A, d).mid)
             ball = NormTerm(True, p, size * (1.0 + 4e-16 * float(rng.uniform(-1.0, 1.0))), c, True)
-            moved = project_into_ball(A, ball, d, box)
-            assert moved is not None and A.upper(ball.norm(A, moved)) <= ball.r
-            assert np.abs(moved.mid - d.mid).max() < 1e-13
+            projection = project_into_ball(A, ball, d, box)
+            assert projection is not None and A.upper(ball.norm(A, projection)) <= ball.r
+            assert np.abs(projection.mid - d.mid).max() < 1e-13
 
 
 @pytest.mark.thorough
@@ -614,7 +632,7 @@ def test_many_equations_are_solved_in_time(tmp_path: Path) -> None:
     assert time.process_time() - started < 8.0
 
 
-def test_what_is_said_to_be_proved_is_what_is_claimed(tmp_path: Path) -> None:
+def test_verification_reason_names_the_claimed_ends(tmp_path: Path) -> None:
     for lower, upper, claimed in (("-inf", "inf", "nothing"), (None, "inf", "lower"), ("-inf", None, "upper")):
         file_document = document("cap")
         file_document["claim"]["lower"] = lower or file_document["claim"]["lower"]
@@ -628,24 +646,24 @@ def test_what_is_said_to_be_proved_is_what_is_claimed(tmp_path: Path) -> None:
 
 
 def states_of(oracle: Any, *hypotheses: Any) -> list[bool]:
-    """Whether each is of the class."""
-    held = list[bool]()
+    """Return for each hypothesis whether it belongs to the class."""
+    memberships = list[bool]()
     for hypothesis in hypotheses:
         try:
-            held.append(oracle.margins_of(hypothesis) is not None)
+            memberships.append(oracle.margins_of(hypothesis) is not None)
         except ProblemError:
-            held.append(False)
-    return held
+            memberships.append(False)
+    return memberships
 
 
 def test_stumps_of_a_class_part_its_examples() -> None:
     X, y = examples()
     both, up = DecisionStumps(X, y), DecisionStumps(X, y, reflexive=False)
-    middle, beyond = float(np.median(X[:, 1])), float(X[:, 1].max())
-    stumps = [Stump(1, middle, 1, 2), Stump(1, middle, -1, 2), Stump(1, beyond, 1, 2), Stump(1, -math.inf, 1, 2)]
-    others = [Stump(1, middle, 1, 3), Feature(0, 1.0, 1, 2)]
-    assert states_of(both, *stumps, *others) == [True, True, False, False, False, False]
-    assert states_of(up, *stumps, *others) == [True, False, False, False, False, False]
+    middle, max_x = float(np.median(X[:, 1])), float(X[:, 1].max())
+    stumps = [Stump(1, middle, 1, 2), Stump(1, middle, -1, 2), Stump(1, max_x, 1, 2), Stump(1, -math.inf, 1, 2)]
+    foreign_hypotheses = [Stump(1, middle, 1, 3), Feature(0, 1.0, 1, 2)]
+    assert states_of(both, *stumps, *foreign_hypotheses) == [True, True, False, False, False, False]
+    assert states_of(up, *stumps, *foreign_hypotheses) == [True, False, False, False, False, False]
     # Where nothing varies constants are the class, in one direction h = 1: also as -1 above what there is.
     constants = [Stump(0, -math.inf, 1, 2), Stump(0, -math.inf, -1, 2), Stump(0, 9.0, 1, 2), Stump(0, 9.0, -1, 2)]
     assert states_of(DecisionStumps(np.ones((40, 2)), y), *constants) == [True] * 4
@@ -666,20 +684,22 @@ def test_columns_of_a_class_are_of_its_kernel_and_examples() -> None:
     d = np.full(40, 1 / 40)
     for name in ("linear", "polynomial", "rbf"):
         oracle = KernelColumns(X, y, name)
-        own: Any = oracle.best(Query(d)).columns[0]
-        assert np.array_equal(np.asarray(oracle.margins_of(own.hypothesis)), own.margins)
+        column: Any = oracle.best(Query(d)).columns[0]
+        assert np.array_equal(np.asarray(oracle.margins_of(column.hypothesis)), column.margins)
         narrower = KernelColumns(X, y, "rbf", gamma=50.0).best(Query(d)).columns[0].hypothesis
-        moved = dataclasses.replace(own.hypothesis, values=2.0 * own.hypothesis.values)
-        scaled = dataclasses.replace(own.hypothesis, scale=0.5 * own.hypothesis.scale)
-        beyond = dataclasses.replace(own.hypothesis, row=40)
-        assert states_of(oracle, own.hypothesis, narrower, moved, scaled, beyond) == [True] + [False] * 4
+        doubled_values = dataclasses.replace(column.hypothesis, values=2.0 * column.hypothesis.values)
+        scaled = dataclasses.replace(column.hypothesis, scale=0.5 * column.hypothesis.scale)
+        foreign_row = dataclasses.replace(column.hypothesis, row=40)
+        assert (
+            states_of(oracle, column.hypothesis, narrower, doubled_values, scaled, foreign_row) == [True] + [False] * 4
+        )
         upward = KernelColumns(X, y, name, reflexive=False)
-        negated = dataclasses.replace(own.hypothesis, sign=-1)
-        assert states_of(upward, dataclasses.replace(own.hypothesis, sign=1), negated) == [True, False]
+        negated = dataclasses.replace(column.hypothesis, sign=-1)
+        assert states_of(upward, dataclasses.replace(column.hypothesis, sign=1), negated) == [True, False]
 
 
 @pytest.mark.thorough
-def test_what_was_not_checked_of_a_class_is_said(tmp_path: Path) -> None:
+def test_class_verification_without_membership_says_so(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
     oracle = Estimators(DecisionTreeClassifier(max_depth=1), X, y)
     run = boost("erlpboost", oracle, nu=5.0, epsilon=0.2)
@@ -691,14 +711,14 @@ def test_what_was_not_checked_of_a_class_is_said(tmp_path: Path) -> None:
     assert re.search(
         rf"\blower\b.* soft margin{NO_FURTHER_CLAIM}{classes.MEMBERSHIP_NOT_CHECKED}$", verification.reason
     )
-    of_class(True, path)
+    class_document(True, path)
     assert classes.MEMBERSHIP_NOT_CHECKED not in verify(path, DecisionStumps(X, y)).reason
 
 
-@pytest.mark.parametrize("beyond", [1.01e-6, 0.1, 1.0])
-def test_certificates_of_a_class_with_a_ball_are_accepted(beyond: float, tmp_path: Path) -> None:
+@pytest.mark.parametrize("excess", [1.01e-6, 0.1, 1.0])
+def test_certificates_of_a_class_with_a_ball_are_accepted(excess: float, tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
-    run = boost("norm_ball", DecisionStumps(X, y), r=40.0**-0.5 * (1 + beyond), epsilon=0.05)
+    run = boost("norm_ball", DecisionStumps(X, y), r=40.0**-0.5 * (1 + excess), epsilon=0.05)
     save_class(run, DecisionStumps(X, y), path)
     assert verify(path, DecisionStumps(X, y))
 

@@ -44,13 +44,17 @@ def run(page: str = "erlpboost") -> HistogramRun:
 @pytest.mark.thorough_cases("softboost")
 @pytest.mark.every(3)
 @pytest.mark.parametrize("page", ["erlpboost", "lpboost", "binary_erlpboost", "softboost", "totalboost"])
-def test_a_file_is_proved_by_whoever_has_the_rows(page: str, tmp_path: Path) -> None:
+def test_verify_of_a_histogram_file_with_equal_rows_proves_it(page: str, tmp_path: Path) -> None:
     path, certificate = tmp_path / "class.json", run(page).class_certificate
     run(page).save_certificate(path, oracle())
     X, y = examples()
-    others = BinnedStumps(X, y, codes=tmp_path / "codes.npy"), DecisionStumps(X, y), BinnedStumps(X[::-1], y[::-1])
-    for k, its in enumerate((oracle(), *others)):
-        verification = verify(path, its, exact=k % 2 == 1)
+    other_oracles = (
+        BinnedStumps(X, y, codes=tmp_path / "codes.npy"),
+        DecisionStumps(X, y),
+        BinnedStumps(X[::-1], y[::-1]),
+    )
+    for k, reader_oracle in enumerate((oracle(), *other_oracles)):
+        verification = verify(path, reader_oracle, exact=k % 2 == 1)
         assert verification and verification.verdict == "proved", verification
         assert (verification.lower, verification.upper) == (certificate.lower, certificate.upper)
         lower, upper = verification.fractions
@@ -72,73 +76,73 @@ def test_multiplicities_are_told(tmp_path: Path) -> None:
     weighted = BinnedStumps(X, y, c=c)
     boost("lpboost", weighted, nu=100.0, epsilon=0.02).save_certificate(tmp_path / "class.json", weighted)
     assert verify(tmp_path / "class.json", weighted, c=c, d0=c)
-    for own in ("c", "d0"):
-        other: dict[str, Any] = {own: np.ones(len(y))}
-        assert re.search(rf"\bother\b.* {own}$", verify(tmp_path / "class.json", weighted, **other).reason)
+    for name in ("c", "d0"):
+        arguments: dict[str, Any] = {name: np.ones(len(y))}
+        assert re.search(rf"\bother\b.* {name}$", verify(tmp_path / "class.json", weighted, **arguments).reason)
     assert re.search(rf"\bexamples\b.* {int(c.sum())} .* 300 ", verify(tmp_path / "class.json", oracle()).reason)
 
 
-def put(*names: Any, value: Any) -> Any:
-    def change(said: Any) -> None:
+def change_entry(*names: Any, value: Any) -> Any:
+    def change(content: Any) -> None:
         for name in names[:-1]:
-            said = said[name]
-        said[names[-1]] = value(said[names[-1]]) if callable(value) else value
+            content = content[name]
+        content[names[-1]] = value(content[names[-1]]) if callable(value) else value
 
     return change
 
 
 FORGED = {
-    "a higher lower end": put("claim", "lower", value=lambda x: x + 1e-9),
-    "a lower upper end": put("claim", "upper", value=lambda x: x - 1e-9),
-    "an end that is no number": put("claim", "upper", value="nan"),
-    "another value": put("claim", "what", value="value of the program"),
-    "a value that is no text": put("claim", "what", value=["soft margin"]),
-    "another nu": put("nu", value=59.0),
-    "another nu of the page": put("formulation", "parameters", "nu", value=59.0),
-    "another formulation": put("formulation", "name", value="softboost"),
-    "a formulation of the same soft margin": put("formulation", "name", value="binary_erlpboost"),
-    "another eta": put("formulation", "parameters", "eta", value=3.0),
-    "another eta of F": put("formulation", "F", "eta", value=3.0),
-    "another G": put("formulation", "G", value={"kind": "absolute"}),
-    "another digest": put("data", "digest", value="0" * 64),
-    "a digest that is no text": put("data", "digest", value=0),
-    "an unknown one": put("formulation", "name", value="nonsense"),
-    "another w": put("w", value=lambda W: W[::-1]),
-    "weights of a larger sum": put("w", value=lambda W: [2 * x for x in W]),
-    "weights of a smaller sum": put("w", value=lambda W: [x // 2 for x in W]),
-    "a negative weight": put("w", value=lambda W: [-1, *W[1:]]),
-    "a weight of the other kind": put("w", value=lambda W: [True, *W[1:]]),
-    "more weights than hypotheses": put("w", value=lambda W: [*W, *[0] * 500]),
-    "no weights": put("w", value=[]),
-    "weights above the largest": put("d", "table", value=lambda q: [4 * WEIGHT_SCALE, *q[1:]]),
-    "negative ones": put("d", "table", value=lambda q: [-1, *q[1:]]),
-    "weights of no example": put("d", "table", value=[0] * (N_BINS + 2)),
-    "weights on fewer than nu": put("d", "table", value=[WEIGHT_SCALE] + [0] * (N_BINS + 1)),
-    "equal weights": put("d", "table", value=[1] * (N_BINS + 2)),
-    "fewer buckets": put("d", "table", value=lambda q: q[1:]),
-    "a window elsewhere": put("d", "origin", value=2 * MARGIN_SCALE),
-    "a window of no width": put("d", "shift", value=-1),
-    "a shift that is too large": put("d", "shift", value=64),
-    "another threshold": put("data", "hypotheses", 0, "is", "threshold", value=0.123),
-    "another split": put("data", "hypotheses", 0, "split", value=[0, 1, 1]),
-    "a split that is not there": put("data", "hypotheses", 0, "split", value=[0, 10**6, 1]),
-    "a feature that is not there": put("data", "hypotheses", 0, "split", value=[99, 0, 1]),
-    "half a split": put("data", "hypotheses", 0, "split", value=[0, 1]),
-    "no hypothesis": put("data", "hypotheses", 0, value=3),
-    "a kind that is unknown": put("data", "hypotheses", 0, "is", "kind", value="nonsense"),
-    "more examples": put("data", "examples", value=301),
-    "more rows": put("data", "N", value=301),
-    "another class": put("data", "oracle", value="decision stumps"),
-    "another format": put("format", value=2),
-    "another name": put("more", value=1),
-    "arrays": put("arrays", value=lambda old: {"w": [1.0]}),
-    "a program's": put("subject", value="program"),
+    "a higher lower end": change_entry("claim", "lower", value=lambda x: x + 1e-9),
+    "a lower upper end": change_entry("claim", "upper", value=lambda x: x - 1e-9),
+    "an end that is no number": change_entry("claim", "upper", value="nan"),
+    "another value": change_entry("claim", "what", value="value of the program"),
+    "a value that is no text": change_entry("claim", "what", value=["soft margin"]),
+    "another nu": change_entry("nu", value=59.0),
+    "another nu of the page": change_entry("formulation", "parameters", "nu", value=59.0),
+    "another formulation": change_entry("formulation", "name", value="softboost"),
+    "a formulation of the same soft margin": change_entry("formulation", "name", value="binary_erlpboost"),
+    "another eta": change_entry("formulation", "parameters", "eta", value=3.0),
+    "another eta of F": change_entry("formulation", "F", "eta", value=3.0),
+    "another G": change_entry("formulation", "G", value={"kind": "absolute"}),
+    "another digest": change_entry("data", "digest", value="0" * 64),
+    "a digest that is no text": change_entry("data", "digest", value=0),
+    "an unknown one": change_entry("formulation", "name", value="nonsense"),
+    "another w": change_entry("w", value=lambda W: W[::-1]),
+    "weights of a larger sum": change_entry("w", value=lambda W: [2 * x for x in W]),
+    "weights of a smaller sum": change_entry("w", value=lambda W: [x // 2 for x in W]),
+    "a negative weight": change_entry("w", value=lambda W: [-1, *W[1:]]),
+    "a weight of the other kind": change_entry("w", value=lambda W: [True, *W[1:]]),
+    "more weights than hypotheses": change_entry("w", value=lambda W: [*W, *[0] * 500]),
+    "no weights": change_entry("w", value=[]),
+    "weights above the largest": change_entry("d", "table", value=lambda q: [4 * WEIGHT_SCALE, *q[1:]]),
+    "negative ones": change_entry("d", "table", value=lambda q: [-1, *q[1:]]),
+    "weights of no example": change_entry("d", "table", value=[0] * (N_BINS + 2)),
+    "weights on fewer than nu": change_entry("d", "table", value=[WEIGHT_SCALE] + [0] * (N_BINS + 1)),
+    "equal weights": change_entry("d", "table", value=[1] * (N_BINS + 2)),
+    "fewer buckets": change_entry("d", "table", value=lambda q: q[1:]),
+    "a window elsewhere": change_entry("d", "origin", value=2 * MARGIN_SCALE),
+    "a window of no width": change_entry("d", "shift", value=-1),
+    "a shift that is too large": change_entry("d", "shift", value=64),
+    "another threshold": change_entry("data", "hypotheses", 0, "is", "threshold", value=0.123),
+    "another split": change_entry("data", "hypotheses", 0, "split", value=[0, 1, 1]),
+    "a split that is not there": change_entry("data", "hypotheses", 0, "split", value=[0, 10**6, 1]),
+    "a feature that is not there": change_entry("data", "hypotheses", 0, "split", value=[99, 0, 1]),
+    "half a split": change_entry("data", "hypotheses", 0, "split", value=[0, 1]),
+    "no hypothesis": change_entry("data", "hypotheses", 0, value=3),
+    "a kind that is unknown": change_entry("data", "hypotheses", 0, "is", "kind", value="nonsense"),
+    "more examples": change_entry("data", "examples", value=301),
+    "more rows": change_entry("data", "N", value=301),
+    "another class": change_entry("data", "oracle", value="decision stumps"),
+    "another format": change_entry("format", value=2),
+    "another name": change_entry("more", value=1),
+    "arrays": change_entry("arrays", value=lambda old: {"w": [1.0]}),
+    "a program's": change_entry("subject", value="program"),
 }
 
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("name", FORGED)
-def test_what_is_wrong_is_rejected(name: str, tmp_path: Path) -> None:
+def test_forged_histogram_files_are_rejected(name: str, tmp_path: Path) -> None:
     path = tmp_path / "class.json"
     run().save_certificate(path, oracle())
     document = json.loads(path.read_text())
@@ -153,17 +157,17 @@ def test_what_is_wrong_is_rejected(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("nu", [1.0, 150.0, 300.0])
 def test_counts_at_which_caps_have_two_names_are_told(nu: float, tmp_path: Path) -> None:
-    """Caps of 1 for two examples that stand for all; and counts next to the one of the file."""
+    """Files at nu = 1, and at half and all of the sum of c, are accepted, but not with a neighbouring float of nu."""
     path = tmp_path / "class.json"
     boost("lpboost", oracle(), nu=nu, epsilon=0.1, update="newton").save_certificate(path, oracle())
     assert verify(path, oracle())
     document = json.loads(path.read_text())
-    for other in (math.nextafter(nu, 0.0), math.nextafter(nu, math.inf)):
-        path.write_text(json.dumps({**document, "nu": other}))
-        assert re.search(rf"\bmargin\b.* nu = {other:g}\b", verify(path, oracle()).reason)
+    for next_nu in (math.nextafter(nu, 0.0), math.nextafter(nu, math.inf)):
+        path.write_text(json.dumps({**document, "nu": next_nu}))
+        assert re.search(rf"\bmargin\b.* nu = {next_nu:g}\b", verify(path, oracle()).reason)
 
 
-def test_who_has_no_rows_or_others_is_told_so(tmp_path: Path) -> None:
+def test_verify_without_the_rows_of_the_file_names_the_difference(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "class.json", examples()
     run().save_certificate(path, oracle())
     assert re.search(r"\boracle\b.*\bclass_of\(X, y\)", verify(path, X).reason)
@@ -172,8 +176,8 @@ def test_who_has_no_rows_or_others_is_told_so(tmp_path: Path) -> None:
     assert re.search(rf"\bexamples: .* 300 .*; .* 299 .*{re.escape(str(fewer))}$", verify(path, fewer).reason)
     digests = json.loads(path.read_text())["data"]["digest"], negated.binned_rows.digest()
     assert re.search(rf"\bexamples: .*{digests[0]};.*{digests[1]}\.", verify(path, negated).reason)
-    for other in (narrow, coarse, one):
-        assert verify(path, other).reason.endswith(f"; the data give 300 of 300 and {other}")
+    for other_oracle in (narrow, coarse, one):
+        assert verify(path, other_oracle).reason.endswith(f"; the data give 300 of 300 and {other_oracle}")
     with pytest.raises(OptionError, match=r"\bexamples\b.*\bclass\b.* 300 "):
         run().save_certificate(tmp_path / "other.json", BinnedStumps(X, -y))
     assert not (tmp_path / "other.json").exists()

@@ -14,20 +14,20 @@ pytestmark = pytest.mark.every(2)
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_mutated_is_accepted_as_it_is(case: str, tmp_path: Path) -> None:
+def test_documents_without_mutation_are_accepted(case: str, tmp_path: Path) -> None:
     assert judged(document(case), case, tmp_path)
 
 
-@pytest.mark.parametrize(("what", "case", "change"), CATALOGUE, ids=[f"{case}: {what}" for what, case, _ in CATALOGUE])
-def test_every_mutation_is_rejected_with_a_reason(what: str, case: str, change: Change, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "case", "change"), CATALOGUE, ids=[f"{case}: {name}" for name, case, _ in CATALOGUE])
+def test_every_mutation_is_rejected_with_a_reason(name: str, case: str, change: Change, tmp_path: Path) -> None:
     verification = judged(change(document(case)), case, tmp_path)
-    assert not verification.accepted, what
+    assert not verification.accepted, name
     assert len(verification.reason) > 20
     assert verification.verdict == "none"
 
 
 def test_the_catalogue_is_long_enough() -> None:
-    assert len({what for what, _, _ in CATALOGUE}) >= 40
+    assert len({name for name, _, _ in CATALOGUE}) >= 40
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -35,15 +35,15 @@ def test_other_data_are_rejected(case: str, tmp_path: Path) -> None:
     U = program(case).margins.to_array()
     changed = U.copy()
     changed[3, 1] = np.nextafter(changed[3, 1], 0.0)
-    for other in (changed, -U, U[::-1], U[:, ::-1], U[1:], U[:, 1:], np.hstack([U, U])):
-        verification = judged(document(case), case, tmp_path, U=other)
+    for other_U in (changed, -U, U[::-1], U[:, ::-1], U[1:], U[:, 1:], np.hstack([U, U])):
+        verification = judged(document(case), case, tmp_path, U=other_U)
         assert not verification.accepted
         assert "margin matrix" in verification.reason or "examples" in verification.reason
 
 
 def test_another_c_or_d0_than_the_readers_is_rejected(tmp_path: Path) -> None:
-    file_document, held = document("reference"), program("reference").examples
-    assert judged(file_document, "reference", tmp_path, c=held.c, d0=held.d0)
+    file_document, examples = document("reference"), program("reference").examples
+    assert judged(file_document, "reference", tmp_path, c=examples.c, d0=examples.d0)
     assert "multiplicities" in judged(file_document, "reference", tmp_path, c=np.ones(16)).reason
     assert "d0" in judged(file_document, "reference", tmp_path, d0=np.full(16, 1 / 16)).reason
 

@@ -17,7 +17,7 @@ U = np.random.default_rng(0).uniform(-1, 1, (12, 3))
 NUMBERS = {"C": 0.7, "mu": 0.3, "alpha": 0.5, "nu": 3.0, "r": 0.8, "l1": 0.3, "l2": 0.5}
 
 
-def saved(name: str, path: Path) -> dict[str, Any]:
+def saved_document(name: str, path: Path) -> dict[str, Any]:
     """Return the document of the certificate file of an optimum."""
     page = get_formulation(name)
     program = page.bind(U, **{key: NUMBERS[key] for key in page.parameters})
@@ -26,9 +26,9 @@ def saved(name: str, path: Path) -> dict[str, Any]:
     return json.loads(path.read_text())
 
 
-def reason(said: dict[str, Any], path: Path, **options: Any) -> str:
-    """Why a file with that content is refused."""
-    path.write_text(json.dumps(said))
+def reason(content: dict[str, Any], path: Path, **options: Any) -> str:
+    """Return the reason why a file with this content is refused."""
+    path.write_text(json.dumps(content))
     verification = verify(path, U, **options)
     assert not verification
     return verification.reason
@@ -46,7 +46,7 @@ PAIRS = (
 @pytest.mark.parametrize("name", PAIRS)
 def test_an_interval_that_is_a_little_narrower_is_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / "one.json"
-    document = saved(name, path)
+    document = saved_document(name, path)
     for end, by in (("lower", 1e-6), ("upper", -1e-6)):
         forged = json.loads(json.dumps(document))
         forged["claim"][end] += by
@@ -56,7 +56,7 @@ def test_an_interval_that_is_a_little_narrower_is_refused(name: str, tmp_path: P
 @pytest.mark.parametrize("name", PAIRS)
 def test_another_number_in_the_pair_is_another_program(name: str, tmp_path: Path) -> None:
     path = tmp_path / "one.json"
-    document = saved(name, path)
+    document = saved_document(name, path)
     for side in ("F", "G"):
         for key, value in document[side].items():
             if key in document["formulation"]["parameters"]:
@@ -70,7 +70,7 @@ def test_another_number_in_the_pair_is_another_program(name: str, tmp_path: Path
 @pytest.mark.parametrize("name", ("hinge+l2_ball", "hinge+l1_ball", "hinge+linf_ball"))
 def test_weights_outside_their_ball_are_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / "one.json"
-    document = saved(name, path)
+    document = saved_document(name, path)
     document["arrays"]["w"] = [
         1.01 * NUMBERS["r"] / np.abs(document["arrays"]["w"]).max() * w for w in document["arrays"]["w"]
     ]
@@ -90,11 +90,11 @@ def test_weights_outside_their_ball_are_refused(name: str, tmp_path: Path) -> No
     ],
     ids=["p", "signed", "r", "l1 below 0", "l1 of 0", "mu", "B"],
 )
-def test_what_no_pair_is_stated_by_is_refused(
+def test_penalty_files_with_an_impossible_number_are_refused(
     name: str, side: str, key: str, value: Any, why: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "one.json"
-    document = saved(name, path)
+    document = saved_document(name, path)
     document[side][key] = value
     assert re.search(why, reason(document, path))
 
@@ -113,7 +113,7 @@ def test_rough_answers_are_proved_too(tmp_path: Path) -> None:
 
 def test_names_of_no_pair_are_refused_and_pages_can_be_passed(tmp_path: Path) -> None:
     path = tmp_path / "one.json"
-    document = saved("hinge+l1", path)
+    document = saved_document("hinge+l1", path)
     assert verify(path, U, formulation=boostopt.combine("hinge", "l1"))
     document["formulation"]["name"] = "hinge+l3"
     assert re.search(r"'hinge\+l3'.*\bunknown\b", reason(document, path))

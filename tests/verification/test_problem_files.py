@@ -47,7 +47,7 @@ def saved(case: str, folder: Path) -> Path:
 
 @pytest.mark.thorough_cases("sum of largest eigenvalues")
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_saved_is_accepted(case: str, tmp_path: Path) -> None:
+def test_saved_problem_certificates_are_accepted(case: str, tmp_path: Path) -> None:
     certificate, _ = certified(case)
     path = saved(case, tmp_path)
     verification = verify(path)
@@ -113,7 +113,7 @@ def test_files_of_programs_need_data(tmp_path: Path) -> None:
 
 @pytest.mark.thorough_cases("bounds")
 @pytest.mark.parametrize("case", ["atom", "root", "bounds", "indefinite", "moved", "no answers"])
-def test_what_a_file_cannot_hold_is_refused_in_words_and_nothing_is_written(case: str, tmp_path: Path) -> None:
+def test_save_of_a_problem_without_a_file_form_is_refused_and_writes_nothing(case: str, tmp_path: Path) -> None:
     x, t = cp.Variable(2, name="x"), cp.Variable(nonneg=True)
     problems: dict[str, Any] = {
         "atom": (cp.Minimize(cp.perspective(cp.quad_form(x, np.eye(2)), t) + t), [x >= 1]),
@@ -392,8 +392,8 @@ def test_bounds_are_attained(name: str) -> None:
     u = arguments_of(name, rng)
     h, mu = Fraction(1, 2**40), Fraction(3, 2)
 
-    def value(at: list[Fraction]) -> Fraction:
-        result = atom.value(at)
+    def value(point: list[Fraction]) -> Fraction:
+        result = atom.value(point)
         assert result is not None
         return rationals_and_balls.midpoint(result)
 
@@ -596,8 +596,8 @@ def test_the_checker_loads_no_cvxpy() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name for name in run.stdout.split()}
     assert not {"cvxpy", "scipy", "clarabel", "highspy"} & {name.split(".")[0] for name in loaded}
-    own = {name for name in loaded if name.startswith("boostopt.")}
-    assert not {name for name in own if "problem_certificates" in name}
+    package_modules = {name for name in loaded if name.startswith("boostopt.")}
+    assert not {name for name in package_modules if "problem_certificates" in name}
 
 
 def test_every_atom_of_the_checker_has_a_test() -> None:

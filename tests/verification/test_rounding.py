@@ -19,7 +19,7 @@ from boostopt.verification.trusted_kernel.exact_numbers import ArbBalls
 from boostopt.verification.trusted_kernel.number_types import Ball, FloatBalls
 
 
-def proved(program: Program, certificate: Certificate) -> ProvedBounds:
+def proved_bounds(program: Program, certificate: Certificate) -> ProvedBounds:
     """Return the bounds that the weights of a certificate prove in ball arithmetic."""
     statement, arrays = writing.statement_and_arrays(program, certificate.w)
     proof, of_proof = writing._lower_bound_proof(program, -program.margins.margins(certificate.w))  # pyright: ignore[reportPrivateUsage]
@@ -30,8 +30,8 @@ def proved(program: Program, certificate: Certificate) -> ProvedBounds:
         return recompute_bounds(document, program.margins.to_cvxpy_constant(), A)
 
 
-def drawn(name: str, rng: np.random.Generator) -> Program:
-    """A norm program of one hypothesis, its multiplicities all huge or all tiny."""
+def random_norm_program(name: str, rng: np.random.Generator) -> Program:
+    """Return a norm program of one hypothesis. Its multiplicities are all huge or all tiny."""
     N, p = int(rng.integers(2, 6)), float(rng.choice([1.01, 2.0, 100.0, rng.uniform(1.01, 1.2), rng.uniform(1.2, 30)]))
     c = 10.0 ** rng.uniform(-90, 90) * rng.uniform(0.3, 3.0, N)
     eta = math.inf if rng.random() < 0.5 else 10.0 ** rng.uniform(-1, 6)
@@ -43,16 +43,16 @@ def drawn(name: str, rng: np.random.Generator) -> Program:
 @pytest.mark.thorough_cases("norm_penalty")
 @pytest.mark.parametrize("name", ["norm_ball", "norm_penalty"])
 def test_the_rounding_of_exponents_is_in_the_interval(name: str) -> None:
-    """A sum S to the power 1/p is off by ln S / p times the rounding of p; S may be 1e100."""
+    """The relative error of S^(1/p) is ln S / p times the rounding of p; S may be 1e100."""
     rng, tried = np.random.default_rng(5), 0
     while tried < 40:
         try:
-            program = drawn(name, rng)
+            program = random_norm_program(name, rng)
         except ProblemError:  # r beyond 1e100
             continue
         tried += 1
         certificate = program.certify(None, [1.0])
-        bounds = proved(program, certificate)
+        bounds = proved_bounds(program, certificate)
         assert certificate.lower <= bounds.lower <= bounds.upper <= certificate.upper, (program, certificate, bounds)
 
 
@@ -162,8 +162,8 @@ def test_a_message_names_plain_numbers(d: np.ndarray, message: str, tmp_path: Pa
     assert "np.float64" not in str(refused.value)
 
 
-def test_what_is_not_known_stays_a_number() -> None:
-    """Infinity times 0 is NaN, of which nothing is larger or smaller."""
+def test_ball_product_of_an_infinite_radius_is_not_nan() -> None:
+    """Infinity times 0 is NaN, and every comparison with NaN is false."""
     product = Ball(np.array([1.0]), np.array([np.inf])) * 2.0
     assert product.rad == np.inf
 
@@ -173,6 +173,6 @@ def test_the_logarithm_of_a_quotient_keeps_its_digits_where_logarithms_cancel() 
 
     A = FloatBalls()
     x, y = A.to_vector(np.array([1e90, 3e-90, 1e-200, 2.0])), A.to_vector(np.array([2e90, 3e-90, 1e200, 1.0]))
-    found = log_quotient(A, x, y)
-    np.testing.assert_allclose(found.mid, [math.log(0.5), 0.0, -400 * math.log(10), math.log(2.0)])
-    assert (found.rad[[0, 1, 3]] < 2e-15).all()
+    logarithms = log_quotient(A, x, y)
+    np.testing.assert_allclose(logarithms.mid, [math.log(0.5), 0.0, -400 * math.log(10), math.log(2.0)])
+    assert (logarithms.rad[[0, 1, 3]] < 2e-15).all()

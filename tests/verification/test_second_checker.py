@@ -21,7 +21,7 @@ Certified = Callable[[str], tuple[str, tuple[Any, Any, Any]]]
 TOP = "kind format subject formulation F G data claim proof arrays made"
 """The names of a file."""
 
-DIGITS, LOST, MISSED, ZERO = 100, Decimal("1e-40"), Decimal("1e-11"), Decimal(0)
+DIGITS, SLACK, MISSED, ZERO = 100, Decimal("1e-40"), Decimal("1e-11"), Decimal(0)
 """Digits of all numbers, a bound of what sums lose, what weights may miss their conditions by, and 0."""
 
 
@@ -82,7 +82,7 @@ def check(path: Path, U: Any, c: Any, d0: Any) -> None:
         assert len(w) == t and min(w) >= 0 and abs(w.sum() - 1) < MISSED, "w"
         y = -(rows @ w) / w.sum() - beta
         lower = -beta - sum(map(f.conjugate, y, u, refs), ZERO)
-        assert end(document["claim"]["lower"]) <= lower - LOST, "the lower end"
+        assert end(document["claim"]["lower"]) <= lower - SLACK, "the lower end"
         if document["claim"]["upper"] == "inf":
             return
         d = arrays["d"]
@@ -90,9 +90,11 @@ def check(path: Path, U: Any, c: Any, d0: Any) -> None:
         assert (d >= -MISSED).all() and (d <= u + MISSED).all(), "d"
         d = np.minimum(np.maximum(d, 0), u)
         d = d / max(d.sum(), Decimal(1))
-        d = d + (u - d) * ((1 - d.sum()) / max((u - d).sum(), LOST))  # what is missing, by the room below the caps
+        d = d + (u - d) * (
+            (1 - d.sum()) / max((u - d).sum(), SLACK)
+        )  # the missing weight, by the distances to the caps
         upper = sum(map(f.value, d, refs), ZERO) + max(d @ rows)
-        assert abs(d.sum() - 1) < LOST and upper + LOST <= end(document["claim"]["upper"]), "the upper end"
+        assert abs(d.sum() - 1) < SLACK and upper + SLACK <= end(document["claim"]["upper"]), "the upper end"
 
 
 class Cap:
@@ -128,7 +130,7 @@ CASES = ("cap", "entropy", "reference")
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_was_saved_is_accepted(case: str, certified: Certified, tmp_path: Path) -> None:
+def test_second_checker_accepts_saved_files(case: str, certified: Certified, tmp_path: Path) -> None:
     text, data = certified(case)
     path = tmp_path / "certificate.json"
     path.write_text(text)
@@ -145,7 +147,9 @@ def test_what_was_saved_is_accepted(case: str, certified: Certified, tmp_path: P
     [row for row in CATALOGUE if row[1] in CASES],
     ids=lambda x: x if isinstance(x, str) else "",
 )
-def test_what_is_wrong_is_rejected(name: str, case: str, change: Any, certified: Certified, tmp_path: Path) -> None:
+def test_second_checker_rejects_mutations(
+    name: str, case: str, change: Any, certified: Certified, tmp_path: Path
+) -> None:
     text, data = certified(case)
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(change(json.loads(text))))
@@ -171,19 +175,19 @@ def test_both_checkers_prove_the_same_ends(case: str, certified: Certified, tmp_
                     check(path, *data)
 
 
-def mixed(x: int) -> int:
+def mix_bits(x: int) -> int:
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         x = (x ^ (x >> shift)) * factor % 2**64
     return x
 
 
 def test_the_digest_of_coded_rows_is_made_as_the_page_says(looks: tuple[Any, Any, Any, Any]) -> None:
-    said, X, y, c = looks
+    content, X, y, c = looks
     cuts = {j: (np.unique(X[:, j])[1:] + np.unique(X[:, j])[:-1]) / 2 for j in range(X.shape[1])}
     total = 0
     for row, label, copies in zip(X, y.tolist(), c.tolist(), strict=True):
         codes = {j: int((cuts[j] < row[j]).sum()) for j in cuts if len(cuts[j])}
-        total += copies * mixed((label + sum(mixed((j << 32) + k + 1) for j, k in codes.items())) % 2**64)
+        total += copies * mix_bits((label + sum(mix_bits((j << 32) + k + 1) for j, k in codes.items())) % 2**64)
     sizes = [(j, len(cuts[j]) + 1) for j in sorted(cuts) if len(cuts[j])]
     text = repr((len(y), int(c.sum()), sizes, total % 2**64))
-    assert said["data"]["digest"] == hashlib.sha256(text.encode()).hexdigest()
+    assert content["data"]["digest"] == hashlib.sha256(text.encode()).hexdigest()

@@ -49,7 +49,7 @@ def test_no_interval_excludes_the_optimum(seed: int) -> None:
             assert not np.isfinite(certificate.upper)
 
 
-def forged(program: Program, path: Path, **changes: Any) -> None:
+def forge_file(program: Program, path: Path, **changes: Any) -> None:
     """Write an honest file and change what it says."""
     program.certify(None, np.full(program.margins.t, 0.5)).save(path, program)
     document = json.loads(path.read_text())
@@ -61,7 +61,7 @@ def forged(program: Program, path: Path, **changes: Any) -> None:
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_false_upper_end_is_rejected(exact: bool, tmp_path: Path) -> None:
     program, path = page.bind(U, D=10.0), tmp_path / "file.json"
-    forged(program, path, upper=0.2, arrays={"d": WEIGHTS.tolist()})
+    forge_file(program, path, upper=0.2, arrays={"d": WEIGHTS.tolist()})
     assert not verify(path, U, exact=exact, formulation=page)
 
 
@@ -70,7 +70,7 @@ def test_a_false_proof_of_infeasibility_is_rejected(exact: bool, tmp_path: Path)
     margins = np.array([[0.5], [-0.4], [0.3]])
     program, path = page.bind(margins, D=10.0), tmp_path / "file.json"
     assert program.solve("cvxpy:clarabel", tol=1e-6).certificate.upper < 0.01
-    forged(program, path, arrays={"w": [1.0]})
+    forge_file(program, path, arrays={"w": [1.0]})
     document = json.loads(path.read_text())
     document["claim"] = {**document["claim"], "outcome": "infeasible", "excess": 0.05, "beta": 0.0}
     path.write_text(json.dumps(document))

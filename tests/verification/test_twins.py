@@ -86,7 +86,7 @@ N = 30
 
 
 def boxes(rng: np.random.Generator) -> list[tuple[Regularizer, SeparableTerm]]:
-    """Every family twice: the package's and the checker's."""
+    """Return every family twice: of the package and of the checker."""
     c, d0, nu, eta = (
         rng.uniform(0.5, 2, N),
         rng.dirichlet(np.ones(N)),
@@ -97,17 +97,17 @@ def boxes(rng: np.random.Generator) -> list[tuple[Regularizer, SeparableTerm]]:
     d0 /= d0.sum()
     A, u = FloatBalls(), FloatBalls().to_vector(c / nu)
     capped = np.minimum(d0, 0.9 * c / nu)
-    within = capped + (1 - capped.sum()) * (c / nu - capped) / (c / nu - capped).sum()
-    within[:2] = 0.0
-    within /= within.sum()
-    free = within > 0
+    interior = capped + (1 - capped.sum()) * (c / nu - capped) / (c / nu - capped).sum()
+    interior[:2] = 0.0
+    interior /= interior.sum()
+    free = interior > 0
     return [
         (CappedSimplexIndicator(CappedSimplex(c, nu)), cap_term(A, u)),
         (RelativeEntropy.capped(c, nu, eta, d0), entropy_term(A, u, eta, d0, False)),
         (UnnormalizedRelativeEntropy.capped(c, nu, eta, d0), entropy_term(A, u, eta, d0, True)),
         (
-            BinaryEntropy.capped(c, nu, eta, within),
-            binary_entropy_term(A, u, eta, within, u - A.to_vector(within), free, True),
+            BinaryEntropy.capped(c, nu, eta, interior),
+            binary_entropy_term(A, u, eta, interior, u - A.to_vector(interior), free, True),
         ),
         (QuadraticHinge(c, 0.7, 0.3, 1.0), quadratic_hinge_term(A, c, 0.7, 0.3, 1.0)),
         (QuadraticHinge(c, 0.7, 0.5, None), quadratic_hinge_term(A, c, 0.7, 0.5, math.inf)),
@@ -144,8 +144,8 @@ def test_values_and_conjugates_are_those_of_the_regularizers(seed: int) -> None:
         assert A.upper(bound) >= point.value - 1e-11
         # Any other beta gives a number that is not smaller.
         if F.on_simplex:
-            other = A.total(box.conjugates(A.to_vector(z) - A.to_number(beta + 0.1))) + A.to_number(beta + 0.1)
-            assert A.upper(other) >= point.value - 1e-11
+            other_bound = A.total(box.conjugates(A.to_vector(z) - A.to_number(beta + 0.1))) + A.to_number(beta + 0.1)
+            assert A.upper(other_bound) >= point.value - 1e-11
 
 
 @pytest.mark.parametrize(
@@ -167,14 +167,14 @@ def test_values_and_conjugates_are_those_of_the_regularizers(seed: int) -> None:
 )
 def test_edge_functions_are_those_of_the_package(G: Any) -> None:
     rng, A = np.random.default_rng(0), FloatBalls()
-    own = build_edge_terms(A, edge_to_json(G))
+    terms = build_edge_terms(A, edge_to_json(G))
     for _ in range(20):
         e = rng.normal(size=2)
         w = G.project(rng.normal(size=2) + 0.5)
         if w is None:
             continue
-        assert float(own.value(A.to_vector(e)).mid) == pytest.approx(G.value(e), rel=1e-14, abs=1e-15)
-        assert float(own.conjugate(A.to_vector(w)).mid) == pytest.approx(G.conjugate(w), rel=1e-14, abs=1e-15)
+        assert float(terms.value(A.to_vector(e)).mid) == pytest.approx(G.value(e), rel=1e-14, abs=1e-15)
+        assert float(terms.conjugate(A.to_vector(w)).mid) == pytest.approx(G.conjugate(w), rel=1e-14, abs=1e-15)
 
 
 def test_the_digest_is_that_of_the_margins() -> None:
@@ -183,7 +183,7 @@ def test_the_digest_is_that_of_the_margins() -> None:
         assert matrix_digest(np.asarray(U)) == MarginMatrix(U).digest()
 
 
-def test_what_is_described_says_how_the_caps_are_made() -> None:
+def test_regularizer_statement_says_how_the_caps_are_computed() -> None:
     c, d0 = np.array([1.0, 2.0, 1.0]), np.array([0.25, 0.5, 0.25])
     examples = Examples(c, d0)
     assert regularizer_to_json(CappedSimplexIndicator(CappedSimplex(c, 2.0)), examples).numbers == {
@@ -198,11 +198,11 @@ def test_what_is_described_says_how_the_caps_are_made() -> None:
         "nu": 1.5,
         "eta": 2.0,
     }
-    stated = regularizer_to_json(
+    statement = regularizer_to_json(
         Tilted(CappedSimplexIndicator(CappedSimplex(np.array([1.0, 5.0, 2.0]), 2.0)), np.ones(3)), examples
     )
-    assert stated.numbers == {"kind": "tilted", "base": {"kind": "cap", "caps": "given"}}
-    assert np.array_equal(stated.arrays["caps"], [0.5, 2.5, 1.0])
+    assert statement.numbers == {"kind": "tilted", "base": {"kind": "cap", "caps": "given"}}
+    assert np.array_equal(statement.arrays["caps"], [0.5, 2.5, 1.0])
 
 
 def test_a_subclass_is_not_stated_as_what_it_was_made_from() -> None:
@@ -227,11 +227,11 @@ def test_a_subclass_is_not_stated_as_what_it_was_made_from() -> None:
 
 
 def random_ball(rng: np.random.Generator, exact: list[Fraction]) -> Ball:
-    """A ball around each of some rational numbers, with a centre beside it."""
+    """Return balls that contain some rational numbers. Their centres differ from the numbers."""
     rad = rng.choice([0.0, 1e-16, 1e-8, 1e-3], len(exact)) * rng.random(len(exact))
     mid = np.array([float(x) for x in exact])
-    off = np.array([abs(float(Fraction(m) - x)) for m, x in zip(mid.tolist(), exact, strict=True)])
-    return Ball(mid + rad, rad * 1.0001 + 1.001 * off + 1e-15 * np.abs(mid))
+    errors = np.array([abs(float(Fraction(m) - x)) for m, x in zip(mid.tolist(), exact, strict=True)])
+    return Ball(mid + rad, rad * 1.0001 + 1.001 * errors + 1e-15 * np.abs(mid))
 
 
 def test_balls_contain_the_exact_results() -> None:
@@ -249,16 +249,16 @@ def test_balls_contain_the_exact_results() -> None:
             (a * b, [p * q for p, q in zip(x, y, strict=True)]),
             (A.positive(a), [max(p, Fraction(0)) for p in x]),
         ):
-            assert contained(ball, exact)
+            assert is_contained(ball, exact)
         if all(y):
-            assert contained(a / b, [p / q for p, q in zip(x, y, strict=True)])
+            assert is_contained(a / b, [p / q for p, q in zip(x, y, strict=True)])
         total = A.total(a)
         assert Fraction(float(A.lower(total))) <= sum(x) <= Fraction(float(A.upper(total)))
         largest = A.largest(a)
         assert Fraction(float(A.lower(largest))) <= max(x) <= Fraction(float(A.upper(largest)))
 
 
-def contained(ball: Ball, exact: list[Fraction]) -> bool:
+def is_contained(ball: Ball, exact: list[Fraction]) -> bool:
     A = FloatBalls()
     lows, highs = A.lower(ball).tolist(), A.upper(ball).tolist()
     return all(
@@ -272,12 +272,12 @@ def test_products_contain_the_exact_ones() -> None:
     for rows in (3, 501, 1100):
         U, d, w = rng.uniform(-1, 1, (rows, 2)), rng.dirichlet(np.ones(rows)), rng.normal(size=2)
         e = [sum(Fraction(u) * Fraction(x) for u, x in zip(U[:, q].tolist(), d.tolist(), strict=True)) for q in (0, 1)]
-        assert contained(A.edges(U, A.to_vector(d)), [Fraction(x) for x in e])
+        assert is_contained(A.edges(U, A.to_vector(d)), [Fraction(x) for x in e])
         m = [
             sum((Fraction(u) * Fraction(x) for u, x in zip(row, w.tolist(), strict=True)), Fraction(0))
             for row in U.tolist()
         ]
-        assert contained(A.margins(U, A.to_vector(w)), m)
+        assert is_contained(A.margins(U, A.to_vector(w)), m)
 
 
 @pytest.mark.thorough
@@ -298,8 +298,8 @@ def test_the_checker_imports_numpy_and_the_standard_library_only() -> None:
                 top, _, rest = module.partition(".")
                 package, _, last = rest.rpartition(".")
                 trusted = {"verification.trusted_kernel": TRUSTED, "functions.formulas": FORMULAS}
-                own = top == "boostopt" and last in trusted.get(package, ())
-                assert own or top == "numpy" or top in sys.stdlib_module_names, f"{name} imports {module}"
+                is_trusted = top == "boostopt" and last in trusted.get(package, ())
+                assert is_trusted or top == "numpy" or top in sys.stdlib_module_names, f"{name} imports {module}"
     loaded = subprocess.run(
         [
             sys.executable,
@@ -313,8 +313,8 @@ def test_the_checker_imports_numpy_and_the_standard_library_only() -> None:
         check=True,
     ).stdout.split()
     assert not {"scipy", "cvxpy", "clarabel", "highspy", "sklearn", "flint"} & {name.split(".")[0] for name in loaded}
-    own = {name for name in loaded if name.startswith("boostopt.")}
-    assert own == {
+    package_modules = {name for name in loaded if name.startswith("boostopt.")}
+    assert package_modules == {
         "boostopt._utils",
         "boostopt._utils.lazy_names",
         "boostopt.verification",
@@ -323,7 +323,7 @@ def test_the_checker_imports_numpy_and_the_standard_library_only() -> None:
         "boostopt.functions.formulas",
         *(f"boostopt.verification.trusted_kernel.{name}" for name in TRUSTED),
         *(f"boostopt.functions.formulas.{name}" for name in FORMULAS),
-    } | (own & {"boostopt.errors"})
+    } | (package_modules & {"boostopt.errors"})
 
 
 def test_kinds_without_a_formula_are_refused_where_formulas_are_taken() -> None:

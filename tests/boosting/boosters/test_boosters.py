@@ -38,7 +38,7 @@ CASES: tuple[tuple[str, Boost, dict[str, Any]], ...] = (
 )
 
 each_booster = pytest.mark.parametrize(
-    ("name", "boosted", "given"), CASES, ids=[f"{name} {given}" for name, _, given in CASES]
+    ("name", "boosted", "keywords"), CASES, ids=[f"{name} {keywords}" for name, _, keywords in CASES]
 )
 COMPARED_COLUMNS = ("round", "hypotheses", "edge", "smallest_edge", "soft_margin", "value", "active")
 
@@ -47,11 +47,11 @@ COMPARED_COLUMNS = ("round", "hypotheses", "edge", "smallest_edge", "soft_margin
 @pytest.mark.parametrize("seed", [0, 2, 3])
 @pytest.mark.parametrize("nu", [1.0, 9.5])
 def test_no_certificate_of_the_class_contradicts_linear_programming(
-    name: str, boosted: Boost, given: dict[str, Any], seed: int, nu: float
+    name: str, boosted: Boost, keywords: dict[str, Any], seed: int, nu: float
 ) -> None:
     random_class: RandomClass = draw_class(seed)
     oracle = random_class.oracle("best")
-    run = boosted(oracle, **given, nu=nu, max_rounds=25)
+    run = boosted(oracle, **keywords, nu=nu, max_rounds=25)
     optimum = random_class.optimum_of(random_class.U, nu)
     certificate = run.class_certificate
     assert certificate.lower - LP <= optimum <= certificate.upper + LP
@@ -81,9 +81,9 @@ def stumps() -> DecisionStumps:
 
 
 @each_booster
-def test_a_run_is_loaded_as_it_was_saved(name: str, boosted: Boost, given: dict[str, Any], tmp_path: Path) -> None:
+def test_a_run_is_loaded_as_it_was_saved(name: str, boosted: Boost, keywords: dict[str, Any], tmp_path: Path) -> None:
     oracle = stumps()
-    run = boosted(oracle, **given, max_rounds=12, nus=[3.0])
+    run = boosted(oracle, **keywords, max_rounds=12, nus=[3.0])
     run.save(tmp_path / "run.npz")
     loaded = Run.load(tmp_path / "run.npz")
     assert loaded.record.problem.formulation.name == name
@@ -100,12 +100,12 @@ def test_a_run_is_loaded_as_it_was_saved(name: str, boosted: Boost, given: dict[
 
 @each_booster
 def test_a_run_that_is_resumed_goes_the_same_way(
-    name: str, boosted: Boost, given: dict[str, Any], tmp_path: Path
+    name: str, boosted: Boost, keywords: dict[str, Any], tmp_path: Path
 ) -> None:
     file = tmp_path / "run.npz"
-    through = boosted(stumps(), **given, max_rounds=15)
-    boosted(stumps(), **given, max_rounds=6, checkpoint=file, checkpoint_rounds=2)
-    resumed = boosted(stumps(), **given, max_rounds=15, checkpoint=file, checkpoint_rounds=4)
+    through = boosted(stumps(), **keywords, max_rounds=15)
+    boosted(stumps(), **keywords, max_rounds=6, checkpoint=file, checkpoint_rounds=2)
+    resumed = boosted(stumps(), **keywords, max_rounds=15, checkpoint=file, checkpoint_rounds=4)
     np.testing.assert_array_equal(resumed.record.state.w, through.record.state.w)
     np.testing.assert_array_equal(resumed.d, through.d)
     assert resumed.reason == through.reason
@@ -125,11 +125,13 @@ def test_a_checkpoint_of_other_parameters_is_refused(tmp_path: Path) -> None:
 
 
 @each_booster
-def test_runs_are_classifiers_with_a_trace_and_test_examples(name: str, boosted: Boost, given: dict[str, Any]) -> None:
+def test_runs_are_classifiers_with_a_trace_and_test_examples(
+    name: str, boosted: Boost, keywords: dict[str, Any]
+) -> None:
     oracle = stumps()
     X = np.random.default_rng(8).normal(size=(30, 4))
     y = np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0, 1, -1)
-    run = boosted(oracle, **given, max_rounds=8, test=(X, y), nus=[2.0])
+    run = boosted(oracle, **keywords, max_rounds=8, test=(X, y), nus=[2.0])
     assert run.trace["test_error"][-1] == pytest.approx(np.mean(run.predict(X) != y))
     assert len(run.trace["soft_margin[nu=2]"]) == run.rounds
     assert run.w.sum() == pytest.approx(1.0)
@@ -148,11 +150,11 @@ def test_the_direct_rule_ends_a_run_where_it_is_asked_for() -> None:
 
 
 @each_booster
-def test_options_are_checked(name: str, boosted: Boost, given: dict[str, Any]) -> None:
+def test_options_are_checked(name: str, boosted: Boost, keywords: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match="max_round"):
-        boosted(stumps(), **given, max_round=3)
+        boosted(stumps(), **keywords, max_round=3)
     with pytest.raises(OptionError, match="final_weights"):
-        boosted(stumps(), **given, max_rounds=3, final_weights="best")
+        boosted(stumps(), **keywords, max_rounds=3, final_weights="best")
 
 
 def test_the_page_has_every_booster() -> None:
@@ -162,9 +164,9 @@ def test_the_page_has_every_booster() -> None:
 
 
 @each_booster
-def test_boost_reaches_it_by_its_name(name: str, boosted: Boost, given: dict[str, Any]) -> None:
-    named = boost(name.upper(), stumps(), **given, max_rounds=9)
-    run = boost(BOOSTERS[name], stumps(), **given, max_rounds=9)
+def test_boost_reaches_it_by_its_name(name: str, boosted: Boost, keywords: dict[str, Any]) -> None:
+    named = boost(name.upper(), stumps(), **keywords, max_rounds=9)
+    run = boost(BOOSTERS[name], stumps(), **keywords, max_rounds=9)
     np.testing.assert_array_equal(named.w, run.w)
     np.testing.assert_array_equal(named.d, run.d)
     assert named.reason == run.reason
@@ -232,10 +234,10 @@ def test_influence_is_the_mean_of_the_weights_that_an_example_has_had() -> None:
 
 @each_booster
 def test_the_certificate_is_verified_from_a_file(
-    name: str, boosted: Boost, given: dict[str, Any], tmp_path: Path
+    name: str, boosted: Boost, keywords: dict[str, Any], tmp_path: Path
 ) -> None:
     oracle = stumps()
-    run = boosted(oracle, **given, max_rounds=12)
+    run = boosted(oracle, **keywords, max_rounds=12)
     save_class(run, oracle, tmp_path / "class.json")
     verdict = verify(tmp_path / "class.json", oracle)
     assert verdict, verdict.reason

@@ -68,9 +68,9 @@ def test_kappa_and_c_are_two_names_of_one_number() -> None:
     by_kappa = boost("brownboost", random_class.oracle("best"), kappa=0.2, max_rounds=4)
     by_c = boost("brownboost", random_class.oracle("best"), time=float(erfinv(0.8)) ** 2, max_rounds=4)
     np.testing.assert_allclose(by_kappa.w, by_c.w, rtol=1e-9)
-    given: dict[str, float]
-    for given, came in (({}, "time=None, kappa=None"), ({"time": 1.0, "kappa": 0.1}, r"time=1\.0, kappa=0\.1")):
-        options: Any = {**given, "max_rounds": 2}
+    parameters: dict[str, float]
+    for parameters, came in (({}, "time=None, kappa=None"), ({"time": 1.0, "kappa": 0.1}, r"time=1\.0, kappa=0\.1")):
+        options: Any = {**parameters, "max_rounds": 2}
         with pytest.raises(OptionError, match=came):
             boost("brownboost", random_class.oracle("best"), **options)
     with pytest.raises(ProblemError, match=r"\bkappa\b.*\(0, 1\).*\b1\.5\b"):

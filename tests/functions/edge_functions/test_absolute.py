@@ -18,8 +18,8 @@ G = AbsoluteEdge()
 seeds = st.integers(0, 2**32 - 1)
 
 
-def drawn(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Edges with ties and zeros, weights of any sign in the ball of the 1-norm, on its boundary and inside."""
+def random_edges_and_weights(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return edges with ties and zeros, and weights of any sign in the ball of the 1-norm or on its boundary."""
     t = int(rng.integers(1, 8))
     e = np.round(rng.uniform(-1, 1, t), int(rng.integers(1, 4)))
     w = rng.dirichlet(np.ones(t)) * rng.choice([-1.0, 1.0], t) * rng.choice([0.0, 0.3, 1.0])
@@ -29,7 +29,7 @@ def drawn(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 @settings(max_examples=many(200, 40), deadline=None, derandomize=True)
 @given(seeds)
 def test_the_gap_is_the_fenchel_young_gap(seed: int) -> None:
-    e, w = drawn(np.random.default_rng(seed))
+    e, w = random_edges_and_weights(np.random.default_rng(seed))
     assert_edge_gap(G, e, w, max(abs(x) for x in e.tolist()))
     best = G.subgradient(e)
     assert max(G.residuals(best).values()) == 0.0
@@ -45,7 +45,7 @@ def test_the_part_of_the_ball_that_is_not_used_counts() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_model_for_solvers(seed: int) -> None:
-    e, w = drawn(np.random.default_rng(seed))
+    e, w = random_edges_and_weights(np.random.default_rng(seed))
     assert_edges_modelled(G, e, w)
 
 
@@ -79,13 +79,13 @@ def test_complementary_slackness_determines_the_weights() -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_largest_absolute_edge_is_the_maximum_over_the_columns_and_their_negatives(seed: int) -> None:
-    """A class closed under negation with weights in the simplex: the same optimum."""
+    """A class closed under negation, with weights in the simplex, has the same optimum."""
     problem = draw(np.random.default_rng(seed), largest_N=20, largest_t=4)
     c = np.ones(len(problem.U)) if problem.c is None else problem.c
     F = CappedSimplexIndicator(CappedSimplex(c, problem.nu if problem.d0 is None else 1.0))
     both = np.column_stack([problem.U, -problem.U])
     one = program(problem.U, F, G, c).solve("cvxpy:clarabel", tol=1e-8).certificate
-    other = program(both, F, MaximumEdge(), c).solve("cvxpy:clarabel", tol=1e-8).certificate
+    maximum_certificate = program(both, F, MaximumEdge(), c).solve("cvxpy:clarabel", tol=1e-8).certificate
     assert one.gap <= 1e-7
-    assert other.gap <= 1e-7
-    assert one.overlaps(other)
+    assert maximum_certificate.gap <= 1e-7
+    assert one.overlaps(maximum_certificate)

@@ -24,8 +24,8 @@ def test_the_gap_below_a_bound_is_the_fenchel_young_gap(seed: int) -> None:
     assert_edge_gap(G, e, w, 0.0)
     assert G.conjugate(w) == pytest.approx(sum(gamma * x for x in w.tolist()), rel=1e-12, abs=1e-15)
     assert G.gaps(e, G.subgradient(e)).sum() == 0.0
-    held = np.where(e == gamma, w, 0.0)  # weight where the bound holds with equality
-    assert G.gaps(e, held).sum() == 0.0
+    active_weights = np.where(e == gamma, w, 0.0)  # weight where the bound holds with equality
+    assert G.gaps(e, active_weights).sum() == 0.0
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
@@ -64,15 +64,15 @@ def test_residuals_name_what_is_violated() -> None:
 
 
 def test_the_domains() -> None:
-    below, at = BoundedEdges(0.25).domain(3), FixedEdges(0.25).domain(3)
-    assert below is not None
-    assert at is not None
-    np.testing.assert_array_equal(below.low, np.full(3, -np.inf))
-    for polyhedron in (below, at):
+    upper_box, equations = BoundedEdges(0.25).domain(3), FixedEdges(0.25).domain(3)
+    assert upper_box is not None
+    assert equations is not None
+    np.testing.assert_array_equal(upper_box.low, np.full(3, -np.inf))
+    for polyhedron in (upper_box, equations):
         np.testing.assert_array_equal(polyhedron.high, np.full(3, 0.25))
         np.testing.assert_array_equal(polyhedron.rows(3), np.eye(3))
         np.testing.assert_array_equal(polyhedron.image(np.arange(3.0)), np.arange(3.0))
-    np.testing.assert_array_equal(at.low, at.high)
+    np.testing.assert_array_equal(equations.low, equations.high)
 
 
 def test_rays_are_directions_of_norm_one_and_their_support_is_the_largest_product() -> None:

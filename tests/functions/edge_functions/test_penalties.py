@@ -33,10 +33,10 @@ def by_hand(G: AbsolutePenalty, e: np.ndarray) -> float:
 
 
 def feasible(G: AbsolutePenalty, w: np.ndarray) -> np.ndarray:
-    """Weights in the domain of G*, some of them at its boundary."""
-    found = G.project(w)
-    assert found is not None
-    return found
+    """Return weights in the domain of G*, some of them at its boundary."""
+    projection = G.project(w)
+    assert projection is not None
+    return projection
 
 
 @settings(max_examples=many(100, 20), deadline=None, derandomize=True)
@@ -65,10 +65,10 @@ def test_the_conjugate_is_a_supremum(G: AbsolutePenalty) -> None:
     w = feasible(G, np.random.default_rng(1).normal(size=3))
     bound = G.l1 if isinstance(G, OneNormEdges) else 20.0
     low = np.full(3, -bound if G.signed else -20.0)
-    found: Any = scipy.optimize.differential_evolution(
+    minimum: Any = scipy.optimize.differential_evolution(
         lambda e: by_hand(G, e) - w @ e, list(zip(low, np.full(3, bound), strict=True)), rng=0, tol=1e-12
     )
-    assert G.conjugate(w) == pytest.approx(-float(found.fun), abs=1e-6)
+    assert G.conjugate(w) == pytest.approx(-float(minimum.fun), abs=1e-6)
 
 
 @pytest.mark.parametrize("G", ALL, ids=repr)
@@ -88,7 +88,7 @@ def test_any_junk_is_repaired(G: AbsolutePenalty) -> None:
 
 @pytest.mark.parametrize("G", [G for G in ALL if not (isinstance(G, BallEdges) and G.p == 2.0)], ids=repr)
 def test_rows_and_squares_have_the_same_value(G: AbsolutePenalty) -> None:
-    """The quadratic program over the further variables, by SciPy, is G."""
+    """SciPy minimizes the quadratic program over the further variables: its optimum is G."""
     rng = np.random.default_rng(3)
     for t in (1, 3):
         rows = G.epigraph(t)
@@ -98,7 +98,7 @@ def test_rows_and_squares_have_the_same_value(G: AbsolutePenalty) -> None:
         if not len(rows.g):
             assert (room >= 0.0).all() and by_hand(G, e) == 0.0
             continue
-        found: Any = scipy.optimize.minimize(
+        minimum: Any = scipy.optimize.minimize(
             lambda x, rows=rows: rows.g @ x + 0.5 * x @ rows.Q @ x,
             np.full(len(rows.g), 5.0),
             constraints=[
@@ -109,7 +109,7 @@ def test_rows_and_squares_have_the_same_value(G: AbsolutePenalty) -> None:
             ],
             tol=1e-12,
         )
-        assert float(found.fun) == pytest.approx(by_hand(G, e), abs=1e-7)
+        assert float(minimum.fun) == pytest.approx(by_hand(G, e), abs=1e-7)
 
 
 @pytest.mark.parametrize("G", ALL, ids=repr)

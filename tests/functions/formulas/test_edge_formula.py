@@ -54,9 +54,9 @@ def test_bounds_hold_and_are_tight(text: str, numbers: Any) -> None:
     with np.errstate(divide="ignore"):
         values = np.array([G.value(np.array([x])) for x in grid[::10]])
     for w in (*rng.normal(size=4), -9.0, 9.0, 0.0):
-        own = G.conjugate(np.array([w]))
+        conjugate = G.conjugate(np.array([w]))
         supremum = float((w * grid[::10] - values).max())
-        assert own >= supremum - 1e-12 and own <= supremum + 1e-3
+        assert conjugate >= supremum - 1e-12 and conjugate <= supremum + 1e-3
     e, w = rng.uniform(-0.9, 0.9, 5), rng.normal(size=5)
     assert G.gaps(e, w).sum() == pytest.approx(G.value(e) + G.conjugate(w) - float(w @ e), abs=1e-12)
     best = G.subgradient(e)
@@ -76,9 +76,9 @@ def test_optima_are_those_of_the_twin_and_files_verify(
 ) -> None:
     bound_program = program(edge_formula(text))
     solution = solve(bound_program, backend, tol=1e-7)
-    other = solve(program(twin), "interior", tol=1e-9).certificate
+    twin_certificate = solve(program(twin), "interior", tol=1e-9).certificate
     assert solution.certificate.scaled_gap <= 1e-7
-    assert solution.certificate.lower <= other.upper and other.lower <= solution.certificate.upper
+    assert solution.certificate.lower <= twin_certificate.upper and twin_certificate.lower <= solution.certificate.upper
     path = tmp_path / "certificate.json"
     save(solution, path)
     for exact in (False, True):

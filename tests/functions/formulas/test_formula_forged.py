@@ -53,9 +53,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("formulas")
 
 
-def judged(said: Any, folder: Path, formulation: Any = None, **more: Any) -> Verification:
+def judged(content: Any, folder: Path, formulation: Any = None, **more: Any) -> Verification:
     path = folder / "changed.json"
-    path.write_text(json.dumps(said))
+    path.write_text(json.dumps(content))
     return verify(path, program(), formulation=formulation or page(), **more)
 
 
@@ -171,7 +171,7 @@ def test_a_parameter_cannot_take_the_place_of_a_weight() -> None:
 
 
 def test_bounds_hold_wherever_the_tangent_touches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The points that floats find are hearsay: any others give a bound that is not below."""
+    """A bound holds at any tangent points: other points than the computed ones give a bound that is not below."""
     from boostopt.functions.formulas.maximizers import MonotoneDerivative
 
     A, rng = FloatBalls(), np.random.default_rng(0)
@@ -179,8 +179,8 @@ def test_bounds_hold_wherever_the_tangent_touches(monkeypatch: pytest.MonkeyPatc
     best = recomputed("d*log(d/d0)/2", {}).conjugates(y)
     for _ in range(20):
         monkeypatch.setattr(MonotoneDerivative, "tangent_points", lambda self, y: rng.uniform(-0.5, 1.0, 12))
-        other = recomputed("d*log(d/d0)/2", {}).conjugates(y)
-        assert (A.upper(other) >= A.lower(best)).all()
+        bounds = recomputed("d*log(d/d0)/2", {}).conjugates(y)
+        assert (A.upper(bounds) >= A.lower(best)).all()
 
 
 @pytest.mark.thorough

@@ -41,18 +41,18 @@ ATOMS = (
 """Convex functions of d that count k copies as k."""
 
 
-def drawn(rng: np.random.Generator) -> Program:
-    """A program of a few examples, its F a random sum of convex atoms."""
+def random_program(rng: np.random.Generator) -> Program:
+    """Return a program of a few examples whose F is a random sum of convex atoms."""
     N, t = int(rng.integers(3, 9)), int(rng.integers(1, 5))
     atoms = rng.choice(len(ATOMS), rng.integers(1, 4), replace=False)
     text = " + ".join(f"{rng.uniform(0.1, 3.0)!r}*({ATOMS[k]})/eta" for k in atoms)
-    known: dict[str, Any] = {
+    numbers: dict[str, Any] = {
         "eta": float(10.0 ** rng.uniform(-1, 4)),
         "q": float(rng.uniform(1.1, 3.0)),
         "k": float(rng.uniform(0.1, 2.0)),
         "a": rng.normal(size=N),
     }
-    used = {name: value for name, value in known.items() if name in text.replace("max", "").replace("sqrt", "")}
+    used = {name: value for name, value in numbers.items() if name in text.replace("max", "").replace("sqrt", "")}
     c = rng.choice([1.0, 2.0, 0.5], N) if rng.random() < 0.5 else np.ones(N)
     nu = float(rng.uniform(1.0, 0.9 * c.sum())) if c.sum() > 1.2 else 1.0
     page = prototype("random", lambda p, e: formula(text, CappedSimplex(e.c, nu), e.d0, **used))
@@ -70,7 +70,7 @@ def noise(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def values(F: FormulaRegularizer) -> list[Any]:
-    """The functions f_n by Python's own reading of the text."""
+    """Return the functions f_n that Python evaluates from the text."""
 
     def huber(x: Any, m: Any) -> Any:
         return x**2 if abs(x) <= m else m * (2 * abs(x) - m)
@@ -80,45 +80,45 @@ def values(F: FormulaRegularizer) -> list[Any]:
 
     meanings: dict[str, Any] = {"log": log, "exp": mpmath.exp, "sqrt": mpmath.sqrt, "max": max, "huber": huber}
     options: dict[str, Any] = {"d0": F.d0, "c": F.domain.c, **F.parameters}
-    code, made = compile(F.text, "formula", "eval"), list[Any]()
+    code, functions = compile(F.text, "formula", "eval"), list[Any]()
     for n in range(F.N):
-        own = {name: mpmath.mpf(float(v[n] if isinstance(v, np.ndarray) else v)) for name, v in options.items()}
-        own["u"] = mpmath.mpf(float(F.upper[n]))
-        made.append(lambda x, own=own: eval(code, {**meanings, **own, "d": x}))
-    return made
+        arguments = {name: mpmath.mpf(float(v[n] if isinstance(v, np.ndarray) else v)) for name, v in options.items()}
+        arguments["u"] = mpmath.mpf(float(F.upper[n]))
+        functions.append(lambda x, arguments=arguments: eval(code, {**meanings, **arguments, "d": x}))
+    return functions
 
 
 def value(f: list[Any], d: list[Any]) -> Any:
-    """F(d) with 40 digits."""
-    return mpmath.fsum(each(x) for each, x in zip(f, d, strict=True))
+    """Return F(d) with 40 digits."""
+    return mpmath.fsum(function(x) for function, x in zip(f, d, strict=True))
 
 
-def missing(F: FormulaRegularizer, f: list[Any], z: list[Any], d: list[Any], near: np.ndarray) -> float:
-    """At most how far <z, d> - F(d) is from its maximum: what the tangent at a point near d allows over the simplex."""
-    rise, at = np.zeros(F.N), [mpmath.mpf(0)] * F.N
+def missing(F: FormulaRegularizer, f: list[Any], z: list[Any], d: list[Any], points: np.ndarray) -> float:
+    """Bound how far <z, d> - F(d) is from its maximum over the simplex, by the tangent at a point near d."""
+    rise, conjugates = np.zeros(F.N), [mpmath.mpf(0)] * F.N
     with mpmath.workdps(2 * DIGITS):
-        for n, x in enumerate(near.tolist()):
+        for n, x in enumerate(points.tolist()):
             u = mpmath.mpf(float(F.upper[n]))
-            # Next to the ends, where a slope may be infinite and floats miss it, a point a little further inside.
+            # Next to an end of the interval a slope may be infinite: take a point a little further inside.
             p = min(max(mpmath.mpf(x), u / 10**12), u * (1 - mpmath.mpf(10) ** -10))
             h = min(p, u - p) / 10**30
             slope = (f[n](p + h) - f[n](p - h)) / (2 * h)
-            rise[n], at[n] = float(z[n] - slope), slope * p - f[n](p)
-    below = mpmath.fsum(x * y for x, y in zip(z, d, strict=True)) - value(f, d)
-    return float(F.support(rise) + mpmath.fsum(at) - below)
+            rise[n], conjugates[n] = float(z[n] - slope), slope * p - f[n](p)
+    attained_value = mpmath.fsum(x * y for x, y in zip(z, d, strict=True)) - value(f, d)
+    return float(F.support(rise) + mpmath.fsum(conjugates) - attained_value)
 
 
 def exact(F: FormulaRegularizer, d: np.ndarray) -> list[Any]:
-    """A point of the simplex in 40 digits, near a float one: what rounding misses goes where there is most room."""
-    at = [mpmath.mpf(float(x)) for x in d]
+    """Return a point of the simplex in 40 digits near a float one. The roomiest weight takes the rounding error."""
+    weights = [mpmath.mpf(float(x)) for x in d]
     room = int(np.argmax(np.minimum(d, F.upper - d)))
-    at[room] += 1 - mpmath.fsum(at)
-    assert abs(at[room] - float(d[room])) < 1e-14
-    return at
+    weights[room] += 1 - mpmath.fsum(weights)
+    assert abs(weights[room] - float(d[room])) < 1e-14
+    return weights
 
 
 def check_one(program: Program, rng: np.random.Generator) -> None:
-    """Hold the two ends against the values that the weights of the certificate have in 40 digits."""
+    """Compare the two bounds with the values of the weights of the certificate in 40 digits."""
     F: Any = program.regularizer
     N, t = program.margins.shape
     U = program.margins.to_array()
@@ -128,18 +128,18 @@ def check_one(program: Program, rng: np.random.Generator) -> None:
         edges = [mpmath.fsum(mpmath.mpf(float(U[n, q])) * d[n] for n in range(N)) for q in range(t)]
         upper = value(f, d) + max(edges)
         assert certificate.upper >= upper, F.text
-        # The least F(d) + <d, Uw> is what w proves: attained at the maximizer, as its tangent says.
+        # The smallest F(d) + <d, Uw> is the bound that w proves. The maximizer attains it, by its tangent.
         w = [mpmath.mpf(float(x)) for x in certificate.w]
         w = [x / mpmath.fsum(w) for x in w]
         m = [mpmath.fsum(mpmath.mpf(float(U[n, q])) * w[q] for q in range(t)) for n in range(N)]
         z = -program.margins.margins(certificate.w)
         point = F.conjugate_at(z)
         best = exact(F, point.d)
-        least = value(f, best) + mpmath.fsum(x * y for x, y in zip(best, m, strict=True))
-        allowed = TIGHT * max(1.0, abs(least)) + 2.0 * certificate.slack
-        assert certificate.lower <= least <= certificate.lower + allowed, F.text
-        near = F.maximizers(z - point.multipliers["beta"])
-        assert missing(F, f, [-x for x in m], best, near) <= allowed, F.text
+        exact_lower = value(f, best) + mpmath.fsum(x * y for x, y in zip(best, m, strict=True))
+        allowed = TIGHT * max(1.0, abs(exact_lower)) + 2.0 * certificate.slack
+        assert certificate.lower <= exact_lower <= certificate.lower + allowed, F.text
+        points = F.maximizers(z - point.multipliers["beta"])
+        assert missing(F, f, [-x for x in m], best, points) <= allowed, F.text
     assert certificate.lower <= certificate.upper
 
 
@@ -148,7 +148,7 @@ def check_many(seed: int, count: int) -> None:
     refused = 0
     for _ in range(count):
         try:
-            program = drawn(rng)
+            program = random_program(rng)
         except ProblemError as fault:
             assert "could not be proved" in str(fault)
             refused += 1

@@ -66,9 +66,9 @@ def test_nonconvex_formulas_are_refused_in_words(text: Any, numbers: Any, messag
 
 
 def test_a_domain_must_be_a_capped_simplex() -> None:
-    wrong: Any = np.ones(6)
+    vector: Any = np.ones(6)
     with typechecker.unchecked(), pytest.raises(ProblemError, match=r"^domain\b.*\bCappedSimplex\b.*\(6,\)"):
-        formula("d**2", wrong)
+        formula("d**2", vector)
 
 
 @pytest.mark.parametrize(
@@ -105,13 +105,22 @@ def test_derivatives_are_those_of_sympy_and_lie_in_the_enclosures(text: str) -> 
     parsed_formula = parse_formula(text, {"eta": 3.7, "q": 1.3}, ("d", "d0", "c", "u"))
     slope = differentiate(parsed_formula)
     d, d0, u = sympy.symbols("d d0 u", positive=True)
-    known = {"d": d, "d0": d0, "u": u, "eta": 3.7, "q": 1.3, "log": sympy.log, "exp": sympy.exp, "sqrt": sympy.sqrt}
-    expression: Any = eval(text, known)
+    names_of_sympy = {
+        "d": d,
+        "d0": d0,
+        "u": u,
+        "eta": 3.7,
+        "q": 1.3,
+        "log": sympy.log,
+        "exp": sympy.exp,
+        "sqrt": sympy.sqrt,
+    }
+    expression: Any = eval(text, names_of_sympy)
     for share in (0.11, 0.37, 0.62, 0.93):
         x = share * 0.5
-        at = {d: x, d0: 0.2, u: 0.5}
+        point = {d: x, d0: 0.2, u: 0.5}
         for k, part in enumerate((parsed_formula, slope, differentiate(slope))):
-            theirs = float(sympy.diff(expression, d, k).subs(at))
+            theirs = float(sympy.diff(expression, d, k).subs(point))
             ours = float(Compiler("d", names).function(part)(np.array([x]))[0])
             assert ours == pytest.approx(theirs, rel=1e-11)
             options = {name: exact_interval(np.array([value])) for name, value in {**names, "d": x}.items()}
@@ -154,10 +163,10 @@ def test_expressions_of_sympy_are_taken_with_all_digits() -> None:
     d, c, eta = sympy.symbols("d c eta", positive=True)
     F = formula(d**2 / c / eta + sympy.Float(0.1234567890123456) * d, SIX, eta=3.0)
     twin = formula("d**2/c/eta + 0.1234567890123456*d", SIX, eta=3.0)
-    at = np.full(6, 1 / 6)
-    assert F.value(at) == twin.value(at) and F.derivatives(at)[0] == twin.derivatives(at)[0]
+    d_uniform = np.full(6, 1 / 6)
+    assert F.value(d_uniform) == twin.value(d_uniform) and F.derivatives(d_uniform)[0] == twin.derivatives(d_uniform)[0]
     hinge = formula(sympy.Max(d - sympy.Rational(1, 10), 0) ** 2, SIX)
-    assert hinge.value(at) == pytest.approx(6 * (1 / 6 - 0.1) ** 2)
+    assert hinge.value(d_uniform) == pytest.approx(6 * (1 / 6 - 0.1) ** 2)
 
 
 def test_a_formula_is_written_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,7 +125,7 @@ def test_the_rounding_of_a_part_is_that_of_the_whole(name: str) -> None:
 
 
 def test_edges_by_a_formula_count_what_the_edges_lose() -> None:
-    """Beside a pole, the rounding of an edge is worth more than any of a term."""
+    """Next to a pole the rounding of an edge matters more than the rounding of a term."""
     G = edge_formula("-log(1 - e)")
     U = np.full((3, 1), 1.0 - 1e-12)
     F = formula("d**2", CappedSimplex(np.ones(3), 1.0))
@@ -134,10 +134,10 @@ def test_edges_by_a_formula_count_what_the_edges_lose() -> None:
         upper = mpmath.mpf(1) / 3 - mpmath.log(1 - mpmath.mpf(float(U[0, 0])))
         assert certificate.lower <= upper <= certificate.upper
     assert 1e-4 <= certificate.slack <= 1.0
-    beside = InterceptEdges(G)
+    intercept_edges = InterceptEdges(G)
     e, w = np.array([0.0, float(U[0, 0])]), np.array([0.0, 1.0])
-    assert beside.value_slack(e, w, 1.0, 1e-15) == G.value_slack(e[1:], w[1:], 1.0, 1e-15) > 1e-4
-    assert beside.conjugate_slack(e, w, 1.0, 1e-15) == G.conjugate_slack(e[1:], w[1:], 1.0, 1e-15)
+    assert intercept_edges.value_slack(e, w, 1.0, 1e-15) == G.value_slack(e[1:], w[1:], 1.0, 1e-15) > 1e-4
+    assert intercept_edges.conjugate_slack(e, w, 1.0, 1e-15) == G.conjugate_slack(e[1:], w[1:], 1.0, 1e-15)
 
 
 def test_the_increase_of_a_formula_of_the_edges_is_that_of_no_line() -> None:
@@ -146,7 +146,7 @@ def test_the_increase_of_a_formula_of_the_edges_is_that_of_no_line() -> None:
     assert 0.5 <= increase <= 0.5 + 1e-12
 
 
-def test_where_no_finite_end_is_known_it_is_infinite() -> None:
+def test_certificate_next_to_a_pole_has_infinite_bounds() -> None:
     F = formula("-log(u - d)", CappedSimplex(np.ones(3), 3.0))
     certificate = certified(F, np.zeros((3, 1)), np.full(3, 1 / 3))
     assert certificate.upper == np.inf and not math.isnan(certificate.lower) and certificate.gap == np.inf
@@ -217,45 +217,49 @@ def test_intervals_contain_all_values_and_are_narrow(text: str) -> None:
     a = 10.0 ** rng.uniform(-3, 3, len(x))
     read = parse_formula(text, {}, ("d", "a"))
     wide = Interval(np.maximum(x - 1e-9 * x, 0.0), np.minimum(x + 1e-9 * x, 1.0))
-    made = [enclose(read, {"d": d, "a": exact_interval(a)}, _known(read)) for d in (exact_interval(x), wide)]
+    enclosures = [
+        enclose(read, {"d": d, "a": exact_interval(a)}, nonnegative_sums(read)) for d in (exact_interval(x), wide)
+    ]
     with mpmath.workdps(DIGITS):
         for n in range(len(x)):
             names = {"a": mpmath.mpf(float(a[n])), "d": mpmath.mpf(float(x[n])), "mpf": mpmath.mpf}
             exact = in_all_digits(text, names)
-            for interval in made:
+            for interval in enclosures:
                 assert interval.lower[n] <= exact <= interval.upper[n]
-            assert made[0].upper[n] - made[0].lower[n] <= 1e-11 * max(abs(float(exact)), 1e-3)
+            assert enclosures[0].upper[n] - enclosures[0].lower[n] <= 1e-11 * max(abs(float(exact)), 1e-3)
 
 
-def _known(read: Any) -> frozenset[str]:
+def nonnegative_sums(read: Any) -> frozenset[str]:
     """Return the sums that are not negative on [0, 1]: 1 - d and 2 - d."""
     sums = {base.arguments[0] for term in read.terms for base, _ in term.factors if base.kind == "sum"}
-    return frozenset(each.key for each in sums if parse_formula("1 - d", {}, ("d", "a")).key == each.key)
+    return frozenset(term.key for term in sums if parse_formula("1 - d", {}, ("d", "a")).key == term.key)
 
 
 def test_x_log_x_is_enclosed_where_x_may_be_zero() -> None:
     x = Interval(np.array([0.0, 0.0, 0.1, 0.5]), np.array([1e-15, 1.0, 0.9, 2.0]))
-    made = x.times_log(Fraction(1))
-    assert np.allclose(made.lower, [1e-15 * math.log(1e-15), -1 / math.e, -1 / math.e, 0.5 * math.log(0.5)], rtol=1e-9)
-    assert np.allclose(made.upper, [0.0, 0.0, 0.9 * math.log(0.9), 2.0 * math.log(2.0)], rtol=1e-9, atol=1e-300)
+    enclosure = x.times_log(Fraction(1))
+    assert np.allclose(
+        enclosure.lower, [1e-15 * math.log(1e-15), -1 / math.e, -1 / math.e, 0.5 * math.log(0.5)], rtol=1e-9
+    )
+    assert np.allclose(enclosure.upper, [0.0, 0.0, 0.9 * math.log(0.9), 2.0 * math.log(2.0)], rtol=1e-9, atol=1e-300)
 
 
 def test_a_logarithm_of_a_square_may_have_a_negative_factor() -> None:
     read = parse_formula("(d - 10)*log((d - 10)**2)", {}, ("d",))
-    made = enclose(read, {"d": Interval(np.array([0.0]), np.array([11.0]))})
+    enclosure = enclose(read, {"d": Interval(np.array([0.0]), np.array([11.0]))})
     for x in (0.0, 9.0, 9.75, 10.25, 11.0):
-        assert made.lower[0] <= (x - 10.0) * math.log((x - 10.0) ** 2) <= made.upper[0]
+        assert enclosure.lower[0] <= (x - 10.0) * math.log((x - 10.0) ** 2) <= enclosure.upper[0]
 
 
 def test_feasible_weights_are_in_the_box_that_bounds_them() -> None:
-    """The caps are c / nu, not what they are rounded to: three floats of a third sum to less than 1."""
+    """The caps are c / nu, not their floats: three floats of a third sum to less than 1."""
     with mpmath.workdps(DIGITS):
         for nu in (3.0, 2.5, 1.0):
             F = formula(STEEP, CappedSimplex(np.ones(3), nu))
             d = np.full(3, 1 / 3)
             exact = Exact(F)
-            own, *_ = exact.feasible(d)
-            assert mpmath.fsum(own) == 1 and F.value(d) + F.value_slack(d, 1e-15) >= exact.value(own)
+            exact_d, *_ = exact.feasible(d)
+            assert mpmath.fsum(exact_d) == 1 and F.value(d) + F.value_slack(d, 1e-15) >= exact.value(exact_d)
 
 
 def test_weights_next_to_a_vertex_are_not_moved_onto_the_vertex() -> None:
@@ -270,14 +274,14 @@ def test_weights_next_to_a_vertex_are_not_moved_onto_the_vertex() -> None:
 
 
 def test_hard_formulas_prove_no_false_bound() -> None:
-    found = drawn_formulas.run(3, 0)
-    assert not found.false and found.counts["certified"] > 0
+    outcome = drawn_formulas.run(3, 0)
+    assert not outcome.false and outcome.counts["certified"] > 0
 
 
 @pytest.mark.thorough
 @pytest.mark.untyped
 @pytest.mark.parametrize("seed", range(1, 11))
 def test_hundreds_of_hard_formulas_prove_no_false_bound(seed: int) -> None:
-    found = drawn_formulas.run(50, seed, per_program=4)
-    assert not found.false
-    assert found.counts["certified"] > 100
+    outcome = drawn_formulas.run(50, seed, per_program=4)
+    assert not outcome.false
+    assert outcome.counts["certified"] > 100

@@ -30,12 +30,12 @@ pytestmark = pytest.mark.every(2)
 
 N, T, NU = 60, 6, 8.0
 QUICK = ("relative entropy", "Fermi-Dirac", "Huber")
-SOLVED = [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in TWINS]
+TWIN_CASES = [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in TWINS]
 EQUAL = 1e-9
 
 
-def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Margins, multiplicities, a reference distribution well below the caps, and eta."""
+def random_data(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Return margins, multiplicities, a reference distribution well below the caps, and eta."""
     rng = np.random.default_rng(seed)
     c, d0 = rng.uniform(0.5, 2.0, N), rng.dirichlet(np.full(N, 20.0))
     d0 = np.minimum(d0, 0.9 * c / NU)
@@ -43,7 +43,7 @@ def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
 
 
 def bound(name: str, by_formula: bool, seed: int = 0) -> Program:
-    U, c, d0, eta = drawn(seed)
+    U, c, d0, eta = random_data(seed)
     make: Any = (lambda p, e: formula_of(name, e.c, NU, eta, e.d0)) if by_formula else None
     make = make or (lambda p, e: TWINS[name][0](e.c, NU, eta, e.d0))
     return prototype(name, make).bind(U, c=c, d0=d0)
@@ -53,7 +53,7 @@ def bound(name: str, by_formula: bool, seed: int = 0) -> Program:
 @pytest.mark.parametrize("name", TWINS)
 def test_a_formula_equals_its_twin(name: str) -> None:
     for seed in range(2):
-        _, c, d0, eta = drawn(seed)
+        _, c, d0, eta = random_data(seed)
         rng = np.random.default_rng(seed)
         F: Any = formula_of(name, c, NU, eta, d0)
         twin: Any = TWINS[name][0](c, NU, eta, d0)
@@ -72,7 +72,7 @@ def test_a_formula_equals_its_twin(name: str) -> None:
             assert np.allclose(slopes, slopes.mean(), atol=1e-9)  # on the simplex a constant slope is nothing
 
 
-@pytest.mark.parametrize("name", SOLVED)
+@pytest.mark.parametrize("name", TWIN_CASES)
 def test_the_certified_optimum_is_that_of_the_twin_and_the_file_verifies(name: str, tmp_path: Path) -> None:
     program = bound(name, True)
     solution = program.solve("interior", tol=1e-9)
@@ -171,7 +171,7 @@ def test_equal_examples_are_merged_and_copies_count() -> None:
 
 
 def test_formulas_add_up_with_other_pieces() -> None:
-    _, c, d0, eta = drawn(0)
+    _, c, d0, eta = random_data(0)
     domain = CappedSimplex(c, NU)
     both = formula("d*log(d/d0)/eta", domain, d0, eta=eta) + Squares(c, 2.0)
     one = formula("d*log(d/d0)/eta + d**2/c", domain, d0, eta=eta)
@@ -180,7 +180,7 @@ def test_formulas_add_up_with_other_pieces() -> None:
 
 
 def test_moduli_and_bounds_are_those_of_entropies() -> None:
-    _, c, d0, eta = drawn(0)
+    _, c, d0, eta = random_data(0)
     F, twin = formula_of("relative entropy", c, NU, eta, d0), RelativeEntropy.capped(c, NU, eta, d0)
     assert F.strong_convexity == pytest.approx(1.0 / eta, rel=1e-9) and F.strong_convexity <= 1.0 / eta
     assert F.value_bound == pytest.approx(twin.value_bound, rel=1e-12)

@@ -16,7 +16,7 @@ from boostopt.functions.numerics.error_free import (
 )
 
 
-def drawn(rng: np.random.Generator, low: int, high: int) -> np.ndarray:
+def random_floats(rng: np.random.Generator, low: int, high: int) -> np.ndarray:
     """Draw numbers of any sign with full mantissas, from 2^low to 2^high in size."""
     return rng.choice([-1.0, 1.0], 300) * rng.uniform(1.0, 2.0, 300) * np.exp2(rng.integers(low, high, 300))
 
@@ -24,7 +24,7 @@ def drawn(rng: np.random.Generator, low: int, high: int) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(3))
 def test_halves_have_26_bits_and_exact_products(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    x, y = drawn(rng, -300, 300), drawn(rng, -300, 300)
+    x, y = random_floats(rng, -300, 300), random_floats(rng, -300, 300)
     for z in (x, y):
         for half in split_doubles(z):
             mantissas = np.frexp(half)[0] * 2.0**26
@@ -40,14 +40,14 @@ def test_halves_have_26_bits_and_exact_products(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_errors_of_products_and_sums_are_exact(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    x, y = drawn(rng, -300, 300), drawn(rng, -300, 300)
+    x, y = random_floats(rng, -300, 300), random_floats(rng, -300, 300)
     y = np.where(rng.random(300) < 0.5, y, x * rng.uniform(-2.0, 2.0, 300))
-    for rounded, error, exact in (
+    for floats, error, exact in (
         (x * y, product_error(x, y, x * y), Fraction.__mul__),
         (x + y, sum_error(x, y, x + y), Fraction.__add__),
     ):
         assert error.any()
-        for a, b, value, rest in zip(x.tolist(), y.tolist(), rounded.tolist(), error.tolist(), strict=True):
+        for a, b, value, rest in zip(x.tolist(), y.tolist(), floats.tolist(), error.tolist(), strict=True):
             assert Fraction(value) + Fraction(rest) == exact(Fraction(a), Fraction(b))
 
 

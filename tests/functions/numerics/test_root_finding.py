@@ -31,14 +31,16 @@ def test_the_multiplier_of_clipped_weights_is_that_of_sorting(seed: int) -> None
     rng = np.random.default_rng(seed)
     z, cap = rng.normal(size=40) * 10.0 ** rng.uniform(-2, 2), 0.13
     box = np.zeros(40), np.full(40, cap)
-    beta, above, below = solve_simplex_multiplier(lambda y, low, high: np.clip(y, 0.0, cap), z, box, 1e-12)
+    beta, lower_weights, upper_weights = solve_simplex_multiplier(
+        lambda y, low, high: np.clip(y, 0.0, cap), z, box, 1e-12
+    )
     # The sum is linear between the ends z and z - cap of the pieces.
     ends = np.sort(np.concatenate([z, z - cap]))
     sums = np.array([np.clip(z - end, 0.0, cap).sum() for end in ends])
     expected = float(np.interp(-1.0, -sums, ends))
     assert beta == pytest.approx(expected, abs=1e-13 * max(1.0, np.abs(z).max()))
-    assert above.sum() <= 1.0 + 1e-12
-    assert below.sum() >= 1.0 - 1e-12
+    assert lower_weights.sum() <= 1.0 + 1e-12
+    assert upper_weights.sum() >= 1.0 - 1e-12
 
 
 def test_a_jump_of_the_sum_has_maximizers_on_both_sides() -> None:

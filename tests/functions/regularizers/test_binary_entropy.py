@@ -36,29 +36,29 @@ def reference(eta: float = 4.0) -> BinaryEntropy:
     return BinaryEntropy(np.full(6, 1 / REFERENCE_NU), eta, REFERENCE_D0)
 
 
-def drawn(rng: np.random.Generator, largest_N: int = 9, fixed: bool = True) -> tuple[BinaryEntropy, np.ndarray]:
-    """Uneven caps, d0 strictly inside, and with `fixed_weights` some of it at 0 and at the cap."""
+def random_case(rng: np.random.Generator, largest_N: int = 9, fixed: bool = True) -> tuple[BinaryEntropy, np.ndarray]:
+    """Return F with uneven caps and d0 strictly inside, if `fixed` also at 0 and at the cap; and an argument z."""
     N = int(rng.integers(2, largest_N + 1))
     c = rng.uniform(0.4, 3.0, N)
     caps = c / rng.uniform(min(1.0, 0.9 * c.sum()), 0.9 * c.sum())
     d0, free = np.zeros(N), np.ones(N, dtype=bool)
     if fixed and N > 4 and caps[1] < 0.5 and caps[2:].sum() > 1.1 * (1 - caps[1]):
         d0[1], free[:2] = caps[1], False
-    left = 1 - d0.sum()
-    # Mixed with the weights in proportion to the caps, so that all of them have room.
-    inside = 0.8 * points(rng, caps[free] / left, 1)[0] + 0.2 * caps[free] / caps[free].sum()
-    d0[free] = left * inside
+    free_sum = 1 - d0.sum()
+    # Mix with the weights in proportion to the caps, so that all of them have room.
+    inside = 0.8 * points(rng, caps[free] / free_sum, 1)[0] + 0.2 * caps[free] / caps[free].sum()
+    d0[free] = free_sum * inside
     return BinaryEntropy(caps, float(np.exp(rng.uniform(-3, 5))), d0), rng.uniform(-1, 1, N)
 
 
 def feasible(F: BinaryEntropy, rng: np.random.Generator) -> list[np.ndarray]:
-    """Points of the domain, the fixed weights where they must be."""
+    """Return points of the domain; fixed weights have their values."""
     if not F.movable.any():
         return [F.fixed_weights]
-    left = 1 - F.fixed_weights.sum()
-    inside = points(rng, F.upper[F.movable] / left)
+    free_sum = 1 - F.fixed_weights.sum()
+    inside = points(rng, F.upper[F.movable] / free_sum)
     return [
-        F.fixed_weights + left * np.where(F.movable, np.bincount(np.flatnonzero(F.movable), d, F.N), 0.0)
+        F.fixed_weights + free_sum * np.where(F.movable, np.bincount(np.flatnonzero(F.movable), d, F.N), 0.0)
         for d in inside
     ]
 
@@ -81,7 +81,7 @@ def test_the_reference_numbers() -> None:
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(seeds)
 def test_the_closed_form_is_bisection_on_the_slope(seed: int) -> None:
-    F, z = drawn(np.random.default_rng(seed), largest_N=5, fixed=False)
+    F, z = random_case(np.random.default_rng(seed), largest_N=5, fixed=False)
 
     def slope(n: int, x: float) -> float:
         u, r = float(F.caps[n]), float(F.d0[n])
@@ -97,7 +97,7 @@ def test_the_closed_form_is_bisection_on_the_slope(seed: int) -> None:
 @given(seeds)
 def test_the_gap_is_the_fenchel_young_gap(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    F, z = drawn(rng)
+    F, z = random_case(rng)
     assert_conjugate(F, z, lambda d: binary_entropy(d, F.d0, F.upper) / F.eta, feasible(F, rng))
 
 
@@ -116,7 +116,7 @@ def test_the_value_in_sixty_digits(eta: float) -> None:
 
 def test_the_gradient_of_the_conjugate_is_the_maximizer() -> None:
     assert_gradient(reference(), -REFERENCE_M)
-    F, z = drawn(np.random.default_rng(8))
+    F, z = random_case(np.random.default_rng(8))
     assert_gradient(F, z)
 
 
@@ -133,7 +133,7 @@ def test_multiplicity_k_is_k_copies() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_model_for_solvers(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    F, z = drawn(rng)
+    F, z = random_case(rng)
     assert_modelled(F, z, feasible(F, rng))
 
 
@@ -180,9 +180,9 @@ def test_weights_whose_reference_is_at_an_end_stay_there() -> None:
         assert point.d[0] == pytest.approx(0.4, abs=1e-16)
         assert point.d[1] == 0.0
         assert F.gaps(point.d, z, point).sum() <= 1e-13
-    moved = np.array([0.1, 0.0, 0.4, 0.3, 0.2])
-    assert max(F.residuals(moved).values()) == pytest.approx(0.3)  # it is no point of the domain
-    assert F.project(moved)[0] == pytest.approx(0.4, abs=1e-16)
+    d = np.array([0.1, 0.0, 0.4, 0.3, 0.2])
+    assert max(F.residuals(d).values()) == pytest.approx(0.3)  # it is no point of the domain
+    assert F.project(d)[0] == pytest.approx(0.4, abs=1e-16)
     assert F.support(np.eye(5)[0] * -1.0) == pytest.approx(-0.4, abs=1e-15)
 
 
@@ -193,7 +193,7 @@ def test_a_reference_above_its_cap_is_refused() -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_any_junk_is_repaired(seed: int) -> None:
-    assert_junk_is_repaired(drawn(np.random.default_rng(seed))[0], seed)
+    assert_junk_is_repaired(random_case(np.random.default_rng(seed))[0], seed)
 
 
 @pytest.mark.parametrize("eta", (1e-6, 1e6, 1e9))
@@ -215,8 +215,8 @@ def test_the_shift_brings_the_sum_of_sigmoids_to_its_target(seed: int) -> None:
     for target in (0.3 * u.sum(), 1e-12 * u.sum(), (1 - 1e-12) * u.sum()):
         tau = solve_sigmoid_sum(x, u, float(target))
         steps = 1e-9 * max(1.0, abs(tau))
-        below, above = (float(u @ (0.5 * (1 + np.tanh(0.5 * (x - tau + s))))) for s in (-steps, steps))
-        assert below - 1e-12 * u.sum() <= target <= above + 1e-12 * u.sum()
+        lower_sum, upper_sum = (float(u @ (0.5 * (1 + np.tanh(0.5 * (x - tau + s))))) for s in (-steps, steps))
+        assert lower_sum - 1e-12 * u.sum() <= target <= upper_sum + 1e-12 * u.sum()
 
 
 def test_the_search_ends_where_rounding_hides_its_target() -> None:

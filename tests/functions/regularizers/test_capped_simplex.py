@@ -18,8 +18,8 @@ METHODS = ("select", "sort", "auto")
 seeds = st.integers(0, 2**32 - 1)
 
 
-def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Exponents with ties, -inf and any spread; multiplicities; nu with its ends."""
+def random_case(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return exponents with ties, -inf and any spread; multiplicities; nu, also at the ends of its range."""
     rng = np.random.default_rng(seed)
     N = int(rng.integers(2, 60))
     a = rng.normal(size=N) * 10.0 ** rng.integers(-2, 5)
@@ -39,7 +39,7 @@ def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
 @settings(max_examples=400, deadline=None)
 @given(seeds)
 def test_both_methods_agree_with_bisection(seed: int) -> None:
-    a, c, nu = drawn(seed)
+    a, c, nu = random_case(seed)
     twin = slow_capped_softmax(a, c / nu)
     for method in METHODS:
         fast = capped_softmax(a, c, nu, method)
@@ -51,7 +51,7 @@ def test_both_methods_agree_with_bisection(seed: int) -> None:
 @settings(max_examples=many(200, 40), deadline=None)
 @given(seeds)
 def test_log_theta_reproduces_the_weights(seed: int) -> None:
-    a, c, nu = drawn(seed)
+    a, c, nu = random_case(seed)
     softmax = capped_softmax(a, c, nu)
     with np.errstate(over="ignore"):
         again = np.minimum(c / nu, np.exp(a + softmax.log_theta))
@@ -61,7 +61,7 @@ def test_log_theta_reproduces_the_weights(seed: int) -> None:
 @settings(max_examples=many(200, 40), deadline=None)
 @given(seeds, st.integers(2, 5))
 def test_multiplicity_k_is_k_copies(seed: int, k: int) -> None:
-    a, _, _ = drawn(seed)
+    a, _, _ = random_case(seed)
     a = a[np.isfinite(a)]
     c = np.ones(len(a))
     c[0] = k
@@ -76,7 +76,7 @@ def test_multiplicity_k_is_k_copies(seed: int, k: int) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_projection_minimizes_the_relative_entropy(method: str) -> None:
-    """Moving weight between any two examples, as far as the caps allow, never lowers sum d ln(d / q)."""
+    """A transfer of weight between two examples within the caps never decreases sum d ln(d / q)."""
     rng = np.random.default_rng(3)
     q, c, nu = rng.random(8), rng.uniform(0.5, 2, 8), 3.3
     d = project_capped_simplex(q, nu, c, method)  # pyright: ignore[reportArgumentType]
@@ -87,9 +87,9 @@ def test_projection_minimizes_the_relative_entropy(method: str) -> None:
     for i in range(8):
         for j in range(8):
             step = 1e-5 * (np.eye(8)[i] - np.eye(8)[j])
-            moved = d + step
-            if i != j and (moved <= c / nu).all() and (moved > 0).all():
-                assert entropy(moved) >= entropy(d) - 1e-12
+            next_d = d + step
+            if i != j and (next_d <= c / nu).all() and (next_d > 0).all():
+                assert entropy(next_d) >= entropy(d) - 1e-12
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -121,7 +121,7 @@ def test_nothing_overflows_at_eta_1e6_and_N_1e5(N: int, method: str) -> None:
 @settings(max_examples=many(200, 40), deadline=None)
 @given(seeds)
 def test_the_conjugate_of_the_cap_is_the_soft_margin(seed: int) -> None:
-    m, c, nu = drawn(seed)
+    m, c, nu = random_case(seed)
     m = np.where(np.isfinite(m), m, 0.0) / max(1.0, np.abs(m[np.isfinite(m)]).max())
     F = CappedSimplexIndicator(CappedSimplex(c, nu))
     point = F.conjugate_at(-m)
@@ -136,7 +136,7 @@ def test_the_conjugate_of_the_cap_is_the_soft_margin(seed: int) -> None:
 @settings(max_examples=many(300, 60), deadline=None)
 @given(seeds)
 def test_repair_returns_a_feasible_point_for_any_input(seed: int) -> None:
-    _, c, _ = drawn(seed)
+    _, c, _ = random_case(seed)
     rng = np.random.default_rng(seed)
     nu = float(rng.uniform(min(1.0, c.sum()), c.sum()))
     junk = rng.choice([0.0, -1.0, np.nan, np.inf, -np.inf, 1e300, 1e-300, 5e-324, 1.0, 0.3], size=len(c))

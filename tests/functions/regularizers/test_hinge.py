@@ -20,8 +20,8 @@ from boostopt.functions.regularizers.standard_losses import Hinge
 seeds = st.integers(0, 2**32 - 1)
 
 
-def drawn(rng: np.random.Generator) -> tuple[Hinge, np.ndarray, list[np.ndarray]]:
-    """A hinge, an argument with entries at the kink, points of the box with its corners."""
+def random_case(rng: np.random.Generator) -> tuple[Hinge, np.ndarray, list[np.ndarray]]:
+    """Return a hinge, an argument with entries at the kink, and points of the box with its corners."""
     N = int(rng.integers(1, 9))
     F = Hinge(rng.uniform(0.3, 3.0, N), float(np.exp(rng.uniform(-3, 3))))
     z = np.where(rng.random(N) < 0.3, -1.0, rng.uniform(-3, 1, N))
@@ -32,7 +32,7 @@ def drawn(rng: np.random.Generator) -> tuple[Hinge, np.ndarray, list[np.ndarray]
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(seeds)
 def test_the_conjugate_is_the_hinge_loss(seed: int) -> None:
-    F, z, inside = drawn(np.random.default_rng(seed))
+    F, z, inside = random_case(np.random.default_rng(seed))
     loss = sum(F.C * k * max(0.0, 1.0 + x) for k, x in zip(F.c.tolist(), z.tolist(), strict=True))
     assert F.conjugate_at(z).value == pytest.approx(loss, abs=1e-14 * (1 + F.magnitude))
     assert_conjugate(F, z, lambda d: -float(sum(d.tolist())), inside)
@@ -60,7 +60,7 @@ def test_multiplicity_k_is_k_copies() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_model_for_solvers(seed: int) -> None:
-    F, z, inside = drawn(np.random.default_rng(seed))
+    F, z, inside = random_case(np.random.default_rng(seed))
     assert_modelled(F, z, inside)
 
 
@@ -75,7 +75,7 @@ def test_the_caps_bound_the_domain() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_any_junk_is_repaired(seed: int) -> None:
-    assert_junk_is_repaired(drawn(np.random.default_rng(seed))[0], seed)
+    assert_junk_is_repaired(random_case(np.random.default_rng(seed))[0], seed)
 
 
 @pytest.mark.parametrize("C", (1e-6, 1e6))

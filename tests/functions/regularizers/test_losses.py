@@ -24,8 +24,8 @@ from boostopt.functions.regularizers.standard_losses import Exponential, Logisti
 seeds = st.integers(0, 2**32 - 1)
 
 
-def made(kind: str, c: np.ndarray, C: float) -> Separable:
-    """A loss by name, with a price."""
+def priced_loss(kind: str, c: np.ndarray, C: float) -> Separable:
+    """Return the loss of a name, with a price."""
     if kind == "exponential":
         return Exponential(c, C)
     if kind == "logistic":
@@ -70,7 +70,7 @@ def test_the_conjugate_is_the_loss(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     N, C = int(rng.integers(1, 9)), float(np.exp(rng.uniform(-3, 3)))
     c = rng.uniform(0.3, 3.0, N)
-    F, m = made(kind, c, C), rng.uniform(-0.9, 3, N)
+    F, m = priced_loss(kind, c, C), rng.uniform(-0.9, 3, N)
     loss = math.fsum(C * k * loss_by_hand(kind, x) for k, x in zip(c.tolist(), m.tolist(), strict=True))
     assert F.conjugate_at(-m).value == pytest.approx(loss, rel=1e-13, abs=1e-14 * (1 + F.magnitude))
     inside = [F.upper, np.zeros(N), *(F.upper * rng.random(N) for _ in range(3)), F.upper * (rng.random(N) < 0.5)]
@@ -79,26 +79,26 @@ def test_the_conjugate_is_the_loss(kind: str, seed: int) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_gradient_of_the_conjugate_is_the_maximizer(kind: str) -> None:
-    assert_gradient(made(kind, np.array([1.0, 2.0, 0.5]), 0.7), np.array([0.3, -0.85, -1.4]))
+    assert_gradient(priced_loss(kind, np.array([1.0, 2.0, 0.5]), 0.7), np.array([0.3, -0.85, -1.4]))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_multiplicity_k_is_k_copies(kind: str) -> None:
     rng, counts = np.random.default_rng(0), np.array([2, 1, 4])
-    merged, copies = made(kind, counts.astype(float), 0.3), made(kind, np.ones(7), 0.3)
+    merged, copies = priced_loss(kind, counts.astype(float), 0.3), priced_loss(kind, np.ones(7), 0.3)
     assert_copies(merged, copies, counts, rng.uniform(-3, 1, 3), [0.3 * counts * rng.random(3)])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_model_for_solvers(kind: str) -> None:
     rng = np.random.default_rng(1)
-    F = made(kind, rng.uniform(0.5, 2.0, 4), 0.7)
+    F = priced_loss(kind, rng.uniform(0.5, 2.0, 4), 0.7)
     assert_modelled(F, rng.uniform(-2, 0.8, 4), [F.upper * rng.random(4) for _ in range(3)])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_junk_is_repaired(kind: str) -> None:
-    assert_junk_is_repaired(made(kind, np.array([1.0, 2.0, 0.5]), 0.7), 0)
+    assert_junk_is_repaired(priced_loss(kind, np.array([1.0, 2.0, 0.5]), 0.7), 0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -106,7 +106,7 @@ def test_any_junk_is_repaired(kind: str) -> None:
 def test_everything_is_finite_at_large_N(kind: str, C: float) -> None:
     N = 100_000
     rng = np.random.default_rng(0)
-    F, z = made(kind, np.ones(N), C), rng.uniform(-3, 1, N)
+    F, z = priced_loss(kind, np.ones(N), C), rng.uniform(-3, 1, N)
     assert_stable(F, z, C * rng.random(N))
     point = F.conjugate_at(z)
     assert F.gaps(point.d, z, point).sum() <= 1e-9 * C * N
@@ -116,7 +116,7 @@ def test_everything_is_finite_at_large_N(kind: str, C: float) -> None:
 def test_strong_convexity_is_no_more_than_F_has(kind: str) -> None:
     """F(y) >= F(x) + <F'(x), y - x> + (s/2) ||y - x||_1^2 for the modulus s."""
     rng = np.random.default_rng(5)
-    F = made(kind, rng.uniform(0.5, 2.0, 5), 0.7)
+    F = priced_loss(kind, rng.uniform(0.5, 2.0, 5), 0.7)
     assert F.strong_convexity > 0.0
     for _ in range(200):
         x, y = F.upper * rng.uniform(0.01, 0.99, 5), F.upper * rng.random(5)
@@ -126,14 +126,14 @@ def test_strong_convexity_is_no_more_than_F_has(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ("squared", "exponential"))
 def test_no_optimum_comes_near_the_end_of_a_box_that_the_loss_does_not_have(kind: str) -> None:
-    """For any margins within a loss no worse than that of margins -1, the slope lies inside."""
+    """If the loss is at most the loss of margins -1, the slopes lie inside the box."""
     rng = np.random.default_rng(6)
     for _ in range(50):
         c = np.exp(-np.abs(rng.normal(0, 2, 6)))
-        F, n = made(kind, c, 0.7), int(rng.integers(6))
-        # The whole loss that is allowed at one example.
-        most = c.sum() * loss_by_hand(kind, -1.0) / c[n]
-        m = 1.0 - math.sqrt(most) if kind == "squared" else -math.log(most)
+        F, n = priced_loss(kind, c, 0.7), int(rng.integers(6))
+        # One example has the whole loss.
+        max_loss = c.sum() * loss_by_hand(kind, -1.0) / c[n]
+        m = 1.0 - math.sqrt(max_loss) if kind == "squared" else -math.log(max_loss)
         slope = 2.0 * (1.0 - m) if kind == "squared" else math.exp(-m)
         assert 0.7 * c[n] * slope == pytest.approx(F.upper[n], rel=1e-12)
 

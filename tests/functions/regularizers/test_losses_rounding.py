@@ -51,11 +51,11 @@ def exact_conjugate(F: LossConjugate, z: Iterable[Any]) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("which", range(3))
-def test_the_allowances_hold_in_50_digits(which: int, seed: int) -> None:
-    rng = np.random.default_rng([seed, which])
+@pytest.mark.parametrize("index", range(3))
+def test_the_allowances_hold_in_50_digits(index: int, seed: int) -> None:
+    rng = np.random.default_rng([seed, index])
     c, C = np.exp(rng.normal(0.0, 3.0, 12)), float(np.exp(rng.normal(0.0, 3.0)))
-    F = losses(c, C)[which]
+    F = losses(c, C)[index]
     # Some margins are below the slope of the cap, where the conjugate is linear.
     z = rng.normal(0.0, 1.0, 12) * rng.choice([0.1, 3.0, 100.0], 12)
     conjugate = F.conjugate_at(z)
@@ -71,22 +71,22 @@ def test_the_allowances_hold_in_50_digits(which: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("shift", [1e-12, 1e-3, 2.0])
-@pytest.mark.parametrize("which", range(3))
-def test_the_mass_of_the_maximizers_bounds_the_increase_of_the_conjugate(which: int, shift: float) -> None:
-    rng = np.random.default_rng(which)
-    F, z = losses(np.exp(rng.normal(0.0, 2.0, 12)), 0.7)[which], rng.normal(0.0, 5.0, 12)
+@pytest.mark.parametrize("index", range(3))
+def test_the_mass_of_the_maximizers_bounds_the_increase_of_the_conjugate(index: int, shift: float) -> None:
+    rng = np.random.default_rng(index)
+    F, z = losses(np.exp(rng.normal(0.0, 2.0, 12)), 0.7)[index], rng.normal(0.0, 5.0, 12)
     mass = F.conjugate_mass(z, shift)
     with mpmath.workdps(50):
         start = exact_conjugate(F, z)
         for change in (np.full(12, shift), rng.uniform(-shift, shift, 12)):
-            moved = [mpmath.mpf(y) + mpmath.mpf(x) for y, x in zip(z, change, strict=True)]
-            assert exact_conjugate(F, moved) - start <= mpmath.mpf(shift) * mpmath.mpf(mass)
+            shifted_z = [mpmath.mpf(y) + mpmath.mpf(x) for y, x in zip(z, change, strict=True)]
+            assert exact_conjugate(F, shifted_z) - start <= mpmath.mpf(shift) * mpmath.mpf(mass)
     assert mass < F.mass or bool((F.maximizers(z + shift) == F.upper).all())
 
 
-@pytest.mark.parametrize("which", range(2))
-def test_the_allowances_do_not_grow_with_caps_that_no_weight_reaches(which: int) -> None:
-    F = losses(np.ones(100_000), 1.0)[which]
+@pytest.mark.parametrize("index", range(2))
+def test_the_allowances_do_not_grow_with_caps_that_no_weight_reaches(index: int) -> None:
+    F = losses(np.ones(100_000), 1.0)[index]
     conjugate = F.conjugate_at(np.full(F.N, 0.5))
     assert F.magnitude > 1e10
     for slack in (F.conjugate_slack(conjugate, UNIT), F.value_slack(conjugate.d, UNIT)):

@@ -46,7 +46,7 @@ def base(rng: np.random.Generator, c: np.ndarray, eta: float | None) -> CappedSi
     return RelativeEntropy.capped(np.ones(len(c)), 1.0, eta, d0 / d0.sum())
 
 
-def live(F: Normed) -> np.ndarray:
+def support(F: Normed) -> np.ndarray:
     return F.base.domain.c > 0
 
 
@@ -55,8 +55,8 @@ def norm_ends(c: np.ndarray, p: float) -> tuple[float, float]:
     return norm_of_copies(c / c.sum(), c, p), max(norm_of_copies(x, c, p) for x in np.eye(len(c)))
 
 
-def drawn(rng: np.random.Generator, exponents: tuple[float, ...] = EXPONENTS) -> tuple[Normed, np.ndarray]:
-    """A ball from just above the smallest radius to a void one, or a penalty of any strength; and an argument."""
+def random_case(rng: np.random.Generator, exponents: tuple[float, ...] = EXPONENTS) -> tuple[Normed, np.ndarray]:
+    """Return a ball, from just above the smallest radius to a void one, or a penalty; and an argument z."""
     N = int(rng.integers(1, 8))
     c = rng.uniform(0.3, 3.0, N) if rng.random() < 0.5 else np.ones(N)
     B = base(rng, c, None if rng.random() < 0.5 else float(np.exp(rng.uniform(-4, 9))))
@@ -78,17 +78,17 @@ def value(F: Normed, d: np.ndarray) -> float:
 
 
 def feasible(F: Normed, rng: np.random.Generator) -> list[np.ndarray]:
-    """Distributions, for a ball drawn to the point of smallest norm until they lie inside."""
-    found = list[np.ndarray]()
-    center = np.where(live(F), F.c, 0.0) / F.c[live(F)].sum()
-    for d in [*points(rng, np.where(live(F), 1.0, 0.0), 4), center]:
+    """Return distributions. For a ball, move them to the point of smallest norm until they lie inside."""
+    distributions = list[np.ndarray]()
+    center = np.where(support(F), F.c, 0.0) / F.c[support(F)].sum()
+    for d in [*points(rng, np.where(support(F), 1.0, 0.0), 4), center]:
         low, high = 0.0, 1.0
         while isinstance(F, NormBall) and norm_of_copies(d, F.c, F.p) > F.r and high - low > 1e-12:
             middle = 0.5 * (low + high)
             inside = norm_of_copies((1 - middle) * d + middle * center, F.c, F.p) <= F.r
             low, high = (low, middle) if inside else (middle, high)
-        found.append(d if low == 0.0 and high == 1.0 else (1 - high) * d + high * center)
-    return found
+        distributions.append(d if low == 0.0 and high == 1.0 else (1 - high) * d + high * center)
+    return distributions
 
 
 @pytest.mark.thorough
@@ -96,7 +96,7 @@ def feasible(F: Normed, rng: np.random.Generator) -> list[np.ndarray]:
 @given(seeds)
 def test_the_gap_is_the_fenchel_young_gap(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    F, z = drawn(rng)
+    F, z = random_case(rng)
     assert_conjugate(F, z, lambda d: value(F, d), feasible(F, rng))
 
 
@@ -111,20 +111,20 @@ def test_no_two_weights_can_be_traded_at_the_maximizer(seed: int) -> None:
     smallest, largest = norm_ends(c, p)
     for F in (NormPenalty(B, c, p, float(np.exp(rng.uniform(-5, 3)))), NormBall(B, c, p, 0.5 * (smallest + largest))):
 
-        def worth(x: float, F: Normed = F) -> float:
+        def objective(x: float, F: Normed = F) -> float:
             d = np.array([x, 1 - x])
             if isinstance(F, NormBall) and norm_of_copies(d, c, p) > F.r * (1 + 1e-11):
                 return -1e6 * norm_of_copies(d, c, p)  # worse than any value, and the worse the farther outside
             return float(z @ d) - value(F, d)
 
         grid = np.linspace(0.0, 1.0, 401).tolist()
-        best = max(grid, key=worth)
+        best = max(grid, key=objective)
         low, high = max(best - 1 / 400, 0.0), min(best + 1 / 400, 1.0)
         for _ in range(40):
-            left, right = high - 0.6180339887 * (high - low), low + 0.6180339887 * (high - low)
-            low, high = (low, right) if worth(left) > worth(right) else (left, high)
-        found = max(worth(x) for x in (best, low, high))
-        assert F.conjugate_at(z).value == pytest.approx(found, abs=1e-7)
+            left_x, right = high - 0.6180339887 * (high - low), low + 0.6180339887 * (high - low)
+            low, high = (low, right) if objective(left_x) > objective(right) else (left_x, high)
+        maximum = max(objective(x) for x in (best, low, high))
+        assert F.conjugate_at(z).value == pytest.approx(maximum, abs=1e-7)
 
 
 @pytest.mark.parametrize("p", (1.5, 2.0, 4.0))
@@ -209,7 +209,7 @@ def test_the_reference_numbers() -> None:
 def test_extreme_exponents(seed: int) -> None:
     """Near 1 the norm hardly bends, near infinity it is a cap: the maximizer must still attain the conjugate."""
     rng = np.random.default_rng(seed)
-    F, z = drawn(rng, exponents=(1.001, 1000.0))
+    F, z = random_case(rng, exponents=(1.001, 1000.0))
     assert_conjugate(F, z, lambda d: value(F, d), feasible(F, rng), accuracy=1e-9)
 
 
@@ -224,24 +224,24 @@ def test_at_and_near_the_smallest_radius(seed: int) -> None:
     B = base(rng, c, None if rng.random() < 0.5 else float(np.exp(rng.uniform(-2, 9))))
     smallest, _ = norm_ends(c[B.domain.c > 0], p)
     center = np.where(B.domain.c > 0, c, 0.0) / c[B.domain.c > 0].sum()
-    for beyond in (-2e-15, 0.0, 2e-15):
-        touching = NormBall(B, c, p, smallest * (1 + beyond))
-        point, alone = touching.conjugate_at(z), z @ center - value(touching, center)
-        rounding = 1e-14 * (1 + touching.magnitude)
-        assert alone - rounding <= point.value
-        # What is beside the point counts by the square root, and not at all below the smallest radius.
-        if beyond < 0.0:
-            assert point.value <= alone + rounding
+    for excess in (-2e-15, 0.0, 2e-15):
+        point_ball = NormBall(B, c, p, smallest * (1 + excess))
+        point, center_value = point_ball.conjugate_at(z), z @ center - value(point_ball, center)
+        rounding = 1e-14 * (1 + point_ball.magnitude)
+        assert center_value - rounding <= point.value
+        # Weights beside the point count by the square root, and not at all below the smallest radius.
+        if excess < 0.0:
+            assert point.value <= center_value + rounding
         np.testing.assert_allclose(point.d, center, atol=1e-15)
-        np.testing.assert_allclose(touching.project(rng.random(N)), center, atol=1e-15)
-        assert touching.gaps(point.d, z, point).sum() == pytest.approx(point.value - alone, abs=rounding)
-    for beyond in (5e-13, 1e-8):
+        np.testing.assert_allclose(point_ball.project(rng.random(N)), center, atol=1e-15)
+        assert point_ball.gaps(point.d, z, point).sum() == pytest.approx(point.value - center_value, abs=rounding)
+    for excess in (5e-13, 1e-8):
         with pytest.raises(ProblemError, match=r"^r\b.*\bone point\b"):
-            NormBall(B, c, p, smallest * (1 + beyond))
+            NormBall(B, c, p, smallest * (1 + excess))
     with pytest.raises(ProblemError, match=r"^r\b.*-norm\b"):
         NormBall(B, c, p, smallest * (1 - 5e-13))
-    for beyond in (1.1e-6, 1e-5):
-        ball = NormBall(B, c, p, smallest * (1 + beyond))
+    for excess in (1.1e-6, 1e-5):
+        ball = NormBall(B, c, p, smallest * (1 + excess))
         inside, point = feasible(ball, rng), ball.conjugate_at(z)
         assert_conjugate(ball, z, lambda d, F=ball: value(F, d), inside, accuracy=1e-10)
         worst = max(float(d @ z) - value(ball, d) - point.value for d in inside)
@@ -267,8 +267,8 @@ def test_the_infinite_norm_is_a_cap_at_its_own_height() -> None:
     assert point.value == pytest.approx(0.7 - 0.25, abs=1e-15)
     entropy = RelativeEntropy.capped(np.ones(4), 1.0, 3.0, np.full(4, 0.25))
     G = NormPenalty(entropy, np.ones(4), math.inf, 0.5)
-    above = RelativeEntropy.capped(np.ones(4), 1.0 / float(G.conjugate_at(z).d.max()), 3.0, np.full(4, 0.25))
-    np.testing.assert_allclose(G.conjugate_at(z).d, above.conjugate_at(z).d, atol=1e-14)
+    capped_entropy = RelativeEntropy.capped(np.ones(4), 1.0 / float(G.conjugate_at(z).d.max()), 3.0, np.full(4, 0.25))
+    np.testing.assert_allclose(G.conjugate_at(z).d, capped_entropy.conjugate_at(z).d, atol=1e-14)
 
 
 def test_for_large_eta_the_entropy_vanishes() -> None:
@@ -299,7 +299,7 @@ def test_a_ball_that_misses_the_simplex_is_refused() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_any_junk_is_repaired(seed: int) -> None:
-    assert_junk_is_repaired(drawn(np.random.default_rng(seed))[0], seed)
+    assert_junk_is_repaired(random_case(np.random.default_rng(seed))[0], seed)
 
 
 def test_residuals_of_the_ball_measure_the_norm() -> None:
@@ -311,7 +311,7 @@ def test_residuals_of_the_ball_measure_the_norm() -> None:
 def test_the_span_bounds_the_value() -> None:
     for seed in range(many(40, 8)):
         rng = np.random.default_rng(seed)
-        F, _ = drawn(rng)
+        F, _ = random_case(rng)
         assert max(value(F, d) for d in feasible(F, rng)) <= F.value_bound + 1e-12 * (1 + F.magnitude)
 
 
@@ -333,10 +333,10 @@ def test_everything_is_finite_at_large_N(p: float, eta: float | None) -> None:
 @pytest.mark.parametrize("kind", [NormBall, NormPenalty])
 @pytest.mark.parametrize("eta", [None, 4.0])
 def test_the_magnitude_is_no_smaller_than_the_numbers_that_are_added(kind: Any, eta: float | None) -> None:
-    """At arguments as large as margins: F*, <z, d> and the part of the base, each of which is rounded."""
+    """At arguments as large as margins the terms are F*, <z, d> and the part of the base, all with rounding."""
     rng = np.random.default_rng(0)
-    below = base(rng, np.ones(6), eta)
-    F = kind(below, np.ones(6), 2.0, 0.6)
+    base_regularizer = base(rng, np.ones(6), eta)
+    F = kind(base_regularizer, np.ones(6), 2.0, 0.6)
     arguments = [np.ones(6), -np.ones(6), *rng.uniform(-1.0, 1.0, (4, 6))]
     sizes = [abs(F.conjugate_at(z).value) + abs(float(z @ F.conjugate_at(z).d)) for z in arguments]
-    assert F.magnitude >= below.magnitude + max(sizes)
+    assert F.magnitude >= base_regularizer.magnitude + max(sizes)

@@ -66,10 +66,10 @@ def test_the_order_is_continuous_at_one_and_at_zero() -> None:
     z = np.linspace(-1, 1, 5)
     for q in (0.0, 1.0):
         point = PowerDivergence(DOMAIN, q, ETA).conjugate_at(z)
-        for beside in (1e-14, -1e-14, 1e-12, -1e-12, 1e-9, -1e-9):
-            conjugate_point = PowerDivergence(DOMAIN, q + beside, ETA).conjugate_at(z)
-            assert conjugate_point.value == pytest.approx(point.value, abs=1e-13 + 10.0 * abs(beside))
-            np.testing.assert_allclose(conjugate_point.d, point.d, atol=1e-13 + 10.0 * abs(beside))
+        for step in (1e-14, -1e-14, 1e-12, -1e-12, 1e-9, -1e-9):
+            conjugate_point = PowerDivergence(DOMAIN, q + step, ETA).conjugate_at(z)
+            assert conjugate_point.value == pytest.approx(point.value, abs=1e-13 + 10.0 * abs(step))
+            np.testing.assert_allclose(conjugate_point.d, point.d, atol=1e-13 + 10.0 * abs(step))
 
 
 def test_orders_above_one_end_in_exact_zeros_and_others_do_not() -> None:
@@ -87,10 +87,10 @@ def test_the_modulus_holds_on_segments(q: float) -> None:
     F = PowerDivergence(DOMAIN, q, ETA)
     assert (F.strong_convexity > 0) == (q <= 2)
     for seed in range(20):
-        d, other = some_weights(seed), some_weights(seed + 100)
-        mean = 0.5 * (F.value(d) + F.value(other))
-        gain = F.strong_convexity * np.abs(d - other).sum() ** 2 / 8
-        assert F.value(0.5 * (d + other)) <= mean - gain + 1e-14
+        d, other_d = some_weights(seed), some_weights(seed + 100)
+        mean = 0.5 * (F.value(d) + F.value(other_d))
+        gain = F.strong_convexity * np.abs(d - other_d).sum() ** 2 / 8
+        assert F.value(0.5 * (d + other_d)) <= mean - gain + 1e-14
 
 
 @pytest.mark.thorough_cases("1.5")
@@ -139,7 +139,7 @@ def in_high_precision(F: PowerDivergence, d: np.ndarray) -> Any:
 
 @pytest.mark.parametrize("q", [4.0, 2.0, 1.0001, 1.0, 0.9999, 0.5, 0.3, 1e-3, 0.0, -1e-3, -1.0])
 def test_the_rounding_of_f_and_of_its_conjugate_is_within_the_magnitude(q: float) -> None:
-    """A certificate allows 11 epsilon of it at least; caps of any size, multiplicities over sixteen orders."""
+    """A certificate allows at least 11 epsilon times the magnitude, with caps of any size and any multiplicities."""
     rng, eps = np.random.default_rng(int(1e3 * (q + 2.0))), float(np.finfo(np.float64).eps)
     with mpmath.workdps(60):
         for _ in range(12):
@@ -154,18 +154,18 @@ def test_the_rounding_of_f_and_of_its_conjugate_is_within_the_magnitude(q: float
             z = rng.uniform(-1.0, 1.0, N)
             point = F.conjugate_at(z)
             pairs = zip(z.tolist(), point.d.tolist(), strict=True)
-            reached = sum((mpmath.mpf(x) * mpmath.mpf(y) for x, y in pairs), mpmath.mpf(0)) - in_high_precision(
+            attained_value = sum((mpmath.mpf(x) * mpmath.mpf(y) for x, y in pairs), mpmath.mpf(0)) - in_high_precision(
                 F, point.d
             )
-            assert mpmath.mpf(point.value) >= reached - allowed - 22.0 * eps
+            assert mpmath.mpf(point.value) >= attained_value - allowed - 22.0 * eps
 
 
 @pytest.mark.parametrize("q", ORDERS)
 def test_caps_above_1_make_no_magnitude(q: float) -> None:
     """No weight exceeds 1: a hundred million copies of each example leave the same weights."""
     many = PowerDivergence(CappedSimplex(np.full(12, 1e8), 1.0), q, 1.0).magnitude
-    none = PowerDivergence(CappedSimplex(np.ones(12), 1.0), q, 1.0).magnitude
-    assert many <= none * (1.0 + 1e-12) and none <= 1e4
+    single_copies = PowerDivergence(CappedSimplex(np.ones(12), 1.0), q, 1.0).magnitude
+    assert many <= single_copies * (1.0 + 1e-12) and single_copies <= 1e4
 
 
 def test_intervals_of_many_copies_are_as_narrow_as_those_of_one() -> None:

@@ -171,7 +171,7 @@ def test_a_hypothesis_that_is_no_better_than_the_mixture_gets_no_step() -> None:
     assert smooth_margin(m, 6.0) > (0.2 - 1.0 + 0.3) / 3
 
 
-def test_when_the_smooth_margin_rises_for_ever() -> None:
+def test_step_of_a_smooth_margin_that_rises_for_ever_is_infinite() -> None:
     m = np.array([2.0, 1.5, 1.0])
     assert step_to_largest_smooth_margin(np.ones(3), m, 3.0) == math.inf
     assert step_to_largest_smooth_margin(np.array([0.9, 1.0, 0.9]), m, 3.0) == math.inf
@@ -196,14 +196,14 @@ def test_long_steps_do_not_overflow() -> None:
     assert alpha == pytest.approx((m[3] + 1e4) / 2, rel=1e-3)
 
 
-def counted(function: Callable[[float], tuple[float, float, float]], most: int = 5000) -> Callable[[float], Any]:
-    """A function that may be asked so many times."""
-    asked = 0
+def counted(function: Callable[[float], tuple[float, float, float]], max_calls: int = 5000) -> Callable[[float], Any]:
+    """Return a function with a limit of its calls."""
+    n_calls = 0
 
     def once_more(x: float) -> tuple[float, float, float]:
-        nonlocal asked
-        asked += 1
-        assert asked <= most, "the search never ends"
+        nonlocal n_calls
+        n_calls += 1
+        assert n_calls <= max_calls, "the search never ends"
         return function(x)
 
     return once_more

@@ -19,8 +19,8 @@ seeds = st.integers(0, 2**32 - 1)
 NAMES = ("lpboost", "erlpboost")
 
 
-def drawn(name: str, seed: int) -> tuple[Separable, np.ndarray, np.random.Generator]:
-    """A regularizer, a point z of its conjugate, a generator."""
+def random_case(name: str, seed: int) -> tuple[Separable, np.ndarray, np.random.Generator]:
+    """Return a regularizer, an argument z of its conjugate, and a generator."""
     rng = np.random.default_rng(seed)
     F = draw(rng).bind(name).regularizer
     assert isinstance(F, Separable)
@@ -37,7 +37,7 @@ def some_point(F: Regularizer, rng: np.random.Generator) -> np.ndarray:
 @settings(max_examples=150, deadline=None)
 @given(seed=seeds)
 def test_the_closed_form_is_the_bisection_of_the_base_class(name: str, seed: int) -> None:
-    F, z, _ = drawn(name, seed)
+    F, z, _ = random_case(name, seed)
     fast = F.conjugate_at(z)
     beta, d = Separable.solve_simplex_multiplier(F, z)
     y = z - beta
@@ -52,7 +52,7 @@ def test_the_closed_form_is_the_bisection_of_the_base_class(name: str, seed: int
 @settings(max_examples=150, deadline=None)
 @given(seed=seeds)
 def test_the_gap_is_the_fenchel_young_gap_and_vanishes_at_the_maximizer(name: str, seed: int) -> None:
-    F, z, rng = drawn(name, seed)
+    F, z, rng = random_case(name, seed)
     point = F.conjugate_at(z)
     scale = 1 + F.magnitude
     assert F.gaps(point.d, z, point).sum() <= 1e-12 * scale
@@ -67,7 +67,7 @@ def test_the_gap_is_the_fenchel_young_gap_and_vanishes_at_the_maximizer(name: st
 @settings(max_examples=many(100, 20), deadline=None)
 @given(seed=seeds)
 def test_the_maximizer_is_feasible_and_satisfies_stationarity(name: str, seed: int) -> None:
-    F, z, _ = drawn(name, seed)
+    F, z, _ = random_case(name, seed)
     point = F.conjugate_at(z)
     assert max(F.residuals(point.d).values()) <= 1e-12
     psi, zeta, beta = point.multipliers["psi"], point.multipliers["zeta"], point.multipliers["beta"]
@@ -114,7 +114,7 @@ def test_the_base_class_needs_no_closed_form() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_span_bounds_the_regularizer(name: str) -> None:
     for seed in range(many(60, 12)):
-        F, _, rng = drawn(name, seed)
+        F, _, rng = random_case(name, seed)
         largest = max(F.value(F.project(np.eye(F.N)[rng.permutation(F.N)][0] * 1.0)) for _ in range(20))
         assert largest <= F.value_bound + 1e-12 * (1 + F.magnitude)
 

@@ -46,8 +46,8 @@ def squares(d: np.ndarray, c: np.ndarray, mu: float) -> float:
     return 0.5 * mu * sum(x * x / k for x, k in zip(d.tolist(), c.tolist(), strict=True))
 
 
-def drawn(rng: np.random.Generator) -> tuple[Separable, Value, np.ndarray]:
-    """A sum of two or three pieces, its value by definition, an argument."""
+def random_case(rng: np.random.Generator) -> tuple[Separable, Value, np.ndarray]:
+    """Return a sum of two or three regularizers, its value by definition, and an argument z."""
     N = int(rng.integers(1, 7))
     c, z = rng.uniform(0.4, 3.0, N), rng.uniform(-1, 1, N)
     mu, eta = np.exp(rng.uniform(-3, 3, 2)).tolist()
@@ -74,7 +74,7 @@ def drawn(rng: np.random.Generator) -> tuple[Separable, Value, np.ndarray]:
 @given(seeds)
 def test_the_gap_of_a_sum_is_the_fenchel_young_gap(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    F, value, z = drawn(rng)
+    F, value, z = random_case(rng)
     assert_conjugate(F, z, value, points(rng, F.upper))
 
 
@@ -109,7 +109,7 @@ def test_the_maximizer_is_bisection_on_the_slope(seed: int) -> None:
 @pytest.mark.thorough
 def test_the_gradient_of_the_conjugate_is_the_maximizer() -> None:
     for seed in range(2):
-        F, _, z = drawn(np.random.default_rng(seed))
+        F, _, z = random_case(np.random.default_rng(seed))
         assert_gradient(F, z)
 
 
@@ -125,7 +125,7 @@ def test_multiplicity_k_is_k_copies() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_the_model_for_solvers_is_an_infimal_convolution(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    F, _, z = drawn(rng)
+    F, _, z = random_case(rng)
     assert_modelled(F, z, points(rng, F.upper))
 
 
@@ -172,7 +172,7 @@ def test_the_smallest_weights_are_found_to_all_their_digits() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_any_junk_is_repaired(seed: int) -> None:
-    assert_junk_is_repaired(drawn(np.random.default_rng(seed))[0], seed)
+    assert_junk_is_repaired(random_case(np.random.default_rng(seed))[0], seed)
 
 
 def test_invalid_sums_are_refused() -> None:
@@ -204,7 +204,7 @@ def test_the_squares_alone() -> None:
 @given(seeds)
 def test_a_linear_term_shifts_the_argument(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    base, value, z = drawn(rng)
+    base, value, z = random_case(rng)
     tilt = rng.normal(size=base.N)
     F = Tilted(base, tilt)
     assert F.conjugate_at(z).value == base.conjugate_at(z - tilt).value
@@ -267,19 +267,22 @@ def test_tilted_weights_of_both_signs_are_certified_outside_the_range_of_the_mar
 
 def test_other_summands_are_refused_and_only_indicators_are_indicators() -> None:
     cvxpy_regularizer = CvxpyRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.sum_squares(d), np.full(3, 1 / 3))
-    other: Any = cvxpy_regularizer
+    unsupported_summand: Any = cvxpy_regularizer
     with pytest.raises(ProblemError, match=r"\bSeparable\b.*\bCvxpyRegularizer\b"):
-        _ = Squares(np.ones(3), 1.0) + other
-    # A soft margin is what an indicator of distributions makes of the margins, and nothing else.
+        _ = Squares(np.ones(3), 1.0) + unsupported_summand
+    # Only an indicator of distributions makes a soft margin of the margins.
     cap = CappedSimplexIndicator(CappedSimplex(np.ones(3), 1.0))
     assert not any(F.is_indicator for F in (cvxpy_regularizer, Hinge(np.ones(3), 1.0), cap + Squares(np.ones(3), 1.0)))
     assert cap.is_indicator and (cap + cap).is_indicator
 
 
 def test_squares_are_as_large_as_the_weights_that_the_sum_allows() -> None:
-    """Of ten thousand examples squares alone reach 5,000, on a cap of 1/100 no more than half of that cap."""
+    """On ten thousand examples squares reach 5,000. With caps of 1/100 they reach half of a cap."""
     c = np.ones(10_000)
-    F, alone = CappedSimplexIndicator(CappedSimplex(c, 100.0)) + Squares(c, 1.0), Squares(c, 1.0)
+    F, squares_only = CappedSimplexIndicator(CappedSimplex(c, 100.0)) + Squares(c, 1.0), Squares(c, 1.0)
     d = F.project(np.r_[np.ones(100), np.zeros(9_900)])
     assert F.value(d) == pytest.approx(0.005) and F.magnitude == pytest.approx(0.005)
-    assert alone.magnitude == pytest.approx(5_000.0) and alone.value(np.ones(10_000)) <= alone.magnitude
+    assert (
+        squares_only.magnitude == pytest.approx(5_000.0)
+        and squares_only.value(np.ones(10_000)) <= squares_only.magnitude
+    )

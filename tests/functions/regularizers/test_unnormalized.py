@@ -67,8 +67,8 @@ def test_any_beta_bounds_the_conjugate_from_above() -> None:
     point = F.conjugate_at(z)
     beta = float(point.multipliers["beta"])
     assert bound(beta) == pytest.approx(point.value, abs=1e-14)
-    for off in (-1.0, -0.1, -1e-3, 1e-3, 0.1, 1.0):
-        assert bound(beta + off) > point.value
+    for shift in (-1.0, -0.1, -1e-3, 1e-3, 0.1, 1.0):
+        assert bound(beta + shift) > point.value
     assert bound(beta + 1e-3) - point.value == pytest.approx(
         bound(beta - 1e-3) - point.value, rel=0.05
     )  # the slope is 0
