@@ -55,10 +55,10 @@ def test_every_solve_of_the_plan_is_stored_and_read_again(archive: Path) -> None
 def test_finished_programs_are_not_solved_again(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atlas, "OWN", ("interior",))
     monkeypatch.setattr(atlas, "SOLVERS", SOLVERS)
-    before = {path: path.read_bytes() for path in archive.parent.glob("*/*.jsonl")}
+    files = {path: path.read_bytes() for path in archive.parent.glob("*/*.jsonl")}
     label = "lpboost on random_tiny"
     assert atlas.finish(label, standard_programs()[label], archive.parent, -math.inf) == 0
-    assert {path: path.read_bytes() for path in archive.parent.glob("*/*.jsonl")} == before
+    assert {path: path.read_bytes() for path in archive.parent.glob("*/*.jsonl")} == files
 
 
 @pytest.mark.thorough
@@ -95,17 +95,27 @@ def test_the_page_gets_its_tables_between_the_markers(archive: Path, tmp_path: P
 
 @pytest.mark.thorough
 def test_an_atlas_continues_from_its_archive(archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stored, keep, page = tmp_path / "atlas.tar.xz", tmp_path / "keep", tmp_path / "page.md"
-    stored.write_bytes(archive.read_bytes())
+    stored_archive, keep, page = tmp_path / "atlas.tar.xz", tmp_path / "keep", tmp_path / "page.md"
+    stored_archive.write_bytes(archive.read_bytes())
     page.write_text(f"{BEGIN}\n{END}")
     programs = {label: standard_programs()[label] for label in LABELS}
     monkeypatch.setattr(atlas, "OWN", ("interior",))
     monkeypatch.setattr(atlas, "SOLVERS", SOLVERS)
     monkeypatch.setattr(atlas, "standard_programs", lambda ida: programs)
-    asked = ["atlas.py", "--keep", str(keep), "--store", str(stored), "--page", str(page), "--budget", "1e-9"]
-    monkeypatch.setattr(sys, "argv", asked)
+    arguments = [
+        "atlas.py",
+        "--keep",
+        str(keep),
+        "--store",
+        str(stored_archive),
+        "--page",
+        str(page),
+        "--budget",
+        "1e-9",
+    ]
+    monkeypatch.setattr(sys, "argv", arguments)
     assert atlas.main() == 0
-    assert stored.read_bytes() == archive.read_bytes() and tables(read(archive)) in page.read_text()
+    assert stored_archive.read_bytes() == archive.read_bytes() and tables(read(archive)) in page.read_text()
 
 
 @pytest.mark.thorough
@@ -113,14 +123,14 @@ def test_the_best_form_is_the_earliest_good_one(archive: Path) -> None:
     solves = read(archive)
     best = {(row.program, solver_of(row), row.profile): row for row in best_forms(solves.asked)}
     for row in solves.asked:
-        of = best[row.program, solver_of(row), row.profile]
-        assert (of.scaled_gap > 1e-6) <= (row.scaled_gap > 1e-6)
-        assert row.scaled_gap > 1e-6 or of.seconds <= row.seconds
+        best_row = best[row.program, solver_of(row), row.profile]
+        assert (best_row.scaled_gap > 1e-6) <= (row.scaled_gap > 1e-6)
+        assert row.scaled_gap > 1e-6 or best_row.seconds <= row.seconds
 
 
 def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ["atlas.py", "--keep", "build/nothing", "--store", "build/nothing.tar.xz", "--data", "nowhere"]
-    monkeypatch.setattr(sys, "argv", asked)
+    arguments = ["atlas.py", "--keep", "build/nothing", "--store", "build/nothing.tar.xz", "--data", "nowhere"]
+    monkeypatch.setattr(sys, "argv", arguments)
     monkeypatch.chdir(ROOT / "tests")
     assert atlas.main() == 2
     assert "expected the IDA set nowhere/diabetis.npz" in capsys.readouterr().err

@@ -19,12 +19,12 @@ PRINTED = {
 
 
 def test_lines_with_a_printed_time_are_at_the_printed_parameters() -> None:
-    found = {
+    parameters = {
         name: (case.share, case.options["eta"], case.printed)
         for name, case in boosting.CASES.items()
         if case.printed == case.printed
     }
-    assert found == PRINTED
+    assert parameters == PRINTED
     assert all(boosting.CASES[name].epsilon == 0.001 for name in PRINTED)
 
 

@@ -53,12 +53,12 @@ def squared(seed: int | None = None, part: str = "", values: list[int] | None = 
     return {"sum": sum(values)} if values is not None else {"value": (seed or 0) ** 2}
 
 
-def written(results: Results, folder: Path) -> str:
+def write_sum(results: Results, folder: Path) -> str:
     """Return the sum."""
     return f"The sum is {results.where(part='sum')[0][1]['sum']}."
 
 
-SQUARES = Experiment("squares", "Squares", "Nobody, table 0", "dynamics", units, squared, written)
+SQUARES = Experiment("squares", "Squares", "Nobody, table 0", "dynamics", units, squared, write_sum)
 
 
 def work(folder: Path, again: bool = False) -> Work:
@@ -142,18 +142,22 @@ def test_a_unit_that_was_stored_wrong_is_found(whole: Work) -> None:
     assert right.whole == pytest.approx(right.now)
     lines = whole.results["squares"].lines
     forged = [line | ({"result": {"value": 3}} if line["parameters"] == {"seed": 2} else {}) for line in lines]
-    others = dict(recheck(replace(whole, results={"squares": Results(forged)}), 1.0, 0, 0))["squares"].others
-    assert others == {'{"seed": 2}': "result.value: 3 is stored, 4 came"}
+    differences_of_units = dict(recheck(replace(whole, results={"squares": Results(forged)}), 1.0, 0, 0))[
+        "squares"
+    ].others
+    assert differences_of_units == {'{"seed": 2}': "result.value: 3 is stored, 4 came"}
 
 
 def test_seconds_and_last_digits_may_differ_and_nothing_else() -> None:
-    before = {"seconds": 1.0, "gap": 1e-3, "points": [{"nu": 2, "seconds": 3.0}]}
-    assert not list(differences(before, before | {"seconds": 2.0, "gap": 1e-3 + 1e-7}))
-    assert list(differences(before, before | {"gap": 1.1e-3})) == ["result.gap: 0.001 is stored, 0.0011 came"]
-    assert list(differences(before, before | {"points": [{"nu": 3, "seconds": 3.0}]})) == [
+    stored_result = {"seconds": 1.0, "gap": 1e-3, "points": [{"nu": 2, "seconds": 3.0}]}
+    assert not list(differences(stored_result, stored_result | {"seconds": 2.0, "gap": 1e-3 + 1e-7}))
+    assert list(differences(stored_result, stored_result | {"gap": 1.1e-3})) == [
+        "result.gap: 0.001 is stored, 0.0011 came"
+    ]
+    assert list(differences(stored_result, stored_result | {"points": [{"nu": 3, "seconds": 3.0}]})) == [
         "result.points[0].nu: 2 is stored, 3 came"
     ]
-    assert len(list(differences(before, {"seconds": 1.0}))) == 1
+    assert len(list(differences(stored_result, {"seconds": 1.0}))) == 1
 
 
 def test_equal_units_are_equal_files(whole: Work, tmp_path: Path) -> None:
@@ -256,12 +260,12 @@ def test_the_command_refuses_unknown_names() -> None:
 def test_units_made_from_other_data_are_made_anew(
     whole: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept, units_kept = tmp_path / "kept", whole.results["squares"].lines
-    keep(kept, "squares", Results([{**units_kept[0], "data": "other"}, *units_kept[1:]]))
-    assert len(work(tmp_path).results["squares"]) == len(units_kept) - 1
+    results_folder, lines = tmp_path / "kept", whole.results["squares"].lines
+    keep(results_folder, "squares", Results([{**lines[0], "data": "other"}, *lines[1:]]))
+    assert len(work(tmp_path).results["squares"]) == len(lines) - 1
     assert "squares: 1 units were made from other data." in capsys.readouterr().err
     missing = replace(SQUARES, data=("data/of/nobody",))
-    assert len(Work.of([missing], kept, tmp_path, quick=False, again=False).results["squares"]) == len(units_kept)
+    assert len(Work.of([missing], results_folder, tmp_path, quick=False, again=False).results["squares"]) == len(lines)
 
 
 def test_claims_are_decided_by_more_than_half_of_the_draws_or_by_all() -> None:
@@ -280,7 +284,7 @@ def test_printed_means_reproduce_where_chance_explains_what_misses() -> None:
 
 
 def test_a_run_that_no_rule_ended_takes_its_seconds_at_least() -> None:
-    ended, stopped = ({"held": held, "seconds": seconds} for held, seconds in ((True, 3.0), (False, 2.0)))
+    ended, stopped = ({"held": is_ended, "seconds": seconds} for is_ended, seconds in ((True, 3.0), (False, 2.0)))
     later = {**stopped, "seconds": 4.0}
     assert dissertation_runs.sooner(ended, later)
     assert not dissertation_runs.sooner(later, ended)
@@ -308,10 +312,10 @@ def test_validation_and_not_the_test_part_chooses_the_cap_that_helps() -> None:
 @pytest.mark.thorough
 def test_every_claim_is_decided_or_open_from_whatever_is_stored() -> None:
     for experiment in EXPERIMENTS:
-        stored = load(KEPT, experiment.name)
+        results = load(KEPT, experiment.name)
         for claim in experiment.claims:
-            assert claim.decide(Results()) is None or not len(stored)
-            decision = claim.decide(stored)
+            assert claim.decide(Results()) is None or not len(results)
+            decision = claim.decide(results)
             assert decision is None or decision.ours
 
 
@@ -325,12 +329,12 @@ def test_sets_of_the_users_are_read_from_their_files(tmp_path: Path, monkeypatch
     with pytest.raises(DataError, match=r"expected 19,996 examples of news20, as in table 5.2; got 10: .*news20.1"):
         dissertation_runs.split("news20", 0)
     monkeypatch.setitem(dissertation_runs.ROWS, "news20", (6, 2, 2))
-    drawn = dissertation_runs.split("news20", 0)
-    assert [X.shape for X, _ in (drawn.train, drawn.valid, drawn.test)] == [(6, 5), (2, 5), (2, 5)]
-    y = [label for part in (drawn.train, drawn.valid, drawn.test) for label in part[1]]
+    splits = dissertation_runs.split("news20", 0)
+    assert [X.shape for X, _ in (splits.train, splits.valid, splits.test)] == [(6, 5), (2, 5), (2, 5)]
+    y = [label for part in (splits.train, splits.valid, splits.test) for label in part[1]]
     assert sorted(y) == [-1.0] * 5 + [1.0] * 5
-    found = dissertation_runs.lpboost(drawn.oracle("raw"), 0.0, 0.01)
-    assert found.ended_by_rule
+    run = dissertation_runs.lpboost(splits.oracle("raw"), 0.0, 0.01)
+    assert run.ended_by_rule
     dissertation_runs.examples.cache_clear()
 
 
