@@ -86,8 +86,8 @@ def test_how_solvers_were_asked_by_hand() -> None:
     gap = run("b", 0.0, 1.0, 1e-3, profile="certified", options={"eps_abs": 1e-5})
     old = run("c", 0.0, 1.0, 1e-6)
     runs = [fine, rough, shipped, gap, old, NOT_RUN]
-    said = ["high, 1e-10", "high, 0.0001", "default", "certified, 1e-05", "", ""]
-    assert [accuracy_request_text(one) for one in runs] == said
+    texts = ["high, 1e-10", "high, 0.0001", "default", "certified, 1e-05", "", ""]
+    assert [accuracy_request_text(one) for one in runs] == texts
     assert sent_accuracies(runs) == {("a", 1e-9): "accuracy 0.0001 to 1e-10", ("b", 1e-3): "accuracy 1e-05"}
     for tol, words in (
         (1e-9, "high, gap 1e-09"),

@@ -68,12 +68,12 @@ def test_archives_without_end_are_refused(tmp_path: Path, name: str, monkeypatch
         (load_answer if name.startswith("answer") else load_table)(source)
 
 
-def zeros(path: Path, shape: tuple[int, int], stored: int, compression: int = zipfile.ZIP_DEFLATED) -> Path:
+def zeros(path: Path, shape: tuple[int, int], n_bytes: int, compression: int = zipfile.ZIP_DEFLATED) -> Path:
     """An npz file with an array X of zeros, of which so many bytes are there."""
     with zipfile.ZipFile(path, "w", compression) as archive, archive.open("X.npy", "w") as file:
         header = {"descr": "<f8", "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_2_0(file, header)  # pyright: ignore[reportArgumentType]
-        for _ in range(stored // 1000):
+        for _ in range(n_bytes // 1000):
             file.write(bytes(1000))
     return path
 
