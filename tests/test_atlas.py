@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import atlas
-from benchmarks.atlas_page import BEGIN, END, tables, written
+from benchmarks.atlas_page import BEGIN, END, tables, write_page
 from benchmarks.atlas_solves import KINDS, MOST_BYTES, best_forms, form_of, read, solver_of, store
 from boostopt.errors import DataError
 from boostopt.instances.standard import standard_programs
@@ -40,10 +40,10 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.thorough
 def test_every_solve_of_the_plan_is_stored_and_read_again(archive: Path) -> None:
     solves = read(archive)
-    linear = [row for row in solves.asked if row.program.startswith("lpboost")]
+    linear = [row for row in solves.by_profile if row.program.startswith("lpboost")]
     # interior once, two solvers in three forms, each by two profiles
     assert len(linear) == 2 * (1 + 2 * 3)
-    assert len(solves.asked) == len(linear) + 2 * (1 + 6)  # OSQP takes no exponential cone
+    assert len(solves.by_profile) == len(linear) + 2 * (1 + 6)  # OSQP takes no exponential cone
     assert len(solves.certified) == 3 * (1 + 2) + 3 * (1 + 1)
     assert not solves.contradicted and len(solves.programs) == 2
     assert all(row.isolated and row.claimed_gap is not None for row in solves.rows if row.profile == "high")
@@ -83,13 +83,13 @@ def test_equal_solves_make_an_equal_archive(archive: Path) -> None:
 def test_the_page_gets_its_tables_between_the_markers(archive: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{BEGIN}\nhere before\n{END}\nafter\n")
-    written(page, archive)
+    write_page(page, archive)
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith(f"{END}\nafter\n") and "here before" not in text
     assert tables(read(archive)) in text and "No interval contradicts another one." in text
     page.write_text("no markers")
     with pytest.raises(DataError, match="expected the lines"):
-        written(page, archive)
+        write_page(page, archive)
     assert page.read_text() == "no markers"
 
 
@@ -121,8 +121,8 @@ def test_an_atlas_continues_from_its_archive(archive: Path, tmp_path: Path, monk
 @pytest.mark.thorough
 def test_the_best_form_is_the_earliest_good_one(archive: Path) -> None:
     solves = read(archive)
-    best = {(row.program, solver_of(row), row.profile): row for row in best_forms(solves.asked)}
-    for row in solves.asked:
+    best = {(row.program, solver_of(row), row.profile): row for row in best_forms(solves.by_profile)}
+    for row in solves.by_profile:
         best_row = best[row.program, solver_of(row), row.profile]
         assert (best_row.scaled_gap > 1e-6) <= (row.scaled_gap > 1e-6)
         assert row.scaled_gap > 1e-6 or best_row.seconds <= row.seconds

@@ -20,9 +20,9 @@ PRINTED = {
 
 def test_lines_with_a_printed_time_are_at_the_printed_parameters() -> None:
     parameters = {
-        name: (case.share, case.options["eta"], case.printed)
+        name: (case.share, case.options["eta"], case.printed_seconds)
         for name, case in boosting.CASES.items()
-        if case.printed == case.printed
+        if case.printed_seconds == case.printed_seconds
     }
     assert parameters == PRINTED
     assert all(boosting.CASES[name].epsilon == 0.001 for name in PRINTED)

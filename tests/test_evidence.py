@@ -24,10 +24,10 @@ from benchmarks.evidence.experiment import (
     Experiment,
     Parameters,
     Results,
-    agreeing,
-    counted,
-    printed,
-    rounded,
+    count_agreements,
+    count_cases,
+    printed_numbers,
+    round_digits,
 )
 from benchmarks.evidence.pages import PAGES, of_kept
 from benchmarks.evidence.proved import PROVED, Proved
@@ -43,7 +43,7 @@ SEEDS = 6
 def units(quick: bool, done: Results) -> Iterator[Parameters]:
     """Yield seeds; what sums them up appears when they are finished."""
     yield from ({"seed": seed} for seed in range(2 if quick else SEEDS))
-    if len(done.where(part="sum")) or len(done) >= (2 if quick else SEEDS):
+    if len(done.select(part="sum")) or len(done) >= (2 if quick else SEEDS):
         yield {"part": "sum", "values": [result["value"] for _, result in done if "value" in result]}
 
 
@@ -55,14 +55,14 @@ def squared(seed: int | None = None, part: str = "", values: list[int] | None = 
 
 def write_sum(results: Results, folder: Path) -> str:
     """Return the sum."""
-    return f"The sum is {results.where(part='sum')[0][1]['sum']}."
+    return f"The sum is {results.select(part='sum')[0][1]['sum']}."
 
 
 SQUARES = Experiment("squares", "Squares", "Nobody, table 0", "dynamics", units, squared, write_sum)
 
 
 def work(folder: Path, again: bool = False) -> Work:
-    return Work.of([SQUARES], folder / "kept", folder / "journals", quick=False, again=again)
+    return Work.load([SQUARES], folder / "kept", folder / "journals", quick=False, again=again)
 
 
 def timeless(results: Results) -> list[tuple[Parameters, Mapping[str, Any]]]:
@@ -79,7 +79,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Work:
 
 @pytest.mark.thorough
 def test_units_that_need_others_come_after_them(whole: Work) -> None:
-    assert whole.results["squares"].where(part="sum")[0][1] == {"sum": sum(k**2 for k in range(SEEDS))}
+    assert whole.results["squares"].select(part="sum")[0][1] == {"sum": sum(k**2 for k in range(SEEDS))}
 
 
 @pytest.mark.thorough
@@ -138,13 +138,13 @@ def test_functions_of_experiments_take_parameters_of_kept_units(experiment: Expe
 
 def test_a_unit_that_was_stored_wrong_is_found(whole: Work) -> None:
     right = dict(recheck(whole, 1.0, 0, 0))["squares"]
-    assert (right.again, right.others) == (SEEDS + 1, {})
+    assert (right.again, right.differences) == (SEEDS + 1, {})
     assert right.whole == pytest.approx(right.now)
     lines = whole.results["squares"].lines
     forged = [line | ({"result": {"value": 3}} if line["parameters"] == {"seed": 2} else {}) for line in lines]
     differences_of_units = dict(recheck(replace(whole, results={"squares": Results(forged)}), 1.0, 0, 0))[
         "squares"
-    ].others
+    ].differences
     assert differences_of_units == {'{"seed": 2}': "result.value: 3 is stored, 4 came"}
 
 
@@ -190,12 +190,12 @@ def test_damaged_and_foreign_stores_are_refused(whole: Work, tmp_path: Path) -> 
 
 def test_a_journal_ends_when_its_units_are_kept(whole: Work) -> None:
     assert Journal(whole.journals, "squares").lines() == []
-    assert len(load(whole.kept, "squares")) == SEEDS + 1
+    assert len(load(whole.results_folder, "squares")) == SEEDS + 1
 
 
 def test_missing_data_leave_an_experiment_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = replace(SQUARES, data=("data/nowhere.npz",))
-    run = Work.of([missing], tmp_path / "kept", tmp_path / "journals", quick=False, again=False)
+    run = Work.load([missing], tmp_path / "kept", tmp_path / "journals", quick=False, again=False)
     assert run.run(processes=1, budget=100.0) == 0
     assert "squares is left out: data/nowhere.npz missing." in capsys.readouterr().err
     assert len(run.results["squares"]) == 0
@@ -203,11 +203,11 @@ def test_missing_data_leave_an_experiment_out(tmp_path: Path, capsys: pytest.Cap
 
 def test_printed_numbers_that_are_not_there_are_named() -> None:
     with pytest.raises(DataError, match="expected the printed numbers in"):
-        printed("no_such_table")
+        printed_numbers("no_such_table")
 
 
 def test_curves_are_stored_with_six_digits() -> None:
-    assert rounded([1 / 3, 2e5 / 3]) == [0.333333, 66666.7]
+    assert round_digits([1 / 3, 2e5 / 3]) == [0.333333, 66666.7]
 
 
 def test_experiments_have_names_of_their_own_and_pages_that_are_there() -> None:
@@ -238,7 +238,7 @@ def test_claims_are_undecided_without_results() -> None:
 
 def test_verdicts_from_a_part_of_the_units_say_so(whole: Work) -> None:
     claim = Claim(
-        "table 0", "Squares grow.", lambda results: counted(r["value"] >= 0 for _, r in results if "value" in r)
+        "table 0", "Squares grow.", lambda results: count_cases(r["value"] >= 0 for _, r in results if "value" in r)
     )
     experiment, lines = replace(SQUARES, claims=(claim,)), whole.results["squares"].lines
     assert "| reproduces | 6 of 6 seeds |" in claims_page([experiment], {"squares": Results(lines)})
@@ -265,20 +265,22 @@ def test_units_made_from_other_data_are_made_anew(
     assert len(work(tmp_path).results["squares"]) == len(lines) - 1
     assert "squares: 1 units were made from other data." in capsys.readouterr().err
     missing = replace(SQUARES, data=("data/of/nobody",))
-    assert len(Work.of([missing], results_folder, tmp_path, quick=False, again=False).results["squares"]) == len(lines)
+    assert len(Work.load([missing], results_folder, tmp_path, quick=False, again=False).results["squares"]) == len(
+        lines
+    )
 
 
 def test_claims_are_decided_by_more_than_half_of_the_draws_or_by_all() -> None:
-    assert counted([]) is None
-    assert counted([True, True, False]) == Decision(True, "2 of 3 seeds")
-    assert counted([True, False], "cases") == Decision(False, "1 of 2 cases")
-    assert counted([True, True, False], always=True) == Decision(False, "2 of 3 seeds")
+    assert count_cases([]) is None
+    assert count_cases([True, True, False]) == Decision(True, "2 of 3 seeds")
+    assert count_cases([True, False], "cases") == Decision(False, "1 of 2 cases")
+    assert count_cases([True, True, False], always=True) == Decision(False, "2 of 3 seeds")
 
 
 def test_printed_means_reproduce_where_chance_explains_what_misses() -> None:
-    assert agreeing([], "sets") is None
+    assert count_agreements([], "sets") is None
     for n, missed, holds in ((7, 1, True), (7, 2, False), (10, 2, True), (10, 3, False), (2, 2, False)):
-        assert agreeing([False] * missed + [True] * (n - missed), "sets") == Decision(
+        assert count_agreements([False] * missed + [True] * (n - missed), "sets") == Decision(
             holds, f"{n - missed} of {n} sets"
         )
 

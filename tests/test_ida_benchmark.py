@@ -128,7 +128,7 @@ def test_every_method_certifies_what_it_promises(whole: tuple[Path, Path]) -> No
 
 def test_the_gap_of_adaboost_is_the_optimum_less_its_soft_margin(folder: Path) -> None:
     part = ida_data.part_of(folder, ("tiny", "seeded", 1, ida_data.WHOLE), 5)
-    networks = ida_methods.collected(part, ida_methods.Options(rounds=ROUNDS))
+    networks = ida_methods.collect_networks(part, ida_methods.Options(rounds=ROUNDS))
     nu, w = 8, networks.w / networks.w.sum()
     # The soft margin for a whole nu: the mean of the nu smallest margins.
     soft_margin = np.sort(networks.U.to_array() @ w)[:nu].mean()
@@ -154,9 +154,9 @@ def test_the_page_has_whole_tables_between_its_markers(whole: tuple[Path, Path])
 def test_a_page_without_markers_is_refused(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"{ida_table.END}\n{ida_table.BEGIN}\n")
-    work = ida_work.Work.of(folder, [], ida_methods.Options(), tmp_path / "ida.jsonl", any_version=False)
+    work = ida_work.Work.load(folder, [], ida_methods.Options(), tmp_path / "ida.jsonl", any_version=False)
     with pytest.raises(DataError, match="one is missing"):
-        ida_table.written(page, work, {})
+        ida_table.write_page(page, work, {})
 
 
 def test_the_median_of_the_best_values_is_chosen() -> None:
@@ -236,7 +236,7 @@ def test_seeded_splits_are_used_for_five_sets_alone() -> None:
     few = {"diabetis": 1, "twonorm": 1, "image": 9}
     assert published == {name: few.get(name, 10) for name in names if name not in ("flare_solar", "splice", "thyroid")}
     assert [row.name for row in rows if not row.certain] == ["diabetis"]
-    assert all(ida_printed.printed(name) for name in names) and len(names) == 13
+    assert all(ida_printed.printed_figures(name) for name in names) and len(names) == 13
 
 
 def test_the_page_quotes_print_as_the_benchmark_writes_it() -> None:
@@ -252,7 +252,7 @@ def test_the_page_quotes_print_as_the_benchmark_writes_it() -> None:
             name = cells[0]
             continue
         quoted.append(name)
-        figures = ida_printed.printed(name)
+        figures = ida_printed.printed_figures(name)
         for method, cell in zip(methods, cells[2:], strict=True):
             if method in figures:
                 assert cell.strip("* ‡") == "{:.1f} ± {:.1f}".format(*figures[method])
