@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.certificate_files import taken
+from support.certificate_files import stated_examples
 from write_saved_files import N, examples, oracles
 
 from boostopt import boost, verify
@@ -59,7 +59,7 @@ def test_certificates_verify(folder: Path) -> None:
     matrices = data(folder)
     for name, statement in expected(folder, "certificates").items():
         path = folder / f"certificate_{name}.json"
-        verification = verify(path, matrices[f"U_{name}"], **taken(path))
+        verification = verify(path, matrices[f"U_{name}"], **stated_examples(path))
         assert verification, (name, verification)
         assert (verification.outcome == "infeasible") == statement["infeasible"]
         if not statement["infeasible"]:

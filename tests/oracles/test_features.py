@@ -66,8 +66,8 @@ class UserHypothesis(Hypothesis):
     def __hash__(self) -> int:
         return id(self)
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    def __eq__(self, operand: object) -> bool:
+        return self is operand
 
     def state(self) -> StateDict:
         return {}
