@@ -62,7 +62,7 @@ def test_finished_programs_are_not_solved_again(archive: Path, monkeypatch: pyte
 
 
 @pytest.mark.thorough
-def test_where_time_is_over_the_missing_solves_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finish_after_the_deadline_counts_missing_solves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atlas, "OWN", ("interior",))
     monkeypatch.setattr(atlas, "SOLVERS", ())
     for kind in KINDS:

@@ -151,7 +151,7 @@ def test_a_comparison_that_does_not_reach_it_exits_with_1_and_prints_the_same(da
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]], ids=["table", "json", "csv"])
-def test_where_no_backend_is_able_it_exits_with_1_and_says_why(data: Path, form: list[str]) -> None:
+def test_compare_without_an_able_backend_exits_with_1_and_a_reason(data: Path, form: list[str]) -> None:
     result = run("compare", "erlpboost", "--data", data, *REFERENCE, *form)
     assert result.exit_code == 1
     assert re.search(r"HIGHS\b.*\bexponential\b", result.stdout)

@@ -224,7 +224,7 @@ def boosted(folder: Path, address: str, *more: object, data: str = "parts") -> t
         ("tls://127.0.0.1:80", r"\bTLS\b"),
     ],
 )
-def test_where_no_scheduler_is(
+def test_commands_without_a_scheduler_are_refused(
     scheduler_address: str, reason: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clusters, "CONNECT_TIMEOUT", 1)

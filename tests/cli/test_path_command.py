@@ -73,7 +73,7 @@ def test_a_narrow_terminal_splits_no_number_and_loses_the_last_columns_first(
             assert any(end in line for line in lines), end
 
 
-def test_where_there_is_one_it_is_told_as_one(data: Path) -> None:
+def test_progress_of_one_round_is_in_the_singular(data: Path) -> None:
     result = run("path", "lpboost", "--data", data, "--nu", "0.3", "--max-rounds", "1")
     assert re.search(r"^nu = 12: 1 round, 1 hypothesis, ", result.stderr, re.MULTILINE)
 
@@ -84,7 +84,7 @@ def test_one_value_is_a_path_too(data: Path) -> None:
     assert "0.3" in result.stdout and "yes" in result.stdout
 
 
-def test_where_a_value_is_not_reached_it_exits_with_1(data: Path) -> None:
+def test_path_with_a_missed_gap_exits_with_1(data: Path) -> None:
     arguments = ("path", "erlpboost", "--data", data, "--nu", "0.9,0.1", "--epsilon", 0.1, "--max-rounds", 2)
     assert [run["reached"] for run in document(*arguments, status=1)["runs"]] == [True, False]
 

@@ -195,7 +195,7 @@ def test_equal_programs_are_told_apart() -> None:
     assert list(result.programs) == [headline, f"{headline} #2"]
 
 
-def test_when_no_time_is_left_the_rest_is_not_run() -> None:
+def test_benchmark_without_remaining_time_skips_the_other_solves() -> None:
     class Slow(Fake):
         def attempts(self, task: Task) -> Iterator[Attempt]:
             yield from right().script

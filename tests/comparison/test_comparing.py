@@ -99,7 +99,7 @@ def test_the_automatic_choice_is_a_backend_like_any_other() -> None:
     assert comparison.rows[0].solution.backend in list_backends()
 
 
-def test_where_nothing_takes_the_program_the_automatic_choice_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_automatic_backend_of_an_unsupported_program_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boostopt.solving.automatic_backends, "_preferred_names", lambda program, start: [])
     monkeypatch.setattr(boostopt.solving.automatic_backends, "list_backends", list[str])
     automatic, able = compare(reference_lpboost(), ["auto", right()]).rows

@@ -254,7 +254,7 @@ HOSTILE: list[Any] = [
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("result", [compared, measured], ids=["comparison", "benchmark"])
-def test_whatever_is_put_anywhere_is_taken_or_refused_with_the_reason(tmp_path: Path, result: Any) -> None:
+def test_load_results_accepts_or_refuses_a_hostile_value_at_any_place(tmp_path: Path, result: Any) -> None:
     document = json.loads(result().to_json())
     all_places, rng = list(places(document)), random.Random(0)
     refused = 0

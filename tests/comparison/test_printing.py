@@ -122,7 +122,7 @@ def test_more_gaps_than_a_page_is_wide_stand_below_each_other() -> None:
     assert [cells[0] for cells in body(latex)] == ["a", "b", "a", "b"]
 
 
-def test_where_intervals_contradict_each_other_nothing_is_the_best() -> None:
+def test_tables_of_contradictory_intervals_mark_no_best_solver() -> None:
     contradictory = measured(row("a", 0.1), row("b", 0.2, lower=0.5, upper=0.50001))
     assert "textbf" not in contradictory.to_latex() and CONTRADICTION_ADVICE in contradictory.to_latex()
     assert "**" not in contradictory.to_markdown()

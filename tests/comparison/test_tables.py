@@ -200,7 +200,7 @@ def test_the_conclusion_holds_all_intervals_together_and_names_who_is_right_and_
     assert re.search(r"narrow[^:]*\babsolute\b[^:]* 0\.0001: wide\.", text)
 
 
-def test_where_none_reached_the_tolerance_none_is_called_right() -> None:
+def test_conclusion_without_a_reached_tolerance_calls_no_solver_right() -> None:
     text = words(rendered_text(table(compared(row("wide", solution_with_interval(0.0, 0.9))))))
     assert re.search(r"All together: [^.]*\[0, 0\.9\]\.", text)
     assert re.search(r"narrow[^:]* 1e-08: wide\.", text)
@@ -208,7 +208,7 @@ def test_where_none_reached_the_tolerance_none_is_called_right() -> None:
     assert "Fastest" not in text
 
 
-def test_where_no_backend_is_able_nothing_is_concluded() -> None:
+def test_table_without_an_able_backend_has_no_conclusion() -> None:
     text = words(rendered_text(table(compared(row("one", reason="no"), row("other", reason="no")))))
     assert "No backend" in text and NO_ANSWER_SENTENCE not in text
     assert "All together" not in text
@@ -372,7 +372,7 @@ def test_the_blame_goes_to_the_largest_terms_first_and_to_few() -> None:
     assert cells(text, "hypotheses")[1] == "1: 2.5e-01"
 
 
-def test_where_there_is_no_gap_nobody_is_blamed() -> None:
+def test_certificate_table_without_gaps_names_no_example_or_hypothesis() -> None:
     c = certificate(example_gaps=np.zeros(6), hypothesis_gaps=np.zeros(3))
     text = rendered_text(certificate_table(reference_lpboost(), c, 1e-6))
     assert cells(text, "examples")[1] == "none"

@@ -79,7 +79,7 @@ def test_a_contradiction_is_a_mistake_of_boostopt_also_with_a_proof_of_infeasibi
         assert conflicting_backends(runs[0], runs) == [runs[1].backend] and conflicting_backends(runs[1], runs) == ["a"]
 
 
-def test_how_solvers_were_asked_by_hand() -> None:
+def test_accuracy_request_text_by_hand() -> None:
     fine = run("a", 0.0, 1.0, 1e-9, profile="high", options={"eps_abs": 1e-9, "inner": {"tol_gap": 1e-10}})
     rough = run("a", 0.0, 1.0, 1e-9, profile="high", options={"eps_abs": 1e-4})
     shipped = run("b", 0.0, 1.0, 1e-8, profile="default", options={"max_iter": 5})

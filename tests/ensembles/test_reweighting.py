@@ -108,7 +108,7 @@ def test_the_l1_program_is_lp_reg_adaboost_by_another_scaling(C: float) -> None:
     assert result.solution.w / result.solution.w.sum() == pytest.approx(result.w, abs=1e-8)
 
 
-def test_where_no_slack_is_worth_a_weight_the_largest_soft_margin_is_taken() -> None:
+def test_reweight_with_an_optimum_of_0_takes_the_largest_soft_margin() -> None:
     # w = 0 is optimal if and only if no edge of the heaviest d exceeds 1: C Uᵀ1 <= 1.
     result = reweight(ADABOOST, X, Y, "l1_adaboost", C=1e-3)
     assert not result.solution.w.any()

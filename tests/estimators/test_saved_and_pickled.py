@@ -49,7 +49,7 @@ FORMULATIONS = [str(PAGE), PAGE, OF_THIS_MODULE, "LPBoost", "erlpboost "]
 @pytest.mark.every(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("formulation", FORMULATIONS, ids=str)
-def test_whatever_states_the_formulation_a_model_file_is_read_again(formulation: Any, tmp_path: Path) -> None:
+def test_model_files_of_all_statements_of_a_formulation_are_read_again(formulation: Any, tmp_path: Path) -> None:
     backend = "auto" if formulation in (str(PAGE), PAGE) else "interior"
     settings: Any = {"parameters": {"eta": 5.0}} if formulation == PAGE else {}
     model = (

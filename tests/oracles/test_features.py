@@ -118,7 +118,7 @@ ORACLES: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", ORACLES)
 @pytest.mark.parametrize("values", [X, X[:, :1], np.round(2 * X), np.round(2 * X).astype(np.int16), X > 0.5], ids=str)
-def test_whatever_features_are_stored_in_the_answers_are_the_same(kind: str, form: str, values: np.ndarray) -> None:
+def test_answers_do_not_depend_on_the_storage_of_features(kind: str, form: str, values: np.ndarray) -> None:
     if form == "unsorted, with duplicates":
         values = values.astype(np.float64)
     features = FORMS[form](values)

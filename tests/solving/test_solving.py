@@ -326,8 +326,8 @@ def test_answers_that_agree_within_one_backend_are_no_second_opinion(monkeypatch
     assert solve(reference_lpboost()).path == ("silent", "mute", "last")
 
 
-def test_where_nobody_finds_an_upper_end_lower_ends_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No distribution has only edges of at most 0.2 here; the answers prove a lower end, and no infeasibility."""
+def test_solve_without_an_upper_bound_has_equal_lower_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No distribution has only edges of at most 0.2. The answers prove a lower bound, but not the infeasibility."""
     program = get_formulation("totalboost").bind([[1.0, -0.5], [-0.5, 1.0], [0.8, 0.9]], gamma=0.2)
     calls = {name: list[object]() for name in "abc"}
     w = np.array([0.9, 0.1])
