@@ -28,7 +28,7 @@ from boostopt.rows.margin_matrix import MarginMatrix
 Values = tuple[float, ...]
 
 QP_TOL = 1e-6
-"""Of QP_REG: where no slack is used the interior point may end just above the default; a fallback takes a minute."""
+"""The target gap of QP_REG. Without slack the interior point may miss the default, and a fallback takes a minute."""
 
 
 @dataclass(frozen=True)

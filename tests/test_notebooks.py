@@ -112,7 +112,7 @@ def test_every_formulation_is_verified_by_name() -> None:
 
 
 def test_the_figures_of_the_soft_margins_are_the_papers() -> None:
-    """Those that a caption names are drawn with the paper's noise, and say in which parameters they differ."""
+    """Pictures whose captions name a figure have the noise of the paper and name their other parameters."""
     text = (FOLDER / "soft_margins.md").read_text(encoding="utf-8")
     captions = re.findall(
         r"^\*\*Figure \d+\.\*\* (In the style of figure (\d+).*?)\n\n", text, re.DOTALL | re.MULTILINE
@@ -148,7 +148,7 @@ def test_a_cell_has_minutes_on_a_busy_machine() -> None:
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_file_is_in_step_with_its_source(notebook: Path) -> None:
-    """If it is not: `make notebooks`, with TEXT=yes where only text or tags have changed."""
+    """Correct a difference by `make notebooks`, with TEXT=yes if only text or tags have changed."""
     cells = file_of(notebook)["cells"]
     records = [
         (
@@ -185,7 +185,7 @@ def test_a_file_is_small_and_tells_nothing_of_the_machine(notebook: Path) -> Non
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_picture_has_an_alternative_text(notebook: Path) -> None:
-    """In whole sentences, without formulas, for a screen reader; and no cell without a picture has one."""
+    """Texts for a screen reader are whole sentences without formulas. Cells without a picture have none."""
     for cell, (_, code, _, alternative_text) in zip(file_of(notebook)["cells"], cells_of_source(notebook), strict=True):
         samples = [output for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
         assert (alternative_text is not None) == bool(samples), code

@@ -48,20 +48,20 @@ NAMES = (*OWN, "a9a", "german", "diabetes")
 FIRST = ("diabetes", "german", "a9a")
 """The order in which sets are run: the smallest first."""
 POINTS = 150
-"""Of a stored curve."""
+"""The number of points of a stored curve."""
 
 ZEROS = {"error": "an error", "positive": "+1", "majority": "the majority"}
 """The ways to count f(x) = 0."""
 
 LP_EPSILONS = {"stumps": 0.05, "raw": 0.01, "SVM": 0.01}
-"""Of LPBoost in figures 5.1 to 5.6."""
+"""The accuracy of LPBoost in figures 5.1 to 5.6."""
 
 LP_SHARES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 ETAS = (20.0, 200.0, 2000.0)
-"""Of ERLPBoost in figures 5.7 to 5.9."""
+"""The values of eta of ERLPBoost in figures 5.7 to 5.9."""
 
 A9A_ROUNDS = 100
-"""Of ERLPBoost on a9a."""
+"""The rounds of ERLPBoost on a9a."""
 
 
 def _unstable(quick: bool, done: Results) -> Iterator[Parameters]:

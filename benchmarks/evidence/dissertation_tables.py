@@ -47,7 +47,7 @@ ROUNDS: Mapping[bool, int] = {False: 300, True: 1000}
 """Rounds of the search, totally corrective and corrective: a part of those of print."""
 
 A9A_ROUNDS = 200
-"""Of a corrective run of the search on a9a."""
+"""The rounds of a corrective run of the search on a9a."""
 
 COLUMNS = 8
 """Hypotheses a round of the Newton steps that take the place of the totally corrective rounds in the search on a9a."""
@@ -64,10 +64,10 @@ OTHERS = {"lp": "LPBoost", "ada": "AdaBoost", "SVM": "linear SVM", "gb": "gradie
 """The columns beside the printed algorithms."""
 
 CLASSLESS = ("SVM", "gb")
-"""Those that know no class of hypotheses: they are run once."""
+"""The algorithms without a class of hypotheses; they run once."""
 
 ADABOOST_ROUNDS = 2000
-"""Of AdaBoost in the search; print has 20,000."""
+"""The rounds of AdaBoost in the search; print has 20,000."""
 
 
 def _selected(quick: bool, done: Results) -> Iterator[Parameters]:

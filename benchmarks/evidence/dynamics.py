@@ -38,7 +38,7 @@ from boostopt.oracles import GivenMargins
 COLORS = "#0072b2", "#d55e00", "#009e73", "#000000", "#e69f00"
 CYCLES = "cycle of the columns 0, 1, 2", "cycle of the columns 0, 2, 1"
 SAME = 1e-6
-"""By how much two distributions may differ that are called the same."""
+"""The largest difference of two equal distributions."""
 
 
 def printed_value(quantity: str) -> Any:

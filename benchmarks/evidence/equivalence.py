@@ -38,13 +38,13 @@ RELAXATIONS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "2-ball": ("norm_ball", "norm_ball", {"p": 2.0, "r": 1.5 / math.sqrt(M)}),
     "2-penalty": ("norm_penalty", "norm_penalty", {"p": 2.0, "r": 0.5}),
 }
-"""Of each relaxation the program with the entropy, the one without, and their parameters.
+"""For each relaxation, the programs with and without the entropy, and their parameters.
 
 The ball's radius is half again the smallest, the norm of the uniform distribution.
 """
 
 ROUNDING = 1e-7
-"""By how much a certified optimum may miss: inequalities that theory proves are asked for up to it."""
+"""The allowance for certified optima in inequalities that theory proves."""
 
 
 def margins(noise: float, seed: int, relevant: int = 3) -> Float[Array, "N t"]:

@@ -46,7 +46,7 @@ from boostopt.pictures import margin_distributions
 LENGTHS = 3, 5, 10, 100
 PHIS = {"1/3": 1 / 3, "1/2": 1 / 2, "2/3": 2 / 3}
 HIGHEST = 5.0
-"""Of a loss that is drawn."""
+"""The largest loss in a picture."""
 
 
 def _units_3(quick: bool, done: Results) -> Iterator[Parameters]:

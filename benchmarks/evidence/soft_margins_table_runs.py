@@ -66,13 +66,13 @@ PAIRS = (
 """Pairs whose means the text of the paper compares."""
 
 LEVEL = 0.95
-"""Of the tests of significance."""
+"""The level of the tests of significance."""
 
 Axes = list[list[float]]
 """Values of each parameter of a method, the most regularized first: among equals the first is chosen."""
 
 HALF_DECADES = tuple(round_digits((10.0 ** (k / 2) for k in range(-10, 9)), 3))
-"""From 1e-5 to 1e4."""
+"""The half decades from 1e-5 to 1e4."""
 
 COARSE: Mapping[str, Axes] = {
     "AdaBoost_REG": [list(HALF_DECADES[16:1:-1])],
@@ -116,7 +116,7 @@ ROWS = (
     Row("twonorm", PUBLISHED, 1),
     *(Row(name, SEEDED, 10) for name in ("thyroid", "diabetis", "twonorm", "flare_solar", "splice")),
 )
-"""In the order in which they are begun: small sets with published splits first."""
+"""The rows in their order of work: small sets with published splits come first."""
 
 TEN = 10
 """Published splits of the sets that are held to print."""

@@ -28,13 +28,13 @@ FILE = "data/ida/banana.npz"
 PAPER = "Rätsch, Onoda and Müller 2001"
 PATTERNS, TESTED = 300, 2000
 STEPS = 4
-"""Of conjugate gradients in a fit: what cross-validation of the single network chooses on the set."""
+"""Steps of conjugate gradients in a fit, as cross-validation of the single network chooses them on the set."""
 
 CENTRES = 20
 """The choice of the same cross-validation, because the paper names none."""
 
 NEAR = 0.02
-"""Of the smallest margin: patterns within it make the step."""
+"""The largest distance to the smallest margin of the patterns that make the step."""
 
 GRID = 71
 """Points along an axis at which decisions are stored."""

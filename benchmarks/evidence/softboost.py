@@ -277,7 +277,7 @@ def _by_share(results: Results, name: str) -> dict[float, list[Result]]:
 
 
 STABLE, BEGINS, SAME = 0.02, 0.15, 0.01
-"""By how much errors exceed the least where they are stable, from which nu / N on, and how far apart the same are."""
+"""The excess of a stable error over the smallest, the first nu / N, and the largest difference of equal errors."""
 
 
 def _medians(by_share: Mapping[str, Mapping[float, Sequence[Result]]]) -> dict[str, dict[float, float]]:

@@ -57,7 +57,7 @@ GRIDS: Mapping[str, tuple[float, ...]] = {
     "BrownBoost": (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0),
     "AdaBoost reg": (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03),
 }
-"""Of each method: nu / N, c, or C / N^2; the most regularized first, which is chosen among equals."""
+"""The values of nu / N, c, or C / N^2 by method. The most regularized value comes first and wins a tie."""
 
 PAIRS = (
     *((method, "AdaBoost") for method in GRIDS if method != "AdaBoost"),

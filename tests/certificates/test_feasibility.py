@@ -133,7 +133,7 @@ def test_a_feasible_point_is_never_moved(name: str, seed: int) -> None:
 @pytest.mark.parametrize("name", REGULARIZERS)
 @pytest.mark.parametrize("margin", (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
 def test_bounded_edges_are_met_exactly_however_near_the_least_bound(name: str, margin: float) -> None:
-    """From a solver's d, off by a tolerance, to edges that are below the bound in rational arithmetic."""
+    """The d of a solver violates the bound by a tolerance. The restored edges satisfy it in rational arithmetic."""
     for seed in range(2):
         rng = np.random.default_rng(seed)
         N, t = int(rng.integers(8, 40)), int(rng.integers(2, 5))

@@ -38,7 +38,7 @@ from boostopt.boosting.registry import PAGES
 from boostopt.cli.commands.list import first_sentence
 
 OPTIMUM = 2 / 530
-"""Of LPBoost on the reference matrix with nu = 2.5."""
+"""The optimum of LPBoost on the reference matrix with nu = 2.5."""
 
 # nu = 2.5 is no fraction and no count on the command line: it comes as a further parameter.
 REFERENCE = ("--set", f"nu={REFERENCE_NU}", "--backends", "cvxpy:highs")

@@ -146,7 +146,7 @@ def test_bad_input_is_an_error(data: Path, arguments: tuple[str, ...], facts: st
 
 
 def test_ctrl_c_between_two_values_prints_those_that_were_reached(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a signal that is noted, or raised, as by a second one."""
+    """The first signal sets a flag, and a second one raises an exception."""
 
     def interrupted() -> None:
         raise KeyboardInterrupt

@@ -21,7 +21,7 @@ from boostopt.comparison.solve_record import SolveRecord
 from boostopt.solving.solution import Outcome, Verdict
 
 OPTIMUM = 2 / 530
-"""Of the reference LPBoost instance: 0.0037735849."""
+"""The optimum of the reference LPBoost instance, 0.0037735849."""
 
 
 def unable(name: str = "unable", reason: str = "no cones") -> Fake:

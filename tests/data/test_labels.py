@@ -163,7 +163,7 @@ def test_a_spelling_of_a_missing_value_is_no_class_unsaid(tmp_path: Path, load: 
 
 @pytest.mark.parametrize("make", [parquet, npz])
 def test_a_typed_text_may_be_missing_too(tmp_path: Path, make: Any) -> None:
-    """As `astype(str)` writes what is missing."""
+    """`astype(str)` writes a missing value as None."""
     source = make(tmp_path, ["x", "None", "y"])
     with pytest.raises(DataError, match=r", row 1: .*'None',.*\bmissing_values="):
         load_table(source)

@@ -40,7 +40,7 @@ def write(folder: Path, name: str, content: bytes | str) -> str:
 
 @pytest.mark.thorough
 def test_a_wide_table_is_read_in_time_that_grows_with_its_width_alone(tmp_path: Path) -> None:
-    """If each name is searched among all of them, this takes minutes of the processor."""
+    """A search for each name among all names would take minutes of processor time."""
     names = [f"c{j}" for j in range(100_000)]
     row = ",".join(["0.5"] * len(names))
     source = write(tmp_path, "wide.csv", ",".join([*names, "label"]) + f"\n{row},0\n{row},1\n")

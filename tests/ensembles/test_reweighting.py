@@ -275,7 +275,7 @@ def test_options_come_whole_or_one_by_one() -> None:
 
 @dataclass(frozen=True)
 class NoParameters:
-    """None."""
+    """The empty set of parameters."""
 
 
 class Penalized(Formulation[NoParameters]):

@@ -19,7 +19,7 @@ def content(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
 
 
 def majority(X: np.ndarray, coordinates: list[int]) -> np.ndarray:
-    """By counting the ones, row by row."""
+    """Return the majority by counting the ones of each row."""
     return np.array([1 if sum(row[j] == 1 for j in coordinates) > len(coordinates) / 2 else -1 for row in X])
 
 

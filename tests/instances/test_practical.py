@@ -69,7 +69,7 @@ def test_the_oracle_answers_every_returned_distribution_with_the_best_hypothesis
 
 @pytest.mark.parametrize("k", SAMPLE)
 def test_every_returned_distribution_is_accurate_to_a_quarter_of_epsilon(k: int) -> None:
-    """By the certificate of the program over the columns before it, whose optimum has not moved."""
+    """The reference is the certificate of the program over the earlier columns, which has the same optimum."""
     bound_program = program(k)
     w = PROBLEM.known["ERLPBoost w"][:k]
     exact = bound_program.certify(d=PROBLEM.known["ERLPBoost d"], w=w)

@@ -215,7 +215,7 @@ def test_own_hypotheses_that_return_something_else_are_an_error(values: Any) -> 
 
 
 def test_own_hypotheses_boost_and_predict() -> None:
-    """They see X as it was passed: here a list of words."""
+    """The hypotheses receive X unchanged, in this test a list of words."""
     words = ["aa", "ab", "ba", "bb"]
     hypotheses = [
         UserHypothesis(lambda X: np.array([1.0 if word[0] == "a" else -1.0 for word in X])),

@@ -266,7 +266,7 @@ def test_kmeans_of_separate_clusters_finds_their_weighted_means() -> None:
 
 
 def test_conjugate_gradients_minimise_a_quadratic_in_as_many_steps_as_variables() -> None:
-    """With exact line searches it takes n steps; these are exact to a tenth of the slope."""
+    """Exact line searches need n steps. These line searches end at a tenth of the slope."""
     root = RNG.normal(size=(6, 6))
     H, minimiser = root @ root.T + np.eye(6), RNG.normal(size=6)
     descent = conjugate_gradients(

@@ -340,7 +340,7 @@ def test_solve_without_an_upper_bound_has_equal_lower_bounds(monkeypatch: pytest
 
 
 def test_auto_asks_no_solver_that_was_not_made_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever CVXPY finds: mixed-integer, with a licence or without a tolerance."""
+    """CVXPY may have solvers for integers, with a licence or without a tolerance."""
     odd = ["GLPK_MI", "CBC", "SCIP", "ECOS_BB", "MOSEK", "GUROBI", "CPLEX", "XPRESS", "DAQP", "DIFFCP"]
     assert not any(CvxpyBackend(solver).auto_eligible for solver in odd)
     assert all(CvxpyBackend(solver).auto_eligible for solver in ("CLARABEL", "SCS", "HIGHS", "OSQP", "SCIPY"))
