@@ -284,7 +284,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.page is not None and left_out():
         sys.exit(f"{left_out()} The page needs all of them.")
-    # What is bad is measured, too: warnings of it are not news here.
+    # The table also has bad settings, and their warnings are expected.
     warnings.simplefilter("ignore")
     data = sets(arguments.splits)
     scores_by_maker = measured(data, arguments.keep)

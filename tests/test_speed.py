@@ -15,7 +15,7 @@ RATIOS = Path(__file__).parents[1] / "benchmarks" / "ratios.py"
 
 @pytest.fixture(scope="module")
 def measurements() -> dict[str, float]:
-    """Measured in a process of its own: here every call checks the types of its arguments."""
+    """Return the measurements of another process. In this process every call checks the types of its arguments."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, RATIOS], env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)

@@ -117,7 +117,7 @@ def closed_over(z: np.ndarray) -> dict[str, Any]:
     }
 
 
-# What the user writes after `bind`, and what anybody writes to the program.
+# Writes of the user after `bind`, and writes of anybody to the program.
 
 
 @pytest.mark.parametrize("name", list_formulations())

@@ -159,7 +159,7 @@ def _first(runs: Runs, name: str) -> float:
 
 
 def _extreme_round(choose: Callable[[Iterable[int]], int], runs: Runs, name: str) -> float:
-    # What is stored has the ticks in the order of their letters.
+    # Stored ticks are in the order of their letters.
     ticks = runs[name]["ticks"] if name in runs else {}
     return ticks[str(choose(map(int, ticks)))] if ticks else np.nan
 

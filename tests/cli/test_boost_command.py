@@ -175,7 +175,7 @@ def test_the_command_saves_the_run_and_a_certificate_that_others_verify(data: Pa
     ]
     file_document = document("boost", "erlpboost", "--data", data, *COARSE, *named)
     X, y = examples()
-    # What is loaded tells the lower end anew, in floating point.
+    # The loaded run computes the lower bound again, in floating point.
     assert (
         file_document["class"]["lower"] - 1e-12
         < Run.load(files[0]).class_certificate.lower

@@ -69,7 +69,7 @@ def address() -> Iterator[str]:
 
 
 def check_documents_agree(first: dict[str, Any], second: dict[str, Any], *excluded_fields: str) -> None:
-    """Two records are equal but for times, and what is said of the runs' rows alone."""
+    """Assert that two records are equal except for times and the fields of rows."""
     for field in first.keys() - {"seconds", "trace", "bytes", "model", "parameters", *excluded_fields}:
         assert first[field] == second[field], field
     # Where two examples stand for all, the last bit of their entropy may differ, and eta with it.
@@ -77,7 +77,7 @@ def check_documents_agree(first: dict[str, Any], second: dict[str, Any], *exclud
 
 
 def read_predictions(folder: Path) -> Any:
-    """The rows of the parts of a folder, in their order."""
+    """Return the rows of the parts of a folder, in their order."""
     parts = [pd.read_parquet(folder / f"part.{k}.parquet") for k in range(len(list(folder.iterdir())))]
     return pd.concat(parts, ignore_index=True)
 

@@ -30,7 +30,7 @@ def test_the_examples_of_the_help_are_on_the_page(command: str) -> None:
 @pytest.mark.thorough
 def test_commands_on_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    # Those of a cluster run in test_cluster_commands.py, which has one.
+    # The commands of a cluster run in test_cluster_commands.py, which has a cluster.
     commands = [words for words in commands_of_page() if words[0] in RUN and "--cluster" not in words]
     assert {words[0] for words in commands} == set(RUN)
     for words in commands:

@@ -18,7 +18,7 @@ SMALL = ("--nu", "0.4", "--backends", "interior,highs", "--repeats", "1", "--tol
 
 @pytest.fixture
 def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two files of data, which is the one that we are in."""
+    """Return the working directory, a folder with two data files."""
     np.savez(tmp_path / "a.npz", U=REFERENCE_U)
     np.savez(tmp_path / "b.npz", U=-REFERENCE_U)
     monkeypatch.chdir(tmp_path)
@@ -95,7 +95,7 @@ def test_inconsistent_arguments_are_refused_before_any_work(
 
 
 def test_options_that_have_an_effect_are_not_said_to_have_none(data_folder: Path) -> None:
-    """The matrix that was drawn for all formulations was taken for one in the file."""
+    """The matrix drawn for all formulations was once taken for a matrix of the file."""
     rng = np.random.default_rng(0)
     for name in ("c.csv", "d.csv"):
         rows = "".join(f"{x:.3f},{z:.3f},{int(x + z > 0)}\n" for x, z in rng.normal(size=(12, 2)))

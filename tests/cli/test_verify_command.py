@@ -233,7 +233,7 @@ def test_a_classifier_is_fitted_to_examples(folder: Path) -> None:
 
 
 def test_a_proof_of_random_stumps_is_found_without_being_told(tmp_path: Path) -> None:
-    """Proofs of older versions are of random stumps, which were the only ones."""
+    """Proofs of older versions are of random stumps, the only stumps of these versions."""
     program_of_proof = get_formulation("lpboost").bind(load_dataset("breast_cancer").margin_matrix(6, 2), nu=50)
     program_of_proof.solve("highs").save(tmp_path / "proof.json")
     verify_arguments = ("verify", tmp_path / "proof.json", "--data", "breast_cancer", "--columns", 6)

@@ -325,7 +325,7 @@ def test_equal_programs_are_resumed_under_their_own_labels(tmp_path: Path, label
     assert len(queries) == came == 2 * (1 + 2)
     assert [r.program for r in again.runs] == [label for label in labels for _ in range(2)]
     assert again.runs == first.runs
-    # Of one label alone the runs are lost: the other's are not taken for them.
+    # The runs of one label are lost, and those of the other label do not replace them.
     remaining_lines = [line for line in file.read_text().splitlines() if f'"program": "{labels[1]}"' not in line]
     file.write_text("\n".join(remaining_lines) + "\n")
     more = benchmark(programs, [backend], [1e-3], repeats=2, resume=file)

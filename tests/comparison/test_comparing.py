@@ -29,7 +29,7 @@ def unable(name: str = "unable", reason: str = "no cones") -> Fake:
 
 
 def shift_interval(comparison: Comparison, row: int, shift: float) -> Comparison:
-    """The comparison with the interval of one row moved, as only a bug in boostopt could."""
+    """Return the comparison with a shifted interval in one row, as after a bug in boostopt."""
     rows = list(comparison.rows)
     rows[row] = replace(rows[row], lower=rows[row].lower + shift, upper=rows[row].upper + shift)
     return replace(comparison, runs=tuple(rows))

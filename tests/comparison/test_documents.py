@@ -281,7 +281,7 @@ ADDED = {"claims", "failure", "claimed_gap", "peak_memory", "profile", "threads"
 
 
 def as_before(record: dict[str, Any]) -> dict[str, Any]:
-    """A row without what those of before did not hold."""
+    """Return a row without the fields that older rows do not have."""
     assert record.keys() >= ADDED
     return {name: value for name, value in record.items() if name not in ADDED}
 

@@ -17,7 +17,7 @@ HEAD = {"kind": FILE_KIND, "format": FORMAT, "programs": {"a": "1"}}
 
 
 def made_while_another_begins(path: Path, first: Mapping[str, object]) -> DataError | None:
-    """Begin a ledger on a file that another process has just made, and not yet written to."""
+    """Begin a ledger on a file that another process has just created but not written."""
     failures: list[DataError] = []
 
     def begin() -> None:

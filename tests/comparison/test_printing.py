@@ -33,7 +33,7 @@ def row(backend: str, seconds: float, result: str = "reached", **fields: Any) ->
 
 
 def measured(*runs: SolveRecord, time_limit: float | None = 4.0) -> Benchmark:
-    """A benchmark whose runs are given."""
+    """Return a benchmark of some runs."""
     results = benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, time_limit=time_limit)
     tols = tuple(dict.fromkeys(run.tol for run in runs))
     programs = {run.program: next(iter(results.programs.values())) for run in runs}
@@ -41,7 +41,7 @@ def measured(*runs: SolveRecord, time_limit: float | None = 4.0) -> Benchmark:
 
 
 def body(latex: str) -> list[list[str]]:
-    """The cells of the rows of all tables, without their heads."""
+    """Return the cells of the rows of all tables, without their heads."""
     tables = re.findall(r"\\midrule\n(.*?)\n\\bottomrule", latex, re.DOTALL)
     return [[cell.strip() for cell in line.removesuffix(r" \\").split("&")] for t in tables for line in t.splitlines()]
 

@@ -61,7 +61,7 @@ def comparison() -> Comparison:
     return compare(bounded(), ["clarabel", exact, zeros])
 
 
-# What is judged
+# The judged values
 
 
 def test_rows_hold_the_interval_the_reported_value_and_the_residuals() -> None:

@@ -27,7 +27,7 @@ class Terminal(io.StringIO):
 
 
 class Clock:
-    """Time as it is set."""
+    """A clock that a test sets."""
 
     def __init__(self, now: float = 0.0) -> None:
         self.now = now
@@ -46,7 +46,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def solves(monkeypatch: pytest.MonkeyPatch, done: int, spent: float, **fields: Any) -> BenchmarkProgress:
-    """Progress after so many of 40 solves, in so many seconds."""
+    """Return the progress after some of 40 solves, which took some seconds."""
     monkeypatch.setattr(progress, "time", Clock(spent))
     return BenchmarkProgress(("p", "q", "r"), 40, done=done, start_time=0.0, **fields)
 

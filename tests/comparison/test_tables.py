@@ -40,7 +40,7 @@ def rendered_text(renderable: RenderableType, width: int = 300) -> str:
 
 
 def cells(text: str, first: str) -> list[str]:
-    """The cells of the one row whose first cell has these words."""
+    """Return the cells of the only row whose first cell has these words."""
     rows = [line.strip("│\n").split("│") for line in text.splitlines() if line.startswith("│")]
     (matching_row,) = [row for row in rows if f" {first} " in row[0]]
     return [cell.strip() for cell in matching_row]
@@ -70,7 +70,7 @@ def compared(*rows: SolveRecord, tol: float = 1e-8) -> Comparison:
 
 
 def solution_with_interval(lower: float, upper: float) -> Solution:
-    """A solution whose certificate claims an interval."""
+    """Return a solution whose certificate claims an interval."""
     solution = reference_solution()
     return replace(solution, certificate=replace(solution.certificate, lower=lower, upper=upper))
 

@@ -160,7 +160,7 @@ def test_written_answers_are_read(tmp_path: Path, seed: int) -> None:
     np.testing.assert_array_equal(answer.w, arrays["w"])
 
 
-# What is wrong
+# Wrong files
 
 
 @pytest.mark.parametrize(

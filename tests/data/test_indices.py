@@ -212,7 +212,7 @@ def test_several_data_sets_take_the_options_that_they_have(tmp_path: Path) -> No
     assert result.exit_code in (0, 1), result.stderr
 
 
-# What looks otherwise
+# Files of another look
 
 
 def test_a_byte_order_mark_is_no_label(tmp_path: Path) -> None:

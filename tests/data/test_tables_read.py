@@ -223,7 +223,7 @@ def test_commands_say_which_column_to_drop(tmp_path: Path, command: list[str]) -
         assert result.stderr.count("warning: ") == warned and result.stderr.count("data.csv: the column '' ") == warned
 
 
-# What a spreadsheet runs
+# Formulas that a spreadsheet runs
 
 FORMULAS = ["=1+1", "+x", "-x", "@SUM(A1)", " =x", "'=x", "''-x", "\tx", "\rx", "\uff1dx", "-1+1", "-1_000"]
 PLAIN = ["x", "'x", "'", "", "-1.5", "+2", "-inf", "1e5", "'-1.5 m", "a=b", "score_=x"]

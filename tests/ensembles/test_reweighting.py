@@ -66,7 +66,7 @@ def test_a_program_without_a_soft_margin_measures_no_weights() -> None:
 @pytest.mark.parametrize("name", [name for name in WHOLE if name not in UNMEASURED])
 def test_every_program_over_all_hypotheses_gives_weights(name: str, reflexive: bool) -> None:
     tol = 1e-6  # what every backend reaches within a second on each of them
-    # So many edges that are to be equal leave solvers in doubt whether there is an answer.
+    # With so many edges that must be equal, solvers cannot decide whether the problem is feasible.
     ensemble = list(ADABOOST.estimators_[:3]) if name == "entropy_projection" else ADABOOST
     result = reweight(ensemble, X, Y, name, reflexive=reflexive, tol=tol, **numbers(name))
     assert result.solution.outcome is Outcome.SOLVED and result.certificate.scaled_gap <= tol

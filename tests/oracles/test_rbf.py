@@ -109,7 +109,7 @@ def test_the_printed_factor_of_the_regularisation_gives_no_gradient() -> None:
         ratios[factor] = np.abs(gradient - slow).max() / np.abs(slow).max()
     assert ratios[1.0] < 1e-8
     assert ratios[2.0] > 0.1
-    # What is right by hand is what is computed.
+    # The computed value is the value by hand.
     evaluation = ReducedError(X, Y, S, lambda_).evaluate(CENTRES, LOG_WIDTHS)
     computed = np.concatenate([evaluation.by_centres.ravel(), evaluation.by_log_widths])
     np.testing.assert_allclose(computed, along(PACKED, 1.0)[1], atol=1e-9)
