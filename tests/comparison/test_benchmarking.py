@@ -113,7 +113,7 @@ def test_a_failure_counts_as_the_time_limit_and_the_mean_is_then_a_lower_bound()
 
 def test_every_cell_is_a_solve_with_its_own_tolerance_and_one_more_warms_up() -> None:
     queries = list[tuple[float, float | None]]()
-    fake = replace(right(), asked=(queries,))
+    fake = replace(right(), queries=(queries,))
     result = benchmark(reference_lpboost(), [fake], repeats=3, time_limit=9.0)
     tolerances = [tol for tol, _ in queries]
     assert GAPS == (1e-3, 1e-6, 1e-9)
@@ -302,7 +302,7 @@ def test_a_benchmark_that_goes_on_is_printed_as_far_as_it_is() -> None:
 
 def test_benchmark_does_not_repeat_finished_runs(tmp_path: Path) -> None:
     file, queries = tmp_path / "runs.jsonl", list[Any]()
-    backends = [replace(right(), asked=(queries,)), rough(), Fake("no", reason="never")]
+    backends = [replace(right(), queries=(queries,)), rough(), Fake("no", reason="never")]
     first = benchmark(reference_lpboost(), backends, [1e-3, 1e-5], repeats=2, resume=file)
     assert len(lines(file)) == 1 + 8  # the head, and what was run
     came = len(queries)
@@ -318,7 +318,7 @@ def test_benchmark_does_not_repeat_finished_runs(tmp_path: Path) -> None:
 def test_equal_programs_are_resumed_under_their_own_labels(tmp_path: Path, labels: tuple[str, str]) -> None:
     file, queries = tmp_path / "runs.jsonl", list[Any]()
     programs = {label: reference_lpboost() for label in labels}
-    backend = replace(right(), asked=(queries,))
+    backend = replace(right(), queries=(queries,))
     first = benchmark(programs, [backend], [1e-3], repeats=2, resume=file)
     came = len(queries)
     again = benchmark(programs, [backend], [1e-3], repeats=2, resume=file)
@@ -354,14 +354,14 @@ def test_an_interrupted_benchmark_goes_on_where_it_was(tmp_path: Path) -> None:
         benchmark(reference_lpboost(), [right()], [1e-3, 1e-5], repeats=3, resume=file, progress=interrupt)
     assert len(lines(file)) == 4
     queries = list[Any]()
-    benchmark(reference_lpboost(), [replace(right(), asked=(queries,))], [1e-3, 1e-5], repeats=3, resume=file)
+    benchmark(reference_lpboost(), [replace(right(), queries=(queries,))], [1e-3, 1e-5], repeats=3, resume=file)
     assert len(queries) == 1 + 3
 
 
 def test_another_version_of_a_solver_or_of_boostopt_is_measured_anew(tmp_path: Path) -> None:
     file, queries = tmp_path / "runs.jsonl", list[Any]()
     benchmark(reference_lpboost(), [right()], [1e-3], repeats=2, resume=file)
-    newer = replace(right(), numbered="2.0", asked=(queries,))
+    newer = replace(right(), numbered="2.0", queries=(queries,))
     benchmark(reference_lpboost(), [newer], [1e-3], repeats=2, resume=file)
     assert len(queries) == 3
     with pytest.MonkeyPatch.context() as patch:
@@ -394,7 +394,7 @@ def test_a_file_of_another_comparison_is_refused_and_left_as_it_is(tmp_path: Pat
 
 def test_programs_that_are_added_are_run_and_those_left_out_are_kept(tmp_path: Path) -> None:
     file, queries = tmp_path / "runs.jsonl", list[Any]()
-    backend = replace(right(), asked=(queries,))
+    backend = replace(right(), queries=(queries,))
     programs = {label: reference_lpboost() for label in ("one", "two", "three")}
 
     def measured(*labels: str) -> Any:

@@ -132,7 +132,7 @@ def test_a_solver_that_fails_has_a_row_and_an_interval_too(script: tuple[Attempt
 
 def test_each_backend_is_told_the_tolerance_and_its_own_time_limit() -> None:
     notes = list[tuple[float, float | None]]()
-    spies = [Fake(name, asked=(notes,)) for name in ("first", "second")]
+    spies = [Fake(name, queries=(notes,)) for name in ("first", "second")]
     compare(reference_lpboost(), spies, tol=3e-5, time_limit=7.0)
     compare(reference_lpboost(), spies[:1], tol=3e-5)
     assert [tol for tol, _ in notes] == [3e-5] * 3

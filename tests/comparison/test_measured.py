@@ -141,7 +141,7 @@ def test_a_claim_is_over_both_values_where_their_difference_is_told() -> None:
 def test_runs_of_other_versions_count_where_it_is_said(tmp_path: Path) -> None:
     path, queries = tmp_path / "runs.jsonl", list[float]()
     program = {"linear": reference_lpboost()}
-    backend = Fake("right", right().script, asked=(queries,))
+    backend = Fake("right", right().script, queries=(queries,))
     first = benchmark(program, backend, 1e-3, 1, resume=path, warm_up="none")
     assert len(queries) == 1
     path.write_text(path.read_text().replace(first.boostopt, "0.0.1+other"))
@@ -154,7 +154,7 @@ def test_runs_of_other_versions_count_where_it_is_said(tmp_path: Path) -> None:
 
 def test_a_file_without_a_warm_up_is_none_with_one(tmp_path: Path) -> None:
     path, queries = tmp_path / "runs.jsonl", list[float]()
-    backend = Fake("right", right().script, asked=(queries,))
+    backend = Fake("right", right().script, queries=(queries,))
     benchmark(reference_lpboost(), backend, 1e-3, 1, resume=path)
     assert len(queries) == 2
     with pytest.raises(DataError, match=r'\bwarm_up\b.*\bnull\b.*"none"'):
@@ -179,7 +179,7 @@ def test_gaps_and_profiles_in_one_file_are_not_read_as_one_table(tmp_path: Path)
 
 def test_the_smallest_program_of_the_formulation_is_solved_once_in_each_process() -> None:
     queries = list[float]()
-    spoilt = Fake("spoilt", right().script, asked=(queries,))
+    spoilt = Fake("spoilt", right().script, queries=(queries,))
     program, second_program = reference_lpboost(), get_formulation("lpboost").bind(np.eye(3), nu=1)
     benchmark({"one": program, "two": second_program}, spoilt, [1e-3, 1e-6], 2, warm_up="smallest")
     assert len(queries) == 2 * 2 * 2 + 1

@@ -278,7 +278,7 @@ def test_a_backend_that_never_ends_ends_with_the_time() -> None:
 def of_gap(called: str, gap: float, calls: list[object]) -> Fake:
     """A backend with one answer whose scaled gap is about that, on the reference LPBoost; it notes that it is asked."""
     d, w = optimum()
-    return Fake(called=called, script=(attempt(d, w + gap * np.array([1.0, -1.0, 0.0])),), asked=(calls,))
+    return Fake(called=called, script=(attempt(d, w + gap * np.array([1.0, -1.0, 0.0])),), queries=(calls,))
 
 
 def the_backends_are(monkeypatch: pytest.MonkeyPatch, *backends: Backend) -> None:
@@ -331,7 +331,7 @@ def test_solve_without_an_upper_bound_has_equal_lower_bounds(monkeypatch: pytest
     program = get_formulation("totalboost").bind([[1.0, -0.5], [-0.5, 1.0], [0.8, 0.9]], gamma=0.2)
     calls = {name: list[object]() for name in "abc"}
     w = np.array([0.9, 0.1])
-    answers = (Fake(called=name, script=(attempt(None, w),), asked=(calls[name],)) for name in "abc")
+    answers = (Fake(called=name, script=(attempt(None, w),), queries=(calls[name],)) for name in "abc")
     the_backends_are(monkeypatch, *answers)
     solution = solve(program)
     assert solution.certificate.upper == np.inf and np.isfinite(solution.certificate.lower)
