@@ -22,7 +22,7 @@ if __name__ == "__main__":
     os.environ.update(dict.fromkeys(THREADS, "1"))
 sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
-from benchmarks.atlas_page import LIMIT, written
+from benchmarks.atlas_page import LIMIT, write_page
 from benchmarks.atlas_solves import KINDS, file_of, store, unpack
 from boostopt import benchmark
 from boostopt.backends import get_backend
@@ -61,26 +61,29 @@ def options() -> argparse.Namespace:
 
 def main() -> int:
     """Run the missing solves, store them and write the page; return 1 if the budget did not suffice."""
-    given = options()
+    arguments = options()
     try:
-        programs = standard_programs(given.data)
-        if given.store.is_file() and not given.keep.exists():
-            unpack(given.store, given.keep)
+        programs = standard_programs(arguments.data)
+        if arguments.store.is_file() and not arguments.keep.exists():
+            unpack(arguments.store, arguments.keep)
         for kind in KINDS:
-            (given.keep / kind).mkdir(parents=True, exist_ok=True)
-        until, missing = time.monotonic() + given.budget, dict[str, int]()
+            (arguments.keep / kind).mkdir(parents=True, exist_ok=True)
+        deadline, missing = time.monotonic() + arguments.budget, dict[str, int]()
         by_size = sorted(programs, key=lambda label: entries(programs[label]))
-        for label in reversed(by_size) if given.reverse else by_size:  # also those of one size in another order
-            missing[label] = finish(label, programs[label], given.keep, until)
-        store(given.keep, given.store, [label for label, count in missing.items() if not count])
-        if given.page is not None:
-            written(given.page, given.store)
+        for label in reversed(by_size) if arguments.reverse else by_size:  # also those of one size in another order
+            missing[label] = finish(label, programs[label], arguments.keep, deadline)
+        store(arguments.keep, arguments.store, [label for label, count in missing.items() if not count])
+        if arguments.page is not None:
+            write_page(arguments.page, arguments.store)
     except BoostoptError as failure:
         print(failure, file=sys.stderr)
         return 2
-    left = sum(missing.values())
-    print(f"{left} solves are missing: run the command again." if left else "No solve is missing.", file=sys.stderr)
-    return 1 if left else 0
+    n_missing = sum(missing.values())
+    print(
+        f"{n_missing} solves are missing: run the command again." if n_missing else "No solve is missing.",
+        file=sys.stderr,
+    )
+    return 1 if n_missing else 0
 
 
 def entries(program: Program) -> int:
@@ -98,7 +101,7 @@ def forms(program: Program) -> Sequence[str]:
     return ("primal", "density", "dual-rated") if size <= LARGE else ("primal", "dual-rated")
 
 
-def finish(label: str, program: Program, keep: Path, until: float) -> int:
+def finish(label: str, program: Program, keep: Path, deadline: float) -> int:
     """Run the missing solves of a program as long as there is time; return how many are still missing."""
     backends = [name for name in (*OWN, *(f"cvxpy:{solver}" for solver in SOLVERS)) if takes(name, program)]
     missing = 0
@@ -115,7 +118,7 @@ def finish(label: str, program: Program, keep: Path, until: float) -> int:
             resume=file_of(keep, kind, label),
             any_version=True,
             warm_up="smallest",
-            budget=max(until - time.monotonic(), 1e-9),
+            budget=max(deadline - time.monotonic(), 1e-9),
             progress=True,
         )
         missing += sum(run.reason == "no time left" for run in done.runs)

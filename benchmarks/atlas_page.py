@@ -18,7 +18,7 @@ from benchmarks.atlas_solves import (
     read,
     solver_of,
 )
-from benchmarks.pages import put_between
+from benchmarks.pages import replace_between
 from benchmarks.pages import row as table_row
 from boostopt._utils.environment import describe_environment
 from boostopt.comparison.failures import FAILURE_TEXTS
@@ -35,7 +35,7 @@ NONE = "·"
 NO_CONTRADICTION = "No interval contradicts another one."
 
 
-def written(page: Path, archive: Path) -> None:
+def write_page(page: Path, archive: Path) -> None:
     """Put the tables between the markers of a page, replacing what is there.
 
     Raises
@@ -43,19 +43,19 @@ def written(page: Path, archive: Path) -> None:
     DataError
         The page has not both markers, in this order.
     """
-    put_between(page, BEGIN, END, tables(read(archive)))
+    replace_between(page, BEGIN, END, tables(read(archive)))
 
 
 def tables(solves: Solves) -> str:
     """Return all tables as Markdown."""
-    high = [row for row in solves.asked if row.ran and row.profile == "high"]
+    high = [row for row in solves.by_profile if row.ran and row.profile == "high"]
     parts = [
         ("Seconds to a certified gap of 1e-6", _SECONDS, certified_table(solves.certified, 1e-6)),
         ("Programs solved to each gap", _FAR, far_table(solves.certified)),
-        ("Claims of an optimum", _SAYS, claims_table(solves.asked)),
+        ("Claims of an optimum", _SAYS, claims_table(solves.by_profile)),
         ("Why solves failed", _WHY, failures_table(high)),
-        ("Where each solver fails", _WHERE, where_table(high)),
-        ("The same request to all solvers", _SAME, same_table(solves.asked)),
+        ("Where each solver fails", _WHERE, unreached_table(high)),
+        ("The same request to all solvers", _SAME, ratio_table(solves.by_profile)),
         ("Forms", _FORMS, forms_table(high)),
         ("Memory", _MEMORY, memory_table(high)),
         ("Versions", made_with(solves), versions_table(solves.rows)),
@@ -132,11 +132,14 @@ def certified_table(certified: Sequence[SolveRecord], gap: float) -> Iterator[st
     yield from _head(["solver", *(f"`{name}`" for name in formulations)])
     by_solver = _grouped([row for row in rows if row.ran], solver_of)
     best = {
-        name: min(_mean(of, gap)[0] for of in _grouped_by_solver(rows, name).values() if of) for name in formulations
+        name: min(_mean(solves, gap)[0] for solves in _grouped_by_solver(rows, name).values() if solves)
+        for name in formulations
     }
     for solver in _in_order(by_solver):
-        of = _grouped(by_solver[solver], formulation_of)
-        yield table_row([f"`{solver}`", *(_time(of.get(name, []), gap, best[name]) for name in formulations)])
+        by_formulation = _grouped(by_solver[solver], formulation_of)
+        yield table_row(
+            [f"`{solver}`", *(_time(by_formulation.get(name, []), gap, best[name]) for name in formulations)]
+        )
 
 
 def _grouped_by_solver(rows: Iterable[SolveRecord], formulation: str) -> dict[str, list[SolveRecord]]:
@@ -156,9 +159,9 @@ def far_table(certified: Sequence[SolveRecord]) -> Iterator[str]:
     by_solver = _grouped([row for row in certified if row.ran], solver_of)
     yield from _head(["solver", "programs", *(f"{gap:g}" for gap in GAPS)])
     for solver in _in_order(by_solver):
-        of = by_solver[solver]
-        counts = [sum(row.tol == gap and row.reached for row in of) for gap in GAPS]
-        yield table_row([f"`{solver}`", str(len({row.program for row in of})), *map(str, counts)])
+        solves = by_solver[solver]
+        counts = [sum(row.tol == gap and row.reached for row in solves) for gap in GAPS]
+        yield table_row([f"`{solver}`", str(len({row.program for row in solves})), *map(str, counts)])
 
 
 def claims_table(records: Sequence[SolveRecord]) -> Iterator[str]:
@@ -166,11 +169,11 @@ def claims_table(records: Sequence[SolveRecord]) -> Iterator[str]:
     yield from _head(["solver", "asked for", "claims an optimum", "of solves", "> 1e-6", "> 1e-3", "> 0.1", "widest"])
     by_solver = _grouped([row for row in records if row.ran], solver_of)
     for solver in _in_order(by_solver):
-        for profile, of in sorted(_grouped(by_solver[solver], lambda row: row.profile or "").items()):
-            claiming = [row.scaled_gap for row in of if row.claims]
+        for profile, solves in sorted(_grouped(by_solver[solver], lambda row: row.profile or "").items()):
+            claiming = [row.scaled_gap for row in solves if row.claims]
             wider = [str(sum(gap > limit for gap in claiming)) for limit in (1e-6, 1e-3, 0.1)]
             widest = f"{max(claiming):.0e}" if claiming else NONE
-            yield table_row([f"`{solver}`", profile, str(len(claiming)), str(len(of)), *wider, widest])
+            yield table_row([f"`{solver}`", profile, str(len(claiming)), str(len(solves)), *wider, widest])
 
 
 def failures_table(high: Sequence[SolveRecord]) -> Iterator[str]:
@@ -178,24 +181,24 @@ def failures_table(high: Sequence[SolveRecord]) -> Iterator[str]:
     by_solver = _grouped(high, solver_of)
     yield from _head(["solver", "solves", "good", *FAILURE_KINDS])
     for solver in _in_order(by_solver):
-        of = by_solver[solver]
-        bad = [row for row in of if row.scaled_gap > GOOD]
+        solves = by_solver[solver]
+        bad = [row for row in solves if row.scaled_gap > GOOD]
         counts = Counter(row.failure for row in bad)
         cells = [str(counts[kind]) if counts[kind] else NONE for kind in FAILURE_KINDS]
-        yield table_row([f"`{solver}`", str(len(of)), str(len(of) - len(bad)), *cells])
+        yield table_row([f"`{solver}`", str(len(solves)), str(len(solves) - len(bad)), *cells])
     yield ""
     yield ". ".join(f"*{kind}*: {words}" for kind, words in FAILURE_TEXTS.items()) + "."
 
 
-def where_table(high: Sequence[SolveRecord]) -> Iterator[str]:
+def unreached_table(high: Sequence[SolveRecord]) -> Iterator[str]:
     """Yield what each solver did not come to, for each kind of margins."""
     best = best_forms(high)
     cases = list(dict.fromkeys(map(case_of, best)))
     yield from _head(["solver", *(f"`{case}`" for case in cases)])
     by_solver = _grouped(best, solver_of)
     for solver in _in_order(by_solver):
-        of = _grouped(by_solver[solver], case_of)
-        yield table_row([f"`{solver}`", *(_given_up(of.get(case, [])) for case in cases)])
+        by_case = _grouped(by_solver[solver], case_of)
+        yield table_row([f"`{solver}`", *(_given_up(by_case.get(case, [])) for case in cases)])
 
 
 def _given_up(rows: Sequence[SolveRecord]) -> str:
@@ -205,40 +208,42 @@ def _given_up(rows: Sequence[SolveRecord]) -> str:
     return ", ".join(bad) or NONE
 
 
-def same_table(records: Sequence[SolveRecord]) -> Iterator[str]:
+def ratio_table(records: Sequence[SolveRecord]) -> Iterator[str]:
     """Yield the seconds of the best form of each rival over those of the interior point."""
     yield from _head(["rival", "asked for", "both reached the gap", "ratio", "least", "largest"])
     best = best_forms(row for row in records if row.ran)
-    own = {(row.program, row.profile): row for row in best if row.backend == "interior" and row.scaled_gap <= GOOD}
+    interior_solves = {
+        (row.program, row.profile): row for row in best if row.backend == "interior" and row.scaled_gap <= GOOD
+    }
     by_solver = _grouped([row for row in best if row.backend != "interior"], solver_of)
     for solver in _in_order(by_solver):
-        for profile, of in sorted(_grouped(by_solver[solver], lambda row: row.profile or "").items()):
-            both = [row for row in of if row.scaled_gap <= GOOD and (row.program, profile) in own]
-            ratios = [row.seconds / own[row.program, profile].seconds for row in both]
+        for profile, solves in sorted(_grouped(by_solver[solver], lambda row: row.profile or "").items()):
+            both = [row for row in solves if row.scaled_gap <= GOOD and (row.program, profile) in interior_solves]
+            ratios = [row.seconds / interior_solves[row.program, profile].seconds for row in both]
             if not ratios:
-                yield table_row([f"`{solver}`", profile, f"0 of {len(of)}", NONE, NONE, NONE])
+                yield table_row([f"`{solver}`", profile, f"0 of {len(solves)}", NONE, NONE, NONE])
                 continue
             middle = math.exp(statistics.fmean(map(math.log, ratios)))
             spread = [format_ratio(value) for value in (middle, min(ratios), max(ratios))]
-            yield table_row([f"`{solver}`", profile, f"{len(both)} of {len(of)}", *spread])
+            yield table_row([f"`{solver}`", profile, f"{len(both)} of {len(solves)}", *spread])
 
 
 def forms_table(high: Sequence[SolveRecord]) -> Iterator[str]:
     """Yield how each form serves each solver."""
     rows = [row for row in high if form_of(row)]
     for title, entropies in (("entropies", True), ("linear and quadratic programs, norms", False)):
-        of = [row for row in rows if ("rated" in _forms_of(rows, row)) == entropies]
-        forms = list(dict.fromkeys(sorted(map(form_of, of), key=_place)))
+        selection = [row for row in rows if ("rated" in _forms_of(rows, row)) == entropies]
+        forms = list(dict.fromkeys(sorted(map(form_of, selection), key=_place)))
         yield from _head([title, *(f"`{form}`" for form in forms)])
-        for solver, its in sorted(_grouped(of, solver_of).items()):
-            by_form = _grouped(its, form_of)
+        for solver, solves in sorted(_grouped(selection, solver_of).items()):
+            by_form = _grouped(solves, form_of)
             yield table_row([f"`{solver}`", *(_served(by_form.get(form, [])) for form in forms)])
         yield ""
 
 
 def _forms_of(rows: Sequence[SolveRecord], row: SolveRecord) -> set[str]:
     """Return the words in the forms in which a program was handed over."""
-    return {part for other in rows if other.program == row.program for part in form_of(other).split("-")}
+    return {part for record in rows if record.program == row.program for part in form_of(record).split("-")}
 
 
 def _place(form: str) -> int:
@@ -258,15 +263,17 @@ def memory_table(high: Sequence[SolveRecord]) -> Iterator[str]:
     large = [row for row in high if case_of(row) in LARGEST and formulation_of(row) not in TWO_COLUMN_FORMULATIONS]
     by_solver = _grouped([row for row in large if row.peak_memory is not None], solver_of)
     for solver in _in_order(by_solver):
-        of = sorted(by_solver[solver], key=lambda row: row.peak_memory or 0)
-        middle, most = of[len(of) // 2].peak_memory or 0, of[-1].peak_memory or 0
-        yield table_row([f"`{solver}`", f"{middle / 1e6:.0f}", f"{most / 1e6:.0f}", of[-1].program])
+        solves = sorted(by_solver[solver], key=lambda row: row.peak_memory or 0)
+        middle, largest = solves[len(solves) // 2].peak_memory or 0, solves[-1].peak_memory or 0
+        yield table_row([f"`{solver}`", f"{middle / 1e6:.0f}", f"{largest / 1e6:.0f}", solves[-1].program])
 
 
 def made_with(solves: Solves) -> str:
     """Say what was solved, on what, and whether the intervals agree."""
-    wrong = solves.contradicted
-    agree = f"**The intervals of {', '.join(wrong)} contradict each other.**" if wrong else NO_CONTRADICTION
+    contradictory = solves.contradicted
+    agree = (
+        f"**The intervals of {', '.join(contradictory)} contradict each other.**" if contradictory else NO_CONTRADICTION
+    )
     return (
         f"The tables show {len(solves.rows)} solves of {len(solves.programs)} programs. {agree} Each solve ran once, "
         f"in a process of its own on one core, for at most {LIMIT:g} s. "

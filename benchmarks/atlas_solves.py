@@ -30,7 +30,7 @@ class Solves:
 
     Attributes
     ----------
-    asked, certified
+    by_profile, certified
         One solve each by a profile in one form; attempts in several forms until a gap is certified.
     versions
         Of boostopt, with which they were made.
@@ -38,7 +38,7 @@ class Solves:
         On what.
     """
 
-    asked: tuple[SolveRecord, ...]
+    by_profile: tuple[SolveRecord, ...]
     certified: tuple[SolveRecord, ...]
     versions: tuple[str, ...]
     machine: Mapping[str, Any]
@@ -46,7 +46,7 @@ class Solves:
     @cached_property
     def rows(self) -> tuple[SolveRecord, ...]:
         """All of them that ran."""
-        return tuple(row for row in (*self.asked, *self.certified) if row.ran)
+        return tuple(row for row in (*self.by_profile, *self.certified) if row.ran)
 
     @property
     def programs(self) -> list[str]:
@@ -104,10 +104,10 @@ def read(path: Path) -> Solves:
         unpack(path, Path(folder))
         for kind in KINDS:
             for file in sorted(Path(folder, kind).glob("*.jsonl")):
-                made = load_results(file)
-                rows[kind] += made.runs
-                versions |= dict.fromkeys(made.boostopt.split(", "))
-                machine = dict(made.environment)
+                file_results = load_results(file)
+                rows[kind] += file_results.runs
+                versions |= dict.fromkeys(file_results.boostopt.split(", "))
+                machine = dict(file_results.environment)
     return Solves(tuple(rows["asked"]), tuple(rows["certified"]), tuple(versions), machine)
 
 

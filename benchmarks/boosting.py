@@ -99,7 +99,7 @@ class Case:
         The accuracy of the soft margin.
     seconds, megabytes
         What it must not exceed; the seconds are per 2000 rounds where the rounds are limited.
-    printed
+    printed_seconds
         Seconds in the dissertation.
     options
         What else `boost` is given.
@@ -112,7 +112,7 @@ class Case:
     epsilon: float
     seconds: float
     megabytes: float = 1500.0
-    printed: float = np.nan
+    printed_seconds: float = np.nan
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
@@ -139,8 +139,10 @@ def _a9a(name: str, hypotheses: str, seconds: float) -> Case:
     options: dict[str, Any] = {"eta": eta}
     if hypotheses != "stumps":  # histogram Newton boosts stumps, and has no other rule
         options["rules"] = ("direct",)
-    printed = SECONDS[hypotheses][algorithm][column]
-    return Case(name, "a9a", CLASSES[hypotheses], share, 0.001, seconds, printed=printed, options=options)
+    printed_seconds = SECONDS[hypotheses][algorithm][column]
+    return Case(
+        name, "a9a", CLASSES[hypotheses], share, 0.001, seconds, printed_seconds=printed_seconds, options=options
+    )
 
 
 CORRECTIVE = 2000
@@ -201,12 +203,17 @@ def left_out() -> str:
 
 def row(line: Line) -> str:
     """One row of the table."""
-    numbers = (f"{line.seconds:.3g}", line.rounds or "", line.hypotheses or "", _shown(line.gap, ".2e"))
-    meant = (f"{line.megabytes:.0f}", _shown(line.printed, ".0f"), line.target, "yes" if line.met else "no")
-    return f"| {' | '.join(map(str, (line.work, *numbers, *meant)))} |"
+    numbers = (f"{line.seconds:.3g}", line.rounds or "", line.hypotheses or "", _format_number(line.gap, ".2e"))
+    target_cells = (
+        f"{line.megabytes:.0f}",
+        _format_number(line.printed, ".0f"),
+        line.target,
+        "yes" if line.met else "no",
+    )
+    return f"| {' | '.join(map(str, (line.work, *numbers, *target_cells)))} |"
 
 
-def _shown(number: float, how: str) -> str:
+def _format_number(number: float, how: str) -> str:
     """Return a number in words, "" for nan."""
     return "" if np.isnan(number) else format(number, how)
 
@@ -237,11 +244,11 @@ def measure(case: Case) -> Line:
     run: Run = boost(case.name, oracle, nu=max(case.share * oracle.N, 1.0), epsilon=case.epsilon, **case.options)
     seconds = CLOCK() - began
     limited, gap, peak = "max_rounds" in case.options, run.class_certificate.gap, megabytes()
-    met = seconds <= case.seconds and peak <= case.megabytes and (limited or gap <= case.epsilon)
+    is_met = seconds <= case.seconds and peak <= case.megabytes and (limited or gap <= case.epsilon)
     target = f"<= {case.seconds:.3g} s, {case.megabytes:.0f} MB"
     if limited:
         target += f": {run.rounds / seconds:.0f} rounds a second, of >= {run.rounds / case.seconds:.0f}"
-    return Line(case.work, seconds, run.rounds, len(run.hypotheses), gap, peak, case.printed, target, met)
+    return Line(case.work, seconds, run.rounds, len(run.hypotheses), gap, peak, case.printed_seconds, target, is_met)
 
 
 def text_like(N: int = 20_000, features: int = 200_000, nonzeros: int = 100) -> Line:

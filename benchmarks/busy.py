@@ -58,13 +58,13 @@ def line(work: str, busy: int) -> Line:
     seconds: tuple[list[float], list[float]] = [], []
     with busy_processes(busy):
         for _ in range(REPEATS):
-            for environment, found in zip((free, single), seconds, strict=True):
+            for environment, samples in zip((free, single), seconds, strict=True):
                 command = [sys.executable, __file__, work]
                 done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-                found.append(float(done.stdout))
-    default, one = (statistics.median(found) for found in seconds)
-    beside = f"{busy} busy processes" if busy else "nothing"
-    return Line(work, beside, default, one, default / one, f"<= {MOST:g}", default <= MOST * one)
+                samples.append(float(done.stdout))
+    default, one = (statistics.median(samples) for samples in seconds)
+    neighbours = f"{busy} busy processes" if busy else "nothing"
+    return Line(work, neighbours, default, one, default / one, f"<= {MOST:g}", default <= MOST * one)
 
 
 @contextmanager

@@ -109,8 +109,8 @@ def lines() -> list[Line]:
 
 def left_out() -> str:
     """Say what cannot be measured for want of data, "" for nothing."""
-    there = GERMAN.exists()
-    return "" if there else f"The classifier's grid is left out: {GERMAN.name} is not in shared/data/libsvm."
+    has_german = GERMAN.exists()
+    return "" if has_german else f"The classifier's grid is left out: {GERMAN.name} is not in shared/data/libsvm."
 
 
 def row(line: Line) -> str:

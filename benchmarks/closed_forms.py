@@ -111,8 +111,8 @@ def quadratic_optimum(P: Any, q: Any, G: Any, h: Any, n_equalities: int = 0) -> 
     n, m = len(linear), len(sides)
     equalities = list(range(n_equalities))
     for size in range(n - n_equalities + 1):
-        for chosen in itertools.combinations(range(n_equalities, m), size):
-            active = [*equalities, *chosen]
+        for inequalities in itertools.combinations(range(n_equalities, m), size):
+            active = [*equalities, *inequalities]
             upper = [form[j] + [rows[i][j] for i in active] for j in range(n)]
             lower = [rows[i] + [Fraction(0)] * len(active) for i in active]
             z = solve_linear_system(upper + lower, [-entry for entry in linear] + [sides[i] for i in active])

@@ -92,10 +92,10 @@ class Score:
 def candidates() -> list[Candidate]:
     """Return what is tried."""
     whole = itertools.product(NUS, EPSILONS, (ROUNDS,))
-    return [Candidate(*each) for each in (*whole, *itertools.product((AT_NU,), EPSILONS, FEW_ROUNDS))]
+    return [Candidate(*parameters) for parameters in (*whole, *itertools.product((AT_NU,), EPSILONS, FEW_ROUNDS))]
 
 
-def own(**parameters: Any) -> Any:
+def make_classifier(**parameters: Any) -> Any:
     """Return the classifier with some parameters."""
     from boostopt.estimators import MarginBoostClassifier
 
@@ -104,11 +104,11 @@ def own(**parameters: Any) -> Any:
 
 def defaults() -> Candidate:
     """Return what the classifier has now."""
-    model = own()
+    model = make_classifier()
     return Candidate(model.nu, model.epsilon, model.max_iter)
 
 
-def others() -> Mapping[str, Callable[[], Any]]:
+def make_rivals() -> Mapping[str, Callable[[], Any]]:
     """Return scikit-learn's classifiers, each with its default settings, and the classifier that chooses nu itself."""
     from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
@@ -118,20 +118,20 @@ def others() -> Mapping[str, Callable[[], Any]]:
     return {
         "HistGradientBoosting": lambda: HistGradientBoostingClassifier(random_state=0),
         "AdaBoost": lambda: AdaBoostClassifier(random_state=0),
-        AUTO: lambda: own(nu="auto", epsilon=0.03),
+        AUTO: lambda: make_classifier(nu="auto", epsilon=0.03),
         "logistic regression": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
     }
 
 
 def sets(splits: int) -> dict[str, list[Split]]:
     """Return the sets that are there, in alphabetical order, with their splits."""
-    found = dict[str, list[Split]]()
+    splits_by_set = dict[str, list[Split]]()
     ida = SHARED / "ida"
     if ida.exists():
         for name in sorted(path.stem for path in ida.glob("*.npz")):
             rows = max(rows_of(ida, [name], splits), key=lambda row: row.splits)
             parts = [part_of(ida, (name, rows.kind, k, WHOLE), 1) for k in range(rows.splits)]
-            found[name] = [(part.X, part.y, part.X_test, part.y_test) for part in parts]
+            splits_by_set[name] = [(part.X, part.y, part.X_test, part.y_test) for part in parts]
     for name, source in (
         ("a9a", SHARED / "libsvm" / "a9a.svm.xz"),
         ("german.numer", SHARED / "libsvm" / "german.numer.svm.xz"),
@@ -139,14 +139,14 @@ def sets(splits: int) -> dict[str, list[Split]]:
         if source.exists():
             data = load_dataset(str(source))
             sizes = (A9A_TRAINED, A9A_TESTED) if name == "a9a" else (None, 0.3)
-            found[name] = list(drawn(data.X, data.y, splits, *sizes))
+            splits_by_set[name] = list(draw_splits(data.X, data.y, splits, *sizes))
     from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
     for name, load in (("breast_cancer (WDBC)", load_breast_cancer), ("digits", load_digits), ("wine", load_wine)):
         X, y = load(return_X_y=True)
-        found[name] = list(drawn(X, y, splits, None, 0.3))
-    found["noisy"] = list(drawn(*noisy(), splits, None, 0.3))
-    return dict(sorted(found.items()))
+        splits_by_set[name] = list(draw_splits(X, y, splits, None, 0.3))
+    splits_by_set["noisy"] = list(draw_splits(*noisy(), splits, None, 0.3))
+    return dict(sorted(splits_by_set.items()))
 
 
 def noisy() -> tuple[Any, Any]:
@@ -157,7 +157,7 @@ def noisy() -> tuple[Any, Any]:
     return X, (y ^ (rng.random(NOISY) < FLIPPED)).astype(int)
 
 
-def drawn(X: Any, y: Any, splits: int, trained: int | None, tested: float) -> Iterator[Split]:
+def draw_splits(X: Any, y: Any, splits: int, trained: int | None, tested: float) -> Iterator[Split]:
     """Yield stratified draws."""
     from sklearn.model_selection import StratifiedShuffleSplit
 
@@ -190,22 +190,28 @@ def together(scores: Mapping[str, Score], names: Sequence[str]) -> Score:
     return Score(statistics.mean(scores[name].accuracy for name in names), math.exp(statistics.mean(seconds)))
 
 
-def chosen(found: Mapping[Candidate, Mapping[str, Score]], names: Sequence[str]) -> Candidate:
+def choose_candidate(scores_by_candidate: Mapping[Candidate, Mapping[str, Score]], names: Sequence[str]) -> Candidate:
     """Return the fastest of the candidates whose mean accuracy on the sets is as good as the best.
 
     A limit on the rounds that ends most fits is no default, for it would end them with a warning: it is measured alone.
     """
-    scores = {each: together(scores, names) for each, scores in found.items() if each.max_iter == ROUNDS}
+    scores = {
+        candidate: together(scores, names)
+        for candidate, scores in scores_by_candidate.items()
+        if candidate.max_iter == ROUNDS
+    }
     best = max(score.accuracy for score in scores.values())
     close = [candidate for candidate in scores if scores[candidate].accuracy > best - CLOSE]
     return min(close, key=lambda candidate: (scores[candidate].seconds, candidate))
 
 
-def tables(found: Mapping[Candidate, Mapping[str, Score]], rivals: Mapping[str, Mapping[str, Score]]) -> str:
+def tables(
+    scores_by_candidate: Mapping[Candidate, Mapping[str, Score]], rivals: Mapping[str, Mapping[str, Score]]
+) -> str:
     """Return what goes on the page."""
-    now, names = defaults(), sorted(next(iter(found.values())))
+    now, names = defaults(), sorted(next(iter(scores_by_candidate.values())))
     choosing, confirming = halves(names)
-    columns = {"default": found[now], **rivals}
+    columns = {"default": scores_by_candidate[now], **rivals}
     head = ["set", *columns]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for name in names:
@@ -214,8 +220,8 @@ def tables(found: Mapping[Candidate, Mapping[str, Score]], rivals: Mapping[str, 
     means = [together(scores, names) for scores in columns.values()]
     lines.append(f"| all | {' | '.join(f'{100 * mean.accuracy:.1f}, {mean.seconds:.2g} s' for mean in means)} |")
     lines += ["", "| nu | epsilon | max_iter | the sets that choose | the others |", "|---" * 5 + "|"]
-    for candidate in sorted(found):
-        halved = (together(found[candidate], half) for half in (choosing, confirming))
+    for candidate in sorted(scores_by_candidate):
+        halved = (together(scores_by_candidate[candidate], half) for half in (choosing, confirming))
         cells = [f"{100 * mean.accuracy:.1f}, {mean.seconds:.2g} s" for mean in halved]
         mark = "**" if candidate == now else ""
         numbers = [f"{mark}{value:g}{mark}" for value in (candidate.nu, candidate.epsilon, candidate.max_iter)]
@@ -223,11 +229,11 @@ def tables(found: Mapping[Candidate, Mapping[str, Score]], rivals: Mapping[str, 
     return "\n".join(lines)
 
 
-def written(page: Path, text: str) -> None:
+def write_page(page: Path, text: str) -> None:
     """Put tables on the page."""
-    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    after = rest.split(END)[1]
-    write_atomically(page, lambda file: file.write(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}".encode()))
+    head, rest = page.read_text(encoding="utf-8").split(BEGIN)
+    tail = rest.split(END)[1]
+    write_atomically(page, lambda file: file.write(f"{head}{BEGIN}\n\n{text}\n\n{END}{tail}".encode()))
 
 
 def left_out() -> str:
@@ -243,23 +249,31 @@ Found = dict[str, dict[str, Score]]
 def measured(data: Mapping[str, Sequence[Split]], keep: Path | None) -> Found:
     """Measure all classifiers on all sets; what a file holds is not done again, and what is done goes into it."""
     makers: dict[str, Callable[[], Any]] = {
-        **{str(candidate): (lambda candidate=candidate: own(**vars(candidate))) for candidate in candidates()},
-        **others(),
+        **{
+            str(candidate): (lambda candidate=candidate: make_classifier(**vars(candidate)))
+            for candidate in candidates()
+        },
+        **make_rivals(),
     }
-    found: Found = {name: {} for name in makers}
+    scores_by_maker: Found = {name: {} for name in makers}
     if keep is not None and keep.exists():
-        stored = json.loads(keep.read_text(encoding="utf-8"))
-        found |= {name: {each: Score(*score) for each, score in scores.items()} for name, scores in stored.items()}
+        document = json.loads(keep.read_text(encoding="utf-8"))
+        scores_by_maker |= {
+            name: {set_name: Score(*score) for set_name, score in scores.items()} for name, scores in document.items()
+        }
     for name, splits in data.items():
         for maker, make in makers.items():
-            if name not in found[maker]:
-                found[maker][name] = score(make, splits)
+            if name not in scores_by_maker[maker]:
+                scores_by_maker[maker][name] = score(make, splits)
         print(name, file=sys.stderr, flush=True)
         if keep is not None:
-            stored = {maker: {each: astuple(its) for each, its in scores.items()} for maker, scores in found.items()}
-            text = json.dumps(stored, indent=1).encode()
+            document = {
+                maker: {set_name: astuple(set_score) for set_name, set_score in scores.items()}
+                for maker, scores in scores_by_maker.items()
+            }
+            text = json.dumps(document, indent=1).encode()
             write_atomically(keep, lambda file, text=text: file.write(text))
-    return found
+    return scores_by_maker
 
 
 def main() -> None:
@@ -267,24 +281,23 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="the file of what is measured: the same call goes on with it")
     parser.add_argument("--page", type=Path, help="the page whose tables are written")
     parser.add_argument("--splits", type=int, default=SPLITS, help=f"of each set at most (default: {SPLITS})")
-    given = parser.parse_args()
-    if given.page is not None and left_out():
+    arguments = parser.parse_args()
+    if arguments.page is not None and left_out():
         sys.exit(f"{left_out()} The page needs all of them.")
-    # What is bad is measured, too: warnings of it are not news here.
+    # The table also has bad settings, and their warnings are expected.
     warnings.simplefilter("ignore")
-    data = sets(given.splits)
-    found = measured(data, given.keep)
-    of_candidates = {candidate: found[str(candidate)] for candidate in candidates()}
+    data = sets(arguments.splits)
+    scores_by_maker = measured(data, arguments.keep)
+    of_candidates = {candidate: scores_by_maker[str(candidate)] for candidate in candidates()}
     choosing, confirming = halves(list(data))
-    best, now = chosen(of_candidates, choosing), defaults()
-    print(
-        f"Chosen by {', '.join(choosing)}: {best}; the others alone would choose {chosen(of_candidates, confirming)}."
-    )
+    best, now = choose_candidate(of_candidates, choosing), defaults()
+    confirming_best = choose_candidate(of_candidates, confirming)
+    print(f"Chosen by {', '.join(choosing)}: {best}; the others alone would choose {confirming_best}.")
     print(f"The defaults are {now}{'' if now == best else ', which is another one'}.\n")
-    text = tables(of_candidates, {name: found[name] for name in others()})
+    text = tables(of_candidates, {name: scores_by_maker[name] for name in make_rivals()})
     print(text, left_out(), sep="\n\n")
-    if given.page is not None:
-        written(given.page, text)
+    if arguments.page is not None:
+        write_page(arguments.page, text)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.evidence.experiment import printed
+from benchmarks.evidence.experiment import printed_numbers
 
 SETS = ("astro-ph", "news20", "real-sim", "a9a", "german", "diabetes")
 """The order of the columns."""
@@ -14,7 +14,7 @@ CLASSES = ("stumps", "raw", "SVM")
 """The order of the tables."""
 
 ROWS: Mapping[str, tuple[int, int, int]] = {
-    row["data set"]: (row["train"], row["valid"], row["test"]) for row in printed("T_table_5_2")["rows"]
+    row["data set"]: (row["train"], row["valid"], row["test"]) for row in printed_numbers("T_table_5_2")["rows"]
 }
 """Table 5.2: examples for training, validation and test."""
 
@@ -25,7 +25,7 @@ def _cells(first: int) -> dict[str, dict[str, tuple[Any, ...]]]:
         hypotheses: {
             # Print writes SVM large in one table and small in another.
             row["algorithm"].replace("svm", "SVM"): tuple(row[name] for name in SETS)
-            for row in printed(f"T_table_5_{first + k}")["rows"]
+            for row in printed_numbers(f"T_table_5_{first + k}")["rows"]
         }
         for k, hypotheses in enumerate(CLASSES)
     }
@@ -40,7 +40,7 @@ SECONDS: Mapping[str, Mapping[str, tuple[float, ...]]] = _cells(7)
 DOUBTFUL = frozenset(
     (table, algorithm, cell["data set"])
     for table in ("5.6", "5.7", "5.8", "5.9")
-    for cell in printed(f"T_table_{table.replace('.', '_')}")["doubtful_cells"]
+    for cell in printed_numbers(f"T_table_{table.replace('.', '_')}")["doubtful_cells"]
     for algorithm in cell.get("algorithms", [cell.get("algorithm")])
 )
 """Table, algorithm and set of errors and seconds that print has wrong, or that say nothing."""

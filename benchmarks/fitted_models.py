@@ -51,14 +51,14 @@ def missing(*names: str) -> str:
 
 def repeated(work: Callable[[], Any], repeats: int) -> tuple[Any, float]:
     """Return what work returns, and the median of its seconds; of a long one the seconds of a single run."""
-    seconds, found = list[float](), None
+    seconds, value_of_work = list[float](), None
     for _ in range(repeats):
         if seconds and seconds[0] > LONG:
             break
         began = CLOCK()
-        found = work()
+        value_of_work = work()
         seconds.append(CLOCK() - began)
-    return found, float(np.median(seconds))
+    return value_of_work, float(np.median(seconds))
 
 
 def skglm_models() -> Iterator[tuple[str, str, Any]]:
@@ -86,15 +86,19 @@ def logistic_models() -> Iterator[tuple[str, str, Any]]:
     yield from skglm_models()
 
 
-class AsLogistic:
+class LogisticCopy:
     """The coefficients of another library as the model of scikit-learn's with the same objective."""
 
     def __new__(cls, model: Any, X: Any, y: Any) -> Any:
         from sklearn.linear_model import LogisticRegression
 
-        made: Any = LogisticRegression(l1_ratio=1, solver="saga", fit_intercept=False)
-        made.classes_, made.coef_, made.intercept_ = np.unique(y), np.reshape(model.coef_, (1, -1)), np.zeros(1)
-        return made
+        logistic: Any = LogisticRegression(l1_ratio=1, solver="saga", fit_intercept=False)
+        logistic.classes_, logistic.coef_, logistic.intercept_ = (
+            np.unique(y),
+            np.reshape(model.coef_, (1, -1)),
+            np.zeros(1),
+        )
+        return logistic
 
 
 def a9a(repeats: int) -> None:
@@ -111,20 +115,27 @@ def a9a(repeats: int) -> None:
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     print(missing("skglm"))
     print("| penalty | solver | seconds | true gap, at most | as a share |\n|---|---|--:|--:|--:|")
-    shown = set[str]()
+    printed_penalties = set[str]()
     for penalty, name, model in logistic_models():
         model.fit(X[:1000], y[:1000])  # skglm compiles on its first call
         fitted, seconds = repeated(lambda model=model: model.fit(X, y), repeats)
-        known = fitted if hasattr(fitted, "l1_ratio") and hasattr(fitted, "solver") else AsLogistic(fitted, X, y)
-        found, ours = repeated(lambda known=known: certify_model(known, X, y, tol=1e-6), repeats)
-        if penalty not in shown:
-            shown.add(penalty)
-            width = found.upper - found.lower
+        known_model = (
+            fitted if hasattr(fitted, "l1_ratio") and hasattr(fitted, "solver") else LogisticCopy(fitted, X, y)
+        )
+        certificate, ours = repeated(
+            lambda known_model=known_model: certify_model(known_model, X, y, tol=1e-6), repeats
+        )
+        if penalty not in printed_penalties:
+            printed_penalties.add(penalty)
+            width = certificate.upper - certificate.lower
             print(
-                f"| {penalty} | **boostopt**, certified | {ours:.2f} | {width:.1e} | {width / found.upper:.1e} |",
+                f"| {penalty} | **boostopt**, certified | {ours:.2f} | {width:.1e} | {width / certificate.upper:.1e} |",
                 flush=True,
             )
-        print(f"| {penalty} | {name} | {seconds:.2f} | {found.gap:.1e} | {found.relative_gap:.1e} |", flush=True)
+        print(
+            f"| {penalty} | {name} | {seconds:.2f} | {certificate.gap:.1e} | {certificate.relative_gap:.1e} |",
+            flush=True,
+        )
 
 
 def fitted_elsewhere() -> Iterator[tuple[str, str, Any]]:
@@ -165,14 +176,14 @@ def models() -> None:
                 warnings.simplefilter("always")
                 model.fit(X, y)
             warned = "yes" if any("onverge" in str(one.message) for one in raised) else "no"
-            found = certify_model(model, X, y)
-            print(f"| {library} | {words} | {kind} | {warned} | {cells(found)} |", flush=True)
+            certificate = certify_model(model, X, y)
+            print(f"| {library} | {words} | {kind} | {warned} | {cells(certificate)} |", flush=True)
 
 
-def cells(found: ModelCertificate) -> str:
+def cells(certificate: ModelCertificate) -> str:
     """Return the cells of a certificate."""
-    optimum = format_interval(found.lower, found.upper)
-    return f"{found.attained:.6g} | {optimum} | {found.gap:.1e} | {found.relative_gap:.1e}"
+    optimum = format_interval(certificate.lower, certificate.upper)
+    return f"{certificate.attained:.6g} | {optimum} | {certificate.gap:.1e} | {certificate.relative_gap:.1e}"
 
 
 COLBOOST = (
@@ -203,13 +214,13 @@ def colboost() -> None:
     EnsembleClassifier: Any = import_module("colboost.ensemble").EnsembleClassifier
     loaded: Any = load_breast_cancer(return_X_y=True)
     X, y = loaded[0], 2 * loaded[1] - 1
-    drawn = np.random.default_rng(0).permutation(len(y))[:FEW]
+    sample = np.random.default_rng(0).permutation(len(y))[:FEW]
     print(
         "| program | trade-off | N | columns | claimed | its weights are worth | best over its columns | best over all "
         "stumps |\n|---|--:|--:|--:|--:|--:|--:|--:|"
     )
     for solver, trade_off, N in COLBOOST:
-        rows = drawn if N == FEW else np.arange(N)
+        rows = sample if N == FEW else np.arange(N)
         model = EnsembleClassifier(
             solver=solver, tradeoff_hyperparam=trade_off, max_iter=ROUNDS, early_stopping=False, max_depth=1
         )
@@ -217,12 +228,12 @@ def colboost() -> None:
         with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
             model.fit(X[rows], y[rows])
         U = np.column_stack([y[rows] * learner.predict(X[rows]) for learner in model.learners])
-        row = beside(solver, trade_off, U, np.asarray(model.weights), DecisionStumps(X[rows], y[rows]))
+        row = certify_weights(solver, trade_off, U, np.asarray(model.weights), DecisionStumps(X[rows], y[rows]))
         claimed = model.objective_values_[-1]
         print(f"| `{solver}` | {trade_off:g} | {N} | {U.shape[1]} | {claimed:.5g} | {' | '.join(row)} |", flush=True)
 
 
-def beside(solver: str, trade_off: float, U: Any, w: Any, oracle: DecisionStumps) -> tuple[str, str, str]:
+def certify_weights(solver: str, trade_off: float, U: Any, w: Any, oracle: DecisionStumps) -> tuple[str, str, str]:
     """Return what the weights are worth, the best over the columns and over the class, in colboost's own scale."""
     N, t = U.shape
     parameters: dict[str, Any]
@@ -235,12 +246,12 @@ def beside(solver: str, trade_off: float, U: Any, w: Any, oracle: DecisionStumps
     else:
         name, parameters, scale = solver, {"C": trade_off}, -1.0
     program = get_formulation(name).bind(U, **parameters)
-    own = program.certify(w=w / w.sum() if name != "cg_boost" else w).lower
+    attained = program.certify(w=w / w.sum() if name != "cg_boost" else w).lower
     columns = program.solve(tol=1e-9).certificate
     # With a penalty of squares a run is priced: what it proves is of the hypotheses collected.
     run = boost(name, oracle, epsilon=1e-4 if name == "cg_boost" else 1e-3, **parameters)
     over_class: Any = run.class_certificate if run.problem.has_class_bound else run.certificate
-    return f"{scale * own:.5g}", ends(scale, columns), ends(scale, over_class)
+    return f"{scale * attained:.5g}", ends(scale, columns), ends(scale, over_class)
 
 
 def ends(scale: float, certificate: Any) -> str:
@@ -253,10 +264,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=("a9a", "models", "colboost"))
     parser.add_argument("--repeats", type=int, default=3, help="runs of which the median is shown (default: 3)")
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    for name, table in (("a9a", lambda: a9a(chosen.repeats)), ("models", models), ("colboost", colboost)):
-        if chosen.only in (None, name):
+    for name, table in (("a9a", lambda: a9a(arguments.repeats)), ("models", models), ("colboost", colboost)):
+        if arguments.only in (None, name):
             table()
 
 

@@ -33,9 +33,9 @@ def margins() -> np.ndarray:
 def quotient(name: str, repeats: int) -> tuple[float, float, float]:
     """Return the median seconds by hand and by formula, and how far the certified optima are apart."""
     U, d0 = margins(), np.random.default_rng(1).dirichlet(np.full(N, 20.0))
-    made = TWINS[name][0]
+    regularizer = TWINS[name][0]
     programs = [
-        prototype("by hand", lambda p, e: made(e.c, NU, ETA, e.d0)).bind(U, d0=d0),
+        prototype("by hand", lambda p, e: regularizer(e.c, NU, ETA, e.d0)).bind(U, d0=d0),
         prototype("formula", lambda p, e: formula_of(name, e.c, NU, ETA, e.d0)).bind(U, d0=d0),
     ]
     seconds: tuple[list[float], list[float]] = ([], [])
@@ -54,8 +54,8 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     print(f"{'formula':18} {'by hand':>9} {'formula':>9} {'quotient':>9} {'apart':>9}")
     for name in TWINS:
-        by_hand, formula, apart = quotient(name, repeats)
-        print(f"{name:18} {by_hand:9.4f} {formula:9.4f} {formula / by_hand:9.2f} {apart:9.1e}")
+        by_hand, formula, difference = quotient(name, repeats)
+        print(f"{name:18} {by_hand:9.4f} {formula:9.4f} {formula / by_hand:9.2f} {difference:9.1e}")
 
 
 if __name__ == "__main__":

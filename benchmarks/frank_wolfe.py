@@ -107,11 +107,13 @@ def _case(data: str, share: float) -> Case:
     return Case(data, f"{share:g} N", partial(stumps, data), lambda N: share * N)
 
 
-def line(case: Case, oracle: Oracle, way: str, most: int, epsilon: float) -> str:
+def line(case: Case, oracle: Oracle, way: str, max_rounds: int, epsilon: float) -> str:
     """Boost once and return the row of the table."""
     name, options = WAYS[way]
     began = time.process_time()
-    run: Run = boost(name, oracle, nu=case.count(oracle.N), epsilon=epsilon, history=False, max_rounds=most, **options)
+    run: Run = boost(
+        name, oracle, nu=case.count(oracle.N), epsilon=epsilon, history=False, max_rounds=max_rounds, **options
+    )
     seconds = time.process_time() - began
     by_program, n_active = sum(backend != "" for backend in run.trace["backend"]), int((run.w > 0.0).sum())
     ended = run.class_certificate.gap <= epsilon
@@ -128,15 +130,15 @@ def main() -> None:
     options.add_argument("--ways", nargs="*", help="only ways whose names begin so: LPBoost, MLPBoost")
     options.add_argument("--most", type=int, default=MOST, help="rounds after which a run is ended")
     options.add_argument("--epsilon", type=float, default=EPSILON, help="the gap at which a run ends")
-    given = options.parse_args()
+    arguments = options.parse_args()
     print(f"{HEADER}\n{'|---' * HEADER.count(' | ')}|---|")
     for case in cases():
-        if given.sets and not case.data.startswith(tuple(given.sets)):
+        if arguments.sets and not case.data.startswith(tuple(arguments.sets)):
             continue
         oracle = case.oracle()
         for way in WAYS:
-            if not given.ways or way.startswith(tuple(given.ways)):
-                print(line(case, oracle, way, given.most, given.epsilon), flush=True)
+            if not arguments.ways or way.startswith(tuple(arguments.ways)):
+                print(line(case, oracle, way, arguments.most, arguments.epsilon), flush=True)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.closed_forms import KINDS, ClosedForm, Real, closed_form, cp, mp, real
-from benchmarks.pages import put_between, row
+from benchmarks.pages import replace_between, row
 from boostopt import certify_problem
 from boostopt._utils.cvxpy_tools import solve_quietly
 
@@ -107,7 +107,8 @@ def answers(item: ClosedForm, kind: str, rng: np.random.Generator) -> Answers:
     variables = item.problem.variables()
     truth = solve(item.problem, variables)
     neighbour = next(
-        (other for other in (closed_form(kind, rng) for _ in range(40)) if shapes(other) == shapes(item)), item
+        (candidate for candidate in (closed_form(kind, rng) for _ in range(40)) if shapes(candidate) == shapes(item)),
+        item,
     )
     opposite = -item.objective
     if not opposite.is_convex():
@@ -140,7 +141,7 @@ def scaled(arrays: Arrays, factor: float) -> Arrays:
     return [factor * array for array in arrays]
 
 
-def rounded(arrays: Arrays) -> Arrays:
+def round_arrays(arrays: Arrays) -> Arrays:
     """Return arrays with two decimals."""
     return [np.round(array, 2) for array in arrays]
 
@@ -169,7 +170,7 @@ LIES: dict[str, Lie] = {
     ),
     "values: of a neighbour (stale)": lambda a, rng: (a.neighbour.values, a.truth.duals),
     "values: of the opposite": lambda a, rng: (a.opposite.values, a.truth.duals),
-    "both: two decimals": lambda a, rng: (rounded(a.truth.values), rounded(a.truth.duals)),
+    "both: two decimals": lambda a, rng: (round_arrays(a.truth.values), round_arrays(a.truth.duals)),
     "both: noise of 1e-2": lambda a, rng: (noisy(a.truth.values, 1e-2, rng), noisy(a.truth.duals, 1e-2, rng)),
     "both: random": lambda a, rng: (
         noisy(scaled(a.truth.values, 0.0), 3.0, rng),
@@ -232,18 +233,18 @@ def run(count: int, seed: int, path: Path | None) -> list[dict[str, Any]]:
 def table(records: Iterable[dict[str, Any]]) -> str:
     """Return the two tables: by kind of problem and by lie."""
     records = list(records)
-    own = next(iter(LIES))
+    first_lie = next(iter(LIES))
     parts = ["| kind of problem | problems | certificates | finite | false | worst gap of a solver's answer |"]
     parts += ["|---|--:|--:|--:|--:|--:|"]
     for kind in KINDS:
-        chosen = [record for record in records if record["kind"] == kind]
-        gaps = [gap for record in chosen for gap in record["gaps"].values()]
-        n_false = sum(len(record["false"]) for record in chosen)
-        worst = worst_gap([record["gaps"][own] for record in chosen])
-        parts.append(row([kind, f"{len(chosen):,}", *counts(gaps, n_false), worst]))
-    every = [gap for record in records for gap in record["gaps"].values()]
+        of_kind = [record for record in records if record["kind"] == kind]
+        gaps = [gap for record in of_kind for gap in record["gaps"].values()]
+        n_false = sum(len(record["false"]) for record in of_kind)
+        worst = worst_gap([record["gaps"][first_lie] for record in of_kind])
+        parts.append(row([kind, f"{len(of_kind):,}", *counts(gaps, n_false), worst]))
+    all_gaps = [gap for record in records for gap in record["gaps"].values()]
     n_false = sum(len(record["false"]) for record in records)
-    parts.append(row(["all", f"{len(records):,}", *counts(every, n_false), ""]))
+    parts.append(row(["all", f"{len(records):,}", *counts(all_gaps, n_false), ""]))
     parts += ["", "| lie | certificates | finite | false | median gap | worst gap |", "|---|--:|--:|--:|--:|--:|"]
     for name in LIES:
         gaps = [record["gaps"][name] for record in records]
@@ -276,7 +277,7 @@ def main(arguments: list[str] | None = None) -> int:
     tables = table(records)
     print(tables)
     if options.page is not None:
-        put_between(options.page, BEGIN, END, tables)
+        replace_between(options.page, BEGIN, END, tables)
     for record in records:
         for entry in record["false"]:
             print(f"false: {record['kind']}, problem {record['index']}, seed {record['seed']}: {entry}")

@@ -22,12 +22,12 @@ CERTIFICATES = 4
 def main(count: int, seed: int) -> None:
     start, printed_lines = time.time(), list[str]()
 
-    def report(found: Outcome) -> None:
-        for line in found.false[len(printed_lines) :]:
+    def report(outcome: Outcome) -> None:
+        for line in outcome.false[len(printed_lines) :]:
             print(line, flush=True)
             printed_lines.append(line)
-        if found.counts["formulas"] % 100 == 0:
-            counted = {name: count for name, count in found.counts.items() if count}
+        if outcome.counts["formulas"] % 100 == 0:
+            counted = {name: count for name, count in outcome.counts.items() if count}
             print(counted, "false:", len(printed_lines), f"{time.time() - start:.0f} s", flush=True)
 
     slacks = np.sort(run(count, seed, CERTIFICATES, report).slacks)

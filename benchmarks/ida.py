@@ -20,7 +20,7 @@ sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "test
 
 from benchmarks.ida_data import names, rows_of
 from benchmarks.ida_methods import Options
-from benchmarks.ida_table import written
+from benchmarks.ida_table import write_page
 from benchmarks.ida_work import Work
 from boostopt._utils.environment import environment_info
 from boostopt.errors import BoostoptError
@@ -48,15 +48,15 @@ def options() -> argparse.Namespace:
 
 def main() -> int:
     """Run the missing units and write the tables; return 1 if the budget did not suffice."""
-    given = options()
+    arguments = options()
     try:
-        sets = names(given.data) if given.sets is None else given.sets.split(",")
-        rows = rows_of(given.data, sets, given.splits)
-        made = Options(rounds=given.rounds, folds=given.folds, epsilon=given.epsilon)
-        work = Work.of(given.data, rows, made, given.resume, given.any_version)
-        work.run(given.processes, given.budget)
-        if given.table is not None:
-            written(given.table, work, environment_info() | {name: version(name) for name in PACKAGES})
+        sets = names(arguments.data) if arguments.sets is None else arguments.sets.split(",")
+        rows = rows_of(arguments.data, sets, arguments.splits)
+        run_options = Options(rounds=arguments.rounds, folds=arguments.folds, epsilon=arguments.epsilon)
+        work = Work.load(arguments.data, rows, run_options, arguments.resume, arguments.any_version)
+        work.run(arguments.processes, arguments.budget)
+        if arguments.table is not None:
+            write_page(arguments.table, work, environment_info() | {name: version(name) for name in PACKAGES})
     except BoostoptError as failure:
         print(failure, file=sys.stderr)
         return 2

@@ -89,15 +89,15 @@ def names(folder: Path) -> list[str]:
     DataError
         There is none.
     """
-    found = sorted(path.stem for path in folder.glob("*.npz"))
-    if not found:
+    stems = sorted(path.stem for path in folder.glob("*.npz"))
+    if not stems:
         raise DataError(
             f"expected the IDA sets, files NAME.npz; found none in {folder}. Pass their folder with --data."
         )
-    return found
+    return stems
 
 
-def rows_of(folder: Path, chosen: Sequence[str], splits: int) -> list[Rows]:
+def rows_of(folder: Path, requested: Sequence[str], splits: int) -> list[Rows]:
     """Return the rows of the table: the published splits of a set, and seeded ones where too few are published.
 
     Raises
@@ -105,10 +105,10 @@ def rows_of(folder: Path, chosen: Sequence[str], splits: int) -> list[Rows]:
     DataError
         There is no such set.
     """
-    rows, there = list[Rows](), names(folder)
-    for name in chosen:
-        if name not in there:
-            raise DataError(f"expected a set of {folder}: {', '.join(there)}; got {name!r}. Name one of them.")
+    rows, available = list[Rows](), names(folder)
+    for name in requested:
+        if name not in available:
+            raise DataError(f"expected a set of {folder}: {', '.join(available)}; got {name!r}. Name one of them.")
         with np.load(folder / f"{name}.npz") as file:
             published, numbers = len(file["train_splits"]), file["split_numbers"]
             seeded = len(file["seeded_train_splits"]) if published < ENOUGH else 0
@@ -128,12 +128,12 @@ def part_of(folder: Path, unit: Unit, folds: int) -> Part:
     """Return what a unit learns from and tests on: a split's two parts, or two parts of its training part."""
     name, kind, split, fold = unit
     X, y, train, test = _loaded(folder, name, kind)
-    learnt, tested, seed = train[split], test[split], split
+    training, test_rows, seed = train[split], test[split], split
     if fold != WHOLE:
-        left_out = fold_numbers(y[learnt], folds, split) == fold
+        left_out = fold_numbers(y[training], folds, split) == fold
         # No two units of a set draw the same numbers.
-        learnt, tested, seed = learnt[~left_out], learnt[left_out], 1000 + folds * split + fold
-    return Part(X[learnt], y[learnt], X[tested], y[tested], seed)
+        training, test_rows, seed = training[~left_out], training[left_out], 1000 + folds * split + fold
+    return Part(X[training], y[training], X[test_rows], y[test_rows], seed)
 
 
 def fold_numbers(y: Int8[Array, " N"], folds: int, seed: int) -> Int[Array, " N"]:

@@ -54,12 +54,12 @@ class Ledger:
         for number, text in enumerate(lines[1:], 2):
             self._take(number, self._parsed(number, text))
 
-    def finished(self, unit: Unit, data: str, chosen: Mapping[str, Any] | None = None) -> Line | None:
+    def finished(self, unit: Unit, data: str, parameters: Mapping[str, Any] | None = None) -> Line | None:
         """Return the line of a unit, if it was made from that data and with those values; else None."""
         line = self._lines.get(unit)
         if line is None or line["data"] != data or (self._version is not None and line["version"] != self._version):
             return None
-        return line if chosen is None or line.get("chosen") == plain(chosen) else None
+        return line if parameters is None or line.get("chosen") == plain(parameters) else None
 
     def write(self, line: Line) -> None:
         """Append a line; it is on the disk when this returns."""
@@ -70,9 +70,9 @@ class Ledger:
         """Return the lines of the file, cut off after the last whole one."""
         if not self._path.exists():
             return []
-        written = self._path.read_bytes()
-        whole = written[: written.rfind(b"\n") + 1]
-        if len(whole) < len(written):
+        content = self._path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
             os.truncate(self._path, len(whole))
         return whole.decode(errors="replace").splitlines()
 
@@ -84,12 +84,12 @@ class Ledger:
 
     def _parsed(self, number: int, text: str) -> Line:
         try:
-            found = json.loads(text)
+            line = json.loads(text)
         except ValueError as failure:
             raise DataError(f"{self._path}, line {number}: expected JSON; {failure}. Name another file.") from failure
-        if not isinstance(found, dict):
+        if not isinstance(line, dict):
             raise DataError(f"{self._path}, line {number}: expected an object; got {text[:60]}. Name another file.")
-        return found
+        return line
 
     def _take(self, number: int, line: Line) -> None:
         missing = {"unit", "version", "data", "seconds", "cpu"} - set(line)

@@ -28,7 +28,7 @@ from boostopt.rows.margin_matrix import MarginMatrix
 Values = tuple[float, ...]
 
 QP_TOL = 1e-6
-"""Of QP_REG: where no slack is used the interior point may end just above the default; a fallback takes a minute."""
+"""The target gap of QP_REG. Without slack the interior point may miss the default, and a fallback takes a minute."""
 
 
 @dataclass(frozen=True)
@@ -104,20 +104,20 @@ def oracle_of(part: Part, options: Options) -> RBFNetworks:
     return RBFNetworks(part.X, part.y, random_state=part.seed, settings=settings)
 
 
-def collected(part: Part, options: Options) -> Networks:
+def collect_networks(part: Part, options: Options) -> Networks:
     """Run AdaBoost for all rounds: no rule ends it, but a network that is right on every example does.
 
     As printed that one is left out, unless it is the first.
     """
     run = boost("adaboost", oracle_of(part, options), keep_faultless=False, max_rounds=options.rounds, rules=())
-    kept = np.flatnonzero(run.w).tolist()
-    H = np.column_stack(list(evaluate([run.hypotheses[q] for q in kept], part.X_test)))
-    return Networks(run.record.pool.margins.take_columns(np.array(kept)), H, run.w[kept])
+    active = np.flatnonzero(run.w).tolist()
+    H = np.column_stack(list(evaluate([run.hypotheses[q] for q in active], part.X_test)))
+    return Networks(run.record.pool.margins.take_columns(np.array(active)), H, run.w[active])
 
 
-def error_of(part: Part, networks: Networks, chosen: list[int], w: Float[Array, " k"]) -> float:
+def error_of(part: Part, networks: Networks, numbers: list[int], w: Float[Array, " k"]) -> float:
     """Return the test error of weights of the networks of those numbers; where f = 0 the majority decides."""
-    f = weighted_vote([MatrixColumn(q) for q in chosen], w, networks.H)
+    f = weighted_vote([MatrixColumn(q) for q in numbers], w, networks.H)
     return float(np.mean(predicted_classes(f, "majority", part.majority) != part.y_test))
 
 
@@ -151,8 +151,8 @@ def of_qp_reg(part: Part, networks: Networks, options: Options, values: Values) 
 
 def of_boosting(name: str, part: Part, networks: Networks, options: Options, values: Values) -> Outcome:
     run = boost(name, GivenMargins(networks.U), nu=count(values[0], part), epsilon=options.epsilon)
-    chosen = [h.state()["q"] for h in run.hypotheses if isinstance(h, MatrixColumn)]
-    return Outcome(error_of(part, networks, chosen, run.w), run.class_certificate.gap)
+    numbers = [h.state()["q"] for h in run.hypotheses if isinstance(h, MatrixColumn)]
+    return Outcome(error_of(part, networks, numbers, run.w), run.class_certificate.gap)
 
 
 def of_svm(part: Part, networks: Networks, options: Options, values: Values) -> Outcome:
@@ -213,28 +213,28 @@ def points(method: str) -> list[Values]:
 
 def errors_on_grids(part: Part, options: Options) -> dict[str, list[float]]:
     """Return the errors of each method that has a grid, at all of its points."""
-    networks = collected(part, options)
+    networks = collect_networks(part, options)
     return {name: [METHODS[name](part, networks, options, values).error for values in points(name)] for name in GRIDS}
 
 
-def outcomes(part: Part, options: Options, chosen: Mapping[str, Values]) -> dict[str, Any]:
+def outcomes(part: Part, options: Options, parameters: Mapping[str, Values]) -> dict[str, Any]:
     """Return error, gap, networks and seconds of each method at the values that were chosen for it.
 
     AdaBoost and AdaBoost_REG strive for no soft margin: their gap is what their weights leave open of the best soft
     margin of their networks, at the nu that was chosen for LP_REG.
     """
     began = time.perf_counter()
-    networks = collected(part, options)
-    found = dict[str, Any]({"networks": networks.U.t, "networks, seconds": time.perf_counter() - began})
-    nu = count(chosen["LP_REG"][0], part)
+    networks = collect_networks(part, options)
+    outcome_by_method = dict[str, Any]({"networks": networks.U.t, "networks, seconds": time.perf_counter() - began})
+    nu = count(parameters["LP_REG"][0], part)
     for name, method in METHODS.items():
         began = time.perf_counter()
-        outcome = method(part, networks, options, chosen.get(name, ()))
+        outcome = method(part, networks, options, parameters.get(name, ()))
         seconds, gap = time.perf_counter() - began, outcome.gap
         if outcome.U is not None and outcome.w is not None and gap is None:
             gap = left_open(outcome.U, outcome.w, nu)
-        found[name] = {"error": outcome.error, "gap": gap, "seconds": seconds}
-    return found
+        outcome_by_method[name] = {"error": outcome.error, "gap": gap, "seconds": seconds}
+    return outcome_by_method
 
 
 def _weighted(part: Part, networks: Networks, solution: Any, gap: float) -> Outcome:

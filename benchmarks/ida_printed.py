@@ -54,11 +54,17 @@ def allowed(deviation: float, splits: int, in_print: float) -> float:
     return 2.0 * math.sqrt(deviation**2 / splits + in_print**2 / PARTITIONS)
 
 
-def printed(name: str) -> dict[str, Figure]:
+def printed_figures(name: str) -> dict[str, Figure]:
     """Return mean and standard deviation by the method; nothing for what the tables have not."""
-    one, other = NAMES.get(name, ("", ""))
+    soft_margins_name, softboost_name = NAMES.get(name, ("", ""))
     rows = (
-        (SOFT_MARGINS, {row["set"]: row for row in experiment.printed("R_table1")["rows"]}.get(one, {})),
-        (SOFTBOOST, {row["data set"]: row for row in experiment.printed("N_table_1")["rows"]}.get(other, {})),
+        (
+            SOFT_MARGINS,
+            {row["set"]: row for row in experiment.printed_numbers("R_table1")["rows"]}.get(soft_margins_name, {}),
+        ),
+        (
+            SOFTBOOST,
+            {row["data set"]: row for row in experiment.printed_numbers("N_table_1")["rows"]}.get(softboost_name, {}),
+        ),
     )
     return {method: tuple(row[column]) for columns, row in rows for method, column in columns.items() if row}

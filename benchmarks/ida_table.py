@@ -10,9 +10,9 @@ from typing import Any
 from benchmarks.ida_data import SEEDED, Rows
 from benchmarks.ida_ledger import Line
 from benchmarks.ida_methods import GRIDS, METHODS
-from benchmarks.ida_printed import SOFTBOOST, printed
+from benchmarks.ida_printed import SOFTBOOST, printed_figures
 from benchmarks.ida_work import Chosen, Work
-from benchmarks.pages import put_between
+from benchmarks.pages import replace_between
 from benchmarks.pages import row as table_row
 
 BEGIN, END = "<!-- made by benchmarks/ida.py: begin -->", "<!-- made by benchmarks/ida.py: end -->"
@@ -22,7 +22,7 @@ CERTIFIED = ("AdaBoost", "AdaBoost_REG", "LP_REG", "QP_REG", "LPBoost", "SoftBoo
 NONE = ""
 
 
-def written(page: Path, work: Work, made_on: Mapping[str, Any]) -> None:
+def write_page(page: Path, work: Work, made_on: Mapping[str, Any]) -> None:
     """Put the tables between the markers of a page, replacing what is there.
 
     Raises
@@ -30,13 +30,13 @@ def written(page: Path, work: Work, made_on: Mapping[str, Any]) -> None:
     DataError
         The page has not both markers, in this order.
     """
-    put_between(page, BEGIN, END, tables(work, made_on))
+    replace_between(page, BEGIN, END, tables(work, made_on))
 
 
 def tables(work: Work, made_on: Mapping[str, Any]) -> str:
     """Return the tables as Markdown: errors, certified gaps, networks and parameters, and what it took."""
-    found = [(row, work.splits(row), work.chosen(row)) for row in work.rows]
-    rows = [(row, splits, chosen) for row, splits, chosen in found if splits and chosen is not None]
+    finished = [(row, work.splits(row), work.choose_parameters(row)) for row in work.rows]
+    rows = [(row, splits, parameters) for row, splits, parameters in finished if splits and parameters is not None]
     if not rows:
         return "No split is finished."
     parts = [
@@ -69,7 +69,7 @@ def _errors(rows: Finished) -> Iterator[str]:
 
 
 def _print_row(name: str) -> str:
-    figures = printed(name)
+    figures = printed_figures(name)
     marks = {method: " ‡" if method in SOFTBOOST else "" for method in METHODS}
     cells = [f"*{figures[m][0]:.1f} ± {figures[m][1]:.1f}{marks[m]}*" if m in figures else NONE for m in METHODS]
     return table_row(["*in print †*", "", *cells])
@@ -87,9 +87,9 @@ def _parameters(rows: Finished, work: Work) -> Iterator[str]:
     """Networks, values, and seconds of a core for all units of a row."""
     names = [f"{method}: {', '.join(axes)}" for method, axes in GRIDS.items()]
     yield from _head(["set", "splits", "networks: least, median, most", *names, "processor time, s"])
-    for row, splits, chosen in rows:
+    for row, splits, parameters in rows:
         t = sorted(line["outcomes"]["networks"] for line in splits)
-        values = [", ".join(f"{value:g}" for value in chosen[method]) for method in GRIDS]
+        values = [", ".join(f"{value:g}" for value in parameters[method]) for method in GRIDS]
         seconds = sum(line["cpu"] for line in [*splits, *(work.folds(row) or [])])
         networks = f"{t[0]}, {statistics.median_low(t)}, {t[-1]}"
         yield table_row([row.name, _splits(row, splits), networks, *values, f"{seconds:.0f}"])

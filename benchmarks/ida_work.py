@@ -40,7 +40,7 @@ class Job:
         What to do.
     options
         How.
-    chosen
+    parameters
         For a split: the values that the folds have chosen.
     stamp
         What the line says of where it came from: the version of boostopt and the digest of the data.
@@ -49,19 +49,19 @@ class Job:
     folder: Path
     unit: Unit
     options: Options
-    chosen: Chosen | None
+    parameters: Chosen | None
     stamp: Mapping[str, str]
 
     def done(self) -> Line:
         """Do it and return its line."""
         began, busy = time.perf_counter(), time.process_time()
         part = part_of(self.folder, self.unit, self.options.folds)
-        if self.chosen is None:
-            found: dict[str, Any] = {"errors": errors_on_grids(part, self.options)}
+        if self.parameters is None:
+            measurement: dict[str, Any] = {"errors": errors_on_grids(part, self.options)}
         else:
-            found = {"chosen": self.chosen, "outcomes": outcomes(part, self.options, self.chosen)}
+            measurement = {"chosen": self.parameters, "outcomes": outcomes(part, self.options, self.parameters)}
         took = {"seconds": time.perf_counter() - began, "cpu": time.process_time() - busy}
-        return {"unit": self.unit, **self.stamp, **found, **took}
+        return {"unit": self.unit, **self.stamp, **measurement, **took}
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,44 +92,44 @@ class Work:
     digests: Mapping[str, str]
 
     @classmethod
-    def of(cls, folder: Path, rows: Sequence[Rows], options: Options, resume: Path, any_version: bool) -> Work:
+    def load(cls, folder: Path, rows: Sequence[Rows], options: Options, resume: Path, any_version: bool) -> Work:
         """Open the file of finished units."""
         version = source_version()
         ledger = Ledger(resume, {"options": asdict(options), "grids": GRIDS}, None if any_version else version)
         return cls(folder, rows, options, ledger, version, {row.name: digest(folder, row.name) for row in rows})
 
-    def line(self, unit: Unit, chosen: Chosen | None = None) -> Line | None:
+    def line(self, unit: Unit, parameters: Chosen | None = None) -> Line | None:
         """Return the line of a unit if it is finished."""
-        return self.ledger.finished(unit, self.digests[unit[0]], chosen)
+        return self.ledger.finished(unit, self.digests[unit[0]], parameters)
 
     def folds(self, row: Rows) -> list[Line] | None:
         """Return the lines of all folds of a row; None while one is missing."""
         units = [unit for unit in row.units(self.options.selecting, self.options.folds) if unit[3] != WHOLE]
         lines = [self.line(unit) for unit in units]
-        found = [line for line in lines if line is not None]
-        return found if len(found) == len(units) else None
+        finished = [line for line in lines if line is not None]
+        return finished if len(finished) == len(units) else None
 
-    def chosen(self, row: Rows) -> Chosen | None:
+    def choose_parameters(self, row: Rows) -> Chosen | None:
         """Return the values that the folds of a row choose; None while one is missing."""
         lines = self.folds(row)
         return None if lines is None else selected(lines)
 
     def splits(self, row: Rows) -> list[Line]:
         """Return the lines of the splits of a row that are finished with the values that are chosen now."""
-        chosen = self.chosen(row)
-        if chosen is None:
+        parameters = self.choose_parameters(row)
+        if parameters is None:
             return []
-        lines = [self.line((row.name, row.kind, split, WHOLE), chosen) for split in range(row.splits)]
+        lines = [self.line((row.name, row.kind, split, WHOLE), parameters) for split in range(row.splits)]
         return [line for line in lines if line is not None]
 
     def open(self) -> Iterator[Job]:
         """Yield what is not finished and can be done now."""
         for row in self.rows:
-            chosen = self.chosen(row)
+            parameters = self.choose_parameters(row)
             stamp = {"version": self.version, "data": self.digests[row.name]}
             for unit in row.units(self.options.selecting, self.options.folds):
-                values = chosen if unit[3] == WHOLE else None
-                possible = unit[3] != WHOLE or chosen is not None
+                values = parameters if unit[3] == WHOLE else None
+                possible = unit[3] != WHOLE or parameters is not None
                 if possible and self.line(unit, values) is None:
                     yield Job(self.folder, unit, self.options, values, stamp)
 
@@ -159,7 +159,7 @@ def selected(lines: Sequence[Mapping[str, Any]]) -> Chosen:
     the positions in the grid.
     """
     splits = sorted({line["unit"][2] for line in lines})
-    chosen = Chosen()
+    parameters = Chosen()
     for method, axes in GRIDS.items():
         best = list[tuple[int, ...]]()
         for split in splits:
@@ -170,8 +170,8 @@ def selected(lines: Sequence[Mapping[str, Any]]) -> Chosen:
             shape = tuple(len(values) for values in axes.values())
             best.append(tuple(int(k) for k in np.unravel_index(int(np.argmin(errors)), shape)))
         middle = [sorted(positions)[(len(splits) - 1) // 2] for positions in zip(*best, strict=True)]
-        chosen[method] = tuple(values[k] for values, k in zip(axes.values(), middle, strict=True))
-    return chosen
+        parameters[method] = tuple(values[k] for values, k in zip(axes.values(), middle, strict=True))
+    return parameters
 
 
 def end_with_parent() -> None:
@@ -189,5 +189,5 @@ def end_with_parent() -> None:
 def _format_line(line: Line) -> str:
     """Return what is reported of a finished unit."""
     name, kind, split, fold = line["unit"]
-    what = f"split {split + 1}" if fold == WHOLE else f"split {split + 1}, fold {fold + 1}"
-    return f"{name} ({kind}), {what}: {line['seconds']:.1f} s ({line['cpu']:.1f} s of a core)"
+    unit_text = f"split {split + 1}" if fold == WHOLE else f"split {split + 1}, fold {fold + 1}"
+    return f"{name} ({kind}), {unit_text}: {line['seconds']:.1f} s ({line['cpu']:.1f} s of a core)"

@@ -50,19 +50,19 @@ def moves(name: str, U: Any, stage: Any, count: int) -> Iterator[Move]:
         start, busy = time.perf_counter(), time.process_time()
         solution = explore.solved(name, U, share, eta, float(rng.choice(explore.GAPS)))
         cap = explore.solved(explore.CAP, U, share, 1.0, 1e-8)
-        solved = time.perf_counter()
+        solve_end = time.perf_counter()
         stage.png(explore.on_three(name, share, eta), solution, cap)
-        yield Move(solved - start, time.perf_counter() - solved, time.process_time() - busy)
+        yield Move(solve_end - start, time.perf_counter() - solve_end, time.process_time() - busy)
 
 
 def row(name: str, measured: list[Move]) -> str:
     """Medians, and the worst."""
 
-    def middle(of: Callable[[Move], float]) -> str:
-        return f"{1e3 * statistics.median(map(of, measured)):.0f}"
+    def middle(seconds: Callable[[Move], float]) -> str:
+        return f"{1e3 * statistics.median(map(seconds, measured)):.0f}"
 
     worst, busiest = max(move.total for move in measured), max(move.processor for move in measured)
-    within = sum(move.total <= AIM for move in measured)
+    n_fast = sum(move.total <= AIM for move in measured)
     cells = (
         name,
         middle(lambda move: move.solves),
@@ -71,7 +71,7 @@ def row(name: str, measured: list[Move]) -> str:
         f"{1e3 * worst:.0f}",
         middle(lambda move: move.processor),
         f"{1e3 * busiest:.0f}",
-        f"{within} of {len(measured)}",
+        f"{n_fast} of {len(measured)}",
     )
     return f"| {' | '.join(cells)} |"
 
@@ -84,12 +84,12 @@ def main() -> None:
     U = explore.margin_matrix()
     stage = explore.Stage(best=float(U.mean(axis=0).max()))
     print(HEADER, "| --- | --: | --: | --: | --: | --: | --: | --: |", sep="\n")
-    every = list[Move]()
+    all_moves = list[Move]()
     for name in explore.REGULARIZERS:
         measured = list(moves(name, U, stage, count))[1:]
-        every += measured
+        all_moves += measured
         print(row(name, measured), flush=True)
-    print(row("all", every))
+    print(row("all", all_moves))
 
 
 if __name__ == "__main__":

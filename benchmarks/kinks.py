@@ -27,13 +27,13 @@ def main(N: int, t: int, tol: float) -> None:
                 continue
             start = time.perf_counter()
             with warnings.catch_warnings(action="ignore"):
-                solved = program.solve(backend, tol=tol, time_limit=60.0)
+                solution = program.solve(backend, tol=tol, time_limit=60.0)
             seconds = time.perf_counter() - start
             start = time.perf_counter()
-            program.certify(solved.certificate.d, solved.certificate.w)
+            program.certify(solution.certificate.d, solution.certificate.w)
             share = (time.perf_counter() - start) / seconds
             print(
-                f"{name:28s} {backend:15s} {solved.certificate.scaled_gap:8.1e} {seconds:7.2f} s {share:5.0%}",
+                f"{name:28s} {backend:15s} {solution.certificate.scaled_gap:8.1e} {seconds:7.2f} s {share:5.0%}",
                 flush=True,
             )
 

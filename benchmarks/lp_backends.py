@@ -62,10 +62,10 @@ def measure(epsilon: float = 1e-4, backends: Sequence[str] = BACKENDS) -> list[L
         for name in backends
     }
     first, lines = runs[backends[0]], list[Line]()
-    known = dict(zip(first.hypotheses, first.w, strict=True))
+    first_weights = dict(zip(first.hypotheses, first.w, strict=True))
     for name, run in runs.items():
         weights = dict(zip(run.hypotheses, run.w, strict=True))
-        of_both = [weights.get(h, 0.0) - known.get(h, 0.0) for h in {*weights, *known}]
+        of_both = [weights.get(h, 0.0) - first_weights.get(h, 0.0) for h in {*weights, *first_weights}]
         early = tuple(
             float(np.abs(run.at_round(k).d - first.at_round(k).d).sum())
             for k in EARLY

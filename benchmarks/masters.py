@@ -56,7 +56,7 @@ class Line:
     met: bool
 
 
-class Here(CvxpyBackend):
+class LocalCvxpyBackend(CvxpyBackend):
     """A rival that is measured in this process, with a limit that its solver alone is asked to keep."""
 
     def keeps_limit(self, program: Program) -> bool:
@@ -80,16 +80,16 @@ def timed(run: Callable[[], Solution], repeats: int) -> tuple[Solution, float]:
 
 def fastest(program: Program, solver: str, forms: tuple[str, ...], tol: float) -> tuple[str, float, float]:
     """Return (form, seconds, gap) of the solver's fastest form that reaches `tol`, of the narrowest if none does."""
-    found = list[tuple[str, float, float]]()
+    measurements = list[tuple[str, float, float]]()
     for form in forms:
-        backend = Here(solver.upper(), FORMS[form])
+        backend = LocalCvxpyBackend(solver.upper(), FORMS[form])
         began = CLOCK()
         solution = solve(program, backend, tol=tol, time_limit=RIVAL_SECONDS, merge=False)
-        found.append((f"{solver}, {form}", CLOCK() - began, solution.certificate.scaled_gap))
-    reached = [one for one in found if one[2] <= tol]
-    if reached:
-        return min(reached, key=lambda one: one[1])
-    form, seconds, gap = min(found, key=lambda one: one[2])
+        measurements.append((f"{solver}, {form}", CLOCK() - began, solution.certificate.scaled_gap))
+    accurate = [measurement for measurement in measurements if measurement[2] <= tol]
+    if accurate:
+        return min(accurate, key=lambda measurement: measurement[1])
+    form, seconds, gap = min(measurements, key=lambda measurement: measurement[2])
     return f"{form} (not reached)", seconds, gap
 
 
@@ -98,7 +98,7 @@ def against(work: str, program: Program, solver: str, forms: tuple[str, ...], fa
     solution, ours = timed(lambda: program.solve(OURS, tol=TOL), repeats)
     form, theirs, gap = fastest(program, solver, forms, RIVAL_TOL)
     gap_ours = solution.certificate.scaled_gap
-    met = gap_ours <= TOL and theirs / ours >= factor
+    is_met = gap_ours <= TOL and theirs / ours >= factor
     return Line(
         work,
         ours,
@@ -109,7 +109,7 @@ def against(work: str, program: Program, solver: str, forms: tuple[str, ...], fa
         gap,
         f"1/{theirs / ours:.0f} of its time",
         f"gap <= 1e-9 in <= 1/{factor:g}",
-        met,
+        is_met,
     )
 
 
@@ -201,18 +201,19 @@ def fitting(U: np.ndarray, share: float, seconds: float, memory: float, iteratio
     N, t = U.shape
     program = get_formulation("erlpboost").bind(U, nu=share * N, eta=2e4)
     solution, spent = timed(lambda: program.solve(OURS, tol=TOL), 1)
-    peak, taken, gap = peak_bytes(program), solution.iterations or 0, solution.certificate.scaled_gap
+    peak, iteration_count, gap = peak_bytes(program), solution.iterations or 0, solution.certificate.scaled_gap
+    share_of_U = peak / (8 * N * t)
     return Line(
         f"erlpboost, N={N}, t={t}, nu={share:g}N, eta=2e4, {U.dtype}",
         spent,
         gap,
-        taken,
+        iteration_count,
         "",
         np.nan,
         np.nan,
-        f"{taken} iterations, {spent:.1f} s, {peak / 1e6:.0f} MB above U ({peak / (8 * N * t):.2f} of it as float64)",
+        f"{iteration_count} iterations, {spent:.1f} s, {peak / 1e6:.0f} MB above U ({share_of_U:.2f} of it as float64)",
         f"<= {iterations} iterations, {seconds:g} s, {memory / 1e6:.0f} MB",
-        gap <= TOL and spent <= seconds and peak <= memory and taken <= iterations,
+        gap <= TOL and spent <= seconds and peak <= memory and iteration_count <= iterations,
     )
 
 
@@ -222,23 +223,23 @@ def appended(quick: bool) -> Iterator[Line]:
     pool = noisy_stumps(N, 400, 1)
     for eta in (460.0,) if quick else (46.0, 460.0, 2e4):
         formulation, margins = get_formulation("erlpboost"), MarginMatrix(pool[:, :1])
-        given = {"nu": 0.1 * N, "eta": eta}
-        solution = formulation.bind(margins, **given).solve(OURS, tol=TOL)
+        parameters = {"nu": 0.1 * N, "eta": eta}
+        solution = formulation.bind(margins, **parameters).solve(OURS, tol=TOL)
         shares, warm, cold = list[float](), 0, 0
         ours = theirs = 0.0
         while margins.t < last:
             margins = margins.append(pool[:, int(np.argmax(pool.T @ solution.d))])
-            program = formulation.bind(margins, **given)
+            program = formulation.bind(margins, **parameters)
             began = CLOCK()
             solution = program.solve(OURS, tol=TOL, start=solution)
             spent = CLOCK() - began
             if margins.t <= first:
                 continue
             began = CLOCK()
-            anew = program.solve(OURS, tol=TOL, merge=False)
+            unmerged = program.solve(OURS, tol=TOL, merge=False)
             ours, theirs = ours + spent, theirs + CLOCK() - began
-            cold, warm = cold + (anew.iterations or 0), warm + (solution.iterations or 0)
-            shares.append((solution.iterations or 0) / max(anew.iterations or 0, 1))
+            cold, warm = cold + (unmerged.iterations or 0), warm + (solution.iterations or 0)
+            shares.append((solution.iterations or 0) / max(unmerged.iterations or 0, 1))
         yield Line(
             f"columns {first + 1} to {last} appended to erlpboost, N={N}, eta={eta:g}",
             ours,

@@ -9,7 +9,7 @@ from boostopt._utils.files import write_atomically
 from boostopt.errors import DataError
 
 
-def put_between(page: Path, begin: str, end: str, tables: str) -> None:
+def replace_between(page: Path, begin: str, end: str, tables: str) -> None:
     """Put tables between the markers of a page, replacing what is there.
 
     Raises
@@ -17,11 +17,11 @@ def put_between(page: Path, begin: str, end: str, tables: str) -> None:
     DataError
         The page has not both markers, in this order.
     """
-    before, has_begin, rest = page.read_text(encoding="utf-8").partition(begin)
-    _, has_end, after = rest.partition(end)
+    head, has_begin, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, has_end, tail = rest.partition(end)
     if not has_begin or not has_end:
         raise DataError(f"expected the lines {begin} and {end} in {page}; one is missing. Add them where tables go.")
-    text = f"{before}{begin}\n\n{tables}\n\n{end}{after}"
+    text = f"{head}{begin}\n\n{tables}\n\n{end}{tail}"
     write_atomically(page, lambda file: file.write(text.encode()))
 
 

@@ -157,12 +157,12 @@ def solve(kind: str, n: int) -> Answer:
     """Solve a problem by Clarabel's default options."""
     warm_up()
     problem = KINDS[kind](n)
-    before, start = peak(), time.process_time()
+    initial_peak, start = peak(), time.process_time()
     with warnings.catch_warnings(action="ignore"):
         problem.solve("CLARABEL", time_limit=MAX_SPARSE_SECONDS if kind.startswith("sparse") else MAX_SECONDS)
     return Answer(
         time.process_time() - start,
-        peak() - before,
+        peak() - initial_peak,
         str(problem.status),
         [variable.value for variable in problem.variables()],
         [[dual.value for dual in constraint.dual_variables] for constraint in problem.constraints],
@@ -178,10 +178,10 @@ def certify(kind: str, n: int, answer: Answer) -> tuple[float, float, float, flo
     for constraint, values in zip(problem.constraints, answer.duals, strict=True):
         for dual, value in zip(constraint.dual_variables, values, strict=True):
             dual.save_value(value)
-    before, start = peak(), time.process_time()
+    initial_peak, start = peak(), time.process_time()
     certificate = certify_problem(problem)
     seconds = time.process_time() - start
-    return seconds, peak() - before, certificate.lower, certificate.upper, certificate.scaled_gap
+    return seconds, peak() - initial_peak, certificate.lower, certificate.upper, certificate.scaled_gap
 
 
 def warm_up() -> None:

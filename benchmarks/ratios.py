@@ -25,16 +25,16 @@ CASES = {
 def measured() -> dict[str, float]:
     """Return how many times longer the rivals take, and the share of U's memory that a solve takes above it."""
     masters.CLOCK = columns.CLOCK = time.process_time
-    U, found = noisy_stumps(3000, 60)[:, ::2], dict[str, float]()
-    for name, (given, form) in CASES.items():
-        line = masters.against(name, get_formulation(name).bind(U, **given), "clarabel", (form,), 1.0, repeats=3)
-        found[name] = line.theirs / line.ours
-        found[f"{name}, gap"] = line.gap
+    U, ratios = noisy_stumps(3000, 60)[:, ::2], dict[str, float]()
+    for name, (parameters, form) in CASES.items():
+        line = masters.against(name, get_formulation(name).bind(U, **parameters), "clarabel", (form,), 1.0, repeats=3)
+        ratios[name] = line.theirs / line.ours
+        ratios[f"{name}, gap"] = line.gap
     for nu, of_run in columns.measure(N=500, columns=25).items():
-        found[f"columns, {nu}"] = of_run["ratio"]
+        ratios[f"columns, {nu}"] = of_run["ratio"]
     large = np.ascontiguousarray(noisy_stumps(20_000, 200), dtype=np.float64)
-    found["memory"] = masters.peak_bytes(get_formulation("erlpboost").bind(large, nu=2000, eta=2e4)) / large.nbytes
-    return found
+    ratios["memory"] = masters.peak_bytes(get_formulation("erlpboost").bind(large, nu=2000, eta=2e4)) / large.nbytes
+    return ratios
 
 
 if __name__ == "__main__":

@@ -33,13 +33,14 @@ def measured(kind: str, N: int, features: int) -> str:
     rng = np.random.default_rng(0)
     X, d = rng.normal(size=(N, features)), rng.random(N) / N
     y = np.where(X[:, 0] + X[:, 1] + rng.normal(size=N) > 0, 1, -1)
-    few, before = np.where(rng.random(N) < 0.1, d, 0.0), _peak()
+    few, initial_peak = np.where(rng.random(N) < 0.1, d, 0.0), _peak()
     with limit_blas_threads():
         start = time.process_time()
         oracle = KINDS[kind](X, y)
-        seconds, megabytes = time.process_time() - start, _peak() - before
+        seconds, megabytes = time.process_time() - start, _peak() - initial_peak
         query_seconds, sparse_seconds = min(_query_seconds(oracle, d) for _ in range(3)), _query_seconds(oracle, few)
-        cells = f"{seconds:.2f} | {megabytes:.0f} | {query_seconds:.3f} | {sparse_seconds:.3f} | {_peak() - before:.0f}"
+        peak = _peak() - initial_peak
+        cells = f"{seconds:.2f} | {megabytes:.0f} | {query_seconds:.3f} | {sparse_seconds:.3f} | {peak:.0f}"
         return f"| {kind} | {cells} |"
 
 

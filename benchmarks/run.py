@@ -38,20 +38,20 @@ def lines(quick: bool) -> Iterator[Line]:
 def columns_one_by_one(quick: bool) -> Iterator[Line]:
     """LPBoost's columns one by one, HiGHS kept alive against HiGHS rebuilt."""
     N, count = (1000, 30) if quick else (2000, 100)
-    for nu, found in columns.measure(N, count, rival_every=1 if quick else 2).items():
-        ours, theirs = found["incremental_seconds"], found["rebuilt_seconds"]
-        met = found["ratio"] >= 8.0 and (quick or ours <= 4.0)
+    for nu, measurement in columns.measure(N, count, rival_every=1 if quick else 2).items():
+        ours, theirs = measurement["incremental_seconds"], measurement["rebuilt_seconds"]
+        is_met = measurement["ratio"] >= 8.0 and (quick or ours <= 4.0)
         yield Line(
             f"lpboost, {count} columns one by one, N={N}, {nu}",
             ours,
-            found["incremental_worst_gap"],
-            found["incremental_iterations"],
+            measurement["incremental_worst_gap"],
+            measurement["incremental_iterations"],
             "cvxpy:highs rebuilt",
             theirs,
-            found["rebuilt_worst_gap"],
+            measurement["rebuilt_worst_gap"],
             f"1/{theirs / ours:.1f} of its time, {ours:.1f} s",
             "<= 1/8, 4 s",
-            met,
+            is_met,
         )
 
 
@@ -63,72 +63,76 @@ def row(line: Line) -> str:
     return f"| {' | '.join(map(str, cells))} |"
 
 
-def report(found: Iterable[Line]) -> list[Line]:
+def report(table_lines: Iterable[Line]) -> list[Line]:
     """Print the table as it grows; return what was measured."""
     print(f"{HEADER}\n{'|---' * (HEADER.count('|') - 1)}|", flush=True)
-    kept = list[Line]()
-    for line in found:
-        kept.append(line)
+    printed_lines = list[Line]()
+    for line in table_lines:
+        printed_lines.append(line)
         print(row(line), flush=True)
-    return kept
+    return printed_lines
 
 
 def report_boosting(quick: bool) -> list[boosting.Line]:
     """Print the table of boosting as it grows; return what was measured."""
     print(f"\n{boosting.HEADER}\n{'|---' * (boosting.HEADER.count('|') - 1)}|", flush=True)
-    kept = list[boosting.Line]()
+    printed_lines = list[boosting.Line]()
     for line in boosting.lines(quick):
-        kept.append(line)
+        printed_lines.append(line)
         print(boosting.row(line), flush=True)
     print(boosting.left_out())
-    return kept
+    return printed_lines
 
 
 def report_classifier() -> list[classifier.Line]:
     """Print the table of the classifier; return what was measured."""
     print(f"\n{classifier.HEADER}\n{'|---' * (classifier.HEADER.count('|') - 1)}|", flush=True)
-    kept = list(classifier.lines())
-    for line in kept:
+    printed_lines = list(classifier.lines())
+    for line in printed_lines:
         print(classifier.row(line), flush=True)
     print(classifier.left_out())
-    return kept
+    return printed_lines
 
 
 def report_busy(quick: bool) -> list[busy.Line]:
     """Print the table of threads as it grows; return what was measured."""
     print(f"\n{busy.HEADER}\n{'|---' * (busy.HEADER.count('|') - 1)}|", flush=True)
-    kept = list[busy.Line]()
+    printed_lines = list[busy.Line]()
     for line in busy.lines(quick):
-        kept.append(line)
+        printed_lines.append(line)
         print(busy.row(line), flush=True)
-    return kept
+    return printed_lines
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--quick", action="store_true", help="a part of it, in four minutes")
     options.add_argument("--json", type=Path, help="where the figures go as JSON")
-    given = options.parse_args()
+    arguments = options.parse_args()
     began = time.perf_counter()
     made_on = environment_info() | {name: version(name) for name in PACKAGES}
     print(", ".join(f"{name}: {value}" for name, value in made_on.items()), "\n")
-    found, boosted, searched = report(lines(given.quick)), report_boosting(given.quick), report_classifier()
-    threads = report_busy(given.quick)
+    solve_lines, boosted, searched = (
+        report(lines(arguments.quick)),
+        report_boosting(arguments.quick),
+        report_classifier(),
+    )
+    threads = report_busy(arguments.quick)
     seconds = time.perf_counter() - began
-    met = [line.met for line in (*found, *boosted, *searched, *threads)]
-    print(f"\n{sum(met)} of {len(met)} as they were meant to be, in {seconds:.0f} s.")
-    if given.json:
+    targets = [line.met for line in (*solve_lines, *boosted, *searched, *threads)]
+    print(f"\n{sum(targets)} of {len(targets)} as they were meant to be, in {seconds:.0f} s.")
+    if arguments.json:
         document = {
             "machine": made_on,
             "seconds": seconds,
-            "lines": [asdict(line) for line in found],
+            "lines": [asdict(line) for line in solve_lines],
             "boosting": [asdict(line) for line in boosted],
             "classifier": [asdict(line) for line in searched],
             "threads": [asdict(line) for line in threads],
         }
-        unfinished = given.json.with_suffix(".unfinished")
+        unfinished = arguments.json.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(document, indent=2))
-        unfinished.replace(given.json)
+        unfinished.replace(arguments.json)
 
 
 if __name__ == "__main__":

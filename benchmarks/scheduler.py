@@ -55,18 +55,18 @@ class Counted(DaskRows):
         self.merging = 0.0
         super().__init__(*arguments)
 
-    def _submit(self, name: str, task: Callable[..., Any], *beside: Sequence[Any]) -> list[Any]:
+    def _submit(self, name: str, task: Callable[..., Any], *sequences: Sequence[Any]) -> list[Any]:
         self._name = name
         self.sent[name] = len(pickle.dumps(task))
-        return super()._submit(name, task, *beside)
+        return super()._submit(name, task, *sequences)
 
     def _gather(self, futures: list[Any]) -> list[Any]:
-        found = super()._gather(futures)
-        self.answered[self._name] = len(pickle.dumps(found[0]))
+        answers = super()._gather(futures)
+        self.answered[self._name] = len(pickle.dumps(answers[0]))
         began = time.perf_counter()
-        sum_of(found)
+        sum_of(answers)
         self.merging = time.perf_counter() - began
-        return found
+        return answers
 
 
 async def serve(address: str, number: int, folder: str, stop: Any) -> None:
@@ -102,13 +102,13 @@ def data_passes(rows: DaskRows) -> dict[str, Callable[[], Any]]:
     splits = [Split(k % FEATURES, int(rng.integers(0, CODES - 1)), 1) for k in range(HYPOTHESES)]
     W = np.full(HYPOTHESES, MARGIN_SCALE // HYPOTHESES)
     law, curved = rng.integers(0, 1 << 20, N_BINS + 2), rng.integers(0, 1 << 8, N_BINS + 2)
-    kept = rows.margins(splits, W)
-    wait(kept)
+    margins = rows.margins(splits, W)
+    wait(margins)
     return {
         "margins": lambda: wait(rows.margins(splits, W)),
-        "counts": lambda: rows.histogram(kept, MarginGrid.full()),
-        "edges": lambda: rows.class_edges(kept, MarginGrid.full(), law),
-        "curvature": lambda: rows.gram(kept, MarginGrid.full(), curved, splits),
+        "counts": lambda: rows.histogram(margins, MarginGrid.full()),
+        "edges": lambda: rows.class_edges(margins, MarginGrid.full(), law),
+        "curvature": lambda: rows.gram(margins, MarginGrid.full(), curved, splits),
     }
 
 
@@ -128,8 +128,8 @@ def measured(number: int) -> list[str]:
             addresses = list(client.nthreads())
             parts = [client.submit(part, k, workers=[address]) for k, address in enumerate(addresses)]
             cuts = [np.arange(CODES - 1.0)] * FEATURES
-            coded = BinnedFeatures.from_codes(np.empty((FEATURES, 0), np.uint8), cuts)
-            rows = Counted(client, parts, [ROWS] * number, ROWS * number, coded)
+            binned = BinnedFeatures.from_codes(np.empty((FEATURES, 0), np.uint8), cuts)
+            rows = Counted(client, parts, [ROWS] * number, ROWS * number, binned)
             lines = [_line(number, name, ask, rows) for name, ask in data_passes(rows).items()]
             print(f"<!-- {number} workers took {started:.0f} s to start; {len(rows.shards)} shards -->", flush=True)
         finally:
@@ -145,10 +145,10 @@ def _line(number: int, name: str, ask: Callable[[], Any], rows: Counted) -> str:
     seconds, ours = list[float](), list[float]()
     rows.merging = 0.0
     for _ in range(REPEATS):
-        began, before = time.perf_counter(), time.process_time()
+        began, initial = time.perf_counter(), time.process_time()
         ask()
         seconds.append(time.perf_counter() - began)
-        ours.append(time.process_time() - before)
+        ours.append(time.process_time() - initial)
     kernel = {"margins": "scores", "edges": "sums", "curvature": "gram"}.get(name, name)
     cells = (
         number,

@@ -96,9 +96,9 @@ def sets(quick: bool) -> Iterator[tuple[str, DecisionStumps]]:
 def timed(formulation: str, data: str, how: str, calls: Sequence[Callable[[], Run | RegularizationPath]]) -> Line:
     """Return the line of some runs or paths."""
     began = time.process_time()
-    made = [call() for call in calls]
+    outcomes = [call() for call in calls]
     seconds = time.process_time() - began
-    runs = [run for one in made for run in (one.runs if isinstance(one, RegularizationPath) else (one,))]
+    runs = [run for one in outcomes for run in (one.runs if isinstance(one, RegularizationPath) else (one,))]
     gap = max(run.class_certificate.gap for run in runs)
     ended = all(run.reason != "the time limit" for run in runs)
     rounds, hypotheses = sum(run.rounds for run in runs), max(len(run.w) for run in runs)
@@ -126,12 +126,12 @@ def paths(formulation: str, quick: bool) -> Iterator[Line]:
     """Run a formulation along a path, and at each of its values by itself."""
     for data, oracle in sets(quick):
         nus = np.linspace(0.05, 0.5, VALUES) * oracle.N
-        alone = [partial(boost, formulation, oracle, nu=float(nu)) for nu in nus]
-        yield timed(formulation, data, SINGLE, alone)
+        single_runs = [partial(boost, formulation, oracle, nu=float(nu)) for nu in nus]
+        yield timed(formulation, data, SINGLE, single_runs)
         yield timed(formulation, data, "a path", [partial(path, formulation, oracle, nu=nus)])
 
 
-def shown(lines: list[Line], rival: str) -> str:
+def format_lines(lines: list[Line], rival: str) -> str:
     """Return a table of lines, with ratios to the plain way on the same set."""
     plain = {(line.formulation, line.data): line for line in lines if line.how == rival}
     rows = [
@@ -172,15 +172,15 @@ def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--quick", action="store_true", help="two sets only")
     options.add_argument("--json", type=Path, help="where the figures go as JSON")
-    given = options.parse_args()
-    found = list[Line]()
+    arguments = options.parse_args()
+    all_lines = list[Line]()
     for formulation in FORMULATIONS:
         for rival, lines in ((PLAIN, single), (SINGLE, paths)):
-            made = list(lines(formulation, given.quick))
-            print(f"{shown(made, rival)}\n\n{medians(made, rival)}\n", flush=True)
-            found += made
-    if given.json:
-        given.json.write_text(json.dumps([asdict(line) for line in found], indent=2))
+            measured_lines = list(lines(formulation, arguments.quick))
+            print(f"{format_lines(measured_lines, rival)}\n\n{medians(measured_lines, rival)}\n", flush=True)
+            all_lines += measured_lines
+    if arguments.json:
+        arguments.json.write_text(json.dumps([asdict(line) for line in all_lines], indent=2))
 
 
 if __name__ == "__main__":

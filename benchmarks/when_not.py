@@ -31,7 +31,7 @@ SHARED = Path(__file__).parents[2] / "shared" / "data"
 GERMAN, BANANA = SHARED / "libsvm" / "german.numer.svm.xz", SHARED / "ida" / "banana.npz"
 FOLDS = 5
 DEPTH, TREES = 4, 100
-"""Of decision trees, and how many of them at most."""
+"""The depth of decision trees, and their largest number."""
 
 XOR_EXAMPLES = 1000
 MANY_EXAMPLES = 1000

@@ -42,32 +42,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: item.path)  # the order of all workers
     cases = Counter[str]()
-    named: dict[str, tuple[set[str], set[str]]] = {}
+    thorough_cases: dict[str, tuple[set[str], set[str]]] = {}
     for item in items:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         seed = parameters.get("seed", 0)
         if isinstance(seed, int) and seed >= SEEDS:
             item.add_marker(pytest.mark.thorough)
-        if every := item.get_closest_marker("every"):
+        if period := item.get_closest_marker("every"):
             test = item.nodeid.partition("[")[0]
-            if cases[test] % every.args[0]:
+            if cases[test] % period.args[0]:
                 item.add_marker(pytest.mark.thorough)
             cases[test] += 1
         if slow := item.get_closest_marker("thorough_cases"):
             test, _, case = item.nodeid.removesuffix("]").partition("[")
-            named.setdefault(test, (set(slow.args), set()))[1].add(case)
+            thorough_cases.setdefault(test, (set(slow.args), set()))[1].add(case)
             if case in slow.args:
                 item.add_marker(pytest.mark.thorough)
     if not any("::" in argument for argument in config.args):  # all cases of each test were collected
-        for test, (marked, collected) in named.items():
-            if missing := marked - collected:
+        for test, (marked, cases_of_test) in thorough_cases.items():
+            if missing := marked - cases_of_test:
                 raise pytest.UsageError(f"{test} has no cases {sorted(missing)}: correct its mark thorough_cases")
-    of_part, others = list[pytest.Item](), list[pytest.Item]()
+    selected, deselected = list[pytest.Item](), list[pytest.Item]()
     for item in items:
-        (of_part if zlib.crc32(item.nodeid.encode()) % PARTS == PART % PARTS else others).append(item)
-    if others:
-        config.hook.pytest_deselected(items=others)
-        items[:] = of_part
+        (selected if zlib.crc32(item.nodeid.encode()) % PARTS == PART % PARTS else deselected).append(item)
+    if deselected:
+        config.hook.pytest_deselected(items=deselected)
+        items[:] = selected
 
 
 def cpu_seconds() -> float:
@@ -94,12 +94,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for report in terminalreporter.getreports("passed"):
         if report.when == "call":
             seconds[report.nodeid] += sum(value for name, value in report.user_properties if name == "cpu")
-    slow = sorted(((taken, case) for case, taken in seconds.items() if taken > CPU_SECONDS), reverse=True)
+    slow = sorted(((cpu, case) for case, cpu in seconds.items() if cpu > CPU_SECONDS), reverse=True)
     if slow:
         title = f"{len(slow)} fast cases took more than {CPU_SECONDS} CPU s: mark them thorough, or make them smaller"
         terminalreporter.section(title)
-        for taken, case in slow:
-            terminalreporter.line(f"{taken:.2f} {case}")
+        for cpu, case in slow:
+            terminalreporter.line(f"{cpu:.2f} {case}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -19,12 +19,12 @@ PRINTED = {
 
 
 def test_lines_with_a_printed_time_are_at_the_printed_parameters() -> None:
-    found = {
-        name: (case.share, case.options["eta"], case.printed)
+    parameters = {
+        name: (case.share, case.options["eta"], case.printed_seconds)
         for name, case in boosting.CASES.items()
-        if case.printed == case.printed
+        if case.printed_seconds == case.printed_seconds
     }
-    assert found == PRINTED
+    assert parameters == PRINTED
     assert all(boosting.CASES[name].epsilon == 0.001 for name in PRINTED)
 
 
@@ -32,5 +32,5 @@ def test_lines_with_a_printed_time_are_at_the_printed_parameters() -> None:
 def test_the_rows_are_drawn_from_both_files() -> None:
     X, y = boosting.examples("a9a")
     assert X.shape == (ROWS["a9a"][0], 123) and len(y) == 29_305
-    # Of the 48,842 the share of the smaller class is 0.2393; that of a draw of 29,305 is within 0.004 of it.
+    # The share of the smaller class is 0.2393 of the 48,842 rows, and within 0.004 of this in a draw of 29,305 rows.
     assert abs((y > 0).mean() - 0.2393) < 0.004

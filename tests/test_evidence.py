@@ -25,10 +25,10 @@ from benchmarks.evidence.experiment import (
     Experiment,
     Parameters,
     Results,
-    agreeing,
-    counted,
-    printed,
-    rounded,
+    count_agreements,
+    count_cases,
+    printed_numbers,
+    round_digits,
 )
 from benchmarks.evidence.pages import PAGES, of_kept
 from benchmarks.evidence.proved import PROVED, Proved
@@ -44,7 +44,7 @@ SEEDS = 6
 def units(quick: bool, done: Results) -> Iterator[Parameters]:
     """Yield seeds; what sums them up appears when they are finished."""
     yield from ({"seed": seed} for seed in range(2 if quick else SEEDS))
-    if len(done.where(part="sum")) or len(done) >= (2 if quick else SEEDS):
+    if len(done.select(part="sum")) or len(done) >= (2 if quick else SEEDS):
         yield {"part": "sum", "values": [result["value"] for _, result in done if "value" in result]}
 
 
@@ -54,16 +54,16 @@ def squared(seed: int | None = None, part: str = "", values: list[int] | None = 
     return {"sum": sum(values)} if values is not None else {"value": (seed or 0) ** 2}
 
 
-def written(results: Results, folder: Path) -> str:
+def write_sum(results: Results, folder: Path) -> str:
     """Return the sum."""
-    return f"The sum is {results.where(part='sum')[0][1]['sum']}."
+    return f"The sum is {results.select(part='sum')[0][1]['sum']}."
 
 
-SQUARES = Experiment("squares", "Squares", "Nobody, table 0", "dynamics", units, squared, written)
+SQUARES = Experiment("squares", "Squares", "Nobody, table 0", "dynamics", units, squared, write_sum)
 
 
 def work(folder: Path, again: bool = False) -> Work:
-    return Work.of([SQUARES], folder / "kept", folder / "journals", quick=False, again=again)
+    return Work.load([SQUARES], folder / "kept", folder / "journals", quick=False, again=again)
 
 
 def timeless(results: Results) -> list[tuple[Parameters, Mapping[str, Any]]]:
@@ -80,7 +80,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Work:
 
 @pytest.mark.thorough
 def test_units_that_need_others_come_after_them(whole: Work) -> None:
-    assert whole.results["squares"].where(part="sum")[0][1] == {"sum": sum(k**2 for k in range(SEEDS))}
+    assert whole.results["squares"].select(part="sum")[0][1] == {"sum": sum(k**2 for k in range(SEEDS))}
 
 
 @pytest.mark.thorough
@@ -139,22 +139,26 @@ def test_functions_of_experiments_take_parameters_of_kept_units(experiment: Expe
 
 def test_a_unit_that_was_stored_wrong_is_found(whole: Work) -> None:
     right = dict(recheck(whole, 1.0, 0, 0))["squares"]
-    assert (right.again, right.others) == (SEEDS + 1, {})
+    assert (right.again, right.differences) == (SEEDS + 1, {})
     assert right.whole == pytest.approx(right.now)
     lines = whole.results["squares"].lines
     forged = [line | ({"result": {"value": 3}} if line["parameters"] == {"seed": 2} else {}) for line in lines]
-    others = dict(recheck(replace(whole, results={"squares": Results(forged)}), 1.0, 0, 0))["squares"].others
-    assert others == {'{"seed": 2}': "result.value: 3 is stored, 4 came"}
+    differences_of_units = dict(recheck(replace(whole, results={"squares": Results(forged)}), 1.0, 0, 0))[
+        "squares"
+    ].differences
+    assert differences_of_units == {'{"seed": 2}': "result.value: 3 is stored, 4 came"}
 
 
 def test_seconds_and_last_digits_may_differ_and_nothing_else() -> None:
-    before = {"seconds": 1.0, "gap": 1e-3, "points": [{"nu": 2, "seconds": 3.0}]}
-    assert not list(differences(before, before | {"seconds": 2.0, "gap": 1e-3 + 1e-7}))
-    assert list(differences(before, before | {"gap": 1.1e-3})) == ["result.gap: 0.001 is stored, 0.0011 came"]
-    assert list(differences(before, before | {"points": [{"nu": 3, "seconds": 3.0}]})) == [
+    stored_result = {"seconds": 1.0, "gap": 1e-3, "points": [{"nu": 2, "seconds": 3.0}]}
+    assert not list(differences(stored_result, stored_result | {"seconds": 2.0, "gap": 1e-3 + 1e-7}))
+    assert list(differences(stored_result, stored_result | {"gap": 1.1e-3})) == [
+        "result.gap: 0.001 is stored, 0.0011 came"
+    ]
+    assert list(differences(stored_result, stored_result | {"points": [{"nu": 3, "seconds": 3.0}]})) == [
         "result.points[0].nu: 2 is stored, 3 came"
     ]
-    assert len(list(differences(before, {"seconds": 1.0}))) == 1
+    assert len(list(differences(stored_result, {"seconds": 1.0}))) == 1
 
 
 def test_equal_units_are_equal_files(whole: Work, tmp_path: Path) -> None:
@@ -187,12 +191,12 @@ def test_damaged_and_foreign_stores_are_refused(whole: Work, tmp_path: Path) -> 
 
 def test_a_journal_ends_when_its_units_are_kept(whole: Work) -> None:
     assert Journal(whole.journals, "squares").lines() == []
-    assert len(load(whole.kept, "squares")) == SEEDS + 1
+    assert len(load(whole.results_folder, "squares")) == SEEDS + 1
 
 
 def test_missing_data_leave_an_experiment_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = replace(SQUARES, data=("data/nowhere.npz",))
-    run = Work.of([missing], tmp_path / "kept", tmp_path / "journals", quick=False, again=False)
+    run = Work.load([missing], tmp_path / "kept", tmp_path / "journals", quick=False, again=False)
     assert run.run(processes=1, budget=100.0) == 0
     assert re.search(r"\bsquares\b.*\bdata/nowhere\.npz\b", capsys.readouterr().err)
     assert len(run.results["squares"]) == 0
@@ -200,11 +204,11 @@ def test_missing_data_leave_an_experiment_out(tmp_path: Path, capsys: pytest.Cap
 
 def test_printed_numbers_that_are_not_there_are_named() -> None:
     with pytest.raises(DataError, match="expected the printed numbers in"):
-        printed("no_such_table")
+        printed_numbers("no_such_table")
 
 
 def test_curves_are_stored_with_six_digits() -> None:
-    assert rounded([1 / 3, 2e5 / 3]) == [0.333333, 66666.7]
+    assert round_digits([1 / 3, 2e5 / 3]) == [0.333333, 66666.7]
 
 
 def test_experiments_have_names_of_their_own_and_pages_that_are_there() -> None:
@@ -235,7 +239,7 @@ def test_claims_are_undecided_without_results() -> None:
 
 def test_verdicts_from_a_part_of_the_units_say_so(whole: Work) -> None:
     claim = Claim(
-        "table 0", "Squares grow.", lambda results: counted(r["value"] >= 0 for _, r in results if "value" in r)
+        "table 0", "Squares grow.", lambda results: count_cases(r["value"] >= 0 for _, r in results if "value" in r)
     )
     experiment, lines = replace(SQUARES, claims=(claim,)), whole.results["squares"].lines
     assert "| reproduces | 6 of 6 seeds |" in claims_page([experiment], {"squares": Results(lines)})
@@ -257,31 +261,33 @@ def test_the_command_refuses_unknown_names() -> None:
 def test_units_made_from_other_data_are_made_anew(
     whole: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept, units_kept = tmp_path / "kept", whole.results["squares"].lines
-    keep(kept, "squares", Results([{**units_kept[0], "data": "other"}, *units_kept[1:]]))
-    assert len(work(tmp_path).results["squares"]) == len(units_kept) - 1
+    results_folder, lines = tmp_path / "kept", whole.results["squares"].lines
+    keep(results_folder, "squares", Results([{**lines[0], "data": "other"}, *lines[1:]]))
+    assert len(work(tmp_path).results["squares"]) == len(lines) - 1
     assert re.search(r"\bsquares: 1 units\b.*\bother data\b", capsys.readouterr().err)
     missing = replace(SQUARES, data=("data/of/nobody",))
-    assert len(Work.of([missing], kept, tmp_path, quick=False, again=False).results["squares"]) == len(units_kept)
+    assert len(Work.load([missing], results_folder, tmp_path, quick=False, again=False).results["squares"]) == len(
+        lines
+    )
 
 
 def test_claims_are_decided_by_more_than_half_of_the_draws_or_by_all() -> None:
-    assert counted([]) is None
-    assert counted([True, True, False]) == Decision(True, "2 of 3 seeds")
-    assert counted([True, False], "cases") == Decision(False, "1 of 2 cases")
-    assert counted([True, True, False], always=True) == Decision(False, "2 of 3 seeds")
+    assert count_cases([]) is None
+    assert count_cases([True, True, False]) == Decision(True, "2 of 3 seeds")
+    assert count_cases([True, False], "cases") == Decision(False, "1 of 2 cases")
+    assert count_cases([True, True, False], always=True) == Decision(False, "2 of 3 seeds")
 
 
 def test_printed_means_reproduce_where_chance_explains_what_misses() -> None:
-    assert agreeing([], "sets") is None
+    assert count_agreements([], "sets") is None
     for n, missed, holds in ((7, 1, True), (7, 2, False), (10, 2, True), (10, 3, False), (2, 2, False)):
-        assert agreeing([False] * missed + [True] * (n - missed), "sets") == Decision(
+        assert count_agreements([False] * missed + [True] * (n - missed), "sets") == Decision(
             holds, f"{n - missed} of {n} sets"
         )
 
 
 def test_a_run_that_no_rule_ended_takes_its_seconds_at_least() -> None:
-    ended, stopped = ({"held": held, "seconds": seconds} for held, seconds in ((True, 3.0), (False, 2.0)))
+    ended, stopped = ({"held": is_ended, "seconds": seconds} for is_ended, seconds in ((True, 3.0), (False, 2.0)))
     later = {**stopped, "seconds": 4.0}
     assert dissertation_runs.sooner(ended, later)
     assert not dissertation_runs.sooner(later, ended)
@@ -309,10 +315,10 @@ def test_validation_and_not_the_test_part_chooses_the_cap_that_helps() -> None:
 @pytest.mark.thorough
 def test_every_claim_is_decided_or_open_from_whatever_is_stored() -> None:
     for experiment in EXPERIMENTS:
-        stored = load(KEPT, experiment.name)
+        results = load(KEPT, experiment.name)
         for claim in experiment.claims:
-            assert claim.decide(Results()) is None or not len(stored)
-            decision = claim.decide(stored)
+            assert claim.decide(Results()) is None or not len(results)
+            decision = claim.decide(results)
             assert decision is None or decision.ours
 
 
@@ -326,12 +332,12 @@ def test_sets_of_the_users_are_read_from_their_files(tmp_path: Path, monkeypatch
     with pytest.raises(DataError, match=r"\b19,996\b.*\bnews20\b.* got 10: .*news20\.1"):
         dissertation_runs.split("news20", 0)
     monkeypatch.setitem(dissertation_runs.ROWS, "news20", (6, 2, 2))
-    drawn = dissertation_runs.split("news20", 0)
-    assert [X.shape for X, _ in (drawn.train, drawn.valid, drawn.test)] == [(6, 5), (2, 5), (2, 5)]
-    y = [label for part in (drawn.train, drawn.valid, drawn.test) for label in part[1]]
+    splits = dissertation_runs.split("news20", 0)
+    assert [X.shape for X, _ in (splits.train, splits.valid, splits.test)] == [(6, 5), (2, 5), (2, 5)]
+    y = [label for part in (splits.train, splits.valid, splits.test) for label in part[1]]
     assert sorted(y) == [-1.0] * 5 + [1.0] * 5
-    found = dissertation_runs.lpboost(drawn.oracle("raw"), 0.0, 0.01)
-    assert found.ended_by_rule
+    run = dissertation_runs.lpboost(splits.oracle("raw"), 0.0, 0.01)
+    assert run.ended_by_rule
     dissertation_runs.examples.cache_clear()
 
 

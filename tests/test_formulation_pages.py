@@ -28,16 +28,16 @@ def test_every_formulation_has_a_family_and_no_family_is_empty() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_code_on_a_page_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    (shown,) = re.findall(r"```python\n(.*?)```", pages.use(pages.Page.of(name)), re.DOTALL)
+    (code,) = re.findall(r"```python\n(.*?)```", pages.use(pages.Page.of(name)), re.DOTALL)
     rng = np.random.default_rng(0)
     N = 120
     X = np.round(rng.normal(size=(N, 4)), 1)
     y = np.where(X[:, 0] + rng.normal(size=N) > 0, 1, -1)
     U = boostopt.stump_matrix(X, y, 20)
     scope = {"boostopt": boostopt, "np": np, "DecisionStumps": DecisionStumps, "X": X, "y": y, "U": U, "N": N}
-    exec(shown.replace("max_rounds=50", "max_rounds=3"), scope)
-    printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == shown.count("print(")
+    exec(code.replace("max_rounds=50", "max_rounds=3"), scope)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == code.count("print(")
     program = scope["program"]
     assert isinstance(program, boostopt.Program)
     c = program.solve().certificate

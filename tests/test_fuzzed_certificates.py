@@ -41,21 +41,21 @@ def test_another_optimum_would_be_seen(kind: str) -> None:
     certificate = certify_problem(item.problem)
     assert not fuzz.is_false(certificate, item)
     if isinstance(item.optimum, float):
-        others: list[Any] = [0.0, -item.optimum]
+        wrong_optima: list[Any] = [0.0, -item.optimum]
     else:
         step = Fraction(1, 10**4) * (1 + int(abs(item.optimum)))
-        others = [
+        wrong_optima = [
             item.optimum + sign * (step if isinstance(item.optimum, Fraction) else real(float(step)))
             for sign in (1, -1)
         ]
-    assert all(fuzz.is_false(certificate, replace(item, optimum=other)) for other in others)
+    assert all(fuzz.is_false(certificate, replace(item, optimum=optimum)) for optimum in wrong_optima)
 
 
 def test_ends_are_compared_beyond_the_digits_of_floats() -> None:
     third = Fraction(1, 3)
-    below, above = sorted((1 / 3, math.nextafter(1 / 3, 1.0)))
-    assert fuzz.is_at_most(below, third) and not fuzz.is_at_most(above, third)
-    assert fuzz.is_at_least(above, third) and not fuzz.is_at_least(below, third)
+    lower, upper = sorted((1 / 3, math.nextafter(1 / 3, 1.0)))
+    assert fuzz.is_at_most(lower, third) and not fuzz.is_at_most(upper, third)
+    assert fuzz.is_at_least(upper, third) and not fuzz.is_at_least(lower, third)
     root = real(2.0) ** 0.5
     assert fuzz.is_at_most(1.414213562373095, root) and not fuzz.is_at_most(1.4142135623730951, root)
     assert not fuzz.is_at_most(math.nan, root) and not fuzz.is_at_least(math.nan, third)

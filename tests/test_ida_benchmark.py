@@ -37,31 +37,31 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(folder: Path, resume: Path, *more: object) -> list[str]:
-    given = ["--data", folder, "--resume", resume, "--splits", 1, "--rounds", ROUNDS, *more]
+    arguments = ["--data", folder, "--resume", resume, "--splits", 1, "--rounds", ROUNDS, *more]
     # Developers may change the package meanwhile: that its units are then not taken is another test.
-    given += ["--folds", FOLDS, "--epsilon", EPSILON, "--any-version"]
-    return [sys.executable, str(COMMAND), *map(str, given)]
+    arguments += ["--folds", FOLDS, "--epsilon", EPSILON, "--any-version"]
+    return [sys.executable, str(COMMAND), *map(str, arguments)]
 
 
 def results(path: Path) -> dict[tuple[Any, ...], Any]:
     """Return the results of the units of a file, without their seconds and the version."""
 
-    def timeless(found: Any) -> Any:
-        if isinstance(found, dict):
-            return {k: timeless(v) for k, v in found.items() if "seconds" not in k and k not in ("cpu", "version")}
-        return found
+    def timeless(content: Any) -> Any:
+        if isinstance(content, dict):
+            return {k: timeless(v) for k, v in content.items() if "seconds" not in k and k not in ("cpu", "version")}
+        return content
 
     lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
-    found = {tuple(line["unit"]): timeless(line) for line in lines}
-    assert len(found) == len(lines), "a unit was done twice"
-    return found
+    result_by_unit = {tuple(line["unit"]): timeless(line) for line in lines}
+    assert len(result_by_unit) == len(lines), "a unit was done twice"
+    return result_by_unit
 
 
 @pytest.fixture(scope="module")
 def whole(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The file and the page of a run without interruption."""
-    there = tmp_path_factory.mktemp("whole")
-    resume, page = there / "ida.jsonl", there / "page.md"
+    folder_of_run = tmp_path_factory.mktemp("whole")
+    resume, page = folder_of_run / "ida.jsonl", folder_of_run / "page.md"
     page.write_text(PAGE)
     done = subprocess.run(command(folder, resume, "--table", page), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -93,9 +93,9 @@ def test_a_killed_run_goes_on_to_the_same_results(folder: Path, whole: tuple[Pat
 @pytest.mark.thorough
 def test_a_finished_run_does_nothing_again_and_writes_the_same_page(folder: Path, whole: tuple[Path, Path]) -> None:
     resume, page = whole
-    before = resume.read_bytes(), page.read_text()
+    contents = resume.read_bytes(), page.read_text()
     subprocess.run(command(folder, resume, "--table", page), capture_output=True, check=True)
-    assert (resume.read_bytes(), page.read_text()) == before
+    assert (resume.read_bytes(), page.read_text()) == contents
 
 
 @pytest.mark.thorough
@@ -117,18 +117,18 @@ def test_every_method_certifies_what_it_promises(whole: tuple[Path, Path]) -> No
     for unit, line in results(whole[0]).items():
         if unit[3] != ida_data.WHOLE:
             continue
-        found = line["outcomes"]
+        outcomes = line["outcomes"]
         for name in ida_methods.METHODS:
-            assert 0.0 <= found[name]["error"] <= 1.0
-        assert all(0.0 <= found[name]["gap"] <= EPSILON for name in ("LPBoost", "SoftBoost", "ERLPBoost"))
-        assert all(0.0 <= found[name]["gap"] <= 1e-6 for name in ("LP_REG", "QP_REG"))
-        assert all(0.0 <= found[name]["gap"] <= 2.0 for name in ("AdaBoost", "AdaBoost_REG"))
-        assert found["RBF-SVM"]["gap"] is None and 1 <= found["networks"] <= ROUNDS
+            assert 0.0 <= outcomes[name]["error"] <= 1.0
+        assert all(0.0 <= outcomes[name]["gap"] <= EPSILON for name in ("LPBoost", "SoftBoost", "ERLPBoost"))
+        assert all(0.0 <= outcomes[name]["gap"] <= 1e-6 for name in ("LP_REG", "QP_REG"))
+        assert all(0.0 <= outcomes[name]["gap"] <= 2.0 for name in ("AdaBoost", "AdaBoost_REG"))
+        assert outcomes["RBF-SVM"]["gap"] is None and 1 <= outcomes["networks"] <= ROUNDS
 
 
 def test_the_gap_of_adaboost_is_the_optimum_less_its_soft_margin(folder: Path) -> None:
     part = ida_data.part_of(folder, ("tiny", "seeded", 1, ida_data.WHOLE), 5)
-    networks = ida_methods.collected(part, ida_methods.Options(rounds=ROUNDS))
+    networks = ida_methods.collect_networks(part, ida_methods.Options(rounds=ROUNDS))
     nu, w = 8, networks.w / networks.w.sum()
     # The soft margin for a whole nu: the mean of the nu smallest margins.
     soft_margin = np.sort(networks.U.to_array() @ w)[:nu].mean()
@@ -154,9 +154,9 @@ def test_the_page_has_whole_tables_between_its_markers(whole: tuple[Path, Path])
 def test_a_page_without_markers_is_refused(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"{ida_table.END}\n{ida_table.BEGIN}\n")
-    work = ida_work.Work.of(folder, [], ida_methods.Options(), tmp_path / "ida.jsonl", any_version=False)
+    work = ida_work.Work.load(folder, [], ida_methods.Options(), tmp_path / "ida.jsonl", any_version=False)
     with pytest.raises(DataError, match="one is missing"):
-        ida_table.written(page, work, {})
+        ida_table.write_page(page, work, {})
 
 
 def test_the_median_of_the_best_values_is_chosen() -> None:
@@ -170,10 +170,10 @@ def test_the_median_of_the_best_values_is_chosen() -> None:
             errors["LP_REG"][best] = 0.2
             errors["RBF-SVM"][5 * split + best] = 0.0
             lines.append({"unit": ["a", "seeded", split, fold], "errors": errors})
-    chosen = ida_work.selected(lines)
-    assert chosen["LP_REG"] == (ida_methods.NU[2],)
-    assert chosen["LPBoost"] == (ida_methods.NU[0],)
-    assert chosen["RBF-SVM"] == (10.0, 1.0)
+    parameters = ida_work.selected(lines)
+    assert parameters["LP_REG"] == (ida_methods.NU[2],)
+    assert parameters["LPBoost"] == (ida_methods.NU[0],)
+    assert parameters["RBF-SVM"] == (10.0, 1.0)
 
 
 def test_folds_deal_out_each_class_evenly() -> None:
@@ -236,7 +236,7 @@ def test_seeded_splits_are_used_for_five_sets_alone() -> None:
     few = {"diabetis": 1, "twonorm": 1, "image": 9}
     assert published == {name: few.get(name, 10) for name in names if name not in ("flare_solar", "splice", "thyroid")}
     assert [row.name for row in rows if not row.certain] == ["diabetis"]
-    assert all(ida_printed.printed(name) for name in names) and len(names) == 13
+    assert all(ida_printed.printed_figures(name) for name in names) and len(names) == 13
 
 
 def test_the_page_quotes_print_as_the_benchmark_writes_it() -> None:
@@ -252,7 +252,7 @@ def test_the_page_quotes_print_as_the_benchmark_writes_it() -> None:
             name = cells[0]
             continue
         quoted.append(name)
-        figures = ida_printed.printed(name)
+        figures = ida_printed.printed_figures(name)
         for method, cell in zip(methods, cells[2:], strict=True):
             if method in figures:
                 assert cell.strip("* ‡") == "{:.1f} ± {:.1f}".format(*figures[method])

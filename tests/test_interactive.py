@@ -29,10 +29,10 @@ def explore() -> ModuleType:
     return module
 
 
-def ran(name: str, **moved: float) -> dict[str, Any]:
+def run_cells(name: str, **changes: float) -> dict[str, Any]:
     """Return the names that the cells define with these controls."""
-    chosen = {"name": name, "share": 0.5, "eta": 20.0, "tol": 1e-2, **moved}
-    return dict(explore().app.run(defs={"chosen": chosen})[1])
+    controls = {"name": name, "share": 0.5, "eta": 20.0, "tol": 1e-2, **changes}
+    return dict(explore().app.run(defs={"chosen": controls})[1])
 
 
 NAMES = 8
@@ -50,23 +50,29 @@ def regularizer_name(number: int) -> str:
 @pytest.mark.parametrize("number", range(NAMES))
 def test_the_cells_find_intervals_that_hold_the_optimum(number: int) -> None:
     name = regularizer_name(number)
-    found = ran(name)
-    rough, U = found["solution"].certificate, found["U"]
+    names = run_cells(name)
+    rough, U = names["solution"].certificate, names["U"]
     fine = explore().solved(name, U, 0.5, 20.0, 1e-8).certificate
     assert rough.gap <= 1e-2 and fine.gap <= 1e-8
     assert rough.lower <= fine.lower + 1e-12 and fine.upper <= rough.upper + 1e-12
-    cap = found["cap"].certificate
+    cap = names["cap"].certificate
     # F is at least 0, and 0 at equal weights: the ends of the axis.
-    assert cap.lower <= fine.upper and fine.lower <= U.mean(axis=0).max() == found["stage"].best
-    assert found["picture"].startswith(b"\x89PNG")
-    assert f"[{rough.lower!r}, {rough.upper!r}]" in found["said"]
+    assert cap.lower <= fine.upper and fine.lower <= U.mean(axis=0).max() == names["stage"].best
+    assert names["picture"].startswith(b"\x89PNG")
+    assert f"[{rough.lower!r}, {rough.upper!r}]" in names["said"]
 
 
 @pytest.mark.thorough
 def test_the_picture_follows_every_control() -> None:
-    name, other = "Relative entropy (ERLPBoost)", "Hellinger's distance"
-    found = [ran(name), ran(name, share=0.7), ran(name, eta=5.0), ran(name, tol=1e-1), ran(other)]
-    assert len({each["picture"] for each in found}) == len(found)
+    name, other_name = "Relative entropy (ERLPBoost)", "Hellinger's distance"
+    runs = [
+        run_cells(name),
+        run_cells(name, share=0.7),
+        run_cells(name, eta=5.0),
+        run_cells(name, tol=1e-1),
+        run_cells(other_name),
+    ]
+    assert len({run["picture"] for run in runs}) == len(runs)
 
 
 def test_names_can_be_given_to_the_script() -> None:
@@ -77,11 +83,11 @@ def test_names_can_be_given_to_the_script() -> None:
 @pytest.mark.thorough
 def test_nothing_of_an_earlier_picture_is_left() -> None:
     name = regularizer_name(0)
-    found = ran(name)
-    stage, solution, cap = found["stage"], found["solution"], found["cap"]
+    names = run_cells(name)
+    stage, solution, cap = names["stage"], names["solution"], names["cap"]
     first = stage.png(explore().on_three(name, 0.5, 20.0), solution, cap)
     stage.png(explore().on_three(regularizer_name(1), 0.9, 1.0), cap, cap)
-    assert stage.png(explore().on_three(name, 0.5, 20.0), solution, cap) == first == found["picture"]
+    assert stage.png(explore().on_three(name, 0.5, 20.0), solution, cap) == first == names["picture"]
 
 
 @pytest.mark.thorough
@@ -97,6 +103,6 @@ def test_a_notebook_runs_as_a_script(number: int) -> None:
     command = [sys.executable, str(NOTEBOOK), "--regularizer", name, "--nu", "0.6", "--eta", "50", "--gap", "1e-6"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    optimum = explore().solved(name, ran(name)["U"], 0.6, 50.0, 1e-6).certificate
+    optimum = explore().solved(name, run_cells(name)["U"], 0.6, 50.0, 1e-6).certificate
     lower, upper = map(float, done.stdout.partition("[")[2].partition("]")[0].split(","))
     assert lower <= optimum.upper and optimum.lower <= upper and 0.0 <= upper - lower <= 1e-6

@@ -58,13 +58,13 @@ def test_a_room_has_at_most_thirteen_modules() -> None:
 
 def test_imports_point_downwards() -> None:
     for path in sources():
-        here = room_of(path)
+        room = room_of(path)
         upwards = {
             module
             for module in imports(path)
-            if here not in (room_of_module(module), "__init__", "__main__")
+            if room not in (room_of_module(module), "__init__", "__main__")
             and not is_permitted_upwards(path, module)
-            and LEVEL[room_of_module(module)] >= LEVEL[here]
+            and LEVEL[room_of_module(module)] >= LEVEL[room]
         }
         assert not upwards, f"{path.relative_to(ROOT)} imports {upwards}"
 
@@ -81,9 +81,9 @@ def test_upward_imports_are_loaded_when_a_method_is_called() -> None:
 def test_imports_within_functions_point_downwards() -> None:
     level = {package: k for k, packages in enumerate(FUNCTIONS) for package in packages}
     for path in (ROOT / "functions").rglob("*.py"):
-        here = path.relative_to(ROOT / "functions").parts[0].removesuffix(".py")
+        package_of_file = path.relative_to(ROOT / "functions").parts[0].removesuffix(".py")
         packages = {module.split(".")[2] for module in imports(path) if module.startswith("boostopt.functions.")}
-        upwards = {package for package in packages - {here} if level[package] >= level[here]}
+        upwards = {package for package in packages - {package_of_file} if level[package] >= level[package_of_file]}
         assert not upwards, f"{path.relative_to(ROOT)} imports {upwards}"
 
 
@@ -115,8 +115,8 @@ def outside(path: Path) -> set[str]:
 
 @pytest.mark.thorough
 def test_dask_is_imported_where_rows_on_clusters_are_alone() -> None:
-    found = {str(path.relative_to(ROOT)) for path in sources() if outside(path) & {"dask", "distributed"}}
-    assert found == {"cli/cluster_tables.py", "rows/dask_blocks.py", "rows/dask_rows.py"}
+    importers = {str(path.relative_to(ROOT)) for path in sources() if outside(path) & {"dask", "distributed"}}
+    assert importers == {"cli/cluster_tables.py", "rows/dask_blocks.py", "rows/dask_rows.py"}
 
 
 def test_pages_use_only_what_is_exported_to_authors_and_other_pages() -> None:
@@ -147,8 +147,8 @@ def test_nothing_in_the_package_names_a_formulation() -> None:
         tree = ast.parse(path.read_text())
         docstrings = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, DOCUMENTED)}
         names = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)} - docstrings
-        others = OF_OTHERS.get(path.relative_to(ROOT).as_posix(), set())
-        assert names & pages <= others, path
+        permitted = OF_OTHERS.get(path.relative_to(ROOT).as_posix(), set())
+        assert names & pages <= permitted, path
 
 
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef
@@ -184,10 +184,10 @@ def test_binding_and_certifying_load_no_solver() -> None:
 @pytest.mark.thorough
 def test_modules_that_users_are_told_of_load_on_first_use() -> None:
     assert not loaded_after("import boostopt; boostopt.__version__") & HEAVY
-    said = loaded_after(
+    modules = loaded_after(
         "import boostopt; boostopt.authoring.CappedSimplexIndicator; boostopt.instances; boostopt.authoring.COUNT"
     )
-    assert "boostopt" in said and "cvxpy" not in said
+    assert "boostopt" in modules and "cvxpy" not in modules
     assert boostopt.authoring is sys.modules["boostopt.authoring"]
     assert {"authoring", "instances"} <= set(dir(boostopt))
 
@@ -232,7 +232,7 @@ def test_every_name_of_a_stub_loads(stub: Path) -> None:
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert names == set(module.__all__)
     assert {*names, "__doc__"} <= set(dir(module))
-    assert all(getattr(module, each) is not None for each in names)
+    assert all(getattr(module, exported_name) is not None for exported_name in names)
 
 
 DEFINED = re.compile(r"\b(?:def|class) (\w+)|^ *(\w+)(?: *=|: )|\b(\w+)=", re.MULTILINE)
@@ -241,10 +241,10 @@ DEFINED = re.compile(r"\b(?:def|class) (\w+)|^ *(\w+)(?: *=|: )|\b(\w+)=", re.MU
 def test_the_page_of_the_house_names_only_what_exists() -> None:
     root = ROOT.parent
     paths = [path for folder in FOLDERS for path in (root / folder).rglob("*")]
-    known = {word for path in paths for word in re.findall(r"\w+", str(path.relative_to(root)))} | OTHER_WORDS
+    defined_words = {word for path in paths for word in re.findall(r"\w+", str(path.relative_to(root)))} | OTHER_WORDS
     for path in (*sources(), *(root / "benchmarks" / "evidence").glob("*.py")):
-        known.update(name for names in DEFINED.findall(path.read_text()) for name in names)
+        defined_words.update(name for names in DEFINED.findall(path.read_text()) for name in names)
     spans = re.findall(r"`([^`\n]+)`", (root / "docs" / "house.md").read_text())
     words = [word for span in spans if "<" not in span for word in re.findall(r"\w+", span)]
     assert len(words) > 100
-    assert [word for word in words if word not in known] == []
+    assert [word for word in words if word not in defined_words] == []

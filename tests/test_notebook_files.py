@@ -81,12 +81,12 @@ def ran(outputs: Callable[[], list[Any]]) -> Callable[[Any, Path], None]:
 
 
 def test_a_cell_that_has_not_changed_keeps_its_identifier(files: Any, source: Path) -> None:
-    before = [cell.id for cell in files.unrun(source).cells]
-    assert [cell.id for cell in files.unrun(source).cells] == before and len(set(before)) == 4
+    identifiers = [cell.id for cell in files.unrun(source).cells]
+    assert [cell.id for cell in files.unrun(source).cells] == identifiers and len(set(identifiers)) == 4
     edit(source, "What comes of it.", "```{code-cell} ipython3\nprint(6 * 7)\n```\n\nAnd again.")
     first, folded, new, text, last = (cell.id for cell in files.unrun(source).cells)
-    assert [first, folded] == before[:2] and text not in before
-    assert new == before[3] and last == f"{new}-2"  # cells that are alike are told apart
+    assert [first, folded] == identifiers[:2] and text not in identifiers
+    assert new == identifiers[3] and last == f"{new}-2"  # cells that are alike are told apart
 
 
 def test_code_with_the_tag_is_folded_in_jupyter_too(files: Any, source: Path) -> None:
@@ -96,11 +96,11 @@ def test_code_with_the_tag_is_folded_in_jupyter_too(files: Any, source: Path) ->
 
 
 def test_outputs_name_no_place_of_this_machine(files: Any) -> None:
-    said = (
+    text = (
         f"{tempfile.gettempdir()}/ipykernel_12/345.py:3: UserWarning\n{COMMAND.parents[1]}/boostopt/text.py:4\n"
         f"{sys.prefix}/lib/python3.11/site-packages/numpy/core.py:5\n{Path.home()}/data.npz <Thing at 0x7f00aa>"
     )
-    assert files.placeless(said) == ("<cell>:3: UserWarning\nboostopt/text.py:4\nnumpy/core.py:5\n~/data.npz <Thing>")
+    assert files.placeless(text) == ("<cell>:3: UserWarning\nboostopt/text.py:4\nnumpy/core.py:5\n~/data.npz <Thing>")
 
 
 @pytest.mark.thorough
@@ -114,8 +114,8 @@ def test_a_picture_is_made_small_once_and_looks_the_same(files: Any) -> None:
     png = base64.b64encode(buffer.getvalue()).decode()
     small = files.small(png)
     assert len(small) < len(png) / 2 and files.small(small) == small
-    shown = np.asarray(Image.open(io.BytesIO(base64.b64decode(small))).convert("RGBA"))
-    assert shown.shape == pixels.shape and np.abs(shown.astype(int) - pixels).mean() < 8
+    small_pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(small))).convert("RGBA"))
+    assert small_pixels.shape == pixels.shape and np.abs(small_pixels.astype(int) - pixels).mean() < 8
 
 
 def test_text_can_be_taken_over_without_a_run(files: Any, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,8 +127,8 @@ def test_text_can_be_taken_over_without_a_run(files: Any, source: Path, monkeypa
     monkeypatch.delattr(files, "run")
     edit(source, "What comes of it.", "What became of it.")
     files.make(source, text_alone=True)
-    made = nbformat.read(file, as_version=4)
-    assert made.cells[2].source == "What became of it." and made.cells[1].outputs == [stream]
+    notebook = nbformat.read(file, as_version=4)
+    assert notebook.cells[2].source == "What became of it." and notebook.cells[1].outputs == [stream]
     edit(source, "print(6 * 7)", "print(6 * 7)  # a comment changes no output")
     commented = nbformat.read(files.make(source, text_alone=True), as_version=4)
     assert commented.cells[3].source.endswith("no output") and commented.cells[1].outputs == [stream]
@@ -152,8 +152,8 @@ def test_a_rich_output_needs_no_plain_text(files: Any, source: Path, monkeypatch
 
 
 def test_the_alternative_text_of_a_cell_is_put_beside_its_picture(files: Any, source: Path, monkeypatch: Any) -> None:
-    written = "---\nmystnb:\n  image:\n    alt: A line that rises.\ntags: [hide-input]\n---"
-    edit(source, ":tags: [hide-input]\n", written)
+    header = "---\nmystnb:\n  image:\n    alt: A line that rises.\ntags: [hide-input]\n---"
+    edit(source, ":tags: [hide-input]\n", header)
     buffer = io.BytesIO()
     Image.new("RGB", (4, 4)).save(buffer, "PNG")
     png = nbformat.v4.new_output("display_data", data={"image/png": base64.b64encode(buffer.getvalue()).decode()})
@@ -169,9 +169,12 @@ def test_the_alternative_text_of_a_cell_is_put_beside_its_picture(files: Any, so
 def test_a_notebook_is_run_and_a_cell_that_fails_leaves_the_file_as_it_was(files: Any, source: Path) -> None:
     file = files.make(source)
     content = file.read_bytes()
-    _, warned, _, printed = nbformat.reads(content.decode(), as_version=4).cells
-    assert printed.outputs[0].text == "42\n" and [warned.execution_count, printed.execution_count] == [1, 2]
-    assert re.match(r"<cell>:3: UserWarning: this is stale", warned.outputs[0].text)
+    _, warning_cell, _, printing_cell = nbformat.reads(content.decode(), as_version=4).cells
+    assert printing_cell.outputs[0].text == "42\n" and [
+        warning_cell.execution_count,
+        printing_cell.execution_count,
+    ] == [1, 2]
+    assert re.match(r"<cell>:3: UserWarning: this is stale", warning_cell.outputs[0].text)
     assert files.make(source).read_bytes() == content
     edit(source, "6 * 7", "6 / 0")
     with pytest.raises(CellExecutionError, match="ZeroDivisionError"):

@@ -41,7 +41,7 @@ CLAIMING = {"exhibit", "kkt", "verify", "zero"}
 
 def cells(notebook: Path) -> list[ast.Module]:
     """The code cells, parsed: a cell that is no Python fails here."""
-    return [ast.parse(found["code"]) for found in CELL.finditer(notebook.read_text(encoding="utf-8"))]
+    return [ast.parse(match["code"]) for match in CELL.finditer(notebook.read_text(encoding="utf-8"))]
 
 
 def said_of(cell: re.Match[str]) -> str | None:
@@ -54,16 +54,16 @@ def said_of(cell: re.Match[str]) -> str | None:
 
 def cells_of_source(notebook: Path) -> list[tuple[str, str, list[str], str | None]]:
     """Kind, text, tags and alternative text of each cell, as the Markdown has them; `+++` parts two texts."""
-    body, at, found = FRONT_MATTER.sub("", notebook.read_text(encoding="utf-8"), count=1), 0, []
+    body, position, records = FRONT_MATTER.sub("", notebook.read_text(encoding="utf-8"), count=1), 0, []
     for cell in [*CELL.finditer(body), None]:
-        text = body[at : cell.start() if cell else None]
+        text = body[position : cell.start() if cell else None]
         parts = (part.strip() for part in re.split(r"^\+\+\+$", text, flags=re.MULTILINE))
-        found += [("markdown", part, [], None) for part in parts if part]
+        records += [("markdown", part, [], None) for part in parts if part]
         if cell:
-            at = cell.end()
+            position = cell.end()
             tags = cell["short"] or cell["tags"]
-            found.append(("code", cell["code"].strip(), tags.split(", ") if tags else [], said_of(cell)))
-    return found
+            records.append(("code", cell["code"].strip(), tags.split(", ") if tags else [], said_of(cell)))
+    return records
 
 
 def file_of(notebook: Path) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def test_every_formulation_is_verified_by_name() -> None:
 
 
 def test_the_figures_of_the_soft_margins_are_the_papers() -> None:
-    """Those that a caption names are drawn with the paper's noise, and say in which parameters they differ."""
+    """Pictures whose captions name a figure have the noise of the paper and name their other parameters."""
     text = (FOLDER / "soft_margins.md").read_text(encoding="utf-8")
     captions = re.findall(
         r"^\*\*Figure \d+\.\*\* (In the style of figure (\d+).*?)\n\n", text, re.DOTALL | re.MULTILINE
@@ -120,8 +120,8 @@ def test_the_figures_of_the_soft_margins_are_the_papers() -> None:
     assert [int(number) for _, number in captions] == [7, 4, 8, 9, 11, 13]
     assert re.findall(r"^## .*: figure (\d+)$", text, re.MULTILINE) == [number for _, number in captions]
     assert all(re.search(r"in print\s|our own", caption) for caption, _ in captions)
-    drawn, _, ours = text.partition("\n## Wrong labels\n")
-    assert "input_noise=noise" in drawn and "wrong = " not in drawn
+    figures_text, _, ours = text.partition("\n## Wrong labels\n")
+    assert "input_noise=noise" in figures_text and "wrong = " not in figures_text
     assert "not in the paper" in ours and "In the style of" not in ours
 
 
@@ -148,9 +148,9 @@ def test_a_cell_has_minutes_on_a_busy_machine() -> None:
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_file_is_in_step_with_its_source(notebook: Path) -> None:
-    """If it is not: `make notebooks`, with TEXT=yes where only text or tags have changed."""
+    """Correct a difference by `make notebooks`, with TEXT=yes if only text or tags have changed."""
     cells = file_of(notebook)["cells"]
-    there = [
+    records = [
         (
             cell["cell_type"],
             "".join(cell["source"]).strip(),
@@ -159,9 +159,9 @@ def test_a_file_is_in_step_with_its_source(notebook: Path) -> None:
         )
         for cell in cells
     ]
-    assert there == cells_of_source(notebook)
+    assert records == cells_of_source(notebook)
     folded = [cell["metadata"].get("jupyter") == {"source_hidden": True} for cell in cells]
-    assert folded == ["hide-input" in tags for _, _, tags, _ in there]
+    assert folded == ["hide-input" in tags for _, _, tags, _ in records]
     assert len({cell["id"] for cell in cells}) == len(cells)
 
 
@@ -178,19 +178,21 @@ def test_a_file_is_small_and_tells_nothing_of_the_machine(notebook: Path) -> Non
     assert file_of(notebook)["metadata"]["language_info"] == {"name": "python"}
     assert all("execution" not in cell["metadata"] for cell in file_of(notebook)["cells"])
     for output in outputs(notebook):
-        shown = {kind: text for kind, text in output.get("data", {}).items() if not kind.startswith("image/")}
-        said = json.dumps([output.get("text", []), shown])
-        assert not PLACE.search(said), said
+        texts_by_type = {kind: text for kind, text in output.get("data", {}).items() if not kind.startswith("image/")}
+        output_text = json.dumps([output.get("text", []), texts_by_type])
+        assert not PLACE.search(output_text), output_text
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_picture_has_an_alternative_text(notebook: Path) -> None:
-    """In whole sentences, without formulas, for a screen reader; and no cell without a picture has one."""
-    for cell, (_, code, _, said) in zip(file_of(notebook)["cells"], cells_of_source(notebook), strict=True):
+    """Texts for a screen reader are whole sentences without formulas. Cells without a picture have none."""
+    for cell, (_, code, _, alternative_text) in zip(file_of(notebook)["cells"], cells_of_source(notebook), strict=True):
         samples = [output for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
-        assert (said is not None) == bool(samples), code
-        assert all(output["metadata"] == {"image/png": {"alt": said}} for output in samples)
-        assert said is None or (30 <= len(said) <= 300 and said.endswith(".") and "$" not in said), said
+        assert (alternative_text is not None) == bool(samples), code
+        assert all(output["metadata"] == {"image/png": {"alt": alternative_text}} for output in samples)
+        assert alternative_text is None or (
+            30 <= len(alternative_text) <= 300 and alternative_text.endswith(".") and "$" not in alternative_text
+        ), alternative_text
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)

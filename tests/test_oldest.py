@@ -33,5 +33,8 @@ def test_everything_that_users_install_has_a_bound() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     bounded = ("dask", "formulas", "report")
-    for requirement in (*project["dependencies"], *(each for extra in bounded for each in extras[extra])):
+    for requirement in (
+        *project["dependencies"],
+        *(optional_requirement for extra in bounded for optional_requirement in extras[extra]),
+    ):
         assert re.fullmatch(r"[\w-]+(\[[\w,]+\])?>=[\d.]+(,!=[\d.]+)?", requirement), requirement

@@ -23,13 +23,13 @@ def test_the_example_runs_and_says_what_the_readme_says(capsys: pytest.CaptureFi
     (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     scope: dict[str, object] = {}
     exec(block, scope)
-    printed = capsys.readouterr().out
-    status, certificate = printed.splitlines()
-    shown = re.findall(r"```text\n(.*?)```", README, re.DOTALL)[0].splitlines()
+    output = capsys.readouterr().out
+    status, certificate = output.splitlines()
+    readme_lines = re.findall(r"```text\n(.*?)```", README, re.DOTALL)[0].splitlines()
     assert (
-        status == shown[0]
+        status == readme_lines[0]
         and certificate.startswith("Certificate(lower=0.0289")
-        and shown[1].startswith("Certificate(")
+        and readme_lines[1].startswith("Certificate(")
     )
     program, solution = scope["program"], scope["solution"]
     assert isinstance(program, boostopt.Program) and isinstance(solution, boostopt.Solution)
@@ -73,18 +73,18 @@ def test_the_table_of_formulations_is_complete() -> None:
     overview = (ROOT / "docs" / "overview.md").read_text()
     table = overview.split("| formulation | F(d) |")[1].split("\n\n")[0]
     first_cells = [line.split("|")[1] for line in table.splitlines()[2:]]
-    stated = [name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)]
-    assert sorted(stated) == boostopt.list_formulations()
+    names = [name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)]
+    assert sorted(names) == boostopt.list_formulations()
 
 
 def test_the_table_of_backends_is_the_printed_one() -> None:
     page = (DOCS / "solvers.md").read_text()
     header = next(line for line in page.splitlines() if line.startswith("| formulation | `interior`"))
     backends = ",".join(re.findall(r"`(\S+)`", header))
-    printed = run("list", "--markdown", "--backends", backends).stdout
-    assert printed in page
+    table = run("list", "--markdown", "--backends", backends).stdout
+    assert table in page
     for name in boostopt.list_formulations():
-        assert f"`{name}`" in printed
+        assert f"`{name}`" in table
 
 
 def test_links_lead_somewhere() -> None:

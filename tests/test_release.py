@@ -35,10 +35,10 @@ def test_the_parts_of_the_changelog_are_those_of_its_format() -> None:
 
 
 def test_the_wheel_has_every_package() -> None:
-    stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
+    packages = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
     folders = [path.parent.relative_to(ROOT) for path in (ROOT / "boostopt").rglob("__init__.py")]
     folders.append(Path("boostopt", "formulations"))  # behind a link, which `rglob` does not follow
-    assert stated == sorted({".".join(folder.parts) for folder in folders})
+    assert packages == sorted({".".join(folder.parts) for folder in folders})
 
 
 @pytest.mark.parametrize("name", ["bug", "false_certificate", "new_formulation"])

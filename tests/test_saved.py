@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.certificate_files import taken
+from support.certificate_files import stated_examples
 from write_saved_files import N, examples, oracles
 
 from boostopt import boost, verify
@@ -30,8 +30,8 @@ def folder(request: pytest.FixtureRequest) -> Path:
     return request.param
 
 
-def expected(folder: Path, of: str) -> dict[str, Any]:
-    return json.loads((folder / "expected.json").read_text())[of]
+def expected(folder: Path, kind: str) -> dict[str, Any]:
+    return json.loads((folder / "expected.json").read_text())[kind]
 
 
 def data(folder: Path) -> dict[str, np.ndarray]:
@@ -50,20 +50,22 @@ def test_files_of_a_version_are_there() -> None:
 
 
 def test_the_examples_are_those_of_the_files(folder: Path) -> None:
-    there = data(folder)
-    assert all(np.array_equal(there[name], array) for name, array in examples().items())
+    arrays = data(folder)
+    assert all(np.array_equal(arrays[name], array) for name, array in examples().items())
 
 
 @pytest.mark.thorough
 def test_certificates_verify(folder: Path) -> None:
     matrices = data(folder)
-    for name, said in expected(folder, "certificates").items():
+    for name, statement in expected(folder, "certificates").items():
         path = folder / f"certificate_{name}.json"
-        verification = verify(path, matrices[f"U_{name}"], **taken(path))
+        verification = verify(path, matrices[f"U_{name}"], **stated_examples(path))
         assert verification, (name, verification)
-        assert (verification.outcome == "infeasible") == said["infeasible"]
-        if not said["infeasible"]:
-            assert verification.claimed[0] <= said["bounds"][0] and said["bounds"][1] <= verification.claimed[1]
+        assert (verification.outcome == "infeasible") == statement["infeasible"]
+        if not statement["infeasible"]:
+            assert (
+                verification.claimed[0] <= statement["bounds"][0] and statement["bounds"][1] <= verification.claimed[1]
+            )
 
 
 def test_certificates_of_classes_verify(folder: Path) -> None:
@@ -76,11 +78,11 @@ def test_certificates_of_classes_verify(folder: Path) -> None:
 
 @pytest.mark.thorough
 def test_runs_are_read(folder: Path) -> None:
-    for name, said in expected(folder, "runs").items():
+    for name, statement in expected(folder, "runs").items():
         run = Run.load(folder / f"run_{name}.npz")
-        assert run.rounds == said["rounds"] and len(run.d) == N
-        assert run.w.tolist() == said["w"]
-        assert np.allclose(interval(run), said["bounds"], rtol=0, atol=ROUNDING), name
+        assert run.rounds == statement["rounds"] and len(run.d) == N
+        assert run.w.tolist() == statement["w"]
+        assert np.allclose(interval(run), statement["bounds"], rtol=0, atol=ROUNDING), name
 
 
 @pytest.mark.thorough
@@ -90,22 +92,22 @@ def test_checkpoints_are_continued(folder: Path, tmp_path: Path) -> None:
     for path in files:
         stem = path.stem.removeprefix("checkpoint_")
         name, kind = stem.rsplit("_", 1)
-        said, copy = expected(folder, "runs")[stem], tmp_path / path.name
+        statement, copy = expected(folder, "runs")[stem], tmp_path / path.name
         shutil.copy(path, copy)
-        run = boost(name, classes[kind], **said["options"], checkpoint=copy)
-        assert run.rounds >= 3 and abs(run.rounds - said["rounds"]) <= 0.2 * said["rounds"], name
+        run = boost(name, classes[kind], **statement["options"], checkpoint=copy)
+        assert run.rounds >= 3 and abs(run.rounds - statement["rounds"]) <= 0.2 * statement["rounds"], name
         lower, upper = interval(run)
-        assert lower <= said["bounds"][1] + ROUNDING and said["bounds"][0] <= upper + ROUNDING, name
+        assert lower <= statement["bounds"][1] + ROUNDING and statement["bounds"][0] <= upper + ROUNDING, name
 
 
 def test_classifiers_predict_as_they_did_and_their_proofs_verify(folder: Path) -> None:
-    there = data(folder)
-    for name, said in expected(folder, "models").items():
+    arrays = data(folder)
+    for name, statement in expected(folder, "models").items():
         model = MarginBoostClassifier.load(folder / f"model_{name}.npz")
-        assert np.allclose(model.decision_function(there["X"]), said["values"], rtol=0, atol=ROUNDING)
-        assert model.predict(there["X"]).tolist() == said["predicted"]
-        labels, label = there[said["labels"]], None if said["labels"] == "y" else 2
-        proof = MarginBoostClassifier(**said["options"]).class_of(there["X"], labels, label=label)
+        assert np.allclose(model.decision_function(arrays["X"]), statement["values"], rtol=0, atol=ROUNDING)
+        assert model.predict(arrays["X"]).tolist() == statement["predicted"]
+        labels, label = arrays[statement["labels"]], None if statement["labels"] == "y" else 2
+        proof = MarginBoostClassifier(**statement["options"]).class_of(arrays["X"], labels, label=label)
         assert verify(folder / f"model_{name}.json", proof), name
 
 

@@ -44,8 +44,8 @@ def blocks(page: str) -> list[str]:
 
 
 def test_no_page_with_examples_is_left_out() -> None:
-    written = [ROOT / "docs" / part for part in (".", "howto", "start")]
-    pages = [*(page for folder in written for page in folder.glob("*.md"))]
+    folders = [ROOT / "docs" / part for part in (".", "howto", "start")]
+    pages = [*(page for folder in folders for page in folder.glob("*.md"))]
     assert {str(page.relative_to(ROOT)) for page in pages if "```pycon" in page.read_text()} == set(SHOWN)
 
 
@@ -63,6 +63,6 @@ def test_no_example_is_lost(page: str) -> None:
 def test_the_examples_give_what_the_page_shows(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     examples = examples_of(page)
-    said = list[str]()
+    messages = list[str]()
     runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
-    assert runner.run(examples, out=said.append).failed == 0, "".join(said)
+    assert runner.run(examples, out=messages.append).failed == 0, "".join(messages)

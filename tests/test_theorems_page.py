@@ -42,11 +42,11 @@ def test_the_price_of_each_entropy_is_the_one_on_the_page() -> None:
     paragraph = PAGE.split("The price of an entropy is")[1].split("\n\n")[0]
     match = re.search(r"at \$\\sum c = 30\$, \$\\nu = 3\$ it is \$([\d.]+) / .*? and \$([\d.]+) /", paragraph)
     assert match is not None
-    for printed, F in zip(
+    for number, F in zip(
         match.groups(),
         (RelativeEntropy.capped(c, nu, 1.0, d0), BinaryEntropy.capped(c, nu, 1.0, d0)),
         strict=True,
     ):
         price = F.value(corner) - F.value(d0)
         assert price == pytest.approx(F.value_bound - F.value(d0), abs=1e-12)  # attained, and not exceeded
-        assert price == pytest.approx(float(printed), abs=5e-4)
+        assert price == pytest.approx(float(number), abs=5e-4)

@@ -66,12 +66,12 @@ def ends(certificate: Any) -> tuple[float, float]:
 
 def bound(name: str, U: Any, c: Any) -> Program:
     page = get_formulation(name)
-    needed = {key: typical_value(p.domain, N) for key, p in page.parameters.items() if p.required}
+    parameters = {key: typical_value(p.domain, N) for key, p in page.parameters.items() if p.required}
     d0 = {"d0": np.full(N, 1.0 / N)} if page.uses_reference else {}
-    return page.bind(U[:, : page.columns], c=c, **d0, **needed)
+    return page.bind(U[:, : page.columns], c=c, **d0, **parameters)
 
 
-class Own(CappedSimplexIndicator):
+class LinearRegularizer(CappedSimplexIndicator):
     """A regularizer of a user, with an array of its own."""
 
     kind: ClassVar[str] = ""
@@ -113,11 +113,11 @@ def closed_over(z: np.ndarray) -> dict[str, Any]:
             lambda p, x: CappedSimplexIndicator(domain(x)),
             lambda p: CvxpyEdges(lambda e: cp.max(e + z[: e.size]) + cp.sum_squares(e)),
         ),
-        "own": prototype("own", lambda p, x: Own(domain(x), z)),
+        "own": prototype("own", lambda p, x: LinearRegularizer(domain(x), z)),
     }
 
 
-# What the user writes after `bind`, and what anybody writes to the program.
+# Writes of the user after `bind`, and writes of anybody to the program.
 
 
 @pytest.mark.parametrize("name", list_formulations())
@@ -137,7 +137,7 @@ def test_a_program_is_what_it_was_when_it_was_bound(name: str) -> None:
 @pytest.mark.parametrize("storage", ("columns", "cut", "int8", "int64", "float32", "csr", "csc", "coo", "over bytes"))
 def test_every_storage_of_a_matrix_is_a_copy(storage: str) -> None:
     signs = np.sign(U)
-    own: Any = {
+    matrix: Any = {
         "columns": lambda: np.asfortranarray(U),
         "cut": lambda: np.repeat(U, 2, axis=1)[:, ::2],
         "int8": lambda: signs.astype(np.int8),
@@ -148,14 +148,14 @@ def test_every_storage_of_a_matrix_is_a_copy(storage: str) -> None:
         "coo": lambda: scipy.sparse.coo_array(U),
         "over bytes": lambda: np.frombuffer(U.tobytes()).reshape(U.shape),
     }[storage]()
-    program = get_formulation("lpboost").bind(own, nu=2)
-    twin = get_formulation("lpboost").bind(own.copy(), nu=2)
-    state, first = state_of(own), program.certify()
+    program = get_formulation("lpboost").bind(matrix, nu=2)
+    twin = get_formulation("lpboost").bind(matrix.copy(), nu=2)
+    state, first = state_of(matrix), program.certify()
     grown = program.margins.append(np.ones(N))
     ravage(program, grown, grown.append(-np.ones(N)), program.margins.take_rows(np.arange(5)), program.margins)
-    assert state_of(own) == state
+    assert state_of(matrix) == state
     if storage != "over bytes":
-        entries = own.data if scipy.sparse.issparse(own) else own
+        entries = matrix.data if scipy.sparse.issparse(matrix) else matrix
         entries[...] = 0
     assert ends(program.certify()) == ends(first) == ends(twin.certify())
     assert (grown.column(T) == 1.0).all() and (grown.column(0) == program.margins.column(0)).all()
@@ -178,12 +178,12 @@ def test_a_mapped_file_stays_on_disk_and_must_stay_as_it_is(mode: Any, dtype: ty
             call()
 
 
-@pytest.mark.parametrize("which", closed_over(np.ones(N)))
-def test_arrays_that_a_users_file_closes_over_are_read_when_it_is_bound(which: str) -> None:
+@pytest.mark.parametrize("file_kind", closed_over(np.ones(N)))
+def test_arrays_that_a_users_file_closes_over_are_read_when_it_is_bound(file_kind: str) -> None:
     z = np.linspace(-0.4, 0.6, N)
-    page, twin = closed_over(z)[which], closed_over(z.copy())[which]
-    own = {"z": z} if "z" in page.parameters else {}
-    program, honest = page.bind(U, **own), twin.bind(U, **{name: z.copy() for name in own})
+    page, twin = closed_over(z)[file_kind], closed_over(z.copy())[file_kind]
+    arrays = {"z": z} if "z" in page.parameters else {}
+    program, honest = page.bind(U, **arrays), twin.bind(U, **{name: z.copy() for name in arrays})
     state = state_of(z)
     first = program.certify()
     ravage(program)
@@ -320,11 +320,11 @@ def test_an_iterate_that_changes_in_place_is_certified_as_it_is_yielded() -> Non
     assert (solution.attempts[0].d == np.eye(N)[0]).all()
 
 
-@pytest.mark.parametrize("which", ("compare", "benchmark"))
-def test_comparisons_with_a_backend_that_writes(which: str) -> None:
+@pytest.mark.parametrize("command", ("compare", "benchmark"))
+def test_comparisons_with_a_backend_that_writes(command: str) -> None:
     copy = U.copy()
     program, vandal = get_formulation("lpboost").bind(copy, nu=2), Vandal(get_backend("interior"))
-    if which == "compare":
+    if command == "compare":
         rows = boostopt.compare(program, [vandal, "highs"]).rows
     else:
         rows = boostopt.benchmark(program, [vandal, "highs"], 1e-6, repeats=1).runs
@@ -375,17 +375,17 @@ class Sharing(CappedSimplexIndicator):
     """A regularizer that returns an array of its own and writes to it afterwards."""
 
     kind: ClassVar[str] = ""
-    kept: Sequence[np.ndarray] = ()
+    arrays: Sequence[np.ndarray] = ()
 
     def conjugate_at(self, z: Any, start: Any = None) -> Any:
         point = super().conjugate_at(z, start)
-        kept = point.d.copy()
-        object.__setattr__(self, "kept", [kept])
-        return replace(point, d=kept)
+        shared_point = point.d.copy()
+        object.__setattr__(self, "arrays", [shared_point])
+        return replace(point, d=shared_point)
 
     def value(self, d: Any) -> float:
-        for kept in self.kept:
-            kept[:] = 0.0
+        for array in self.arrays:
+            array[:] = 0.0
         return super().value(d)
 
 
@@ -414,13 +414,13 @@ def test_a_function_that_writes_to_what_it_has_returned_changes_nothing() -> Non
 
 
 def test_a_formulation_that_writes_is_refused_by_name() -> None:
-    def made(p: Any, x: Any) -> CappedSimplexIndicator:
+    def writing_regularizer(p: Any, x: Any) -> CappedSimplexIndicator:
         x.c[:] = 1.0
         return CappedSimplexIndicator(CappedSimplex(x.c, 2.0))
 
     c = C.copy()
     with pytest.raises(ProblemError, match=r"bad .*read-only"):
-        prototype("bad", made).bind(U, c=c)
+        prototype("bad", writing_regularizer).bind(U, c=c)
     assert (c == C).all()
 
 
@@ -433,11 +433,13 @@ def test_a_formulation_that_writes_is_refused_by_name() -> None:
         pytest.param(boostopt.check_formulation, PIECES["WritesEdges.value"], marks=pytest.mark.thorough),
         pytest.param(boostopt.check_backend, Careless(get_backend("interior")), marks=pytest.mark.thorough),
     ),
-    ids=lambda each: getattr(each, "__name__", type(each).__name__),
+    ids=lambda component: getattr(component, "__name__", type(component).__name__),
 )
 def test_checks_report_a_piece_that_writes(check: Callable[[Any], boostopt.CheckReport], piece: Any) -> None:
     report = check(piece)
-    assert not report.passed and any("read-only" in each.words for each in report if not each.passed)
+    assert not report.passed and any(
+        "read-only" in check_result.words for check_result in report if not check_result.passed
+    )
 
 
 # Oracles, rules and other observers of a run.
@@ -475,24 +477,24 @@ def vandal_rule() -> Rule:
 
 @pytest.mark.parametrize("name", ("lpboost", "erlpboost", "softboost", "corrective_erlpboost"))
 def test_a_run_among_pieces_that_write(name: str) -> None:
-    own, c = np.tile(U, (2, 1)), np.tile(C, 2)
-    state = state_of(own, c)
+    doubled_margins, c = np.tile(U, (2, 1)), np.tile(C, 2)
+    state = state_of(doubled_margins, c)
     page = get_formulation(name)
     settings: dict[str, Any] = {"nu": 3.0, "epsilon": 0.05, "max_rounds": 20}
     rules: Any = [vandal_rule(), *page.boosting.rules]
-    oracle = Writing(own, c=c, reflexive=True)
+    oracle = Writing(doubled_margins, c=c, reflexive=True)
     run = boostopt.boost(page, oracle, rules=rules, progress=ravage, history=True, **settings)
-    twin_oracle = GivenMargins(own.copy(), c=c.copy(), reflexive=True)
+    twin_oracle = GivenMargins(doubled_margins.copy(), c=c.copy(), reflexive=True)
     twin = boostopt.boost(page, twin_oracle, rules=list(page.boosting.rules), history=True, **settings)
     ravage(run, run.program, run.certificate, run.class_certificate, run.at_round(1), oracle)
-    assert state_of(own, c) == state
+    assert state_of(doubled_margins, c) == state
     fresh = replace(run.program, margins=MarginMatrix(run.program.margins.to_array().copy()))
     # Sums over another layout in memory are rounded otherwise.
     assert ends(run.certificate) == pytest.approx(ends(fresh.certify(run.certificate.d, run.w)), abs=1e-9)
     over_class, optimum = run.class_certificate, twin.class_certificate
     assert over_class.lower <= optimum.upper and optimum.lower <= over_class.upper
     assert ends(run.at_round(1).certificate) == ends(twin.at_round(1).certificate)
-    assert ends(run.verify_class(GivenMargins(own, c=c, reflexive=True))) == ends(over_class)
+    assert ends(run.verify_class(GivenMargins(doubled_margins, c=c, reflexive=True))) == ends(over_class)
 
 
 def test_an_oracle_that_writes_in_passing_is_named() -> None:
@@ -512,20 +514,20 @@ def test_a_rule_that_writes_in_passing_is_named() -> None:
 def test_a_path_among_pieces_that_write() -> None:
     copy = U.copy()
 
-    def each(nu: float, run: Any) -> None:
+    def ravage_run(nu_of_run: float, run: Any) -> None:
         ravage(run, run.record, run.program)
 
-    found = boostopt.path("lpboost", Writing(copy), nu=(1.0, 3.0), on_run=each)
+    path = boostopt.path("lpboost", Writing(copy), nu=(1.0, 3.0), on_run=ravage_run)
     twin = boostopt.path("lpboost", GivenMargins(U.copy()), nu=(1.0, 3.0))
     assert (copy == U).all()
-    for of_one, of_other in zip(found.certificates, twin.certificates, strict=True):
+    for of_one, of_other in zip(path.certificates, twin.certificates, strict=True):
         assert ends(of_one) == pytest.approx(ends(of_other), abs=1e-9)
 
 
-@pytest.mark.parametrize("made", (DecisionStumps, boostopt.oracles.RawFeatures, boostopt.oracles.BinnedStumps))
-def test_oracles_have_copies_of_their_examples(made: Any) -> None:
+@pytest.mark.parametrize("oracle_class", (DecisionStumps, boostopt.oracles.RawFeatures, boostopt.oracles.BinnedStumps))
+def test_oracles_have_copies_of_their_examples(oracle_class: Any) -> None:
     features, y, c = X / np.abs(X).max(), Y.copy(), np.full(len(Y), 1.5)
-    oracle, twin = made(features, y, c), made(features.copy(), y.copy(), c.copy())
+    oracle, twin = oracle_class(features, y, c), oracle_class(features.copy(), y.copy(), c.copy())
     state = state_of(features, y, c)
     ravage(oracle, oracle.c, oracle.y)
     assert state_of(features, y, c) == state
@@ -619,13 +621,13 @@ def test_ensembles_whose_members_write(sparse: bool) -> None:
     features: Any = scipy.sparse.csr_array(X) if sparse else X.copy()
     y, c = Y.copy(), np.full(len(Y), 2.0)
     state = state_of(features, y, c)
-    found, twin = (
+    reweighted, twin = (
         reweight(members(kind, Y), features, y, "lpboost", nu=6.0, sample_weight=c) for kind in (Learner, Plain)
     )
     assert state_of(features, y, c) == state
-    assert ends(found.certificate) == ends(twin.certificate)
-    ravage(found, found.solution)
-    assert ends(found.solution.program.certify(found.solution.d, found.solution.w)) == ends(
+    assert ends(reweighted.certificate) == ends(twin.certificate)
+    ravage(reweighted, reweighted.solution)
+    assert ends(reweighted.solution.program.certify(reweighted.solution.d, reweighted.solution.w)) == ends(
         twin.solution.program.certify(twin.solution.d, twin.solution.w)
     )
 
@@ -633,10 +635,12 @@ def test_ensembles_whose_members_write(sparse: bool) -> None:
 def test_ensembles_of_several_classes_whose_members_write() -> None:
     features, y = X.copy(), np.where(X[:, 2] > 0.5, 2, Y)
     state = state_of(features, y)
-    found, twin = (reweight_one_vs_rest(members(kind, y), features, y, "lpboost", nu=6.0) for kind in (Learner, Plain))
+    reweighted, twin = (
+        reweight_one_vs_rest(members(kind, y), features, y, "lpboost", nu=6.0) for kind in (Learner, Plain)
+    )
     assert state_of(features, y) == state
-    for part, other in zip(found.parts, twin.parts, strict=True):
-        assert ends(part.certificate) == ends(other.certificate)
+    for part, twin_part in zip(reweighted.parts, twin.parts, strict=True):
+        assert ends(part.certificate) == ends(twin_part.certificate)
 
 
 def test_models_that_write_are_certified_on_the_callers_data() -> None:
@@ -713,9 +717,9 @@ def test_immutable_arrays_stay_immutable() -> None:
     assert as_immutable(np.asfortranarray(U)).flags.f_contiguous
     large = np.asfortranarray(RNG.uniform(-1, 1, (3, 400_000)))
     assert np.array_equal(as_immutable(large[:, ::2], np.float32), large[:, ::2].astype(np.float32))
-    own = Settings(U.copy())
-    copied = immutable_value({"of": (own,)})["of"][0]
-    assert is_immutable(copied.z) and own.z.flags.writeable and copied is not own
+    settings = Settings(U.copy())
+    copied = immutable_value({"of": (settings,)})["of"][0]
+    assert is_immutable(copied.z) and settings.z.flags.writeable and copied is not settings
 
 
 def test_margins_keep_their_numbers_through_pickles() -> None:

@@ -54,19 +54,19 @@ def rechecked(work: Work, share: float, random_state: int, processes: int) -> in
     stored_seconds = whole = 0.0
     n_different = 0
     for name, recheck_result in recheck(work, share, random_state, processes):
-        n_same = recheck_result.again - len(recheck_result.others)
+        n_same = recheck_result.again - len(recheck_result.differences)
         print(
-            f"{name}: {recheck_result.again} of {recheck_result.stored} units again, {n_same} the same; "
+            f"{name}: {recheck_result.again} of {recheck_result.unit_count} units again, {n_same} the same; "
             f"{recheck_result.now:.1f} s of a core, ",
             end="",
         )
-        print(f"{recheck_result.before:.1f} s when they were stored", flush=True)
-        for parameters, difference in recheck_result.others.items():
+        print(f"{recheck_result.stored_seconds:.1f} s when they were stored", flush=True)
+        for parameters, difference in recheck_result.differences.items():
             print(f"  {parameters}\n    {difference}")
         stored_seconds, whole, n_different = (
             stored_seconds + recheck_result.seconds,
             whole + recheck_result.whole,
-            n_different + len(recheck_result.others),
+            n_different + len(recheck_result.differences),
         )
     print(
         f"All units took {stored_seconds / 3600:.2f} hours of a core; "
@@ -92,7 +92,7 @@ def main() -> int:
     folder = ROOT / "build" / "evidence-quick" if arguments.quick else ROOT / "docs" / "evidence"
     journals = ROOT / "build" / ("evidence-quick-journals" if arguments.quick else "evidence-journals")
     try:
-        work = Work.of(experiments, folder, journals, arguments.quick, arguments.again)
+        work = Work.load(experiments, folder, journals, arguments.quick, arguments.again)
         if arguments.list:
             for experiment in experiments:
                 n_open = sum(1 for e, _ in work.open() if e is experiment)

@@ -81,7 +81,7 @@ def _measured(experiments: Sequence[Experiment], results: Mapping[str, Results])
         for claim in experiment.claims:
             decision = claim.decide(units) if len(units) else None
             verdict = "not decided yet" if decision is None else f"{VERDICTS[decision.holds]}{PART if part else ''}"
-            ours, printed_value = ("", "") if decision is None else (decision.ours, decision.printed)
+            ours, printed_value = ("", "") if decision is None else (decision.ours, decision.printed_figure)
             command = f"`--only {experiment.name}`"
             cells = (claim.place, claim.says, verdict, ours, printed_value, command)
             yield Line(PAPERS[experiment.page], cells, decision is not None)
@@ -90,5 +90,12 @@ def _measured(experiments: Sequence[Experiment], results: Mapping[str, Results])
 def _proved() -> Iterator[Line]:
     """Yield the claims that tests decide."""
     for claim in PROVED:
-        cells = (claim.place, claim.says, claim.verdict, claim.ours, claim.printed, f"`{claim.test.split('::')[1]}`")
+        cells = (
+            claim.place,
+            claim.says,
+            claim.verdict,
+            claim.ours,
+            claim.printed_figure,
+            f"`{claim.test.split('::')[1]}`",
+        )
         yield Line(claim.paper, cells, True)

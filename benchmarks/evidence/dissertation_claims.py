@@ -14,9 +14,9 @@ from benchmarks.evidence.dissertation_runs import (
     RELATIVES,
     STABLE,
     TOTAL,
-    among,
-    chosen,
+    best_point,
     curves,
+    is_in_range,
     points_by_eta,
     sooner,
 )
@@ -58,7 +58,7 @@ def _erlpboost(kind: str) -> Ask:
     """Return what asks of each split whether ERLPBoost is stable at every eta, f = 0 being an error."""
 
     def ask(results: Results) -> list[bool]:
-        units = [result for _, result in results.where(hypotheses=kind)]
+        units = [result for _, result in results.select(hypotheses=kind)]
         return [all(r[key]["changes"]["error"] <= STABLE for key in r if key.startswith("ERLP")) for r in units]
 
     return ask
@@ -166,7 +166,7 @@ def _pairs(results: Results, names: Sequence[str], kinds: Sequence[str], one: st
             *(
                 [
                     point
-                    for _, r in results.where(data=name, hypotheses=kind, algorithm=a, seed=0)
+                    for _, r in results.select(data=name, hypotheses=kind, algorithm=a, seed=0)
                     for point in r["points"]
                 ]
                 for a in (one, rival)
@@ -329,7 +329,7 @@ def _sooner(name: str, kinds: Sequence[str], measure: str, ways: tuple[str, str]
     def ask(results: Results) -> list[bool]:
         values = list[bool]()
         for kind in kinds:
-            both = [results.where(data=name, hypotheses=kind, way=way) for way in ways]
+            both = [results.select(data=name, hypotheses=kind, way=way) for way in ways]
             if all(both):
                 one, rival = (curve[0][1] for curve in both)
                 values.append(sooner(one, rival, measure))
@@ -394,7 +394,7 @@ def _capping_helps(results: Results) -> list[bool]:
         for kind in ALL:
             for algorithm in TOTAL:
                 pairs = [
-                    _uncapped_and_capped(r) for _, r in results.where(data=name, hypotheses=kind, algorithm=algorithm)
+                    _uncapped_and_capped(r) for _, r in results.select(data=name, hypotheses=kind, algorithm=algorithm)
                 ]
                 if pairs:
                     uncapped, capped = map(statistics.mean, zip(*pairs, strict=True))
@@ -406,7 +406,7 @@ def _uncapped_and_capped(result: Result) -> tuple[float, float]:
     """Return the test error at nu = 1 and at the nu > 1 that validation chooses, epsilon being 0.001."""
     points = [point for point in result["points"] if point["epsilon"] == 0.001]
     uncapped = next(point for point in points if not point["share"])
-    return uncapped["test"], chosen([point for point in points if point["share"]])["test"]
+    return uncapped["test"], best_point([point for point in points if point["share"]])["test"]
 
 
 def _never_improves(results: Results) -> list[bool]:
@@ -424,11 +424,11 @@ def _is_printed_near(kind: str) -> Ask:
         values = list[bool]()
         for algorithm in TOTAL:
             for name in SMALL:
-                units = results.where(data=name, hypotheses=kind, algorithm=algorithm)
-                errors = [100 * chosen(result["points"])["test"] for _, result in units]
+                units = results.select(data=name, hypotheses=kind, algorithm=algorithm)
+                errors = [100 * best_point(result["points"])["test"] for _, result in units]
                 printed_error = ERRORS[kind][algorithm][SETS.index(name)]
                 if len(errors) > 1:
-                    values.append(among(printed_error, errors))
+                    values.append(is_in_range(printed_error, errors))
         return values
 
     return ask

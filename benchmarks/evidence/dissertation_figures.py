@@ -35,7 +35,7 @@ from benchmarks.evidence.dissertation_runs import (
     split,
     theory,
 )
-from benchmarks.evidence.experiment import Experiment, Parameters, Results, rounded
+from benchmarks.evidence.experiment import Experiment, Parameters, Results, round_digits
 from benchmarks.evidence.pages import picture, span, table
 from boostopt._utils.array_types import Array, Float
 from boostopt.boosting import Run
@@ -48,20 +48,20 @@ NAMES = (*OWN, "a9a", "german", "diabetes")
 FIRST = ("diabetes", "german", "a9a")
 """The order in which sets are run: the smallest first."""
 POINTS = 150
-"""Of a stored curve."""
+"""The number of points of a stored curve."""
 
 ZEROS = {"error": "an error", "positive": "+1", "majority": "the majority"}
 """The ways to count f(x) = 0."""
 
 LP_EPSILONS = {"stumps": 0.05, "raw": 0.01, "SVM": 0.01}
-"""Of LPBoost in figures 5.1 to 5.6."""
+"""The accuracy of LPBoost in figures 5.1 to 5.6."""
 
 LP_SHARES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 ETAS = (20.0, 200.0, 2000.0)
-"""Of ERLPBoost in figures 5.7 to 5.9."""
+"""The values of eta of ERLPBoost in figures 5.7 to 5.9."""
 
 A9A_ROUNDS = 100
-"""Of ERLPBoost on a9a."""
+"""The rounds of ERLPBoost on a9a."""
 
 
 def _unstable(quick: bool, done: Results) -> Iterator[Parameters]:
@@ -93,7 +93,7 @@ def _stability(fitted: Fit, data_split: Split, curve: bool) -> dict[str, Any]:
     if curve:
         rounds_shown = np.unique(np.linspace(0, len(zeros) - 1, POINTS).astype(int))
         result["at"] = (rounds_shown + 1).tolist()
-        result["errors"] = {name: rounded(errors_of_kind[rounds_shown]) for name, errors_of_kind in errors.items()}
+        result["errors"] = {name: round_digits(errors_of_kind[rounds_shown]) for name, errors_of_kind in errors.items()}
     return result
 
 
@@ -127,7 +127,7 @@ def _unstable_written(results: Results, folder: Path) -> str:
     rows, stable, compared = list[list[str]](), dict.fromkeys(ZEROS, 0), 0
     for hypotheses in kinds:
         for name in names:
-            units = [result for _, result in results.where(data=name, hypotheses=hypotheses)]
+            units = [result for _, result in results.select(data=name, hypotheses=hypotheses)]
             if not units:
                 continue
             row = [f"{name}, {hypotheses}"]
@@ -177,7 +177,7 @@ def _draw_curves(results: Results, folder: Path, numbers: str, title: str, curve
     for row, hypotheses in enumerate(kinds):
         for column, name in enumerate(names):
             axes = grid[row, column]
-            for _, result in results.where(data=name, hypotheses=hypotheses, seed=0):
+            for _, result in results.select(data=name, hypotheses=hypotheses, seed=0):
                 for key, label in curves.items():
                     run, zero = key.rsplit(" ", 1)
                     axes.plot(result[run]["at"], result[run]["errors"][zero], lw=0.9, label=label)
@@ -204,7 +204,7 @@ def _count_below(results: Results) -> str:
     for hypotheses in present(results, "hypotheses", tuple(CLASSES)):
         changes = [
             result[f"ERLPBoost {eta:g}"]["changes"]["error"]
-            for _, result in results.where(hypotheses=hypotheses)
+            for _, result in results.select(hypotheses=hypotheses)
             for eta in ETAS
         ]
         parts.append(f"{sum(change <= STABLE for change in changes)} of {len(changes)} over {hypotheses}")
@@ -232,7 +232,7 @@ def _overfitting(results: Results) -> str:
     parts = list[str]()
     for name in present(results, "data", ("german", "diabetes")):
         for eta in ETAS:
-            units = [result[f"ERLPBoost {eta:g}"] for _, result in results.where(data=name, hypotheses="stumps")]
+            units = [result[f"ERLPBoost {eta:g}"] for _, result in results.select(data=name, hypotheses="stumps")]
             if units:
                 rises = [item["last"] - item["best"] for item in units]
                 parts.append(f"{name}, eta = {eta:g}: {100 * np.mean(rises):+.1f}")
@@ -379,7 +379,7 @@ def _corrective_verdict(results: Results) -> str:
 def _pair(results: Results, name: str, hypotheses: str, total: str, corrective: str) -> list[str]:
     """Return how a corrective algorithm compares with its totally corrective relative, nothing where one is missing."""
     first, second = (
-        results.where(data=name, hypotheses=hypotheses, algorithm=algorithm, seed=0)
+        results.select(data=name, hypotheses=hypotheses, algorithm=algorithm, seed=0)
         for algorithm in (total, corrective)
     )
     if not (first and second):
@@ -423,8 +423,8 @@ def _to_the_end(data: str, hypotheses: str, way: str, rounds: int) -> Mapping[st
     return {
         **fitted.facts,
         "at": (rounds_shown + 1).tolist(),
-        "curve": rounded(delta[rounds_shown]),
-        "clock": rounded(seconds[rounds_shown]),
+        "curve": round_digits(delta[rounds_shown]),
+        "clock": round_digits(seconds[rounds_shown]),
         "reason": fitted.run.reason.partition(";")[0],
     }
 
@@ -435,12 +435,12 @@ def _fine_written(results: Results, folder: Path) -> str:
     figures, rows = list[str](), list[list[str]]()
     kinds = present(results, "hypotheses", tuple(CLASSES))
     for number, name in ((28, "diabetes"), (29, "german")):
-        if not results.where(data=name):
+        if not results.select(data=name):
             continue
         figure, grid = plt.subplots(len(kinds), 2, figsize=(7.5, 2.5 * len(kinds)), squeeze=False)
         for place, hypotheses in enumerate(kinds):
             for way, words in WAYS.items():
-                for _, result in results.where(data=name, hypotheses=hypotheses, way=way):
+                for _, result in results.select(data=name, hypotheses=hypotheses, way=way):
                     curve = np.maximum(result["curve"], 1e-9)  # below that is rounding
                     grid[place, 0].plot(result["at"], curve, label=words)
                     grid[place, 1].plot(result["clock"], curve)
@@ -470,7 +470,7 @@ def _fine_verdict(results: Results) -> str:
     parts = list[str]()
     for hypotheses in present(results, "hypotheses", tuple(CLASSES)):
         for name in present(results, "data", NAMES):
-            units = results.where(data=name, hypotheses=hypotheses)
+            units = results.select(data=name, hypotheses=hypotheses)
             finished_ways = [(result["seconds"], WAYS[p["way"]]) for p, result in units if result["held"]]
             first = f"{min(finished_ways)[1]} first" if finished_ways else "none to the end"
             parts.append(f"{name}, {hypotheses}: {first} ({len(finished_ways)} of {len(units)} ways come there)")
@@ -485,7 +485,7 @@ EXPERIMENTS = (
         page="dissertation",
         units=_unstable,
         work=_curves,
-        written=_unstable_written,
+        write_page=_unstable_written,
         claims=claims.INSTABILITY,
         data=DATA,
     ),
@@ -496,7 +496,7 @@ EXPERIMENTS = (
         page="dissertation",
         units=_over_eta,
         work=_at_etas,
-        written=_eta_written,
+        write_page=_eta_written,
         claims=claims.ETA,
         data=DATA,
     ),
@@ -507,7 +507,7 @@ EXPERIMENTS = (
         page="dissertation",
         units=_fine,
         work=_to_the_end,
-        written=_fine_written,
+        write_page=_fine_written,
         claims=claims.SMALL_EPSILON,
         data=DATA,
     ),

@@ -99,7 +99,7 @@ def at_hand(names: Sequence[str]) -> list[str]:
 
 def left_out(results: Results) -> str:
     """Say which sets of print have no units."""
-    names = [name for name in OWN if not results.where(data=name)]
+    names = [name for name in OWN if not results.select(data=name)]
     return f"No files of {', '.join(names)} were given: their panels and columns are left out." if names else ""
 
 
@@ -238,7 +238,7 @@ PROTOCOL = (
 def seeds(results: Results) -> str:
     """Return how many splits of which sets there are, in words."""
     seeds_by_name = {
-        name: {p["seed"] for p, _ in results.where(data=name)} for name in present(results, "data", tuple(ROWS))
+        name: {p["seed"] for p, _ in results.select(data=name)} for name in present(results, "data", tuple(ROWS))
     }
     return ", ".join(f"{name} {len(seed_set)}" for name, seed_set in seeds_by_name.items())
 
@@ -247,21 +247,21 @@ def points_by_eta(
     results: Results, name: str, hypotheses: str, algorithm: str, **selection: Any
 ) -> list[list[dict[str, Any]]]:
     """Return the points of an algorithm over eta, at each eta those of all splits, or of the one that is wanted."""
-    units = results.where(data=name, hypotheses=hypotheses, algorithm=algorithm, **selection)
+    units = results.select(data=name, hypotheses=hypotheses, algorithm=algorithm, **selection)
     return [list(at_one) for at_one in zip(*(result["points"] for _, result in units), strict=True)]
 
 
 def curves(results: Results, name: str, hypotheses: str, algorithm: str, measure: str) -> dict[float, list[float]]:
     """Return values of the search over all splits by nu / N, at epsilon = 0.001."""
     units = dict[float, list[float]]()
-    for _, result in results.where(data=name, hypotheses=hypotheses, algorithm=algorithm):
+    for _, result in results.select(data=name, hypotheses=hypotheses, algorithm=algorithm):
         for point in result["points"]:
             if point["epsilon"] == 0.001:
                 units.setdefault(point["share"], []).append(point[measure])
     return units
 
 
-def chosen(points: list[dict[str, Any]]) -> dict[str, Any]:
+def best_point(points: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the point of the smallest error on the validation part, the first of equal ones."""
     return min(points, key=lambda point: point["valid"])
 
@@ -274,6 +274,6 @@ def sooner(one: Mapping[str, Any], rival: Mapping[str, Any], measure: str = "sec
     return one["held"] and one[measure] < rival[measure]
 
 
-def among(figure: float, ours: Sequence[float]) -> bool:
+def is_in_range(figure: float, ours: Sequence[float]) -> bool:
     """Return whether a printed figure, of two digits, is in the range of ours."""
     return min(ours) - 0.005 <= figure <= max(ours) + 0.005

@@ -24,12 +24,12 @@ from benchmarks.evidence.dissertation_runs import (
     WORDS,
     Fit,
     Split,
-    among,
     at_hand,
-    chosen,
+    best_point,
     count,
     curves,
     fit,
+    is_in_range,
     left_out,
     lpboost,
     percent,
@@ -47,7 +47,7 @@ ROUNDS: Mapping[bool, int] = {False: 300, True: 1000}
 """Rounds of the search, totally corrective and corrective: a part of those of print."""
 
 A9A_ROUNDS = 200
-"""Of a corrective run of the search on a9a."""
+"""The rounds of a corrective run of the search on a9a."""
 
 COLUMNS = 8
 """Hypotheses a round of the Newton steps that take the place of the totally corrective rounds in the search on a9a."""
@@ -64,10 +64,10 @@ OTHERS = {"lp": "LPBoost", "ada": "AdaBoost", "SVM": "linear SVM", "gb": "gradie
 """The columns beside the printed algorithms."""
 
 CLASSLESS = ("SVM", "gb")
-"""Those that know no class of hypotheses: they are run once."""
+"""The algorithms without a class of hypotheses; they run once."""
 
 ADABOOST_ROUNDS = 2000
-"""Of AdaBoost in the search; print has 20,000."""
+"""The rounds of AdaBoost in the search; print has 20,000."""
 
 
 def _selected(quick: bool, done: Results) -> Iterator[Parameters]:
@@ -192,7 +192,7 @@ def _best_results(results: Results) -> str:
     """Return tables 5.4 to 5.6 and 5.10 to 5.12."""
     parts, names = list[str](), present(results, "data", NAMES)
     for number, hypotheses in enumerate(CLASSES):
-        if not results.where(hypotheses=hypotheses):
+        if not results.select(hypotheses=hypotheses):
             continue
         errors, parameters = list[list[str]](), list[list[str]]()
         for algorithm in (*ALGORITHMS, *OTHERS):
@@ -200,8 +200,8 @@ def _best_results(results: Results) -> str:
             for name in names:
                 column = SETS.index(name.removesuffix(" scaled"))
                 classes = "raw" if algorithm in CLASSLESS else hypotheses
-                units = results.where(data=name, hypotheses=classes, algorithm=algorithm)
-                best = [chosen(result["points"]) for _, result in units]
+                units = results.select(data=name, hypotheses=classes, algorithm=algorithm)
+                best = [best_point(result["points"]) for _, result in units]
                 in_print = _printed_name(algorithm, hypotheses)
                 doubt = _doubt(f"5.{number + 4}", algorithm, SETS[column])
                 row.append(f"{ERRORS[hypotheses][in_print][column]:.2f}{doubt}" if in_print else "")
@@ -229,8 +229,8 @@ def _parameters(best: list[dict[str, Any]]) -> str:
 def _gap_words(results: Results) -> str:
     """Say how far the search got: runs that met the rule, and the gaps over the class."""
     lines = list[list[str]]()
-    for algorithm in (name for name in ALGORITHMS if results.where(algorithm=name)):
-        points = [point for _, result in results.where(algorithm=algorithm) for point in result["points"]]
+    for algorithm in (name for name in ALGORITHMS if results.select(algorithm=name)):
+        points = [point for _, result in results.select(algorithm=algorithm) for point in result["points"]]
         row = [WORDS[algorithm]]
         for epsilon in EPSILONS:
             of_one = [point for point in points if point["epsilon"] == epsilon]
@@ -297,15 +297,15 @@ def _verdict(results: Results) -> str:
     for hypotheses in CLASSES:
         for algorithm in ALGORITHMS:
             for name in SETS:
-                units = results.where(data=name, hypotheses=hypotheses, algorithm=algorithm)
+                units = results.select(data=name, hypotheses=hypotheses, algorithm=algorithm)
                 if not units:
                     continue
-                ours = [100 * chosen(result["points"])["test"] for _, result in units]
+                ours = [100 * best_point(result["points"])["test"] for _, result in units]
                 printed_error = ERRORS[hypotheses][algorithm][SETS.index(name)]
                 compared += 1
                 if len(ours) > 1:
                     ranges += 1
-                    n_in_range += among(printed_error, ours)
+                    n_in_range += is_in_range(printed_error, ours)
                 n_near += abs(printed_error - statistics.mean(ours)) <= 2.0
     return (
         f"Of {ranges} printed errors of the four algorithms on sets with several splits {n_in_range} are within the "
@@ -414,7 +414,7 @@ def _seconds_written(results: Results, folder: Path) -> str:
     parts = list[str]()
     for number, hypotheses in enumerate(CLASSES):
         rows = list[list[str]]()
-        for parameters, result in sorted(results.where(hypotheses=hypotheses), key=_order):
+        for parameters, result in sorted(results.select(hypotheses=hypotheses), key=_order):
             name, algorithm = parameters["data"], parameters["algorithm"]
             column = SETS.index(name)
             row = [
@@ -481,7 +481,7 @@ EXPERIMENTS = (
         page="dissertation",
         units=_selected,
         work=_search,
-        written=_selection_written,
+        write_page=_selection_written,
         claims=claims.SELECTION,
         data=DATA,
     ),
@@ -492,7 +492,7 @@ EXPERIMENTS = (
         page="dissertation",
         units=_timed,
         work=_printed_run,
-        written=_seconds_written,
+        write_page=_seconds_written,
         data=DATA,
     ),
 )

@@ -15,11 +15,11 @@ from benchmarks.evidence.experiment import (
     Parameters,
     Result,
     Results,
+    ask_each_unit,
     counted_claim,
-    each,
     of_last,
-    printed,
-    rounded,
+    printed_numbers,
+    round_digits,
 )
 from benchmarks.evidence.pages import picture, table
 from boostopt import boost, get_formulation
@@ -38,17 +38,17 @@ from boostopt.oracles import GivenMargins
 COLORS = "#0072b2", "#d55e00", "#009e73", "#000000", "#e69f00"
 CYCLES = "cycle of the columns 0, 1, 2", "cycle of the columns 0, 2, 1"
 SAME = 1e-6
-"""By how much two distributions may differ that are called the same."""
+"""The largest difference of two equal distributions."""
 
 
 def printed_value(quantity: str) -> Any:
     """Return what print gives for a quantity."""
-    return next(row["value"] for row in printed("D_numbers")["rows"] if row["quantity"] == quantity)
+    return next(row["value"] for row in printed_numbers("D_numbers")["rows"] if row["quantity"] == quantity)
 
 
 def drawn_at(figure: str, quantity: str) -> Any:
     """Return what print gives for a quantity of a figure."""
-    rows = printed("D_numbers")["rows"]
+    rows = printed_numbers("D_numbers")["rows"]
     return next(row["value"] for row in rows if row.get("figure") == figure and row["quantity"].startswith(quantity))
 
 
@@ -123,7 +123,7 @@ def _manifold(rounds: int) -> Mapping[str, Any]:
         "best": best_margin(M),
         "comes back to within": back,
         "edges": [min(edges), max(edges)],
-        "second": rounded(second),
+        "second": round_digits(second),
         "off": float(np.abs(second - known_cycle["cycle"][1]).max()),
         "margin": float(run.trace["soft_margin"][-1]),
         "margin of the best oracle": float(free.trace["soft_margin"][-1]),
@@ -132,7 +132,7 @@ def _manifold(rounds: int) -> Mapping[str, Any]:
 
 def _examples_written(results: Results, folder: Path) -> str:
     rows = list[list[str]]()
-    for p, result in results.where(example="3 x 3"):
+    for p, result in results.select(example="3 x 3"):
         orders = ", ".join(f"{count} in {order}" for order, count in result["orders"].items())
         rows += [
             ["3 x 3: best margin", printed_value("its maximum margin"), _interval(result["best"])],
@@ -143,13 +143,13 @@ def _examples_written(results: Results, folder: Path) -> str:
             ["3 x 3: sum of d after 60 rounds, less 1", "0", f"{result['excess of the sum']['False']:.1e}"],
             ["the same, divided by the sum in each round", "", f"{result['excess of the sum']['True']:.1e}"],
         ]
-    for p, result in results.where(example="m x m"):
+    for p, result in results.select(example="m x m"):
         m = p["m"]
         rows += [
             [f"{m} x {m}: starts that end in a cycle of period {m}", "", f"{result['ends']} of {p['starts']}"],
             [f"{m} x {m}: margins of the cycles, and the best", "the best", _of_best(result)],
         ]
-    for _, result in results.where(example="4 x 5"):
+    for _, result in results.select(example="4 x 5"):
         best, of_cycle = printed_value("its maximum margin; margin of the cycle")
         rows += [
             ["4 x 5: best margin", best, _interval(result["best"])],
@@ -209,7 +209,7 @@ def _figure_1_work(grid: int, rounds: int) -> Mapping[str, Any]:
     six = np.vstack([cycle_3x3().known[name] for name in CYCLES])
     return {
         "first": np.argmax(points @ M, axis=1).tolist(),
-        "images": [[rounded(row, 5) for row in triangle_coordinates(image).T] for image in images],
+        "images": [[round_digits(row, 5) for row in triangle_coordinates(image).T] for image in images],
         "largest": [[float(image.max(axis=1).min()), float(image.max())] for image in images],
         "away": [float(np.abs(image[:, None] - six).sum(axis=2).min(axis=1).max()) for image in images],
     }
@@ -268,7 +268,7 @@ def _figure_2ab_work(points: int) -> Mapping[str, Any]:
     image, values = np.array([_on_the_line(x) for x in position]), list[list[float]]()
     for _ in range(3):
         image = np.array([reduced_map(instance.U, d) for d in image])
-        values.append(rounded(unfolded_triangle(image), 5))
+        values.append(round_digits(unfolded_triangle(image), 5))
     of_cycles, moves = list[float](), dict[str, list[float]]()
     for name in CYCLES:
         of_cycles += unfolded_triangle(instance.known[name]).tolist()
@@ -279,7 +279,7 @@ def _figure_2ab_work(points: int) -> Mapping[str, Any]:
     # The mean slope on a short piece about each point of a cycle.
     neighbours = [np.argsort(np.abs(position - x))[:3] for x in of_cycles]
     slopes = [float(np.ptp(np.array(values[2])[indices]) / np.ptp(position[indices])) for indices in neighbours]
-    return {"values": values, "cycles": rounded(of_cycles), "moved": moves, "slopes": rounded(slopes)}
+    return {"values": values, "cycles": round_digits(of_cycles), "moved": moves, "slopes": round_digits(slopes)}
 
 
 def _figure_2ab_written(results: Results, folder: Path) -> str:
@@ -319,7 +319,7 @@ def _figure_2c_work(seed: int, rounds: int) -> Mapping[str, Any]:
     instance = cycle_3x3()
     points, _ = iterate(instance.U, np.random.default_rng(seed).dirichlet(np.ones(3)), rounds)
     away = [float(np.abs(points[-1] - instance.known[name]).sum(axis=1).min()) for name in CYCLES]
-    return {"points": [rounded(row) for row in points[:, :2].T], "away": away}
+    return {"points": [round_digits(row) for row in points[:, :2].T], "away": away}
 
 
 def _figure_2c_written(results: Results, folder: Path) -> str:
@@ -378,7 +378,7 @@ def _figure_2d_work(seed: int, rounds: int, longest: int) -> Mapping[str, Any]:
         alive = late.points.max(axis=0) > 1e-9
         margins = [float(np.ptp((M @ late.w)[alive])), float((M @ late.w).min())]
     return {
-        "points": [rounded(row, 4) for row in points[:rounds, widest].T],
+        "points": [round_digits(row, 4) for row in points[:rounds, widest].T],
         "coordinates": (widest + 1).tolist(),
         "period soon": soon and soon.period,
         "period": late and late.period,
@@ -410,7 +410,7 @@ def _figure_2d_written(results: Results, folder: Path) -> str:
     figure.set_layout_engine("constrained")
     x, y = drawn_at("2d", "axes")
     for axis, seed in zip(axes[0], shown_seeds, strict=True):
-        result = results.where(seed=seed)[0][1]
+        result = results.select(seed=seed)[0][1]
         axis.plot(*result["points"], "o", color=COLORS[0], ms=2, alpha=0.5)
         first, second = result["coordinates"]
         title = f"period {result['period']}" + ("" if result["period soon"] else ", later")
@@ -451,7 +451,7 @@ def _of_example(place: str, says: str, example: str, ours: Callable[[Parameters,
     """Return a claim that the matrices of an example come to the closed form."""
 
     def decide(results: Results) -> Decision | None:
-        units = results.where(example=example)
+        units = results.select(example=example)
         if not units:
             return None
         return Decision(all(_agrees(p, result) for p, result in units), "; ".join(ours(p, r) for p, r in units))
@@ -506,7 +506,7 @@ FIGURE_2C = (
     counted_claim(
         "figure 2(c)",
         "After 50 rounds from a random start AdaBoost is on a cycle of the 3 x 3 matrix.",
-        each(_on_a_cycle),
+        ask_each_unit(_on_a_cycle),
     ),
 )
 
@@ -514,12 +514,12 @@ FIGURE_2D = (
     counted_claim(
         "figure 2(d)",
         "On a random 11 x 21 matrix AdaBoost comes to a cycle longer than 3 within 500 rounds.",
-        each(lambda result: _is_long(result, "period soon")),
+        ask_each_unit(lambda result: _is_long(result, "period soon")),
     ),
     counted_claim(
         "figure 2(d)",
         f"AdaBoost comes to such a cycle within {LONG:,} rounds, ten times those of print.",
-        each(_is_long),
+        ask_each_unit(_is_long),
     ),
     counted_claim(
         "section 3",
@@ -539,7 +539,7 @@ EXPERIMENTS = (
         page="dynamics",
         units=_examples,
         work=_example,
-        written=_examples_written,
+        write_page=_examples_written,
         claims=SECTION_3,
     ),
     Experiment(
@@ -549,7 +549,7 @@ EXPERIMENTS = (
         page="dynamics",
         units=_figure_1_units,
         work=_figure_1_work,
-        written=_figure_1_written,
+        write_page=_figure_1_written,
     ),
     Experiment(
         name="D_figure_2ab",
@@ -558,7 +558,7 @@ EXPERIMENTS = (
         page="dynamics",
         units=_figure_2ab_units,
         work=_figure_2ab_work,
-        written=_figure_2ab_written,
+        write_page=_figure_2ab_written,
         claims=FIGURE_2AB,
     ),
     Experiment(
@@ -568,7 +568,7 @@ EXPERIMENTS = (
         page="dynamics",
         units=_figure_2c_units,
         work=_figure_2c_work,
-        written=_figure_2c_written,
+        write_page=_figure_2c_written,
         claims=FIGURE_2C,
     ),
     Experiment(
@@ -578,7 +578,7 @@ EXPERIMENTS = (
         page="dynamics",
         units=_figure_2d_units,
         work=_figure_2d_work,
-        written=_figure_2d_written,
+        write_page=_figure_2d_written,
         claims=FIGURE_2D,
     ),
 )

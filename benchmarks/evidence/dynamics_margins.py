@@ -17,7 +17,7 @@ from benchmarks.evidence.experiment import (
     Parameters,
     Results,
     counted_claim,
-    rounded,
+    round_digits,
 )
 from benchmarks.evidence.pages import picture, span, table
 from boostopt import boost
@@ -64,7 +64,7 @@ def _figure_3a_work(algorithm: str, seed: int, rounds: int) -> Mapping[str, Any]
     positive = int(np.argmax(smooth > 0))
     return {
         "at": rounds_shown.tolist(),
-        "margins": rounded(margins[rounds_shown - 1]),
+        "margins": round_digits(margins[rounds_shown - 1]),
         "ticks": {str(k): float(margins[k - 1]) for k in drawn_at("3a", "ticks")[0] if 0 < k <= run.rounds},
         "near": int(first_near[0]) + 1 if len(first_near) else None,
         "falls": int((np.diff(smooth[positive:]) < -1e-12).sum()) if smooth[positive] > 0 else None,
@@ -105,7 +105,7 @@ def _figure_3a_written(results: Results, folder: Path) -> str:
     image = picture(folder, "D_figure_3a", figure, "Smallest margin against rounds of five boosters on a random matrix")
     rows = list[list[str]]()
     for name, words in ALL.items():
-        runs = [result for _, result in results.where(algorithm=name)]
+        runs = [result for _, result in results.select(algorithm=name)]
         cells = [words]
         for k in ticks[1:]:
             cells.append(span([f["ticks"][str(k)] / f["best"][1] for f in runs if str(k) in f["ticks"]], ".3f"))
@@ -135,7 +135,7 @@ def _figure_3a_written(results: Results, folder: Path) -> str:
 
 def _of_seed(results: Results, seed: int) -> dict[str, Mapping[str, Any]]:
     """Return the results of the boosters on a matrix."""
-    result = {name: results.where(algorithm=name, seed=seed) for name in ALL}
+    result = {name: results.select(algorithm=name, seed=seed) for name in ALL}
     return {name: runs[-1][1] for name, runs in result.items() if runs}
 
 
@@ -159,7 +159,7 @@ def _first(runs: Runs, name: str) -> float:
 
 
 def _extreme_round(choose: Callable[[Iterable[int]], int], runs: Runs, name: str) -> float:
-    # What is stored has the ticks in the order of their letters.
+    # Stored ticks are in the order of their letters.
     ticks = runs[name]["ticks"] if name in runs else {}
     return ticks[str(choose(map(int, ticks)))] if ticks else np.nan
 
@@ -221,7 +221,7 @@ def _margins(algorithm: str, seed: int, rounds: int) -> Mapping[str, Any]:
     certificate = best.class_certificate
     return {
         "at": rounds_shown.tolist(),
-        "margins": rounded(margins[rounds_shown - 1]),
+        "margins": round_digits(margins[rounds_shown - 1]),
         "ticks": ticks,
         "largest": [certificate.lower, certificate.upper],
     }
@@ -233,7 +233,7 @@ def _write_figure(results: Results, folder: Path) -> str:
     figure, axes = plt.subplots(figsize=(6, 3.5))
     rows = list[list[str]]()
     for name, words in ALGORITHMS.items():
-        units = results.where(algorithm=name)
+        units = results.select(algorithm=name)
         for _, result in units[:1]:
             axes.plot(result["at"], result["margins"], label=words)
         cells = [words]
@@ -260,9 +260,9 @@ def _write_figure(results: Results, folder: Path) -> str:
 def _orders(results: Results, tick: str) -> list[bool]:
     """Return of each seed with which all boosters reached a tick whether they come in the printed order there."""
     seeds = [
-        seed for seed in sorted({p["seed"] for p, _ in results}) if len(results.where(seed=seed)) == len(ALGORITHMS)
+        seed for seed in sorted({p["seed"] for p, _ in results}) if len(results.select(seed=seed)) == len(ALGORITHMS)
     ]
-    by_seed = [[results.where(algorithm=name, seed=seed)[0][1]["ticks"] for name in ALGORITHMS] for seed in seeds]
+    by_seed = [[results.select(algorithm=name, seed=seed)[0][1]["ticks"] for name in ALGORITHMS] for seed in seeds]
     complete = [
         [ticks_found[tick] for ticks_found in ticks]
         for ticks in by_seed
@@ -309,7 +309,7 @@ EXPERIMENTS = (
         page="dynamics",
         units=_figure_3a_units,
         work=_figure_3a_work,
-        written=_figure_3a_written,
+        write_page=_figure_3a_written,
         claims=FIGURE_3A,
     ),
     Experiment(
@@ -319,7 +319,7 @@ EXPERIMENTS = (
         page="dynamics",
         units=_units,
         work=_margins,
-        written=_write_figure,
+        write_page=_write_figure,
         claims=FIGURE_3B,
     ),
 )

@@ -15,10 +15,10 @@ from benchmarks.evidence.experiment import (
     Parameters,
     Result,
     Results,
+    ask_each_unit,
     counted_claim,
-    each,
-    printed,
-    rounded,
+    printed_numbers,
+    round_digits,
 )
 from benchmarks.evidence.pages import picture, span, table
 from boostopt import boost, get_formulation
@@ -38,13 +38,13 @@ RELAXATIONS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "2-ball": ("norm_ball", "norm_ball", {"p": 2.0, "r": 1.5 / math.sqrt(M)}),
     "2-penalty": ("norm_penalty", "norm_penalty", {"p": 2.0, "r": 0.5}),
 }
-"""Of each relaxation the program with the entropy, the one without, and their parameters.
+"""For each relaxation, the programs with and without the entropy, and their parameters.
 
 The ball's radius is half again the smallest, the norm of the uniform distribution.
 """
 
 ROUNDING = 1e-7
-"""By how much a certified optimum may miss: inequalities that theory proves are asked for up to it."""
+"""The allowance for certified optima in inequalities that theory proves."""
 
 
 def margins(noise: float, seed: int, relevant: int = 3) -> Float[Array, "N t"]:
@@ -55,7 +55,7 @@ def margins(noise: float, seed: int, relevant: int = 3) -> Float[Array, "N t"]:
 
 def quote(place: str) -> str:
     """Return the statement that print has in a place."""
-    return next(statement for location, statement, _ in printed("S_rates")["rows"] if location == place)
+    return next(statement for location, statement, _ in printed_numbers("S_rates")["rows"] if location == place)
 
 
 # Theorem 9
@@ -102,7 +102,7 @@ def _rate(relaxation: str, epsilon: float, noise: float, seed: int) -> Mapping[s
         "end": run.reason.partition(";")[0],
         "bound": 32.0 * math.log(M) / epsilon**2 - 2.0,
         "at": rounds_shown.tolist(),
-        "left": rounded(excess[rounds_shown]),
+        "left": round_digits(excess[rounds_shown]),
         "nearest": float((excess / bounds).max()),
         "excess": float((excess - bounds).max()),
         "gains": [float((np.diff(values) - needs).min()), float((np.diff(values) / np.maximum(needs, 1e-300)).min())],
@@ -137,7 +137,7 @@ def _rates_written(results: Results, folder: Path) -> str:
     rows = list[list[str]]()
     for name in RELAXATIONS:
         for epsilon in EPSILONS:
-            units = [result for _, result in results.where(relaxation=name, epsilon=epsilon)]
+            units = [result for _, result in results.select(relaxation=name, epsilon=epsilon)]
             if units:
                 rows.append(
                     [
@@ -181,7 +181,7 @@ def _curves(results: Results, folder: Path) -> str:
     for row, (noise, words) in zip(axes, ((0.0, "no wrong labels"), (0.02, "two wrong labels")), strict=True):
         for axis, name in zip(row, RELAXATIONS, strict=True):
             for epsilon, color in zip(EPSILONS, COLORS, strict=True):
-                for _, result in results.where(relaxation=name, epsilon=epsilon, noise=noise, seed=0):
+                for _, result in results.select(relaxation=name, epsilon=epsilon, noise=noise, seed=0):
                     axis.loglog(result["at"], result["left"], color=color, lw=1.3)
                 k = np.geomspace(1, 32.0 * math.log(M) / epsilon**2 - 2.0, 50)
                 axis.loglog(k, 16.0 / epsilon * math.log(M) / (k + 2.0), ":", color=color, lw=1.0)
@@ -201,7 +201,7 @@ def _against_epsilon(results: Results, folder: Path) -> str:
 
     figure, axes = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
     for name, color in zip(RELAXATIONS, COLORS, strict=True):
-        units = {e: [r["rounds"] for _, r in results.where(relaxation=name, epsilon=e)] for e in EPSILONS}
+        units = {e: [r["rounds"] for _, r in results.select(relaxation=name, epsilon=e)] for e in EPSILONS}
         rounds_shown = [epsilon for epsilon in EPSILONS if units[epsilon]]
         low, high = [min(units[e]) for e in rounds_shown], [max(units[e]) for e in rounds_shown]
         axes.fill_between(rounds_shown, low, high, color=color, alpha=0.15, lw=0)
@@ -249,7 +249,7 @@ def _half(relevant: int, seed: int) -> Mapping[str, Any]:
 def _halves_written(results: Results, folder: Path) -> str:
     rows = list[list[str]]()
     for relevant in sorted({p["relevant"] for p, _ in results}):
-        units = [result for _, result in results.where(relevant=relevant)]
+        units = [result for _, result in results.select(relevant=relevant)]
         best, bounds = [r["best"][0] for r in units], [r["bounds"] for r in units]
         row = [f"{relevant}", f"{min(best):.3f} to {max(best):.3f}"]
         row += [span([r["rounds"][name] for r in units if r["rounds"][name]], ",") for name in ALGORITHMS]
@@ -304,7 +304,7 @@ def _cap(bad: int, seed: int) -> Mapping[str, Any]:
 def _caps_written(results: Results, folder: Path) -> str:
     rows = list[list[str]]()
     for bad in sorted({p["bad"] for p, _ in results}):
-        units = [result for _, result in results.where(bad=bad)]
+        units = [result for _, result in results.select(bad=bad)]
         wide, tenth = [r["outliers"] for r in units], [r["tenth"] for r in units]
         rows.append(
             [
@@ -349,7 +349,7 @@ SIZE, SCALE = 5, 0.7
 
 
 def _pairs(quick: bool, done: Results) -> Iterator[Parameters]:
-    for row in range(len(printed("S_appendixB")["rows"])):
+    for row in range(len(printed_numbers("S_appendixB")["rows"])):
         yield {"row": row, "draws": 3 if quick else 20}
 
 
@@ -404,7 +404,7 @@ def _conjugate(row: int, p: float, theta: Float[Array, " n"], shift: Float[Array
 
 
 def _pairs_written(results: Results, folder: Path) -> str:
-    pairs = printed("S_appendixB")["rows"]
+    pairs = printed_numbers("S_appendixB")["rows"]
     units = sorted(results, key=lambda unit: unit[0]["row"])
     rows = [[*map(_code, pairs[p["row"]]), r["points"], f"{r['off']:.0e}"] for p, r in units]
     right = sum(_agrees(result) for _, result in results)
@@ -444,7 +444,7 @@ HALF = (
     counted_claim(
         "section 5",
         "All three algorithms come to half of the best margin, those with a bound within it.",
-        each(_is_within),
+        ask_each_unit(_is_within),
         "matrices",
         always=True,
     ),
@@ -454,14 +454,16 @@ OUTLIERS = (
     counted_claim(
         "section 4.1",
         "With k of the order of the wrong labels all but k examples keep half of the margin without them.",
-        each(_half_is_kept),
+        ask_each_unit(_half_is_kept),
         "cases",
         always=True,
     ),
 )
 
 CONJUGATES = (
-    counted_claim("appendix B", "The functions of the table are conjugate.", each(_agrees), "rows", always=True),
+    counted_claim(
+        "appendix B", "The functions of the table are conjugate.", ask_each_unit(_agrees), "rows", always=True
+    ),
 )
 
 SOURCE = "Shalev-Shwartz and Singer 2008"
@@ -474,7 +476,7 @@ EXPERIMENTS = (
         page="equivalence",
         units=_rates,
         work=_rate,
-        written=_rates_written,
+        write_page=_rates_written,
         claims=THEOREM_9,
     ),
     Experiment(
@@ -484,7 +486,7 @@ EXPERIMENTS = (
         page="equivalence",
         units=_halves,
         work=_half,
-        written=_halves_written,
+        write_page=_halves_written,
         claims=HALF,
     ),
     Experiment(
@@ -494,7 +496,7 @@ EXPERIMENTS = (
         page="equivalence",
         units=_caps,
         work=_cap,
-        written=_caps_written,
+        write_page=_caps_written,
         claims=OUTLIERS,
     ),
     Experiment(
@@ -504,7 +506,7 @@ EXPERIMENTS = (
         page="equivalence",
         units=_pairs,
         work=_pair,
-        written=_pairs_written,
+        write_page=_pairs_written,
         claims=CONJUGATES,
     ),
 )

@@ -46,9 +46,9 @@ class Results:
     def __getitem__(self, parameters: Parameters) -> Result:
         return self._lines[key(parameters)]["result"]
 
-    def where(self, **wanted: Any) -> list[tuple[Parameters, Result]]:
+    def select(self, **selection: Any) -> list[tuple[Parameters, Result]]:
         """Return parameters and results of the units whose parameters have these values."""
-        return [(p, result) for p, result in self if all(k in p and p[k] == v for k, v in plain(wanted).items())]
+        return [(p, result) for p, result in self if all(k in p and p[k] == v for k, v in plain(selection).items())]
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Take a finished unit in, in place of an earlier one of the same parameters."""
@@ -73,13 +73,13 @@ class Decision:
     ----------
     holds
         Whether it does.
-    ours, printed
+    ours, printed_figure
         Our figure, and the printed one; "" where print has words alone.
     """
 
     holds: bool
     ours: str
-    printed: str = ""
+    printed_figure: str = ""
 
 
 @cache
@@ -90,41 +90,42 @@ def _digest(names: tuple[str, ...]) -> str:
     return digest.hexdigest()[:12]
 
 
-def counted(holds: Iterable[bool], of: str = "seeds", always: bool = False) -> Decision | None:
+def count_cases(holds: Iterable[bool], noun: str = "seeds", always: bool = False) -> Decision | None:
     """Return whether a claim holds with more than half of the draws, or in all cases; None where there are none.
 
     Parameters
     ----------
     holds
         Of each draw or case, whether it holds there.
-    of
-        What is counted, in the plural.
+    noun
+        The counted things, in the plural.
     always
         Whether one exception refutes it: a theorem, or what is said of all cases.
     """
-    found = list(holds)
-    if not found:
+    outcomes = list(holds)
+    if not outcomes:
         return None
-    return Decision(all(found) if always else 2 * sum(found) > len(found), f"{sum(found)} of {len(found)} {of}")
+    n, n_true = len(outcomes), sum(outcomes)
+    return Decision(n_true == n if always else 2 * n_true > n, f"{n_true} of {n} {noun}")
 
 
 BY_CHANCE = 0.05
 """The share of means that miss a printed one by more than two standard errors where nothing is different."""
 
 
-def agreeing(holds: Iterable[bool], of: str) -> Decision | None:
+def count_agreements(holds: Iterable[bool], noun: str) -> Decision | None:
     """Return whether so many means miss print as chance explains; None where there are none.
 
     It does not where as many misses, one in twenty being expected, have a probability below one in twenty.
     """
-    found = list(holds)
-    if not found:
+    outcomes = list(holds)
+    if not outcomes:
         return None
     from scipy.stats import binom
 
-    n, agree = len(found), sum(found)
+    n, agree = len(outcomes), sum(outcomes)
     as_many = float(binom.sf(n - agree - 1, n, BY_CHANCE))
-    return Decision(as_many >= BY_CHANCE, f"{agree} of {n} {of}")
+    return Decision(as_many >= BY_CHANCE, f"{agree} of {n} {noun}")
 
 
 @dataclass(frozen=True)
@@ -150,14 +151,14 @@ Ask = Callable[[Results], Iterable[bool]]
 """Returns of each draw or case in some results whether a statement holds there."""
 
 
-def counted_claim(place: str, says: str, ask: Ask, of: str = "seeds", always: bool = False) -> Claim:
-    """Return a claim that is counted: see `counted`."""
-    return Claim(place, says, lambda results: counted(ask(results), of, always))
+def counted_claim(place: str, says: str, ask: Ask, noun: str = "seeds", always: bool = False) -> Claim:
+    """Return a claim that is counted: see `count_cases`."""
+    return Claim(place, says, lambda results: count_cases(ask(results), noun, always))
 
 
-def each(holds: Callable[[Result], bool], **wanted: Any) -> Ask:
+def ask_each_unit(holds: Callable[[Result], bool], **selection: Any) -> Ask:
     """Return what asks every unit whose parameters have these values."""
-    return lambda results: [holds(result) for _, result in results.where(**wanted)]
+    return lambda results: [holds(result) for _, result in results.select(**selection)]
 
 
 def denied(ask: Ask) -> Ask:
@@ -169,8 +170,8 @@ def of_last(decide: Callable[[Result], Decision]) -> Callable[[Results], Decisio
     """Return what decides from the last unit, and nothing where there is none."""
 
     def decided(results: Results) -> Decision | None:
-        found = [result for _, result in results]
-        return decide(found[-1]) if found else None
+        all_results = [result for _, result in results]
+        return decide(all_results[-1]) if all_results else None
 
     return decided
 
@@ -193,7 +194,7 @@ class Experiment:
     work
         Does a unit in a process of its own and returns what JSON can hold; a function of a module, called with the
         parameters.
-    written
+    write_page
         Returns the part of the page, Markdown without its heading, from the results; pictures are written into the
         folder, named after the experiment.
     data
@@ -208,7 +209,7 @@ class Experiment:
     page: str
     units: Callable[[bool, Results], Iterable[Parameters]]
     work: Callable[..., Mapping[str, Any]]
-    written: Callable[[Results, Path], str]
+    write_page: Callable[[Results, Path], str]
     data: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
 
@@ -229,7 +230,7 @@ def key(parameters: Parameters) -> str:
 
 
 @cache
-def printed(name: str) -> Any:
+def printed_numbers(name: str) -> Any:
     """Return a file of printed numbers, read once: nothing in it is to be changed.
 
     Raises
@@ -243,6 +244,6 @@ def printed(name: str) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def rounded(values: Iterable[float], digits: int = 6) -> list[float]:
+def round_digits(values: Iterable[float], digits: int = 6) -> list[float]:
     """Return numbers with so many significant digits: curves are stored, not to the last bit."""
     return [float(f"{float(value):.{digits}g}") for value in values]

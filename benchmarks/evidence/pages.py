@@ -48,16 +48,16 @@ def write_evidence(folder: Path, experiments: Sequence[Experiment], results: Map
     return pages
 
 
-def of_kept(folder: Path, kept: Path, experiments: Sequence[Experiment]) -> dict[str, str]:
+def of_kept(folder: Path, results_folder: Path, experiments: Sequence[Experiment]) -> dict[str, str]:
     """Return the pages of the units that are kept."""
-    return write_evidence(folder, experiments, {e.name: load(kept, e.name) for e in experiments})
+    return write_evidence(folder, experiments, {e.name: load(results_folder, e.name) for e in experiments})
 
 
 def _part(experiment: Experiment, results: Results, folder: Path) -> str:
     """Return what a page says of an experiment."""
     units = "1 unit" if len(results) == 1 else f"{len(results)} units"
     took = f"`{COMMAND.format(name=experiment.name)}`: {units}, {results.seconds:,.0f} seconds of a core."
-    return f"## {experiment.title}\n\n*{experiment.source}.* {took}\n\n{experiment.written(results, folder).strip()}"
+    return f"## {experiment.title}\n\n*{experiment.source}.* {took}\n\n{experiment.write_page(results, folder).strip()}"
 
 
 def span(values: Iterable[float], form: str = ".3f") -> str:

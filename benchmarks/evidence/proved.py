@@ -23,7 +23,7 @@ class Proved:
         Whether it holds.
     test
         The test, in the form of pytest, below `tests/`.
-    ours, printed
+    ours, printed_figure
         What is right, and what is printed, where that is a figure.
     """
 
@@ -33,7 +33,7 @@ class Proved:
     verdict: str
     test: str
     ours: str = ""
-    printed: str = ""
+    printed_figure: str = ""
 
 
 PROVED = (

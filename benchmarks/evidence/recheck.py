@@ -25,25 +25,25 @@ class Rechecked:
 
     Attributes
     ----------
-    stored, seconds
-        Of all its units: how many are stored, and what they took, in seconds of a core.
-    again, before, now
-        Of those done again: how many, and what they took then and now, in seconds of a core.
-    others
-        Of each that came to something else, its parameters and the first place with what is stored and what came.
+    unit_count, seconds
+        The number of its units, and their time, in seconds of a core.
+    again, stored_seconds, now
+        The number of repeated units, and their time when they were stored and now, in seconds of a core.
+    differences
+        For each unit with another result, its parameters and the first place with the stored and the new value.
     """
 
-    stored: int
+    unit_count: int
     seconds: float
     again: int = 0
-    before: float = 0.0
+    stored_seconds: float = 0.0
     now: float = 0.0
-    others: dict[str, str] = field(default_factory=dict[str, str])
+    differences: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def whole(self) -> float:
         """Seconds of a core that all units would take now, at the ratio of those done again."""
-        return self.seconds * (self.now / self.before if self.before else 1.0)
+        return self.seconds * (self.now / self.stored_seconds if self.stored_seconds else 1.0)
 
 
 def recheck(work: Work, share: float, random_state: int, processes: int) -> Iterator[tuple[str, Rechecked]]:
@@ -79,10 +79,10 @@ def recheck(work: Work, share: float, random_state: int, processes: int) -> Iter
             for future in as_completed(jobs):
                 old_line, now = jobs[future], future.result()
                 result.again += 1
-                result.before += old_line["cpu"]
+                result.stored_seconds += old_line["cpu"]
                 result.now += now["cpu"]
                 if difference := next(differences(old_line["result"], now["result"]), None):
-                    result.others[key(old_line["parameters"])] = difference
+                    result.differences[key(old_line["parameters"])] = difference
             yield experiment.name, result
 
 

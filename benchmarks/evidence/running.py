@@ -27,10 +27,10 @@ class Work:
     ----------
     experiments
         In the order in which they are begun.
-    kept
+    results_folder
         The folder of finished units.
     journals
-        The folder of those that are not kept yet.
+        The folder of the units that are not in the results folder yet.
     quick
         Whether units are of reduced size.
     results
@@ -38,17 +38,19 @@ class Work:
     """
 
     experiments: Sequence[Experiment]
-    kept: Path
+    results_folder: Path
     journals: Path
     quick: bool
     results: dict[str, Results]
 
     @classmethod
-    def of(cls, experiments: Sequence[Experiment], kept: Path, journals: Path, quick: bool, again: bool) -> Work:
+    def load(
+        cls, experiments: Sequence[Experiment], results_folder: Path, journals: Path, quick: bool, again: bool
+    ) -> Work:
         """Open what is finished; with `again` what is kept is made anew, and so is what was made from other data."""
         results = dict[str, Results]()
         for experiment in experiments:
-            lines = [] if again else load(kept, experiment.name).lines
+            lines = [] if again else load(results_folder, experiment.name).lines
             lines += Journal(journals, experiment.name).lines()
             # Where the data are not there nothing can be made anew.
             valid_lines = [line for line in lines if experiment.missing or line["data"] == experiment.digest]
@@ -58,7 +60,7 @@ class Work:
                     file=sys.stderr,
                 )
             results[experiment.name] = Results(valid_lines)
-        return cls(experiments, kept, journals, quick, results)
+        return cls(experiments, results_folder, journals, quick, results)
 
     def open(self) -> Iterator[tuple[Experiment, Parameters]]:
         """Yield the units that are not finished and can be done now."""
@@ -100,7 +102,7 @@ class Work:
         """Keep what is finished, and end the journals."""
         for experiment in self.experiments:
             if len(self.results[experiment.name]):
-                keep(self.kept, experiment.name, self.results[experiment.name])
+                keep(self.results_folder, experiment.name, self.results[experiment.name])
                 Journal(self.journals, experiment.name).end()
 
 

@@ -10,14 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.evidence.experiment import Ask, Parameters, Results, counted_claim, each, printed, rounded
+from benchmarks.evidence.experiment import (
+    Ask,
+    Parameters,
+    Results,
+    ask_each_unit,
+    counted_claim,
+    printed_numbers,
+    round_digits,
+)
 from benchmarks.evidence.pages import picture, span, table
 from benchmarks.evidence.soft_margins_toy import (
     FILE,
     NEAR,
     PATTERNS,
     STEPS,
-    Stored,
+    StoredFunction,
     boosted,
     figure_of,
     first_of,
@@ -54,12 +62,12 @@ def _rounds_2(seed: int, K: int) -> Mapping[str, Any]:
                 K=K, iterations=STEPS, random_state=rng)
         for _ in range(BAGGED[-1])
     ]  # fmt: skip
-    result: dict[str, Any] = {"X": [rounded(x, 4) for x in toy_data.X], "y": toy_data.y.tolist(), "stages": {}}
+    result: dict[str, Any] = {"X": [round_digits(x, 4) for x in toy_data.X], "y": toy_data.y.tolist(), "stages": {}}
     for k in STAGES_2:
         stood = run.at_round(k)
         d = np.sort(stood.d)[::-1]
         stage: dict[str, Any] = {
-            "d": rounded(stood.d, 4),
+            "d": round_digits(stood.d, 4),
             "heaviest": float(d[: PATTERNS // 10].sum()),
             "error": float(run.trace["test_error"][k - 1]),
         }
@@ -89,11 +97,11 @@ def _picture_2(first: Mapping[str, Any], folder: Path) -> str:
     for axis, k in zip(axes.flat, STAGES_2, strict=True):
         stage = first["stages"][str(k)]
         # The area of a marker is proportional to what is passed: its diameter is to the weight.
-        decision_regions(Stored(stage["f"]), X, y, np.square(stage["d"]), axes=axis)
+        decision_regions(StoredFunction(stage["f"]), X, y, np.square(stage["d"]), axes=axis)
         for single in first["single"][: k if k <= 5 else 0]:
-            Stored(single).line(axis, "-.")
+            StoredFunction(single).line(axis, "-.")
         if "bagging_f" in stage:
-            Stored(stage["bagging_f"]).line(axis, ":", "#d55e00", 1.6)
+            StoredFunction(stage["bagging_f"]).line(axis, ":", "#d55e00", 1.6)
         axis.set(title=f"after {k} round{'s' if k > 1 else ''}")
         axis.label_outer()
     return picture(folder, "R_figure_2", figure, "Weights of the patterns and decision lines after six rounds")
@@ -105,7 +113,7 @@ def _concentrates(r: Mapping[str, Any]) -> bool:
 
 
 def _written_2(results: Results, folder: Path) -> str:
-    units = results.where(seed=0)
+    units = results.select(seed=0)
     image = _picture_2(units[0][1], folder) if units else ""
     rows = list[list[str]]()
     for k in STAGES_2:
@@ -181,7 +189,7 @@ def _long(data: str, noise: float, K: int, seed: int, rounds: int) -> Mapping[st
     early = boosted(toy_data, K, min(STAGES_7[-1], rounds), seed, history=True)
     result: dict[str, Any] = {
         "rounds": run.rounds,
-        "margins": rounded(np.sort(m), 5),
+        "margins": round_digits(np.sort(m), 5),
         "of_classes": [float(m[toy_data.y == label].min()) for label in (1, -1)],
         "near": int(np.sum(m <= m.min() + NEAR)),
         "corollary_4": corollary_4(epsilon),
@@ -189,7 +197,7 @@ def _long(data: str, noise: float, K: int, seed: int, rounds: int) -> Mapping[st
         "length": float(run.record.state.weight_sum),
         "length_200": float(early.record.state.weight_sum),
         "at": positions.tolist(),
-        "errors": rounded(errors[positions - 1], 4),
+        "errors": round_digits(errors[positions - 1], 4),
         "least": [int(np.argmin(errors)) + 1, float(errors.min())],
         "last": float(errors[-1]),
         "first": float(run.trace["test_error"][0]),
@@ -198,14 +206,14 @@ def _long(data: str, noise: float, K: int, seed: int, rounds: int) -> Mapping[st
         for k in STAGES_7:
             stood = early.at_round(k)
             margins = stood.program.margins.margins(stood.w) / stood.w.sum()
-            result[f"margins_{k}"] = rounded(np.sort(margins), 5)
+            result[f"margins_{k}"] = round_digits(np.sort(margins), 5)
         bayes = log_odds(toy_data)
         result["bayes"] = float(np.mean(toy_data.y_test * bayes(toy_data.X_test) <= 0))
         if seed == 0:
             result |= {
-                "X": [rounded(x, 4) for x in toy_data.X],
+                "X": [round_digits(x, 4) for x in toy_data.X],
                 "y": toy_data.y.tolist(),
-                "influence": rounded(run.influence, 4),
+                "influence": round_digits(run.influence, 4),
                 "f": on_grid(run.decision_function, toy_data.X),
                 "bayes_f": on_grid(lambda X: np.clip(bayes(X), -5, 5), toy_data.X),
             }
@@ -215,7 +223,7 @@ def _long(data: str, noise: float, K: int, seed: int, rounds: int) -> Mapping[st
 def _written_4(results: Results, folder: Path) -> str:
     parts = list[str]()
     for data, words in WORDS.items():
-        if units := results.where(data=data):
+        if units := results.select(data=data):
             parts.append(_figure_4(units, data, words, folder))
             if thirty := [(p, r) for p, r in units if p["K"] == 30]:
                 parts += [_figure_7(thirty, data, words, folder), _figure_8(thirty, data, words, folder)]
@@ -371,10 +379,10 @@ def _figure_8(units: Found, data: str, words: str, folder: Path) -> str:
     if selected := _select_units(units, seed=0, noise=0.16):
         r = selected[0][1]
         X = np.array(r["X"])
-        decision_regions(Stored(r["f"]), X, np.array(r["y"]), axes=axes[1])
+        decision_regions(StoredFunction(r["f"]), X, np.array(r["y"]), axes=axes[1])
         support = np.array(r["influence"]) > 1 / PATTERNS
         axes[1].plot(*X[support].T, "o", ms=8, mfc="none", mec="k", mew=0.7)
-        Stored(r["bayes_f"]).line(axes[1], "--", "k", 1.6)
+        StoredFunction(r["bayes_f"]).line(axes[1], "--", "k", 1.6)
     image = picture(folder, f"R_figure_8_{data}", figure, f"Test error against rounds, and the decision line, {words}")
     rows = list[list[str]]()
     for noise in sorted({p["noise"] for p, _ in units}):
@@ -391,7 +399,7 @@ def _figure_8(units: Found, data: str, words: str, folder: Path) -> str:
     printed_least = in_print(8, "iterations of least")
     round_text = f"at round (print: about {printed_least})"
     head = ["noise added", "first network", "least", round_text, "in the end", "the best line, about"]
-    of_banana = next(row for row in printed("R_table1")["rows"] if row["set"] == "Banana")
+    of_banana = next(row for row in printed_numbers("R_table1")["rows"] if row["set"] == "Banana")
     single, ada = (of_banana[method][0] for method in ("RBF", "AB"))
     return (
         f"### Figure 8, {words}\n\n30 centres. Test errors are smoothed, over the rounds within a tenth of each, but "
@@ -409,14 +417,14 @@ def _figure_8(units: Found, data: str, words: str, folder: Path) -> str:
 
 def _all_falls(cases: Sequence[tuple[float, int]]) -> Ask:
     """Return what asks whether the smallest margin falls from case to case, for each of the data and seeds."""
-    return lambda results: [fell for data in WORDS for fell in _falls(results.where(data=data), cases)]
+    return lambda results: [fell for data in WORDS for fell in _falls(results.select(data=data), cases)]
 
 
 FIGURE_2 = (
     counted_claim(
         "figure 2",
         "AdaBoost's weights concentrate: the heaviest tenth has more after 100 rounds than after the first.",
-        each(_concentrates),
+        ask_each_unit(_concentrates),
     ),
 )
 
@@ -428,38 +436,42 @@ FIGURES_4_7_8 = (
         _all_falls((CASES[4], CASES[2], CASES[3])),
     ),
     counted_claim(
-        "theorem 3", "It bounds the share of small margins.", each(lambda r: r["theorem_3"]), always=True, of="runs"
+        "theorem 3",
+        "It bounds the share of small margins.",
+        ask_each_unit(lambda r: r["theorem_3"]),
+        always=True,
+        noun="runs",
     ),
     counted_claim(
         "lemma 5",
         "Patterns of both classes come to the same smallest margin.",
-        each(lambda r: abs(r["of_classes"][0] - r["of_classes"][1]) < NEAR / 2),
-        of="runs",
+        ask_each_unit(lambda r: abs(r["of_classes"][0] - r["of_classes"][1]) < NEAR / 2),
+        noun="runs",
     ),
     counted_claim(
         "note 3",
         "|b| is often above 100 after 200 rounds.",
-        each(_is_long),
-        of="runs",
+        ask_each_unit(_is_long),
+        noun="runs",
     ),
     counted_claim(
         "figure 7",
         f"After 200 rounds the margins are almost the asymptotic ones: distributions differ by {ALMOST} at most.",
         lambda results: [
-            _to_come(r) <= ALMOST for _, r in results.where(K=30, noise=0.16) if r["rounds"] > STAGES_7[-1]
+            _to_come(r) <= ALMOST for _, r in results.select(K=30, noise=0.16) if r["rounds"] > STAGES_7[-1]
         ],
     ),
     counted_claim(
         "figure 8",
         "AdaBoost overfits noisy data in the end.",
-        each(_overfits, K=30, noise=0.16),
-        of="runs",
+        ask_each_unit(_overfits, K=30, noise=0.16),
+        noun="runs",
     ),
     counted_claim(
         "figure 8",
         "The least test error is after about 80 rounds: half as many to twice as many.",
-        each(_in_time, K=30, noise=0.16),
-        of="runs",
+        ask_each_unit(_in_time, K=30, noise=0.16),
+        noun="runs",
     ),
 )
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.evidence.experiment import Parameters, Results, counted_claim, each, rounded
+from benchmarks.evidence.experiment import Parameters, Results, ask_each_unit, counted_claim, round_digits
 from benchmarks.evidence.pages import picture, span, table
 from benchmarks.evidence.soft_margins_toy import (
     FILE,
     PATTERNS,
-    Stored,
+    StoredFunction,
     Toy,
     boosted,
     figure_of,
@@ -81,7 +81,7 @@ def _machines(width: str, seed: int) -> Mapping[str, Any]:
     for name, C in PRICES.items():
         one = machine(toy_data, WIDTHS[width], C)
         result[name] = {
-            "margins": rounded(np.sort(one.margins / np.abs(one.f(toy_data.X)).max()), 5),
+            "margins": round_digits(np.sort(one.margins / np.abs(one.f(toy_data.X)).max()), 5),
             "error": float(np.mean(toy_data.y_test * one.f(toy_data.X_test) <= 0)),
             "training": float(np.mean(one.margins <= 0)),
             "vectors": int(np.sum(one.alpha > 1e-6 * one.alpha.max())),
@@ -93,11 +93,11 @@ def _machines(width: str, seed: int) -> Mapping[str, Any]:
 def _written_5(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
-    widths = [width for width in WIDTHS if results.where(width=width)]
+    widths = [width for width in WIDTHS if results.select(width=width)]
     figure, axes = plt.subplots(1, len(widths), figsize=(5 * len(widths), 3.6), layout="constrained", squeeze=False)
     rows, ratios = list[list[str]](), list[list[str]]()
     for axis, width in zip(axes.flat, widths, strict=True):
-        units = results.where(width=width)
+        units = results.select(width=width)
         first = first_of(units)
         margin_distributions({name: np.array(first[name]["margins"]) for name in PRICES}, axes=axis)
         axis.set_title(f"exp(-distance^2 / ({width})), width = 0.3", fontsize=9)
@@ -157,7 +157,7 @@ def _supports(seed: int, rounds: int) -> Mapping[str, Any]:
     result |= {"width": width, "support": np.flatnonzero(support).tolist(), "error": float(run.trace["test_error"][-1])}
     if seed == 0:
         result |= {
-            "X": [rounded(x, 4) for x in toy_data.X],
+            "X": [round_digits(x, 4) for x in toy_data.X],
             "y": toy_data.y.tolist(),
             "f": on_grid(run.decision_function, toy_data.X),
         }
@@ -168,13 +168,13 @@ def _written_6(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
     image = ""
-    if units := results.where(seed=0):
+    if units := results.select(seed=0):
         first = units[0][1]
         X, y = np.array(first["X"]), np.array(first["y"])
         figure, axes = plt.subplots(1, 2, figsize=(10.5, 4), layout="constrained", sharex=True, sharey=True)
         panels = ("AdaBoost", first["f"], first["support"]), ("SVM", first["drawn"]["f"], first["drawn"]["vectors"])
         for axis, (name, f, circled) in zip(axes, panels, strict=True):
-            decision_regions(Stored(f), X, y, axes=axis)
+            decision_regions(StoredFunction(f), X, y, axes=axis)
             axis.plot(*X[circled].T, "o", ms=8, mfc="none", mec="k", mew=0.8)
             axis.set_title(name)
         image = picture(
@@ -240,7 +240,7 @@ def _lines(seed: int) -> Mapping[str, Any]:
             solution = get_formulation("lp_reg_adaboost").bind(columns, C=1 / nu).solve(tol=1e-9)
             w, constant = directions @ solution.w[:-2], solution.w[-2] - solution.w[-1]
             lines[name] = _line(X, y, np.append(w, constant), solution.certificate.scaled_gap)
-        result[title] = {"X": [rounded(x, 4) for x in X], "y": y.tolist(), "lines": lines}
+        result[title] = {"X": [round_digits(x, 4) for x in X], "y": y.tolist(), "lines": lines}
     return result
 
 
@@ -347,8 +347,8 @@ FIGURE_5 = (
     counted_claim(
         "figure 5",
         "The hard margin has more than twice the test error of C = 0.1.",
-        each(lambda r: r["hard margin"]["error"] > 2 * r["C = 0.1"]["error"]),
-        of="draws, in two readings of the width",
+        ask_each_unit(lambda r: r["hard margin"]["error"] > 2 * r["C = 0.1"]["error"]),
+        noun="draws, in two readings of the width",
     ),
 )
 
@@ -356,7 +356,7 @@ FIGURE_6 = (
     counted_claim(
         "figure 6",
         "Support patterns and support vectors overlap most where the kernel is as wide as the networks on average.",
-        each(lambda r: _widest(r) == 1.0),
+        ask_each_unit(lambda r: _widest(r) == 1.0),
     ),
 )
 
@@ -365,7 +365,7 @@ FIGURE_9 = (
         "figure 9",
         f"One outlier or one wrong label moves the line of the largest margin: it turns by over {TURNED} degrees.",
         lambda results: [far for _, r in results if _separated(r) for far in _direction_changes(r)],
-        of="cases",
+        noun="cases",
     ),
 )
 

@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.evidence.experiment import Claim, Decision, Parameters, Results, counted_claim, each, of_last, rounded
+from benchmarks.evidence.experiment import (
+    Claim,
+    Decision,
+    Parameters,
+    Results,
+    ask_each_unit,
+    counted_claim,
+    of_last,
+    round_digits,
+)
 from benchmarks.evidence.pages import picture, span, table
 from benchmarks.evidence.soft_margins_toy import (
     CENTRES,
@@ -37,7 +46,7 @@ from boostopt.pictures import margin_distributions
 LENGTHS = 3, 5, 10, 100
 PHIS = {"1/3": 1 / 3, "1/2": 1 / 2, "2/3": 2 / 3}
 HIGHEST = 5.0
-"""Of a loss that is drawn."""
+"""The largest loss in a picture."""
 
 
 def _units_3(quick: bool, done: Results) -> Iterator[Parameters]:
@@ -57,7 +66,7 @@ def _losses(lengths: Sequence[int], phis: Sequence[str]) -> Mapping[str, Any]:
             - math.log(loss(np.array([m]), b, 0.5)[0]))
         for b in lengths for m in rho.tolist()
     )  # fmt: skip
-    ours = {p: {str(b): rounded(np.minimum(loss(rho, b, PHIS[p]), 2 * HIGHEST), 4) for b in lengths} for p in phis}
+    ours = {p: {str(b): round_digits(np.minimum(loss(rho, b, PHIS[p]), 2 * HIGHEST), 4) for b in lengths} for p in phis}
     fine = np.linspace(-1, 1, 200_001)
     widths, crossings = dict[str, float](), dict[str, dict[str, float]]()
     for p in phis:
@@ -68,7 +77,7 @@ def _losses(lengths: Sequence[int], phis: Sequence[str]) -> Mapping[str, Any]:
         widths[str(b)] = round(float(np.ptp(transition)), 4)
     factor = loss(np.array([0.2]), 100, 0.5)[0] / loss(np.array([0.3]), 100, 0.5)[0]
     return {
-        "rho": rounded(rho, 4),
+        "rho": round_digits(rho, 4),
         "losses": ours,
         "one_at": crossings,
         "widths": widths,
@@ -138,10 +147,10 @@ def _run_softened(kind: str, K: int, seed: int, C: float = 0.0, rounds: int = 0)
         network = RBFNetworkClassifier(K=K, iterations=STEPS, random_state=seed).fit(toy_data.X, toy_data.y)
         f = network.decision_function(toy_data.X)
         m, error = toy_data.y * f / np.abs(f).max(), float(np.mean(network.predict(toy_data.X_test) != toy_data.y_test))
-        return {"margins": rounded(np.sort(m), 5), "error": error}
+        return {"margins": round_digits(np.sort(m), 5), "error": error}
     run = boosted(toy_data, K, rounds, seed, C * PATTERNS**2)
     error = float(run.trace["test_error"][-1])
-    return {"margins": rounded(np.sort(margins_of(run)), 5), "error": error, "rounds": run.rounds}
+    return {"margins": round_digits(np.sort(margins_of(run)), 5), "error": error, "rounds": run.rounds}
 
 
 def margin_distances(m: Sequence[float], network: Sequence[float]) -> tuple[float, float]:
@@ -159,8 +168,8 @@ Distances = dict[int, dict[float, tuple[float, float]]]
 
 def _distances(results: Results) -> Distances:
     distances_by_case: Distances = {}
-    for p, r in results.where(kind="AdaBoost_REG"):
-        if network_units := results.where(kind="network", K=p["K"], seed=p["seed"]):
+    for p, r in results.select(kind="AdaBoost_REG"):
+        if network_units := results.select(kind="network", K=p["K"], seed=p["seed"]):
             distances_by_case.setdefault(p["seed"], {})[p["C"]] = margin_distances(
                 r["margins"], network_units[0][1]["margins"]
             )
@@ -181,8 +190,8 @@ def _written_11(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
-    single = {f"{K} centres": results.where(kind="network", K=K) for K in SINGLE}
-    soft = {C: results.where(kind="AdaBoost_REG", C=C) for C in SOFTNESS}
+    single = {f"{K} centres": results.select(kind="network", K=K) for K in SINGLE}
+    soft = {C: results.select(kind="AdaBoost_REG", C=C) for C in SOFTNESS}
     soft = {C: units for C, units in soft.items() if units}
     curves_shown = {rf"C = {C:g} $N^2$": soft[C] for C in (0.0, 0.01, 0.03, 0.3, 3.0) if C in soft}
     for axis, curves in (axes[0], {name: units for name, units in single.items() if units}), (axes[1], curves_shown):
@@ -211,7 +220,7 @@ def _written_11(results: Results, folder: Path) -> str:
                 f"at C = {span([C for _, C, _ in best], 'g')} N^2, and less than AdaBoost's with "
                 f"{of_seeds([closer for _, _, closer in best])}"
             )
-    rounds = span([r["rounds"] for _, r in results.where(kind="AdaBoost_REG")] or [0], ",d")
+    rounds = span([r["rounds"] for _, r in results.select(kind="AdaBoost_REG")] or [0], ",d")
     head = ["classifier", "smallest margin", "distance to the network", "at the best scale", "test error"]
     return (
         "300 rows of banana; left single networks, their outputs divided by the largest, right AdaBoost_REG with p = 2 "
@@ -246,7 +255,7 @@ def _programs(seed: int, rounds: int) -> Mapping[str, Any]:
         w = solution.w / solution.w.sum()
         m = U.margins(w)
         result[name] = {
-            "margins": rounded(np.sort(m), 5),
+            "margins": round_digits(np.sort(m), 5),
             "extreme": float(np.mean(np.abs(np.abs(m) - 1) < 1e-6)),
             "networks": int(np.sum(w > 1e-6)),
             "error": float(np.mean(toy_data.y_test * (H @ w) <= 0)),
@@ -333,7 +342,7 @@ FIGURE_13 = (
     counted_claim(
         "figure 13",
         "LP_REG may have margins of 1 and -1 alone.",
-        each(lambda r: _is_extreme(r, "LP")),
+        ask_each_unit(lambda r: _is_extreme(r, "LP")),
     ),
 )
 

@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.evidence.experiment import Claim, Decision, Experiment, Parameters, Results, agreeing, printed
+from benchmarks.evidence.experiment import (
+    Claim,
+    Decision,
+    Experiment,
+    Parameters,
+    Results,
+    count_agreements,
+    printed_numbers,
+)
 from benchmarks.evidence.pages import picture, table
 from benchmarks.evidence.soft_margins_table_runs import (
     ACCEPTED,
@@ -67,7 +75,7 @@ class Finished:
     @property
     def print(self) -> Mapping[str, Any]:
         """The printed row."""
-        return next(row for row in printed("R_table1")["rows"] if row["set"] == SETS[self.row.name])
+        return next(row for row in printed_numbers("R_table1")["rows"] if row["set"] == SETS[self.row.name])
 
     def difference(self, method: str) -> float:
         """Return our mean less that of print."""
@@ -86,7 +94,7 @@ def _finished_rows(results: Results) -> list[Finished]:
     """Return the rows of which splits are finished, in the order of print."""
     rows = list[Finished]()
     for name, kind in itertools.product(SETS, (PUBLISHED, SEEDED)):
-        units = sorted(results.where(stage="test", name=name, kind=kind), key=lambda unit: unit[0]["split"])
+        units = sorted(results.select(stage="test", name=name, kind=kind), key=lambda unit: unit[0]["split"])
         if units:
             rows.append(Finished(Row(name, kind, len(units)), units[0][0], [result for _, result in units]))
     return rows
@@ -220,7 +228,7 @@ def _compared(rows: Sequence[Finished]) -> str:
 
 def _printed_sets() -> list[dict[str, Any]]:
     """Return the printed rows of sets."""
-    return [row for row in printed("R_table1")["rows"] if row["set"] in SETS.values()]
+    return [row for row in printed_numbers("R_table1")["rows"] if row["set"] in SETS.values()]
 
 
 def _one_a_set(rows: Sequence[Finished]) -> list[Finished]:
@@ -273,10 +281,10 @@ def _hindsight(row: Finished, method: str, results: Results) -> float | None:
     """Return the least mean test error of a grid, in percent; None where a split is missing or there is no grid."""
     selection = {name: row.parameters[name] for name in ("name", "kind")}
     if method == "RBF":
-        counts = [result["wrong"] for result in _whole(results.where(stage="nets", **selection))]
-        examples = [result["examples"] for result in _whole(results.where(stage="nets", **selection))]
+        counts = [result["wrong"] for result in _whole(results.select(stage="nets", **selection))]
+        examples = [result["examples"] for result in _whole(results.select(stage="nets", **selection))]
     else:
-        grids = _whole(results.where(stage="grid", **selection))
+        grids = _whole(results.select(stage="grid", **selection))
         counts = [result["wrong"][method] for result in grids if method in result["wrong"]]
         examples = [result["examples"] for result in grids]
     if len(counts) < len(row.tests):
@@ -330,7 +338,7 @@ def _summary(rows: Sequence[Finished]) -> str:
             f"{_extreme(theirs, min)}), the largest Winner % {_extreme(list(zip(*won, strict=True)), max)}."
         )
     for name in ("Mean%", "Winner%"):
-        row = next(row for row in printed("R_table1")["rows"] if row["set"] == name)
+        row = next(row for row in printed_numbers("R_table1")["rows"] if row["set"] == name)
         cells = [f"*{row[c][0]:.1f} ± {row[c][1]:.1f}*" for c in COLUMNS.values()]
         lines.append([f"*{name[:-1]} %, print, {len(SETS)} sets*", *cells])
         end = min if name == "Mean%" else max
@@ -349,7 +357,7 @@ def _summary(rows: Sequence[Finished]) -> str:
 
 def _best_in_print(name: str) -> str:
     """Return the method that is best in one of the last two lines of the table."""
-    row = next(row for row in printed("R_table1")["rows"] if row["set"] == name)
+    row = next(row for row in printed_numbers("R_table1")["rows"] if row["set"] == name)
     return (min if name == "Mean%" else max)(COLUMNS, key=lambda m: row[COLUMNS[m]][0])
 
 
@@ -394,7 +402,7 @@ def _validated(row: Finished, results: Results) -> list[str]:
 
     The latter is the other reading of a median of pairs, with its test error once all splits are finished.
     """
-    units = results.where(stage="nets", name=row.row.name, kind=row.row.kind)
+    units = results.select(stage="nets", name=row.row.name, kind=row.row.kind)
     folds = [(p, result) for p, result in units if p["parts"] != [WHOLE]]
     sizes, examples = folds[0][0], sum(result["examples"] for _, result in folds)
     centres, iterations = sizes["K"], sizes["iterations"]
@@ -428,7 +436,7 @@ def _as_printed(method: str) -> Claim:
     """Return the claim that the errors of a method are those of the table."""
 
     def decide(results: Results) -> Decision | None:
-        return agreeing((row.agrees(method) for row in _compared_rows(_finished_rows(results))), "sets")
+        return count_agreements((row.agrees(method) for row in _compared_rows(_finished_rows(results))), "sets")
 
     return Claim("table 1", f"The test errors of {method}, within two standard errors, set by set.", decide)
 
@@ -490,7 +498,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         page="soft_margins_table",
         units=units,
         work=worked,
-        written=_write_table,
+        write_page=_write_table,
         claims=TABLE_1,
         data=tuple(f"{DATA}/{name}.npz" for name in SETS),
     ),

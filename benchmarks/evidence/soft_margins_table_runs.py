@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks import ida_printed
-from benchmarks.evidence.experiment import SHARED, Parameters, Results, rounded
+from benchmarks.evidence.experiment import SHARED, Parameters, Results, round_digits
 from benchmarks.ida_data import PUBLISHED, SEEDED, WHOLE, Part, part_of
 from benchmarks.ida_methods import (
     Networks,
     Options,
     Outcome,
     Values,
-    collected,
+    collect_networks,
     count,
     left_open,
     of_adaboost,
@@ -66,13 +66,13 @@ PAIRS = (
 """Pairs whose means the text of the paper compares."""
 
 LEVEL = 0.95
-"""Of the tests of significance."""
+"""The level of the tests of significance."""
 
 Axes = list[list[float]]
 """Values of each parameter of a method, the most regularized first: among equals the first is chosen."""
 
-HALF_DECADES = tuple(rounded((10.0 ** (k / 2) for k in range(-10, 9)), 3))
-"""From 1e-5 to 1e4."""
+HALF_DECADES = tuple(round_digits((10.0 ** (k / 2) for k in range(-10, 9)), 3))
+"""The half decades from 1e-5 to 1e4."""
 
 COARSE: Mapping[str, Axes] = {
     "AdaBoost_REG": [list(HALF_DECADES[16:1:-1])],
@@ -116,7 +116,7 @@ ROWS = (
     Row("twonorm", PUBLISHED, 1),
     *(Row(name, SEEDED, 10) for name in ("thyroid", "diabetis", "twonorm", "flare_solar", "splice")),
 )
-"""In the order in which they are begun: small sets with published splits first."""
+"""The rows in their order of work: small sets with published splits come first."""
 
 TEN = 10
 """Published splits of the sets that are held to print."""
@@ -138,7 +138,7 @@ class Size:
         Numbers of centres and of steps of conjugate gradients, O in the paper, to choose from.
     coarse
         The first stage of the grids.
-    between
+    n_between
         Values of the second stage on each side of the best of the first, up to its neighbour.
     """
 
@@ -149,7 +149,7 @@ class Size:
     K: tuple[int, ...]
     iterations: tuple[int, ...]
     coarse: Mapping[str, Axes]
-    between: int
+    n_between: int
 
 
 FULL = Size(ROWS, 5, 5, 200, (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 30, 40), (1, 2, 4, 7, 10), COARSE, 4)
@@ -187,7 +187,7 @@ def _of_row(row: Row, size: Size, done: Results) -> Iterator[Parameters]:
     if not all(_finished(units, done) for units in coarse.values()):
         return
     finer = {
-        split: {m: _finer(size.coarse[m], point, size.between) for m, point in _best(units, done).items()}
+        split: {m: _finer(size.coarse[m], point, size.n_between) for m, point in _best(units, done).items()}
         for split, units in coarse.items()
     }
     fine = {split: [grid(split, fold, grids) for fold in folds] for split, grids in finer.items()}
@@ -233,14 +233,14 @@ def _points(axes: Axes) -> list[Values]:
     return list(itertools.product(*axes))
 
 
-def _finer(axes: Axes, best: Sequence[float], between: int) -> Axes:
+def _finer(axes: Axes, best: Sequence[float], n_between: int) -> Axes:
     """Return values between the best ones and their neighbours, evenly by ratio, the best ones included."""
     finer = Axes()
     for axis, value in zip(axes, best, strict=True):
         index = axis.index(value)
         ends = axis[max(index - 1, 0) : index + 2]
-        pairs = [np.geomspace(*pair, between + 2) for pair in itertools.pairwise(ends)]
-        finer.append(rounded(np.concatenate([pairs[0], *(pair[1:] for pair in pairs[1:])]), 4))
+        pairs = [np.geomspace(*pair, n_between + 2) for pair in itertools.pairwise(ends)]
+        finer.append(round_digits(np.concatenate([pairs[0], *(pair[1:] for pair in pairs[1:])]), 4))
         # Without the neighbours, which the first stage has seen.
         finer[-1] = [v for v in finer[-1] if v == value or v not in axis]
     return finer
@@ -278,7 +278,7 @@ def _grids(
     error_counts = {method: [0] * len(_points(axes)) for method, axes in grids.items()}
     loaded = [_part(name, kind, split, part, folds) for part in parts]
     for part in loaded:
-        networks = collected(part, options)
+        networks = collect_networks(part, options)
         for method, axes in grids.items():
             for k, values in enumerate(_points(axes)):
                 error_counts[method][k] += _count_errors(part, METHODS[method](part, networks, options, values))
@@ -302,7 +302,7 @@ def _test(
     """
     options = Options(rounds=rounds, K=K, iterations=iterations)
     part = _part(name, kind, split, WHOLE, folds)
-    networks, single = collected(part, options), _of_net(part, options)
+    networks, single = collect_networks(part, options), _of_net(part, options)
     result = dict[str, Any]({"RBF": {"error": single.error, "networks": 1}})
     nu = count(chosen["LP_REG"][0], part)
     for method, run in METHODS.items():

@@ -14,8 +14,8 @@ from benchmarks.evidence.experiment import (
     Claim,
     Experiment,
     Parameters,
-    printed,
-    rounded,
+    printed_numbers,
+    round_digits,
 )
 from boostopt import boost
 from boostopt._utils.array_types import Array, Float, Int8
@@ -28,13 +28,13 @@ FILE = "data/ida/banana.npz"
 PAPER = "Rätsch, Onoda and Müller 2001"
 PATTERNS, TESTED = 300, 2000
 STEPS = 4
-"""Of conjugate gradients in a fit: what cross-validation of the single network chooses on the set."""
+"""Steps of conjugate gradients in a fit, as cross-validation of the single network chooses them on the set."""
 
 CENTRES = 20
 """The choice of the same cross-validation, because the paper names none."""
 
 NEAR = 0.02
-"""Of the smallest margin: patterns within it make the step."""
+"""The largest distance to the smallest margin of the patterns that make the step."""
 
 GRID = 71
 """Points along an axis at which decisions are stored."""
@@ -96,10 +96,10 @@ def on_grid(decision: Any, X: Float[Array, "N 2"]) -> dict[str, Any]:
     low, high = X.min(axis=0), X.max(axis=0)
     low, high = low - 0.06 * (high - low), high + 0.06 * (high - low)
     points = np.stack(np.meshgrid(*np.linspace(low, high, GRID).T), axis=-1).reshape(-1, 2)
-    return {"low": rounded(low), "high": rounded(high), "f": rounded(decision(points), 3)}
+    return {"low": round_digits(low), "high": round_digits(high), "f": round_digits(decision(points), 3)}
 
 
-class Stored:
+class StoredFunction:
     """A decision function that was stored on a grid, linear in between."""
 
     def __init__(self, grid: Mapping[str, Any]) -> None:
@@ -109,8 +109,8 @@ class Stored:
     def decision_function(self, X: Float[Array, "n 2"]) -> Float[Array, " n"]:
         from scipy.interpolate import RegularGridInterpolator
 
-        between: Any = RegularGridInterpolator
-        return between(tuple(self.ticks), self.f.T, bounds_error=False, fill_value=None)(X)
+        interpolator: Any = RegularGridInterpolator
+        return interpolator(tuple(self.ticks), self.f.T, bounds_error=False, fill_value=None)(X)
 
     def line(self, axis: Any, style: str, color: str = "0.2", width: float = 1.0) -> None:
         """Draw where it is 0."""
@@ -141,7 +141,7 @@ def of_seeds(holds: Sequence[bool]) -> str:
 
 def in_print(place: int | str, quantity: str) -> Any:
     """Return what print says of a figure, or at a place, by the first words of the quantity."""
-    rows = printed("R_numbers")["rows"]
+    rows = printed_numbers("R_numbers")["rows"]
     return next(
         row["value"] for row in rows
         if place in (row.get("figure"), row.get("place")) and row["quantity"].startswith(quantity)
@@ -158,7 +158,7 @@ def figure_of(
     title: str,
     units: Any,
     work: Any,
-    written: Any,
+    write_page: Any,
     data: tuple[str, ...] = (),
     claims: tuple[Claim, ...] = (),
 ) -> Experiment:
@@ -171,7 +171,7 @@ def figure_of(
         page="soft_margins",
         units=units,
         work=work,
-        written=written,
+        write_page=write_page,
         data=data,
         claims=claims,
     )

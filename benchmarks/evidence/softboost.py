@@ -17,11 +17,11 @@ from benchmarks.evidence.experiment import (
     Parameters,
     Result,
     Results,
-    counted,
+    ask_each_unit,
+    count_cases,
     counted_claim,
-    each,
-    printed,
-    rounded,
+    printed_numbers,
+    round_digits,
 )
 from benchmarks.evidence.pages import picture, span, table
 from benchmarks.ida_data import fold_numbers
@@ -52,7 +52,7 @@ def _thinned(values: Float[Array, " rounds"]) -> Result:
     rounds_shown = (
         np.arange(1, rounds + 1) if rounds <= 200 else np.unique(np.geomspace(1, rounds, 200).round().astype(int))
     )
-    return {"at": rounds_shown.tolist(), "margins": rounded(values[rounds_shown - 1])}
+    return {"at": rounds_shown.tolist(), "margins": round_digits(values[rounds_shown - 1])}
 
 
 def _interval(run: Run) -> list[float]:
@@ -94,8 +94,8 @@ def _worst(N: int, copies: int) -> Mapping[str, Any]:
 def _worst_written(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
-    entries = printed(printed("N_figure_1")["same_as"].removesuffix(".json"))
-    small = results.where(N=8, copies=1)
+    entries = printed_numbers(printed_numbers("N_figure_1")["same_as"].removesuffix(".json"))
+    small = results.select(N=8, copies=1)
     rows, units = list[Sequence[object]](), [(p, r) for p, r in results if p["copies"] == 1]
     figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.4), layout="constrained")
     for p, result in sorted(results, key=lambda unit: (unit[0]["copies"], unit[0]["N"])):
@@ -232,7 +232,7 @@ def _errors(algorithm: str, seed: int, shares: list[float]) -> Mapping[str, Any]
 def _errors_written(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
-    axis = printed("N_figures_2_3_axes")["figures"]["2"]
+    axis = printed_numbers("N_figures_2_3_axes")["figures"]["2"]
     figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
     by_share = {name: _by_share(results, name) for name in ("LPBoost", "SoftBoost")}
     for name, entries_by_share in by_share.items():
@@ -270,14 +270,14 @@ def _errors_written(results: Results, folder: Path) -> str:
 def _by_share(results: Results, name: str) -> dict[float, list[Result]]:
     """Return the entries of a booster by nu / N, one of each seed."""
     entries_by_share = dict[float, list[Result]]()
-    for _, result in results.where(algorithm=name):
+    for _, result in results.select(algorithm=name):
         for entry in result["lines"]:
             entries_by_share.setdefault(entry["share"], []).append(entry)
     return dict(sorted(entries_by_share.items()))
 
 
 STABLE, BEGINS, SAME = 0.02, 0.15, 0.01
-"""By how much errors exceed the least where they are stable, from which nu / N on, and how far apart the same are."""
+"""The excess of a stable error over the smallest, the first nu / N, and the largest difference of equal errors."""
 
 
 def _medians(by_share: Mapping[str, Mapping[float, Sequence[Result]]]) -> dict[str, dict[float, float]]:
@@ -406,14 +406,14 @@ def _clock(X: Float[Array, "N features"], y: Int8[Array, " N"], seed: int) -> Re
             run = boost("brownboost", RawFeatures(X[is_training], y[is_training]), time=c, max_rounds=1000)
             error_count += int((run.predict(X[~is_training]) != y[~is_training]).sum())
         errors.append(error_count / len(y))
-    return {"errors": rounded(errors), "chosen": CLOCKS[int(np.argmin(errors))]}
+    return {"errors": round_digits(errors), "chosen": CLOCKS[int(np.argmin(errors))]}
 
 
 def _margins_written(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
-    axis = printed("N_figures_2_3_axes")["figures"]["3"]
-    margin_units = results.where(part="margins", nu=axis["nu"])
+    axis = printed_numbers("N_figures_2_3_axes")["figures"]["3"]
+    margin_units = results.select(part="margins", nu=axis["nu"])
     if not margin_units:
         return "No unit at the printed nu is finished."
     figure, axes = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
@@ -430,7 +430,7 @@ def _margins_written(results: Results, folder: Path) -> str:
     rows = [
         [
             nu,
-            len(units := [r for _, r in results.where(part="margins", nu=nu)]),
+            len(units := [r for _, r in results.select(part="margins", nu=nu)]),
             span((r["best"][1] for r in units), ".4f"),
             *(
                 f"{span((r[name]['rounds'] for r in units), '.0f')}; {span((r[name]['last'] for r in units), '.4f')}"
@@ -439,7 +439,7 @@ def _margins_written(results: Results, folder: Path) -> str:
         ]
         for nu in _decreasing(results)
     ]
-    gaps = [r[n]["interval"][1] - r[n]["interval"][0] for _, r in results.where(part="margins") for n in CERTIFIED]
+    gaps = [r[n]["interval"][1] - r[n]["interval"][0] for _, r in results.select(part="margins") for n in CERTIFIED]
     header = ["nu", "seeds", "best", *(f"{name}: rounds; soft margin" for name in STYLES)]
     return (
         f"The data are those of figure 2. nu is {axis['nu']}, delta {axis['delta']:g}. BrownBoost has c = {BROWN}; "
@@ -453,14 +453,14 @@ def _margins_written(results: Results, folder: Path) -> str:
 
 def _decreasing(results: Results) -> list[int]:
     """Return the values of nu, the largest first."""
-    return sorted({p["nu"] for p, _ in results.where(part="margins")}, reverse=True)
+    return sorted({p["nu"] for p, _ in results.select(part="margins")}, reverse=True)
 
 
 def _slower(results: Results) -> list[bool]:
     """Return of each seed with all values of nu whether SmoothBoost's rounds rise as nu falls."""
     nus, slower = _decreasing(results), list[bool]()
-    for seed in sorted({p["seed"] for p, _ in results.where(part="margins")}):
-        units = [r for nu in nus for _, r in results.where(part="margins", nu=nu, seed=seed)]
+    for seed in sorted({p["seed"] for p, _ in results.select(part="margins")}):
+        units = [r for nu in nus for _, r in results.select(part="margins", nu=nu, seed=seed)]
         if len(units) == len(nus) > 1:
             slower.append(all(a["SmoothBoost"]["rounds"] < b["SmoothBoost"]["rounds"] for a, b in pairwise(units)))
     return slower
@@ -497,7 +497,7 @@ STATEMENTS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
 
 def _margin_verdicts(results: Results, nu: int) -> str:
     """Return what the text of print says of the figure, and with how many seeds it is so."""
-    units = [r for _, r in results.where(part="margins", nu=nu)]
+    units = [r for _, r in results.select(part="margins", nu=nu)]
     quotients, longer = ([_times(r, name) for r in units] for name in ("SoftBoost", "SmoothBoost"))
     short, remaining = ([_remaining_time(r, name) for r in units] for name in ("SmoothBoost", "BrownBoost"))
     n_near, slow, long, close, fewer, least_margin = (
@@ -519,7 +519,7 @@ def _margin_verdicts(results: Results, nu: int) -> str:
             f"SmoothBoost is slower still for smaller nu: its rounds rise from nu = {', '.join(map(str, smaller))} "
             f"with {sum(slower)} of {len(slower)} seeds."
         )
-    chosen_c = [r["chosen"] for _, r in results.where(part="c")]
+    chosen_c = [r["chosen"] for _, r in results.select(part="c")]
     if chosen_c:
         lines.append(
             f"Cross-validation chooses c = {BROWN}. Here five folds choose {span(chosen_c, '.2f')} from "
@@ -533,15 +533,17 @@ def _margin_verdicts(results: Results, nu: int) -> str:
 
 def _of_figure_1(results: Results) -> Decision | None:
     """Return whether the printed matrix takes N / 2 rounds."""
-    return counted((_is_late(p, r) and r["LPBoost"]["in order"] for p, r in results), "matrices", always=True)
+    return count_cases((_is_late(p, r) and r["LPBoost"]["in order"] for p, r in results), "matrices", always=True)
 
 
 def _entries(results: Results) -> Decision | None:
     """Return whether the printed entries are those of the library's matrix."""
-    small = results.where(N=8, copies=1)
+    small = results.select(N=8, copies=1)
     if not small:
         return None
-    equal, total = _equal_entries(printed(printed("N_figure_1")["same_as"].removesuffix(".json")), small[0][1]["delta"])
+    equal, total = _equal_entries(
+        printed_numbers(printed_numbers("N_figure_1")["same_as"].removesuffix(".json")), small[0][1]["delta"]
+    )
     return Decision(total == equal, f"{equal} of {total} entries")
 
 
@@ -551,7 +553,7 @@ FIGURE_1 = (
     counted_claim(
         "figure 1",
         "After N / 2 rounds LPBoost's margin is 0.99 or more below the best.",
-        each(_is_far),
+        ask_each_unit(_is_far),
         "matrices",
         always=True,
     ),
@@ -604,12 +606,12 @@ FIGURE_2 = (
 
 def _of_curves(says: str, holds: Callable[[Mapping[str, Any]], bool]) -> Claim:
     """Return a claim on the curves of figure 3, at the printed nu."""
-    nu = printed("N_figures_2_3_axes")["figures"]["3"]["nu"]
-    return counted_claim("figure 3", says, each(holds, part="margins", nu=nu))
+    nu = printed_numbers("N_figures_2_3_axes")["figures"]["3"]["nu"]
+    return counted_claim("figure 3", says, ask_each_unit(holds, part="margins", nu=nu))
 
 
 def _chosen_clock(results: Results) -> Decision | None:
-    chosen_c = [r["chosen"] for _, r in results.where(part="c")]
+    chosen_c = [r["chosen"] for _, r in results.select(part="c")]
     if not chosen_c:
         return None
     is_between = min(chosen_c) <= BROWN <= max(chosen_c)
@@ -631,7 +633,7 @@ EXPERIMENTS = (
         page="softboost",
         units=_worst_units,
         work=_worst,
-        written=_worst_written,
+        write_page=_worst_written,
         claims=FIGURE_1,
     ),
     Experiment(
@@ -641,7 +643,7 @@ EXPERIMENTS = (
         page="softboost",
         units=_error_units,
         work=_errors,
-        written=_errors_written,
+        write_page=_errors_written,
         claims=FIGURE_2,
     ),
     Experiment(
@@ -651,7 +653,7 @@ EXPERIMENTS = (
         page="softboost",
         units=_margin_units,
         work=_margins,
-        written=_margins_written,
+        write_page=_margins_written,
         claims=FIGURE_3,
     ),
 )

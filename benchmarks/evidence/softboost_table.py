@@ -17,9 +17,9 @@ from benchmarks.evidence.experiment import (
     Parameters,
     Result,
     Results,
-    agreeing,
-    printed,
-    rounded,
+    count_agreements,
+    printed_numbers,
+    round_digits,
 )
 from benchmarks.evidence.pages import table
 from benchmarks.evidence.softboost import CERTIFIED, SOURCE
@@ -57,7 +57,7 @@ GRIDS: Mapping[str, tuple[float, ...]] = {
     "BrownBoost": (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0),
     "AdaBoost reg": (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03),
 }
-"""Of each method: nu / N, c, or C / N^2; the most regularized first, which is chosen among equals."""
+"""The values of nu / N, c, or C / N^2 by method. The most regularized value comes first and wins a tie."""
 
 PAIRS = (
     *((method, "AdaBoost") for method in GRIDS if method != "AdaBoost"),
@@ -79,9 +79,9 @@ def _table_units(quick: bool, done: Results) -> Iterator[Parameters]:
                 yield {"part": "split", "name": name, "split": split, **size, **rounds}
 
 
-def _table_work(part: str, name: str, **given: int) -> Mapping[str, Any]:
+def _table_work(part: str, name: str, **numbers: int) -> Mapping[str, Any]:
     """Return the networks that a set needs, or what each method comes to on a split."""
-    return _networks(name, **given) if part == "networks" else _split(name, **given)
+    return _networks(name, **numbers) if part == "networks" else _split(name, **numbers)
 
 
 def _networks(name: str, splits: int, every: int) -> Result:
@@ -98,7 +98,7 @@ def _networks(name: str, splits: int, every: int) -> Result:
     best = int(np.argmin(error_counts))
     total = splits * len(part_of(FOLDER, (file, kind, 0, WHOLE), FOLDS).y)
     size = dict(zip(("K", "iterations"), sizes[best], strict=True))
-    return {**size, "error": error_counts[best] / total, "errors": rounded(error_counts / total, 4)}
+    return {**size, "error": error_counts[best] / total, "errors": round_digits(error_counts / total, 4)}
 
 
 def _split(name: str, split: int, K: int, iterations: int, rounds: int, every: int) -> Result:
@@ -146,9 +146,9 @@ def _count_errors(run: Run, part: Part) -> int:
 
 def _table_written(results: Results, folder: Path) -> str:
     theirs = _printed_rows()
-    ours = {name: [r for _, r in results.where(part="split", name=name)] for name in SETS}
+    ours = {name: [r for _, r in results.select(part="split", name=name)] for name in SETS}
     ours = {name: units for name, units in ours.items() if units}
-    most_rounds = max((p["rounds"] for p, _ in results.where(part="split")), default=0)
+    most_rounds = max((p["rounds"] for p, _ in results.select(part="split")), default=0)
     if not ours:
         return "No split is finished."
     figures = {name: {method: _of_units(units, method) for method in GRIDS} for name, units in ours.items()}
@@ -164,7 +164,7 @@ def _table_written(results: Results, folder: Path) -> str:
             starred = " (starred)" if method in theirs[name]["starred"] else ""
             cells_there.append(f"*{printed_mean} ± {spread}*{starred}")
         rows += [[name, f"{len(units)} {SETS[name][1]}", *cells], ["*in print*", "100 published", *cells_there]]
-        sizes = [f"{r['K']}, {r['iterations']}" for _, r in results.where(part="networks", name=name)]
+        sizes = [f"{r['K']}, {r['iterations']}" for _, r in results.select(part="networks", name=name)]
         parameter_rows.append(
             [
                 *(name, "; ".join(sizes)),
@@ -247,12 +247,12 @@ def _count_below(means: Mapping[str, Any], names: Iterable[str], method: str, ri
 
 
 def _printed_rows() -> dict[str, Any]:
-    return {row["data set"]: row for row in printed("N_table_1")["rows"]}
+    return {row["data set"]: row for row in printed_numbers("N_table_1")["rows"]}
 
 
 def _several(results: Results) -> dict[str, list[Result]]:
     """Return the splits of the sets that have several: of one alone no error of the mean is known."""
-    ours = {name: [r for _, r in results.where(part="split", name=name)] for name in SETS}
+    ours = {name: [r for _, r in results.select(part="split", name=name)] for name in SETS}
     return {name: units for name, units in ours.items() if len(units) > 1}
 
 
@@ -276,7 +276,7 @@ def _as_printed(method: str) -> Claim:
 
     def decide(results: Results) -> Decision | None:
         theirs, several = _printed_rows(), _several(results)
-        return agreeing(
+        return count_agreements(
             (
                 not _is_far(_of_units(units, method), len(units), theirs[name][method])
                 for name, units in several.items()
@@ -297,7 +297,7 @@ EXPERIMENTS = (
         page="softboost",
         units=_table_units,
         work=_table_work,
-        written=_table_written,
+        write_page=_table_written,
         claims=TABLE_1,
         data=tuple(f"data/ida/{file}.npz" for file, _, _ in SETS.values()),
     ),

@@ -81,19 +81,19 @@ def prototyped() -> dict[str, Any]:
     }
 
 
-def described(**options: Any) -> float:
+def value_at_inside(**options: Any) -> float:
     arguments: dict[str, Any] = {"domain": DOMAIN, "f": squares, "inside": INSIDE, **options}
     return CvxpyRegularizer(**arguments).value(INSIDE)
 
 
-def with_expression(made: Any) -> float:
+def with_expression(expression: Any) -> float:
     """The value of a regularizer whose expression is what was passed."""
-    return described(f=lambda d: made)
+    return value_at_inside(f=lambda d: expression)
 
 
-def with_constraints(made: Any) -> float:
+def with_constraints(constraints: Any) -> float:
     """The value of a regularizer whose further constraints are what was passed."""
-    return described(constraints=lambda d: made)
+    return value_at_inside(constraints=lambda d: constraints)
 
 
 def edges(**arguments: Any) -> float:
@@ -144,14 +144,14 @@ def entropies(kind: Any) -> tuple[Attack, Attack]:
 
 def priced(kind: Any, **numbers: float) -> Attack:
     """Return the attack of a regularizer of c and further numbers."""
-    wrong = with_array("c") | {"a number": lambda: 2.0}
-    del wrong["a shape more"]
+    wrong_values = with_array("c") | {"a number": lambda: 2.0}
+    del wrong_values["a shape more"]
     return Attack(
         getattr(kind, "__qualname__", kind.__name__),
         kind,
         lambda: {"c": C, **numbers},
         {"c": ANY_ARRAY, **dict.fromkeys(numbers, POSITIVE_NUMBER)},
-        {"c": wrong, **{name: {"the multiplicities": lambda: C} for name in numbers}},
+        {"c": wrong_values, **{name: {"the multiplicities": lambda: C} for name in numbers}},
     )
 
 
@@ -173,7 +173,7 @@ def edges_of(kind: Any, kinds: dict[str, Any], **valid: Any) -> Attack:
     return Attack(kind.__name__, kind, lambda: valid, kinds)
 
 
-def printed(make: Any) -> Attack:
+def objective_attack(make: Any) -> Attack:
     x = cp.Variable(2)
     return Attack(
         make.__name__,
@@ -277,8 +277,8 @@ AUTHORING = (
     edges_of(ElasticEdges, {"signed": FLAG, "l1": NUMBER, "l2": NUMBER}, signed=True, l1=0.1, l2=2.0),
     edges_of(OneNormEdges, {"signed": FLAG, "l1": NUMBER}, signed=True, l1=0.1),
     edges_of(InterceptEdges, {"base": NOTHING}, base=MaximumEdge()),
-    printed(minimize),
-    printed(maximize),
+    objective_attack(minimize),
+    objective_attack(maximize),
     Attack("interval", interval, lambda: {"lower": 0.5, "upper": 3.0}, {"lower": NUMBER, "upper": NUMBER}),
     Attack(
         "WarmStart",
@@ -351,7 +351,7 @@ AUTHORING = (
     ),
     Attack(
         "CvxpyRegularizer",
-        described,
+        value_at_inside,
         dict,
         {"domain": NOTHING, "f": NOTHING, "inside": NOTHING, "constraints": NOTHING, "objective_scale": NUMBER},
         {
@@ -369,8 +369,8 @@ AUTHORING = (
             },
         },
     ),
-    Attack("its f", with_expression, dict, {"made": NUMBER | {"True", "False", "numpy True"}}),
-    Attack("its constraints", with_constraints, dict, {"made": EMPTY}),
+    Attack("its f", with_expression, dict, {"expression": NUMBER | {"True", "False", "numpy True"}}),
+    Attack("its constraints", with_constraints, dict, {"constraints": EMPTY}),
     Attack(
         "CvxpyEdges",
         edges,

@@ -49,10 +49,10 @@ def test_a_wrong_argument_is_refused_in_three_parts(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     trials = attack.trials()
-    some = random.Random(attack.name).sample(trials, min(SLOW.get(attack.name, SHARE), len(trials)))
+    sample = random.Random(attack.name).sample(trials, min(SLOW.get(attack.name, SHARE), len(trials)))
     with typechecker.unchecked():
-        found = [fault for argument, value in some if (fault := attack.fault(argument, value))]
-    assert not found, "\n".join(found)
+        faults = [fault for argument, value in sample if (fault := attack.fault(argument, value))]
+    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
@@ -86,8 +86,12 @@ def test_every_constructor_for_authors_is_attacked() -> None:
 
 def _has_parameters(name: str) -> bool:
     """Whether something concrete is made with arguments."""
-    made = getattr(authoring, name)
-    return made.__module__.startswith("boostopt.") and not isabstract(made) and bool(signature(made).parameters)
+    component = getattr(authoring, name)
+    return (
+        component.__module__.startswith("boostopt.")
+        and not isabstract(component)
+        and bool(signature(component).parameters)
+    )
 
 
 def main() -> None:

@@ -124,7 +124,7 @@ def faults(message: str) -> list[str]:
         "says what to do": ADVICE.search(message) is not None,
         "fits a few lines": len(message) < 3000 and message.count("\n") < 3,
     }
-    return [part for part, there in parts.items() if not there]
+    return [part for part, is_present in parts.items() if not is_present]
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Attack:
         Makes the arguments of a right call.
     kinds
         By the names of the arguments that are attacked, what may be taken for each.
-    others
+    further_values
         Values for one argument alone: an object of a neighbouring kind.
     errors
         What may be raised besides errors of boostopt.
@@ -153,27 +153,27 @@ class Attack:
     call: Callable[..., Any]
     valid: Callable[[], Mapping[str, Any]]
     kinds: Mapping[str, Collection[str]]
-    others: Mapping[str, Mapping[str, Callable[[], Any]]] = field(default_factory=dict[str, Any])
+    further_values: Mapping[str, Mapping[str, Callable[[], Any]]] = field(default_factory=dict[str, Any])
     errors: tuple[type[Exception], ...] = ()
     spared: frozenset[tuple[str, str]] = frozenset()
 
     def trials(self) -> list[tuple[str, str]]:
         """Return the names of argument and value of each wrong call."""
         common = [(name, value) for name in self.kinds for value in VALUES if (name, value) not in self.spared]
-        return common + [(argument, value) for argument, values in self.others.items() for value in values]
+        return common + [(argument, value) for argument, values in self.further_values.items() for value in values]
 
     def fault(self, argument: str, value: str) -> str:
         """Return what is wrong with the answer to a wrong call, "" for nothing."""
-        own = self.others.get(argument, {})
-        given = own[value]() if value in own else VALUES[value]
-        where = f"{self.name}({argument}={value})"
+        further = self.further_values.get(argument, {})
+        wrong_value = further[value]() if value in further else VALUES[value]
+        call_text = f"{self.name}({argument}={value})"
         try:
-            self.call(**{**self.valid(), argument: given})
+            self.call(**{**self.valid(), argument: wrong_value})
         except BoostoptError as refusal:
             missing = faults(str(refusal))
-            return f"{where} says {str(refusal)!r}: it does not say: {', '.join(missing)}" if missing else ""
+            return f"{call_text} says {str(refusal)!r}: it does not say: {', '.join(missing)}" if missing else ""
         except self.errors:
             return ""
         except Exception as failure:  # noqa: BLE001 it is what is looked for
-            return f"{where} raises {type(failure).__name__}: {str(failure)[:200]}"
-        return "" if value in self.kinds[argument] else f"{where} is taken"
+            return f"{call_text} raises {type(failure).__name__}: {str(failure)[:200]}"
+        return "" if value in self.kinds[argument] else f"{call_text} is taken"

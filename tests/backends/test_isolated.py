@@ -331,7 +331,7 @@ def test_a_backend_in_a_file_that_no_name_finds_is_found_there(tmp_path: Path) -
 
 def unsent() -> Fake:
     """A backend with a right answer that no pickle takes."""
-    return Fake("local", right().script, asked=(Notes(),))
+    return Fake("local", right().script, queries=(Notes(),))
 
 
 class Notes(list[Any]):

@@ -312,7 +312,7 @@ def test_a_solver_that_cycles_ends_without_a_limit() -> None:
 
 def test_a_solver_that_hangs_has_a_limit_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     notes = list[tuple[float, float]]()
-    spy = Fake("spy", rough().script, asked=(notes,))
+    spy = Fake("spy", rough().script, queries=(notes,))
     monkeypatch.setattr("boostopt.backends.classical.sqp.isolate_backend", lambda backend: spy)
     reference_lpboost().solve("sqp:highs")
     reference_lpboost().solve("sqp:highs", time_limit=5.0)

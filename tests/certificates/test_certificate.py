@@ -248,7 +248,7 @@ def test_edges_are_summed_once_for_each_candidate(monkeypatch: pytest.MonkeyPatc
 
 
 def test_example_weights_are_certified_once_with_each_w(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the best hypothesis, and with each of the weights that the tolerances of the sweep lead to."""
+    """The hypothesis weights are those of the best hypothesis and of each tolerance of the sweep."""
     program, rng = reference_erlpboost(), np.random.default_rng(0)
     optimal_d = program.solve("interior", tol=1e-12).d
     points = [optimal_d * (1 + size * rng.uniform(-1, 1, len(optimal_d))) for size in (1e-8, 1e-6, 1e-4, 1e-2)]

@@ -135,7 +135,7 @@ def test_a_feasible_point_is_never_moved(name: str, seed: int) -> None:
 @pytest.mark.parametrize("name", REGULARIZERS)
 @pytest.mark.parametrize("margin", (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
 def test_bounded_edges_are_met_exactly_however_near_the_least_bound(name: str, margin: float) -> None:
-    """From a solver's d, off by a tolerance, to edges that are below the bound in rational arithmetic."""
+    """The d of a solver violates the bound by a tolerance. The restored edges satisfy it in rational arithmetic."""
     for seed in range(2):
         rng = np.random.default_rng(seed)
         N, t = int(rng.integers(8, 40)), int(rng.integers(2, 5))
@@ -314,7 +314,7 @@ def test_a_bound_at_the_end_of_what_an_edge_can_be_forces_a_face(G: EdgeFunction
     np.testing.assert_allclose(feasible[[0, 1, 4]], [0.3, 0.3, 0.4], atol=1e-8)
 
 
-def test_where_the_domain_is_one_point_an_equation_holds_as_well_as_can_be_told() -> None:
+def test_equation_on_a_domain_of_one_point_holds_up_to_rounding() -> None:
     U = np.random.default_rng(4).uniform(-1, 1, (9, 1))
     F = CappedSimplexIndicator(CappedSimplex(np.ones(9), 9.0))
     d, rho = np.full(9, 1 / 9), float(U.mean())
@@ -339,8 +339,8 @@ def test_weights_without_the_simplex_are_lowered(seed: int) -> None:
     assert distance[1] == np.inf  # no weights have an edge below 0 where no entry is
 
 
-def test_where_moves_are_not_known_nothing_is_claimed() -> None:
-    """A ball and a description leave no room that is known: infinite, not nan and not 0, where an equation fails."""
+def test_feasibility_restoration_without_known_steps_claims_nothing() -> None:
+    """No distance to the boundary of a ball or a description is known. If an equation fails, its cost is infinite."""
     rng = np.random.default_rng(5)
     U, uniform = boostopt.MarginMatrix(rng.uniform(-1, 1, (6, 1))), np.full(6, 1 / 6)
     ball = NormBall(simplex(np.ones(6)), np.ones(6), 2.0, 0.6)

@@ -263,7 +263,7 @@ PAIRS: dict[str, tuple[Regularizer, Callable[[np.ndarray, float], tuple[np.ndarr
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_d_alone_certifies_every_pair(name: str) -> None:
-    """From the d of a solver at its accuracy, w unknown."""
+    """The certificate starts from the d of a solver, at its accuracy, without w."""
     F, make = PAIRS[name]
     rng = np.random.default_rng(11)
     base_U = rng.uniform(-1, 1, (N, T))

@@ -133,8 +133,8 @@ def test_multiplicities_count(tmp_path: Path) -> None:
     copied = document("boost", "lpboost", "--data", tmp_path / "copied.npz", *COARSE)
     assert weighted["examples"] == 13
     assert weighted["examples_with_multiplicity"] == c.sum() == copied["examples"]
-    own, other = weighted["class"], copied["class"]
-    assert max(own["lower"], other["lower"]) <= min(own["upper"], other["upper"])
+    weighted_class, copied_class = weighted["class"], copied["class"]
+    assert max(weighted_class["lower"], copied_class["lower"]) <= min(weighted_class["upper"], copied_class["upper"])
 
 
 def test_hypotheses_have_the_names_of_their_columns(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_hypotheses_have_the_names_of_their_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("oracle", "options", "described"),
+    ("oracle", "options", "description"),
     [
         ("stump", (), r"\bstumps\b.* 4\b"),
         ("feature", (), r"\b4 features\b"),
@@ -155,13 +155,13 @@ def test_hypotheses_have_the_names_of_their_columns(tmp_path: Path) -> None:
     ],
 )
 def test_every_class_of_hypotheses_can_be_boosted(
-    data: Path, oracle: str, options: tuple[str, ...], described: str
+    data: Path, oracle: str, options: tuple[str, ...], description: str
 ) -> None:
-    said = [word for option in options for word in ("--option", option)]
+    option_words = [word for option in options for word in ("--option", option)]
     file_document = document(
-        "boost", "lpboost", "--data", data, "--nu", "0.5", "--epsilon", 0.4, "--oracle", oracle, *said
+        "boost", "lpboost", "--data", data, "--nu", "0.5", "--epsilon", 0.4, "--oracle", oracle, *option_words
     )
-    assert re.search(described, file_document["oracle"])
+    assert re.search(description, file_document["oracle"])
 
 
 # Files
@@ -175,7 +175,7 @@ def test_the_command_saves_the_run_and_a_certificate_that_others_verify(data: Pa
     ]
     file_document = document("boost", "erlpboost", "--data", data, *COARSE, *named)
     X, y = examples()
-    # What is loaded tells the lower end anew, in floating point.
+    # The loaded run computes the lower bound again, in floating point.
     assert (
         file_document["class"]["lower"] - 1e-12
         < Run.load(files[0]).class_certificate.lower
@@ -195,22 +195,22 @@ def test_a_checkpoint_that_is_there_is_gone_on_from(data: Path, tmp_path: Path) 
     # The rounds that were made are kept, and the rest ends where a run in one go does.
     assert rest["trace"]["gap"][:2] == part["trace"]["gap"][:2] == whole["trace"]["gap"][:2]
     assert rest["rounds"] > 3 and rest["reached"] is True
-    own, other = rest["class"], whole["class"]
-    assert max(own["lower"], other["lower"]) <= min(own["upper"], other["upper"])
+    resumed_class, whole_class = rest["class"], whole["class"]
+    assert max(resumed_class["lower"], whole_class["lower"]) <= min(resumed_class["upper"], whole_class["upper"])
     refused(r"\bcheckpoint\b.*run\.npz.*'nu': 20\.0\b.*'nu': 12\.0\b", *arguments[:4], "--nu", "0.5", *arguments[6:])
 
 
 def test_ctrl_c_finishes_the_round_prints_and_saves_what_there_is(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def pressed(*shown: object) -> Any:
+    def interrupting_progress(*streams: object) -> Any:
         def show(row: TraceRow) -> None:
             if row.round == 2:
                 os.kill(os.getpid(), signal.SIGINT)
 
         return show
 
-    monkeypatch.setattr(progress_line, "PlainProgress", pressed)
+    monkeypatch.setattr(progress_line, "PlainProgress", interrupting_progress)
     out, checkpoint = tmp_path / "run.npz", tmp_path / "going.npz"
     arguments = ("boost", "erlpboost", "--data", data, *COARSE)
     file_document = document(*arguments, "--out", out, "--checkpoint", checkpoint, status=130)

@@ -45,7 +45,7 @@ from boostopt.exporting.export import FORMATS
 PACKAGE = Path(boostopt.__file__).parent
 
 OPTIMUM = 2 / 530
-"""Of LPBoost on the reference matrix with nu = 2.5."""
+"""The optimum of LPBoost on the reference matrix with nu = 2.5."""
 
 # nu = 2.5 is no fraction and no count on the command line: it comes as a further parameter.
 REFERENCE = ("--set", f"nu={REFERENCE_NU}", "--backends", "cvxpy:highs")
@@ -158,7 +158,7 @@ def test_a_comparison_that_does_not_reach_it_exits_with_1_and_prints_the_same(da
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]], ids=["table", "json", "csv"])
-def test_where_no_backend_is_able_it_exits_with_1_and_says_why(data: Path, form: list[str]) -> None:
+def test_compare_without_an_able_backend_exits_with_1_and_a_reason(data: Path, form: list[str]) -> None:
     result = run("compare", "erlpboost", "--data", data, *REFERENCE, *form)
     assert result.exit_code == 1
     assert re.search(r"HIGHS\b.*\bexponential\b", result.stdout)
@@ -168,11 +168,11 @@ def test_where_no_backend_is_able_it_exits_with_1_and_says_why(data: Path, form:
 def test_intervals_that_contradict_each_other_exit_with_1_however_narrow(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*arguments: Any, **options: Any) -> Comparison:
+    def compare_wrongly(*arguments: Any, **options: Any) -> Comparison:
         good = compare(*arguments, **options)
         return replace(good, runs=(replace(good.rows[0], lower=1.0, upper=1.0), good.rows[1]))
 
-    monkeypatch.setattr(boostopt.cli.commands.compare, "compare", broken)
+    monkeypatch.setattr(boostopt.cli.commands.compare, "compare", compare_wrongly)
     command = ("compare", "lpboost", "--data", data, *REFERENCE[:2], "--backends", "cvxpy:highs,cvxpy:clarabel")
     result = run(*command)
     assert result.exit_code == 1
@@ -319,10 +319,12 @@ def test_eta_epsilon_and_the_reference_distribution_reach_the_program(tmp_path: 
 
 @pytest.mark.parametrize("hypotheses", ["boosted", "random"])
 def test_columns_hypotheses_and_seed_choose_the_stumps(hypotheses: str) -> None:
-    chosen = () if hypotheses == "boosted" else ("--hypotheses", hypotheses)
+    hypothesis_options = () if hypotheses == "boosted" else ("--hypotheses", hypotheses)
     data = load_dataset("breast_cancer")
     for seed in (0, 3):
-        file_document = document(*BREAST_CANCER, "--nu", 50, *chosen, *(("--random-state", seed) if seed else ()))
+        file_document = document(
+            *BREAST_CANCER, "--nu", 50, *hypothesis_options, *(("--random-state", seed) if seed else ())
+        )
         program = get_formulation("lpboost").bind(data.margin_matrix(10, seed, hypotheses), nu=50)
         assert file_document["hypotheses"] == 10
         assert file_document["digest"] == program.margins.digest()
@@ -351,8 +353,16 @@ def test_weights_in_a_column_are_multiplicities(tmp_path: Path) -> None:
     assert document(*arguments)["examples_with_multiplicity"] == 3
     refused(r"data\.csv\b.*'time'.*'times'.*--weights", "compare", *arguments, "--weights", "time")
     save(tmp_path / "answer.npz", w=np.ones(2))
-    given = ("certify", "lpboost", tmp_path / "answer.npz", *arguments[1:-2], "--weights", "times", "--json")
-    assert json.loads(run(*given).stdout)["examples_with_multiplicity"] == 6.5
+    certify_arguments = (
+        "certify",
+        "lpboost",
+        tmp_path / "answer.npz",
+        *arguments[1:-2],
+        "--weights",
+        "times",
+        "--json",
+    )
+    assert json.loads(run(*certify_arguments).stdout)["examples_with_multiplicity"] == 6.5
 
 
 def test_arrays_that_nothing_reads_are_named_in_a_warning(tmp_path: Path) -> None:
@@ -582,8 +592,8 @@ def test_the_help_names_the_data_sets_and_its_example_is_that_of_the_page(comman
     assert re.search(r"\bbreast_cancer,\s+digits,\s+iris,\s+wine\b", text)
     (example,) = re.findall(r"Example: (.*?)\n\n", text.replace("\\\n", ""), re.DOTALL)
     page = Path(__file__).parents[2] / "docs" / "commands.md"
-    shown = [" ".join(line.split()) for line in page.read_text(encoding="utf-8").replace("\\\n", "").splitlines()]
-    assert " ".join(example.split()) in shown
+    page_lines = [" ".join(line.split()) for line in page.read_text(encoding="utf-8").replace("\\\n", "").splitlines()]
+    assert " ".join(example.split()) in page_lines
 
 
 def test_the_help_points_to_the_examples_and_explains_nu_and_the_backend() -> None:
@@ -646,8 +656,8 @@ def reference_answer() -> tuple[np.ndarray, np.ndarray]:
 
 def certified(text: str) -> tuple[float, float]:
     """The printed interval."""
-    (found,) = re.findall(r"optimum certified in *│ *\[([^,]+), ([^\]]+)\]", text)
-    return float(found[0]), float(found[1])
+    (interval,) = re.findall(r"optimum certified in *│ *\[([^,]+), ([^\]]+)\]", text)
+    return float(interval[0]), float(interval[1])
 
 
 @pytest.mark.parametrize("sides", ["d w", "d", "w"])
@@ -750,8 +760,8 @@ def test_list_says_of_each_formulation_what_it_is_who_takes_it_and_why_others_do
     result = run("list")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    at = lines.index("lpboost  nu, [epsilon], [two_sided]")
-    assert lines[at + 1] == f"    {first_sentence(get_formulation('lpboost'))}"
+    header_line = lines.index("lpboost  nu, [epsilon], [two_sided]")
+    assert lines[header_line + 1] == f"    {first_sentence(get_formulation('lpboost'))}"
     for name in ("erlpboost", "lpboost"):
         (block,) = [
             block
@@ -820,10 +830,10 @@ def test_nothing_but_the_report_is_on_the_standard_output_whatever_is_printed(
     else:
         (row,) = csv.DictReader(io.StringIO(result.stdout))
         assert row["backend"] == "cvxpy:highs"
-    for when in ("loaded", "bound", "solved"):
+    for moment in ("loaded", "bound", "solved"):
         for how in ("printed", "written", "kept", "saved", "by C", "by a child"):
-            assert f"{how} when {when}\n" not in result.stdout
-            assert f"{how} when {when}\n" in result.stderr
+            assert f"{how} when {moment}\n" not in result.stdout
+            assert f"{how} when {moment}\n" in result.stderr
 
 
 QUIET = """
@@ -852,7 +862,7 @@ assert sys.stdout is kept
 def test_the_standard_output_is_turned_away_for_a_while_only() -> None:
     result = python("-c", QUIET)
     assert result.returncode == 0, result.stderr
-    before_and_after = [f"{how} {when}" for when in ("before", "after") for how in ("printed", "by C", "kept")]
+    before_and_after = [f"{how} {moment}" for moment in ("before", "after") for how in ("printed", "by C", "kept")]
     assert sorted(result.stdout.splitlines()) == sorted(before_and_after)
     assert sorted(result.stderr.splitlines()) == ["by C inside", "kept inside", "printed inside", "saved inside"]
 
@@ -889,8 +899,8 @@ def test_the_process_exits_with_0_and_separates_the_streams() -> None:
     result = started("compare", *BREAST_CANCER, "--nu", "0.1", "--json")
     assert result.returncode == 0
     assert json.loads(result.stdout)["reached"] is True
-    chosen = r"breast_cancer: benign\b.* 1\b.*\bmalignant\b.* -1\b.*--positive\b.*\n"
-    assert re.match(rf"{chosen}cvxpy:highs \.\.\.\ncvxpy:highs: bounded, gap ", result.stderr)
+    label_note = r"breast_cancer: benign\b.* 1\b.*\bmalignant\b.* -1\b.*--positive\b.*\n"
+    assert re.match(rf"{label_note}cvxpy:highs \.\.\.\ncvxpy:highs: bounded, gap ", result.stderr)
 
 
 @pytest.mark.thorough
@@ -1043,7 +1053,7 @@ def test_options_that_a_source_cannot_follow_are_not_ignored(tmp_path: Path) -> 
         (("predict", "m.npz", "--data", "none.npz", "--out", "p.xlsx"), r"--out\b.*\.csv\b.*\.txt\b"),
         (("export", "lpboost", "--data", "none.npz", "--out", "m.lp"), r"\.cbf\s\(.*\.mps\s\(.*\.npz\s\("),
     ],
-    ids=lambda each: " ".join(each[:1] + each[-2:]) if isinstance(each, tuple) else "",
+    ids=lambda parameter: " ".join(parameter[:1] + parameter[-2:]) if isinstance(parameter, tuple) else "",
 )
 def test_an_ending_of_another_format_is_refused_before_the_data_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], endings: str
@@ -1077,10 +1087,10 @@ def test_no_file_is_written_twice_and_none_that_is_read(
     save(Path("data.npz"), U=REFERENCE_U)
     save(Path("answer.npz"), w=[1.0, 0.0, 0.0])
     Path("link.npz").symlink_to("data.npz")
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    contents_by_name = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     named = re.escape(Path(command[-1]).name)
     refused(rf"{named}'.*\btwice\b", *(word.format(folder=tmp_path) for word in command))
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == contents_by_name
 
 
 @pytest.mark.parametrize(
@@ -1123,9 +1133,9 @@ def test_multiplicities_without_a_finite_sum_are_an_error_and_no_warning(
 # Streams
 
 
-def shell(before: str, *arguments: object, after: str = "") -> subprocess.CompletedProcess[str]:
+def shell(prefix: str, *arguments: object, suffix: str = "") -> subprocess.CompletedProcess[str]:
     """Run the command line by a shell that does something before, with other streams."""
-    command = ["sh", "-c", f'{before} exec "$0" -m boostopt "$@" {after}', sys.executable, *map(str, arguments)]
+    command = ["sh", "-c", f'{prefix} exec "$0" -m boostopt "$@" {suffix}', sys.executable, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -1137,23 +1147,23 @@ def shell(before: str, *arguments: object, after: str = "") -> subprocess.Comple
 def test_a_standard_error_that_cannot_be_written_stops_nothing(tmp_path: Path, command: str, stream: str) -> None:
     table, model = tmp_path / "t.csv", tmp_path / "m.npz"
     table.write_text("a,label\n" + "".join(f"{n},{n % 3 > 0:d}\n" for n in range(12)))
-    arguments, status, said = {
+    arguments, status, output_text = {
         "boost": (("lpboost", "--nu", "0.5", "--data", table, "--epsilon", "0.5"), 0, "seconds"),
         "fit": (("--out", model, "--data", table, "--epsilon", "0.5"), 0, "seconds"),
         "compare": (("lpboost", "--nu", "0.5", "--data", table, "--backends", "interior"), 0, "1e-08: interior."),
         "list": (("--backends", "nonsense"), 2, ""),
     }[command]
     # No byte can be written into a file where its largest size is 0.
-    before, after = ("ulimit -f 0;", f"2>{tmp_path}/full") if stream == "full" else ("", "2>&-")
-    done = shell(before, command, *arguments, after=after)
-    assert done.returncode == status and said in done.stdout
+    prefix, suffix = ("ulimit -f 0;", f"2>{tmp_path}/full") if stream == "full" else ("", "2>&-")
+    done = shell(prefix, command, *arguments, suffix=suffix)
+    assert done.returncode == status and output_text in done.stdout
     assert model.exists() == (command == "fit")
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["list", "--help"], ["list"], ["list", "--json"]])
 def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path, arguments: list[str]) -> None:
-    done = shell("ulimit -f 0;", *arguments, after=f">{tmp_path}/full")
+    done = shell("ulimit -f 0;", *arguments, suffix=f">{tmp_path}/full")
     assert done.returncode == 2
     assert re.fullmatch(r"error: .*\boutput\b.*\.\n", done.stderr)
 
@@ -1193,12 +1203,12 @@ def test_a_name_of_the_data_is_no_command_to_a_terminal(tmp_path: Path) -> None:
         run("boost", "lpboost", "--data", table, "--nu", "0.5", "--label", "x\x1b"),
         run("compare", "lpboost", "--data", table, "--nu", "0.5"),
     ]
-    other = tmp_path / "o.csv"
-    other.write_text("\x1b[31ma,b\x9b,c\x1b,label\n1,2,3,y\x07\n")
-    results.append(run("predict", model, "--data", other))
-    said = [result.stdout + result.stderr for result in results[:-1]] + [results[-1].stderr]
-    assert not any(letter in text for letter in "\x1b\x07\x9b" for text in said)
-    assert r"y\x1b[1mes" in said[0] and r"\x1b[31ma" in said[0] and r"\x1b[31ma" in said[1]
+    unlabelled_table = tmp_path / "o.csv"
+    unlabelled_table.write_text("\x1b[31ma,b\x9b,c\x1b,label\n1,2,3,y\x07\n")
+    results.append(run("predict", model, "--data", unlabelled_table))
+    texts = [result.stdout + result.stderr for result in results[:-1]] + [results[-1].stderr]
+    assert not any(letter in text for letter in "\x1b\x07\x9b" for text in texts)
+    assert r"y\x1b[1mes" in texts[0] and r"\x1b[31ma" in texts[0] and r"\x1b[31ma" in texts[1]
     assert [result.exit_code for result in results] == [0, 0, 2, 2, 0]
 
 

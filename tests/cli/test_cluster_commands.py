@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command_runner import document, refused, run
-from test_commands_page import shown
+from test_commands_page import commands_of_page
 
 pytest.importorskip("distributed")
 import pandas as pd
@@ -68,16 +68,16 @@ def address() -> Iterator[str]:
         yield cluster.scheduler_address
 
 
-def alike(one: dict[str, Any], other: dict[str, Any], *apart: str) -> None:
-    """Two records are equal but for times, and what is said of the runs' rows alone."""
-    for name in one.keys() - {"seconds", "trace", "bytes", "model", "parameters", *apart}:
-        assert one[name] == other[name], name
+def check_documents_agree(first: dict[str, Any], second: dict[str, Any], *excluded_fields: str) -> None:
+    """Assert that two records are equal except for times and the fields of rows."""
+    for field in first.keys() - {"seconds", "trace", "bytes", "model", "parameters", *excluded_fields}:
+        assert first[field] == second[field], field
     # Where two examples stand for all, the last bit of their entropy may differ, and eta with it.
-    assert one.get("parameters", {}) == pytest.approx(other.get("parameters", {}), rel=1e-15)
+    assert first.get("parameters", {}) == pytest.approx(second.get("parameters", {}), rel=1e-15)
 
 
-def written(folder: Path) -> Any:
-    """The rows of the parts of a folder, in their order."""
+def read_predictions(folder: Path) -> Any:
+    """Return the rows of the parts of a folder, in their order."""
     parts = [pd.read_parquet(folder / f"part.{k}.parquet") for k in range(len(list(folder.iterdir())))]
     return pd.concat(parts, ignore_index=True)
 
@@ -86,7 +86,7 @@ def written(folder: Path) -> Any:
 def test_boost_is_that_of_the_rows_in_memory(source: str, folder: Path, address: str) -> None:
     how = ("boost", "erlpboost", "--data", folder / source, *APART, "--weights", "copies", *COARSE)
     file_document, content = document(*how, "--cluster", address), document(*how, "--oracle", "binned")
-    alike(file_document, content, "collected", "digest")
+    check_documents_agree(file_document, content, "collected", "digest")
     assert file_document["class"]["bounded"] and file_document["reached"] and file_document["weights"]
     for name in ("hypotheses", "soft_margin", "upper"):
         assert file_document["trace"][name] == content["trace"][name]
@@ -102,9 +102,9 @@ def test_a_run_goes_on_from_its_checkpoint_is_saved_and_proved_in_memory(
     files = ("--out", tmp_path / "run.npz", "--certificate", tmp_path / "proof.json")
     how = ("boost", "erlpboost", "--data", folder / "parts", *APART, "--weights", "copies", *COARSE)
     whole = document(*how, "--cluster", address)
-    stored = (*how, "--cluster", address, "--checkpoint", tmp_path / "check.npz")
-    document(*stored, "--max-rounds", "1", status=1)
-    alike(document(*stored, *files), whole)
+    checkpoint_arguments = (*how, "--cluster", address, "--checkpoint", tmp_path / "check.npz")
+    document(*checkpoint_arguments, "--max-rounds", "1", status=1)
+    check_documents_agree(document(*checkpoint_arguments, *files), whole)
     loaded = Run.load(tmp_path / "run.npz")
     assert (loaded.class_certificate.lower, loaded.class_certificate.upper) == (
         whole["class"]["lower"],
@@ -118,35 +118,49 @@ def test_a_run_goes_on_from_its_checkpoint_is_saved_and_proved_in_memory(
 def test_one_class_is_set_against_the_others(folder: Path, address: str) -> None:
     how = ("boost", "lpboost", "--data", folder / "parts", "--label", "three", "--drop", "id,kind", "--positive", "2")
     file_document = document(*how, *COARSE, "--cluster", address)
-    alike(file_document, document(*how, *COARSE, "--oracle", "binned"), "collected", "digest")
+    check_documents_agree(file_document, document(*how, *COARSE, "--oracle", "binned"), "collected", "digest")
 
 
 @pytest.mark.parametrize("label", ["kind", "three", "flag"])
 def test_fit_writes_the_model_of_the_rows_in_memory_and_predict_goes_there(
     label: str, folder: Path, address: str, tmp_path: Path
 ) -> None:
-    others = ",".join({"kind", "three", "id", "copies"} - {label})
-    how = ("fit", "--data", folder / "parts", "--label", label, "--drop", others, "--nu", "0.5", "--epsilon", "0.4")
+    other_columns = ",".join({"kind", "three", "id", "copies"} - {label})
+    how = (
+        "fit",
+        "--data",
+        folder / "parts",
+        "--label",
+        label,
+        "--drop",
+        other_columns,
+        "--nu",
+        "0.5",
+        "--epsilon",
+        "0.4",
+    )
     file_document = document(*how, "--cluster", address, "--out", tmp_path / "there.npz")
     content = document(*how, "--base", "binned", "--out", tmp_path / "here.npz")
-    alike(file_document, content)
+    check_documents_agree(file_document, content)
     assert sum(file_document["classes"].values()) == N and file_document["feature_importances"]
-    for name, *elsewhere in (("one", "--cluster", address), ("other",)):
+    for name, *cluster_options in (("one", "--cluster", address), ("other",)):
         model = tmp_path / ("there.npz" if name == "one" else "here.npz")
         data = folder / ("parts" if name == "one" else "rows.parquet")
         result = run(
-            "predict", model, "--data", data, "--label", label, "--scores", "--out", tmp_path / name, *elsewhere
+            "predict", model, "--data", data, "--label", label, "--scores", "--out", tmp_path / name, *cluster_options
         )
         assert result.exit_code == 0, result.stderr
         (left_out,) = re.findall(rf"^warning: {re.escape(str(data))} .*: (.*)\.$", result.stderr, re.MULTILINE)
-        assert set(left_out.split(", ")) == set(others.split(","))
-    pd.testing.assert_frame_equal(written(tmp_path / "one"), pd.read_csv(tmp_path / "other"), check_dtype=False)
+        assert set(left_out.split(", ")) == set(other_columns.split(","))
+    pd.testing.assert_frame_equal(
+        read_predictions(tmp_path / "one"), pd.read_csv(tmp_path / "other"), check_dtype=False
+    )
 
 
 def test_weights_of_a_fit_are_multiplicities(folder: Path, address: str, tmp_path: Path) -> None:
     how = ("fit", "--data", folder / "parts", *APART, "--weights", "copies", "--nu", "0.5", "--epsilon", "0.4")
     file_document = document(*how, "--cluster", address, "--out", tmp_path / "there.npz")
-    alike(file_document, document(*how, "--base", "binned", "--out", tmp_path / "here.npz"))
+    check_documents_agree(file_document, document(*how, "--base", "binned", "--out", tmp_path / "here.npz"))
 
 
 def test_a_model_without_names_goes_by_the_order(folder: Path, address: str, tmp_path: Path) -> None:
@@ -157,7 +171,7 @@ def test_a_model_without_names_goes_by_the_order(folder: Path, address: str, tmp
     assert run("fit", "--data", tmp_path / "rows.npz", "--out", model, "--epsilon", "0.4").exit_code == 0
     how = ("predict", model, "--data", tmp_path / "three.parquet", "--label", "three")
     assert run(*how, "--cluster", address, "--out", tmp_path / "found").exit_code == 0
-    assert written(tmp_path / "found")["prediction"].astype(str).tolist() == run(*how).stdout.split()[1:]
+    assert read_predictions(tmp_path / "found")["prediction"].astype(str).tolist() == run(*how).stdout.split()[1:]
     refused(r"\bempty folder\b.*found'", *how, "--cluster", address, "--out", tmp_path / "found")
     refused(r"\bcluster\b.*\bparquet\b.*\bnone\b.*--out\b", *how, "--cluster", address)
     refused(r"\breplace\b.*model\.npz'", *how, "--cluster", address, "--out", model)
@@ -175,7 +189,7 @@ def test_commands_on_the_page_run(folder: Path, address: str, tmp_path: Path, mo
     for path in (folder / "parts").iterdir():
         table = pd.read_parquet(path).drop(columns=["id", "three", "copies"])
         table.to_parquet(tmp_path / "rows" / path.name)
-    commands = [words for words in shown() if "--cluster" in words]
+    commands = [words for words in commands_of_page() if "--cluster" in words]
     assert {words[0] for words in commands} == {"boost", "fit", "predict"}
     for words in commands:
         result = run(*words[:-1], address)
@@ -202,7 +216,7 @@ def boosted(folder: Path, address: str, *more: object, data: str = "parts") -> t
 
 
 @pytest.mark.parametrize(
-    ("at", "reason"),
+    ("scheduler_address", "reason"),
     [
         ("127.0.0.1:9", r"\b1 s\."),
         ("nonsense", r"\bport\b"),
@@ -210,15 +224,20 @@ def boosted(folder: Path, address: str, *more: object, data: str = "parts") -> t
         ("tls://127.0.0.1:80", r"\bTLS\b"),
     ],
 )
-def test_where_no_scheduler_is(at: str, reason: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_without_a_scheduler_are_refused(
+    scheduler_address: str, reason: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(clusters, "CONNECT_TIMEOUT", 1)
-    refused(rf"\bDask scheduler\b.*\blocal\b.*'{re.escape(at)}': .*{reason}", *boosted(folder, at))
+    refused(
+        rf"\bDask scheduler\b.*\blocal\b.*'{re.escape(scheduler_address)}': .*{reason}",
+        *boosted(folder, scheduler_address),
+    )
 
 
 def test_a_scheduler_must_have_workers_and_a_worker_is_none(folder: Path, address: str) -> None:
     with cluster_of(n_workers=0, processes=False, protocol="tcp", **HOW) as cluster:
-        at = cluster.scheduler_address
-        refused(rf"\bworkers\b.* {re.escape(at)} .*\bnone\b", *boosted(folder, at))
+        scheduler_address = cluster.scheduler_address
+        refused(rf"\bworkers\b.* {re.escape(scheduler_address)} .*\bnone\b", *boosted(folder, scheduler_address))
     with client_of(address) as client:
         worker = next(iter(client.nthreads()))
     refused(rf"\bDask scheduler\b.*'{re.escape(worker)}'.*\bWorker\b", *boosted(folder, worker))
@@ -265,27 +284,27 @@ def test_fit_refuses_what_a_cluster_does_not_support(
 
 
 def test_invalid_data_are_refused_with_a_reason(folder: Path, address: str, tmp_path: Path) -> None:
-    frame, at = table(), tmp_path / "rows.parquet"
+    frame, path = table(), tmp_path / "rows.parquet"
 
-    def says(facts: str, made: Any, data: str = "rows.parquet") -> None:
-        made.to_parquet(at)
+    def check_refusal(facts: str, rows: Any, data: str = "rows.parquet") -> None:
+        rows.to_parquet(path)
         refused(facts, *boosted(tmp_path, address, data=data))
 
-    says(r"\bX\b.* inf at row 7, feature 1\b", frame.assign(b=frame["b"].where(frame.index != 7, np.inf)))
+    check_refusal(r"\bX\b.* inf at row 7, feature 1\b", frame.assign(b=frame["b"].where(frame.index != 7, np.inf)))
     blank = frame["kind"].where(frame.index != 7, None)
-    says(r"rows\.parquet: .*\blabel\b.*\bnone\b.* 'kind'", frame.assign(kind=blank))
-    says(r"rows\.parquet: .*\blabel\b.* 'kind'", frame.assign(kind=blank.fillna(" ")))
-    says(r"rows\.parquet\b.*\bnumber\b.* 'b'.*--drop\b", frame.assign(b="text"))
-    says(r"rows\.parquet\b.*\btwo classes\b.*\bone, yes\b", frame.assign(kind="yes"))
-    says(r"rows\.parquet\b.*\btwo classes\b.* 3 \(.*--positive\b", frame.assign(kind=frame["three"]))
-    says(r"rows\.parquet\b.*\bno rows\b", frame[:0])
-    says(r"\bparquet\b.*\bno file .*none\.parquet'", frame, "none.parquet")
-    says(r"\bpattern\b.*none\*\.parquet'", frame, "none*.parquet")
+    check_refusal(r"rows\.parquet: .*\blabel\b.*\bnone\b.* 'kind'", frame.assign(kind=blank))
+    check_refusal(r"rows\.parquet: .*\blabel\b.* 'kind'", frame.assign(kind=blank.fillna(" ")))
+    check_refusal(r"rows\.parquet\b.*\bnumber\b.* 'b'.*--drop\b", frame.assign(b="text"))
+    check_refusal(r"rows\.parquet\b.*\btwo classes\b.*\bone, yes\b", frame.assign(kind="yes"))
+    check_refusal(r"rows\.parquet\b.*\btwo classes\b.* 3 \(.*--positive\b", frame.assign(kind=frame["three"]))
+    check_refusal(r"rows\.parquet\b.*\bno rows\b", frame[:0])
+    check_refusal(r"\bparquet\b.*\bno file .*none\.parquet'", frame, "none.parquet")
+    check_refusal(r"\bpattern\b.*none\*\.parquet'", frame, "none*.parquet")
     frame[["a", "kind"]].to_parquet(tmp_path / "other.parquet")
-    says(r"\*\.parquet: .*\bcolumns\b.*other\.parquet\b.*rows\.parquet\b.* 'b'", frame, "*.parquet")
+    check_refusal(r"\*\.parquet: .*\bcolumns\b.*other\.parquet\b.*rows\.parquet\b.* 'b'", frame, "*.parquet")
     frame.to_csv(tmp_path / "rows.csv")
-    says(r"\bcluster\b.*\bparquet\b.*rows\.csv'", frame, "rows.csv")
-    at.write_bytes(b"PAR1 and no more")
+    check_refusal(r"\bcluster\b.*\bparquet\b.*rows\.csv'", frame, "rows.csv")
+    path.write_bytes(b"PAR1 and no more")
     refused(r"rows\.parquet\b.*\breadable\b", *boosted(tmp_path, address, data="rows.parquet"))
     how = ("boost", "erlpboost", "--data", "nowhere://rows.parquet", *APART, *COARSE, "--cluster", address)
     refused(r"\bparquet\b.*'nowhere://rows\.parquet'.*\bProtocol\b", *how)

@@ -14,7 +14,7 @@ RUN = ("boost", "fit", "path", "predict")
 """Commands whose lines need nothing but what the lines before have made."""
 
 
-def shown() -> list[list[str]]:
+def commands_of_page() -> list[list[str]]:
     """Return the commands of the page, word by word, in their order."""
     blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     lines = [line for block in blocks for line in block.replace("\\\n", "").splitlines() if line]
@@ -23,19 +23,19 @@ def shown() -> list[list[str]]:
 
 @pytest.mark.parametrize("command", RUN)
 def test_the_examples_of_the_help_are_on_the_page(command: str) -> None:
-    found = examples_of_help(command)
-    assert found and all(words in shown() for words in found)
+    help_examples = examples_of_help(command)
+    assert help_examples and all(words in commands_of_page() for words in help_examples)
 
 
 @pytest.mark.thorough
 def test_commands_on_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    # Those of a cluster run in test_cluster_commands.py, which has one.
-    commands = [words for words in shown() if words[0] in RUN and "--cluster" not in words]
+    # The commands of a cluster run in test_cluster_commands.py, which has a cluster.
+    commands = [words for words in commands_of_page() if words[0] in RUN and "--cluster" not in words]
     assert {words[0] for words in commands} == set(RUN)
     for words in commands:
         result = run(*words)
         assert result.exit_code == 0, (words, result.stderr)
-    made = {"model.npz", "wine.npz", "predictions.csv", "going.npz", "run.npz", "class.json", "proof.json"}
-    made |= {"bounds.png", "path.png"}
-    assert {path.name for path in tmp_path.iterdir()} == made
+    file_names = {"model.npz", "wine.npz", "predictions.csv", "going.npz", "run.npz", "class.json", "proof.json"}
+    file_names |= {"bounds.png", "path.png"}
+    assert {path.name for path in tmp_path.iterdir()} == file_names

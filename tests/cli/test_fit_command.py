@@ -51,12 +51,12 @@ def test_the_command_fits_the_classifier_of_the_library(tmp_path: Path) -> None:
     data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
     file_document = document("fit", "--data", data, "--out", out, "--nu", "0.3", *ROUGH)
     X, y = examples()
-    own: Any = MarginBoostClassifier(nu=0.3, epsilon=0.4).fit(X, y)
+    classifier: Any = MarginBoostClassifier(nu=0.3, epsilon=0.4).fit(X, y)
     loaded = MarginBoostClassifier.load(out)
-    np.testing.assert_array_equal(loaded.decision_function(X), own.decision_function(X))
-    assert loaded.get_params() == own.get_params()
-    assert file_document["training_accuracy"] == own.score(X, y)
-    assert file_document["runs"][0]["lower"] == own.certificate_.lower
+    np.testing.assert_array_equal(loaded.decision_function(X), classifier.decision_function(X))
+    assert loaded.get_params() == classifier.get_params()
+    assert file_document["training_accuracy"] == classifier.score(X, y)
+    assert file_document["runs"][0]["lower"] == classifier.certificate_.lower
     assert file_document["classes"] == {"-1": int((y < 0).sum()), "1": int((y > 0).sum())}
     assert file_document["reached"] is True and file_document["bytes"] == out.stat().st_size
 
@@ -67,13 +67,13 @@ def test_examples_are_held_out_and_probabilities_learned(tmp_path: Path) -> None
     file_document = document("fit", "--data", data, "--out", out, *how, *ROUGH)
     X, y = examples()
     options: Any = {"early_stopping": True, "validation_fraction": 0.2, "random_state": 3, "probability": True}
-    own: Any = MarginBoostClassifier(nu=0.3, epsilon=0.4, **options).fit(X, y)
-    assert file_document["held_out_accuracy"] == [own.validation_score_[-1]]
-    shown = f" {file_document['held_out_accuracy'][0]:.2%} "
-    assert shown in run("fit", "--data", data, "--out", out, *how, *ROUGH).stdout
+    classifier: Any = MarginBoostClassifier(nu=0.3, epsilon=0.4, **options).fit(X, y)
+    assert file_document["held_out_accuracy"] == [classifier.validation_score_[-1]]
+    accuracy_text = f" {file_document['held_out_accuracy'][0]:.2%} "
+    assert accuracy_text in run("fit", "--data", data, "--out", out, *how, *ROUGH).stdout
     header, rows = read(run("predict", out, "--data", data, "--scores", "--probabilities").stdout)
     assert header == ["prediction", "score_1", "probability_-1", "probability_1"]
-    np.testing.assert_array_equal(np.array(rows, dtype=float)[:, 2:], own.predict_proba(X))
+    np.testing.assert_array_equal(np.array(rows, dtype=float)[:, 2:], classifier.predict_proba(X))
     proof = ("--certificate", tmp_path / "proof.json")
     refused(r"--certificate\b.*--early-stopping\b", "fit", "--data", data, "--out", out, *how, *proof)
 
@@ -90,8 +90,8 @@ def test_every_fit_prints_the_same_fields(tmp_path: Path) -> None:
             ("--formulation", "adaboost", "--max-iter", "5"),
         )
     )
-    for other in (early, kernel, program):
-        assert other.keys() == plain.keys() and other["runs"][0].keys() == plain["runs"][0].keys()
+    for document_of_fit in (early, kernel, program):
+        assert document_of_fit.keys() == plain.keys() and document_of_fit["runs"][0].keys() == plain["runs"][0].keys()
     assert plain["reached"] and plain["runs"][0]["within_epsilon"] and plain["held_out_accuracy"] is None
     assert early["reached"] and not early["runs"][0]["within_epsilon"] and len(early["held_out_accuracy"]) == 1
     assert kernel["feature_importances"] is None and plain["feature_importances"]
@@ -99,12 +99,12 @@ def test_every_fit_prints_the_same_fields(tmp_path: Path) -> None:
 
 def test_the_progress_of_a_program_is_its_value(tmp_path: Path) -> None:
     data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
-    for how, said in {
+    for how, progress_text in {
         ("--formulation", "svm", "--set", "C=1"): "value of the program -",
         ("--formulation", "erlpboost"): "soft margin ",
     }.items():
         lines = run("fit", "--data", data, "--out", out, *how, "--max-iter", "2").stderr
-        assert re.search(rf"^class 1: round 1, \d+ hypothes.s, {said}", lines, re.MULTILINE), lines
+        assert re.search(rf"^class 1: round 1, \d+ hypothes.s, {progress_text}", lines, re.MULTILINE), lines
 
 
 def test_a_model_without_probabilities_says_how_to_learn_them(model: Path, table: Path) -> None:
@@ -118,8 +118,8 @@ def test_more_than_two_classes_in_words_are_told_apart(table: Path, tmp_path: Pa
     for kind in ("large", "middle", "small"):
         assert re.search(rf"^│ .*\bsoft margin of {kind} +│ \[.+, .+\] +│$", result.stdout, re.MULTILINE)
     assert re.search(r"^│ training accuracy +│ \d+\.\d\d% +│$", result.stdout, re.MULTILINE)
-    shown = [line.partition(":")[0] for line in result.stderr.splitlines() if ": round 1," in line]
-    assert list(dict.fromkeys(shown)) == ["class large", "class middle", "class small"]
+    line_titles = [line.partition(":")[0] for line in result.stderr.splitlines() if ": round 1," in line]
+    assert list(dict.fromkeys(line_titles)) == ["class large", "class middle", "class small"]
     loaded: Any = MarginBoostClassifier.load(tmp_path / "m.npz")
     assert loaded.feature_names_in_.tolist() == ["a", "b", "c", "d"]
 
@@ -147,8 +147,21 @@ def test_a_time_limit_reaches_the_classifier(tmp_path: Path) -> None:
 )
 def test_every_base_is_fitted_saved_and_predicts(tmp_path: Path, base: str, options: tuple[str, ...]) -> None:
     data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
-    said = [word for option in options for word in ("--option", option)]
-    arguments = ("fit", "--data", data, "--out", out, "--base", base, *said, "--epsilon", "0.5", "--max-iter", 10)
+    option_words = [word for option in options for word in ("--option", option)]
+    arguments = (
+        "fit",
+        "--data",
+        data,
+        "--out",
+        out,
+        "--base",
+        base,
+        *option_words,
+        "--epsilon",
+        "0.5",
+        "--max-iter",
+        10,
+    )
     assert run(*arguments).exit_code in (0, 1)
     result = run("predict", out, "--data", data)
     assert result.exit_code == 0
@@ -163,11 +176,11 @@ def test_class_weights_and_sample_weights_reach_the_classifier(tmp_path: Path) -
     table, out = write_csv(tmp_path / "t.csv", "a,b,c,d,times,label", rows), tmp_path / "m.npz"
     arguments = ("fit", "--data", table, "--out", out, "--weights", "times", *ROUGH)
     words = np.where(y < 0, "no", "yes")
-    for text, given in (("balanced", "balanced"), ("yes=3", {"yes": 3.0})):
+    for text, class_weight in (("balanced", "balanced"), ("yes=3", {"yes": 3.0})):
         assert run(*arguments, "--class-weight", text).exit_code == 0
-        own: Any = MarginBoostClassifier(class_weight=given, epsilon=0.4).fit(X, words, c)
+        classifier: Any = MarginBoostClassifier(class_weight=class_weight, epsilon=0.4).fit(X, words, c)
         loaded = MarginBoostClassifier.load(out).decision_function(pd.DataFrame(X, columns=list("abcd")))
-        np.testing.assert_array_equal(loaded, own.decision_function(X))
+        np.testing.assert_array_equal(loaded, classifier.decision_function(X))
 
 
 def test_parameters_of_the_formulation_reach_it(tmp_path: Path) -> None:
@@ -222,15 +235,17 @@ def test_columns_are_found_by_name_in_any_order(model: Path, table: Path, tmp_pa
     plain = run("predict", model, "--data", table, "--label", "kind", "--scores")
     header, rows = read(plain.stdout)
     assert header == ["prediction", "score_large", "score_middle", "score_small"]
-    own: Any = MarginBoostClassifier.load(model)
+    classifier: Any = MarginBoostClassifier.load(model)
     named = pd.DataFrame(X, columns=list("abcd"))
-    assert [row[0] for row in rows] == own.predict(named).tolist()
+    assert [row[0] for row in rows] == classifier.predict(named).tolist()
     # Numbers are written with all their digits.
-    np.testing.assert_array_equal(np.array([row[1:] for row in rows], dtype=float), own.decision_function(named))
-    other = write_csv(tmp_path / "o.csv", "d,colour,b,a,c", [(x[3], "red", x[1], x[0], x[2]) for x in X.tolist()])
-    result = run("predict", model, "--data", other, "--scores")
+    np.testing.assert_array_equal(np.array([row[1:] for row in rows], dtype=float), classifier.decision_function(named))
+    reordered_table = write_csv(
+        tmp_path / "o.csv", "d,colour,b,a,c", [(x[3], "red", x[1], x[0], x[2]) for x in X.tolist()]
+    )
+    result = run("predict", model, "--data", reordered_table, "--scores")
     assert result.stdout == plain.stdout
-    assert re.fullmatch(rf"warning: {re.escape(str(other))} .*: colour\.\n", result.stderr)
+    assert re.fullmatch(rf"warning: {re.escape(str(reordered_table))} .*: colour\.\n", result.stderr)
 
 
 def test_if_the_data_have_the_classes_the_share_that_is_right_is_said(model: Path, table: Path, tmp_path: Path) -> None:
@@ -242,11 +257,11 @@ def test_if_the_data_have_the_classes_the_share_that_is_right_is_said(model: Pat
     blank = write_csv(tmp_path / "b.csv", "a,b,c,d,kind", [(1, 2, 3, 4, ""), (1, 2, 3, 4, "NA")])
     assert run("predict", model, "--data", blank, "--label", "kind").stderr == ""
     half = write_csv(tmp_path / "h.csv", "a,b,c,d,kind", [(1, 2, 3, 4, ""), (1, 2, 3, 4, rows[0][0])])
-    said = run("predict", model, "--data", half, "--label", "kind").stderr
-    assert re.fullmatch(rf"warning: {re.escape(str(half))} .* 1 of 2\b.*\naccuracy [01]\.0000: [01] of 1\b.*\n", said)
+    stderr = run("predict", model, "--data", half, "--label", "kind").stderr
+    assert re.fullmatch(rf"warning: {re.escape(str(half))} .* 1 of 2\b.*\naccuracy [01]\.0000: [01] of 1\b.*\n", stderr)
     strange = write_csv(tmp_path / "s.csv", "a,b,c,d,kind", [(1, 2, 3, 4, "huge")])
-    said = run("predict", model, "--data", strange, "--label", "kind").stderr
-    assert re.fullmatch(r"warning: .* huge\b.*\naccuracy 0\.0000: 0 of 1\b.*\n", said)
+    stderr = run("predict", model, "--data", strange, "--label", "kind").stderr
+    assert re.fullmatch(r"warning: .* huge\b.*\naccuracy 0\.0000: 0 of 1\b.*\n", stderr)
 
 
 def test_predictions_go_into_a_file(model: Path, table: Path, tmp_path: Path) -> None:
@@ -281,20 +296,20 @@ def test_features_without_names_are_taken_in_their_order(tmp_path: Path, suffix:
     assert run("fit", "--data", tmp_path / "train.npz", "--out", tmp_path / "m.npz", *ROUGH).exit_code == 0
     result = run("predict", tmp_path / "m.npz", "--data", path)
     assert result.exit_code == 0
-    own: Any = MarginBoostClassifier.load(tmp_path / "m.npz").predict(X)
-    assert [int(row[0]) for row in read(result.stdout)[1]] == own.tolist()
+    predictions: Any = MarginBoostClassifier.load(tmp_path / "m.npz").predict(X)
+    assert [int(row[0]) for row in read(result.stdout)[1]] == predictions.tolist()
 
 
 @pytest.mark.thorough
 def test_whole_numbers_numbers_and_words_stay_what_they_are(tmp_path: Path) -> None:
     X, y = examples()
     large = ("9007199254740992", "9007199254740993")  # float64 has the first one only
-    for classes, printed in (((3, "7.0"), {"3", "7"}), (("1a", " 2,b "), {"1a", "2,b"}), (large, set(large))):
+    for classes, labels in (((3, "7.0"), {"3", "7"}), (("1a", " 2,b "), {"1a", "2,b"}), (large, set(large))):
         cells = [f'"{classes[int(label > 0)]}"' for label in y]
         table = write_csv(tmp_path / "t.csv", "a,b,c,d,label", [(*x, cell) for x, cell in zip(X, cells, strict=True)])
         assert run("fit", "--data", table, "--out", tmp_path / "m.npz", *ROUGH).exit_code == 0
         _, rows = read(run("predict", tmp_path / "m.npz", "--data", table).stdout)
-        assert {row[0] for row in rows} == printed
+        assert {row[0] for row in rows} == labels
 
 
 # Bad input
@@ -377,6 +392,6 @@ def test_iris_by_name_is_what_scikit_learn_has(tmp_path: Path) -> None:
     iris: Any = load_iris()
     X, y = iris.data, iris.target
     assert run("fit", "--data", "iris", "--out", tmp_path / "m.npz", *ROUGH).exit_code == 0
-    own: Any = MarginBoostClassifier(epsilon=0.4).fit(X, y)
+    classifier: Any = MarginBoostClassifier(epsilon=0.4).fit(X, y)
     _, rows = read(run("predict", tmp_path / "m.npz", "--data", "iris").stdout)
-    assert [int(row[0]) for row in rows] == own.predict(X).tolist()
+    assert [int(row[0]) for row in rows] == classifier.predict(X).tolist()

@@ -77,10 +77,10 @@ def test_a_loaded_model_predicts_to_the_last_bit(tmp_path: Path, base: str) -> N
 def test_the_certificate_comes_with_it_as_it_was_recorded(tmp_path: Path) -> None:
     model = fitted()
     model.save(tmp_path / "m.npz")
-    own, loaded = model.certificate_, load(tmp_path / "m.npz").certificate_
-    assert (loaded.lower, loaded.upper, loaded.oracle) == (own.lower, own.upper, own.oracle)
+    certificate, loaded = model.certificate_, load(tmp_path / "m.npz").certificate_
+    assert (loaded.lower, loaded.upper, loaded.oracle) == (certificate.lower, certificate.upper, certificate.oracle)
     assert loaded.recorded and loaded.has_upper_bound
-    np.testing.assert_array_equal(loaded.d, own.d)
+    np.testing.assert_array_equal(loaded.d, certificate.d)
 
 
 @pytest.mark.parametrize("kind", ["words", "objects", "bool", "int8", "float64"])
@@ -135,16 +135,16 @@ def test_a_loaded_classifier_has_no_runs_and_can_be_fitted_anew(tmp_path: Path) 
 
 def test_a_saved_model_is_saved_again_as_it_was(saved: Path, tmp_path: Path) -> None:
     load(saved).save(tmp_path / "again.npz")
-    (about, arrays), (other, others) = contents(saved), contents(tmp_path / "again.npz")
-    assert other == about
-    assert all(np.array_equal(others[name], arrays[name]) for name in {**arrays, **others})
+    (about, arrays), (second_document, second_arrays) = contents(saved), contents(tmp_path / "again.npz")
+    assert second_document == about
+    assert all(np.array_equal(second_arrays[name], arrays[name]) for name in {**arrays, **second_arrays})
 
 
 def test_parameters_of_the_machine_are_left_behind(tmp_path: Path) -> None:
-    def shown(*row: Any) -> None:
+    def check_row(*row: Any) -> None:
         assert row
 
-    fitted(checkpoint=tmp_path / "c.npz", verbose=shown, n_jobs=2, warm_start=True).save(tmp_path / "m.npz")
+    fitted(checkpoint=tmp_path / "c.npz", verbose=check_row, n_jobs=2, warm_start=True).save(tmp_path / "m.npz")
     loaded = load(tmp_path / "m.npz")
     assert (loaded.checkpoint, loaded.verbose, loaded.n_jobs, loaded.warm_start) == (None, False, None, False)
 
@@ -269,10 +269,10 @@ class Evil:
 def test_classes_are_counted_before_an_array_is_made_of_them(
     saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def made(*arguments: Any) -> Any:
+    def refuse_labels(*arguments: Any) -> Any:
         raise AssertionError("an array was made")
 
-    monkeypatch.setattr(boostopt.estimators.model_files, "_labels_from_json", made)
+    monkeypatch.setattr(boostopt.estimators.model_files, "_labels_from_json", refuse_labels)
     about, arrays = contents(saved)
     about["classes"] = {"type": "text", "values": ["a", "b", "c"]}
     with pytest.raises(DataError, match=r"\bpart\b.*\bclass\b"):
@@ -282,9 +282,9 @@ def test_classes_are_counted_before_an_array_is_made_of_them(
 def test_networks_of_complex_numbers_are_refused(saved: Path, tmp_path: Path) -> None:
     about, arrays = contents(saved)
     for name in ("centres", "widths", "output_weights"):
-        at = about["parts"][0]["hypotheses"][0][name]["array"]
+        array_name = about["parts"][0]["hypotheses"][0][name]["array"]
         with pytest.raises(DataError, match=r"\breal\b.*\bcomplex128\b"):
-            load(write(tmp_path / "m.npz", about, {**arrays, at: arrays[at] + 1j}))
+            load(write(tmp_path / "m.npz", about, {**arrays, array_name: arrays[array_name] + 1j}))
 
 
 def test_a_degree_that_would_take_forever_is_refused(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ PARAMETERS = {
     "loss": ("--set", "l1=0.5"),
     "formulation": ("--nu", 8, "--set", "mu=0.2"),
 }
-each = pytest.mark.parametrize("kind", list(KINDS))
+for_each_kind = pytest.mark.parametrize("kind", list(KINDS))
 each_page = pytest.mark.parametrize("kind", PARAMETERS)
 slow = pytest.mark.thorough
 
@@ -43,7 +43,7 @@ def one_instance(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("boostopt.checks.formulation_checks.N_INSTANCES", 1)
 
 
-def written(folder: Path, kind: str, name: str = "mine") -> Path:
+def create_file(folder: Path, kind: str, name: str = "mine") -> Path:
     result = run("new", KINDS[kind][0], name, *KINDS[kind][1:], "--to", folder)
     assert result.exit_code == 0, result.stderr
     path = folder / f"{name}.py"
@@ -51,7 +51,7 @@ def written(folder: Path, kind: str, name: str = "mine") -> Path:
     return path
 
 
-def broken(path: Path, line: str, change: str) -> Path:
+def replace_line(path: Path, line: str, change: str) -> Path:
     text = path.read_text()
     assert text.count(line) == 1
     path.write_text(text.replace(line, change))
@@ -59,23 +59,23 @@ def broken(path: Path, line: str, change: str) -> Path:
 
 
 @slow
-@each
+@for_each_kind
 def test_the_test_of_a_template_passes(tmp_path: Path, kind: str) -> None:
-    module = load_user_module(written(tmp_path, kind), "a piece")
+    module = load_user_module(create_file(tmp_path, kind), "a piece")
     vars(module)["test_mine"]()
 
 
 @pytest.mark.thorough_cases("loss")
 @pytest.mark.parametrize("kind", ["loss", "oracle", *(pytest.param(kind, marks=slow) for kind in ("class", "backend"))])
 def test_check_takes_it(tmp_path: Path, kind: str) -> None:
-    result = run("check", written(tmp_path, kind))
+    result = run("check", create_file(tmp_path, kind))
     assert result.exit_code == 0, result.stdout
     assert re.match(r"(mine|Mine): all \d+ checks passed", result.stdout)
 
 
-@each
+@for_each_kind
 def test_no_placeholder_is_left(tmp_path: Path, kind: str) -> None:
-    text = written(tmp_path, kind, "my_own").read_text()
+    text = create_file(tmp_path, kind, "my_own").read_text()
     assert "new_name" not in text and "NewName" not in text
     assert re.search(r"^def test_my_own\(", text, re.MULTILINE)
 
@@ -94,10 +94,10 @@ QUICK = ("return (d - self.a) / (self.eta * self.a)", "return (d - self.a) / sel
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("line", "change", "check"), [QUICK, *(pytest.param(*wrong, marks=slow, id=wrong[2]) for wrong in WRONG)]
+    ("line", "change", "check"), [QUICK, *(pytest.param(*fault, marks=slow, id=fault[2]) for fault in WRONG)]
 )
 def test_a_broken_closed_form_fails_its_check(tmp_path: Path, line: str, change: str, check: str) -> None:
-    path = broken(written(tmp_path, "class"), line, change)
+    path = replace_line(create_file(tmp_path, "class"), line, change)
     rng = np.random.default_rng(0)
     program = boostopt.get_formulation(path).bind(rng.uniform(-1, 1, (8, 2)), nu=3, eta=2.0)
     report = check_regularizer(program.regularizer)
@@ -114,7 +114,7 @@ def test_a_broken_closed_form_fails_its_check(tmp_path: Path, line: str, change:
     ],
 )
 def test_a_broken_page_fails_its_check(tmp_path: Path, kind: str, line: str, change: str, check: str) -> None:
-    report = check_formulation(broken(written(tmp_path, kind), line, change))
+    report = check_formulation(replace_line(create_file(tmp_path, kind), line, change))
     assert check in [failed.name for failed in report.failures]
 
 
@@ -124,14 +124,14 @@ def line_of(path: Path, text: str) -> int:
 
 
 def test_a_refused_expression_is_named_by_the_line_of_its_function(tmp_path: Path) -> None:
-    path = broken(written(tmp_path, "cvxpy"), "cp.square(d - a)", "-cp.square(d - a)")
+    path = replace_line(create_file(tmp_path, "cvxpy"), "cp.square(d - a)", "-cp.square(d - a)")
     (failed,) = check_formulation(path).failures
     assert failed.name == "binds"
     assert f"(mine.py:{line_of(path, 'lambda d: value')} in <lambda>)" in failed.words
 
 
 def test_a_line_that_raises_is_named(tmp_path: Path) -> None:
-    path = broken(written(tmp_path, "cvxpy"), "cp.square(d - a)", "cp.squar(d - a)")
+    path = replace_line(create_file(tmp_path, "cvxpy"), "cp.square(d - a)", "cp.squar(d - a)")
     line = line_of(path, "cp.squar(")
     result = run("check", path)
     assert result.exit_code == 1
@@ -150,7 +150,7 @@ def test_a_line_that_raises_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_oracle_fails_its_check(tmp_path: Path, line: str, change: str, check: str) -> None:
-    report = check_oracle(broken(written(tmp_path, "oracle"), line, change))
+    report = check_oracle(replace_line(create_file(tmp_path, "oracle"), line, change))
     assert check in [failed.name for failed in report.failures]
 
 
@@ -167,14 +167,14 @@ def test_a_broken_backend_fails_its_check(
     tmp_path: Path, line: str, change: str, check: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("boostopt.checks.backend_checks.list_formulations", lambda: ["lpboost", "erlpboost"])
-    report = check_backend(broken(written(tmp_path, "backend"), line, change))
+    report = check_backend(replace_line(create_file(tmp_path, "backend"), line, change))
     assert check in [failed.name for failed in report.failures]
 
 
 @slow
 def test_a_backend_that_raises_is_named_by_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("boostopt.checks.backend_checks.list_formulations", lambda: ["lpboost", "erlpboost"])
-    path = broken(written(tmp_path, "backend"), "N, t = U.shape", "N, t = U.shapes")
+    path = replace_line(create_file(tmp_path, "backend"), "N, t = U.shape", "N, t = U.shapes")
     failed = check_backend(path)["answers"]
     assert not failed.passed
     assert failed.words.startswith(f"mine.py:{line_of(path, 'U.shapes')} in Mine.attempts raised AttributeError: ")
@@ -184,9 +184,11 @@ def test_a_backend_that_raises_is_named_by_its_line(tmp_path: Path, monkeypatch:
 def test_a_slow_backend_fails_the_check_of_accuracy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("boostopt.checks.backend_checks.list_formulations", lambda: ["lpboost", "erlpboost"])
     monkeypatch.setattr("boostopt.checks.backend_checks.TIME_LIMIT", 0.01)
-    path = written(tmp_path, "backend")
-    broken(path, "        is_optimal = answer.status == 0\n", "        is_optimal, answer.x[:t] = False, 1.0 / t\n")
-    broken(path, "w=answer.x[:t] if is_optimal else None", "w=answer.x[:t]")
+    path = create_file(tmp_path, "backend")
+    replace_line(
+        path, "        is_optimal = answer.status == 0\n", "        is_optimal, answer.x[:t] = False, 1.0 / t\n"
+    )
+    replace_line(path, "w=answer.x[:t] if is_optimal else None", "w=answer.x[:t]")
     report = check_backend(path)
     assert [failed.name for failed in report.failures] == ["accuracy"]
     assert "within 0.01 s" in report["accuracy"].words
@@ -202,7 +204,7 @@ def test_backends_are_held_to_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
 @slow
 @each_page
 def test_every_command_takes_a_page(tmp_path: Path, kind: str) -> None:
-    page, data = written(tmp_path, kind), write_examples(tmp_path / "data.npz")
+    page, data = create_file(tmp_path, kind), write_examples(tmp_path / "data.npz")
     how = ("--data", data, *PARAMETERS[kind])
     rough = (*how, "--epsilon", 0.9)
     assert document("boost", page, *rough)["formulation"] == "mine"
@@ -216,7 +218,7 @@ def test_every_command_takes_a_page(tmp_path: Path, kind: str) -> None:
 
 @slow
 def test_a_path_and_a_report_take_a_page(tmp_path: Path) -> None:
-    page, data = written(tmp_path, "class"), write_examples(tmp_path / "data.npz")
+    page, data = create_file(tmp_path, "class"), write_examples(tmp_path / "data.npz")
     values = ("--nu", "8,16", "--eta", 20, "--epsilon", 0.9)
     assert len(document("path", page, "--data", data, *values)["runs"]) == 2
     out = tmp_path / "comparison.json"
@@ -227,7 +229,7 @@ def test_a_path_and_a_report_take_a_page(tmp_path: Path) -> None:
 
 @slow
 def test_a_certificate_over_the_class_is_verified_with_the_page(tmp_path: Path) -> None:
-    page, data, proof = written(tmp_path, "class"), write_examples(tmp_path / "data.npz"), tmp_path / "proof.json"
+    page, data, proof = create_file(tmp_path, "class"), write_examples(tmp_path / "data.npz"), tmp_path / "proof.json"
     how = ("--nu", 8, "--eta", 20, "--epsilon", 0.9, "--certificate", proof)
     assert run("boost", page, "--data", data, *how).exit_code == 0
     assert run("verify", proof, "--data", data, "--page", page).exit_code == 0
@@ -236,7 +238,7 @@ def test_a_certificate_over_the_class_is_verified_with_the_page(tmp_path: Path) 
 
 
 def test_a_run_says_which_page_it_needs_and_whether_that_has_changed(tmp_path: Path) -> None:
-    page, data = written(tmp_path, "class"), write_examples(tmp_path / "data.npz")
+    page, data = create_file(tmp_path, "class"), write_examples(tmp_path / "data.npz")
     saved, checkpoint = tmp_path / "run.npz", tmp_path / "checkpoint.npz"
     how = ("boost", page, "--data", data, "--nu", 8, "--eta", 20, "--epsilon", 0.9)
     assert run(*how, "--out", saved, "--checkpoint", checkpoint).exit_code == 0
@@ -245,7 +247,7 @@ def test_a_run_says_which_page_it_needs_and_whether_that_has_changed(tmp_path: P
     with pytest.raises(boostopt.DataError, match=r"\bno\b.*\bmoved\.py"):
         boostopt.Run.load(saved, formulation=tmp_path / "moved.py")
     assert boostopt.Run.load(saved, formulation=page).rounds > 0
-    broken(page, "return 1 / self.eta", "return 0.5 / self.eta")
+    replace_line(page, "return 1 / self.eta", "return 0.5 / self.eta")
     with pytest.warns(UserWarning, match=r"\bmine\.py\b.*\bchanged\b"):
         boostopt.Run.load(saved, formulation=page)
     refused(r"checkpoint\.npz\b.*\btext of the formulation [0-9a-f]{12}\b", *how, "--checkpoint", checkpoint)
@@ -254,15 +256,15 @@ def test_a_run_says_which_page_it_needs_and_whether_that_has_changed(tmp_path: P
 def test_a_resumed_comparison_solves_a_changed_page_anew(tmp_path: Path) -> None:
     from boostopt.programs.identity import program_digest
 
-    page, U = written(tmp_path, "cvxpy"), np.array([[1.0], [-1.0], [1.0]])
-    before = program_digest(boostopt.get_formulation(page).bind(U, nu=2, eta=1.0))
-    broken(page, "(2 * p.eta)", "(3 * p.eta)")
-    assert program_digest(boostopt.get_formulation(page).bind(U, nu=2, eta=1.0)) != before
+    page, U = create_file(tmp_path, "cvxpy"), np.array([[1.0], [-1.0], [1.0]])
+    old_digest = program_digest(boostopt.get_formulation(page).bind(U, nu=2, eta=1.0))
+    replace_line(page, "(2 * p.eta)", "(3 * p.eta)")
+    assert program_digest(boostopt.get_formulation(page).bind(U, nu=2, eta=1.0)) != old_digest
 
 
 @slow
 def test_an_oracle_and_a_backend_are_named_by_their_files(tmp_path: Path) -> None:
-    oracle, backend = written(tmp_path, "oracle", "medians"), written(tmp_path, "backend", "linear")
+    oracle, backend = create_file(tmp_path, "oracle", "medians"), create_file(tmp_path, "backend", "linear")
     data, proof, model = write_examples(tmp_path / "data.npz"), tmp_path / "proof.json", tmp_path / "model.npz"
     how = ("--data", data, "--nu", 16, "--epsilon", 0.9)
     boosted = ("boost", "lpboost", *how, "--oracle", oracle, "--backend", backend, "--certificate", proof)
@@ -288,7 +290,7 @@ def test_commands_on_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         result = run(*words)
         assert result.exit_code == 0, (words, result.stdout, result.stderr)
     (text,) = re.findall(r"```text\n(chi: .*)\n```", PAGE.read_text(encoding="utf-8"))
-    broken(Path("chi.py"), *QUICK[:2])
+    replace_line(Path("chi.py"), *QUICK[:2])
     assert text in run("check", "chi.py").stdout.replace("\n", " ")
 
 
@@ -319,7 +321,7 @@ def test_names_that_will_not_do_are_refused(tmp_path: Path, name: str, facts: st
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
-    path = written(tmp_path, "cvxpy")
+    path = create_file(tmp_path, "cvxpy")
     path.write_text("mine")
     refused(r"\bmine\.py exists\b", "new", "oracle", "mine", "--to", tmp_path)
     assert path.read_text() == "mine"
@@ -337,7 +339,7 @@ def test_every_template_has_a_command_and_cases() -> None:
 
 
 def test_the_entry_of_a_template_is_not_copied(tmp_path: Path) -> None:
-    path = written(tmp_path, "oracle")
+    path = create_file(tmp_path, "oracle")
     assert path.read_text().startswith('"""mine: ')
     assert "boostopt boost lpboost" in run("new", "oracle", "other", "--to", tmp_path).stdout
 
@@ -353,11 +355,11 @@ def test_an_exception_of_ones_own_file_is_a_line_that_says_where(
     monkeypatch.chdir(tmp_path)
     assert run("new", "oracle", "slabs").exit_code == 0
     source = (tmp_path / "slabs.py").read_text()
-    broken = source.replace(
+    faulty_source = source.replace(
         "def best(self, query: Query) -> Answer:", "def best(self, query: Query) -> Answer:\n        1 / 0"
     )
-    assert broken != source
-    (tmp_path / "slabs.py").write_text(broken)
+    assert faulty_source != source
+    (tmp_path / "slabs.py").write_text(faulty_source)
     refused(
         r"\bslabs\.py, line \d+ in best\b.*\bZeroDivisionError: division by zero\.",
         "boost", "lpboost", "--data", "breast_cancer", "--positive", "benign", "--nu", "0.2", "--oracle", "slabs.py",

@@ -16,7 +16,7 @@ OPTIONS = ("nu", "eta", "epsilon", "max_iter", "time_limit", "reflexive", "updat
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("Correct drop=...", "Correct --drop."),
         ("Name it with label=... Known: a.", "Name it with --label. Known: a."),
@@ -39,8 +39,8 @@ OPTIONS = ("nu", "eta", "epsilon", "max_iter", "time_limit", "reflexive", "updat
         ("the update of epsilon and the hypotheses.", "the update of epsilon and the hypotheses."),
     ],
 )
-def test_names_are_those_of_options(text: str, said: str) -> None:
-    assert with_option_names(text, OPTIONS) == said
+def test_names_are_those_of_options(text: str, message: str) -> None:
+    assert with_option_names(text, OPTIONS) == message
 
 
 def test_names_that_a_command_lacks_stay() -> None:

@@ -34,11 +34,11 @@ def data(tmp_path: Path) -> Path:
 def test_the_command_follows_the_path_of_the_library_in_the_given_order(data: Path) -> None:
     file_document = document("path", "erlpboost", "--data", data, "--nu", "8,0.5,0.3", "--epsilon", 0.2)
     X, y = examples()
-    own = path("erlpboost", DecisionStumps(X, y), nu=[8, 20, 12], epsilon=0.2)
+    library_path = path("erlpboost", DecisionStumps(X, y), nu=[8, 20, 12], epsilon=0.2)
     assert file_document["parameter"] == "nu"
     assert [run["nu"] for run in file_document["runs"]] == [8, 20, 12]
-    assert [run["class"]["lower"] for run in file_document["runs"]] == own.lower.tolist()
-    assert [run["class"]["upper"] for run in file_document["runs"]] == own.upper.tolist()
+    assert [run["class"]["lower"] for run in file_document["runs"]] == library_path.lower.tolist()
+    assert [run["class"]["upper"] for run in file_document["runs"]] == library_path.upper.tolist()
     assert all(run["class"]["gap"] <= 0.2 for run in file_document["runs"])
 
 
@@ -49,8 +49,8 @@ def test_csv_is_a_header_and_a_line_for_each_value(data: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     assert [float(row["eta"]) for row in rows] == [10.0, 100.0]
     assert all(float(row["lower"]) <= float(row["upper"]) for row in rows)
-    said = [line.partition(":")[0] for line in result.stderr.splitlines() if line.startswith("eta = ")]
-    assert said == ["eta = 10", "eta = 100"]
+    parameter_labels = [line.partition(":")[0] for line in result.stderr.splitlines() if line.startswith("eta = ")]
+    assert parameter_labels == ["eta = 10", "eta = 100"]
     assert "eta" in run(*arguments).stdout
 
 
@@ -68,12 +68,12 @@ def test_a_narrow_terminal_splits_no_number_and_loses_the_last_columns_first(
     header = [cell.strip() for line in lines if line.startswith("┃") for cell in line.strip("┃").split("┃")]
     assert "…" not in "".join(lines) and max(map(len, lines)) <= width
     assert list(filter(None, header))[-1 if width > 56 else 5] == last
-    for own in document(*arguments)["runs"]:
-        for end in format_interval(own["class"]["lower"], own["class"]["upper"]).split():
+    for run_record in document(*arguments)["runs"]:
+        for end in format_interval(run_record["class"]["lower"], run_record["class"]["upper"]).split():
             assert any(end in line for line in lines), end
 
 
-def test_where_there_is_one_it_is_told_as_one(data: Path) -> None:
+def test_progress_of_one_round_is_in_the_singular(data: Path) -> None:
     result = run("path", "lpboost", "--data", data, "--nu", "0.3", "--max-rounds", "1")
     assert re.search(r"^nu = 12: 1 round, 1 hypothesis, ", result.stderr, re.MULTILINE)
 
@@ -84,7 +84,7 @@ def test_one_value_is_a_path_too(data: Path) -> None:
     assert "0.3" in result.stdout and "yes" in result.stdout
 
 
-def test_where_a_value_is_not_reached_it_exits_with_1(data: Path) -> None:
+def test_path_with_a_missed_gap_exits_with_1(data: Path) -> None:
     arguments = ("path", "erlpboost", "--data", data, "--nu", "0.9,0.1", "--epsilon", 0.1, "--max-rounds", 2)
     assert [run["reached"] for run in document(*arguments, status=1)["runs"]] == [True, False]
 
@@ -107,7 +107,7 @@ def test_a_picture_is_drawn(data: Path, tmp_path: Path) -> None:
 def test_ctrl_c_prints_the_values_that_were_reached(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = list[TraceRow]()
 
-    def pressed(*shown: object) -> Any:
+    def interrupting_progress(*arguments: object) -> Any:
         def show(row: TraceRow) -> None:
             rows.append(row)
             if row.round == 1 and sum(one.round == 1 for one in rows) == 2:
@@ -115,7 +115,7 @@ def test_ctrl_c_prints_the_values_that_were_reached(data: Path, monkeypatch: pyt
 
         return show
 
-    monkeypatch.setattr(progress_line, "PlainProgress", pressed)
+    monkeypatch.setattr(progress_line, "PlainProgress", interrupting_progress)
     result = run("path", "erlpboost", "--data", data, "--nu", "0.3,0.6,0.9", "--epsilon", "0.01", "--csv")
     assert result.exit_code == 130
     assert result.stderr.endswith("interrupted: 2 of 3 values\n")
@@ -146,18 +146,18 @@ def test_bad_input_is_an_error(data: Path, arguments: tuple[str, ...], facts: st
 
 
 def test_ctrl_c_between_two_values_prints_those_that_were_reached(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a signal that is noted, or raised, as by a second one."""
+    """The first signal sets a flag, and a second one raises an exception."""
 
     def interrupted() -> None:
         raise KeyboardInterrupt
 
     for press in (partial(signal.raise_signal, signal.SIGINT), interrupted):
 
-        def told(name: str, value: float, run: Any, press: Any = press) -> None:
+        def interrupt_after_24(name: str, value: float, run: Any, press: Any = press) -> None:
             if value == 24:
                 press()
 
-        monkeypatch.setattr(boostopt.cli.commands.path, "_print_progress", told)
+        monkeypatch.setattr(boostopt.cli.commands.path, "_print_progress", interrupt_after_24)
         result = run("path", "erlpboost", "--data", data, "--nu", "0.3,0.6,0.9", "--epsilon", "0.3", "--csv")
         assert result.exit_code == 130
         assert result.stderr.endswith("interrupted: 2 of 3 values\n")
@@ -165,10 +165,10 @@ def test_ctrl_c_between_two_values_prints_those_that_were_reached(data: Path, mo
 
 
 def test_ctrl_c_in_the_last_round_of_a_value_is_not_lost(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def pressed(*shown: object) -> Any:
+    def interrupting_progress(*arguments: object) -> Any:
         return lambda row: signal.raise_signal(signal.SIGINT) if row.gap <= 0.3 else None
 
-    monkeypatch.setattr(progress_line, "PlainProgress", pressed)
+    monkeypatch.setattr(progress_line, "PlainProgress", interrupting_progress)
     result = run("path", "erlpboost", "--data", data, "--nu", "0.3,0.6,0.9", "--epsilon", "0.3", "--csv")
     assert result.exit_code == 130
     assert result.stderr.endswith("interrupted: 1 of 3 values\n")

@@ -17,15 +17,15 @@ SMALL = ("--nu", "0.4", "--backends", "interior,highs", "--repeats", "1", "--tol
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two files of data, which is the one that we are in."""
+def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the working directory, a folder with two data files."""
     np.savez(tmp_path / "a.npz", U=REFERENCE_U)
     np.savez(tmp_path / "b.npz", U=-REFERENCE_U)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_formulations_and_data_with_commas_are_one_benchmark(here: Path) -> None:
+def test_formulations_and_data_with_commas_are_one_benchmark(data_folder: Path) -> None:
     file_document = document("compare", "lpboost, erlpboost", "--data", "a.npz,b.npz", *SMALL, "--eta", "4")
     labels = list(file_document["programs"])
     assert [label.split(": N")[0] for label in labels] == [
@@ -40,37 +40,39 @@ def test_formulations_and_data_with_commas_are_one_benchmark(here: Path) -> None
 
 
 @pytest.mark.parametrize("formulations, data", [("lpboost", "a.npz,b.npz"), ("lpboost,svm", "a.npz")])
-def test_either_may_be_several_and_parameters_go_where_they_are_known(here: Path, formulations: str, data: str) -> None:
+def test_either_may_be_several_and_parameters_go_where_they_are_known(
+    data_folder: Path, formulations: str, data: str
+) -> None:
     setting = ["--set", "C=2"] if "svm" in formulations else []
     file_document = document("compare", formulations, "--data", data, *SMALL, *setting)
     assert len(file_document["programs"]) == 2 and "scores" in file_document
 
 
-def test_one_of_each_stays_a_plain_comparison(here: Path) -> None:
+def test_one_of_each_stays_a_plain_comparison(data_folder: Path) -> None:
     file_document = document("compare", "lpboost", "--data", "a.npz", *SMALL[:4])
     assert file_document["formulation"] == "lpboost" and "scores" not in file_document
 
 
-def test_a_file_with_a_comma_in_its_name_is_one(here: Path) -> None:
-    (here / "a.npz").rename(here / "a,b.npz")
+def test_a_file_with_a_comma_in_its_name_is_one(data_folder: Path) -> None:
+    (data_folder / "a.npz").rename(data_folder / "a,b.npz")
     file_document = document("compare", "lpboost", "--data", "a,b.npz", *SMALL[:4])
     assert file_document["formulation"] == "lpboost" and file_document["origin"]["data"] == "a,b.npz"
 
 
-def test_files_that_cannot_be_bound_are_reported_and_left_out(here: Path) -> None:
+def test_files_that_cannot_be_bound_are_reported_and_left_out(data_folder: Path) -> None:
     result = run("compare", "lpboost,softboost", "--data", "a.npz,b.npz", *SMALL)
     assert result.exit_code == 0, result.stderr
     for name in ("a.npz", "b.npz"):
-        told = rf"\bsoftboost on {re.escape(name)}\b.*\bsoftboost\b.*\bgamma\b"
-        assert re.search(told, result.stderr) and re.search(told, result.stdout)
+        missing_parameter = rf"\bsoftboost on {re.escape(name)}\b.*\bsoftboost\b.*\bgamma\b"
+        assert re.search(missing_parameter, result.stderr) and re.search(missing_parameter, result.stdout)
     assert "a.npz: lpboost" in result.stdout
 
 
-def test_all_formulations_on_data_by_name(here: Path) -> None:
+def test_all_formulations_on_data_by_name(data_folder: Path) -> None:
     file_document = document("compare", "all", "--data", "a.npz", "--nu", "0.4", "--backends", "interior", *SMALL[4:])
-    made = {about["formulation"] for about in file_document["programs"].values()}
-    skipped = {what.split(" on ")[0] for what, _ in file_document["origin"]["skipped"]}
-    assert {"lpboost", "erlpboost"} <= made and "svm" in skipped and not made & skipped
+    compared = {about["formulation"] for about in file_document["programs"].values()}
+    skipped = {label.split(" on ")[0] for label, _ in file_document["origin"]["skipped"]}
+    assert {"lpboost", "erlpboost"} <= compared and "svm" in skipped and not compared & skipped
 
 
 @pytest.mark.parametrize(
@@ -86,16 +88,18 @@ def test_all_formulations_on_data_by_name(here: Path) -> None:
         (["lpboost", "--data", "a.npz,b.npz", "--resume", "b.npz"], r"'b\.npz' twice\b"),
     ],
 )
-def test_inconsistent_arguments_are_refused_before_any_work(here: Path, arguments: list[str], facts: str) -> None:
+def test_inconsistent_arguments_are_refused_before_any_work(
+    data_folder: Path, arguments: list[str], facts: str
+) -> None:
     refused(facts, "compare", *arguments, *SMALL)
 
 
-def test_options_that_have_an_effect_are_not_said_to_have_none(here: Path) -> None:
-    """The matrix that was drawn for all formulations was taken for one in the file."""
+def test_options_that_have_an_effect_are_not_said_to_have_none(data_folder: Path) -> None:
+    """The matrix drawn for all formulations was once taken for a matrix of the file."""
     rng = np.random.default_rng(0)
     for name in ("c.csv", "d.csv"):
         rows = "".join(f"{x:.3f},{z:.3f},{int(x + z > 0)}\n" for x, z in rng.normal(size=(12, 2)))
-        (here / name).write_text(f"x,z,label\n{rows}")
+        (data_folder / name).write_text(f"x,z,label\n{rows}")
     shared = ("--backends", "interior", "--repeats", "1", "--tol", "1e-6", "--nu", "4", "--columns", "6")
     result = run("compare", "lpboost", "--data", "c.csv,d.csv", *shared, "--json")
     assert "--columns" not in result.stderr
@@ -116,9 +120,9 @@ WEIGHTED = {
 
 @pytest.mark.parametrize("command", WEIGHTED)
 @pytest.mark.parametrize("nu", ["2", "0.1"])
-def test_every_command_says_that_weights_of_sum_1_must_be_scaled(here: Path, command: str, nu: str) -> None:
+def test_every_command_says_that_weights_of_sum_1_must_be_scaled(data_folder: Path, command: str, nu: str) -> None:
     rows = "".join(f"{n},{n % 2},{1 / 16}\n" for n in range(16))
-    (here / "w.csv").write_text(f"x,label,w\n{rows}")
+    (data_folder / "w.csv").write_text(f"x,label,w\n{rows}")
     arguments = (command, *WEIGHTED[command], "--data", "w.csv", "--weights", "w", "--nu", nu)
     if (command, nu) == ("fit", "0.1"):  # a share of the weights, whatever their scale
         assert run(*arguments, "--max-iter", "1").exit_code in (0, 1)

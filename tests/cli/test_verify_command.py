@@ -122,8 +122,8 @@ def test_columns_are_found_by_their_names(command: str, tmp_path: Path) -> None:
     table.drop(columns="sex").assign(gender=0.0).to_csv(tmp_path / "lacking.csv", index=False)
     result = run(*verify, tmp_path / "lacking.csv")
     assert result.exit_code == 1
-    said = " ".join(result.stdout.replace("│", " ").split())
-    assert re.search(r"\b3 features\b.*\bsex\b.*\bgender\b", said)
+    words = " ".join(result.stdout.replace("│", " ").split())
+    assert re.search(r"\b3 features\b.*\bsex\b.*\bgender\b", words)
 
 
 def test_no_file_is_bad_input(folder: Path) -> None:
@@ -149,11 +149,11 @@ def test_an_answer_from_elsewhere_travels(folder: Path) -> None:
 
 
 def test_a_certificate_is_saved_with_its_own_program(tmp_path: Path) -> None:
-    its: Certificate = program("cap").solve(tol=1e-9).certificate
-    its.save(tmp_path / "c.json", program("cap"))
+    certificate: Certificate = program("cap").solve(tol=1e-9).certificate
+    certificate.save(tmp_path / "c.json", program("cap"))
     assert run("verify", tmp_path / "c.json", "--data", "breast_cancer").exit_code == 1
     with pytest.raises(ProblemError, match=r"\bcertificate\b.* 16\b.* 4\b"):
-        its.save(tmp_path / "d.json", get_formulation("lpboost").bind(np.eye(3), nu=2))
+        certificate.save(tmp_path / "d.json", get_formulation("lpboost").bind(np.eye(3), nu=2))
     assert not (tmp_path / "d.json").exists()
 
 
@@ -209,8 +209,12 @@ def test_the_proof_of_a_fit_is_verified_over_its_data(folder: Path) -> None:
     # A long path is broken over the lines of the table.
     assert fitted.exit_code == 0 and "proof.json" in fitted.stdout.translate({ord(c): None for c in "│ \n"})
     assert run("verify", proof, *how, "--classifier").exit_code == 0
-    for other in (how, (*how[:4], "--drop", "times", "--classifier"), (*how, "--classifier", "--oracle", "feature")):
-        rejected = run("verify", proof, *other)
+    for other_options in (
+        how,
+        (*how[:4], "--drop", "times", "--classifier"),
+        (*how, "--classifier", "--oracle", "feature"),
+    ):
+        rejected = run("verify", proof, *other_options)
         assert rejected.exit_code == 1 and "other examples" in " ".join(rejected.stdout.split())
 
 
@@ -229,12 +233,12 @@ def test_a_classifier_is_fitted_to_examples(folder: Path) -> None:
 
 
 def test_a_proof_of_random_stumps_is_found_without_being_told(tmp_path: Path) -> None:
-    """Proofs of older versions are of random stumps, which were the only ones."""
-    stated = get_formulation("lpboost").bind(load_dataset("breast_cancer").margin_matrix(6, 2), nu=50)
-    stated.solve("highs").save(tmp_path / "proof.json")
-    same = ("verify", tmp_path / "proof.json", "--data", "breast_cancer", "--columns", 6)
-    assert run(*same, "--random-state", 2).exit_code == 0
-    assert run(*same, "--random-state", 3).exit_code == 1
+    """Proofs of older versions are of random stumps, the only stumps of these versions."""
+    program_of_proof = get_formulation("lpboost").bind(load_dataset("breast_cancer").margin_matrix(6, 2), nu=50)
+    program_of_proof.solve("highs").save(tmp_path / "proof.json")
+    verify_arguments = ("verify", tmp_path / "proof.json", "--data", "breast_cancer", "--columns", 6)
+    assert run(*verify_arguments, "--random-state", 2).exit_code == 0
+    assert run(*verify_arguments, "--random-state", 3).exit_code == 1
 
 
 OWN_PAGE = """

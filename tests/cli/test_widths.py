@@ -42,11 +42,11 @@ def test_every_command_is_looked_at() -> None:
 
 @pytest.mark.parametrize("words", HELPS, ids=lambda words: " ".join(words) or "boostopt")
 def test_help_fits_and_breaks_no_word(words: list[str]) -> None:
-    shown = lines(80, *words, "--help")
-    assert max(map(len, shown)) <= 80
-    assert not [line for line in shown if re.search(r"[a-z]-$", line)]
+    help_lines = lines(80, *words, "--help")
+    assert max(map(len, help_lines)) <= 80
+    assert not [line for line in help_lines if re.search(r"[a-z]-$", line)]
     # A sentence that was cut off would end so; a list of examples ends with a comma before it.
-    sentences = [line for line in shown if "[ARGS]" not in line and "Usage:" not in line]
+    sentences = [line for line in help_lines if "[ARGS]" not in line and "Usage:" not in line]
     assert not [line for line in sentences if re.search(r"(?<!,)(?<!, )\.\.\.$", line)]
 
 
@@ -66,12 +66,12 @@ def test_tables_fit(tmp_path: Path, width: int) -> None:
         ("export", "lpboost", "--data", data, "--nu", "0.3", "--out", tmp_path / f"{width}.mps"),
         ("check", "lpboost", "--verbose"),
     ):
-        shown = lines(width, *words)
+        output_lines = lines(width, *words)
         # The path of a file is as long as it is.
-        assert max(len(line) for line in shown if str(tmp_path) not in line) <= width, words
-        assert not any("…" in line for line in shown), words
+        assert max(len(line) for line in output_lines if str(tmp_path) not in line) <= width, words
+        assert not any("…" in line for line in output_lines), words
         # A column of one letter has three with the blanks beside it.
-        borders = [line for line in shown if line.startswith(("┏", "┌"))]
+        borders = [line for line in output_lines if line.startswith(("┏", "┌"))]
         assert min((len(part) for line in borders for part in re.findall("[━─]+", line)), default=4) > 3, words
 
 
@@ -84,10 +84,10 @@ def test_tables_fit(tmp_path: Path, width: int) -> None:
     ],
 )
 def test_a_folded_command_is_the_same_command(command: str) -> None:
-    shown = wrap_shell_commands(command)
-    assert shlex.split(shown.replace("\\\n", "")) == shlex.split(command)
-    assert all(len(line) <= EXAMPLE_WIDTH + 2 for line in shown.splitlines())
-    assert not re.search(r"--\w+ \\\n", shown)
+    folded_command = wrap_shell_commands(command)
+    assert shlex.split(folded_command.replace("\\\n", "")) == shlex.split(command)
+    assert all(len(line) <= EXAMPLE_WIDTH + 2 for line in folded_command.splitlines())
+    assert not re.search(r"--\w+ \\\n", folded_command)
 
 
 def test_commands_after_each_other_begin_a_line_each() -> None:
@@ -107,7 +107,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def said(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, **environment: str) -> str:
+def comparison_text(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, **environment: str) -> str:
     """Return the text of a comparison of two solvers."""
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
@@ -120,15 +120,15 @@ def said(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, **environment: st
 
 
 def test_on_a_terminal_solvers_follow_each_other_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = said(Terminal(), monkeypatch)
-    shown: Any = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written)
-    assert re.search(r"\bsolver 1 of 2, a\b.*\bsolver 2 of 2, b, a: bounded, gap ", shown, re.DOTALL)
-    assert "..." not in shown and shown.count("\n") <= 1
+    text = comparison_text(Terminal(), monkeypatch)
+    plain_text: Any = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    assert re.search(r"\bsolver 1 of 2, a\b.*\bsolver 2 of 2, b, a: bounded, gap ", plain_text, re.DOTALL)
+    assert "..." not in plain_text and plain_text.count("\n") <= 1
 
 
 def test_elsewhere_a_line_says_what_runs_and_one_what_came(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = said(io.StringIO(), monkeypatch).splitlines()
-    assert [line.partition(":")[0] for line in written] == ["a ...", "a", "b ...", "b"]
+    progress_lines = comparison_text(io.StringIO(), monkeypatch).splitlines()
+    assert [line.partition(":")[0] for line in progress_lines] == ["a ...", "a", "b ...", "b"]
 
 
 def test_a_narrow_line_leaves_out_what_came_of_the_last_one_first() -> None:

@@ -35,13 +35,13 @@ from boostopt.programs.identity import program_digest
 OPTIMUM = 2 / 530
 
 
-def run(seconds: float, result: str = "reached", **others: Any) -> SolveRecord:
-    options: dict[str, Any] = {"program": "p", "backend": "b", "tol": 1e-3, "repeat": 0, **others}
+def run(seconds: float, result: str = "reached", **fields: Any) -> SolveRecord:
+    options: dict[str, Any] = {"program": "p", "backend": "b", "tol": 1e-3, "repeat": 0, **fields}
     gap, reason = (1e-4, "") if result == "reached" else (0.5, "why")
     return SolveRecord(version="", result=result, reason=reason, seconds=seconds, scaled_gap=gap, **options)
 
 
-def shown(benchmark: Benchmark, width: int = 200) -> str:
+def table_text(benchmark: Benchmark, width: int = 200) -> str:
     out = io.StringIO()
     Console(file=out, width=width, color_system=None).print(benchmark.table())
     return out.getvalue()
@@ -57,23 +57,28 @@ def lines(path: Path) -> list[dict[str, Any]]:
 def test_the_time_is_the_median_between_its_quartiles_and_the_ratio_is_to_the_best() -> None:
     slow = [run(s, backend="slow", repeat=k) for k, s in enumerate([5.0, 1.0, 4.0, 2.0, 3.0])]
     fast = [run(s, backend="fast", repeat=k) for k, s in enumerate([0.5, 2.5, 1.5])]
-    one, other = score_programs([*slow, *fast])
-    assert (one.backend, one.median, one.quartiles, one.n_runs) == ("slow", 3.0, (2.0, 4.0), 5)
-    assert (other.median, other.quartiles) == (1.5, (1.0, 2.0))
-    assert (one.ratio, other.ratio) == (2.0, 1.0)
+    slow_score, fast_score = score_programs([*slow, *fast])
+    assert (slow_score.backend, slow_score.median, slow_score.quartiles, slow_score.n_runs) == (
+        "slow",
+        3.0,
+        (2.0, 4.0),
+        5,
+    )
+    assert (fast_score.median, fast_score.quartiles) == (1.5, (1.0, 2.0))
+    assert (slow_score.ratio, fast_score.ratio) == (2.0, 1.0)
 
 
 def test_one_failure_in_many_runs_is_a_failure_and_has_no_time_however_fast() -> None:
-    wrong = [run(1e-6, backend="wrong"), run(1e-6, "failed", backend="wrong", repeat=1)]
-    score, good = score_programs([*wrong, run(2.0, backend="good")])
+    failing = [run(1e-6, backend="wrong"), run(1e-6, "failed", backend="wrong", repeat=1)]
+    score, good = score_programs([*failing, run(2.0, backend="good")])
     assert (score.result, score.n_reached, score.n_runs, score.reason) == ("failed", 1, 2, "why")
     assert math.isnan(score.median) and math.isnan(score.ratio) and all(map(math.isnan, score.quartiles))
     assert (good.ratio, good.result) == (1.0, "reached")
 
 
 def test_not_run_is_neither_reached_nor_failed() -> None:
-    none, partly = score_programs([run(0.0, "not run", backend="none"), run(1.0), run(0.0, "not run", repeat=1)])
-    assert (none.result, none.n_runs, none.n_requested, none.reason) == ("not run", 0, 1, "why")
+    not_run, partly = score_programs([run(0.0, "not run", backend="none"), run(1.0), run(0.0, "not run", repeat=1)])
+    assert (not_run.result, not_run.n_runs, not_run.n_requested, not_run.reason) == ("not run", 0, 1, "why")
     assert (partly.result, partly.n_runs, partly.n_requested, partly.median) == ("reached", 1, 2, 1.0)
 
 
@@ -86,7 +91,7 @@ def test_the_shifted_geometric_mean_of_equal_times_is_the_time_and_lies_between_
 
 
 def test_a_failure_counts_as_the_time_limit_and_the_mean_is_then_a_lower_bound() -> None:
-    of = score_programs(
+    scores = score_programs(
         [
             *(run(1.0, backend="good", program=p) for p in "ab"),
             run(0.001, backend="half", program="a"),
@@ -95,12 +100,12 @@ def test_a_failure_counts_as_the_time_limit_and_the_mean_is_then_a_lower_bound()
             run(0.0, "not run", backend="some", program="b"),
         ]
     )
-    good, half, some = average_scores(of, time_limit=60.0)
+    good, half, incomplete = average_scores(scores, time_limit=60.0)
     assert (good.seconds, good.ratio, good.at_least) == (pytest.approx(1.0), 1.0, False)
     assert half.seconds == pytest.approx(shifted_geometric_mean([0.001, 60.0]))
     assert (half.n_reached, half.failed, half.not_run, half.at_least) == (1, 1, 0, True)
-    assert math.isnan(some.seconds) and (some.not_run, some.failed) == (1, 0)
-    assert math.isnan(average_scores(of, time_limit=None)[1].seconds)
+    assert math.isnan(incomplete.seconds) and (incomplete.not_run, incomplete.failed) == (1, 0)
+    assert math.isnan(average_scores(scores, time_limit=None)[1].seconds)
 
 
 # Runs
@@ -108,13 +113,13 @@ def test_a_failure_counts_as_the_time_limit_and_the_mean_is_then_a_lower_bound()
 
 def test_every_cell_is_a_solve_with_its_own_tolerance_and_one_more_warms_up() -> None:
     queries = list[tuple[float, float | None]]()
-    fake = replace(right(), asked=(queries,))
+    fake = replace(right(), queries=(queries,))
     result = benchmark(reference_lpboost(), [fake], repeats=3, time_limit=9.0)
     tolerances = [tol for tol, _ in queries]
     assert GAPS == (1e-3, 1e-6, 1e-9)
     assert tolerances[0] == 1e-3  # not counted
     assert {tol: tolerances[1:].count(tol) for tol in GAPS} == dict.fromkeys(GAPS, 3)
-    assert all(left is not None and 8.0 < left <= 9.0 for _, left in queries)
+    assert all(remaining is not None and 8.0 < remaining <= 9.0 for _, remaining in queries)
     assert [(r.tol, r.repeat) for r in result.runs] == [(tol, k) for tol in GAPS for k in range(3)]
     assert result.reached and result.contradictory_programs == []
     lower, upper = result.interval(next(iter(result.programs)))
@@ -162,7 +167,7 @@ def test_failed_and_not_run_are_kept_apart_with_their_reasons() -> None:
     assert '"raised"' in raising.reason and raising.reason.endswith("RuntimeError: no such luck again")
     assert unable.reason == "no cones"
     assert re.search(rf"\binstalled\b.*\b{missing.upper()}\b", absent.reason)
-    text = shown(result)
+    text = table_text(result)
     assert re.search(r"unable: not run\W+no cones\.", text)
     assert re.search(rf"rough: failed .*\b1e-05\W+{re.escape(liar.reason)}\.", text)
     assert re.search(r"No backend\b.*\b1e-05\b", text) and "Fastest" not in text
@@ -180,8 +185,8 @@ def test_programs_backends_and_forms_are_dimensions() -> None:
     by = {(m.backend, m.tol): m for m in result.means}
     assert by["cvxpy:clarabel:density", 1e-6].n_reached == 2
     assert by["cvxpy:highs:density", 1e-6].not_run == 1 and math.isnan(by["cvxpy:highs:density", 1e-6].seconds)
-    assert re.search(r"not run \w+ 1 of 2\b", shown(result))
-    assert re.search(rf"All programs: .*\b{SHIFT_SECONDS:g} s\b", shown(result))
+    assert re.search(r"not run \w+ 1 of 2\b", table_text(result))
+    assert re.search(rf"All programs: .*\b{SHIFT_SECONDS:g} s\b", table_text(result))
 
 
 def test_equal_programs_are_told_apart() -> None:
@@ -190,7 +195,7 @@ def test_equal_programs_are_told_apart() -> None:
     assert list(result.programs) == [headline, f"{headline} #2"]
 
 
-def test_when_no_time_is_left_the_rest_is_not_run() -> None:
+def test_benchmark_without_remaining_time_skips_the_other_solves() -> None:
     class Slow(Fake):
         def attempts(self, task: Task) -> Iterator[Attempt]:
             yield from right().script
@@ -208,8 +213,8 @@ def test_when_no_time_is_left_the_rest_is_not_run() -> None:
         result = benchmark(reference_lpboost(), [Slow("slow"), Fake("unable", reason="never")], [1e-16], 3, budget=25.0)
     slow, unable = result.scores
     assert (slow.result, slow.n_runs, slow.n_requested) == ("failed", 2, 3)  # one of the three solves warmed up
-    late, *others = [r.reason for r in result.runs if r.result == "not run"]
-    assert re.search(r"\btime\b", late) and others == ["never"] * 3
+    late, *other_reasons = [r.reason for r in result.runs if r.result == "not run"]
+    assert re.search(r"\btime\b", late) and other_reasons == ["never"] * 3
     assert unable.reason == "never"
 
 
@@ -259,10 +264,10 @@ def test_a_contradiction_is_reported_as_a_bug() -> None:
     result = benchmark(reference_lpboost(), [right("a"), right("b")], [1e-3], repeats=1)
     runs = list(result.runs)
     runs[0] = replace(runs[0], lower=0.5, upper=0.6)
-    broken = replace(result, runs=tuple(runs))
-    assert broken.contradictory_programs == [reference_lpboost().headline] and not broken.overlap
-    assert CONTRADICTION_ADVICE in " ".join(shown(broken).split())
-    assert "Fastest" not in shown(broken)
+    contradictory = replace(result, runs=tuple(runs))
+    assert contradictory.contradictory_programs == [reference_lpboost().headline] and not contradictory.overlap
+    assert CONTRADICTION_ADVICE in " ".join(table_text(contradictory).split())
+    assert "Fastest" not in table_text(contradictory)
 
 
 @pytest.mark.thorough
@@ -271,7 +276,7 @@ def test_a_contradiction_is_reported_as_a_bug() -> None:
 def test_no_terminal_is_too_narrow_for_the_numbers(width: int) -> None:
     programs = {"lp": reference_lpboost(), "entropy": reference_erlpboost()}
     result = benchmark(programs, ["cvxpy:clarabel:density-rated", "cvxpy:highs", "auto"], repeats=2, time_limit=20.0)
-    text = shown(result, width)
+    text = table_text(result, width)
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
     assert all(line[-1] in "┓┃┩│┘" for line in text.splitlines() if line[:1] in "┏┃┡│└")
@@ -289,15 +294,15 @@ def test_as_html_and_text_it_says_the_same() -> None:
 def test_a_benchmark_that_goes_on_is_printed_as_far_as_it_is() -> None:
     result = benchmark(reference_lpboost(), [right("a"), right("b")], [1e-3, 1e-5], repeats=1)
     partly = replace(result, runs=result.runs[1:])
-    assert "gap 0.001" in shown(partly) and len(partly.scores) == 3
+    assert "gap 0.001" in table_text(partly) and len(partly.scores) == 3
 
 
 # Resuming
 
 
-def test_what_is_finished_is_not_run_again(tmp_path: Path) -> None:
+def test_benchmark_does_not_repeat_finished_runs(tmp_path: Path) -> None:
     file, queries = tmp_path / "runs.jsonl", list[Any]()
-    backends = [replace(right(), asked=(queries,)), rough(), Fake("no", reason="never")]
+    backends = [replace(right(), queries=(queries,)), rough(), Fake("no", reason="never")]
     first = benchmark(reference_lpboost(), backends, [1e-3, 1e-5], repeats=2, resume=file)
     assert len(lines(file)) == 1 + 8  # the head, and what was run
     came = len(queries)
@@ -313,16 +318,16 @@ def test_what_is_finished_is_not_run_again(tmp_path: Path) -> None:
 def test_equal_programs_are_resumed_under_their_own_labels(tmp_path: Path, labels: tuple[str, str]) -> None:
     file, queries = tmp_path / "runs.jsonl", list[Any]()
     programs = {label: reference_lpboost() for label in labels}
-    backend = replace(right(), asked=(queries,))
+    backend = replace(right(), queries=(queries,))
     first = benchmark(programs, [backend], [1e-3], repeats=2, resume=file)
     came = len(queries)
     again = benchmark(programs, [backend], [1e-3], repeats=2, resume=file)
     assert len(queries) == came == 2 * (1 + 2)
     assert [r.program for r in again.runs] == [label for label in labels for _ in range(2)]
     assert again.runs == first.runs
-    # Of one label alone the runs are lost: the other's are not taken for them.
-    kept = [line for line in file.read_text().splitlines() if f'"program": "{labels[1]}"' not in line]
-    file.write_text("\n".join(kept) + "\n")
+    # The runs of one label are lost, and those of the other label do not replace them.
+    remaining_lines = [line for line in file.read_text().splitlines() if f'"program": "{labels[1]}"' not in line]
+    file.write_text("\n".join(remaining_lines) + "\n")
     more = benchmark(programs, [backend], [1e-3], repeats=2, resume=file)
     assert len(queries) == came + 1 + 2
     assert [s.program for s in more.scores] == list(labels)
@@ -349,14 +354,14 @@ def test_an_interrupted_benchmark_goes_on_where_it_was(tmp_path: Path) -> None:
         benchmark(reference_lpboost(), [right()], [1e-3, 1e-5], repeats=3, resume=file, progress=interrupt)
     assert len(lines(file)) == 4
     queries = list[Any]()
-    benchmark(reference_lpboost(), [replace(right(), asked=(queries,))], [1e-3, 1e-5], repeats=3, resume=file)
+    benchmark(reference_lpboost(), [replace(right(), queries=(queries,))], [1e-3, 1e-5], repeats=3, resume=file)
     assert len(queries) == 1 + 3
 
 
 def test_another_version_of_a_solver_or_of_boostopt_is_measured_anew(tmp_path: Path) -> None:
     file, queries = tmp_path / "runs.jsonl", list[Any]()
     benchmark(reference_lpboost(), [right()], [1e-3], repeats=2, resume=file)
-    newer = replace(right(), numbered="2.0", asked=(queries,))
+    newer = replace(right(), numbered="2.0", queries=(queries,))
     benchmark(reference_lpboost(), [newer], [1e-3], repeats=2, resume=file)
     assert len(queries) == 3
     with pytest.MonkeyPatch.context() as patch:
@@ -389,7 +394,7 @@ def test_a_file_of_another_comparison_is_refused_and_left_as_it_is(tmp_path: Pat
 
 def test_programs_that_are_added_are_run_and_those_left_out_are_kept(tmp_path: Path) -> None:
     file, queries = tmp_path / "runs.jsonl", list[Any]()
-    backend = replace(right(), asked=(queries,))
+    backend = replace(right(), queries=(queries,))
     programs = {label: reference_lpboost() for label in ("one", "two", "three")}
 
     def measured(*labels: str) -> Any:
@@ -438,11 +443,11 @@ def test_a_line_that_is_no_run_is_refused_with_its_number(tmp_path: Path) -> Non
     file.write_text(file.read_text() + '{"boostopt": "0"}\n')
     with pytest.raises(DataError, match=r"jsonl.*\bline 3\b"):
         benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=file)
-    before = file.read_bytes() + b"a line that does not end"
-    file.write_bytes(before)
+    content = file.read_bytes() + b"a line that does not end"
+    file.write_bytes(content)
     with pytest.raises(DataError, match=r"jsonl.*\bline 3\b"):
         benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=file)
-    assert file.read_bytes() == before
+    assert file.read_bytes() == content
 
 
 LINE: dict[str, Any] = {
@@ -469,8 +474,8 @@ def ledger_of(tmp_path: Path, line: str) -> ResultsLog:
 
 def test_a_whole_line_is_a_run_by_label_program_options_and_versions(tmp_path: Path) -> None:
     ledger = ledger_of(tmp_path, json.dumps(LINE))
-    found = ledger.finished_records[ledger.key("p", "", "b", "1", 1e-3, 0)]
-    assert (found.program, found.seconds, found.scaled_gap, found.interval[0]) == ("p", 0.5, 0.1, -math.inf)
+    record = ledger.finished_records[ledger.key("p", "", "b", "1", 1e-3, 0)]
+    assert (record.program, record.seconds, record.scaled_gap, record.interval[0]) == ("p", 0.5, 0.1, -math.inf)
 
 
 DAMAGED: list[tuple[dict[str, Any], str]] = [
@@ -541,14 +546,14 @@ def test_the_digest_of_a_program_is_of_all_that_makes_it() -> None:
     page = base.formulation
     U, d0 = base.margins.to_array(), base.examples.d0
     assert isinstance(page, boostopt.Formulation)
-    others = [
+    other_programs = [
         page.bind(U, nu=2.5, eta=4.0),
         page.bind(U, nu=2.5, eta=5.0, d0=d0),
         page.bind(-U, nu=2.5, eta=4.0, d0=d0),
         page.bind(U, nu=2.5, eta=4.0, d0=d0, c=[2, 1, 1, 1, 1, 1]),
         reference_lpboost(),
     ]
-    digests = [program_digest(program) for program in (base, *others)]
+    digests = [program_digest(program) for program in (base, *other_programs)]
     assert len(set(digests)) == len(digests)
     assert program_digest(reference_erlpboost()) == digests[0]
 

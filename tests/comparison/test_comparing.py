@@ -21,15 +21,15 @@ from boostopt.comparison.solve_record import SolveRecord
 from boostopt.solving.solution import Outcome, Verdict
 
 OPTIMUM = 2 / 530
-"""Of the reference LPBoost instance: 0.0037735849."""
+"""The optimum of the reference LPBoost instance, 0.0037735849."""
 
 
 def unable(name: str = "unable", reason: str = "no cones") -> Fake:
     return Fake(name, reason=reason)
 
 
-def moved(comparison: Comparison, row: int, shift: float) -> Comparison:
-    """The comparison with the interval of one row moved, as only a bug in boostopt could."""
+def shift_interval(comparison: Comparison, row: int, shift: float) -> Comparison:
+    """Return the comparison with a shifted interval in one row, as after a bug in boostopt."""
     rows = list(comparison.rows)
     rows[row] = replace(rows[row], lower=rows[row].lower + shift, upper=rows[row].upper + shift)
     return replace(comparison, runs=tuple(rows))
@@ -99,7 +99,7 @@ def test_the_automatic_choice_is_a_backend_like_any_other() -> None:
     assert comparison.rows[0].solution.backend in list_backends()
 
 
-def test_where_nothing_takes_the_program_the_automatic_choice_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_automatic_backend_of_an_unsupported_program_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boostopt.solving.automatic_backends, "_preferred_names", lambda program, start: [])
     monkeypatch.setattr(boostopt.solving.automatic_backends, "list_backends", list[str])
     automatic, able = compare(reference_lpboost(), ["auto", right()]).rows
@@ -132,11 +132,11 @@ def test_a_solver_that_fails_has_a_row_and_an_interval_too(script: tuple[Attempt
 
 def test_each_backend_is_told_the_tolerance_and_its_own_time_limit() -> None:
     notes = list[tuple[float, float | None]]()
-    spies = [Fake(name, asked=(notes,)) for name in ("first", "second")]
+    spies = [Fake(name, queries=(notes,)) for name in ("first", "second")]
     compare(reference_lpboost(), spies, tol=3e-5, time_limit=7.0)
     compare(reference_lpboost(), spies[:1], tol=3e-5)
     assert [tol for tol, _ in notes] == [3e-5] * 3
-    assert all(left is not None and 6.0 < left <= 7.0 for _, left in notes[:2])
+    assert all(remaining is not None and 6.0 < remaining <= 7.0 for _, remaining in notes[:2])
     assert notes[2][1] is None
 
 
@@ -167,7 +167,7 @@ def test_an_unknown_name_without_prefix_is_an_error_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "backends, shown",
+    "backends, names_text",
     [
         ([], "none"),
         (["cvxpy:scs", "cvxpy:scs"], "cvxpy:scs, cvxpy:scs"),
@@ -175,8 +175,8 @@ def test_an_unknown_name_without_prefix_is_an_error_too() -> None:
         (["cvxpy:highs", unable("cvxpy:highs")], "cvxpy:highs, cvxpy:highs"),
     ],
 )
-def test_backends_are_different_ones_and_at_least_one(backends: list[str | Backend], shown: str) -> None:
-    with pytest.raises(OptionError, match=rf"\bbackends\b.* {shown}\."):
+def test_backends_are_different_ones_and_at_least_one(backends: list[str | Backend], names_text: str) -> None:
+    with pytest.raises(OptionError, match=rf"\bbackends\b.* {names_text}\."):
         compare(reference_lpboost(), backends)
 
 
@@ -197,7 +197,7 @@ def test_a_time_limit_out_of_range_is_an_error_also_where_it_is_not_needed(backe
 # All rows together
 
 
-def test_what_is_known_is_the_intersection_of_the_intervals() -> None:
+def test_interval_of_a_comparison_is_the_intersection_of_its_rows() -> None:
     comparison = compare(reference_lpboost(), [rough(), unable(), right()])
     first, _, last = (row.record() for row in comparison.rows)
     assert first["lower"] < last["lower"] <= OPTIMUM <= last["upper"] < first["upper"]
@@ -207,9 +207,9 @@ def test_what_is_known_is_the_intersection_of_the_intervals() -> None:
 def test_each_end_of_the_intersection_may_come_from_another_row() -> None:
     comparison = compare(reference_lpboost(), [rough("a"), rough("b"), rough("c")])
     record = comparison.rows[0].record()
-    apart = moved(moved(comparison, 0, -0.05), 2, 0.05)
-    assert apart.interval == (record["lower"] + 0.05, record["upper"] - 0.05)
-    assert apart.overlap
+    shifted = shift_interval(shift_interval(comparison, 0, -0.05), 2, 0.05)
+    assert shifted.interval == (record["lower"] + 0.05, record["upper"] - 0.05)
+    assert shifted.overlap
 
 
 def test_nothing_is_known_where_no_backend_is_able() -> None:
@@ -226,7 +226,9 @@ def test_intervals_of_one_program_overlap_and_have_no_clashes() -> None:
 
 
 def test_an_interval_apart_from_the_others_clashes_with_each_of_them_and_they_with_it() -> None:
-    comparison = moved(compare(reference_lpboost(), [right("a"), right("wrong"), unable(), right("b")]), 1, 1e-3)
+    comparison = shift_interval(
+        compare(reference_lpboost(), [right("a"), right("wrong"), unable(), right("b")]), 1, 1e-3
+    )
     assert not comparison.overlap
     assert [comparison.conflicting_backends(row) for row in comparison.rows] == [["wrong"], ["a", "b"], [], ["wrong"]]
 
@@ -439,18 +441,16 @@ def test_csv_has_an_empty_cell_for_what_is_not_finite() -> None:
     ],
     ids=lambda value: value.name if isinstance(value, Fake) else "",
 )
-def test_what_a_backend_does_wrong_is_a_failure_in_words_and_the_next_one_is_run(
-    backend: Fake, says: str, error: str
-) -> None:
-    wrong, good = compare(reference_lpboost(), [backend, right()]).rows
-    assert (wrong.result, good.result) == ("failed", "reached")
-    record = wrong.record()
+def test_compare_reports_the_fault_of_a_backend_and_runs_the_next_one(backend: Fake, says: str, error: str) -> None:
+    failed, good = compare(reference_lpboost(), [backend, right()]).rows
+    assert (failed.result, good.result) == ("failed", "reached")
+    record = failed.record()
     assert (record["solver_status"], record["reached"]) == (says, False)
     assert re.search(error, record["error"])
     assert record["lower"] <= OPTIMUM <= record["upper"]
 
 
-def test_what_came_before_the_failure_is_kept() -> None:
+def test_compare_keeps_attempts_before_the_failure() -> None:
     row = compare(reference_lpboost(), [right("broken", then="raise")], tol=1e-16).rows[0]
     assert (row.result, row.record()["error"]) == ("failed", "RuntimeError: no such luck again")
     assert row.record()["scaled_gap"] < 1e-9

@@ -37,14 +37,14 @@ def measured() -> Benchmark:
     return benchmark(programs, [rough(), "cvxpy:highs"], [1e-3, 1e-6], repeats=2, time_limit=9.0, origin=ORIGIN)
 
 
-def written(folder: Path, content: str | bytes) -> Path:
+def create_file(folder: Path, content: str | bytes) -> Path:
     path = folder / "file.json"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
 
 
 def test_a_comparison_is_read_as_it_was(tmp_path: Path) -> None:
-    read = load_results(written(tmp_path, compared().to_json()))
+    read = load_results(create_file(tmp_path, compared().to_json()))
     assert isinstance(read, Comparison) and read == compared() and read.file == str(tmp_path / "file.json")
     assert read.provenance == ORIGIN and (read.tol, read.interval) == (compared().tol, compared().interval)
     assert [row.result for row in read.rows] == ["reached", "not run", "failed"]
@@ -60,7 +60,7 @@ def test_a_comparison_is_read_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_benchmark_is_read_as_it_was(tmp_path: Path) -> None:
-    read = load_results(written(tmp_path, measured().to_json()))
+    read = load_results(create_file(tmp_path, measured().to_json()))
     assert isinstance(read, Benchmark) and read == measured()
     assert repr(read.scores) == repr(measured().scores)  # nan is not equal to itself
 
@@ -68,10 +68,10 @@ def test_a_benchmark_is_read_as_it_was(tmp_path: Path) -> None:
 def test_the_file_of_finished_runs_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     results = benchmark(reference_lpboost(), [right(), rough()], [1e-3, 1e-6], repeats=2, resume=path, origin=ORIGIN)
-    before = path.read_bytes() + b'{"a line that is being wri'
-    path.write_bytes(before)
+    content = path.read_bytes() + b'{"a line that is being wri'
+    path.write_bytes(content)
     read = load_results(path)
-    assert path.read_bytes() == before
+    assert path.read_bytes() == content
     by_name = {(run.backend, run.tol, run.repeat): run for run in read.runs}
     assert by_name == {(run.backend, run.tol, run.repeat): run for run in results.runs}
     assert read.programs == results.programs and read.provenance == ORIGIN
@@ -91,7 +91,7 @@ def test_files_of_before_have_less_and_are_read(tmp_path: Path) -> None:
     document = json.loads(compared().to_json())
     for name in ("about", "origin", "logs"):
         del document[name]
-    read = load_results(written(tmp_path, json.dumps(document)))
+    read = load_results(create_file(tmp_path, json.dumps(document)))
     assert list(read.programs) == ["lpboost"] and read.provenance == Provenance()
     path = tmp_path / "runs.jsonl"
     benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=path)
@@ -119,9 +119,9 @@ def test_files_of_before_have_less_and_are_read(tmp_path: Path) -> None:
     ],
     ids=("empty", "cut", "list", "no rows", "nan", "deep", "long", "bytes", "no runs", "no run"),
 )
-def test_what_is_no_such_file_is_refused(tmp_path: Path, content: str | bytes, fact: str) -> None:
+def test_load_results_refuses_other_files(tmp_path: Path, content: str | bytes, fact: str) -> None:
     with pytest.raises(DataError, match=fact):
-        load_results(written(tmp_path, content))
+        load_results(create_file(tmp_path, content))
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +135,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, monkeypatch: pyte
             load_results(path)
     monkeypatch.setattr(documents, "MAX_FILE_BYTES", 10)
     with pytest.raises(DataError, match=r"\blarger\b.*\b10 bytes\b"):
-        load_results(written(tmp_path, compared().to_json()))
+        load_results(create_file(tmp_path, compared().to_json()))
 
 
 AT_ONCE = {f"seconds_{phase}": 0.0 for phase in ("build", "canonicalize", "solve", "recover", "certify")}
@@ -177,7 +177,7 @@ def test_an_edited_row_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict[
     document = json.loads(compared().to_json())
     document["rows"][0] |= edit
     with pytest.raises(DataError, match=fact):
-        load_results(written(tmp_path, json.dumps(document)))
+        load_results(create_file(tmp_path, json.dumps(document)))
 
 
 EDITED_TOPS: list[tuple[dict[str, Any], str]] = [
@@ -212,7 +212,7 @@ EDITED_TOPS: list[tuple[dict[str, Any], str]] = [
 def test_an_edited_file_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict[str, Any], fact: str) -> None:
     document = json.loads(compared().to_json())
     with pytest.raises(DataError, match=fact):
-        load_results(written(tmp_path, json.dumps(document | edit)))
+        load_results(create_file(tmp_path, json.dumps(document | edit)))
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_an_edited_file_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict
 def test_an_edited_benchmark_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict[str, Any], fact: str) -> None:
     document = json.loads(measured().to_json())
     with pytest.raises(DataError, match=fact):
-        load_results(written(tmp_path, json.dumps(document | edit)))
+        load_results(create_file(tmp_path, json.dumps(document | edit)))
 
 
 HOSTILE: list[Any] = [
@@ -254,15 +254,15 @@ HOSTILE: list[Any] = [
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("result", [compared, measured], ids=["comparison", "benchmark"])
-def test_whatever_is_put_anywhere_is_taken_or_refused_with_the_reason(tmp_path: Path, result: Any) -> None:
+def test_load_results_accepts_or_refuses_a_hostile_value_at_any_place(tmp_path: Path, result: Any) -> None:
     document = json.loads(result().to_json())
-    where, rng = list(places(document)), random.Random(0)
+    all_places, rng = list(places(document)), random.Random(0)
     refused = 0
     for _ in range(1000):
-        place = rng.choice(where)
+        place = rng.choice(all_places)
         changed = edited(document, place, REMOVED if rng.random() < 0.2 else rng.choice(HOSTILE))
         try:
-            read = load_results(written(tmp_path, json.dumps(changed)))
+            read = load_results(create_file(tmp_path, json.dumps(changed)))
         except DataError as failure:
             refused += 1
             assert re.search(r"\bfile\.json\b.*\banew\.$", str(failure), re.DOTALL)
@@ -281,7 +281,7 @@ ADDED = {"claims", "failure", "claimed_gap", "peak_memory", "profile", "threads"
 
 
 def as_before(record: dict[str, Any]) -> dict[str, Any]:
-    """A row without what those of before did not hold."""
+    """Return a row without the fields that older rows do not have."""
     assert record.keys() >= ADDED
     return {name: value for name, value in record.items() if name not in ADDED}
 
@@ -296,11 +296,11 @@ def test_a_comparison_of_before_is_read_whole() -> None:
 
 def test_a_benchmark_of_before_is_read_whole_and_written_as_it_was() -> None:
     saved = json.loads((SAVED / "benchmark_of_all_kinds.json").read_text())
-    written = json.loads(load_results(SAVED / "benchmark_of_all_kinds.json").to_json())
-    failures = written.pop("failures")  # which it had not
-    for run in written["runs"]:
+    content = json.loads(load_results(SAVED / "benchmark_of_all_kinds.json").to_json())
+    failures = content.pop("failures")  # which it had not
+    for run in content["runs"]:
         run["record"] = as_before(run["record"])
-    assert written == saved
+    assert content == saved
     assert sum(one["count"] for one in failures) == sum(run["result"] == "failed" for run in saved["runs"])
     assert {run["result"] for run in saved["runs"]} == {"reached", "failed", "not run"}
     assert any(run["record"]["infeasible"] for run in saved["runs"])

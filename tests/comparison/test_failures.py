@@ -51,11 +51,11 @@ def test_failures_are_counted_by_backend_and_kind_with_the_words_of_the_first() 
 
 
 def test_a_line_for_each_backend_says_how_many_failed_and_how() -> None:
-    (one, first), (other, second) = failure_texts(failures_by_backend(RUNS))
+    (first_backend, first_text), (second_backend, second_text) = failure_texts(failures_by_backend(RUNS))
     claims, error = (f'2 {FAILURE_TEXTS["claims"]} ("solved")', f'1 {FAILURE_TEXTS["error"]} ("ValueError: unlucky")')
-    assert one == "a" and re.fullmatch(rf"3 of 4\b.*: {re.escape(claims)}, {re.escape(error)}\.", first)
+    assert first_backend == "a" and re.fullmatch(rf"3 of 4\b.*: {re.escape(claims)}, {re.escape(error)}\.", first_text)
     infeasible = f'1 {FAILURE_TEXTS["infeasible"]} ("primal infeasible")'
-    assert other == "b" and re.fullmatch(rf"1 of 1\b.*: {re.escape(infeasible)}\.", second)
+    assert second_backend == "b" and re.fullmatch(rf"1 of 1\b.*: {re.escape(infeasible)}\.", second_text)
     assert failure_texts(failures_by_backend(RUNS[-2:])) == []
 
 
@@ -80,8 +80,8 @@ def test_a_benchmark_has_them_in_its_file_and_under_its_tables(width: int) -> No
         ("rough[/x]", "claims", 2),
         ("raises", "error", 2),
     ]
-    written = json.loads(result.to_json())["failures"]
-    assert written[0] == {
+    failures = json.loads(result.to_json())["failures"]
+    assert failures[0] == {
         "backend": "rough[/x]",
         "kind": "claims",
         "count": 2,

@@ -17,7 +17,7 @@ HEAD = {"kind": FILE_KIND, "format": FORMAT, "programs": {"a": "1"}}
 
 
 def made_while_another_begins(path: Path, first: Mapping[str, object]) -> DataError | None:
-    """Begin a ledger on a file that another process has just made, and not yet written to."""
+    """Begin a ledger on a file that another process has just created but not written."""
     failures: list[DataError] = []
 
     def begin() -> None:
@@ -43,10 +43,10 @@ def test_the_second_of_two_ledgers_finds_the_line_of_the_first(tmp_path: Path) -
 
 
 def test_the_second_of_two_comparisons_is_refused(tmp_path: Path) -> None:
-    path, other = tmp_path / "ledger.jsonl", {**HEAD, "programs": {"a": "2"}}
-    failure = made_while_another_begins(path, other)
+    path, other_header = tmp_path / "ledger.jsonl", {**HEAD, "programs": {"a": "2"}}
+    failure = made_while_another_begins(path, other_header)
     assert failure is not None and "programs, 'a'" in str(failure)
-    assert path.read_text().splitlines() == [json.dumps(other)]
+    assert path.read_text().splitlines() == [json.dumps(other_header)]
 
 
 def test_many_ledgers_at_once_write_one_first_line(tmp_path: Path) -> None:

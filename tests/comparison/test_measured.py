@@ -29,7 +29,7 @@ def row_of(backend: Fake, tol: float = 1e-6, isolate: bool = False) -> SolveReco
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
-    ("script", "then", "kind"),
+    ("script", "behaviour", "kind"),
     [
         ((ROUGH,), "", "claims"),
         ((attempt(np.eye(6)[0], [1, 0, 0], claims=False, status="max iterations"),), "", "gives up"),
@@ -41,13 +41,13 @@ def row_of(backend: Fake, tol: float = 1e-6, isolate: bool = False) -> SolveReco
         ((), "", "gives up"),
     ],
 )
-def test_a_failure_is_of_a_kind(script: tuple[object, ...], then: str, kind: str) -> None:
-    row = row_of(Fake("failing", script, then=then), isolate=then in ("abort", "hang"))
+def test_a_failure_is_of_a_kind(script: tuple[object, ...], behaviour: str, kind: str) -> None:
+    row = row_of(Fake("failing", script, then=behaviour), isolate=behaviour in ("abort", "hang"))
     assert row.result == "failed" and row.failure == kind and kind in FAILURE_KINDS
     assert parse_record(plain(row.to_file_entry())).failure == kind
 
 
-def test_what_reached_its_gap_or_was_not_run_has_not_failed() -> None:
+def test_row_that_reached_its_gap_or_was_not_run_has_no_failure() -> None:
     assert row_of(right()).failure == ""
     assert row_of(Fake("unable", reason="no")).failure == ""
 
@@ -60,24 +60,24 @@ def test_gaps_and_seconds_after_each_attempt_are_kept() -> None:
         and second.seconds_to_certificate is not None
         and 0 < first.seconds_to_certificate <= second.seconds_to_certificate <= row.seconds
     )
-    alone = row_of(Fake("one", (ROUGH,)))
-    assert first.scaled_gap_so_far == alone.scaled_gap > 0.1
+    first_attempt_row = row_of(Fake("one", (ROUGH,)))
+    assert first.scaled_gap_so_far == first_attempt_row.scaled_gap > 0.1
     assert second.scaled_gap_so_far == row.scaled_gap < 1e-9
     assert (
         row.seconds_to(0.99) == first.seconds_to_certificate and row.seconds_to(1e-9) == second.seconds_to_certificate
     )
     assert row.seconds_to(1e-300) == math.inf
     with typechecker.unchecked():
-        for wrong in (0.0, -1.0, math.nan, "small"):
-            with pytest.raises(OptionError, match=rf"^gap\b.*\bpositive\b.*{wrong!r}"):
-                row.seconds_to(cast(float, wrong))
+        for invalid_gap in (0.0, -1.0, math.nan, "small"):
+            with pytest.raises(OptionError, match=rf"^gap\b.*\bpositive\b.*{invalid_gap!r}"):
+                row.seconds_to(cast(float, invalid_gap))
     assert row_of(Fake("unable", reason="no")).seconds_to(0.5) == math.inf
 
 
 def test_a_row_of_before_gaps_were_kept_has_the_seconds_of_the_whole() -> None:
     document = plain(row_of(right()).to_file_entry())
-    for each in document["log"]:
-        del each["after"], each["scaled_gap_so_far"]
+    for entry in document["log"]:
+        del entry["after"], entry["scaled_gap_so_far"]
     row = parse_record(document)
     assert row.seconds_to(1e-6) == row.seconds and row.seconds_to(1e-300) == math.inf
 
@@ -141,7 +141,7 @@ def test_a_claim_is_over_both_values_where_their_difference_is_told() -> None:
 def test_runs_of_other_versions_count_where_it_is_said(tmp_path: Path) -> None:
     path, queries = tmp_path / "runs.jsonl", list[float]()
     program = {"linear": reference_lpboost()}
-    backend = Fake("right", right().script, asked=(queries,))
+    backend = Fake("right", right().script, queries=(queries,))
     first = benchmark(program, backend, 1e-3, 1, resume=path, warm_up="none")
     assert len(queries) == 1
     path.write_text(path.read_text().replace(first.boostopt, "0.0.1+other"))
@@ -154,7 +154,7 @@ def test_runs_of_other_versions_count_where_it_is_said(tmp_path: Path) -> None:
 
 def test_a_file_without_a_warm_up_is_none_with_one(tmp_path: Path) -> None:
     path, queries = tmp_path / "runs.jsonl", list[float]()
-    backend = Fake("right", right().script, asked=(queries,))
+    backend = Fake("right", right().script, queries=(queries,))
     benchmark(reference_lpboost(), backend, 1e-3, 1, resume=path)
     assert len(queries) == 2
     with pytest.raises(DataError, match=r'\bwarm_up\b.*\bnull\b.*"none"'):
@@ -170,21 +170,21 @@ def test_gaps_and_profiles_in_one_file_are_not_read_as_one_table(tmp_path: Path)
     load_results(path)
     with pytest.raises(DataError, match="asked_by"):  # judged by the same gap, and another question
         benchmark(program, "interior", "low", 1, resume=path)
-    other = tmp_path / "other.jsonl"
-    benchmark(program, "interior", "low", 1, resume=other)
-    path.write_text(path.read_text() + "".join(other.read_text().splitlines(keepends=True)[1:]))
+    profile_path = tmp_path / "other.jsonl"
+    benchmark(program, "interior", "low", 1, resume=profile_path)
+    path.write_text(path.read_text() + "".join(profile_path.read_text().splitlines(keepends=True)[1:]))
     with pytest.raises(DataError, match=r"\bgaps\b.*\bprofiles\b"):
         load_results(path)
 
 
 def test_the_smallest_program_of_the_formulation_is_solved_once_in_each_process() -> None:
     queries = list[float]()
-    spoilt = Fake("spoilt", right().script, asked=(queries,))
-    program, other = reference_lpboost(), get_formulation("lpboost").bind(np.eye(3), nu=1)
-    benchmark({"one": program, "two": other}, spoilt, [1e-3, 1e-6], 2, warm_up="smallest")
+    spoilt = Fake("spoilt", right().script, queries=(queries,))
+    program, second_program = reference_lpboost(), get_formulation("lpboost").bind(np.eye(3), nu=1)
+    benchmark({"one": program, "two": second_program}, spoilt, [1e-3, 1e-6], 2, warm_up="smallest")
     assert len(queries) == 2 * 2 * 2 + 1
     queries.clear()
-    benchmark({"one": program, "two": other}, spoilt, [1e-3, 1e-6], 2)
+    benchmark({"one": program, "two": second_program}, spoilt, [1e-3, 1e-6], 2)
     assert len(queries) == 2 * 2 * 2 + 2
     with pytest.raises(OptionError, match=r"\bwarm-up\b.*'all'.*\bnone, program, smallest\b"):
         benchmark(program, spoilt, 1e-3, 1, warm_up="all")

@@ -25,15 +25,15 @@ from boostopt.comparison.solve_record import SolveRecord
 HOSTILE = r"a_b 50% #1 & $x$ {y} ^~\ <z> |`'" + '"'
 
 
-def row(backend: str, seconds: float, result: str = "reached", **others: Any) -> SolveRecord:
+def row(backend: str, seconds: float, result: str = "reached", **fields: Any) -> SolveRecord:
     gap = 1e-5 if result == "reached" else 0.5
-    given: dict[str, Any] = {"program": "p", "tol": 1e-3, "outcome": "solved", "verdict": "bounded", **others}
-    given = {"lower": 0.1, "upper": 0.1 + gap, "gap": gap, "scaled_gap": gap, **given}
-    return SolveRecord(backend=backend, version="1", result=result, seconds=seconds, **given)
+    values: dict[str, Any] = {"program": "p", "tol": 1e-3, "outcome": "solved", "verdict": "bounded", **fields}
+    values = {"lower": 0.1, "upper": 0.1 + gap, "gap": gap, "scaled_gap": gap, **values}
+    return SolveRecord(backend=backend, version="1", result=result, seconds=seconds, **values)
 
 
 def measured(*runs: SolveRecord, time_limit: float | None = 4.0) -> Benchmark:
-    """A benchmark whose runs are given."""
+    """Return a benchmark of some runs."""
     results = benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, time_limit=time_limit)
     tols = tuple(dict.fromkeys(run.tol for run in runs))
     programs = {run.program: next(iter(results.programs.values())) for run in runs}
@@ -41,7 +41,7 @@ def measured(*runs: SolveRecord, time_limit: float | None = 4.0) -> Benchmark:
 
 
 def body(latex: str) -> list[list[str]]:
-    """The cells of the rows of all tables, without their heads."""
+    """Return the cells of the rows of all tables, without their heads."""
     tables = re.findall(r"\\midrule\n(.*?)\n\\bottomrule", latex, re.DOTALL)
     return [[cell.strip() for cell in line.removesuffix(r" \\").split("&")] for t in tables for line in t.splitlines()]
 
@@ -60,8 +60,8 @@ def two_programs() -> Benchmark:
         for tol in (1e-3, 1e-5)
     ]
     half = [row("half", 0.001), row("half", 0.001, "failed", program="q", solver_status="fine")]
-    some = [row("some", 0.1), row("some", 0.0, "not run", program="q", reason="no cones")]
-    return measured(*runs, *half, *some)
+    incomplete = [row("some", 0.1), row("some", 0.0, "not run", program="q", reason="no cones")]
+    return measured(*runs, *half, *incomplete)
 
 
 # Benchmarks
@@ -82,7 +82,7 @@ def test_a_benchmark_of_several_programs_is_means_ratios_and_programs_reached_th
     assert re.search(r"\\caption\{.*\b4 s\b", latex)
 
 
-def test_what_it_was_measured_on_and_what_failed_stand_in_comments() -> None:
+def test_to_latex_writes_machine_and_failures_in_comments() -> None:
     latex = two_programs().to_latex()
     comments = [line for line in latex.splitlines() if line.startswith("%")]
     assert comments == latex.splitlines()[: len(comments)]
@@ -122,10 +122,10 @@ def test_more_gaps_than_a_page_is_wide_stand_below_each_other() -> None:
     assert [cells[0] for cells in body(latex)] == ["a", "b", "a", "b"]
 
 
-def test_where_intervals_contradict_each_other_nothing_is_the_best() -> None:
-    broken = measured(row("a", 0.1), row("b", 0.2, lower=0.5, upper=0.50001))
-    assert "textbf" not in broken.to_latex() and CONTRADICTION_ADVICE in broken.to_latex()
-    assert "**" not in broken.to_markdown()
+def test_tables_of_contradictory_intervals_mark_no_best_solver() -> None:
+    contradictory = measured(row("a", 0.1), row("b", 0.2, lower=0.5, upper=0.50001))
+    assert "textbf" not in contradictory.to_latex() and CONTRADICTION_ADVICE in contradictory.to_latex()
+    assert "**" not in contradictory.to_markdown()
 
 
 def test_medians_of_fewer_solves_are_said() -> None:
@@ -179,13 +179,13 @@ def test_a_printed_interval_holds_the_interval_and_is_little_wider(lower: float,
 
 
 def test_intervals_have_the_digits_that_their_width_needs() -> None:
-    def shown(lower: float, upper: float) -> str:
+    def interval_text(lower: float, upper: float) -> str:
         return format_interval(row("a", 1.0, lower=lower, upper=upper))
 
-    assert shown(0.123456789, 0.123459) == "[0.1234567, 0.1234590]"
-    assert shown(-1.04e-10, 5.41e-10) == "[-1.1e-10, 5.5e-10]"
-    assert shown(0.25, 0.25) == "[0.25, 0.25]"
-    assert shown(-float("inf"), 2.0) == "[-inf, 2]"
+    assert interval_text(0.123456789, 0.123459) == "[0.1234567, 0.1234590]"
+    assert interval_text(-1.04e-10, 5.41e-10) == "[-1.1e-10, 5.5e-10]"
+    assert interval_text(0.25, 0.25) == "[0.25, 0.25]"
+    assert interval_text(-float("inf"), 2.0) == "[-inf, 2]"
 
 
 # Letters

@@ -62,19 +62,23 @@ def comparison() -> Comparison:
     return compare(bounded(), ["clarabel", exact, zeros])
 
 
-# What is judged
+# The judged values
 
 
 def test_rows_hold_the_interval_the_reported_value_and_the_residuals() -> None:
-    first, right, wrong = comparison().rows
+    first, right, zeros_row = comparison().rows
     assert [row.backend for row in comparison().rows] == ["clarabel", "exact", "zeros"]
     assert first.lower <= -1.5 <= first.upper and first.reached and first.claims
     assert first.claimed_value == pytest.approx(-1.5, abs=1e-7)
     assert right.reached and right.claimed_value == -1.5 and right.residuals is not None
     assert set(right.residuals) == {PRIMAL, DUAL, "complementarity", "stationarity"}
     assert max(right.residuals.values()) <= 1e-12
-    assert not wrong.reached and wrong.failure == "claims" and wrong.claimed_value == 0.0
-    assert wrong.residuals is not None and math.isinf(wrong.residuals[DUAL]) and wrong.lower <= -1.5 <= wrong.upper
+    assert not zeros_row.reached and zeros_row.failure == "claims" and zeros_row.claimed_value == 0.0
+    assert (
+        zeros_row.residuals is not None
+        and math.isinf(zeros_row.residuals[DUAL])
+        and zeros_row.lower <= -1.5 <= zeros_row.upper
+    )
     assert comparison().overlap and comparison().reached
 
 
@@ -86,17 +90,17 @@ def test_a_reported_value_is_judged_by_the_intervals_of_all_solvers() -> None:
 
 
 def test_the_problem_keeps_its_values_and_solvers_see_none() -> None:
-    problem, seen = bounded(), list[Any]()
+    problem, observations = bounded(), list[Any]()
     x = problem.variables()[0]
     x.value = [3.0, 4.0]
     problem.constraints[0].save_dual_value(np.array([5.0, 6.0]))
 
     def look(copy: Any) -> None:
-        seen.append((copy.variables()[0].value, copy.constraints[0].dual_value, copy.status, copy is problem))
+        observations.append((copy.variables()[0].value, copy.constraints[0].dual_value, copy.status, copy is problem))
         exact(copy)
 
     compare(problem, [exact, look])
-    assert seen == [(None, None, None, False)]
+    assert observations == [(None, None, None, False)]
     assert np.array_equal(x.value, [3.0, 4.0]) and problem.constraints[0].dual_value.tolist() == [5.0, 6.0]
     assert problem.status is None
 
@@ -112,17 +116,17 @@ def test_parameters_count_with_their_present_values() -> None:
 
 
 @pytest.mark.parametrize(("problem", "sign", "status"), [(infeasible, -1, "infeasible"), (unbounded, 1, "unbounded")])
-def test_what_has_no_optimum_is_proved_whatever_the_solver_says(
+def test_problem_without_an_optimum_is_proved_whatever_the_solver_says(
     problem: Callable[[], Any], sign: int, status: str
 ) -> None:
     def ones(copy: Any) -> dict[Any, Any]:
         return {copy.variables()[0]: np.ones(2)}
 
     result = compare(problem(), [clarabel, ones])
-    said, denied = result.rows
-    assert said.outcome == denied.outcome == status
-    assert said.interval == denied.interval == (sign * math.inf, sign * math.inf)
-    assert said.reached and said.gap == 0.0 and said.residuals == {} and said.claimed_value is None
+    confirmed, denied = result.rows
+    assert confirmed.outcome == denied.outcome == status
+    assert confirmed.interval == denied.interval == (sign * math.inf, sign * math.inf)
+    assert confirmed.reached and confirmed.gap == 0.0 and confirmed.residuals == {} and confirmed.claimed_value is None
     assert not denied.reached and denied.failure == "claims" and math.isinf(denied.scaled_gap)
     text = " ".join(str(result).split())
     assert f"All together: the problem is {status}. These solvers say so: clarabel. These do not: ones." in text
@@ -389,10 +393,10 @@ def test_values_from_a_process_belong_to_their_variables() -> None:
     objective = cp.norm1(second - np.array([1.0, 2.0])) + cp.square(first - share)
     constraints: list[Any] = [first <= 3, cp.sum(second) >= 3]
     problem = cp.Problem(cp.Minimize(objective), constraints)
-    here, there = (compare(problem, ["clarabel", "scs"], isolate=isolate) for isolate in (False, True))
-    for row, other in zip(here.rows, there.rows, strict=True):
-        assert other.isolated and other.residuals == pytest.approx(row.residuals, abs=1e-6)
-        assert other.interval == pytest.approx((1.0, 1.0), abs=1e-6)
+    local, isolated = (compare(problem, ["clarabel", "scs"], isolate=isolate) for isolate in (False, True))
+    for row, isolated_row in zip(local.rows, isolated.rows, strict=True):
+        assert isolated_row.isolated and isolated_row.residuals == pytest.approx(row.residuals, abs=1e-6)
+        assert isolated_row.interval == pytest.approx((1.0, 1.0), abs=1e-6)
 
 
 def test_the_certified_point_of_a_row_is_feasible_and_proves_an_end() -> None:

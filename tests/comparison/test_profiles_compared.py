@@ -56,11 +56,11 @@ def test_options_are_of_one_backend_and_of_all_its_forms() -> None:
 
 
 def test_an_option_that_only_the_solver_knows_is_refused_before_any_work() -> None:
-    told = list[Any]()
+    events = list[Any]()
     options = {"cvxpy:clarabel": {"max_itr": 2}}
     with pytest.raises(OptionError, match=r"\bmax_itr=2\b.*\bTypeError\b.*'max_itr'"):
-        compare(reference_lpboost(), BACKENDS, options=options, progress=lambda *said: told.append(said))
-    assert not told
+        compare(reference_lpboost(), BACKENDS, options=options, progress=lambda *event: events.append(event))
+    assert not events
     with pytest.raises(OptionError, match=r"\bmax_itr=2\b.*\bTypeError\b.*'max_itr'"):
         benchmark(reference_lpboost(), BACKENDS, solver_options=options)
     (row,) = compare(reference_lpboost(), "cvxpy:clarabel", options={"cvxpy:clarabel": {"max_iter": 2}}).rows

@@ -27,7 +27,7 @@ class Terminal(io.StringIO):
 
 
 class Clock:
-    """Time as it is set."""
+    """A clock that a test sets."""
 
     def __init__(self, now: float = 0.0) -> None:
         self.now = now
@@ -45,36 +45,36 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return Terminal()
 
 
-def solves(monkeypatch: pytest.MonkeyPatch, done: int, spent: float, **others: Any) -> BenchmarkProgress:
-    """Progress after so many of 40 solves, in so many seconds."""
+def solves(monkeypatch: pytest.MonkeyPatch, done: int, spent: float, **fields: Any) -> BenchmarkProgress:
+    """Return the progress after some of 40 solves, which took some seconds."""
     monkeypatch.setattr(progress, "time", Clock(spent))
-    return BenchmarkProgress(("p", "q", "r"), 40, done=done, start_time=0.0, **others)
+    return BenchmarkProgress(("p", "q", "r"), 40, done=done, start_time=0.0, **fields)
 
 
 # The words
 
 
 def test_it_says_which_program_which_solve_what_and_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = solves(monkeypatch, 10, 60.0)
+    progress_after_10 = solves(monkeypatch, 10, 60.0)
     solver = "cvxpy:scs to 1e-05"
     facts = ["2 of 3", "11 of 40", solver, "3 min"]
-    full = said.line("q", solver)
-    assert said.line("q", solver, len(full)) == full
-    for width, kept in ((len(full), facts), (60, facts[1:]), (40, facts[1::2]), (20, facts[1:2])):
-        shown = said.line("q", solver, width)
-        assert len(shown) <= width and re.findall("|".join(facts), shown) == kept
+    full = progress_after_10.line("q", solver)
+    assert progress_after_10.line("q", solver, len(full)) == full
+    for width, expected in ((len(full), facts), (60, facts[1:]), (40, facts[1::2]), (20, facts[1:2])):
+        line = progress_after_10.line("q", solver, width)
+        assert len(line) <= width and re.findall("|".join(facts), line) == expected
 
 
 def test_before_the_first_solve_is_done_nobody_knows_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = solves(monkeypatch, 0, 5.0).line("p", "a to 0.1")
-    assert re.findall(r"\d+ of \d+", shown) == ["1 of 3", "1 of 40"] and shown.endswith(", a to 0.1")
+    line = solves(monkeypatch, 0, 5.0).line("p", "a to 0.1")
+    assert re.findall(r"\d+ of \d+", line) == ["1 of 3", "1 of 40"] and line.endswith(", a to 0.1")
 
 
-@pytest.mark.parametrize(("budget", "left"), [(None, 180.0), (100.0, 40.0), (50.0, 0.0), (1e6, 180.0)])
+@pytest.mark.parametrize(("budget", "remaining"), [(None, 180.0), (100.0, 40.0), (50.0, 0.0), (1e6, 180.0)])
 def test_the_time_left_is_the_mean_of_what_is_done_and_within_the_budget(
-    monkeypatch: pytest.MonkeyPatch, budget: float | None, left: float
+    monkeypatch: pytest.MonkeyPatch, budget: float | None, remaining: float
 ) -> None:
-    assert solves(monkeypatch, 10, 60.0, budget=budget).remaining_seconds() == left
+    assert solves(monkeypatch, 10, 60.0, budget=budget).remaining_seconds() == remaining
 
 
 def test_times_are_rough() -> None:
@@ -92,24 +92,24 @@ def test_a_profile_is_called_by_its_name() -> None:
 
 
 def test_on_a_terminal_it_is_one_line_that_is_wiped_out(terminal: Terminal) -> None:
-    beside = set[int]()
+    thread_counts = set[int]()
 
     class Noting(Fake):
         def attempts(self, task: Any) -> Any:
-            beside.add(threading.active_count())
+            thread_counts.add(threading.active_count())
             return super().attempts(task)
 
-    before = threading.active_count()
+    initial_count = threading.active_count()
     backend = Noting("right", right().script)
     programs = {"one": reference_lpboost(), "two": reference_lpboost()}
     with redirect_stderr(terminal):
         benchmark(programs, [backend], [1e-3, 1e-5], repeats=1, progress=True)
-    shown = terminal.getvalue()
-    assert re.search(r"\b[12] of 2, \w+ 1 of 4, right \w+ (0\.001|1e-05)", shown)
-    assert re.search(r"\b4 of 4, right \w+ (0\.001|1e-05), \w+ 1 s\b", shown)
-    assert "[4/4]" not in shown
-    assert shown.endswith("\x1b[2K") or shown.rstrip().endswith("\x1b[2K")
-    assert beside == {before}  # no thread draws while a solve is measured
+    output = terminal.getvalue()
+    assert re.search(r"\b[12] of 2, \w+ 1 of 4, right \w+ (0\.001|1e-05)", output)
+    assert re.search(r"\b4 of 4, right \w+ (0\.001|1e-05), \w+ 1 s\b", output)
+    assert "[4/4]" not in output
+    assert output.endswith("\x1b[2K") or output.rstrip().endswith("\x1b[2K")
+    assert thread_counts == {initial_count}  # no thread draws while a solve is measured
 
 
 def test_on_a_terminal_profiles_stand_by_their_names(terminal: Terminal) -> None:
@@ -123,15 +123,17 @@ def test_elsewhere_it_is_a_line_a_second_the_first_and_the_last(
 ) -> None:
     clock = Clock()
     monkeypatch.setattr(live, "time", clock)
-    made = BenchmarkProgress(("p",), 6)
+    benchmark_progress = BenchmarkProgress(("p",), 6)
     for seconds in (0.1, 0.3, 0.8, 0.3, 0.1, 0.1):
         clock.now += seconds
-        made.finish_solve(SolveRecord(backend="a", version="", tol=1e-3, result="reached", seconds=seconds))
-    shown = capsys.readouterr().err
-    assert re.findall(r"^\[(\d)/6\] a \w+ 0\.001: reached \w+ (\d\.\d\d) s$", shown, re.MULTILINE) == [
+        benchmark_progress.finish_solve(
+            SolveRecord(backend="a", version="", tol=1e-3, result="reached", seconds=seconds)
+        )
+    output = capsys.readouterr().err
+    assert re.findall(r"^\[(\d)/6\] a \w+ 0\.001: reached \w+ (\d\.\d\d) s$", output, re.MULTILINE) == [
         *(("1", "0.10"), ("3", "0.80"), ("6", "0.10"))
     ]
-    assert shown.count("\n") == 3
+    assert output.count("\n") == 3
 
 
 def test_lines_name_the_profile_and_what_came(capsys: pytest.CaptureFixture[str]) -> None:

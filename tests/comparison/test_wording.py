@@ -79,15 +79,15 @@ def test_a_contradiction_is_a_mistake_of_boostopt_also_with_a_proof_of_infeasibi
         assert conflicting_backends(runs[0], runs) == [runs[1].backend] and conflicting_backends(runs[1], runs) == ["a"]
 
 
-def test_how_solvers_were_asked_by_hand() -> None:
+def test_accuracy_request_text_by_hand() -> None:
     fine = run("a", 0.0, 1.0, 1e-9, profile="high", options={"eps_abs": 1e-9, "inner": {"tol_gap": 1e-10}})
     rough = run("a", 0.0, 1.0, 1e-9, profile="high", options={"eps_abs": 1e-4})
     shipped = run("b", 0.0, 1.0, 1e-8, profile="default", options={"max_iter": 5})
     gap = run("b", 0.0, 1.0, 1e-3, profile="certified", options={"eps_abs": 1e-5})
     old = run("c", 0.0, 1.0, 1e-6)
     runs = [fine, rough, shipped, gap, old, NOT_RUN]
-    said = ["high, 1e-10", "high, 0.0001", "default", "certified, 1e-05", "", ""]
-    assert [accuracy_request_text(one) for one in runs] == said
+    texts = ["high, 1e-10", "high, 0.0001", "default", "certified, 1e-05", "", ""]
+    assert [accuracy_request_text(one) for one in runs] == texts
     assert sent_accuracies(runs) == {("a", 1e-9): "accuracy 0.0001 to 1e-10", ("b", 1e-3): "accuracy 1e-05"}
     for tol, words in (
         (1e-9, "high, gap 1e-09"),

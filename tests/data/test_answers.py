@@ -160,7 +160,7 @@ def test_written_answers_are_read(tmp_path: Path, seed: int) -> None:
     np.testing.assert_array_equal(answer.w, arrays["w"])
 
 
-# What is wrong
+# Wrong files
 
 
 @pytest.mark.parametrize(
@@ -232,16 +232,18 @@ def test_damaged_solutions_are_refused_or_read(tmp_path: Path, style: int) -> No
     for _ in range(500):
         damaged = bytearray(whole)
         for _ in range(chance.choice([1, 1, 3])):
-            at = chance.randrange(len(damaged))
+            position = chance.randrange(len(damaged))
             match chance.randrange(4):
                 case 0:
-                    damaged[at] = chance.randrange(256)
+                    damaged[position] = chance.randrange(256)
                 case 1:
-                    del damaged[at : at + chance.randrange(1, 40)]
+                    del damaged[position : position + chance.randrange(1, 40)]
                 case 2:
-                    damaged[at:at] = damaged[: chance.randrange(1, 40)]
+                    damaged[position:position] = damaged[: chance.randrange(1, 40)]
                 case _:
-                    damaged[at:at] = chance.choice([b"nan", b"-", b"e9", b"\n", b" ", b"_", b"#", b"None", b"1e999"])
+                    damaged[position:position] = chance.choice(
+                        [b"nan", b"-", b"e9", b"\n", b" ", b"_", b"#", b"None", b"1e999"]
+                    )
             damaged = damaged or bytearray(b" ")
         try:
             answer = load_answer(write(tmp_path, "damaged.sol", bytes(damaged)))
@@ -265,8 +267,8 @@ def certified(*arguments: object) -> Any:
 def test_certify_takes_a_solution_file(tmp_path: Path, side: str) -> None:
     export(reference_lpboost(), tmp_path / "instance.npz")
     answer = solution(reference_lpboost(), tmp_path, side, RAW)
-    given = ("--data", tmp_path / "instance.npz", "--set", f"nu={REFERENCE_NU}")
-    result = certified("lpboost", answer, *given)
+    options = ("--data", tmp_path / "instance.npz", "--set", f"nu={REFERENCE_NU}")
+    result = certified("lpboost", answer, *options)
     assert (result.exit_code, result.stderr) == (0, "")
 
 

@@ -201,9 +201,9 @@ def test_a_label_of_svmlight_that_float64_merges_with_others_is_an_error(tmp_pat
 )
 def test_labels_that_float64_would_merge_stay_what_they_are(tmp_path: Path, labels: list[str], expected: Any) -> None:
     source = write(tmp_path, "data.csv", "a,label\n" + "".join(f"{n},{label}\n" for n, label in enumerate(labels)))
-    found = load_table(source).labels
-    assert found is not None and found.dtype.kind == expected.dtype.kind
-    assert found.tolist() == expected.tolist()
+    label_array = load_table(source).labels
+    assert label_array is not None and label_array.dtype.kind == expected.dtype.kind
+    assert label_array.tolist() == expected.tolist()
     larger = load_dataset(source).y
     one = load_dataset(source, positive=labels[0]).y
     assert larger is not None and one is not None and set(larger.tolist()) == {-1, 1} and one.tolist() == [1, -1]
@@ -221,8 +221,8 @@ def test_labels_that_float64_would_merge_stay_what_they_are(tmp_path: Path, labe
 )
 def test_numbers_of_an_array_stay_what_they_are(tmp_path: Path, labels: np.ndarray) -> None:
     source = write(tmp_path, "data.npz", npz(X=np.array([[1.0], [2.0]]), y=labels))
-    found = load_table(source).labels
-    assert found is not None and list(map(str, found)) == list(map(str, labels))
+    label_array = load_table(source).labels
+    assert label_array is not None and list(map(str, label_array)) == list(map(str, labels))
     y = load_dataset(source).y
     assert y is not None and sorted(y.tolist()) == [-1, 1]
 
@@ -471,7 +471,7 @@ IMPUTE = "It is a missing value: impute it (scikit-learn's SimpleImputer), or le
 
 
 @pytest.mark.parametrize(
-    "cell, said, remedy",
+    "cell, fact, remedy",
     [
         ("", "there is none in column 'b'.", IMPUTE),
         ("  ", "there is none in column 'b'.", IMPUTE),
@@ -481,21 +481,23 @@ IMPUTE = "It is a missing value: impute it (scikit-learn's SimpleImputer), or le
     ],
 )
 def test_a_missing_value_is_to_be_imputed_and_text_to_be_encoded(
-    tmp_path: Path, cell: str, said: str, remedy: str
+    tmp_path: Path, cell: str, fact: str, remedy: str
 ) -> None:
     """The one test here of whole sentences: what was expected, what came, and what to do."""
     source = write(tmp_path, "data.csv", f"a,b,label\n1,2,0\n3,{cell},1\n")
-    expected = f", line 3: every column but 'label' must be a number; {said} {remedy}"
+    expected = f", line 3: every column but 'label' must be a number; {fact} {remedy}"
     refused(f"^{re.escape(expected)}$", load_dataset, source)
 
 
-@pytest.mark.parametrize("value, shown", [("nan", "nan"), ("inf", "inf"), ("-Infinity", "-inf"), ("1e999", "inf")])
-def test_a_feature_that_is_not_finite_is_an_error_with_its_place(tmp_path: Path, value: str, shown: str) -> None:
+@pytest.mark.parametrize(
+    "value, number_text", [("nan", "nan"), ("inf", "inf"), ("-Infinity", "-inf"), ("1e999", "inf")]
+)
+def test_a_feature_that_is_not_finite_is_an_error_with_its_place(tmp_path: Path, value: str, number_text: str) -> None:
     source = write(tmp_path, "data.csv", f"a,b,label\n1,2,0\n\n3,{value},1\n")
-    remedy = "SimpleImputer" if shown == "nan" else "Correct"
-    refused(rf"^, line 4: .*'label'.*finite; got {shown} .*'b'\. .*\b{remedy}\b", load_dataset, source)
+    remedy = "SimpleImputer" if number_text == "nan" else "Correct"
+    refused(rf"^, line 4: .*'label'.*finite; got {number_text} .*'b'\. .*\b{remedy}\b", load_dataset, source)
     arrays = write(tmp_path, "data.npz", npz(X=np.array([[1.0, 2.0], [3.0, float(value)]]), y=np.array([0, 1])))
-    refused(rf"finite; got {shown} at row 1, feature 1\.", load_dataset, arrays)
+    refused(rf"finite; got {number_text} at row 1, feature 1\.", load_dataset, arrays)
 
 
 @pytest.mark.parametrize(
@@ -647,7 +649,7 @@ def test_arrays_that_nothing_reads_are_named(tmp_path: Path, arrays: dict[str, A
 
 
 @pytest.mark.parametrize(
-    "content, held",
+    "content, names",
     [
         (npz(), "none"),
         (npz(X=X), "X"),
@@ -658,13 +660,13 @@ def test_arrays_that_nothing_reads_are_named(tmp_path: Path, arrays: dict[str, A
     ],
     ids=["empty", "no labels", "other names", "bytes for X", "bytes for U", "nothing for U"],
 )
-def test_npz_without_the_arrays_is_an_error_that_says_what_there_is(tmp_path: Path, content: bytes, held: str) -> None:
+def test_npz_without_the_arrays_is_an_error_that_says_what_there_is(tmp_path: Path, content: bytes, names: str) -> None:
     source = write(tmp_path, "data.npz", content)
-    refused(rf"\bX\b.*\by\b.*\bU; .* {held}\.$", load_dataset, source)
+    refused(rf"\bX\b.*\by\b.*\bU; .* {names}\.$", load_dataset, source)
 
 
 @pytest.mark.parametrize(
-    "features, shown",
+    "features, array_text",
     [
         (np.float64(3.0), "() of float64"),
         (np.zeros(3), "(3,) of float64"),
@@ -676,9 +678,9 @@ def test_npz_without_the_arrays_is_an_error_that_says_what_there_is(tmp_path: Pa
         (X.astype("M8[s]"), "(3, 2) of datetime64[s]"),
     ],
 )
-def test_features_of_a_wrong_shape_or_type_are_an_error(tmp_path: Path, features: np.ndarray, shown: str) -> None:
+def test_features_of_a_wrong_shape_or_type_are_an_error(tmp_path: Path, features: np.ndarray, array_text: str) -> None:
     source = write(tmp_path, "data.npz", npz(X=features, y=y))
-    refused(rf"\bX\b.*got {re.escape(shown)}\.", load_dataset, source)
+    refused(rf"\bX\b.*got {re.escape(array_text)}\.", load_dataset, source)
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="no float is longer than float64 here")
@@ -716,8 +718,8 @@ def test_weights_other_than_one_number_for_each_example_are_an_error(
     tmp_path: Path, name: str, values: np.ndarray, rest: dict[str, Any]
 ) -> None:
     source = write(tmp_path, "data.npz", npz(**{name: values}, **rest))
-    given = re.escape(f"{values.shape} of {values.dtype}.")
-    refused(rf"^: {name} .*\(3,\); got {given}", load_dataset, source)
+    array_text = re.escape(f"{values.shape} of {values.dtype}.")
+    refused(rf"^: {name} .*\(3,\); got {array_text}", load_dataset, source)
 
 
 class Bomb:
@@ -733,16 +735,16 @@ class Bomb:
 def pickled(mark: Path) -> dict[str, bytes]:
     bomb = np.empty((1, 1), dtype=object)
     bomb[0, 0] = Bomb(mark)
-    alone = io.BytesIO()
-    np.save(alone, bomb, allow_pickle=True)
-    return {"in npz": npz(U=bomb), "in npy": alone.getvalue(), "bare": pickle.dumps(Bomb(mark))}
+    buffer = io.BytesIO()
+    np.save(buffer, bomb, allow_pickle=True)
+    return {"in npz": npz(U=bomb), "in npy": buffer.getvalue(), "bare": pickle.dumps(Bomb(mark))}
 
 
-@pytest.mark.parametrize("where", ["in npz", "in npy", "bare"])
+@pytest.mark.parametrize("form", ["in npz", "in npy", "bare"])
 @pytest.mark.parametrize("load", [load_dataset, load_answer])
-def test_pickled_objects_are_never_loaded(tmp_path: Path, load: Callable[[str], object], where: str) -> None:
+def test_pickled_objects_are_never_loaded(tmp_path: Path, load: Callable[[str], object], form: str) -> None:
     mark = tmp_path / "exploded"
-    source = write(tmp_path, "data.npz", pickled(mark)[where])
+    source = write(tmp_path, "data.npz", pickled(mark)[form])
     refused("(not an npz file,|plain arrays: )", load, source)
     assert not mark.exists()
 
@@ -771,8 +773,8 @@ def test_content_other_than_npz_is_an_error(tmp_path: Path, load: Callable[[str]
     refused(r"not an npz file,.*np\.savez", load, source)
 
 
-def flipped(content: bytes, at: int) -> bytes:
-    return content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :]
+def flipped(content: bytes, position: int) -> bytes:
+    return content[:position] + bytes([content[position] ^ 0xFF]) + content[position + 1 :]
 
 
 @pytest.mark.parametrize(
@@ -819,7 +821,7 @@ def test_damaged_npz_is_an_error(tmp_path: Path, content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "source, near",
+    "source, similar_name",
     [
         ("breast_cancr", "breast_cancer"),
         ("zzz", None),
@@ -834,10 +836,10 @@ def test_damaged_npz_is_an_error(tmp_path: Path, content: bytes) -> None:
     ids=["near a name", "no name", "empty name", "csv", "name with a suffix", "npz", "NUL", "endless", "too long"],
 )
 def test_missing_data_sets_are_errors_that_say_where_to_look(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, near: str | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, similar_name: str | None
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    hint = "[^']* path" if near is None else f"[^']* '{near}'"
+    hint = "[^']* path" if similar_name is None else f"[^']* '{similar_name}'"
     refused(f" breast_cancer, digits, iris, wine; .* ''\\. {hint}[.?]$", load_dataset, source)
 
 
@@ -878,14 +880,14 @@ def test_no_damage_to_a_file_escapes_as_anything_else(tmp_path: Path) -> None:
         for _ in range(300):
             damaged = bytearray(content)
             for _ in range(int(rng.integers(1, 4))):
-                at, byte = int(rng.integers(len(damaged))), int(rng.integers(256))
+                position, byte = int(rng.integers(len(damaged))), int(rng.integers(256))
                 match int(rng.integers(4)):
                     case 0:
-                        del damaged[at]
+                        del damaged[position]
                     case 1:
-                        damaged.insert(at, b'0123456789:,.-+e" \n\0'[byte % 20])
+                        damaged.insert(position, b'0123456789:,.-+e" \n\0'[byte % 20])
                     case _:
-                        damaged[at] = byte
+                        damaged[position] = byte
             try:
                 data = load_dataset(write(tmp_path, name, bytes(damaged)))
             except DataError:
@@ -927,14 +929,14 @@ def test_an_answer_comes_from_csv(
     tmp_path: Path, text: str, d: list[float] | None, w: list[float] | None, suffix: str
 ) -> None:
     answer = load_answer(write(tmp_path, "answer.csv" + suffix, COMPRESS[suffix](text.encode())))
-    for found, expected in ((answer.d, d), (answer.w, w)):
-        assert (found is None) == (expected is None)
+    for weights, expected in ((answer.d, d), (answer.w, w)):
+        assert (weights is None) == (expected is None)
         if expected is not None:
-            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(weights, expected)
 
 
 @pytest.mark.parametrize(
-    "name, content, weights, found",
+    "name, content, weights, facts",
     [
         ("answer.npz", npz(d=np.array([0.5, np.nan, np.inf])), "d", "nan at (1), 2"),
         ("answer.npz", npz(d=np.ones(2), w=np.array([-np.inf])), "w", "-inf at (0), 1"),
@@ -944,10 +946,10 @@ def test_an_answer_comes_from_csv(
     ids=["d", "w", "a matrix", "csv"],
 )
 def test_an_answer_that_is_not_finite_is_an_error(
-    tmp_path: Path, name: str, content: bytes, weights: str, found: str
+    tmp_path: Path, name: str, content: bytes, weights: str, facts: str
 ) -> None:
     source = write(tmp_path, name, content)
-    refused(rf"^: {weights} .*finite; got {re.escape(found)}\b", load_answer, source)
+    refused(rf"^: {weights} .*finite; got {re.escape(facts)}\b", load_answer, source)
 
 
 @pytest.mark.parametrize("name", ["answer.csv", "answer.npz", "answer", "x" * 5000, "nul\0.npz"])
@@ -963,7 +965,7 @@ def test_an_answer_of_another_kind_is_an_error(tmp_path: Path, name: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "name, content, held",
+    "name, content, names",
     [
         ("answer.csv", b"x,y\n1,2\n", "x, y"),
         ("answer.npz", npz(weights=U), "weights"),
@@ -972,10 +974,10 @@ def test_an_answer_of_another_kind_is_an_error(tmp_path: Path, name: str) -> Non
     ],
 )
 def test_an_answer_without_weights_is_an_error_that_says_what_there_is(
-    tmp_path: Path, name: str, content: bytes, held: str
+    tmp_path: Path, name: str, content: bytes, names: str
 ) -> None:
     source = write(tmp_path, name, content)
-    refused(rf"\bd, w\b.*; .* {held}\.$", load_answer, source)
+    refused(rf"\bd, w\b.*; .* {names}\.$", load_answer, source)
 
 
 @pytest.mark.parametrize(

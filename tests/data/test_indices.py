@@ -32,7 +32,7 @@ def write(folder: Path, name: str, text: str | bytes) -> str:
 
 
 def run(*arguments: object) -> Any:
-    return CliRunner().invoke(boostopt.cli.app, [str(each) for each in arguments], catch_exceptions=False)
+    return CliRunner().invoke(boostopt.cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
 
 
 def fit(folder: Path, data: str, *options: str) -> str:
@@ -180,11 +180,11 @@ def test_for_a_model_that_does_not_know_it_is_said_what_is_assumed(
     tmp_path: Path, text: str, expected: Any, is_said: bool
 ) -> None:
     source = write(tmp_path, "a.svm", text)
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as warning_records:
         warnings.simplefilter("always")
         assert load_features(source, (), 3).X.tolist() == expected
-    assert len(said) == is_said
-    assert all(re.search(r"\b1, .*\bzero_based=True", str(each.message)) for each in said)
+    assert len(warning_records) == is_said
+    assert all(re.search(r"\b1, .*\bzero_based=True", str(record.message)) for record in warning_records)
     for zero_based in (True, False):
         if is_said:
             with warnings.catch_warnings():
@@ -212,7 +212,7 @@ def test_several_data_sets_take_the_options_that_they_have(tmp_path: Path) -> No
     assert result.exit_code in (0, 1), result.stderr
 
 
-# What looks otherwise
+# Files of another look
 
 
 def test_a_byte_order_mark_is_no_label(tmp_path: Path) -> None:

@@ -29,9 +29,9 @@ def write(folder: Path, labels: list[str], name: str = "data.csv") -> str:
 
 def read(folder: Path, labels: list[str]) -> list[Any]:
     """The labels of a CSV file as they are read."""
-    found = load_table(write(folder, labels)).labels
-    assert found is not None
-    return found.tolist()
+    label_array = load_table(write(folder, labels)).labels
+    assert label_array is not None
+    return label_array.tolist()
 
 
 def parquet(folder: Path, labels: Any) -> str:
@@ -56,8 +56,8 @@ def npz(folder: Path, labels: Any) -> str:
 @pytest.mark.parametrize("labels", [["1", "2", "1"], ["01", "1", "2"], ["1e3", "1000", "1"], ["True", "TRUE", "1"]])
 def test_typed_texts_stay_texts(tmp_path: Path, make: Any, labels: list[str]) -> None:
     source = make(tmp_path, labels)
-    found = load_table(source).labels
-    assert found is not None and found.tolist() == labels and found.dtype.kind == "U"
+    label_array = load_table(source).labels
+    assert label_array is not None and label_array.tolist() == labels and label_array.dtype.kind == "U"
     y = load_dataset(source, positive=labels[0]).y
     assert y is not None and y.tolist() == [1 if label == labels[0] else -1 for label in labels]
 
@@ -83,8 +83,8 @@ def test_typed_texts_stay_texts(tmp_path: Path, make: Any, labels: list[str]) ->
 def test_texts_of_a_file_are_numbers_in_their_usual_spelling_alone(
     tmp_path: Path, labels: list[str], expected: list[Any]
 ) -> None:
-    found = read(tmp_path, labels)
-    assert found == expected and [type(label) for label in found] == [type(label) for label in expected]
+    label_values = read(tmp_path, labels)
+    assert label_values == expected and [type(label) for label in label_values] == [type(label) for label in expected]
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_truth_values_are_numbers_as_features_however_they_are_written(tmp_path:
 @pytest.mark.parametrize("make", [parquet, npz])
 def test_typed_truth_values_stay_truth_values(tmp_path: Path, make: Any) -> None:
     source = make(tmp_path, [True, False])
-    found = load_table(source).labels
-    assert found is not None and found.dtype == bool
+    label_array = load_table(source).labels
+    assert label_array is not None and label_array.dtype == bool
     assert load_dataset(source).classes == ("False", "True")
     with typechecker.unchecked():
         for positive in (False, "False", "false", "0", 0):
@@ -131,8 +131,8 @@ def test_decimal_numbers_of_a_parquet_file_are_numbers(tmp_path: Path) -> None:
     from decimal import Decimal
 
     for labels, expected in ((["1.00", "2.00"], [1, 2]), (["0.50", "2.00"], [0.5, 2.0])):
-        found = load_table(parquet(tmp_path, list(map(Decimal, labels)))).labels
-        assert found is not None and found.tolist() == expected and found.dtype.kind in "if"
+        label_array = load_table(parquet(tmp_path, list(map(Decimal, labels)))).labels
+        assert label_array is not None and label_array.tolist() == expected and label_array.dtype.kind in "if"
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -142,8 +142,8 @@ def test_numbers_that_python_writes_are_read_as_they_were(seed: int) -> None:
     floats = rng.normal(size=20) * 10.0 ** rng.integers(-300, 300, 20)
     for numbers in (np.unique(whole), np.unique(floats)):
         texts = np.array(list(map(repr, numbers.tolist())), dtype=object)
-        found = infer_label_type("it", texts, len(texts), is_typed=False)
-        assert found.dtype == numbers.dtype and found.tolist() == numbers.tolist()
+        inferred = infer_label_type("it", texts, len(texts), is_typed=False)
+        assert inferred.dtype == numbers.dtype and inferred.tolist() == numbers.tolist()
 
 
 # Missing labels
@@ -163,12 +163,12 @@ def test_a_spelling_of_a_missing_value_is_no_class_unsaid(tmp_path: Path, load: 
 
 @pytest.mark.parametrize("make", [parquet, npz])
 def test_a_typed_text_may_be_missing_too(tmp_path: Path, make: Any) -> None:
-    """As `astype(str)` writes what is missing."""
+    """`astype(str)` writes a missing value as None."""
     source = make(tmp_path, ["x", "None", "y"])
     with pytest.raises(DataError, match=r", row 1: .*'None',.*\bmissing_values="):
         load_table(source)
-    found = load_table(source, missing_values=()).labels
-    assert found is not None and found.tolist() == ["x", "None", "y"]
+    label_array = load_table(source, missing_values=()).labels
+    assert label_array is not None and label_array.tolist() == ["x", "None", "y"]
 
 
 def test_a_blank_label_is_missing_whatever_is_listed(tmp_path: Path) -> None:
@@ -222,8 +222,8 @@ def test_the_spellings_of_pandas_are_missing() -> None:
     ],
 )
 def test_a_label_is_read_as_the_classes_are(classes: list[Any], label: Any, expected: Any) -> None:
-    found = match_class(label, classes)
-    assert found == expected and type(found) is type(expected)
+    match = match_class(label, classes)
+    assert match == expected and type(match) is type(expected)
 
 
 def test_labels_of_new_examples_may_be_missing_or_strange() -> None:
@@ -250,9 +250,9 @@ def test_predict_reads_labels_as_those_of_the_model(tmp_path: Path) -> None:
 
     model, train = str(tmp_path / "m.npz"), write(tmp_path, ["01", "01", "01", "x", "x", "x"])
     assert run("fit", "--data", train, "--out", model, "--nu", "2", "--max-iter", "1").exit_code in (0, 1)
-    for labels, said in (
+    for labels, message in (
         (["01", "01"], "^accuracy 1.0000: 2 of 2 "),
         (["1", "01"], r"^warning: .*\bno class 1: .*\naccuracy 0.5000: 1 of 2 "),
     ):
         result = run("predict", model, "--data", write(tmp_path, labels, "new.csv"))
-        assert re.search(said, result.stderr)
+        assert re.search(message, result.stderr)

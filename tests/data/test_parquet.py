@@ -30,7 +30,7 @@ def table(n: int = N) -> Any:
     return pd.DataFrame(
         {
             "a": k / 4.0,
-            "id": [f"r{each}" for each in k],
+            "id": [f"r{number}" for number in k],
             "b": (k % 5).astype(np.int8),
             "label": np.where(k % 3 == 0, "yes", "no"),
             "copies": k % 4,
@@ -58,10 +58,12 @@ SOURCES = ("rows.parquet", "parts", "parts/part-*.parquet")
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_parquet_file_gives_the_table_of_a_csv_file(folder: Path, source: str) -> None:
-    its, other = (load_dataset(str(folder / name), "label", None, "copies", ["id"]) for name in (source, "rows.csv"))
+    from_parquet, from_csv = (
+        load_dataset(str(folder / name), "label", None, "copies", ["id"]) for name in (source, "rows.csv")
+    )
     for name in ("X", "y", "c"):
-        np.testing.assert_array_equal(getattr(its, name), getattr(other, name))
-    assert its.features == other.features == ("a", "b", "c")
+        np.testing.assert_array_equal(getattr(from_parquet, name), getattr(from_csv, name))
+    assert from_parquet.features == from_csv.features == ("a", "b", "c")
 
 
 @pytest.mark.parametrize("source", SOURCES)

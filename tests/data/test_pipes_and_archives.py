@@ -49,7 +49,7 @@ ALL = [pytest.param(name, marks=pytest.mark.thorough) if name == CLUSTER else na
 @pytest.mark.parametrize("reader", ALL)
 @pytest.mark.parametrize("suffix", ["", ".csv", ".npz"])
 def test_a_pipe_is_called_a_pipe(tmp_path: Path, reader: str, suffix: str) -> None:
-    """It was said not to be there."""
+    """The error once said that the pipe does not exist."""
     pipe = tmp_path / f"pipe{suffix}"
     os.mkfifo(pipe)
     with pytest.raises(DataError, match=rf"{re.escape(repr(str(pipe)))} is a pipe,"):

@@ -256,8 +256,8 @@ def test_values_that_are_left_out_are_0(tmp_path: Path, solver: str) -> None:
     answer = load_answer(write(tmp_path, VALUES[solver]))
     assert answer.w is None and answer.leaves_zeros_out
     np.testing.assert_allclose(answer.d, [0.3 / 5.3, 0.4, 0.52 / 5.3, 0.24 / 5.3, 0.4], atol=1e-8)
-    filled = answer.fill(6, 3)
-    assert filled.w is None and len(filled.d) == 6 and filled.d[5] == 0
+    full_answer = answer.fill(6, 3)
+    assert full_answer.w is None and len(full_answer.d) == 6 and full_answer.d[5] == 0
     inner = write(tmp_path, re.sub(r"^.*\bd_3\b.*\n", "", VALUES[solver], flags=re.MULTILINE))
     assert load_answer(inner).d.tolist()[2] == 0.0
     assert len(answer.fill(3, 3).d) == 5  # which the program refuses
@@ -346,9 +346,9 @@ def test_damaged_files_are_refused_or_read(tmp_path: Path, text: str) -> None:
     pieces = ["nan", "-", "e9", "\n", " ", "_", "d_1", "1e999", "**", "Rows", "INDEX", ">"]
     outcomes = {"refused": 0, "read": 0}
     for _ in range(20):
-        at = int(rng.integers(len(text)))
+        position = int(rng.integers(len(text)))
         cut = int(rng.integers(0, 20))
-        damaged = text[:at] + pieces[int(rng.integers(len(pieces)))] + text[at + cut :]
+        damaged = text[:position] + pieces[int(rng.integers(len(pieces)))] + text[position + cut :]
         try:
             answer = load_answer(write(tmp_path, damaged))
         except DataError:
@@ -362,6 +362,6 @@ def test_damaged_files_are_refused_or_read(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize("text", [SCIP, HIGHS_SPARSE])
 def test_certify_fills_what_is_left_out(tmp_path: Path, text: str) -> None:
     export(reference_lpboost(), tmp_path / "instance.npz")
-    given = ("--data", tmp_path / "instance.npz", "--set", f"nu={REFERENCE_NU}", "--tol", "1e-6")
-    arguments: list[Any] = ["certify", "lpboost", write(tmp_path, text), *given]
+    options = ("--data", tmp_path / "instance.npz", "--set", f"nu={REFERENCE_NU}", "--tol", "1e-6")
+    arguments: list[Any] = ["certify", "lpboost", write(tmp_path, text), *options]
     assert CliRunner().invoke(boostopt.cli.app, list(map(str, arguments)), catch_exceptions=False).exit_code == 0

@@ -40,7 +40,7 @@ def write(folder: Path, name: str, content: bytes | str) -> str:
 
 @pytest.mark.thorough
 def test_a_wide_table_is_read_in_time_that_grows_with_its_width_alone(tmp_path: Path) -> None:
-    """If each name is searched among all of them, this takes minutes of the processor."""
+    """A search for each name among all names would take minutes of processor time."""
     names = [f"c{j}" for j in range(100_000)]
     row = ",".join(["0.5"] * len(names))
     source = write(tmp_path, "wide.csv", ",".join([*names, "label"]) + f"\n{row},0\n{row},1\n")
@@ -68,12 +68,12 @@ def test_archives_without_end_are_refused(tmp_path: Path, name: str, monkeypatch
         (load_answer if name.startswith("answer") else load_table)(source)
 
 
-def zeros(path: Path, shape: tuple[int, int], stored: int, compression: int = zipfile.ZIP_DEFLATED) -> Path:
+def zeros(path: Path, shape: tuple[int, int], n_bytes: int, compression: int = zipfile.ZIP_DEFLATED) -> Path:
     """An npz file with an array X of zeros, of which so many bytes are there."""
     with zipfile.ZipFile(path, "w", compression) as archive, archive.open("X.npy", "w") as file:
         header = {"descr": "<f8", "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_2_0(file, header)  # pyright: ignore[reportArgumentType]
-        for _ in range(stored // 1000):
+        for _ in range(n_bytes // 1000):
             file.write(bytes(1000))
     return path
 
@@ -223,7 +223,7 @@ def test_commands_say_which_column_to_drop(tmp_path: Path, command: list[str]) -
         assert result.stderr.count("warning: ") == warned and result.stderr.count("data.csv: the column '' ") == warned
 
 
-# What a spreadsheet runs
+# Formulas that a spreadsheet runs
 
 FORMULAS = ["=1+1", "+x", "-x", "@SUM(A1)", " =x", "'=x", "''-x", "\tx", "\rx", "\uff1dx", "-1+1", "-1_000"]
 PLAIN = ["x", "'x", "'", "", "-1.5", "+2", "-inf", "1e5", "'-1.5 m", "a=b", "score_=x"]

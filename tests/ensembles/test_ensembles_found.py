@@ -68,7 +68,7 @@ def test_nothing_is_kept_of_weights_that_are_all_0() -> None:
 
 
 @pytest.mark.parametrize(
-    ("w", "spare", "kept"),
+    ("w", "spare", "expected"),
     [
         ([0.5, 0.3, 0.2], 0.3, [0.625, 0.375, 0.0]),
         ([0.5, -0.3, 0.2], 0.3, [0.625, -0.375, 0.0]),
@@ -76,8 +76,8 @@ def test_nothing_is_kept_of_weights_that_are_all_0() -> None:
         ([0.0, 0.0], 0.3, [0.0, 0.0]),
     ],
 )
-def test_thinned_weights_keep_their_sum(w: list[float], spare: float, kept: list[float]) -> None:
-    np.testing.assert_allclose(drop_small_weights(np.array(w), spare), kept, atol=1e-15)
+def test_thinned_weights_keep_their_sum(w: list[float], spare: float, expected: list[float]) -> None:
+    np.testing.assert_allclose(drop_small_weights(np.array(w), spare), expected, atol=1e-15)
 
 
 @pytest.mark.parametrize("tol", [0.3, 1e-9])

@@ -182,8 +182,8 @@ def test_pipelines_transform_first() -> None:
     ensemble = make_pipeline(StandardScaler(), ENSEMBLES["forest"]).fit(table(X), Y)
     members = members_of(ensemble, "predict_proba")
     assert values(members, table(Z)) @ members.weights == pytest.approx(2 * ensemble.predict_proba(table(Z))[:, 1] - 1)
-    alone = make_pipeline(fresh(ENSEMBLES["forest"])).fit(X, Y)
-    assert values(members_of(alone), Z).shape == (50, 15)
+    forest_pipeline = make_pipeline(fresh(ENSEMBLES["forest"])).fit(X, Y)
+    assert values(members_of(forest_pipeline), Z).shape == (50, 15)
     with pytest.raises(ProblemError, match=r"\bPipeline\.transform\b.*\bX\b.* 2 .*\bStandardScaler\b.* 4 "):
         members.rows(Z[:, :2])
 
@@ -259,8 +259,8 @@ def test_strange_answers_are_refused_with_the_member(kind: str, answer: Any, fac
 
 def test_the_order_of_the_labels_that_a_member_knows_does_not_matter() -> None:
     p = np.tile([0.2, 0.8], (50, 1))
-    turned = [Answering(p), Answering(p, ("yes", "no"))]
-    assert values(members_of(turned, "predict_proba"), Z)[0] == pytest.approx([0.6, -0.6])
+    models = [Answering(p), Answering(p, ("yes", "no"))]
+    assert values(members_of(models, "predict_proba"), Z)[0] == pytest.approx([0.6, -0.6])
     f = [Answering(np.full(50, 0.5)), Answering(np.full(50, 0.5), ("yes", "no"))]
     assert values(members_of(f, "decision_function"), Z)[0].tolist() == [0.5, -0.5]
 

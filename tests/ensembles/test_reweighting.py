@@ -31,7 +31,7 @@ NUMBERS = {"nu": NU, "gamma": 0.2, "rho": 0.1, "r": 0.3}
 def numbers(name: str) -> dict[str, Any]:
     """Values of the parameters that a formulation needs."""
     options = {**NUMBERS, "C": 1.0 / NU}
-    return {key: options[key] for key, known in get_formulation(name).parameters.items() if known.required}
+    return {key: options[key] for key, parameter in get_formulation(name).parameters.items() if parameter.required}
 
 
 @pytest.mark.parametrize("kind", ENSEMBLES)
@@ -66,7 +66,7 @@ def test_a_program_without_a_soft_margin_measures_no_weights() -> None:
 @pytest.mark.parametrize("name", [name for name in WHOLE if name not in UNMEASURED])
 def test_every_program_over_all_hypotheses_gives_weights(name: str, reflexive: bool) -> None:
     tol = 1e-6  # what every backend reaches within a second on each of them
-    # So many edges that are to be equal leave solvers in doubt whether there is an answer.
+    # With so many edges that must be equal, solvers cannot decide whether the problem is feasible.
     ensemble = list(ADABOOST.estimators_[:3]) if name == "entropy_projection" else ADABOOST
     result = reweight(ensemble, X, Y, name, reflexive=reflexive, tol=tol, **numbers(name))
     assert result.solution.outcome is Outcome.SOLVED and result.certificate.scaled_gap <= tol
@@ -108,7 +108,7 @@ def test_the_l1_program_is_lp_reg_adaboost_by_another_scaling(C: float) -> None:
     assert result.solution.w / result.solution.w.sum() == pytest.approx(result.w, abs=1e-8)
 
 
-def test_where_no_slack_is_worth_a_weight_the_largest_soft_margin_is_taken() -> None:
+def test_reweight_with_an_optimum_of_0_takes_the_largest_soft_margin() -> None:
     # w = 0 is optimal if and only if no edge of the heaviest d exceeds 1: C Uᵀ1 <= 1.
     result = reweight(ADABOOST, X, Y, "l1_adaboost", C=1e-3)
     assert not result.solution.w.any()
@@ -120,8 +120,8 @@ def test_where_no_slack_is_worth_a_weight_the_largest_soft_margin_is_taken() -> 
 def test_an_infeasible_bound_gives_the_weights_of_the_linear_program(name: str) -> None:
     nu: dict[str, Any] = {} if name == "totalboost" else {"nu": NU}
     best = reweight(BOOSTING, X, Y, "lpboost", nu=nu.get("nu", 1.0))
-    below = best.soft_margin_certificate.lower - 0.01
-    result = reweight(BOOSTING, X, Y, name, gamma=below, **nu)
+    gamma = best.soft_margin_certificate.lower - 0.01
+    result = reweight(BOOSTING, X, Y, name, gamma=gamma, **nu)
     assert result.certificate.infeasible and result.solution.outcome is Outcome.INFEASIBLE
     assert "largest soft margin" in result.weights_source and result.weights_source.endswith(f" {name} is infeasible")
     assert result.weights_source in repr(result)
@@ -137,8 +137,8 @@ def test_negations_raise_the_optimum_to_that_of_twice_the_columns() -> None:
     optimum = max(best_soft_margin(np.hstack([U, -U]), 40.0), 0.0)
     assert optimum > result.soft_margin_certificate.upper + 0.01
     for name in ("lpboost", "softboost"):
-        below: dict[str, Any] = {"gamma": optimum - 1e-4} if name == "softboost" else {}
-        reweighting = reweight(models, X, Y, name, reflexive=True, nu=40.0, **below)
+        bound_option: dict[str, Any] = {"gamma": optimum - 1e-4} if name == "softboost" else {}
+        reweighting = reweight(models, X, Y, name, reflexive=True, nu=40.0, **bound_option)
         assert reweighting.soft_margin_certificate.contains(optimum) and (reweighting.w < 0).any()
         assert reweighting.loss <= 1e-8
 
@@ -149,9 +149,9 @@ def test_certificates_of_different_backends_overlap(backend: str) -> None:
     result = reweight(FOREST, X, Y, "lpboost", nu=NU, backend=backend)
     assert result.solution.backend == backend
     assert result.certificate.overlaps(reference.certificate) and result.loss <= 1e-8
-    anew = result.goal.program(result.U).solve("cvxpy:clarabel").certificate
-    assert anew.overlaps(result.soft_margin_certificate)
-    assert result.soft_margin <= anew.upper
+    clarabel_certificate = result.goal.program(result.U).solve("cvxpy:clarabel").certificate
+    assert clarabel_certificate.overlaps(result.soft_margin_certificate)
+    assert result.soft_margin <= clarabel_certificate.upper
 
 
 @pytest.mark.parametrize("name", ["lpboost", "erlpboost", "l1_adaboost"])
@@ -263,19 +263,19 @@ def test_options_come_whole_or_one_by_one() -> None:
     one = reweight(ADABOOST, X, Y, "lpboost", nu=NU, options=whole, tol=1e-8)
     result = reweight(ADABOOST, X, Y, "lpboost", nu=NU, reflexive=True, tol=1e-8)
     assert one.solution.tol == 1e-8 and one.w.tolist() == result.w.tolist() and whole.tol == 1e-6
-    wrong: Any = {"tol": 1e-6}
+    mapping: Any = {"tol": 1e-6}
     with (
         typechecker.unchecked(),
         pytest.raises(OptionError, match=r"\boptions\b.*\bReweightOptions\b.*\{'tol': 1e-06\}"),
     ):
-        reweight(ADABOOST, X, Y, "lpboost", nu=NU, options=wrong)
+        reweight(ADABOOST, X, Y, "lpboost", nu=NU, options=mapping)
     with pytest.raises(OptionError, match=r"\btol\b.*\(0, 1\).* 2\.0\b"):
         ReweightOptions(tol=2.0)
 
 
 @dataclass(frozen=True)
 class NoParameters:
-    """None."""
+    """The empty set of parameters."""
 
 
 class Penalized(Formulation[NoParameters]):

@@ -64,13 +64,13 @@ def frame(parts: int = 4) -> Any:
     return from_pandas(pd.DataFrame(X, columns=NAMES).assign(label=Y, copies=C), npartitions=parts)
 
 
-def there(ensemble: Any, *examples: Any, **how: Any) -> DistributedReweighted:
+def reweight_on_cluster(ensemble: Any, *examples: Any, **how: Any) -> DistributedReweighted:
     result = reweight(ensemble, *examples, **{"formulation": "lpboost", "nu": NU, "tol": 0.01, **how})
     assert isinstance(result, DistributedReweighted)
     return result
 
 
-def here(ensemble: Any, features: Any, y: Any, nu: float = NU, **how: Any) -> Reweighted:
+def reweight_in_memory(ensemble: Any, features: Any, y: Any, nu: float = NU, **how: Any) -> Reweighted:
     result = reweight(ensemble, features, y, "lpboost", nu=nu, **how)
     assert isinstance(result, Reweighted)
     return result
@@ -87,31 +87,39 @@ def boost_in_memory(
     return boost("lpboost", DistributedMembers(rows, 1, members.t, reflexive), nu=nu, epsilon=epsilon)
 
 
-def equal(one: DistributedReweighted, other: DistributedReweighted) -> bool:
-    own, its = one.certificate, other.certificate
-    return np.array_equal(one.w, other.w) and (own.lower, own.upper, one.soft_margin_before) == (
-        its.lower,
-        its.upper,
-        other.soft_margin_before,
+def are_equal(first: DistributedReweighted, second: DistributedReweighted) -> bool:
+    first_interval, second_interval = first.certificate, second.certificate
+    return np.array_equal(first.w, second.w) and (
+        first_interval.lower,
+        first_interval.upper,
+        first.soft_margin_before,
+    ) == (
+        second_interval.lower,
+        second_interval.upper,
+        second.soft_margin_before,
     )
 
 
-def overlap(found: DistributedReweighted, twin: Reweighted, tol: float = 0.01) -> bool:
+def is_consistent(distributed: DistributedReweighted, twin: Reweighted, tol: float = 0.01) -> bool:
     """Whether what was found on a cluster and in memory can both be true, and is as near as asked for."""
-    own, its = found.certificate, twin.soft_margin_certificate
-    assert found.soft_margin == own.lower and found.loss <= tol
-    assert 0.0 <= twin.soft_margin_before - found.soft_margin_before + 1e-12 <= 1e-6
-    return own.lower <= its.upper and its.lower <= own.upper and found.soft_margin_before <= own.upper
+    interval, twin_interval = distributed.certificate, twin.soft_margin_certificate
+    assert distributed.soft_margin == interval.lower and distributed.loss <= tol
+    assert 0.0 <= twin.soft_margin_before - distributed.soft_margin_before + 1e-12 <= 1e-6
+    return (
+        interval.lower <= twin_interval.upper
+        and twin_interval.lower <= interval.upper
+        and distributed.soft_margin_before <= interval.upper
+    )
 
 
 def test_a_forest_of_fifty_trees_is_weighed_by_twenty_thousand_rows(client: Any) -> None:
-    made: Any = make_classification(20_000, 10, n_informative=5, flip_y=0.1, random_state=0)
-    features, labels = made
+    examples: Any = make_classification(20_000, 10, n_informative=5, flip_y=0.1, random_state=0)
+    features, labels = examples
     forest = RandomForestClassifier(50, max_depth=5, random_state=0).fit(features[:2000], labels[:2000])
     how: dict[str, Any] = {"nu": 2000.0, "tol": None}  # 0.001, which is the default
-    result = there(forest, array(features, 5), labels, **how)
-    twin = here(forest, features, labels, 2000.0)
-    assert overlap(result, twin, 1e-3) and result.soft_margin > result.soft_margin_before + 0.1
+    result = reweight_on_cluster(forest, array(features, 5), labels, **how)
+    twin = reweight_in_memory(forest, features, labels, 2000.0)
+    assert is_consistent(result, twin, 1e-3) and result.soft_margin > result.soft_margin_before + 0.1
     run = boost_in_memory(forest, features, 2 * labels - 1, 2000.0, 1e-3)
     assert np.array_equal(result.run.w, run.w) and list(result.run.hypotheses) == list(run.hypotheses)
     assert (result.certificate.lower, result.certificate.upper) == (
@@ -119,7 +127,7 @@ def test_a_forest_of_fifty_trees_is_weighed_by_twenty_thousand_rows(client: Any)
         run.class_certificate.upper,
     )
     for parts in (1, 2):
-        assert equal(there(forest, array(features, parts), array(labels, parts + 1), **how), result)
+        assert are_equal(reweight_on_cluster(forest, array(features, parts), array(labels, parts + 1), **how), result)
     assert result.w.sum() == 1.0 and (result.w >= 0).all() and result.n_nonzero_weights <= len(result.members) == 50
     U = twin.U.to_array() @ result.w
     assert np.sort(U)[:2000].mean() == pytest.approx(result.soft_margin, abs=1e-12)
@@ -129,13 +137,13 @@ def test_a_forest_of_fifty_trees_is_weighed_by_twenty_thousand_rows(client: Any)
 @pytest.mark.parametrize("kind", sorted(set(ENSEMBLES) - {"gradient boosting"}))
 def test_any_ensemble_of_votes(kind: str, client: Any) -> None:
     ensemble = fresh(ENSEMBLES[kind]).fit(X, Y)
-    assert overlap(there(ensemble, array(), Y), here(ensemble, X, Y))
+    assert is_consistent(reweight_on_cluster(ensemble, array(), Y), reweight_in_memory(ensemble, X, Y))
 
 
 @pytest.mark.parametrize("page", ["lpboost", "erlpboost", "binary_erlpboost"])
 def test_formulations_of_histogram_newton_are_supported(page: str, client: Any) -> None:
-    result = there(FOREST, array(), Y, formulation=page)
-    assert overlap(result, here(FOREST, X, Y)) and page in repr(result) and result.nu == NU
+    result = reweight_on_cluster(FOREST, array(), Y, formulation=page)
+    assert is_consistent(result, reweight_in_memory(FOREST, X, Y)) and page in repr(result) and result.nu == NU
 
 
 @pytest.mark.parametrize("how", [{"reflexive": True}, {"two_sided": True}])
@@ -143,20 +151,21 @@ def test_members_may_have_negative_weights(how: dict[str, Any], client: Any) -> 
     models = [fresh(STUMP).fit(X[k::7], np.where(SIGNS[k::7] > 0, "no", "yes")) for k in range(1)] + list(
         fresh(ENSEMBLES["adaboost"]).fit(X, Y).estimators_
     )
-    result, twin = there(models, array(), Y, **how), here(models, X, Y, reflexive=True)
-    assert overlap(result, twin) and (result.w < 0).any() and np.abs(result.w).sum() <= 1.0
+    result, twin = reweight_on_cluster(models, array(), Y, **how), reweight_in_memory(models, X, Y, reflexive=True)
+    assert is_consistent(result, twin) and (result.w < 0).any() and np.abs(result.w).sum() <= 1.0
 
 
 def test_examples_of_a_data_frame_are_named(client: Any) -> None:
     table = pd.DataFrame(X, columns=NAMES)
-    chosen = ColumnTransformer([("scaled", StandardScaler(), ["b", "a"])])
-    pipeline = make_pipeline(chosen, RandomForestClassifier(9, max_depth=2, random_state=0)).fit(table, Y)
-    result = there(pipeline, frame(), "label", sample_weight="copies", nu=0.3 * C.sum())
-    twin = here(pipeline, table, Y, 0.3 * C.sum(), sample_weight=C)
-    assert overlap(result, twin) and result.majority == twin.majority
+    scaler = ColumnTransformer([("scaled", StandardScaler(), ["b", "a"])])
+    pipeline = make_pipeline(scaler, RandomForestClassifier(9, max_depth=2, random_state=0)).fit(table, Y)
+    result = reweight_on_cluster(pipeline, frame(), "label", sample_weight="copies", nu=0.3 * C.sum())
+    twin = reweight_in_memory(pipeline, table, Y, 0.3 * C.sum(), sample_weight=C)
+    assert is_consistent(result, twin) and result.majority == twin.majority
     features = frame(2)[NAMES]
-    assert equal(
-        there(pipeline, features, frame(2)["label"], sample_weight=frame(2)["copies"], nu=0.3 * C.sum()), result
+    assert are_equal(
+        reweight_on_cluster(pipeline, features, frame(2)["label"], sample_weight=frame(2)["copies"], nu=0.3 * C.sum()),
+        result,
     )
     lazy = result.predict(features)
     assert isinstance(lazy, dd.Series) and lazy.compute().tolist() == result.predict(table).tolist()
@@ -164,16 +173,18 @@ def test_examples_of_a_data_frame_are_named(client: Any) -> None:
 
 def test_a_run_knows_no_labels_and_takes_those_that_there_are(client: Any) -> None:
     run = boost("erlpboost", DecisionStumps(X[:200], SIGNS[:200]), nu=60, epsilon=0.1)
-    result, twin = there(run, array(), array(Y)), here(run, X, Y)
-    assert overlap(result, twin) and overlap(there(run, array(), SIGNS), twin)
+    result, twin = reweight_on_cluster(run, array(), array(Y)), reweight_in_memory(run, X, Y)
+    assert is_consistent(result, twin) and is_consistent(reweight_on_cluster(run, array(), SIGNS), twin)
     assert set(result.predict(X).tolist()) == {"no", "yes"}
 
 
 def test_the_result_is_a_plain_local_object_that_predicts_collections(client: Any) -> None:
-    result, twin = there(FOREST, array(), Y), here(FOREST, X, Y)
+    result, twin = reweight_on_cluster(FOREST, array(), Y), reweight_in_memory(FOREST, X, Y)
     again = pickle.loads(pickle.dumps(result))
     assert (
-        equal(again, result) and repr(again) == repr(result) and again.predict(X).tolist() == result.predict(X).tolist()
+        are_equal(again, result)
+        and repr(again) == repr(result)
+        and again.predict(X).tolist() == result.predict(X).tolist()
     )
     assert "members" in result._repr_html_() and "lpboost" in repr(result)  # pyright: ignore[reportPrivateUsage]
     for one in (result, twin):
@@ -201,7 +212,7 @@ WHOLE = [name for name in list_formulations() if get_formulation(name).columns i
 def test_every_other_formulation_is_refused_or_certified(page: str, client: Any) -> None:
     options = {"nu": NU, "gamma": 0.2, "rho": 0.1, "r": 0.3, "C": 1.0 / NU}
     numbers: dict[str, Any] = {
-        key: options[key] for key, known in get_formulation(page).parameters.items() if known.required
+        key: options[key] for key, parameter in get_formulation(page).parameters.items() if parameter.required
     }
     try:
         result = reweight(FOREST, array(), Y, page, tol=0.01, **numbers)
@@ -209,61 +220,67 @@ def test_every_other_formulation_is_refused_or_certified(page: str, client: Any)
         assert re.search(rf"\bLPBoost, ERLPBoost\b.*\b{page}\b", str(refusal))
     else:
         twin = reweight(FOREST, X, Y, page, **numbers)
-        assert isinstance(result, DistributedReweighted) and isinstance(twin, Reweighted) and overlap(result, twin)
+        assert (
+            isinstance(result, DistributedReweighted) and isinstance(twin, Reweighted) and is_consistent(result, twin)
+        )
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "values": (
-        lambda: there(FOREST, array(), Y, values="predict_proba"),
+        lambda: reweight_on_cluster(FOREST, array(), Y, values="predict_proba"),
         OptionError,
         r"\bvalues\b.*\bcluster\b.*'predict_proba'",
     ),
     "backend": (
-        lambda: there(FOREST, array(), Y, backend="highs"),
+        lambda: reweight_on_cluster(FOREST, array(), Y, backend="highs"),
         OptionError,
         r"\bbackend\b.*\bcluster\b.*'highs'",
     ),
-    "d0": (lambda: there(FOREST, array(), Y, d0=np.ones(N)), OptionError, r"\bd0\b.*\bcluster\b"),
-    "tol": (lambda: there(FOREST, array(), Y, tol=1e-6), OptionError, r"\btol\b.* 1e-05\b.* 1e-06\b"),
+    "d0": (lambda: reweight_on_cluster(FOREST, array(), Y, d0=np.ones(N)), OptionError, r"\bd0\b.*\bcluster\b"),
+    "tol": (lambda: reweight_on_cluster(FOREST, array(), Y, tol=1e-6), OptionError, r"\btol\b.* 1e-05\b.* 1e-06\b"),
     "eta": (
-        lambda: there(FOREST, array(), Y, formulation="erlpboost", eta=1e6),
+        lambda: reweight_on_cluster(FOREST, array(), Y, formulation="erlpboost", eta=1e6),
         OptionError,
         r"\bLPBoost, ERLPBoost\b.*\berlpboost\b.*\beta\b",
     ),
-    "nu": (lambda: there(FOREST, array(), Y, nu=2.0 * N), ProblemError, rf"\bnu\b.* {2 * N}\b"),
+    "nu": (lambda: reweight_on_cluster(FOREST, array(), Y, nu=2.0 * N), ProblemError, rf"\bnu\b.* {2 * N}\b"),
     "no votes": (
-        lambda: there(fresh(ENSEMBLES["gradient boosting"]).fit(X, Y), array(), Y),
+        lambda: reweight_on_cluster(fresh(ENSEMBLES["gradient boosting"]).fit(X, Y), array(), Y),
         ProblemError,
         r"\bcluster\b.* -1 and 1\b.* 0\.\d+\b",
     ),
     "a label": (
-        lambda: there(FOREST, array(), np.where(C == 2, "perhaps", Y)),
+        lambda: reweight_on_cluster(FOREST, array(), np.where(C == 2, "perhaps", Y)),
         ProblemError,
         r"\by\b.*'no' and 'yes'.*'perhaps'",
     ),
-    "one class": (lambda: there(FOREST, array(), np.full(N, "no")), ProblemError, rf"\bclasses\b.* {N} "),
-    "lengths": (lambda: there(FOREST, array(), Y[:100]), ProblemError, r"\by\b.*\(100,\)"),
+    "one class": (lambda: reweight_on_cluster(FOREST, array(), np.full(N, "no")), ProblemError, rf"\bclasses\b.* {N} "),
+    "lengths": (lambda: reweight_on_cluster(FOREST, array(), Y[:100]), ProblemError, r"\by\b.*\(100,\)"),
     "shares": (
-        lambda: there(FOREST, array(), Y, sample_weight=C + 0.5),
+        lambda: reweight_on_cluster(FOREST, array(), Y, sample_weight=C + 0.5),
         ProblemError,
         r"\bc\b.*\bwhole\b.* 0 to \d+\b",
     ),
-    "features": (lambda: there(FOREST, array()[:, :3], Y), ProblemError, r"\bmember 0\b.*\bX\b.* 3 .* 4 "),
+    "features": (
+        lambda: reweight_on_cluster(FOREST, array()[:, :3], Y),
+        ProblemError,
+        r"\bmember 0\b.*\bX\b.* 3 .* 4 ",
+    ),
     "names": (
-        lambda: there(RandomForestClassifier(3).fit(pd.DataFrame(X, columns=NAMES), Y), frame(), "label"),
+        lambda: reweight_on_cluster(RandomForestClassifier(3).fit(pd.DataFrame(X, columns=NAMES), Y), frame(), "label"),
         ProblemError,
         r"^X\b.* 4 .* 5 ",
     ),
     "chunks": (
-        lambda: there(FOREST, array()[array()[:, 0] > 0], Y),
+        lambda: reweight_on_cluster(FOREST, array()[array()[:, 0] > 0], Y),
         ProblemError,
         r"\bchunks\b.*\bcompute_chunk_sizes\(\)",
     ),
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_unsupported_arguments_are_refused_by_name(what: str, client: Any) -> None:
-    make, error, facts = REFUSED[what]
+@pytest.mark.parametrize("case", REFUSED)
+def test_unsupported_arguments_are_refused_by_name(case: str, client: Any) -> None:
+    make, error, facts = REFUSED[case]
     with typechecker.unchecked(), pytest.raises(error, match=facts):
         make()

@@ -39,8 +39,8 @@ ENSEMBLES: dict[str, Any] = {
     "voting": VotingClassifier([("tree", TREE), ("linear", LogisticRegression()), ("none", "drop")], weights=[2, 1, 5]),
     "pipeline": make_pipeline(StandardScaler(), RandomForestClassifier(8, max_depth=3, random_state=1)),
 }
-for each in ENSEMBLES.values():
-    each.fit(X, Y)
+for ensemble_model in ENSEMBLES.values():
+    ensemble_model.fit(X, Y)
 FOREST = ENSEMBLES["forest"]
 
 
@@ -64,11 +64,11 @@ def test_each_class_is_reweighted_by_the_votes_for_it(name: str) -> None:
 
 
 def test_members_vote_by_what_they_predict_themselves() -> None:
-    own = FOREST.estimators_[3].predict(X)  # the numbers of the classes
+    predictions = FOREST.estimators_[3].predict(X)  # the numbers of the classes
     for k, label in enumerate(CLASSES):
         members = members_of(FOREST, label=label)
         assert members.labels is None
-        np.testing.assert_array_equal(members.hypotheses[3](X), np.where(own == k, 1.0, -1.0))
+        np.testing.assert_array_equal(members.hypotheses[3](X), np.where(predictions == k, 1.0, -1.0))
         soft = members_of(FOREST, "predict_proba", label=label)
         f = np.mean([h(X) for h in soft.hypotheses], axis=0)
         np.testing.assert_allclose(f, 2.0 * FOREST.predict_proba(X)[:, k] - 1.0, atol=1e-12)
@@ -84,12 +84,12 @@ def test_each_member_is_asked_once_for_all_classes(values: str, monkeypatch: pyt
 
     monkeypatch.setattr(DecisionTreeClassifier, values, counted)
     result = reweight_one_vs_rest(FOREST, X, Y, "lpboost", nu=NU, values=values)
-    own = [model for model in queries if model in FOREST.estimators_]
-    assert len(own) == len(FOREST.estimators_)
+    queried_members = [model for model in queries if model in FOREST.estimators_]
+    assert len(queried_members) == len(FOREST.estimators_)
     for label, part in zip(CLASSES, result.parts, strict=True):
         signs = np.where(label == Y, 1, -1).astype(np.int8)
-        alone = members_of(FOREST, values, label=label).margins(X, signs, np.arange(len(Y)))
-        np.testing.assert_array_equal(part.U.to_array(), alone.to_array())
+        margins_of_class = members_of(FOREST, values, label=label).margins(X, signs, np.arange(len(Y)))
+        np.testing.assert_array_equal(part.U.to_array(), margins_of_class.to_array())
 
 
 def test_members_of_a_list_need_not_know_all_classes() -> None:
@@ -113,20 +113,20 @@ def test_gradient_boosting_has_trees_of_its_own_for_each_class() -> None:
 
 def test_own_classifiers_are_thinned_saved_and_predict_the_same(tmp_path: Path) -> None:
     model: Any = MarginBoostClassifier(epsilon=0.2, nu=0.1).fit(X, Y)
-    found = reweight_one_vs_rest(model, X, Y, "lpboost", nu=NU).thinned(8)
-    assert all(kept <= 8 for kept in found.kept) and found.loss < 0.3
-    found.save(tmp_path / "few.npz")
+    thinned = reweight_one_vs_rest(model, X, Y, "lpboost", nu=NU).thinned(8)
+    assert all(n_members <= 8 for n_members in thinned.kept) and thinned.loss < 0.3
+    thinned.save(tmp_path / "few.npz")
     loaded: Any = MarginBoostClassifier.load(tmp_path / "few.npz")
-    np.testing.assert_array_equal(loaded.decision_function(X), found.decision_function(X))
-    np.testing.assert_array_equal(loaded.predict(X), found.predict(X))
-    assert [c.lower for c in loaded.certificate_] == [part.soft_margin for part in found.parts]
+    np.testing.assert_array_equal(loaded.decision_function(X), thinned.decision_function(X))
+    np.testing.assert_array_equal(loaded.predict(X), thinned.predict(X))
+    assert [c.lower for c in loaded.certificate_] == [part.soft_margin for part in thinned.parts]
     with pytest.raises(OptionError, match=r"\bDecisionTreeClassifier 0\b.*\bpickle\b"):
         reweight_one_vs_rest(FOREST, X, Y, "lpboost", nu=NU).save(tmp_path / "forest.npz")
     assert not (tmp_path / "forest.npz").exists()
 
 
-def html(found: Any) -> str:
-    return found._repr_html_()
+def html(reweighted: Any) -> str:
+    return reweighted._repr_html_()
 
 
 def test_the_result_is_pickled_and_describes_itself() -> None:
@@ -142,8 +142,8 @@ def test_copies_are_multiplicities() -> None:
     copies = np.repeat(np.arange(len(X)), counts)
     weighted = reweight_one_vs_rest(FOREST, X, Y, "lpboost", nu=NU, sample_weight=counts)
     copied = reweight_one_vs_rest(FOREST, X[copies], Y[copies], "lpboost", nu=NU)
-    for ours, its in zip(weighted.parts, copied.parts, strict=True):
-        assert ours.soft_margin == pytest.approx(its.soft_margin, abs=1e-7)
+    for weighted_part, copied_part in zip(weighted.parts, copied.parts, strict=True):
+        assert weighted_part.soft_margin == pytest.approx(copied_part.soft_margin, abs=1e-7)
 
 
 def test_a_class_that_may_be_given_up_is_named() -> None:

@@ -48,7 +48,7 @@ def test_few_members_are_chosen_nearly_as_well_as_by_trying_all_choices(k: int) 
     U = result.U.to_array()[:, :10]
     members = list(result.members[:10])
     few = reweight(members, X, SIGNS, "lpboost", nu=NU).thinned(k)
-    best = max(best_soft_margin(U[:, list(chosen)], NU) for chosen in combinations(range(10), k))
+    best = max(best_soft_margin(U[:, list(columns)], NU) for columns in combinations(range(10), k))
     worst = best_soft_margin(U, NU) - best
     assert few.soft_margin <= best + 1e-9
     assert few.loss <= 1.1 * worst + 1e-8
@@ -71,10 +71,12 @@ def test_members_of_the_few_are_those_of_the_ensemble() -> None:
 def test_nothing_is_lost_where_no_member_has_to_go() -> None:
     result = forest()
     for k in (result.n_nonzero_weights, result.n_nonzero_weights + 1, 1000):
-        same = result.thinned(k)
-        assert same.loss == result.loss and same.n_nonzero_weights == result.n_nonzero_weights == len(same.members)
-        assert (same.decision_function(Z) == result.decision_function(Z)).all()
-        assert same.weights_source == PROGRAM_WEIGHTS and same.solution is result.solution
+        thinned = result.thinned(k)
+        assert thinned.loss == result.loss and thinned.n_nonzero_weights == result.n_nonzero_weights == len(
+            thinned.members
+        )
+        assert (thinned.decision_function(Z) == result.decision_function(Z)).all()
+        assert thinned.weights_source == PROGRAM_WEIGHTS and thinned.solution is result.solution
 
 
 def test_few_may_be_thinned_again() -> None:
@@ -89,9 +91,9 @@ def test_few_may_be_thinned_again() -> None:
 @pytest.mark.thorough_cases("norm_penalty")
 @pytest.mark.parametrize("name", ["erlpboost", "qp_reg_adaboost", "svm", "norm_penalty", "log_loss", "l1_adaboost"])
 def test_the_loss_of_any_formulation_is_about_its_soft_margin(name: str) -> None:
-    needed: dict[str, Any] = {"erlpboost": {"nu": NU}, "norm_penalty": {"r": 0.3}, "log_loss": {}}
+    parameters_by_name: dict[str, Any] = {"erlpboost": {"nu": NU}, "norm_penalty": {"r": 0.3}, "log_loss": {}}
     models = list(FOREST.estimators_[:8])
-    result = reweight(models, X, SIGNS > 0, name, values="predict_proba", **needed.get(name, {"C": 0.2}))
+    result = reweight(models, X, SIGNS > 0, name, values="predict_proba", **parameters_by_name.get(name, {"C": 0.2}))
     few = result.thinned(3)
     assert few.n_nonzero_weights <= 3 and few.loss >= 0.0
     best = result.goal.program(result.U).solve("cvxpy:clarabel", tol=1e-6).certificate
@@ -122,12 +124,12 @@ def test_k_must_be_a_whole_number_of_members(k: Any) -> None:
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=20), st.floats(0, 0.5))
 def test_trimmed_weights_miss_at_most_what_is_spared(w: list[float], spare: float) -> None:
     weights = np.array(w)
-    kept = drop_small_weights(weights, spare)
-    there, total = kept != 0, np.abs(weights).sum()
-    assert np.abs(weights[~there]).sum() <= spare * total * (1 + 1e-12)
-    assert np.abs(weights - kept).sum() <= 2 * spare * total * (1 + 1e-12) + 1e-300
-    np.testing.assert_allclose(np.abs(kept).sum(), total, rtol=1e-12, atol=1e-300)
+    trimmed = drop_small_weights(weights, spare)
+    support, total = trimmed != 0, np.abs(weights).sum()
+    assert np.abs(weights[~support]).sum() <= spare * total * (1 + 1e-12)
+    assert np.abs(weights - trimmed).sum() <= 2 * spare * total * (1 + 1e-12) + 1e-300
+    np.testing.assert_allclose(np.abs(trimmed).sum(), total, rtol=1e-12, atol=1e-300)
     # The others keep their proportions.
-    scale = total / np.abs(weights[there]).sum() if there.any() else 1.0
-    np.testing.assert_allclose(kept, np.where(there, scale * weights, 0.0), rtol=1e-12, atol=1e-300)
-    assert kept.any() or not weights.any()
+    scale = total / np.abs(weights[support]).sum() if support.any() else 1.0
+    np.testing.assert_allclose(trimmed, np.where(support, scale * weights, 0.0), rtol=1e-12, atol=1e-300)
+    assert trimmed.any() or not weights.any()

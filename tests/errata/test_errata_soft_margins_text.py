@@ -14,7 +14,7 @@ SETS = tuple(ida_printed.SETS)
 
 
 def means(method: str) -> list[float]:
-    return [ida_printed.printed(name)[method][0] for name in SETS]
+    return [ida_printed.printed_figures(name)[method][0] for name in SETS]
 
 
 def test_R17_the_other_examples_are_counted_not_the_rounds() -> None:
@@ -56,7 +56,7 @@ def test_R23_the_single_network_loses_in_eleven_cases() -> None:
 
 def test_R24_diabetes_is_won_by_the_svm() -> None:
     (reg, reg_deviation), (svm, svm_deviation) = (
-        ida_printed.printed("diabetis")[m] for m in ("AdaBoost_REG", "RBF-SVM")
+        ida_printed.printed_figures("diabetis")[m] for m in ("AdaBoost_REG", "RBF-SVM")
     )
     assert reg > svm
     t = (reg - svm) / np.sqrt((reg_deviation**2 + svm_deviation**2) / 100)

@@ -12,12 +12,12 @@ from benchmarks.defaults import (
     Candidate,
     Score,
     candidates,
-    chosen,
+    choose_candidate,
     defaults,
     halves,
     tables,
     together,
-    written,
+    write_page,
 )
 
 PAGE = (Path(__file__).parents[2] / "docs" / "classifiers.md").read_text(encoding="utf-8")
@@ -39,7 +39,7 @@ def test_the_fastest_of_the_best_is_chosen_and_never_a_limit_that_ends_fits() ->
     short = Candidate(0.1, 0.01, 20)
     scores = {best: (0.9, 2.0), fast: (0.899, 1.0), poor: (0.8, 0.1), short: (0.95, 0.1)}
     scores_by_name = {candidate: {"a": Score(*score), "b": Score(0.0, 1.0)} for candidate, score in scores.items()}
-    assert chosen(scores_by_name, ["a"]) == fast
+    assert choose_candidate(scores_by_name, ["a"]) == fast
     both = together({"a": Score(0.8, 1.0), "b": Score(0.6, 4.0)}, ["a", "b"])
     assert both.accuracy == pytest.approx(0.7) and both.seconds == pytest.approx(2.0)
 
@@ -50,5 +50,5 @@ def test_tables_go_between_the_marks_and_leave_the_rest(tmp_path: Path) -> None:
     assert "| a* | 50.0, 1 s | 75.0, 2 s |" in text and "| all | 37.5, 1 s | 62.5, 2 s |" in text
     page = tmp_path / "page.md"
     page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    written(page, text)
+    write_page(page, text)
     assert page.read_text() == f"before\n{BEGIN}\n\n{text}\n\n{END}\nafter\n"

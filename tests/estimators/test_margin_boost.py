@@ -133,7 +133,7 @@ def test_a_weight_is_a_number_of_copies_to_the_last_digit(parameters: dict[str, 
 def test_weights_of_a_small_sum_are_as_good_as_large_ones() -> None:
     plain, share = fitted(X, y, epsilon=0.1), fitted(X, y, np.full(len(y), 2.0**-9), epsilon=0.1)
     np.testing.assert_array_equal(plain.decision_function(X), share.decision_function(X))
-    # Of four examples a tenth is less than one: the margin is hard.
+    # A tenth of four examples is less than one example, so the margin is hard.
     few = fitted(X[:4], [0, 0, 1, 1], nu=0.1, formulation="lpboost")
     assert few.certificate_.lower == pytest.approx(1.0, abs=1e-9)
 

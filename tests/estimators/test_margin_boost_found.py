@@ -72,7 +72,7 @@ def test_a_warm_start_that_needs_no_round_has_no_iteration_and_one_stage() -> No
 class Series:
     """Numbers that compare one by one and have no truth value, as those of pandas do."""
 
-    def __eq__(self, other: object) -> Any:
+    def __eq__(self, operand: object) -> Any:
         return np.array([True, False])
 
     def __hash__(self) -> int:

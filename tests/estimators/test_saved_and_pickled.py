@@ -49,7 +49,7 @@ FORMULATIONS = [str(PAGE), PAGE, OF_THIS_MODULE, "LPBoost", "erlpboost "]
 @pytest.mark.every(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("formulation", FORMULATIONS, ids=str)
-def test_whatever_states_the_formulation_a_model_file_is_read_again(formulation: Any, tmp_path: Path) -> None:
+def test_model_files_of_all_statements_of_a_formulation_are_read_again(formulation: Any, tmp_path: Path) -> None:
     backend = "auto" if formulation in (str(PAGE), PAGE) else "interior"
     settings: Any = {"parameters": {"eta": 5.0}} if formulation == PAGE else {}
     model = (
@@ -127,22 +127,22 @@ class Threshold(Hypothesis):
     kind = "threshold of a test"
 
     def __init__(self, threshold: float) -> None:
-        self.at = threshold
+        self.threshold = threshold
 
     def __call__(self, X: Any) -> Any:
-        return np.where(np.asarray(X)[:, 0] > self.at, 1.0, -1.0)
+        return np.where(np.asarray(X)[:, 0] > self.threshold, 1.0, -1.0)
 
     def __str__(self) -> str:
-        return f"x > {self.at}"
+        return f"x > {self.threshold}"
 
     def __hash__(self) -> int:
-        return hash(self.at)
+        return hash(self.threshold)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Threshold) and other.at == self.at
+    def __eq__(self, operand: object) -> bool:
+        return isinstance(operand, Threshold) and operand.threshold == self.threshold
 
     def state(self) -> Mapping[str, Any]:
-        return {"at": self.at}
+        return {"at": self.threshold}
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Hypothesis:
@@ -155,7 +155,7 @@ class Steeper(Threshold):
     kind = "steeper of a test"
 
     def state(self) -> Mapping[str, Any]:
-        return {"at": self.at, "more": object()}
+        return {"at": self.threshold, "more": object()}
 
 
 class UserHypotheses(GivenMargins):
@@ -163,11 +163,13 @@ class UserHypotheses(GivenMargins):
 
     def __init__(self, make_hypothesis: Any, X: Any, y: Any, c: Any) -> None:
         super().__init__(y[:, np.newaxis] * np.where(X > np.median(X, axis=0), 1.0, -1.0), c=c)
-        self.made = make_hypothesis
+        self.make_hypothesis = make_hypothesis
 
     def best(self, query: Any) -> Any:
         answer = super().best(query)
-        columns = [replace(column, hypothesis=self.made(vars(column.hypothesis)["q"])) for column in answer.columns]
+        columns = [
+            replace(column, hypothesis=self.make_hypothesis(vars(column.hypothesis)["q"])) for column in answer.columns
+        ]
         return replace(answer, columns=tuple(columns))
 
 

@@ -51,7 +51,7 @@ def width_of_w(U: np.ndarray, nu: float, value: float, c: np.ndarray | None = No
     """The largest distance of two optimal w in one coordinate: rho - sum c psi / nu >= value, psi >= rho - Uw."""
     N, t = U.shape
     counts = np.ones(N) if c is None else c
-    apart = []
+    widths = []
     for q in range(t):
         ends = []
         for sign in (1, -1):
@@ -72,5 +72,5 @@ def width_of_w(U: np.ndarray, nu: float, value: float, c: np.ndarray | None = No
             )
             assert answer.status == 0, answer.message
             ends.append(sign * answer.fun)
-        apart.append(ends[1] - ends[0])
-    return float(np.max(apart))
+        widths.append(ends[1] - ends[0])
+    return float(np.max(widths))

@@ -19,7 +19,7 @@ def content(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
 
 
 def majority(X: np.ndarray, coordinates: list[int]) -> np.ndarray:
-    """By counting the ones, row by row."""
+    """Return the majority by counting the ones of each row."""
     return np.array([1 if sum(row[j] == 1 for j in coordinates) > len(coordinates) / 2 else -1 for row in X])
 
 
@@ -57,19 +57,19 @@ def test_exactly_the_rounded_fraction_of_labels_is_wrong(N: int, noise: float) -
     _, y = content(softboost_synthetic(N, noise=noise))
     assert (y != np.where(np.arange(N) < (N + 1) // 2, 1, -1)).sum() == round(noise * N)
     points, right = content(banana(N))
-    same, y = content(banana(N, noise))
-    np.testing.assert_array_equal(points, same)
+    noisy_points, y = content(banana(N, noise))
+    np.testing.assert_array_equal(points, noisy_points)
     assert (y != right).sum() == round(noise * N)
 
 
 def test_the_wrong_labels_are_drawn_among_all_examples() -> None:
-    wrong = np.zeros(20)
+    flip_counts = np.zeros(20)
     for seed in range(200):
         X, y = content(hypercube(20, 5, seed, noise=0.25))
-        wrong += y != majority(X, [0, 1, 2, 3, 4])
+        flip_counts += y != majority(X, [0, 1, 2, 3, 4])
     # 50 expected at each place, standard deviation 6.1
-    assert wrong.min() > 25
-    assert wrong.max() < 75
+    assert flip_counts.min() > 25
+    assert flip_counts.max() < 75
 
 
 def test_points_of_the_hypercube_are_uniform() -> None:
@@ -84,12 +84,12 @@ def test_the_first_features_of_the_synthetic_data_tell_the_classes_apart() -> No
     assert X.shape == (4000, 100)
     assert X.min() >= 0
     assert X.max() <= 1
-    apart = X[y == 1].mean(axis=0) - X[y == -1].mean(axis=0)
+    mean_differences = X[y == 1].mean(axis=0) - X[y == -1].mean(axis=0)
     # A shift of 1/2 divided by 3/2; standard errors are at most 0.01.
-    np.testing.assert_allclose(apart[:10], 1 / 3, atol=0.04)
-    np.testing.assert_allclose(apart[10:], 0, atol=0.04)
-    alone = [(np.sign(X[:, j] - 0.5) == y).mean() for j in range(100)]
-    assert max(alone) < 0.8
+    np.testing.assert_allclose(mean_differences[:10], 1 / 3, atol=0.04)
+    np.testing.assert_allclose(mean_differences[10:], 0, atol=0.04)
+    accuracies = [(np.sign(X[:, j] - 0.5) == y).mean() for j in range(100)]
+    assert max(accuracies) < 0.8
     assert ((X[:, :10].mean(axis=1) > 0.5) == (y == 1)).mean() > 0.95
 
 
@@ -116,15 +116,15 @@ def test_input_noise_moves_points_and_turns_no_label_over() -> None:
     """The paper's noise: uniform, of mean 0 and the variance that is given, in both coordinates."""
     N, variance = 4000, 0.16
     points, right = content(banana(N, random_state=3))
-    moved, y = content(banana(N, random_state=3, input_noise=variance))
+    noisy_points, y = content(banana(N, random_state=3, input_noise=variance))
     np.testing.assert_array_equal(y, right)
-    by = moved - points
-    assert np.abs(by).max() <= np.sqrt(3 * variance) < np.abs(by).max() + 0.01
+    shifts = noisy_points - points
+    assert np.abs(shifts).max() <= np.sqrt(3 * variance) < np.abs(shifts).max() + 0.01
     # Standard errors of the mean and of the variance are 0.0063 and 0.0023.
-    np.testing.assert_allclose(by.mean(axis=0), 0, atol=0.03)
-    np.testing.assert_allclose(by.var(axis=0), variance, atol=0.012)
-    assert abs(np.corrcoef(by.T)[0, 1]) < 0.08
-    assert np.histogram(by, bins=8)[0].min() > 0.9 * 2 * N / 8
+    np.testing.assert_allclose(shifts.mean(axis=0), 0, atol=0.03)
+    np.testing.assert_allclose(shifts.var(axis=0), variance, atol=0.012)
+    assert abs(np.corrcoef(shifts.T)[0, 1]) < 0.08
+    assert np.histogram(shifts, bins=8)[0].min() > 0.9 * 2 * N / 8
 
 
 def test_both_kinds_of_noise_are_apart() -> None:

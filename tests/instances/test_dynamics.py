@@ -50,8 +50,8 @@ def test_a_round_of_the_reduced_map_is_one_of_adaboost_and_errors_of_the_sum_gro
         np.testing.assert_allclose(reduced(U, d, j), new, atol=1e-14)
     d = cycle_3x3().parameters["d0"]
     r = cycle_3x3().known["edge in every round"]
-    off = reduced(U, d * (1 + 1e-7), 0).sum() - 1
-    assert off == pytest.approx(1e-7 / (1 - r * r), abs=1e-12)
+    sum_error = reduced(U, d * (1 + 1e-7), 0).sum() - 1
+    assert sum_error == pytest.approx(1e-7 / (1 - r * r), abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def test_every_random_start_ends_on_one_of_the_two_cycles() -> None:
     rng, ends = np.random.default_rng(1), set[int]()
     for _ in range(100):
         d, _, _ = run(problem.U, rng.dirichlet(np.ones(3)), 90)
-        apart = np.abs(points - d).max(axis=1)
-        assert apart.min() < 1e-12
-        ends.add(int(apart.argmin()))
+        distances = np.abs(points - d).max(axis=1)
+        assert distances.min() < 1e-12
+        ends.add(int(distances.argmin()))
     assert ends & {0, 1, 2}
     assert ends & {3, 4, 5}
 

@@ -31,24 +31,24 @@ ALL = [
     instances.manifold_4x5(),
 ]
 
-each = pytest.mark.parametrize("problem", ALL, ids=lambda problem: f"{problem.name} {problem.U.shape}")
+for_each_instance = pytest.mark.parametrize("problem", ALL, ids=lambda problem: f"{problem.name} {problem.U.shape}")
 
 
-@each
+@for_each_instance
 def test_the_repr_shows_everything(problem: Instance) -> None:
-    shown = repr(problem)
-    words = " ".join(shown.split())
-    assert shown.startswith(f"{problem.name}: ")
+    representation = repr(problem)
+    words = " ".join(representation.split())
+    assert representation.startswith(f"{problem.name}: ")
     for part in (problem.shows, *problem.sources, *problem.parameters, *problem.known):
         assert part in words
-    digits = [float(number) for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", shown)]
+    digits = [float(number) for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", representation)]
     values = [problem.U, *problem.parameters.values(), *problem.known.values()]
     for value in np.concatenate([np.ravel(value) for value in values]):
         assert min(abs(value - digit) for digit in digits) <= 1e-10
-    assert max(len(line) for line in shown.split("\n")) <= 110
+    assert max(len(line) for line in representation.split("\n")) <= 110
 
 
-@each
+@for_each_instance
 def test_no_array_can_be_written_to_and_no_field_replaced(problem: Instance) -> None:
     arrays = [
         a for a in (problem.U, *problem.parameters.values(), *problem.known.values()) if isinstance(a, np.ndarray)
@@ -60,7 +60,7 @@ def test_no_array_can_be_written_to_and_no_field_replaced(problem: Instance) -> 
         problem.name = "another"  # pyright: ignore[reportAttributeAccessIssue]
 
 
-@each
+@for_each_instance
 def test_an_instance_survives_pickle_and_copy(problem: Instance) -> None:
     for twin in (pickle.loads(pickle.dumps(problem)), copy.deepcopy(problem)):
         assert repr(twin) == repr(problem)
@@ -68,10 +68,10 @@ def test_an_instance_survives_pickle_and_copy(problem: Instance) -> None:
 
 def test_changes_of_the_source_arrays_do_not_change_an_instance() -> None:
     U = np.zeros((2, 1))
-    known: dict[str, Any] = {"value": np.zeros(2)}
-    problem = Instance("zeros", U, "nothing.", ("none",), {"nu": 1.0}, known)
-    U[0] = known["value"][0] = 1
-    known["more"] = U
+    reference_numbers: dict[str, Any] = {"value": np.zeros(2)}
+    problem = Instance("zeros", U, "nothing.", ("none",), {"nu": 1.0}, reference_numbers)
+    U[0] = reference_numbers["value"][0] = 1
+    reference_numbers["more"] = U
     assert problem.U[0] == 0
     assert problem.known["value"][0] == 0
     assert list(problem.known) == ["value"]
@@ -83,7 +83,7 @@ def known_optimum(problem: Instance) -> float | None:
     return next((problem.known[name] for name in names if name in problem.known), None)
 
 
-@each
+@for_each_instance
 def test_the_page_of_the_linear_program_proves_the_known_optimum(problem: Instance) -> None:
     takes = {name: problem.parameters[name] for name in ("nu", "epsilon", "c") if name in problem.parameters}
     program = boostopt.get_formulation("lpboost").bind(problem.U, **takes)

@@ -52,8 +52,8 @@ def test_above_the_limit_of_nu_the_second_hypothesis_has_it_all(gamma: float, sh
 def test_no_cap_makes_the_flipped_label_harmless(nu: float) -> None:
     problem = long_servedio(0.1)
     _, _, w = optimum(problem.U, nu)
-    wrong = problem.known["examples with right labels that are misclassified for every nu"]
-    assert (problem.U[wrong] @ w < -0.05).all()
+    misclassified = problem.known["examples with right labels that are misclassified for every nu"]
+    assert (problem.U[misclassified] @ w < -0.05).all()
     assert problem.U[3] @ w > 0
 
 

@@ -21,21 +21,21 @@ def boost(U: np.ndarray, nu: float, epsilon: float = 1e-9) -> tuple[list[int], l
     Returns the columns in order, the smallest edge seen in each round and the optimum after it.
     """
     columns: list[int] = []
-    seen: list[float] = []
+    smallest_edges: list[float] = []
     optima: list[float] = []
     d = np.full(len(U), 1 / len(U))
     while True:
         edges = U.T @ d
         best = np.argsort(edges)[::-1]
         if optima and edges[best[0]] - optima[-1] <= 1e-9:  # no column raises the optimum
-            return columns, seen, optima
+            return columns, smallest_edges, optima
         assert edges[best[0]] - edges[best[1]] > 1e-6, "a tie"
-        seen.append(min([float(edges[best[0]]), *seen]))
+        smallest_edges.append(min([float(edges[best[0]]), *smallest_edges]))
         columns.append(int(best[0]))
         value, d, _ = optimum(U[:, columns], nu)
         optima.append(value)
-        if seen[-1] - value <= epsilon:
-            return columns, seen, optima
+        if smallest_edges[-1] - value <= epsilon:
+            return columns, smallest_edges, optima
 
 
 @pytest.mark.parametrize(("N", "t", "seed"), [(1, 1, 0), (1, 5, 1), (6, 1, 2), (2, 2, 3), (12, 7, 4), (7, 12, 5)])
@@ -93,10 +93,10 @@ def test_after_t_rounds_the_matrix_has_a_strict_pivot(N: int) -> None:
     problem = iteration_lower_bound(N)
     rows = problem.known["example with all the weight after t = 1, ..., N / 2 rounds, not counting copies"]
     for t, row in enumerate(rows, start=1):
-        seen = problem.U[:, :t]
-        assert seen[row, t - 1] == problem.known["LPBoost optimum after t = 1, ..., N / 2 rounds"][t - 1]
-        assert (np.delete(seen[row], t - 1) < seen[row, t - 1]).all()
-        assert (np.delete(seen[:, t - 1], row) > seen[row, t - 1]).all()
+        columns = problem.U[:, :t]
+        assert columns[row, t - 1] == problem.known["LPBoost optimum after t = 1, ..., N / 2 rounds"][t - 1]
+        assert (np.delete(columns[row], t - 1) < columns[row, t - 1]).all()
+        assert (np.delete(columns[:, t - 1], row) > columns[row, t - 1]).all()
 
 
 @pytest.mark.thorough_cases("2")
@@ -111,8 +111,8 @@ def test_the_weights_of_every_round_are_unique(repeat: int) -> None:
 @pytest.mark.parametrize("N", [4, 8, 20])
 def test_from_two_over_2n_plus_1_on_another_column_comes_first(N: int) -> None:
     largest = 2 / (2 * N + 1)
-    below = iteration_lower_bound(N, 0.999 * largest).U.mean(axis=0)
-    assert below.argmax() == 0
+    first_edges = iteration_lower_bound(N, 0.999 * largest).U.mean(axis=0)
+    assert first_edges.argmax() == 0
     # At the limit columns 0 and N / 2 - 1 are tied; their edges are linear in delta, so extrapolation gives the tie.
     first, second = iteration_lower_bound(N, largest / 4).U, iteration_lower_bound(N, largest / 2).U
     at_the_limit = (first + 3 * (second - first)).mean(axis=0)
@@ -133,11 +133,11 @@ def misclassified(problem: Instance) -> int:
 @pytest.mark.parametrize("delta", [0.001, 1 / 16, 0.09])
 def test_lpboost_ends_with_the_bad_hypothesis_and_every_example_misclassified(delta: float) -> None:
     problem = bad_example_and_hypothesis(delta=delta)
-    columns, seen, optima = boost(problem.U, 1, problem.parameters["epsilon"])
+    columns, smallest_edges, optima = boost(problem.U, 1, problem.parameters["epsilon"])
     np.testing.assert_array_equal(columns, problem.known["order of columns"])
     np.testing.assert_allclose(optima, problem.known["LPBoost optimum after t = 1, ..., 6 rounds"], atol=1e-10)
     lacking = problem.known["smallest edge seen minus optimum after 5 rounds"]
-    assert seen[4] - optima[4] == pytest.approx(lacking, abs=1e-10)
+    assert smallest_edges[4] - optima[4] == pytest.approx(lacking, abs=1e-10)
     stopped, _, _ = boost(problem.U, 1, 1.001 * lacking)
     assert stopped == [0, 1, 2, 3, 4]
     went_on, _, _ = boost(problem.U, 1, 0.999 * lacking)
@@ -159,12 +159,12 @@ def test_without_the_bad_column_the_good_examples_are_separated_but_w_is_not_uni
     assert width_of_d(problem.U[:, :5], 1, at_five) < UNIQUE
 
 
-@pytest.mark.parametrize(("nu", "wrong"), [(1.0, 9), (1.5, 9), (2.0, 1), (3.0, 1)])
-def test_a_cap_of_two_removes_the_effect_and_copies_of_the_rows_bring_it_back(nu: float, wrong: int) -> None:
+@pytest.mark.parametrize(("nu", "n_misclassified"), [(1.0, 9), (1.5, 9), (2.0, 1), (3.0, 1)])
+def test_a_cap_of_two_removes_the_effect_and_copies_of_the_rows_bring_it_back(nu: float, n_misclassified: int) -> None:
     U = bad_example_and_hypothesis().U
     value, _, w = optimum(U, nu)
     assert width_of_w(U, nu, value) < UNIQUE
-    assert (U @ w < 0).sum() == wrong
+    assert (U @ w < 0).sum() == n_misclassified
     if nu == int(nu):
         copies = np.repeat(U, int(nu), axis=0)
         value, _, w = optimum(copies, nu)

@@ -69,7 +69,7 @@ def test_the_oracle_answers_every_returned_distribution_with_the_best_hypothesis
 
 @pytest.mark.parametrize("k", SAMPLE)
 def test_every_returned_distribution_is_accurate_to_a_quarter_of_epsilon(k: int) -> None:
-    """By the certificate of the program over the columns before it, whose optimum has not moved."""
+    """The reference is the certificate of the program over the earlier columns, which has the same optimum."""
     bound_program = program(k)
     w = PROBLEM.known["ERLPBoost w"][:k]
     exact = bound_program.certify(d=PROBLEM.known["ERLPBoost d"], w=w)
@@ -77,8 +77,8 @@ def test_every_returned_distribution_is_accurate_to_a_quarter_of_epsilon(k: int)
     assert exact.gap <= 1e-15 * k + 1e-12  # the slack for rounding grows with the columns
     assert exact.lower - 1e-12 <= optimum <= exact.upper + 1e-12
     value = primal_value(bound_program, returned(k))
-    known = PROBLEM.known["primal value of each returned distribution, over the columns before it"]
-    assert value == pytest.approx(known, abs=1e-12)
+    expected = PROBLEM.known["primal value of each returned distribution, over the columns before it"]
+    assert value == pytest.approx(expected, abs=1e-12)
     assert value - exact.lower <= PROBLEM.parameters["epsilon"] / 4
     assert value - exact.lower == pytest.approx(0.041, abs=5e-4)
 
@@ -91,8 +91,8 @@ def test_all_returned_distributions_are_as_accurate_as_the_sample() -> None:
     signs = PROBLEM.U[:, 1:].astype(np.float32)
     for start in range(0, ROUNDS - 1, 1000):
         edges = member[start : start + 1000] @ signs / 10
-        before = np.arange(ROUNDS - 1) < start + np.arange(len(edges))[:, np.newaxis]
-        assert edges.max(where=before, initial=-1.0) <= 0
+        is_earlier = np.arange(ROUNDS - 1) < start + np.arange(len(edges))[:, np.newaxis]
+        assert edges.max(where=is_earlier, initial=-1.0) <= 0
     assert (member[:, :80].sum(axis=1) == 10).all()  # where the first column is 0
 
 

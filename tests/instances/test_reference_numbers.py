@@ -49,44 +49,44 @@ def binary_entropy(d: np.ndarray) -> float:
     return entropy(d, D0) + entropy(1 / NU - d, 1 / NU - D0)
 
 
-def near(name: str) -> Any:
+def approx_reference(name: str) -> Any:
     return pytest.approx(KNOWN[name], abs=TEN_DIGITS)
 
 
 def test_the_margins_and_the_soft_margin_at_w() -> None:
     np.testing.assert_allclose(U @ KNOWN["w"], KNOWN["margins at w"], atol=1e-15)
-    assert slow_soft_margin(U @ KNOWN["w"], np.ones(6), NU) == near("soft margin at w")
+    assert slow_soft_margin(U @ KNOWN["w"], np.ones(6), NU) == approx_reference("soft margin at w")
 
 
 def test_the_capped_entropy_at_w() -> None:
     m = U @ KNOWN["w"]
     d, beta, psi, dual = capped(m, ETA)
-    assert d == near("ERLPBoost d(w)")
-    assert beta == near("ERLPBoost beta at w")
-    assert psi == near("ERLPBoost psi at w")
-    assert dual == near("ERLPBoost dual at w")
-    assert -beta - psi.sum() / NU == near("ERLPBoost dual at w")
-    assert U.T @ d == near("ERLPBoost gradient at w")
-    assert (U.T @ d).max() + entropy(d, D0) / ETA == near("ERLPBoost primal at d(w)")
+    assert d == approx_reference("ERLPBoost d(w)")
+    assert beta == approx_reference("ERLPBoost beta at w")
+    assert psi == approx_reference("ERLPBoost psi at w")
+    assert dual == approx_reference("ERLPBoost dual at w")
+    assert -beta - psi.sum() / NU == approx_reference("ERLPBoost dual at w")
+    assert U.T @ d == approx_reference("ERLPBoost gradient at w")
+    assert (U.T @ d).max() + entropy(d, D0) / ETA == approx_reference("ERLPBoost primal at d(w)")
     _, beta, psi, dual = capped(m, 30.0)
-    assert beta == near("ERLPBoost beta at w, eta = 30")
-    assert psi == near("ERLPBoost psi at w, eta = 30")
-    assert dual == near("ERLPBoost dual at w, eta = 30")
+    assert beta == approx_reference("ERLPBoost beta at w, eta = 30")
+    assert psi == approx_reference("ERLPBoost psi at w, eta = 30")
+    assert dual == approx_reference("ERLPBoost dual at w, eta = 30")
 
 
 def test_the_binary_entropy_at_w() -> None:
     d, beta, dual = binary(U @ KNOWN["w"])
-    assert d == near("Binary ERLPBoost d(w)")
-    assert beta == near("Binary ERLPBoost beta at w")
-    assert dual == near("Binary ERLPBoost dual at w")
-    assert U.T @ d == near("Binary ERLPBoost gradient at w")
-    assert (U.T @ d).max() + binary_entropy(d) / ETA == near("Binary ERLPBoost primal at d(w)")
+    assert d == approx_reference("Binary ERLPBoost d(w)")
+    assert beta == approx_reference("Binary ERLPBoost beta at w")
+    assert dual == approx_reference("Binary ERLPBoost dual at w")
+    assert U.T @ d == approx_reference("Binary ERLPBoost gradient at w")
+    assert (U.T @ d).max() + binary_entropy(d) / ETA == approx_reference("Binary ERLPBoost primal at d(w)")
 
 
 def test_the_dual_with_an_edge_bound_at_three_w_and_its_link_to_eta_three() -> None:
     name = "SoftBoost dual at 3 w, gamma = 0.1"
-    assert capped(3 * U @ KNOWN["w"], 1.0)[3] - 0.1 * 3 == near(name)
-    assert 3 * (capped(U @ KNOWN["w"], 3.0)[3] - 0.1) == near(name)
+    assert capped(3 * U @ KNOWN["w"], 1.0)[3] - 0.1 * 3 == approx_reference(name)
+    assert 3 * (capped(U @ KNOWN["w"], 3.0)[3] - 0.1) == approx_reference(name)
 
 
 def test_the_linear_program_has_the_known_value_and_only_one_w() -> None:
@@ -123,7 +123,7 @@ def test_the_program_with_an_edge_bound_is_stationary_at_its_w() -> None:
     d, _, _, value = capped(U @ w, 1.0)
     assert (w > 0).all()
     np.testing.assert_allclose(U.T @ d, gamma, rtol=0, atol=2e-10)
-    assert value - gamma * w.sum() == near("SoftBoost optimum, gamma = LPBoost optimum + 0.05")
+    assert value - gamma * w.sum() == approx_reference("SoftBoost optimum, gamma = LPBoost optimum + 0.05")
 
 
 def test_the_hinge_programs() -> None:
@@ -158,8 +158,8 @@ def test_the_two_sided_programs_lie_between_a_feasible_d_and_a_feasible_w(kind: 
 
     d, gamma = cp.Variable(6), cp.Variable()
     norm: Any = cp.norm(d, 2)
-    below, above = U.T @ d <= gamma, -U.T @ d <= gamma
-    limits: list[Any] = [below, above, d >= 0, cp.sum(d) == 1]
+    upper_edges, lower_edges = U.T @ d <= gamma, -U.T @ d <= gamma
+    limits: list[Any] = [upper_edges, lower_edges, d >= 0, cp.sum(d) == 1]
     if kind == "ball":
         name = "two-sided optimum, 2-norm of d at most 0.5, no cap"
         problem = cp.Problem(cp.Minimize(gamma), [*limits, norm <= 0.5])
@@ -168,7 +168,7 @@ def test_the_two_sided_programs_lie_between_a_feasible_d_and_a_feasible_w(kind: 
         problem = cp.Problem(cp.Minimize(gamma + 0.3 * norm), limits)
     problem.solve(cp.CLARABEL)
     upper = two_sided_primal(kind, np.asarray(d.value))
-    lower = two_sided_dual(kind, np.asarray(below.dual_value) - np.asarray(above.dual_value))
+    lower = two_sided_dual(kind, np.asarray(upper_edges.dual_value) - np.asarray(lower_edges.dual_value))
     assert lower - TEN_DIGITS <= KNOWN[name] <= upper + TEN_DIGITS
     assert upper - lower < 1e-8
 
@@ -209,9 +209,9 @@ def test_the_projection_onto_edge_zero() -> None:
         return q / q.sum()
 
     alpha: Any = scipy.optimize.brentq(lambda alpha: u @ tilted(alpha), -5, 5, xtol=1e-15)
-    assert alpha == near("entropy projection of d0 onto edge 0 of column 0, alpha")
+    assert alpha == approx_reference("entropy projection of d0 onto edge 0 of column 0, alpha")
     relative = entropy(tilted(alpha), D0)
-    assert relative == near("entropy projection of d0 onto edge 0 of column 0, relative entropy")
+    assert relative == approx_reference("entropy projection of d0 onto edge 0 of column 0, relative entropy")
 
 
 @pytest.mark.parametrize(

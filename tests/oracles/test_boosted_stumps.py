@@ -17,7 +17,7 @@ def noisy(N: int, share: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_first_columns_have_the_largest_edges_under_the_weights_of_adaboost() -> None:
-    """By the definition, over all stumps in both directions, on labels that each feature tells in one direction."""
+    """The reference is the definition over all stumps in both directions. Each feature has one that agrees with y."""
     X, y = noisy(30, 0.0)
     y = np.where(X.sum(axis=1) > 0.0, 1, -1)
     U = boosted_stump_matrix(X, y, 6, random_state=3)

@@ -243,9 +243,7 @@ def test_equal_and_opposite_features_are_answered_once_by_the_lowest() -> None:
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
 @pytest.mark.parametrize("reflexive, sign", [(True, -1), (False, 1)])
-def test_where_all_features_are_constant_the_constant_hypothesis_is_the_class(
-    form: str, reflexive: bool, sign: int
-) -> None:
+def test_best_stump_of_constant_features_is_the_constant_hypothesis(form: str, reflexive: bool, sign: int) -> None:
     X, y, d = np.column_stack([np.full(4, 3.5), np.zeros(4)]), [-1, 1, 1, -1], [0.4, 0.1, 0.2, 0.3]
     answer = best(FORMS[form](X), y, d, 5, reflexive=reflexive)
     (column,) = answer.columns

@@ -76,7 +76,7 @@ def test_a_stump_fitted_to_the_weights_is_a_column_with_its_edge() -> None:
     np.testing.assert_array_equal(column.margins, y * column.hypothesis(X))
     assert column.edge == pytest.approx(float(column.margins @ D), abs=1e-15)
     assert 0.5 < column.edge <= best_stump_edge(D) + 1e-15
-    # It is a fit to these weights: the tree of scikit-learn itself, by hand.
+    # The hypothesis is the tree that scikit-learn fits to these weights.
     tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y, sample_weight=60 * D)
     np.testing.assert_array_equal(column.hypothesis(X), tree.predict(X))
 

@@ -66,8 +66,8 @@ class UserHypothesis(Hypothesis):
     def __hash__(self) -> int:
         return id(self)
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    def __eq__(self, operand: object) -> bool:
+        return self is operand
 
     def state(self) -> StateDict:
         return {}
@@ -118,7 +118,7 @@ ORACLES: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", ORACLES)
 @pytest.mark.parametrize("values", [X, X[:, :1], np.round(2 * X), np.round(2 * X).astype(np.int16), X > 0.5], ids=str)
-def test_whatever_features_are_stored_in_the_answers_are_the_same(kind: str, form: str, values: np.ndarray) -> None:
+def test_answers_do_not_depend_on_the_storage_of_features(kind: str, form: str, values: np.ndarray) -> None:
     if form == "unsorted, with duplicates":
         values = values.astype(np.float64)
     features = FORMS[form](values)
@@ -215,7 +215,7 @@ def test_own_hypotheses_that_return_something_else_are_an_error(values: Any) -> 
 
 
 def test_own_hypotheses_boost_and_predict() -> None:
-    """They see X as it was passed: here a list of words."""
+    """The hypotheses receive X unchanged, in this test a list of words."""
     words = ["aa", "ab", "ba", "bb"]
     hypotheses = [
         UserHypothesis(lambda X: np.array([1.0 if word[0] == "a" else -1.0 for word in X])),

@@ -160,7 +160,7 @@ def test_the_linear_kernel_never_makes_the_kernel_matrix(monkeypatch: pytest.Mon
     oracle = KernelColumns(X, y)
     for seed in range(10):
         oracle.best(Query(np.random.default_rng(seed).dirichlet(np.ones(3000))))
-    # Of 0 and 1, K(x_k, x_k) is the scale itself: one scale at the start, then at most one a call, and its column.
+    # For features 0 and 1, K(x_k, x_k) is the scale: one scale at the start, then at most one a call, and its column.
     assert set(sizes) == {1}
     assert len(sizes) <= 21
 

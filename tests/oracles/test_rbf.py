@@ -109,7 +109,7 @@ def test_the_printed_factor_of_the_regularisation_gives_no_gradient() -> None:
         ratios[factor] = np.abs(gradient - slow).max() / np.abs(slow).max()
     assert ratios[1.0] < 1e-8
     assert ratios[2.0] > 0.1
-    # What is right by hand is what is computed.
+    # The computed value is the value by hand.
     evaluation = ReducedError(X, Y, S, lambda_).evaluate(CENTRES, LOG_WIDTHS)
     computed = np.concatenate([evaluation.by_centres.ravel(), evaluation.by_log_widths])
     np.testing.assert_allclose(computed, along(PACKED, 1.0)[1], atol=1e-9)
@@ -266,7 +266,7 @@ def test_kmeans_of_separate_clusters_finds_their_weighted_means() -> None:
 
 
 def test_conjugate_gradients_minimise_a_quadratic_in_as_many_steps_as_variables() -> None:
-    """With exact line searches it takes n steps; these are exact to a tenth of the slope."""
+    """Exact line searches need n steps. These line searches end at a tenth of the slope."""
     root = RNG.normal(size=(6, 6))
     H, minimiser = root @ root.T + np.eye(6), RNG.normal(size=6)
     descent = conjugate_gradients(

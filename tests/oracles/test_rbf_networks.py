@@ -72,7 +72,7 @@ def test_multiplicities_say_how_many_examples_there_are() -> None:
 
 
 def test_the_negation_is_returned_for_a_negative_edge_if_it_belongs_to_the_class() -> None:
-    """One bump over many examples of class 1: positive everywhere, though the two far away are heavier together."""
+    """One bump over many examples of class 1 is positive everywhere, although the two distant examples weigh more."""
     points, labels = np.array([[-3.0], [3.0], *[[0.0]] * 18]), np.array([-1, -1, *[1] * 18])
     d = np.array([0.275, 0.275, *[0.025] * 18])
     for values in ("sign", "tanh", "clip"):

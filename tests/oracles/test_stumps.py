@@ -110,7 +110,7 @@ def test_a_constant_feature_is_never_drawn() -> None:
 
 
 @pytest.mark.parametrize("t, expected", [(1, [1]), (2, [1, -1]), (5, [1, -1])])
-def test_where_all_features_are_constant_the_stump_is_the_constant_hypothesis(t: int, expected: list[int]) -> None:
+def test_best_stump_of_constant_features_is_the_constant_hypothesis(t: int, expected: list[int]) -> None:
     U = stump_matrix(np.full((4, 2), 3.5), y, t)
     assert hypotheses(U, y) == [(sign,) * 4 for sign in expected]
 

@@ -52,9 +52,9 @@ def test_strings_are_converted_and_equal_their_members() -> None:
     ],
 )
 def test_a_wrong_field_is_refused(field: str, value: Any, message: str) -> None:
-    wrong: Any = {field: value}
+    fields: Any = {field: value}
     with typechecker.unchecked(), pytest.raises(OptionError, match=message):
-        BoostingSpec(**wrong)
+        BoostingSpec(**fields)
 
 
 def test_a_spec_is_frozen_and_its_defaults_promise_nothing() -> None:

@@ -41,7 +41,7 @@ def numbers_of(page: Formulation[Any]) -> dict[str, float]:
     return {name: NUMBERS[name] for name in page.parameters}
 
 
-def drawn(name: str, seed: int) -> Program:
+def random_program(name: str, seed: int) -> Program:
     """A program of a pair, of random margins and multiplicities."""
     rng = np.random.default_rng(seed)
     N, t = int(rng.integers(15, 40)), int(rng.integers(2, 7))
@@ -67,7 +67,7 @@ def assert_right(program: Program) -> None:
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_both_sides_and_a_program_by_hand_agree(name: str) -> None:
-    assert_right(drawn(name, 0))
+    assert_right(random_program(name, 0))
 
 
 @pytest.mark.thorough
@@ -75,12 +75,12 @@ def test_both_sides_and_a_program_by_hand_agree(name: str) -> None:
 @pytest.mark.parametrize("name", PAIRS)
 def test_both_sides_and_a_program_by_hand_agree_on_many(name: str) -> None:
     for seed in range(1, 20):
-        assert_right(drawn(name, seed))
+        assert_right(random_program(name, seed))
 
 
 @pytest.mark.parametrize("name", SOME)
 def test_no_noise_breaks_a_bound(name: str) -> None:
-    program = drawn(name, 1)
+    program = random_program(name, 1)
     best = program.solve("auto", tol=1e-9).certificate
     rng = np.random.default_rng(2)
     for size in (1e-9, 1e-3, 1.0, 1e3):
@@ -92,31 +92,31 @@ def test_no_noise_breaks_a_bound(name: str) -> None:
 
 @pytest.mark.parametrize("name", SOME)
 def test_k_copies_are_multiplicity_k(name: str) -> None:
-    program = drawn(name, 3)
+    program = random_program(name, 3)
     counts = program.examples.c.astype(int)
     U = np.repeat(program.margins.to_array(), counts, axis=0)
     page: Any = program.formulation
     copies = page.bind(U, **numbers_of(page))
-    one, other = program.solve("auto", tol=1e-9).certificate, copies.solve("auto", tol=1e-9).certificate
-    scale = max(1.0, abs(one.lower))
-    assert max(one.lower, other.lower) <= min(one.upper, other.upper)
-    assert one.lower == pytest.approx(other.lower, abs=1e-7 * scale)
+    weighted, copied = program.solve("auto", tol=1e-9).certificate, copies.solve("auto", tol=1e-9).certificate
+    scale = max(1.0, abs(weighted.lower))
+    assert max(weighted.lower, copied.lower) <= min(weighted.upper, copied.upper)
+    assert weighted.lower == pytest.approx(copied.lower, abs=1e-7 * scale)
 
 
 @pytest.mark.parametrize("name", SOME)
 def test_interior_takes_what_is_polyhedral_or_quadratic(name: str) -> None:
-    program = drawn(name, 4)
+    program = random_program(name, 4)
     able = boostopt.get_backend("interior").takes(program)
     assert bool(able) == (not name.endswith("l2_ball"))
     if able:
-        own, other = (program.solve(b, tol=1e-8).certificate for b in ("interior", "cvxpy:clarabel"))
-        assert own.scaled_gap <= 1e-7
-        assert max(own.lower, other.lower) <= min(own.upper, other.upper)
+        interior, clarabel = (program.solve(b, tol=1e-8).certificate for b in ("interior", "cvxpy:clarabel"))
+        assert interior.scaled_gap <= 1e-7
+        assert max(interior.lower, clarabel.lower) <= min(interior.upper, clarabel.upper)
 
 
 @pytest.mark.parametrize("name", SOME)
 def test_files_hold_what_is_proved(name: str, tmp_path: Path) -> None:
-    program = drawn(name, 5)
+    program = random_program(name, 5)
     program.solve("auto").certificate.save(tmp_path / "one.json", program)
     verified = boostopt.verify(tmp_path / "one.json", program, exact=True)
     assert verified, str(verified)
@@ -136,7 +136,7 @@ def test_pages_are_typeset_from_both_parts(name: str) -> None:
 
 @pytest.mark.parametrize("name", SOME)
 def test_the_conditions_of_the_page_hold_at_an_optimum(name: str) -> None:
-    certificate = drawn(name, 6).solve("cvxpy:clarabel", tol=1e-10).certificate
+    certificate = random_program(name, 6).solve("cvxpy:clarabel", tol=1e-10).certificate
     assert certificate.example_gaps.max() <= 1e-6 and certificate.hypothesis_gaps.max() <= 1e-6
 
 

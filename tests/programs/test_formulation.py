@@ -168,8 +168,8 @@ def test_a_page_that_fails_to_make_its_problem_is_named_with_the_reason(
     tmp_path: Path, side: str, fault: str, message: str
 ) -> None:
     page = tmp_path / "faulty.py"
-    text, found = re.subn(rf"(def {side}.*:) return.*", rf"\1\n        {FAULTY[fault]}", PAGE)
-    assert found == 1
+    text, n_changes = re.subn(rf"(def {side}.*:) return.*", rf"\1\n        {FAULTY[fault]}", PAGE)
+    assert n_changes == 1
     page.write_text(text)
     program = get_formulation(page).bind(REFERENCE_U, nu=2)
     line = text.splitlines().index(f"        {FAULTY[fault]}") + 1
@@ -235,8 +235,8 @@ def test_formulations_by_name_path_and_object(tmp_path: Path) -> None:
     assert {"lpboost", "erlpboost"} <= set(list_formulations())
     page = tmp_path / "mine.py"
     page.write_text(PAGE)
-    for which in (page, str(page)):
-        mine = get_formulation(which)
+    for source in (page, str(page)):
+        mine = get_formulation(source)
         assert mine.name == "mine"
         assert get_formulation(mine) is mine
         ours = get_formulation("erlpboost").bind(REFERENCE_U, nu=2, eta=7).solve(tol=1e-9)
@@ -263,7 +263,7 @@ def test_a_file_without_its_ending_is_pointed_out(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("name", "known", "near"),
+    ("name", "candidates", "similar_names"),
     [
         ("LPBoost", ["lpboost", "svm"], ["lpboost"]),
         ("label", ["age", "dose"], []),
@@ -274,10 +274,10 @@ def test_a_file_without_its_ending_is_pointed_out(tmp_path: Path, monkeypatch: p
     ],
     ids=("case", "none", "part", "longer part", "short part", "two"),
 )
-def test_similar_names_are_suggested(name: str, known: list[str], near: list[str]) -> None:
-    hint = did_you_mean(name, known)
-    assert re.findall("'([^']+)'", hint) == near
-    assert bool(hint) == bool(near)
+def test_similar_names_are_suggested(name: str, candidates: list[str], similar_names: list[str]) -> None:
+    hint = did_you_mean(name, candidates)
+    assert re.findall("'([^']+)'", hint) == similar_names
+    assert bool(hint) == bool(similar_names)
 
 
 def test_unknown_formulations_are_refused(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ SOME: list[Any] = [
 ]
 
 
-def drawn(name: str, seed: int) -> Program:
+def random_program(name: str, seed: int) -> Program:
     """A program of random features, labels of both classes in the first column."""
     rng = np.random.default_rng(seed)
     N, t = int(rng.integers(15, 40)), int(rng.integers(2, 7))
@@ -54,7 +54,7 @@ def value_by_hand(program: Program) -> float:
 
 @pytest.mark.parametrize("name", SOME)
 def test_both_sides_and_a_program_by_hand_agree(name: str) -> None:
-    assert_right(drawn(name, 0))
+    assert_right(random_program(name, 0))
 
 
 @pytest.mark.thorough
@@ -62,7 +62,7 @@ def test_both_sides_and_a_program_by_hand_agree(name: str) -> None:
 @pytest.mark.parametrize("name", PAIRS)
 def test_both_sides_and_a_program_by_hand_agree_on_many(name: str) -> None:
     for seed in range(1, 20):
-        assert_right(drawn(name, seed))
+        assert_right(random_program(name, seed))
 
 
 def assert_right(program: Program) -> None:
@@ -73,7 +73,7 @@ def assert_right(program: Program) -> None:
 
 @pytest.mark.parametrize("name", SOME)
 def test_no_noise_breaks_a_bound(name: str) -> None:
-    program = drawn(name, 1)
+    program = random_program(name, 1)
     best = program.solve(tol=1e-9).certificate
     rng = np.random.default_rng(2)
     for size in (1e-9, 1e-3, 1.0, 1e3):
@@ -85,18 +85,18 @@ def test_no_noise_breaks_a_bound(name: str) -> None:
 
 @pytest.mark.parametrize("name", SOME)
 def test_k_copies_are_multiplicity_k(name: str) -> None:
-    program = drawn(name, 3)
+    program = random_program(name, 3)
     page: Any = program.formulation
     U = np.repeat(program.margins.to_array(), program.examples.c.astype(int), axis=0)
     copies = page.bind(U, **{key: NUMBERS[key] for key in page.parameters})
-    one, other = program.solve(tol=1e-9).certificate, copies.solve(tol=1e-9).certificate
-    assert one.lower == pytest.approx(other.lower, abs=1e-7 * max(1.0, abs(one.lower)))
+    weighted, copied = program.solve(tol=1e-9).certificate, copies.solve(tol=1e-9).certificate
+    assert weighted.lower == pytest.approx(copied.lower, abs=1e-7 * max(1.0, abs(weighted.lower)))
 
 
 @pytest.mark.thorough_cases("hinge+l1_ball+intercept", "logistic+l1_ball+intercept", "exponential+l1_ball+intercept")
 @pytest.mark.parametrize("name", SOME)
 def test_backends_that_take_it_overlap(name: str) -> None:
-    program = drawn(name, 4)
+    program = random_program(name, 4)
     able = boostopt.get_backend("interior").takes(program)
     assert bool(able) == ("l2_ball" not in name)
     rows = boostopt.compare(program, tol=1e-6).rows
@@ -140,6 +140,6 @@ def test_penalties_without_an_intercept_are_refused() -> None:
 
 
 def test_files_cannot_state_an_intercept(tmp_path: Any) -> None:
-    program = drawn("logistic+l1+intercept", 0)
+    program = random_program("logistic+l1+intercept", 0)
     with pytest.raises(ProblemError, match=r"\bInterceptEdges\b.*\bedge_formula\b"):
         program.solve().certificate.save(tmp_path / "one.json", program)

@@ -187,12 +187,12 @@ def test_unbounded_prototypes_are_refused(change: dict[str, Any], message: str) 
 
     from boostopt.authoring import CappedSimplex
 
-    made: dict[str, Any] = {
+    options: dict[str, Any] = {
         "f": lambda cp, d: cp.sum_squares(d),
         "inside": np.ones(6) / 6,
         "constraints": lambda d: [],
     } | change
     with pytest.raises(boostopt.ProblemError, match=message):
         CvxpyRegularizer(
-            CappedSimplex(np.ones(6), 2.0), lambda d: made["f"](cp, d), made["inside"], made["constraints"]
+            CappedSimplex(np.ones(6), 2.0), lambda d: options["f"](cp, d), options["inside"], options["constraints"]
         )

@@ -31,7 +31,7 @@ LONG = np.ones(5)
 
 
 class OverAnArray(Squares):
-    """It closes over an array of the examples of something else."""
+    """A regularizer that closes over an array with another number of examples."""
 
     def values(self, d: Any) -> Any:
         return super().values(d) * LONG

@@ -25,7 +25,7 @@ PARAMETERS = {
 }
 
 UNLICENSED = {"cvxpy:gurobi", "cvxpy:mosek", "cvxpy:mpax"}
-"""Those that are tried where they are wanted: a licence is needed, or minutes."""
+"""Backends that need a licence or minutes, and run on request only."""
 
 
 @cache

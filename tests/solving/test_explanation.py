@@ -104,7 +104,7 @@ def test_a_program_explains_an_answer_from_elsewhere() -> None:
     d = program.solve(tol=1e-9).d
     pair = program.certify(d, [0.0, 0.0, 1.0])
     assert program.explain(pair, 1e-9) == explain(program, pair, 1e-9)
-    # What was not given is open, what was given and is wrong fails.
+    # Conditions of missing values are open, and conditions of wrong values fail.
     certificate = program.certify(d - 0.1)
     conditions = program.explain(certificate).conditions
     marks = {

@@ -366,8 +366,8 @@ def test_weights_far_below_their_boxes_round_as_they_are(C: float) -> None:
     assert opposite.certify(d=[C, C, C]).upper <= opposite.certify(d=[0.0, 0.0, 0.0]).upper
 
 
-def test_where_nothing_else_is_feasible_all_weights_may_be_0() -> None:
-    """An edge of at most 0 that no sum of positive terms has."""
+def test_all_weights_are_0_if_no_other_point_is_feasible() -> None:
+    """The bound of the edges is 0, and any positive weight exceeds it."""
     program = get_formulation("lpboost").bind([[0.3], [0.7]], nu=1)
     nothing = replace(program, regularizer=Hinge(np.ones(2), 1e15), edge_function=BoundedEdges(0.0))
     certificate = nothing.certify(d=[1.0, 1.0], w=[10.0])

@@ -154,6 +154,6 @@ def test_a_backend_that_fails_over_groups_is_asked_once_more_about_the_examples(
     assert program.solve(SeparateFake(script=(answer,)), merge=False).path == ("fake",)
 
 
-def test_where_only_rounding_is_left_the_examples_are_not_asked_for_again() -> None:
+def test_merged_solve_with_a_gap_of_rounding_is_not_repeated() -> None:
     program = get_formulation("erlpboost").bind(np.repeat(noisy_stumps(60, 8), 5, axis=0), nu=30, eta=20)
     assert program.solve("interior", tol=1e-16).path == ("interior",)

@@ -18,16 +18,16 @@ from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.solving.request import resolve_profile
 
 ITERATED = {"interior", "cvxpy:clarabel", "cvxpy:scs"}
-"""Those whose iterations fall where less is asked for."""
+"""Backends that need fewer iterations for a looser tolerance."""
 
 VERTICES = {"highs", "cvxpy:highs", "cvxpy:scipy"}
-"""Those that go from vertex to vertex: a looser tolerance need not end them earlier."""
+"""Backends that go from vertex to vertex. A looser tolerance need not end them earlier."""
 
 CAPPED = {"cvxpy:osqp"}
-"""Those whose limit on iterations, as they are shipped, ends them before."""
+"""Backends whose default limit on iterations ends them before the tolerance does."""
 
 CERTIFIED_ALONE = {"augmented_lagrangian", "sqp", "sqp:highs", "sqp:osqp"}
-"""Those that have no accuracy of their own."""
+"""Backends without an accuracy parameter."""
 
 
 @cache

@@ -77,7 +77,7 @@ def test_the_second_way_to_ask_a_backend_begins_a_run() -> None:
 
 
 class Hasty(Scripted):
-    """It claims an optimum where the time is over."""
+    """A backend that claims an optimum after the deadline."""
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         solution = PROGRAM.solve("highs") if task.program is PROGRAM else task.program.solve("highs")
@@ -95,7 +95,7 @@ def test_a_claim_at_the_deadline_is_found_by_the_check_of_backends() -> None:
 
 
 class Estimating(Scripted):
-    """It supports profiles."""
+    """A backend that supports profiles."""
 
     def supports_profile(self, profile: Profile) -> Capability:
         return Capability(True)

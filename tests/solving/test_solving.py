@@ -278,7 +278,7 @@ def test_a_backend_that_never_ends_ends_with_the_time() -> None:
 def of_gap(called: str, gap: float, calls: list[object]) -> Fake:
     """A backend with one answer whose scaled gap is about that, on the reference LPBoost; it notes that it is asked."""
     d, w = optimum()
-    return Fake(called=called, script=(attempt(d, w + gap * np.array([1.0, -1.0, 0.0])),), asked=(calls,))
+    return Fake(called=called, script=(attempt(d, w + gap * np.array([1.0, -1.0, 0.0])),), queries=(calls,))
 
 
 def the_backends_are(monkeypatch: pytest.MonkeyPatch, *backends: Backend) -> None:
@@ -326,12 +326,12 @@ def test_answers_that_agree_within_one_backend_are_no_second_opinion(monkeypatch
     assert solve(reference_lpboost()).path == ("silent", "mute", "last")
 
 
-def test_where_nobody_finds_an_upper_end_lower_ends_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No distribution has only edges of at most 0.2 here; the answers prove a lower end, and no infeasibility."""
+def test_solve_without_an_upper_bound_has_equal_lower_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No distribution has only edges of at most 0.2. The answers prove a lower bound, but not the infeasibility."""
     program = get_formulation("totalboost").bind([[1.0, -0.5], [-0.5, 1.0], [0.8, 0.9]], gamma=0.2)
     calls = {name: list[object]() for name in "abc"}
     w = np.array([0.9, 0.1])
-    answers = (Fake(called=name, script=(attempt(None, w),), asked=(calls[name],)) for name in "abc")
+    answers = (Fake(called=name, script=(attempt(None, w),), queries=(calls[name],)) for name in "abc")
     the_backends_are(monkeypatch, *answers)
     solution = solve(program)
     assert solution.certificate.upper == np.inf and np.isfinite(solution.certificate.lower)
@@ -340,7 +340,7 @@ def test_where_nobody_finds_an_upper_end_lower_ends_agree(monkeypatch: pytest.Mo
 
 
 def test_auto_asks_no_solver_that_was_not_made_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever CVXPY finds: mixed-integer, with a licence or without a tolerance."""
+    """CVXPY may have solvers for integers, with a licence or without a tolerance."""
     odd = ["GLPK_MI", "CBC", "SCIP", "ECOS_BB", "MOSEK", "GUROBI", "CPLEX", "XPRESS", "DAQP", "DIFFCP"]
     assert not any(CvxpyBackend(solver).auto_eligible for solver in odd)
     assert all(CvxpyBackend(solver).auto_eligible for solver in ("CLARABEL", "SCS", "HIGHS", "OSQP", "SCIPY"))

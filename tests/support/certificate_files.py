@@ -69,7 +69,7 @@ def document(case: str) -> Any:
     return json.loads(text(case))
 
 
-def taken(path: Path) -> dict[str, Any]:
+def stated_examples(path: Path) -> dict[str, Any]:
     """C and d0 as a file states them, so that its bounds are checked whatever they are; nothing if it is no file."""
     try:
         content = read_document(path)
@@ -82,7 +82,7 @@ def judged(content: Any, case: str, folder: Path, U: Any = None, **options: Any)
     """The verdict on a changed file."""
     path = folder / "changed.json"
     path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-    return verify(path, program(case).margins if U is None else U, **{**taken(path), **options})
+    return verify(path, program(case).margins if U is None else U, **{**stated_examples(path), **options})
 
 
-__all__ = ["CASES", "document", "judged", "program", "taken", "text"]
+__all__ = ["CASES", "document", "judged", "program", "stated_examples", "text"]

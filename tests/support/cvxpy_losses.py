@@ -22,7 +22,7 @@ SOLVERS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 Expression = Any
 huber: Any = cp.huber
-"""Its type says that the threshold is a whole number."""
+"""The type of `cp.huber` says that the threshold is an integer, which is wrong."""
 
 BY_HAND: Mapping[str, Callable[[Expression, np.ndarray], Expression]] = {
     "hinge": lambda m, c: NUMBERS["C"] * (c @ cp.pos(1 - m)),

@@ -104,12 +104,12 @@ def neighbour(program: Program, rng: np.random.Generator) -> Program:
 
 
 def false_answers(
-    program: Program, true: Answer, others: Sequence[Answer], rng: np.random.Generator
+    program: Program, true: Answer, other_answers: Sequence[Answer], rng: np.random.Generator
 ) -> Iterator[Answer]:
     """Yield lies: junk, other problems' answers, wrong signs, orders, scales, and one half of an answer."""
     N, t = program.margins.shape
     d, w = (np.zeros(size) if array is None else array for array, size in zip(true, (N, t), strict=True))
-    yield from others
+    yield from other_answers
     yield -d, -w
     yield d[::-1], w[::-1]
     yield rng.permutation(d), w
@@ -119,7 +119,7 @@ def false_answers(
     yield d, None
     yield None, w
     yield d + rng.normal(0, 1e-7, N), w + rng.normal(0, 1e-7, t)
-    for _ in range(LIES - 9 - len(others)):
+    for _ in range(LIES - 9 - len(other_answers)):
         yield junk_answer(rng, N), junk_answer(rng, t)
 
 

@@ -193,7 +193,7 @@ TWINS: dict[str, tuple[FormulaMaker, str, Mapping[str, float]]] = {
     "Fermi-Dirac": (fermi_dirac, "(d*log(d/u) + (u - d)*log((u - d)/u))/eta", {}),
     "squared hinge": (squared_hinge, "max(d - M*d0, 0)**2/c", {"M": M}),
 }
-"""By name: what it equals, the formula, and its numbers besides eta."""
+"""The equal regularizer, the formula, and its numbers besides eta, by name."""
 
 
 def formula_of(name: str, c: Array, nu: float, eta: float, d0: Array) -> FormulaRegularizer:

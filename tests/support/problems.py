@@ -69,15 +69,15 @@ LEAVING: dict[str, BaseException] = {
 
 @dataclass(frozen=True)
 class Fake(Backend):
-    """A backend whose attempts are given, and what it does wrong after them.
+    """A backend with a script of attempts and a fault after them.
 
-    It takes what it is told to take, notes what it is asked for, and is importable, so that another process has it too.
+    It supports all programs unless it has a reason, and appends its queries to lists. Other processes can import it.
     """
 
     called: str = "fake"
     script: tuple[Any, ...] = ()
     reason: str = ""
-    asked: tuple[list[Any], ...] = ()
+    queries: tuple[list[Any], ...] = ()
     then: str = ""
     numbered: str = ""
     spends: int = 0
@@ -97,7 +97,7 @@ class Fake(Backend):
         return self.then not in ("hang", "hold", "flood", "allocate")
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        for notes in self.asked:
+        for notes in self.queries:
             notes.append((task.tol, task.deadline.remaining))
         assert not self.reason, "asked to solve what it cannot take"
         if self.then == "print":

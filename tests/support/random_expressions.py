@@ -45,7 +45,7 @@ Exact = list[Any]
 class Piece:
     """An expression, with its values in a hundred digits; inf outside its domain."""
 
-    made: Callable[[Any], Any]
+    build: Callable[[Any], Any]
     exact: Callable[[Exact], Any]
     name: str
 
@@ -273,28 +273,28 @@ def piece(rng: np.random.Generator, N: int, depth: int = 2) -> Piece:
     first = piece(rng, N, depth - 1)
     if kind == 5:
         s = number(rng)
-        return Piece(lambda d: s * first.made(d), lambda d: mp.mpf(s) * first.exact(d), f"{s:.1e}*{first.name}")
+        return Piece(lambda d: s * first.build(d), lambda d: mp.mpf(s) * first.exact(d), f"{s:.1e}*{first.name}")
     second = piece(rng, N, depth - 1)
     if kind == 6:
         return Piece(
-            lambda d: cp.maximum(first.made(d), second.made(d)),
+            lambda d: cp.maximum(first.build(d), second.build(d)),
             lambda d: max(first.exact(d), second.exact(d)),
             f"max({first.name}, {second.name})",
         )
     if kind == 7:
         return Piece(
-            lambda d: cp.square(cp.pos(first.made(d))),
+            lambda d: cp.square(cp.pos(first.build(d))),
             lambda d: max(first.exact(d), mp.mpf(0)) ** 2,
             f"square(pos({first.name}))",
         )
     if kind == 8:
         return Piece(
-            lambda d: cp.log_sum_exp(cp.hstack([first.made(d), second.made(d)])),
+            lambda d: cp.log_sum_exp(cp.hstack([first.build(d), second.build(d)])),
             lambda d: (lambda u: mp.inf if mp.inf in u else log_sum_exp(u))([first.exact(d), second.exact(d)]),
             f"log_sum_exp({first.name}, {second.name})",
         )
     return Piece(
-        lambda d: first.made(d) + second.made(d),
+        lambda d: first.build(d) + second.build(d),
         lambda d: first.exact(d) + second.exact(d),
         f"{first.name} + {second.name}",
     )
@@ -353,7 +353,7 @@ def check_description(seed: int, count: Count, tangents: int = 4) -> None:
     domain, upper = drawn_domain(rng)
     N, caps = len(upper), exact_caps(domain, domain.upper)
     expression = piece(rng, N)
-    description = read_description("f", lambda d: cp.sum(expression.made(d)), cp.Variable(N))
+    description = read_description("f", lambda d: cp.sum(expression.build(d)), cp.Variable(N))
     count.descriptions += 1
     points = [weights(rng, upper) for _ in range(4)]
     values = [expression.exact(in_digits(d)) for d in points]
@@ -408,9 +408,9 @@ def drawn_program(rng: np.random.Generator) -> tuple[Any, Callable[[list[Fractio
     of_e = of_affine(rng, t) if of_d is None or rng.random() < 0.3 else None
     tilt = rng.normal(size=N) * number(rng) if of_d is not None and rng.random() < 0.3 else None
     inside = domain.c / domain.c.sum()
-    base: Regularizer = CappedSimplexIndicator(domain) if of_d is None else CvxpyRegularizer(domain, of_d.made, inside)
+    base: Regularizer = CappedSimplexIndicator(domain) if of_d is None else CvxpyRegularizer(domain, of_d.build, inside)
     F = base if tilt is None else Tilted(base, tilt)
-    G: EdgeFunction = MaximumEdge() if of_e is None else CvxpyEdges(of_e.made)
+    G: EdgeFunction = MaximumEdge() if of_e is None else CvxpyEdges(of_e.build)
 
     def value(d: list[Fraction]) -> Any:
         x, e = in_digits(d), in_digits(exact_edges(U, d))

@@ -16,7 +16,7 @@ PART, PARTS = (int(n) for n in os.environ.get("BOOSTOPT_PART", "0/1").split("/")
 """Which part of the tests is run, and of how many; parts are counted beyond their number."""
 
 SEEDS = 2
-"""Of so many seeds each, in the fast suite."""
+"""The number of seeds of each test in the fast suite."""
 
 CPU_SECONDS = 0.3
 """Processor time above which a case of the fast suite is named at the end of a run."""

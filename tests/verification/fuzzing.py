@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from support.certificate_files import CASES, program, taken, text
+from support.certificate_files import CASES, program, stated_examples, text
 
 from boostopt.verification import verify
 from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument, read_document
@@ -70,7 +70,7 @@ def fuzz(times: int, seed: int, folder: Path) -> Counter[str]:
     for k in range(times):
         case = CASES[k % len(CASES)]
         path.write_bytes(mutated(text(case).encode(), rng))
-        verification = verify(path, program(case).margins, **taken(path))
+        verification = verify(path, program(case).margins, **stated_examples(path))
         if verification.accepted:
             assert harmless(read_document(path), truths[case]), path.read_text()
         counts["harmless" if verification.accepted else "rejected"] += 1

@@ -135,9 +135,9 @@ def test_a_smooth_minimization_finds_the_optimum() -> None:
     def objective(v: np.ndarray) -> float:
         return 0.3 * float(np.logaddexp(0, -SIGNS * (X @ v[1:] + v[0])).sum()) + 0.5 * float(v[1:] @ v[1:])
 
-    least: Any = scipy.optimize.minimize(objective, np.zeros(9), method="BFGS", options={"gtol": 1e-9})
+    minimum: Any = scipy.optimize.minimize(objective, np.zeros(9), method="BFGS", options={"gtol": 1e-9})
     certificate = certify_model(model, X, y)
-    assert certificate.lower - 1e-7 <= least.fun <= certificate.upper + 1e-6
+    assert certificate.lower - 1e-7 <= minimum.fun <= certificate.upper + 1e-6
 
 
 def test_a_model_that_ends_early_is_told_how_far_it_is() -> None:
@@ -164,8 +164,8 @@ def test_sparse_features_are_the_same_features() -> None:
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "precomputed", "function"])
 def test_support_vector_machines_of_libsvm(kernel: str) -> None:
     K = rbf_kernel(X, gamma=0.05)
-    chosen: Any = (lambda A, B: rbf_kernel(A, B, gamma=0.05)) if kernel == "function" else kernel
-    svc = machine(kernel=chosen, C=2.0, tol=1e-5)
+    kernel_option: Any = (lambda A, B: rbf_kernel(A, B, gamma=0.05)) if kernel == "function" else kernel
+    svc = machine(kernel=kernel_option, C=2.0, tol=1e-5)
     data = K if kernel == "precomputed" else X
     svc.fit(data, y)
     certificate = certify_svc(svc, data, y)
@@ -190,8 +190,8 @@ def test_support_vector_machines_of_libsvm(kernel: str) -> None:
 def test_class_weights_are_multiplicities() -> None:
     svc = machine(class_weight={0: 1.0, 1: 3.0}, tol=1e-6).fit(X, y)
     weights = np.where(y == 1, 3.0, 1.0)
-    other = machine(tol=1e-6).fit(X, y, sample_weight=weights)
-    one, two = certify_svc(svc, X, y), certify_svc(other, X, y, weights)
+    weighted_svc = machine(tol=1e-6).fit(X, y, sample_weight=weights)
+    one, two = certify_svc(svc, X, y), certify_svc(weighted_svc, X, y, weights)
     assert one.lower == pytest.approx(two.lower, rel=1e-6)
     assert one.attained == pytest.approx(two.attained, rel=1e-5)
 
@@ -210,10 +210,10 @@ def test_the_factor_and_what_it_misses(seed: int) -> None:
     K = A @ A.T
     for tol in (1e-13, 1e-2):
         factored = pivoted_cholesky(K, tol=tol)
-        left = K - factored.Phi @ factored.Phi.T
-        assert (np.abs(left).sum(axis=1) <= factored.row_sums).all()
-        assert float(np.abs(np.linalg.eigvalsh(left)).max()) <= factored.max_row_sum
-        assert np.trace(left) <= 2 * tol * np.trace(K) + 1e-9
+        remainder = K - factored.Phi @ factored.Phi.T
+        assert (np.abs(remainder).sum(axis=1) <= factored.row_sums).all()
+        assert float(np.abs(np.linalg.eigvalsh(remainder)).max()) <= factored.max_row_sum
+        assert np.trace(remainder) <= 2 * tol * np.trace(K) + 1e-9
     assert pivoted_cholesky(K).Phi.shape[1] == np.linalg.matrix_rank(K)
 
 
@@ -234,8 +234,10 @@ def test_ensembles_are_certified_against_their_own_members() -> None:
     assert certificate.attained == pytest.approx(-margins[:20].mean(), abs=1e-9)
     assert certificate.upper <= certificate.attained
     assert certify_model(model, X, y, nu=1).attained == pytest.approx(-margins[0], abs=1e-9)
-    own = MarginBoostClassifier(nu=30, epsilon=0.1).fit(X, y)
-    assert certify_model(own, X, y).attained == pytest.approx(-np.sort(own.margins_)[:30].mean(), abs=1e-9)
+    margin_boost = MarginBoostClassifier(nu=30, epsilon=0.1).fit(X, y)
+    assert certify_model(margin_boost, X, y).attained == pytest.approx(
+        -np.sort(margin_boost.margins_)[:30].mean(), abs=1e-9
+    )
     share = MarginBoostClassifier(nu=0.2, epsilon=0.1).fit(X, y)
     assert certify_model(share, X, y).attained == certify_model(share, X, y, nu=0.2 * len(y)).attained
     named = np.where(y == 1, "yes", "no")
@@ -332,15 +334,15 @@ def test_coefficients_that_cannot_be_computed_with_are_refused() -> None:
 
 def test_the_rounding_of_a_kernel_far_from_0_counts() -> None:
     rng = np.random.default_rng(0)
-    near = rng.integers(0, 4096, (12, 2)) / 1024.0
+    points = rng.integers(0, 4096, (12, 2)) / 1024.0
     labels = np.arange(12) % 2
-    svc = machine(gamma=1.0, tol=1e-9).fit(near, labels)
-    c = certify_svc(svc, near, labels)
-    for off in (1e3, 1e4):  # exact: the kernel stays the same
-        d = certify_svc(svc.fit(near + off, labels), near + off, labels)
+    svc = machine(gamma=1.0, tol=1e-9).fit(points, labels)
+    c = certify_svc(svc, points, labels)
+    for shift in (1e3, 1e4):  # exact: the kernel stays the same
+        d = certify_svc(svc.fit(points + shift, labels), points + shift, labels)
         assert d.lower <= c.upper and c.lower <= d.upper
     with pytest.raises(ProblemError, match=r"\bSVC\b.*\bcentre\b"):
-        certify_svc(svc.fit(near, labels), near + 1e6, labels)
+        certify_svc(svc.fit(points, labels), points + 1e6, labels)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
@@ -348,7 +350,7 @@ def test_the_kernel_is_known_as_well_as_is_said(kernel: str) -> None:
     rng = np.random.default_rng(1)
     A = rng.normal(size=(8, 3)) + 30.0
     svc = machine(kernel=kernel, gamma=0.3, coef0=1.0).fit(A, np.arange(8) % 2)
-    found = kernel_matrix(svc, A)
+    kernel_bounds = kernel_matrix(svc, A)
     exact = [[Fraction(float(x)) for x in row] for row in A]
     for i in range(8):
         for j in range(8):
@@ -360,7 +362,7 @@ def test_the_kernel_is_known_as_well_as_is_said(kernel: str) -> None:
                 "linear": float(product),
                 "poly": float((gamma * product + 1) ** 3),
             }[kernel]
-            assert abs(found.K[i, j] - true) <= found.rounding[i] + np.spacing(true)
+            assert abs(kernel_bounds.K[i, j] - true) <= kernel_bounds.rounding[i] + np.spacing(true)
 
 
 def test_another_training_set_of_a_support_vector_machine_is_refused() -> None:
@@ -422,8 +424,8 @@ def test_other_models_are_refused_with_advice() -> None:
         certify_model(linear(multi_class="crammer_singer").fit(X, y), X, y)
     with pytest.raises(ProblemError, match=r"\bsample_weight\b.*\b200\b.* -1\b"):
         certify_model(logistic().fit(X, y), X, y, -np.ones(200))
-    chosen: Any = LogisticRegressionCV(Cs=3, cv=3).fit(X, y)
-    assert certify_model(chosen, X, y).relative_gap < 1e-3
+    cross_validated: Any = LogisticRegressionCV(Cs=3, cv=3).fit(X, y)
+    assert certify_model(cross_validated, X, y).relative_gap < 1e-3
     sparse = sgd(random_state=0).fit(X, y)
     dense = certify_model(sparse, X, y)
     assert certify_model(sparse.sparsify(), X, y).attained == dense.attained
