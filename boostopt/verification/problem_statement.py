@@ -64,8 +64,9 @@ N_BITS = (80, 106)
 MAX_WEIGHT_DENOMINATOR = 2**120
 """Largest denominator of a weight of a geometric mean: a quotient of floats of similar sizes."""
 
-MAX_CHANCE = 2.0**-13
-"""Radius of a ball, times the square of the denominator, up to which a fraction in it is no chance."""
+MAX_RADIUS = Fraction(1, 2 ** (STATEMENT_BITS // 2))
+"""Radius of a ball, relative to its middle, up to which a fraction in it is no chance. It is larger if another thread
+lowers the precision of python-flint, which all threads share."""
 
 
 def problem_to_json(problem: ReadProblem) -> dict[str, Any]:
@@ -176,15 +177,16 @@ def rational_of(value: Ball) -> Fraction:
     if value.is_exact():
         return middle
     radius = middle_of(value.rad())
-    if middle:
+    if radius <= MAX_RADIUS * abs(middle):
         size = abs(middle.numerator).bit_length() - middle.denominator.bit_length()
         for bits in N_BITS:
             scale = Fraction(2) ** (bits - size)
             candidate = (middle * scale).limit_denominator(MAX_DENOMINATOR)
-            if abs(candidate - middle * scale) <= radius * scale <= MAX_CHANCE / candidate.denominator**2:
+            if abs(candidate - middle * scale) <= radius * scale:
                 return candidate / scale
     raise ProblemError(
-        f"a file states coefficients that are fractions; got {value}, a root, a logarithm or the like of constants. "
+        f"a file states coefficients that are fractions; got one of about {float(value.mid()):.10g}, a quotient with a "
+        "large denominator, a root or the like of constants. "
         "Compute it as a float before, such as float(np.sqrt(2))."
     )
 

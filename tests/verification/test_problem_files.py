@@ -27,7 +27,7 @@ from boostopt.verification import subject, verify
 from boostopt.verification.problem_certificate_files import verify_problem_certificate
 from boostopt.verification.problem_kernel import atoms, problem_schema, rationals_and_balls
 from boostopt.verification.problem_kernel.problem_checker import check_ray
-from boostopt.verification.problem_statement import rational_of
+from boostopt.verification.problem_statement import STATEMENT_BITS, rational_of
 
 cp: Any = cvxpy
 """CVXPY, whose own annotations refuse expressions that it takes."""
@@ -170,9 +170,12 @@ def test_a_ray_leaves_no_bound(lower: int | None, upper: int | None, is_valid: b
 
 
 def test_quotients_are_stated_as_fractions() -> None:
-    with flint.ctx.workprec(128):
+    with flint.ctx.workprec(STATEMENT_BITS):
         for value in (Fraction(1, 3), Fraction(-7, 30), Fraction(0.1) / 45, Fraction(0.1) * Fraction(0.7) / 9):
-            assert rational_of(flint.arb(flint.fmpq(value.numerator, value.denominator))) == value
+            ball = flint.arb(flint.fmpq(value.numerator, value.denominator))
+            assert rational_of(ball) == value
+            with flint.ctx.workprec(128), pytest.raises(ProblemError, match=r"\bfractions\b"):
+                rational_of(+ball)
         with pytest.raises(ProblemError, match=r"\bfractions\b"):
             rational_of(flint.arb(2).sqrt())
 
