@@ -20,12 +20,15 @@ from boostopt._utils.array_types import HypothesisVector
 from boostopt._utils.cvxpy_tools import cp, required_cones
 from boostopt._utils.validation import check_callable
 from boostopt.descriptions.description import Description, read_description
-from boostopt.descriptions.partial_minimum import PartialMinimum
+from boostopt.descriptions.partial_minimum import MAX_CACHED, PartialMinimum
 from boostopt.descriptions.point_slopes import describe_linear_form
 from boostopt.errors import ProblemError, attach_user_function
 from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.edge_functions.base import EdgeFunction, clip_to_finite, nonnegative_residuals
 from boostopt.functions.formulas.intervals import Interval, allowance
+
+MAX_GAP = 1e-6
+"""G(e) + G*(w) - <w, e>, over max(1, |G(e)|), above which w counts as far from the subgradients at e."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,8 @@ class CvxpyEdges(EdgeFunction):
         check_callable("G", self.G, "a function of the edges", ProblemError)
 
     _minima: dict[int, PartialMinimum] = field(default_factory=dict[int, PartialMinimum], init=False, repr=False)
+
+    _conjugates: dict[bytes, float] = field(default_factory=dict[bytes, float], init=False, repr=False)
 
     @computed_attribute
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -86,6 +91,15 @@ class CvxpyEdges(EdgeFunction):
         return self._minimum(len(e)).upper_bound(np.clip(e, -1.0, 1.0), radius)
 
     def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
+        key = w.tobytes()
+        if key not in self._conjugates:
+            self._conjugates[key] = self._conjugate_bound(w, start)
+            if len(self._conjugates) > MAX_CACHED:
+                self._conjugates.pop(next(iter(self._conjugates)))
+        return self._conjugates[key]
+
+    def _conjugate_bound(self, w: HypothesisVector, start: HypothesisVector | None) -> float:
+        """Return an upper bound of G*(w), by tangents at a point if they are good, else with a solver."""
         minimum, bound = self._minimum(len(w)), math.inf
         if start is not None and minimum.is_unconstrained:
             bound, is_tight = minimum.bound_from(w, np.clip(start, -1.0, 1.0), 0.0)
@@ -106,6 +120,18 @@ class CvxpyEdges(EdgeFunction):
 
     def project(self, w: HypothesisVector) -> HypothesisVector | None:
         return clip_to_finite(w)
+
+    def project_for_edges(self, w: HypothesisVector, e: HypothesisVector) -> HypothesisVector | None:
+        """Return w, or a subgradient at e near w if w is far from all of them: then its bound is better."""
+        point, minimum, e = clip_to_finite(w), self._minimum(len(e)), np.clip(e, -1.0, 1.0)
+        if not minimum.is_unconstrained:
+            return point
+        value = self.value(e)
+        gap = math.fsum([value, self.conjugate(point, e), *(-point * e).tolist()])
+        if gap <= MAX_GAP * max(1.0, abs(value)):
+            return point
+        subgradient = minimum.nearest_subgradient(point, e)
+        return point if subgradient is None else subgradient
 
     def residuals(self, w: HypothesisVector) -> dict[str, float]:
         return nonnegative_residuals(w, {"w finite": 0.0})

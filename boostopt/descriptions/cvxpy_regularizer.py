@@ -47,6 +47,9 @@ from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 CLOSED_FORM_RTOL = 1e-12
 """Relative distance of a tangent bound to a closed form above which a better choice of multipliers is searched."""
 
+POOR_GAP = 1e-6
+"""Relative gap of a conjugate above which tangents at its maximizer are tried too: solvers fail at extreme scales."""
+
 INTERIOR_POINT_TOL = 1e-9
 """Largest violation of the capped simplex by the inner point."""
 
@@ -320,7 +323,11 @@ class CvxpyRegularizer(Regularizer):
         if point is not None and point.is_tight:
             return point
         points = [self._bound_by_solver(z), *([] if point is None else [point])]
-        return min(points, key=lambda point: point.value)
+        best = min(points, key=lambda point: point.value)
+        gap = math.fsum([best.value, self.value(best.d), *(-z * best.d).tolist()])
+        if gap > POOR_GAP * max(1.0, abs(best.value)) and (tangent_bound := self._bound_from(z, best.d)) is not None:
+            return min(best, tangent_bound, key=lambda point: point.value)
+        return best
 
     def _bound_from(self, z: ExampleVector, start: ExampleVector) -> _StartBound | None:
         """Return the bound of F*(z) by tangents at a point; None if there are none, or if constraints need a solver."""

@@ -41,7 +41,7 @@ from boostopt.problem_certificates.feasible_point import (
 from boostopt.problem_certificates.minorant import WrongSign
 from boostopt.problem_certificates.problem_certificate import certified_lower_bound, scaled_gap
 from boostopt.problem_certificates.reading import ReadProblem, dual_vector, read_problem, with_unit_sum
-from boostopt.problem_certificates.steps import float_point, proposed_choices
+from boostopt.problem_certificates.steps import float_point, float_pullback, proposed_choices
 
 GOAL = 1e-13
 """Scaled gap of a conjugate at which the search for better multipliers ends."""
@@ -64,6 +64,12 @@ N_START_STEPS = 6
 
 MIN_START_NARROWING = 0.5
 """Factor by which such a step must narrow the gap, else it is the last one."""
+
+KINK_WIDTH = 1e-6
+"""Relative distance from a kink up to which a point counts as on it, where subgradients are chosen."""
+
+N_KINK_STEPS = 12
+"""Maximum number of steps that choose them."""
 
 START_FRACTIONS = (0.0, 1e-7, 1e-5, 1e-9)
 """Fractions of the inner point in the points at which tangents are taken. Near a kink, the one point leads to good
@@ -416,6 +422,21 @@ class PartialMinimum:
         if self._solve(self._value_problem, x) is None or self._value_problem.constraints[0].dual_value is None:
             return None
         slopes = -np.asarray(self._value_problem.constraints[0].dual_value, dtype=np.float64).reshape(x.size)
+        return slopes if np.isfinite(slopes).all() else None
+
+    def nearest_subgradient(self, z: Float[Array, " n"], x: Float[Array, " n"]) -> Float[Array, " n"] | None:
+        """Return a subgradient of g at x near z, by steps at kinks; None if there is none.
+
+        There are no further variables, and no constraints count.
+        """
+        problem = self._free.with_linear_term(self._positions, -z)
+        open_sides = np.full(problem.n, -np.inf), np.full(problem.n, np.inf)
+        slopes = np.full(x.size, np.nan)
+        with working_precision(), np.errstate(all="ignore"):
+            point = float_point(problem, self._entries(x))
+            choices = proposed_choices(problem, point, open_sides, KINK_WIDTH, N_KINK_STEPS, are_multipliers_fixed=True)
+            for choice in choices:
+                slopes = float_pullback(problem, choice)[0][self._positions] + z
         return slopes if np.isfinite(slopes).all() else None
 
     def maximize(self, z: Float[Array, " n"], solver: str | None = None) -> Maximizer:

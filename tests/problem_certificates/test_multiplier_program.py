@@ -29,7 +29,8 @@ def data(n: int) -> np.ndarray:
 
 
 def on_simplex(x: Any, objective: Any) -> Any:
-    return cp.Problem(cp.Minimize(objective), [x >= 0, cp.sum(x) == 1, x <= 10 / x.size])
+    sides: list[Any] = [x >= 0, cp.sum(x) == 1, x <= 10 / x.size]
+    return cp.Problem(cp.Minimize(objective), sides)
 
 
 PROBLEMS: dict[str, Callable[[Any], Any]] = {
@@ -75,7 +76,8 @@ def test_the_bound_of_the_choice_is_near_the_optimum_and_not_above_it(name: str)
 
 def test_without_slopes_to_choose_there_is_no_program() -> None:
     x = cp.Variable(3)
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [cp.sum(x) == 1])
+    total: Any = cp.sum(x)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [total == 1])
     problem.solve("CLARABEL")
     read = read_problem(problem)
     with working_precision():
@@ -102,7 +104,7 @@ def test_the_largest_product_of_slopes_is_the_value(name: str) -> None:
     """An atom with kinks is the support function of the slopes that the constraints describe."""
     function, value = KINKS[name]
     for u in (RNG.normal(size=(3, 4)), np.round(RNG.normal(size=(3, 4))), np.zeros((3, 4)), np.ones((3, 4))):
-        products = cp.Variable((3, 4))
+        products: Any = cp.Variable((3, 4))
         constraints = function.slope_constraints(products, cp.Constant(SIZES), np.zeros((3, 4)))
         largest = cp.Problem(cp.Maximize(cp.sum(cp.multiply(u, products))), constraints).solve("CLARABEL")
         assert largest == pytest.approx(float(SIZES @ value(u)), abs=1e-6)
@@ -112,7 +114,7 @@ def test_the_largest_product_of_slopes_is_the_value(name: str) -> None:
 @pytest.mark.parametrize("name", ("sum of sizes", "largest size", "Euclidean"))
 def test_slopes_of_convex_arguments_have_one_sign(name: str, sign: float) -> None:
     function, _ = KINKS[name]
-    products = cp.Variable((3, 4))
+    products: Any = cp.Variable((3, 4))
     constraints = function.slope_constraints(products, cp.Constant(SIZES), np.full((3, 4), sign))
     cp.Problem(cp.Minimize(sign * cp.sum(products)), constraints).solve("CLARABEL")
     assert np.abs(products.value).max() <= 1e-6
