@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
@@ -28,12 +28,19 @@ from boostopt.errors import OptionError, SolverNotFound, short_repr, unknown_nam
 from boostopt.programs.catalogue import get_formulation, soft_margin_formulation_name
 from boostopt.programs.convex_problem import ConvexProblem
 from boostopt.programs.program import Program
-from boostopt.solving.problem_solution import solve_problem
+from boostopt.solving.problem_solution import ProblemSolution, solve_problem
 from boostopt.solving.request import DEFAULT_TOL, check_solver_options, rejected_options_error
+from boostopt.solving.solution import Solution
 from boostopt.solving.solve import needs_own_process, solve
 
 DEFAULT_FORM = "ladder"
 """The name, among the forms, of the backend itself, which is not pinned to a form."""
+
+
+ProblemSolvers = (
+    str | Callable[[Any], Any] | FunctionSolver | Sequence[str | Callable[[Any], Any] | FunctionSolver] | None
+)
+"""Solvers of CVXPY problems: names, functions of a problem, or `ConeSolver(function)`."""
 
 
 @runtime_checkable
@@ -101,9 +108,39 @@ class SolverHandle(ABC, Generic[P]):
     def prepare_process(self, program: P, time_limit: float | None) -> str:
         """Start a worker process, if one is needed, before any clock runs; return why the solver cannot run, or ""."""
 
+    @property
+    def is_always_isolated(self) -> bool:
+        """Whether every solve runs in a worker process."""
+        return False
+
     @abstractmethod
+    def _solve(self, program: P, tol: float, time_limit: float | None, is_isolated: bool) -> Solution | ProblemSolution:
+        """Solve a program that the solver supports.
+
+        Raises
+        ------
+        SolverNotFound
+            No installed solver supports the program.
+        OptionError
+            The solver refuses an option.
+        """
+
     def run(self, program: P, tol: float, time_limit: float | None) -> SolveRecord:
         """Solve if possible; return a record whatever the solver does."""
+        reason = self.prepare_process(program, time_limit)
+        if reason:
+            return self.skipped_record(program, tol, reason, self.is_always_isolated)
+        is_isolated = self.has_own_process(program, time_limit)
+        try:
+            with thread_limit(self.threads):
+                solution = self._solve(program, tol, time_limit, is_isolated)
+        except (SolverNotFound, OptionError) as refusal:
+            return self.skipped_record(program, tol, str(refusal))
+        # An attempt says so if no worker process could be used.
+        is_isolated = is_isolated and not any("isolated" in attempt.statistics for attempt in solution.attempts)
+        return record_of_solution(
+            self.name, program.headline, tol, solution, is_isolated, self.profile_name, self.threads
+        )
 
     def skipped_record(self, program: P, tol: float, reason: str, is_isolated: bool = False) -> SolveRecord:
         """Return the record of a solver that was not run."""
@@ -184,23 +221,15 @@ class BackendHandle(SolverHandle[Program]):
         capability = backend.prepare(program)
         return "" if capability else capability.reason
 
-    def run(self, program: Program, tol: float, time_limit: float | None) -> SolveRecord:
-        reason = self.prepare_process(program, time_limit)
-        if reason:
-            return self.skipped_record(program, tol, reason, isinstance(self.backend, IsolatedBackend))
-        try:
-            request = tol if self.profile is None else self.profile.name
-            with thread_limit(self.threads):
-                solution = solve(program, self.backend or AUTO, request, time_limit, options=self.options or None)
-        except (SolverNotFound, OptionError) as refusal:
-            # No installed backend supports the program ("auto"), or the solver refuses an option.
-            return self.skipped_record(program, tol, str(refusal))
-        is_isolated = self.has_own_process(program, time_limit) and not any(
-            "isolated" in attempt.statistics for attempt in solution.attempts
-        )
-        return record_of_solution(
-            self.name, program.headline, tol, solution, is_isolated, self.profile_name, self.threads
-        )
+    @property
+    def is_always_isolated(self) -> bool:
+        return isinstance(self.backend, IsolatedBackend)
+
+    def _solve(
+        self, program: Program, tol: float, time_limit: float | None, is_isolated: bool
+    ) -> Solution | ProblemSolution:
+        request = tol if self.profile is None else self.profile.name
+        return solve(program, self.backend or AUTO, request, time_limit, options=self.options or None)
 
 
 @dataclass(frozen=True)
@@ -245,20 +274,14 @@ class ProblemHandle(SolverHandle[ConvexProblem]):
         return self.unsupported_reason(program)
 
     def run(self, program: ConvexProblem, tol: float, time_limit: float | None) -> SolveRecord:
-        reason, is_isolated = self.unsupported_reason(program), self.has_own_process(program, time_limit)
-        if self.solver is None or reason:
-            return self.skipped_record(program, tol, reason)
+        record = super().run(program, tol, time_limit)
+        return replace(record, answered_by=self.name, path=[self.name]) if record.ran else record
+
+    def _solve(
+        self, program: ConvexProblem, tol: float, time_limit: float | None, is_isolated: bool
+    ) -> Solution | ProblemSolution:
         task = ProblemTask(program, tol, time_limit, self.profile, self.options)
-        try:
-            with thread_limit(self.threads):
-                solution = solve_problem(self.solver, task, is_isolated)
-        except (SolverNotFound, OptionError) as refusal:
-            return self.skipped_record(program, tol, str(refusal))
-        is_isolated = is_isolated and not any("isolated" in attempt.statistics for attempt in solution.attempts)
-        record = record_of_solution(
-            self.name, program.headline, tol, solution, is_isolated, self.profile_name, self.threads
-        )
-        return replace(record, answered_by=self.name, path=[self.name])
+        return solve_problem(cast(ProblemSolver, self.solver), task, is_isolated)
 
 
 @runtime_checkable

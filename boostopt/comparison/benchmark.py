@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Unpack, cast, overload
 
 import numpy as np
 
@@ -14,10 +14,17 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.environment import environment_info, source_version
 from boostopt._utils.json_values import plain
 from boostopt._utils.validation import check_integer, check_list, check_numbers, invalid_value_error
+from boostopt.backends.base import Backend
 from boostopt.backends.isolation.worker_process import close_idle_processes, idle_process_id
 from boostopt.backends.profiles import Profile
-from boostopt.comparison.backend_handles import SolverHandle, as_comparable, open_solvers
-from boostopt.comparison.benchmark_options import WARM_UP_MODES, BenchmarkOptions, benchmark_options
+from boostopt.comparison.backend_handles import ProblemSolvers, SolverHandle, as_comparable, open_solvers
+from boostopt.comparison.benchmark_options import (
+    WARM_UP_MODES,
+    BenchmarkKeywords,
+    BenchmarkOptions,
+    ProblemBenchmarkKeywords,
+    benchmark_options,
+)
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.provenance import Provenance
 from boostopt.comparison.rendering.progress_output import BenchmarkProgress, benchmark_progress, request_text
@@ -35,6 +42,24 @@ GAPS = (1e-3, 1e-6, 1e-9)
 """Default scaled gaps: rough, usual, and close to the accuracy of float64."""
 
 
+@overload
+def benchmark(
+    programs: Program | Sequence[Program] | Mapping[str, Program],
+    backends: str | Backend | Sequence[str | Backend] | None = None,
+    profiles: float | str | Sequence[float | str] = GAPS,
+    repeats: int = 3,
+    options: BenchmarkOptions | None = None,
+    **keywords: Unpack[BenchmarkKeywords],
+) -> Benchmark: ...
+@overload
+def benchmark(
+    programs: cp.Problem | ConvexProblem | Sequence[cp.Problem | ConvexProblem] | Mapping[str, cp.Problem],
+    backends: ProblemSolvers = None,
+    profiles: float | str | Sequence[float | str] = GAPS,
+    repeats: int = 3,
+    options: BenchmarkOptions | None = None,
+    **keywords: Unpack[ProblemBenchmarkKeywords],
+) -> Benchmark: ...
 def benchmark(
     programs: Any,
     backends: Any = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypedDict
 
 from boostopt._utils.validation import (
     check_choice,
@@ -54,6 +54,39 @@ class CompareOptions:
             else check_integer("threads", self.threads, 1, advice=THREADS_ADVICE),
             "origin": None if self.origin is None else validate_provenance(self.origin),
         }
+
+
+class ProblemCompareKeywords(TypedDict, total=False):
+    """The keywords of `compare` for CVXPY problems, for type checkers."""
+
+    isolate: bool
+    threads: int | None
+    origin: Provenance | None
+
+
+class CompareKeywords(ProblemCompareKeywords, total=False):
+    """The keywords of `compare` for programs, for type checkers."""
+
+    forms: str | Sequence[str] | None
+
+
+class ProblemBenchmarkKeywords(ProblemCompareKeywords, total=False):
+    """The keywords of `benchmark` for CVXPY problems, for type checkers."""
+
+    time_limit: float | None
+    resume: str | os.PathLike[str] | None
+    budget: float | None
+    any_version: bool
+    warm_up: str
+    random_state: int
+    progress: bool | Callable[[int, int, SolveRecord], None]
+    solver_options: Mapping[str, Mapping[str, Any]] | None
+
+
+class BenchmarkKeywords(ProblemBenchmarkKeywords, total=False):
+    """The keywords of `benchmark` for programs, for type checkers."""
+
+    forms: str | Sequence[str] | None
 
 
 def compare_options(keywords: Mapping[str, Any]) -> CompareOptions:

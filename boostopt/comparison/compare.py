@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack, overload
 
+from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.environment import describe_environment, environment_info, source_version
 from boostopt._utils.formatting import html_table
 from boostopt._utils.json_values import plain, to_json_text
 from boostopt._utils.validation import check_seconds
+from boostopt.backends.base import Backend
 from boostopt.backends.isolation.worker_process import close_idle_processes
-from boostopt.comparison.backend_handles import as_comparable, open_solvers
-from boostopt.comparison.benchmark_options import compare_options
+from boostopt.comparison.backend_handles import ProblemSolvers, as_comparable, open_solvers
+from boostopt.comparison.benchmark_options import CompareKeywords, ProblemCompareKeywords, compare_options
 from boostopt.comparison.provenance import Provenance
 from boostopt.comparison.rendering.phrases import (
     claimed_value_text,
@@ -180,6 +182,26 @@ def _html_cells(row: SolveRecord, rows: Iterable[SolveRecord]) -> tuple[object, 
     return row.backend, row.verdict, interval, *gaps, row.seconds, row.solver_status, *problem_cells
 
 
+@overload
+def compare(
+    program: Program,
+    backends: str | Backend | Sequence[str | Backend] | None = None,
+    tol: float | str = DEFAULT_TOL,
+    time_limit: float | None = None,
+    progress: bool | Callable[[str, SolveRecord | None], None] = False,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    **keywords: Unpack[CompareKeywords],
+) -> Comparison: ...
+@overload
+def compare(
+    program: cp.Problem | ConvexProblem,
+    backends: ProblemSolvers = None,
+    tol: float | str = DEFAULT_TOL,
+    time_limit: float | None = None,
+    progress: bool | Callable[[str, SolveRecord | None], None] = False,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    **keywords: Unpack[ProblemCompareKeywords],
+) -> Comparison: ...
 def compare(
     program: Any,
     backends: Any = None,

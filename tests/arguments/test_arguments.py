@@ -142,7 +142,7 @@ def test_one_form_is_a_list_of_one() -> None:
 def test_one_profile_is_a_list_of_one() -> None:
     assert benchmark(PROGRAM, "interior", profiles=1e-3, repeats=1).settings.target_gaps == (1e-3,)
     with pytest.raises(OptionError, match=r"\brepeats\b.* 1\b.* 1\.5\b"):
-        benchmark(PROGRAM, "interior", repeats=1.5)  # pyright: ignore[reportArgumentType]
+        benchmark(PROGRAM, "interior", repeats=1.5)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 def test_one_column_to_drop_is_a_list_of_one(tmp_path: Path) -> None:

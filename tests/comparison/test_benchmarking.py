@@ -590,8 +590,8 @@ def test_options_are_given_whole_or_by_their_names_which_count_before() -> None:
     results = benchmark(reference_lpboost(), [right()], [1e-3], 1, options=whole, random_state=7)
     assert (results.settings.time_limit, results.settings.seed) == (4.0, 7)
     with pytest.raises(OptionError, match=r"\bbenchmark\b.*'timelimit'.*'time_limit'"):
-        benchmark(reference_lpboost(), timelimit=4.0)
+        benchmark(reference_lpboost(), timelimit=4.0)  # pyright: ignore[reportCallIssue]
     with typechecker.unchecked(), pytest.raises(OptionError, match=r"^options\b.*\bBenchmarkOptions\b.*\b4\b"):
-        benchmark(reference_lpboost(), options=4)  # pyright: ignore[reportArgumentType]
+        benchmark(reference_lpboost(), options=4)  # pyright: ignore[reportArgumentType, reportCallIssue]
     with pytest.raises(OptionError, match=r"^budget\b.*\bpositive\b.*\b0\b"):
         BenchmarkOptions(budget=0)

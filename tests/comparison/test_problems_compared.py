@@ -343,7 +343,7 @@ def test_problems_that_cannot_be_compared_are_refused(problem: Callable[[Any], A
 def test_bad_arguments_are_refused() -> None:
     program = get_formulation("lpboost").bind([[1.0, -1.0], [-1.0, 1.0]], nu=1)
     with pytest.raises(OptionError, match=r"\bcvxpy\.Problem; got int\b"):
-        compare(3)
+        compare(3)  # pyright: ignore[reportArgumentType, reportCallIssue]
     with pytest.raises(OptionError, match="got both"):
         benchmark([bounded(), program])
     with pytest.raises(OptionError, match="expected no forms"):
@@ -353,7 +353,7 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(OptionError, match=r"'cvxpy:clarabell'.*'cvxpy:clarabel'"):
         compare(bounded(), "clarabell")
     with pytest.raises(OptionError, match=r"\bsolvers of CVXPY\b.* got 3\."):
-        compare(bounded(), [3])
+        compare(bounded(), [3])  # pyright: ignore[reportArgumentType, reportCallIssue]
     with pytest.raises(OptionError, match="different solvers; got exact, exact"):
         compare(bounded(), [exact, exact])
     with pytest.raises(OptionError, match=r"\bcvxpy:scs\b.*\bgot max_itres=3\b"):

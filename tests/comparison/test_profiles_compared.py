@@ -52,7 +52,7 @@ def test_options_are_of_one_backend_and_of_all_its_forms() -> None:
     with pytest.raises(OptionError, match=r"\boption\b.*\binterior\b.*'iterations'"):
         compare(reference_lpboost(), "interior", options={"interior": {"iterations": 2}})
     with pytest.raises(OptionError, match=r"\boption\b.*\bcompare\b.*'form'.*'forms'"):
-        compare(reference_lpboost(), "interior", form=["primal"])
+        compare(reference_lpboost(), "interior", form=["primal"])  # pyright: ignore[reportCallIssue]
 
 
 def test_an_option_that_only_the_solver_knows_is_refused_before_any_work() -> None:
@@ -121,8 +121,9 @@ def test_the_command_asks_by_profile_and_passes_options_on() -> None:
 
 
 def test_a_backend_that_is_not_installed_is_a_row_whatever_it_is_asked() -> None:
-    for how in ({"tol": "low"}, {"options": {"cvxpy:mosek": {"verbose": 1}}}):
-        result = compare(reference_lpboost(), ["interior", "cvxpy:mosek"], **how)  # pyright: ignore[reportArgumentType]
+    requests: list[dict[str, Any]] = [{"tol": "low"}, {"options": {"cvxpy:mosek": {"verbose": 1}}}]
+    for request in requests:
+        result = compare(reference_lpboost(), ["interior", "cvxpy:mosek"], **request)
         assert [row.result for row in result.rows] == ["reached", "not run"]
         assert re.search(r"\binstalled\b.*\bMOSEK\b", result.rows[1].reason)
     with pytest.raises(OptionError, match=r"\bauto\b.*\bprofile\b.*'low'"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ INF = np.inf
 
 
 def linear_program(
-    A: Sequence[Sequence[float]],
-    c: Sequence[float],
-    rows: tuple[Sequence[float], Sequence[float]],
-    bounds: tuple[Sequence[float], Sequence[float]] | None = None,
+    A: Any,
+    c: Any,
+    rows: tuple[Any, Any],
+    bounds: tuple[Any, Any] | None = None,
     **facts: Any,
 ) -> ConicProgram:
     """Return a linear program from dense numbers; without bounds, variables are at least 0."""

@@ -147,16 +147,18 @@ def test_programs_that_are_not_linear_are_refused() -> None:
 )
 def test_shapes_and_numbers_of_programs_are_checked(facts: dict[str, Any], name: str) -> None:
     valid = {"A": [[1.0]], "c": [1.0], "row_lower": [0.0], "row_upper": [1.0], "lower": [0.0], "upper": [1.0]}
-    arrays = {key: np.array(value) if isinstance(value, list) else value for key, value in {**valid, **facts}.items()}
+    arrays: dict[str, Any] = {
+        key: np.array(value) if isinstance(value, list) else value for key, value in {**valid, **facts}.items()
+    }
     with pytest.raises(ProblemError, match=name):
         ConicProgram(**arrays)
 
 
 def test_arrays_of_a_program_are_copies() -> None:
-    c, A = np.array([1.0]), np.array([[3.0]])
-    program = ConicProgram(A, c, np.array([1.0]), np.array([INF]), np.array([0.0]), np.array([INF]))
+    c, matrix = np.array([1.0]), np.array([[3.0]])
+    program = ConicProgram(matrix, c, np.array([1.0]), np.array([INF]), np.array([0.0]), np.array([INF]))
     c *= 0.0
-    A *= 0.0
+    matrix *= 0.0
     assert exact_optimum(program).value == Fraction(1, 3)
     with pytest.raises(ValueError, match="read-only"):
         program.c[0] = 2.0

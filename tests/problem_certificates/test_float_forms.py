@@ -341,6 +341,7 @@ def test_the_distance_of_a_point_from_feasible_ones_is_stated(monkeypatch: pytes
     for is_large in (False, True):
         monkeypatch.setattr(reading, "MAX_BALLS", -1 if is_large else 4000)
         certificate = certify_problem(problem)
+        assert certificate.point is not None
         distances = [
             float(abs(Fraction(value) - exact) / abs(exact))
             for value, exact in zip(certificate.point[x].tolist(), solution, strict=True)

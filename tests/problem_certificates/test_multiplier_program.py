@@ -77,7 +77,8 @@ def test_the_bound_of_the_choice_is_near_the_optimum_and_not_above_it(name: str)
 def test_without_slopes_to_choose_there_is_no_program() -> None:
     x = cp.Variable(3)
     total: Any = cp.sum(x)
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [total == 1])
+    equation: Any = total == 1
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [equation])
     problem.solve("CLARABEL")
     read = read_problem(problem)
     with working_precision():
@@ -117,7 +118,7 @@ def test_slopes_of_convex_arguments_have_one_sign(name: str, sign: float) -> Non
     products: Any = cp.Variable((3, 4))
     constraints = function.slope_constraints(products, cp.Constant(SIZES), np.full((3, 4), sign))
     cp.Problem(cp.Minimize(sign * cp.sum(products)), constraints).solve("CLARABEL")
-    assert np.abs(products.value).max() <= 1e-6
+    assert np.abs(np.asarray(products.value)).max() <= 1e-6
 
 
 def test_entries_on_a_kink_are_recognized() -> None:

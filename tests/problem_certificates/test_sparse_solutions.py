@@ -65,7 +65,10 @@ def test_a_solution_in_fractions_lies_within_the_radii(seed: int) -> None:
     radii = system.radii(np.abs(b - A @ y))
     S = [Fraction(value) ** 2 for value in system.scales.tolist()]
     rows = [[Fraction(value) for value in row] for row in A.tolist()]
-    gram = [[sum(p * q * s for p, q, s in zip(first, second, S, strict=True)) for second in rows] for first in rows]
+    gram = [
+        [sum((p * q * s for p, q, s in zip(first, second, S, strict=True)), Fraction(0)) for second in rows]
+        for first in rows
+    ]
     rest = [Fraction(value) for value in (b - A @ y).tolist()]  # exact: all are multiples of 2^-20
     for k in range(m):  # Gauss and Jordan
         pivot = gram[k][k]

@@ -86,8 +86,8 @@ def run_digest(
     kind = HistogramNewton if problem.edge_function.is_largest_edge else BoundedEdgeNewton
     checked_rows = require_not_none(rows, "rows")
     objective = ExactSoftMargin(Fraction(300), checked_rows.n_examples)
-    newton = kind(problem, checked_rows, objective, True, BoostOptions(), Deadline.after(None), show)
-    newton.run()
+    newton = kind(problem, checked_rows, objective, True, BoostOptions(), show)
+    newton.run(Deadline.after(None))
     bounds = newton.bounds
     content = (
         bounds.lower,
