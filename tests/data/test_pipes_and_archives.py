@@ -15,7 +15,7 @@ import pytest
 
 from boostopt import DataError, Run, load_dataset
 from boostopt.cli.cluster_data import ClusterTable
-from boostopt.cli.commands.verify import verify_command
+from boostopt.cli.commands.verify import ProofOptions, verify_command
 from boostopt.cli.option_groups import FileOptions, HypothesisClassOptions, StumpOptions
 from boostopt.data.answer_files import load_answer
 from boostopt.data.datasets import load_features, load_table
@@ -35,8 +35,7 @@ READERS: dict[str, Callable[[str], object]] = {
         files=FileOptions(),
         draw=StumpOptions(),
         hypotheses=HypothesisClassOptions(),
-        formulation_file=None,
-        classifier=False,
+        proof=ProofOptions(),
     ),
 }
 
