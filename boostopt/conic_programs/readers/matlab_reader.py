@@ -34,7 +34,9 @@ def read_matlab(path: Path, content: bytes) -> ConicProgram:
     try:
         variables = scipy.io.loadmat(io.BytesIO(content))
     except Exception as failure:  # SciPy raises errors of many types for damaged files
-        raise DataError(f"{path}: expected a MATLAB 5 file; {reason_of(failure)}. Take it anew.") from failure
+        # Older versions of SciPy read no sparse matrices of the other byte order.
+        advice = "Upgrade SciPy." if "does not support dtype" in str(failure) else "Take it anew."
+        raise DataError(f"{path}: expected a MATLAB 5 file; SciPy says: {reason_of(failure)}. {advice}") from failure
     arrays = _flat(variables)
     try:
         if all(key in arrays for key in LINEAR_KEYS):
