@@ -82,7 +82,9 @@ def test_runs_are_read(folder: Path) -> None:
         run = Run.load(folder / f"run_{name}.npz")
         assert run.rounds == statement["rounds"] and len(run.d) == N
         assert run.w.tolist() == statement["w"]
-        assert np.allclose(interval(run), statement["bounds"], rtol=0, atol=ROUNDING), name
+        (lower, upper), (stored_lower, stored_upper) = interval(run), statement["bounds"]
+        # Allowances for rounding have become smaller since: an interval may be narrower, never wider.
+        assert stored_lower - ROUNDING <= lower <= upper <= stored_upper + ROUNDING, name
 
 
 @pytest.mark.thorough
