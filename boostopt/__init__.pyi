@@ -29,6 +29,7 @@ from .comparison import Benchmark as Benchmark
 from .comparison import Comparison as Comparison
 from .comparison import benchmark as benchmark
 from .comparison import compare as compare
+from .conic_programs.conic_program import ConeConstraint as ConeConstraint
 from .conic_programs.conic_program import ConicProgram as ConicProgram
 from .conic_programs.exact.exact_optimum import ExactOptimum as ExactOptimum
 from .conic_programs.exact.exact_optimum import exact_optimum as exact_optimum
