@@ -273,7 +273,7 @@ class RowFacts:
         places = self._limits.get(_direction(row, offset, True), [])
         self.needless_rows.update(places)
         (j, value), *further_terms = row.items()
-        bound = self._problem.upper[j] if value > 0 else -self._problem.lower[j]
+        bound = self._problem.upper[j] if value > 0 else -self._problem.lower[j] if value < 0 else np.inf
         return bool(places) or bool(not further_terms and offset == 0 and bound == 0)
 
     @cached_property
