@@ -332,14 +332,17 @@ def _without_null_vectors(
 ) -> MatrixConstraint | None:
     """Return a semidefinite constraint E without a row for each v with vᵀ E v = 0, and add the equations E v = 0.
 
-    With Ev = 0, the other rows and columns are semidefinite exactly where E is. The vectors are simple fractions near
-    the null space of E at a point.
+    With Ev = 0, the other rows and columns are semidefinite exactly where E is: the entries of the vectors in the rows
+    that are left out must be a regular matrix, here a triangular one. The vectors are simple fractions near the null
+    space of E at a point.
     """
     n, rows, offsets = constraint.n, constraint.rows.rows, constraint.rows.offsets
     if not constraint.rows.is_affine(problem.n):
         return constraint
     removed = set[int]()
     for pivot, vector in _proposed_null_vectors(constraint, np.append(x, np.zeros(problem.n_values - problem.n))):
+        if vector[pivot] == 0 or any(vector[i] != 0 for i in removed):
+            continue
         weights = [(j, ball(value)) for j, value in enumerate(vector) if value != 0]
         products = [
             combination((weight, rows[i * n + j], offsets[i * n + j]) for j, weight in weights) for i in range(n)
