@@ -258,6 +258,7 @@ class RowFacts:
 
     def is_zero(self, row: Row, offset: Ball) -> bool:
         """Return whether an equation says that a row is 0, or the row is 0 everywhere."""
+        row = _without_zeros(row)
         if not row:
             return bool(offset == 0)
         if len(row) == 1 and offset == 0:
@@ -268,6 +269,7 @@ class RowFacts:
 
     def is_at_most_zero(self, row: Row, offset: Ball) -> bool:
         """Return whether a bound or an inequality says that a row is at most 0."""
+        row = _without_zeros(row)
         if not row or max(row) >= self._problem.n:
             return False
         places = self._limits.get(_direction(row, offset, True), [])
@@ -348,11 +350,10 @@ def _without_null_vectors(
             combination((weight, rows[i * n + j], offsets[i * n + j]) for j, weight in weights) for i in range(n)
         ]
         row, offset = combination((weight, *products[j]) for j, weight in weights)
-        row = {k: value for k, value in row.items() if not value == 0}
         if not (facts.is_zero(row, offset) or facts.is_at_most_zero(row, offset)):
             continue
         removed.add(pivot)
-        entries: list[Entry] = [({k: value for k, value in row.items() if not value == 0}, b) for row, b in products]
+        entries: list[Entry] = [(_without_zeros(row), b) for row, b in products]
         entries = [(row, offset) for row, offset in entries if row or not offset == 0]
         if entries:
             implied.append(constraint.rows.form().of_entries(entries, (len(entries),)))
@@ -382,8 +383,14 @@ def _proposed_null_vectors(constraint: MatrixConstraint, z: Array) -> list[tuple
     ]
 
 
+def _without_zeros(row: Row) -> Row:
+    """Return a row without the coefficients that are stored although they are exactly 0."""
+    return {k: value for k, value in row.items() if not value == 0}
+
+
 def _direction(row: Row, offset: Ball, is_signed: bool) -> Any:
     """Return a key that rows share exactly if they are multiples of each other, positive ones if it is signed."""
+    row = _without_zeros(row)
     if not row or not all(value.is_exact() for value in (*row.values(), offset)):
         return object()  # no other row has this key
     scale = exact_fraction(row[min(row)])

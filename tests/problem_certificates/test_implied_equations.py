@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from convex_problems import cp
 
 from boostopt import ProblemCertificate, certify_problem
@@ -331,3 +332,15 @@ def test_no_bound_says_that_a_row_with_a_factor_of_unknown_sign_is_not_positive(
     factor = ball(1e-60).union(ball(-1e-60))
     assert not facts.is_at_most_zero({0: factor}, ZERO)
     assert facts.is_at_most_zero({0: ball(-1e-60)}, ZERO)
+
+
+@pytest.mark.parametrize("n", [3, 5000])
+def test_coefficients_that_are_stored_as_zeros_say_nothing(n: int) -> None:
+    """The optimum is 0: the diagonal entry x_2 is 0, so that x_1 is."""
+    x = cp.Variable(n)
+    matrix = cp.bmat([[x[0], x[1]], [x[1], x[2]]])
+    row = scipy.sparse.csr_array((np.array([0.0, 1.0]), np.array([0, 2]), np.array([0, 2])), shape=(1, n))
+    problem = cp.Problem(cp.Minimize(x[0] - x[1]), [matrix >> 0, row @ x == 0, x <= 1, x >= -1])
+    x.value = np.zeros(n)
+    certificate = certify_problem(problem)
+    assert certificate.lower <= 0 <= certificate.upper and certificate.gap <= 1e-6
