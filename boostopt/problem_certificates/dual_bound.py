@@ -26,7 +26,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
     solve,
     solve_in_fractions,
 )
-from boostopt.problem_certificates.arithmetic.forms import Row, RowBlock, combination
+from boostopt.problem_certificates.arithmetic.forms import Row, combination
 from boostopt.problem_certificates.atoms.base import MinorantFamily, unit_rows
 from boostopt.problem_certificates.bounds.propagation import Propagation
 from boostopt.problem_certificates.minorant import AffineMinorant, Choice, Correction, WrongSign, affine_minorant
@@ -302,7 +302,7 @@ def _free_numbers(
     is_active[: problem.n] = True
     for index, node in enumerate(problem.nodes):
         arguments = node.arguments.float_product(values)
-        is_free = _depends_only_on(node.arguments, is_active)
+        is_free = ~node.arguments.depends_on(~is_active)
         for k, group in enumerate(node.members.tolist()):
             if (index, k) not in minorant.groups:
                 continue
@@ -323,18 +323,13 @@ def _free_numbers(
         ("equality", problem.equalities.rows, np.full(len(choice.equality), np.inf)),
     ):
         changes = rows.float_product(values)
-        for i in np.flatnonzero(_depends_only_on(rows, is_active) & (multipliers > 0)).tolist():
+        for i in np.flatnonzero(~rows.depends_on(~is_active) & (multipliers > 0)).tolist():
             numbers.append(FreeNumber(kind, float(multipliers[i]) if kind == "inequality" else 1.0, i))
             blocks.append(changes[i])
     with np.errstate(all="ignore"):
         columns = [block * number.size for block, number in zip(blocks, numbers, strict=True)]
     useful = [i for i, column in enumerate(columns) if column.any() and np.isfinite(column).all()]
     return [numbers[i] for i in useful], np.array([columns[i] for i in useful]).reshape(-1, len(entries)).T
-
-
-def _depends_only_on(rows: RowBlock, is_active: Array) -> Array:
-    """Return whether each row depends on some unknowns only."""
-    return rows.float_value_sizes(np.where(is_active, 0.0, 1.0)) == 0
 
 
 class _PulledRows:

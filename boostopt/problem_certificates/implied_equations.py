@@ -258,6 +258,7 @@ class RowFacts:
 
     def is_zero(self, row: Row, offset: Ball) -> bool:
         """Return whether an equation says that a row is 0, or the row is 0 everywhere."""
+        row = _without_zeros(row)
         if not row:
             return bool(offset == 0)
         if len(row) == 1 and offset == 0:
@@ -268,12 +269,13 @@ class RowFacts:
 
     def is_at_most_zero(self, row: Row, offset: Ball) -> bool:
         """Return whether a bound or an inequality says that a row is at most 0."""
+        row = _without_zeros(row)
         if not row or max(row) >= self._problem.n:
             return False
         places = self._limits.get(_direction(row, offset, True), [])
         self.needless_rows.update(places)
         (j, value), *further_terms = row.items()
-        bound = self._problem.upper[j] if value > 0 else -self._problem.lower[j]
+        bound = self._problem.upper[j] if value > 0 else -self._problem.lower[j] if value < 0 else np.inf
         return bool(places) or bool(not further_terms and offset == 0 and bound == 0)
 
     @cached_property
@@ -332,24 +334,26 @@ def _without_null_vectors(
 ) -> MatrixConstraint | None:
     """Return a semidefinite constraint E without a row for each v with vᵀ E v = 0, and add the equations E v = 0.
 
-    With Ev = 0, the other rows and columns are semidefinite exactly where E is. The vectors are simple fractions near
-    the null space of E at a point.
+    With Ev = 0, the other rows and columns are semidefinite exactly where E is: the entries of the vectors in the rows
+    that are left out must be a regular matrix, here a triangular one. The vectors are simple fractions near the null
+    space of E at a point.
     """
     n, rows, offsets = constraint.n, constraint.rows.rows, constraint.rows.offsets
     if not constraint.rows.is_affine(problem.n):
         return constraint
     removed = set[int]()
     for pivot, vector in _proposed_null_vectors(constraint, np.append(x, np.zeros(problem.n_values - problem.n))):
+        if vector[pivot] == 0 or any(vector[i] != 0 for i in removed):
+            continue
         weights = [(j, ball(value)) for j, value in enumerate(vector) if value != 0]
         products = [
             combination((weight, rows[i * n + j], offsets[i * n + j]) for j, weight in weights) for i in range(n)
         ]
         row, offset = combination((weight, *products[j]) for j, weight in weights)
-        row = {k: value for k, value in row.items() if not value == 0}
         if not (facts.is_zero(row, offset) or facts.is_at_most_zero(row, offset)):
             continue
         removed.add(pivot)
-        entries: list[Entry] = [({k: value for k, value in row.items() if not value == 0}, b) for row, b in products]
+        entries: list[Entry] = [(_without_zeros(row), b) for row, b in products]
         entries = [(row, offset) for row, offset in entries if row or not offset == 0]
         if entries:
             implied.append(constraint.rows.form().of_entries(entries, (len(entries),)))
@@ -379,8 +383,14 @@ def _proposed_null_vectors(constraint: MatrixConstraint, z: Array) -> list[tuple
     ]
 
 
+def _without_zeros(row: Row) -> Row:
+    """Return a row without the coefficients that are stored although they are exactly 0."""
+    return {k: value for k, value in row.items() if not value == 0}
+
+
 def _direction(row: Row, offset: Ball, is_signed: bool) -> Any:
     """Return a key that rows share exactly if they are multiples of each other, positive ones if it is signed."""
+    row = _without_zeros(row)
     if not row or not all(value.is_exact() for value in (*row.values(), offset)):
         return object()  # no other row has this key
     scale = exact_fraction(row[min(row)])

@@ -45,7 +45,7 @@ def falls_along(problem: ReadProblem, d: Float[Array, " n"]) -> bool:
     changing = np.zeros(problem.n_values, dtype=bool)
     for node in problem.nodes:
         block = node.arguments
-        if block.is_affine(problem.n) or not block.float_value_sizes(changing.astype(float)).any():
+        if block.is_affine(problem.n) or not block.depends_on(changing).any():
             argument_rates = [_ball_product(row, rates) for row in block.rows]
         else:
             return False

@@ -6,17 +6,25 @@ import contextlib
 import math
 import warnings
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from convex_problems import cp
 
 from boostopt import ProblemCertificate, certify_problem
-from boostopt.problem_certificates.arithmetic.balls import ball, working_precision
+from boostopt.problem_certificates import implied_equations
+from boostopt.problem_certificates.arithmetic.balls import ZERO, ball, working_precision
 from boostopt.problem_certificates.atoms.elementwise import HuberLoss
-from boostopt.problem_certificates.implied_equations import with_affine_pieces, with_implied_equations
+from boostopt.problem_certificates.implied_equations import (
+    RowFacts,
+    with_affine_pieces,
+    with_implied_equations,
+    with_null_vectors,
+)
 from boostopt.problem_certificates.reading import read_problem
 from boostopt.verification import verify
 
@@ -305,3 +313,34 @@ def test_semidefinite_constraints_without_slack_are_named() -> None:
     problem = cp.Problem(cp.Minimize(X[0, 0] + X[0, 1]), [X >> 0, form <= 0, X[1, 1] == 1])
     problem.solve("CLARABEL")
     assert any("X" in reason and ">> 0" in reason for reason in certify_problem(problem).reasons)
+
+
+def test_two_proposals_of_one_null_vector_leave_out_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With both rows left out, the matrix with the entries x and -x would be semidefinite also for x < 0."""
+    x, y = cp.Variable(), cp.Variable()
+    matrix = cp.bmat([[x, y - x], [y - x, x]])
+    read = read_problem(cp.Problem(cp.Minimize(x), [matrix >> 0, y == 0]))
+    proposals = [(0, [Fraction(1), Fraction(1)]), (1, [Fraction(1), Fraction(1)])]
+    monkeypatch.setattr(implied_equations, "_proposed_null_vectors", lambda *_: proposals)
+    with working_precision():
+        assert [item.n for item in with_null_vectors(read, np.ones(2)).matrices] == [1]
+
+
+def test_no_bound_says_that_a_row_with_a_factor_of_unknown_sign_is_not_positive() -> None:
+    x = cp.Variable(nonneg=True)
+    facts = RowFacts(read_problem(cp.Problem(cp.Minimize(x), [x <= 1])))
+    factor = ball(1e-60).union(ball(-1e-60))
+    assert not facts.is_at_most_zero({0: factor}, ZERO)
+    assert facts.is_at_most_zero({0: ball(-1e-60)}, ZERO)
+
+
+@pytest.mark.parametrize("n", [3, 5000])
+def test_coefficients_that_are_stored_as_zeros_say_nothing(n: int) -> None:
+    """The optimum is 0: the diagonal entry x_2 is 0, so that x_1 is."""
+    x = cp.Variable(n)
+    matrix = cp.bmat([[x[0], x[1]], [x[1], x[2]]])
+    row = scipy.sparse.csr_array((np.array([0.0, 1.0]), np.array([0, 2]), np.array([0, 2])), shape=(1, n))
+    problem = cp.Problem(cp.Minimize(x[0] - x[1]), [matrix >> 0, row @ x == 0, x <= 1, x >= -1])
+    x.value = np.zeros(n)
+    certificate = certify_problem(problem)
+    assert certificate.lower <= 0 <= certificate.upper and certificate.gap <= 1e-6

@@ -120,3 +120,15 @@ def test_points_with_a_negative_value_are_no_rays_where_a_constraint_stops_them(
         problem = cp.Problem(cp.Minimize(2 * cp.norm(x) - 3 * x[0]), [constraint])
         certificate = certify(problem)
         assert certificate.status != "unbounded" and certificate.upper > -math.inf
+
+
+def test_arguments_that_depend_on_a_changing_atom_by_less_than_all_floats_are_not_constant() -> None:
+    """The objective is y^2 / 4 - y with a factor of 1e-400 that is taken back: it is -3/4 at y = 3."""
+    y = cp.Variable()
+    size = 1e-150 * (1e-150 * (1e-100 * cp.rel_entr(2, y)))
+    for factor in (1.0, 1e150, 1e150, 1e100):
+        size = cp.abs(factor * size)
+    problem = cp.Problem(cp.Minimize(cp.exp(size) - y), [y >= 3])
+    y.value = np.array(8.0)
+    certificate = certify_problem(problem)
+    assert certificate.status != "unbounded" and certificate.upper >= -0.75

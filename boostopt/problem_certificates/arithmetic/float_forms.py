@@ -15,7 +15,7 @@ import flint
 import numpy as np
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.error_free import sum_error
@@ -495,6 +495,12 @@ class FloatRowBlock(RowBlock):
 
     def is_affine(self, n: int) -> bool:
         return int(self.support.max(initial=-1)) < n
+
+    def depends_on(self, is_selected: Bool[Array, " k"]) -> Bool[Array, " m"]:
+        counts = np.asarray(_pattern(self.floats) @ is_selected.astype(float))
+        if self.radius is not None:
+            counts = counts + np.asarray(_pattern(self.radius) @ is_selected.astype(float))
+        return counts > 0
 
     def float_sizes(self, multipliers: Float[Array, " m"]) -> Float[Array, " k"]:
         return np.asarray(absolute(self.floats).T @ np.abs(multipliers))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.errors import ProblemError
 from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, balls, matrix, midpoints
 
@@ -290,6 +290,17 @@ class RowBlock:
     def is_affine(self, n: int) -> bool:
         """Return whether all rows depend on the first n unknowns only."""
         return int(self.columns.max(initial=-1)) < n
+
+    def depends_on(self, is_selected: Bool[Array, " k"]) -> Bool[Array, " m"]:
+        """Return whether each row has a coefficient of a selected unknown, also one that is smaller than all floats."""
+        return np.asarray(self._pattern @ is_selected.astype(float)) > 0
+
+    @cached_property
+    def _pattern(self) -> Any:
+        """Ones in place of the coefficients, as a sparse matrix."""
+        return scipy.sparse.csr_array(
+            (np.ones(len(self.floats.data)), self.floats.indices, self.floats.indptr), shape=self.floats.shape
+        )
 
     @cached_property
     def _dense(self) -> Any:
