@@ -241,6 +241,44 @@ def test_wrong_lines_are_named(tmp_path: Path, name: str, text: str, line: int) 
         load_problem(written(tmp_path, name, text))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.mps", MPS.replace(" G need", " NE need"), 6),  # a type of two letters is no type
+        ("a.mps", MPS.replace("\n rhs limit 4", "\nRHS limit 4"), 16),  # would begin a section and drop its numbers
+        ("a.mps", MPS.replace(" y cost", " *y cost"), 12),  # a comment for some readers, a variable for others
+        ("a.mps", MPS.replace("ROWS", "x cost 1\nROWS").replace("x cost", " x cost", 1).replace("NAME small\n", ""), 2),
+        ("a.mps", MPS.replace(" limit 4", " limit 1_0"), 16),  # Python reads 10
+        ("a.mps", MPS.replace(" limit 4", " limit 1e-400"), 16),  # would be 0
+        ("a.mps", MPS.replace("rng limit", "rng cost"), 19),
+        ("a.mps", MPS.replace(" FR bnd y", " UP bnd x 5"), 22),  # HiGHS takes the first of two bounds, others the last
+        ("a.mps", MPS.replace(" FR bnd y", " FR bnd x"), 22),
+        ("a.mps", QPS.replace("QUADOBJ", "QSECTION need"), 24),  # quadratic terms of a row
+    ],
+)
+def test_what_would_be_read_as_another_program_is_refused(tmp_path: Path, name: str, text: str, line: int) -> None:
+    with pytest.raises(DataError, match=rf"line {line}: expected .*; got .*\. Correct the line"):
+        load_problem(written(tmp_path, name, text))
+
+
+def test_mps_sections_of_one_file_have_their_own_meaning(tmp_path: Path) -> None:
+    both = QPS.replace("QUADOBJ\n x x 2\n x y 1\n", "QMATRIX\n x x 2\nQSECTION cost\n x y 1\n")
+    program = load_problem(written(tmp_path, "both.qps", both))
+    np.testing.assert_array_equal(program.P.toarray(), [[2, 1, 0], [1, 4, 0], [0, 0, 0]])
+    with pytest.raises(DataError, match=r"half\.qps: .*symmetric"):
+        load_problem(written(tmp_path, "half.qps", QPS.replace("QUADOBJ", "QMATRIX")))
+
+
+def test_tabs_and_all_line_ends_and_characters_of_comments(tmp_path: Path) -> None:
+    reference = load_problem(written(tmp_path, "a.mps", MPS))
+    for variant in (MPS.replace(" ", "\t"), MPS.replace("\n", "\r\n"), MPS.replace("\n", "\r")):
+        (tmp_path / "b.mps").write_bytes(variant.encode())
+        assert (load_problem(tmp_path / "b.mps").A != reference.A).nnz == 0
+    # str.splitlines ends a line at \x85, and the rest of the comment becomes a line of data.
+    (tmp_path / "c.mps").write_bytes(MPS.encode().replace(b" y cost", b"* caf\xe9\x85 w limit 1\n y cost"))
+    assert load_problem(tmp_path / "c.mps").column_names == ("x", "y", "z")
+
+
 @pytest.mark.parametrize(("name", "text"), [("a.mps", MPS), ("a.cbf", CBF), ("a.dat-s", SDPA)])
 def test_files_that_end_too_early(tmp_path: Path, name: str, text: str) -> None:
     with pytest.raises(DataError, match="end of the file"):
