@@ -254,11 +254,55 @@ def test_wrong_lines_are_named(tmp_path: Path, name: str, text: str, line: int) 
         ("a.mps", MPS.replace(" FR bnd y", " UP bnd x 5"), 22),  # HiGHS takes the first of two bounds, others the last
         ("a.mps", MPS.replace(" FR bnd y", " FR bnd x"), 22),
         ("a.mps", QPS.replace("QUADOBJ", "QSECTION need"), 24),  # quadratic terms of a row
+        ("a.cbf", CBF.replace("Q 3", "Q \u00b3"), 18),  # a digit that is no number
+        ("a.cbf", CBF + "VAR\n6 1\nF 6\n", 22),
+        ("a.cbf", CBF.replace("1 2\n2", "1 3\n2"), 5),
+        ("a.cbf", CBF + "ACOORD\n2\n0 0 0.1\n0 0 0.2\n", 25),  # their sum would be rounded
+        ("a.cbf", CBF + "BCOORD\n2\n0 0.1\n0 0.2\n", 25),
+        ("a.dat-s", SDPA + "0 1 2 1 1.0\n", 11),  # the transposed place of an entry that the file has
+        ("a.dat-s", SDPA + "0 2 1 1 1.0\n", 11),
+        ("a.dat-s", SDPA.replace("2 = number of v", "2.5 = number of v"), 2),
+        ("a.dat-s", SDPA.replace("(2, -1)", "(2.1)"), 4),
     ],
 )
 def test_what_would_be_read_as_another_program_is_refused(tmp_path: Path, name: str, text: str, line: int) -> None:
     with pytest.raises(DataError, match=rf"line {line}: expected .*; got .*\. Correct the line"):
         load_problem(written(tmp_path, name, text))
+
+
+def test_sections_behind_a_star_are_refused_and_comments_are_not(tmp_path: Path) -> None:
+    for section in ("*INTEGER\n*1\n", "* rank1 \n*1\n"):
+        with pytest.raises(DataError, match=r"line 11: expected .*; got '\*"):
+            load_problem(written(tmp_path, "a.dat-s", SDPA + section))
+    assert load_problem(written(tmp_path, "a.dat-s", "*integer programming\n" + SDPA)).shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("exponents", "share"), [(("1", "2"), None), (("0.3", "0.7"), 0.3), (("3", "7"), 0.3), (("1e-3", "1"), None)]
+)
+def test_exponents_of_power_cones_are_not_rounded(tmp_path: Path, exponents: Any, share: float | None) -> None:
+    text = CBF.replace("0.25\n0.75", "\n".join(exponents))
+    if share is None:
+        with pytest.raises(DataError, match=r"expected exponents .* got \(.*\)\. State"):
+            load_problem(written(tmp_path, "a.cbf", text))
+    else:
+        assert load_problem(written(tmp_path, "a.cbf", text)).cones[3].exponent == share
+
+
+def test_rotated_cones_are_not_rounded(tmp_path: Path) -> None:
+    def read(first: str, second: str) -> ConicProgram:
+        return load_problem(written(tmp_path, "a.cbf", CBF + f"ACOORD\n2\n4 0 {first}\n5 0 {second}\n"))
+
+    np.testing.assert_array_equal(read("0.5", "3").cones[1].A.toarray()[:, 0], [2.0, -1.0, 0.0])
+    # 0.1 + 1e-20 / 2 rounds to 0.1, 5e-324 / 2 to 0, and 1.7e308 + 0.8e308 overflows.
+    for first, second in (("0.1", "1e-20"), ("1", "5e-324"), ("1.7e308", "1.6e308")):
+        with pytest.raises(DataError, match=r"expected a cone QR .*; got others\. State"):
+            read(first, second)
+
+
+def test_a_file_without_its_first_sections_ends_too_early(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"sections OBJSENSE and VAR .*end of the file"):
+        load_problem(written(tmp_path, "a.cbf", "VER\n3\nVAR\n1 1\nF 1\n"))
 
 
 def test_mps_sections_of_one_file_have_their_own_meaning(tmp_path: Path) -> None:
