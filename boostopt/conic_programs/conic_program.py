@@ -185,8 +185,9 @@ class ConicProgram(_Record):
             object.__setattr__(self, attribute, names)
 
     def _check_cones(self, n: int) -> None:
-        object.__setattr__(self, "cones", tuple(self.cones))
-        for k, cone in enumerate(self.cones):
+        cones: tuple[Any, ...] = tuple(self.cones)
+        object.__setattr__(self, "cones", cones)
+        for k, cone in enumerate(cones):
             if not isinstance(cone, ConeConstraint) or cone.A.shape[1] != n:
                 shape = f"A of shape {cone.A.shape}" if isinstance(cone, ConeConstraint) else repr(cone)
                 raise ProblemError(

@@ -355,6 +355,45 @@ def test_programs_that_are_exported_are_read_back(tmp_path: Path, name: str, end
     assert interval.lower <= certificate.upper and certificate.lower <= interval.upper
 
 
+LINEAR: dict[str, Any] = {
+    "A": np.array([[1.0, 2.0]]),
+    "b": np.ones(1),
+    "c": np.ones(2),
+    "lo": np.zeros(2),
+    "hi": np.ones(2),
+    "z0": 1.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("c", np.array([1 + 2j, 1])),
+        ("A", scipy.sparse.csc_matrix(np.array([[1 + 2j, 1]]))),
+        ("A", np.array([[2**53 + 1, 1]])),
+        ("A", np.ones((1, 2, 2))),
+        ("z0", np.zeros((0, 0))),
+        ("z0", np.ones(2)),
+        ("c", "ab"),
+        ("c", np.array([[1.0], "a"], dtype=object)),
+    ],
+)
+def test_arrays_of_matlab_that_are_no_real_numbers(tmp_path: Path, key: str, values: Any) -> None:
+    scipy.io.savemat(tmp_path / "a.mat", LINEAR)
+    assert load_problem(tmp_path / "a.mat").offset == 1.0
+    scipy.io.savemat(tmp_path / "a.mat", {**LINEAR, key: values})
+    with pytest.raises(DataError, match=r"a\.mat: expected real arrays that agree; got others: .*\. Correct"):
+        load_problem(tmp_path / "a.mat")
+
+
+def test_indices_of_a_damaged_matlab_file(tmp_path: Path) -> None:
+    A = scipy.sparse.csc_matrix(np.array([[1.0, 2.0], [0.0, 3.0]]))
+    A.indices[1] = 2**27 + 5  # SciPy writes and reads it; its conversion to another format would leave the memory
+    scipy.io.savemat(tmp_path / "a.mat", {**LINEAR, "A": A, "b": np.ones(2)})
+    with pytest.raises(DataError, match="indices must be"):
+        load_problem(tmp_path / "a.mat")
+
+
 NETLIB = {"afiro": "-4.6475314286e+02", "sc50a": "-6.4575077059e+01", "adlittle": "2.2549496316e+05"}
 """Optima in Netlib's table."""
 

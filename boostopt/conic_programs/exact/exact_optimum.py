@@ -99,7 +99,7 @@ class ExactOptimum:
             return f"The linear program is {self.status}: proved in rational numbers."
         size = max(self.value.numerator.bit_length(), self.value.denominator.bit_length())
         exact = str(self.value) if size <= MAX_WRITTEN_BITS else f"a fraction of {size} bits"
-        return f"The optimum is exactly {exact}, about {_rounded(self.value)}: proved in rational numbers."
+        return f"The optimum is exactly {exact}, about {_approximation(self.value)}: proved in rational numbers."
 
 
 def exact_optimum(program: ConicProgram, numbers: Numbers | None = None) -> ExactOptimum:
@@ -198,7 +198,7 @@ def _are_fractions(values: Any, size: int) -> bool:
     return isinstance(values, tuple) and len(values) == size and all(type(value) is Fraction for value in values)
 
 
-def _rounded(value: Fraction) -> str:
+def _approximation(value: Fraction) -> str:
     """Return the nearest float; of a larger number, a power of 2 within a factor of 2."""
     nearest = to_float(fmpq(value.numerator, value.denominator))
     if math.isfinite(nearest):
