@@ -69,7 +69,7 @@ class ConeConstraint(_Record):
                 f"kind must be one of {', '.join(get_args(ConeKind))}; got {self.kind!r}. Pass one of these."
             )
         rows = _canonical(self.A, "csr")
-        b = np.asarray(self.b, dtype=np.float64)
+        b = _real("b", self.b)
         order = math.isqrt(b.size)
         has_size = {"second_order": b.size >= 1, "semidefinite": b.size == order**2 >= 1}.get(self.kind, b.size == 3)
         if b.shape != rows.shape[:1] or not has_size:
@@ -151,7 +151,7 @@ class ConicProgram(_Record):
         m, n = A.shape
         object.__setattr__(self, "A", immutable_copy(A))
         for attribute, size in (("c", n), ("lower", n), ("upper", n), ("row_lower", m), ("row_upper", m)):
-            array = np.asarray(getattr(self, attribute), dtype=np.float64)
+            array = _real(attribute, getattr(self, attribute))
             if array.shape != (size,) or np.isnan(array).any():
                 raise ProblemError(
                     f"{attribute} must be {size} numbers for A of shape {A.shape}; got {_describe_array(array)}. "
@@ -279,6 +279,14 @@ def _canonical(matrix: Any, layout: Literal["csc", "csr"]) -> Any:
     compressed.sum_duplicates()
     compressed.eliminate_zeros()
     return compressed
+
+
+def _real(name: str, values: Any) -> Array:
+    """Return floats; raise ProblemError for texts, objects and complex numbers."""
+    array: Array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise ProblemError(f"{name} must be real numbers; got the type {array.dtype}. Pass an array of floats.")
+    return array.astype(np.float64)
 
 
 def _describe_array(array: Array) -> str:
