@@ -14,7 +14,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.immutable_arrays import as_immutable, immutable_copy
-from boostopt.errors import ProblemError
+from boostopt.errors import ProblemError, reason_of
 
 Numbers = Literal["binary", "decimal"]
 """The rational number that a float states: its binary digits, or its shortest decimal ones."""
@@ -275,7 +275,14 @@ def _cone_constraints(cones: Sequence[ConeConstraint], x: Any) -> Iterator[Any]:
 
 def _canonical(matrix: Any, layout: Literal["csc", "csr"]) -> Any:
     """Return a sparse matrix without duplicates and zeros, in memory of its own."""
-    compressed: Any = scipy.sparse.coo_array(matrix).astype(np.float64).asformat(layout)
+    try:
+        entries: Any = scipy.sparse.coo_array(matrix)
+    except (TypeError, ValueError) as failure:
+        raise ProblemError(
+            f"A and P must be matrices; got one that SciPy refuses: {reason_of(failure)}. Pass a sparse matrix."
+        ) from failure
+    _real("entries of a matrix", entries.data[:0])
+    compressed: Any = entries.astype(np.float64).asformat(layout)
     compressed.sum_duplicates()
     compressed.eliminate_zeros()
     return compressed

@@ -149,6 +149,8 @@ def test_programs_that_are_not_linear_are_refused() -> None:
         ({"c": [1.0, 2.0]}, "c"),
         ({"c": [np.inf]}, "costs"),
         ({"c": [1j]}, "c must be real"),
+        ({"A": np.array([[1j]])}, "entries of a matrix must be real"),
+        ({"A": "text"}, "must be"),
         ({"lower": [np.nan]}, "lower"),
         ({"row_upper": [1.0, 2.0]}, "row_upper"),
         ({"A": np.array([[np.nan]])}, "entries"),
