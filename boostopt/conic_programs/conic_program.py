@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse
@@ -13,7 +14,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.immutable_arrays import as_immutable, immutable_copy
-from boostopt.errors import ProblemError
+from boostopt.errors import ProblemError, reason_of
 
 Numbers = Literal["binary", "decimal"]
 """The rational number that a float states: its binary digits, or its shortest decimal ones."""
@@ -22,9 +23,17 @@ ConeKind = Literal["second_order", "exponential", "power", "semidefinite"]
 """The cones of rows that are not linear."""
 
 
+class _Record:
+    """A record that pickling and copying build anew, so that its arrays are checked and immutable again."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        record: Any = self
+        return type(self), tuple(getattr(self, entry.name) for entry in fields(record))
+
+
 @dataclass(frozen=True, eq=False)
-class ConeConstraint:
-    """A x + b lies in a cone.
+class ConeConstraint(_Record):
+    """A x + b lies in a cone. The arrays are immutable.
 
     Attributes
     ----------
@@ -40,6 +49,12 @@ class ConeConstraint:
         The number a of a power cone, in (0, 1).
     name
         Name of the constraint; empty where the file has none.
+
+    Raises
+    ------
+    ProblemError
+        The kind is unknown, the number of rows is none of its kind, the shapes do not agree, a number is not finite,
+        the exponent is not in (0, 1), or rows of a semidefinite matrix are not symmetric.
     """
 
     kind: ConeKind
@@ -48,9 +63,39 @@ class ConeConstraint:
     exponent: float = 0.5
     name: str = ""
 
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(ConeKind):
+            raise ProblemError(
+                f"kind must be one of {', '.join(get_args(ConeKind))}; got {self.kind!r}. Pass one of these."
+            )
+        rows = _canonical(self.A, "csr")
+        b = _real("b", self.b)
+        order = math.isqrt(b.size)
+        has_size = {"second_order": b.size >= 1, "semidefinite": b.size == order**2 >= 1}.get(self.kind, b.size == 3)
+        if b.shape != rows.shape[:1] or not has_size:
+            raise ProblemError(
+                f"A and b of a constraint {self.kind!r} must have the same number of rows (3 for exponential and power "
+                f"cones, a square for semidefinite ones); got shapes {rows.shape} and {b.shape}. Correct the rows."
+            )
+        if not (np.isfinite(rows.data).all() and np.isfinite(b).all() and 0.0 < self.exponent < 1.0):
+            raise ProblemError(
+                f"A and b must be finite and the exponent in (0, 1); got the exponent {self.exponent}, or an entry "
+                "that is infinite or nan. Correct the number."
+            )
+        if self.kind == "semidefinite":
+            transposed = np.arange(b.size).reshape(order, order).T.ravel()
+            if (rows[transposed] - rows).nnz or (b[transposed] != b).any():
+                raise ProblemError(
+                    "rows of a semidefinite constraint must be a symmetric matrix for each x; got others. Pass both "
+                    "triangles."
+                )
+        object.__setattr__(self, "A", immutable_copy(rows))
+        object.__setattr__(self, "b", as_immutable(b))
+        object.__setattr__(self, "exponent", float(self.exponent))
+
 
 @dataclass(frozen=True, eq=False)
-class ConicProgram:
+class ConicProgram(_Record):
     """min <c, x> + <x, P x> / 2 + offset over row_lower <= A x <= row_upper, lower <= x <= upper and rows in cones.
 
     All arrays are immutable.
@@ -82,7 +127,8 @@ class ConicProgram:
     Raises
     ------
     ProblemError
-        Shapes do not agree, a number is nan, a cost or an entry is infinite, or P is not symmetric.
+        Shapes or numbers of names do not agree, a number is nan, a cost or an entry is infinite, P is not symmetric,
+        or `numbers` is unknown.
     """
 
     A: Any
@@ -101,11 +147,11 @@ class ConicProgram:
     row_names: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        A = _canonical_columns(self.A)
+        A = _canonical(self.A, "csc")
         m, n = A.shape
         object.__setattr__(self, "A", immutable_copy(A))
         for attribute, size in (("c", n), ("lower", n), ("upper", n), ("row_lower", m), ("row_upper", m)):
-            array = np.asarray(getattr(self, attribute), dtype=np.float64)
+            array = _real(attribute, getattr(self, attribute))
             if array.shape != (size,) or np.isnan(array).any():
                 raise ProblemError(
                     f"{attribute} must be {size} numbers for A of shape {A.shape}; got {_describe_array(array)}. "
@@ -126,11 +172,31 @@ class ConicProgram:
             raise ProblemError(
                 "costs, entries of A and the offset must be finite; got an infinite one or nan. Correct the number."
             )
+        if self.numbers not in get_args(Numbers):
+            raise ProblemError(f"numbers must be 'binary' or 'decimal'; got {self.numbers!r}. Pass one of the two.")
+        object.__setattr__(self, "offset", float(self.offset))
         if self.P is not None:
             self._check_quadratic(n)
+        self._check_cones(n)
+        for attribute, size in (("column_names", n), ("row_names", m)):
+            names = tuple(getattr(self, attribute))
+            if len(names) not in (0, size):
+                raise ProblemError(f"{attribute} must be {size} names or none; got {len(names)}. Pass one for each.")
+            object.__setattr__(self, attribute, names)
+
+    def _check_cones(self, n: int) -> None:
+        cones: tuple[Any, ...] = tuple(self.cones)
+        object.__setattr__(self, "cones", cones)
+        for k, cone in enumerate(cones):
+            if not isinstance(cone, ConeConstraint) or cone.A.shape[1] != n:
+                shape = f"A of shape {cone.A.shape}" if isinstance(cone, ConeConstraint) else repr(cone)
+                raise ProblemError(
+                    f"cones must be ConeConstraints of {n} variables; got {shape} as number {k}. Pass a column for "
+                    "each variable."
+                )
 
     def _check_quadratic(self, n: int) -> None:
-        P = _canonical_columns(self.P)
+        P = _canonical(self.P, "csc")
         if P.shape != (n, n) or not np.isfinite(P.data).all() or (P - P.T).nnz:
             raise ProblemError(
                 f"P must be a symmetric matrix of {n} rows with finite entries; got shape {P.shape}, or entries that "
@@ -140,7 +206,7 @@ class ConicProgram:
 
     def to_fraction(self, value: float) -> Fraction:
         """Return the rational number that a finite number of the program means."""
-        return Fraction(value) if self.numbers == "binary" else Fraction(repr(value))
+        return Fraction(float(value)) if self.numbers == "binary" else Fraction(repr(float(value)))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -207,12 +273,27 @@ def _cone_constraints(cones: Sequence[ConeConstraint], x: Any) -> Iterator[Any]:
             yield cp.PowCone3D(parts[0], parts[1], parts[2], exponent)
 
 
-def _canonical_columns(matrix: Any) -> Any:
-    """Return sparse columns without duplicates and zeros, in memory of their own."""
-    columns: Any = scipy.sparse.coo_array(matrix).astype(np.float64).tocsc()
-    columns.sum_duplicates()
-    columns.eliminate_zeros()
-    return columns
+def _canonical(matrix: Any, layout: Literal["csc", "csr"]) -> Any:
+    """Return a sparse matrix without duplicates and zeros, in memory of its own."""
+    try:
+        entries: Any = scipy.sparse.coo_array(matrix)
+    except (TypeError, ValueError) as failure:
+        raise ProblemError(
+            f"A and P must be matrices; got one that SciPy refuses: {reason_of(failure)}. Pass a sparse matrix."
+        ) from failure
+    _real("entries of a matrix", entries.data[:0])
+    compressed: Any = entries.astype(np.float64).asformat(layout)
+    compressed.sum_duplicates()
+    compressed.eliminate_zeros()
+    return compressed
+
+
+def _real(name: str, values: Any) -> Array:
+    """Return floats; raise ProblemError for texts, objects and complex numbers."""
+    array: Array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise ProblemError(f"{name} must be real numbers; got the type {array.dtype}. Pass an array of floats.")
+    return array.astype(np.float64)
 
 
 def _describe_array(array: Array) -> str:

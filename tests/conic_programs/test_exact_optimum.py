@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
+import typechecker
 from conic_programs.small_programs import INF, linear_program, random_program
 
 from boostopt import ConicProgram, exact_optimum
+from boostopt._utils.immutable_arrays import is_immutable
+from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.conic_programs.exact import exact_optimum as exact_optimum_module
 from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis
 from boostopt.errors import OptionError, ProblemError
@@ -114,8 +120,14 @@ def test_the_check_refuses_lies() -> None:
         "infeasible": replace(optimum, status="infeasible"),
         "unbounded": replace(optimum, status="unbounded", ray=(Fraction(1), Fraction(1))),
         "the opposite problem": replace(optimum, program=replace(program, c=-program.c)),
+        "a point of another size": replace(optimum, x=optimum.x[:1]),
+        "multipliers of another size": replace(optimum, y=()),
         "another right side": replace(optimum, program=replace(program, row_upper=np.array([3.0]))),
     }
+    with typechecker.unchecked():
+        lies["a status that does not exist"] = replace(optimum, status="best")  # type: ignore[arg-type]
+        lies["a point in floats"] = replace(optimum, x=tuple(map(float, optimum.x)))  # type: ignore[arg-type]
+        lies["multipliers in floats"] = replace(optimum, y=tuple(map(float, optimum.y)))  # type: ignore[arg-type]
     assert [name for name, lie in lies.items() if lie.is_proved()] == []
     ray, _, _ = BY_HAND["a ray"]
     unbounded = exact_optimum(ray)
@@ -136,6 +148,9 @@ def test_programs_that_are_not_linear_are_refused() -> None:
     [
         ({"c": [1.0, 2.0]}, "c"),
         ({"c": [np.inf]}, "costs"),
+        ({"c": [1j]}, "c must be real"),
+        ({"A": np.array([[1j]])}, "entries of a matrix must be real"),
+        ({"A": "text"}, "must be"),
         ({"lower": [np.nan]}, "lower"),
         ({"row_upper": [1.0, 2.0]}, "row_upper"),
         ({"A": np.array([[np.nan]])}, "entries"),
@@ -150,7 +165,7 @@ def test_shapes_and_numbers_of_programs_are_checked(facts: dict[str, Any], name:
     arrays: dict[str, Any] = {
         key: np.array(value) if isinstance(value, list) else value for key, value in {**valid, **facts}.items()
     }
-    with pytest.raises(ProblemError, match=name):
+    with typechecker.unchecked(), pytest.raises(ProblemError, match=name):
         ConicProgram(**arrays)
 
 
@@ -162,3 +177,67 @@ def test_arrays_of_a_program_are_copies() -> None:
     assert exact_optimum(program).value == Fraction(1, 3)
     with pytest.raises(ValueError, match="read-only"):
         program.c[0] = 2.0
+
+
+def test_values_that_floats_do_not_hold() -> None:
+    # 5e-324 x >= 1 over costs of 1e300: the optimum is above the largest float.
+    large = linear_program([[5e-324]], [1e300], ([1.0], [INF]))
+    optimum = exact_optimum(large)
+    assert optimum.is_proved()
+    assert "about 2^2070" in optimum.in_words()
+    chain = [[0.0] * k + [0.1, -1e300] + [0.0] * (9 - k) for k in range(10)] + [[0.0] * 10 + [0.1]]
+    long = exact_optimum(linear_program(chain, [0.1] * 11, ([0.3] * 11, [INF] * 11)))
+    assert long.is_proved()
+    assert "a fraction of" in long.in_words()  # Python writes no integer of 4300 digits
+
+
+def test_numbers_of_numpy_are_decimals_too() -> None:
+    program = linear_program([[3.0]], [1.0], ([0.3], [INF]), offset=np.float64(0.1))
+    assert exact_optimum(program, numbers="decimal").value == Fraction(1, 5)
+    assert replace(program, numbers="decimal").to_fraction(program.row_lower[0]) == Fraction(3, 10)
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"kind": "circle"}, "kind"),
+        ({"A": np.eye(2)}, "shapes"),
+        ({"b": np.zeros(2)}, "shapes"),
+        ({"b": np.array([0.0, 0.0, np.nan])}, "finite"),
+        ({"A": np.full((3, 2), np.inf)}, "finite"),
+        ({"exponent": 1.0}, "exponent"),
+        ({"kind": "semidefinite"}, "square"),
+        ({"kind": "semidefinite", "A": np.zeros((4, 2)), "b": np.array([1.0, 2.0, 0.0, 1.0])}, "symmetric"),
+        ({"kind": "semidefinite", "A": np.eye(4)[:, 1:3], "b": np.zeros(4)}, "symmetric"),
+    ],
+)
+def test_cones_are_checked(facts: dict[str, Any], message: str) -> None:
+    valid: dict[str, Any] = {"kind": "power", "A": np.ones((3, 2)), "b": np.zeros(3)}
+    with typechecker.unchecked(), pytest.raises(ProblemError, match=message):
+        ConeConstraint(**{**valid, **facts})
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"numbers": "octal"}, "numbers"),
+        ({"column_names": ("x", "y")}, "column_names"),
+        ({"row_names": ("x", "y")}, "row_names"),
+        ({"cones": (ConeConstraint("second_order", np.ones((2, 2)), np.zeros(2)),)}, "cones"),
+    ],
+)
+def test_parts_of_a_program_agree(facts: dict[str, Any], message: str) -> None:
+    with typechecker.unchecked(), pytest.raises(ProblemError, match=message):
+        linear_program([[1.0]], [1.0], ([0.0], [INF]), **facts)
+
+
+def test_programs_that_travel_stay_immutable() -> None:
+    A, b = scipy.sparse.csr_array(np.ones((3, 1))), np.zeros(3)
+    cone = ConeConstraint("second_order", A, b)
+    A.data[:], b[:] = 7.0, 7.0
+    program = linear_program([[3.0]], [1.0], ([1.0], [INF]), cones=(cone,), P=np.array([[2.0]]))
+    for same in (program, pickle.loads(pickle.dumps(program)), copy.deepcopy(program)):
+        np.testing.assert_array_equal(same.cones[0].A.toarray(), np.ones((3, 1)))
+        np.testing.assert_array_equal(same.cones[0].b, np.zeros(3))
+        for array in (same.c, same.A.data, same.P.data, same.lower, same.cones[0].b, same.cones[0].A.data):
+            assert is_immutable(array)

@@ -241,6 +241,88 @@ def test_wrong_lines_are_named(tmp_path: Path, name: str, text: str, line: int) 
         load_problem(written(tmp_path, name, text))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.mps", MPS.replace(" G need", " NE need"), 6),  # a type of two letters is no type
+        ("a.mps", MPS.replace("\n rhs limit 4", "\nRHS limit 4"), 16),  # would begin a section and drop its numbers
+        ("a.mps", MPS.replace(" y cost", " *y cost"), 12),  # a comment for some readers, a variable for others
+        ("a.mps", MPS.replace("ROWS", "x cost 1\nROWS").replace("x cost", " x cost", 1).replace("NAME small\n", ""), 2),
+        ("a.mps", MPS.replace(" limit 4", " limit 1_0"), 16),  # Python reads 10
+        ("a.mps", MPS.replace(" limit 4", " limit 1e-400"), 16),  # would be 0
+        ("a.mps", MPS.replace("rng limit", "rng cost"), 19),
+        ("a.mps", MPS.replace(" FR bnd y", " UP bnd x 5"), 22),  # HiGHS takes the first of two bounds, others the last
+        ("a.mps", MPS.replace(" FR bnd y", " FR bnd x"), 22),
+        ("a.mps", QPS.replace("QUADOBJ", "QSECTION need"), 24),  # quadratic terms of a row
+        ("a.cbf", CBF.replace("Q 3", "Q \u00b3"), 18),  # a digit that is no number
+        ("a.cbf", CBF + "VAR\n6 1\nF 6\n", 22),
+        ("a.cbf", CBF.replace("1 2\n2", "1 3\n2"), 5),
+        ("a.cbf", CBF + "ACOORD\n2\n0 0 0.1\n0 0 0.2\n", 25),  # their sum would be rounded
+        ("a.cbf", CBF + "BCOORD\n2\n0 0.1\n0 0.2\n", 25),
+        ("a.dat-s", SDPA + "0 1 2 1 1.0\n", 11),  # the transposed place of an entry that the file has
+        ("a.dat-s", SDPA + "0 2 1 1 1.0\n", 11),
+        ("a.dat-s", SDPA.replace("2 = number of v", "2.5 = number of v"), 2),
+        ("a.dat-s", SDPA.replace("(2, -1)", "(2.1)"), 4),
+    ],
+)
+def test_what_would_be_read_as_another_program_is_refused(tmp_path: Path, name: str, text: str, line: int) -> None:
+    with pytest.raises(DataError, match=rf"line {line}: expected .*; got .*\. Correct the line"):
+        load_problem(written(tmp_path, name, text))
+
+
+def test_sections_behind_a_star_are_refused_and_comments_are_not(tmp_path: Path) -> None:
+    for section in ("*INTEGER\n*1\n", "* rank1 \n*1\n"):
+        with pytest.raises(DataError, match=r"line 11: expected .*; got '\*"):
+            load_problem(written(tmp_path, "a.dat-s", SDPA + section))
+    assert load_problem(written(tmp_path, "a.dat-s", "*integer programming\n" + SDPA)).shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("exponents", "share"), [(("1", "2"), None), (("0.3", "0.7"), 0.3), (("3", "7"), 0.3), (("1e-3", "1"), None)]
+)
+def test_exponents_of_power_cones_are_not_rounded(tmp_path: Path, exponents: Any, share: float | None) -> None:
+    text = CBF.replace("0.25\n0.75", "\n".join(exponents))
+    if share is None:
+        with pytest.raises(DataError, match=r"expected exponents .* got \(.*\)\. State"):
+            load_problem(written(tmp_path, "a.cbf", text))
+    else:
+        assert load_problem(written(tmp_path, "a.cbf", text)).cones[3].exponent == share
+
+
+def test_rotated_cones_are_not_rounded(tmp_path: Path) -> None:
+    def read(first: str, second: str) -> ConicProgram:
+        return load_problem(written(tmp_path, "a.cbf", CBF + f"ACOORD\n2\n4 0 {first}\n5 0 {second}\n"))
+
+    np.testing.assert_array_equal(read("0.5", "3").cones[1].A.toarray()[:, 0], [2.0, -1.0, 0.0])
+    # 0.1 + 1e-20 / 2 rounds to 0.1, 5e-324 / 2 to 0, and 1.7e308 + 0.8e308 overflows.
+    for first, second in (("0.1", "1e-20"), ("1", "5e-324"), ("1.7e308", "1.6e308")):
+        with pytest.raises(DataError, match=r"expected a cone QR .*; got others\. State"):
+            read(first, second)
+
+
+def test_a_file_without_its_first_sections_ends_too_early(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"sections OBJSENSE and VAR .*end of the file"):
+        load_problem(written(tmp_path, "a.cbf", "VER\n3\nVAR\n1 1\nF 1\n"))
+
+
+def test_mps_sections_of_one_file_have_their_own_meaning(tmp_path: Path) -> None:
+    both = QPS.replace("QUADOBJ\n x x 2\n x y 1\n", "QMATRIX\n x x 2\nQSECTION cost\n x y 1\n")
+    program = load_problem(written(tmp_path, "both.qps", both))
+    np.testing.assert_array_equal(program.P.toarray(), [[2, 1, 0], [1, 4, 0], [0, 0, 0]])
+    with pytest.raises(DataError, match=r"half\.qps: .*symmetric"):
+        load_problem(written(tmp_path, "half.qps", QPS.replace("QUADOBJ", "QMATRIX")))
+
+
+def test_tabs_and_all_line_ends_and_characters_of_comments(tmp_path: Path) -> None:
+    reference = load_problem(written(tmp_path, "a.mps", MPS))
+    for variant in (MPS.replace(" ", "\t"), MPS.replace("\n", "\r\n"), MPS.replace("\n", "\r")):
+        (tmp_path / "b.mps").write_bytes(variant.encode())
+        assert (load_problem(tmp_path / "b.mps").A != reference.A).nnz == 0
+    # str.splitlines ends a line at \x85, and the rest of the comment becomes a line of data.
+    (tmp_path / "c.mps").write_bytes(MPS.encode().replace(b" y cost", b"* caf\xe9\x85 w limit 1\n y cost"))
+    assert load_problem(tmp_path / "c.mps").column_names == ("x", "y", "z")
+
+
 @pytest.mark.parametrize(("name", "text"), [("a.mps", MPS), ("a.cbf", CBF), ("a.dat-s", SDPA)])
 def test_files_that_end_too_early(tmp_path: Path, name: str, text: str) -> None:
     with pytest.raises(DataError, match="end of the file"):
@@ -271,6 +353,45 @@ def test_programs_that_are_exported_are_read_back(tmp_path: Path, name: str, end
     problem.solve(solver=cp.CLARABEL)
     interval = certify_problem(problem)
     assert interval.lower <= certificate.upper and certificate.lower <= interval.upper
+
+
+LINEAR: dict[str, Any] = {
+    "A": np.array([[1.0, 2.0]]),
+    "b": np.ones(1),
+    "c": np.ones(2),
+    "lo": np.zeros(2),
+    "hi": np.ones(2),
+    "z0": 1.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("c", np.array([1 + 2j, 1])),
+        ("A", scipy.sparse.csc_matrix(np.array([[1 + 2j, 1]]))),
+        ("A", np.array([[2**53 + 1, 1]])),
+        ("A", np.ones((1, 2, 2))),
+        ("z0", np.zeros((0, 0))),
+        ("z0", np.ones(2)),
+        ("c", "ab"),
+        ("c", np.array([[1.0], "a"], dtype=object)),
+    ],
+)
+def test_arrays_of_matlab_that_are_no_real_numbers(tmp_path: Path, key: str, values: Any) -> None:
+    scipy.io.savemat(tmp_path / "a.mat", LINEAR)
+    assert load_problem(tmp_path / "a.mat").offset == 1.0
+    scipy.io.savemat(tmp_path / "a.mat", {**LINEAR, key: values})
+    with pytest.raises(DataError, match=r"a\.mat: expected real arrays that agree; got others: .*\. Correct"):
+        load_problem(tmp_path / "a.mat")
+
+
+def test_indices_of_a_damaged_matlab_file(tmp_path: Path) -> None:
+    A = scipy.sparse.csc_matrix(np.array([[1.0, 2.0], [0.0, 3.0]]))
+    A.indices[1] = 2**27 + 5  # SciPy writes and reads it; its conversion to another format would leave the memory
+    scipy.io.savemat(tmp_path / "a.mat", {**LINEAR, "A": A, "b": np.ones(2)})
+    with pytest.raises(DataError, match="indices must be"):
+        load_problem(tmp_path / "a.mat")
 
 
 NETLIB = {"afiro": "-4.6475314286e+02", "sc50a": "-6.4575077059e+01", "adlittle": "2.2549496316e+05"}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse
@@ -29,6 +30,10 @@ from boostopt.errors import OptionError, SolverFailed
 
 ExactStatus = Literal["optimal", "infeasible", "unbounded"]
 """Proofs of a linear program: of its optimum, or that there is none."""
+
+
+MAX_WRITTEN_BITS = 4000
+"""Largest length of a numerator or denominator that sentences write in digits; Python refuses 4300 digits and more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +69,16 @@ class ExactOptimum:
     nucleus_size: int = 0
 
     def is_proved(self) -> bool:
-        """Return whether every condition of the status holds, in fractions and from the program's numbers alone."""
+        """Return whether every condition of the status holds, in fractions and from the program's numbers alone.
+
+        Values that are no fractions, of another number, or that the status does not have, prove nothing.
+        """
+        m, n = self.program.shape
+        sizes = ((self.x, n), (self.y, m), (self.ray, n))
+        if any(values is not None and not _are_fractions(values, size) for values, size in sizes):
+            return False
+        if self.status not in get_args(ExactStatus) or (self.value is not None) != (self.status == "optimal"):
+            return False
         costs, zeros = costs_of(self.program), [Fraction(0)] * self.program.shape[1]
         if self.status == "infeasible":
             bound = None if self.y is None else dual_bound(self.program, self.y, zeros)
@@ -83,7 +97,9 @@ class ExactOptimum:
         """Return the proved fact, in a sentence."""
         if self.value is None:
             return f"The linear program is {self.status}: proved in rational numbers."
-        return f"The optimum is exactly {self.value}, about {_nearest_float(self.value)!r}: proved in rational numbers."
+        size = max(self.value.numerator.bit_length(), self.value.denominator.bit_length())
+        exact = str(self.value) if size <= MAX_WRITTEN_BITS else f"a fraction of {size} bits"
+        return f"The optimum is exactly {exact}, about {_approximation(self.value)}: proved in rational numbers."
 
 
 def exact_optimum(program: ConicProgram, numbers: Numbers | None = None) -> ExactOptimum:
@@ -178,8 +194,17 @@ def _in_equations(program: ConicProgram) -> EquationProgram:
     )
 
 
-def _nearest_float(value: Fraction) -> float:
-    return to_float(fmpq(value.numerator, value.denominator))
+def _are_fractions(values: Any, size: int) -> bool:
+    return isinstance(values, tuple) and len(values) == size and all(type(value) is Fraction for value in values)
+
+
+def _approximation(value: Fraction) -> str:
+    """Return the nearest float; of a larger number, a power of 2 within a factor of 2."""
+    nearest = to_float(fmpq(value.numerator, value.denominator))
+    if math.isfinite(nearest):
+        return repr(nearest)
+    exponent = abs(value.numerator).bit_length() - value.denominator.bit_length()
+    return f"{'-' if value < 0 else ''}2^{exponent}"
 
 
 def _fractions(values: list[fmpq]) -> tuple[Fraction, ...]:

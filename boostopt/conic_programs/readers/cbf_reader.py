@@ -1,7 +1,8 @@
 """CBF, the Conic Benchmark Format, versions 1 to 3, without integer variables.
 
-The rotated cone 2 z_0 z_1 >= z_2^2 + ... is a second-order cone over (z_0 + z_1 / 2, z_0 - z_1 / 2, z_2, ...), which
-rounds nothing. The exponential cone of the format swaps the first and the last entry of the cone used here.
+The rotated cone 2 z_0 z_1 >= z_2^2 + ... is a second-order cone over (z_0 + z_1 / 2, z_0 - z_1 / 2, z_2, ...). A file
+is refused where floats cannot state these sums exactly. The exponential cone of the format swaps the first and the last
+entry of the cone used here.
 
 References
 ----------
@@ -11,7 +12,9 @@ Programming Computation 8.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +50,7 @@ class _Content:
     costs, constants
         Entries of the objective and of the rows by their positions.
     entries
-        Entries (row, column, value) of the matrix.
+        Entries of the matrix by (row, column).
     power_cones
         The exponents of each power cone.
     """
@@ -59,7 +62,7 @@ class _Content:
     row_cones: list[tuple[str, int]] = field(default_factory=list)
     costs: dict[int, float] = field(default_factory=dict)
     offset: float = 0.0
-    entries: list[tuple[int, int, float]] = field(default_factory=list)
+    entries: dict[tuple[int, int], float] = field(default_factory=dict)
     constants: dict[int, float] = field(default_factory=dict)
     power_cones: list[tuple[float, ...]] = field(default_factory=list)
 
@@ -79,8 +82,14 @@ def read_cbf(path: Path, text: str) -> ConicProgram:
     (number,) = lines.read_fields("a version from 1 to 3", count_number)
     if not 1 <= number <= MAX_VERSION:
         raise lines.error("a version from 1 to 3")
+    sections = set[str]()
     while (keyword := lines.read_optional_line()) is not None:
+        if keyword in sections:
+            raise lines.error(f"one section {keyword}")
+        sections.add(keyword)
         _read_section(lines, keyword, content)
+    if not sections >= {"OBJSENSE", "VAR"}:
+        raise lines.end_error("the sections OBJSENSE and VAR")
     return _program(path, content)
 
 
@@ -107,7 +116,9 @@ def _read_section(lines: TextLines, keyword: str, content: _Content) -> None:
             i, j, entry = lines.read_fields("row, column and entry", count_number, count_number, finite_number)
             if i >= content.m or j >= content.n:
                 raise lines.error(f"a row below {content.m} and a column below {content.n}")
-            content.entries.append((int(i), int(j), entry))
+            if (i, j) in content.entries:
+                raise lines.error(f"one entry in row {i} and column {j}")
+            content.entries[int(i), int(j)] = entry
     elif keyword == "BCOORD":
         for _ in range(_read_count(lines)):
             i, constant = lines.read_fields("a row and its constant", count_number, finite_number)
@@ -127,7 +138,9 @@ def _read_count(lines: TextLines) -> int:
 def _add(lines: TextLines, values: dict[int, float], index: int, value: float, size: int) -> None:
     if index >= size:
         raise lines.error(f"an index below {size}")
-    values[index] = values.get(index, 0.0) + value
+    if index in values:
+        raise lines.error(f"one number for the index {index}")
+    values[index] = value
 
 
 def _read_cones(lines: TextLines, cones: list[tuple[str, int]], n_power_cones: int) -> int:
@@ -135,12 +148,12 @@ def _read_cones(lines: TextLines, cones: list[tuple[str, int]], n_power_cones: i
     total, count = lines.read_fields("the number of entries and of cones", count_number, count_number)
     for _ in range(int(count)):
         fields = lines.read_line("a cone and its size").split()
-        if len(fields) != 2 or not fields[1].isdigit():
-            raise lines.error("a cone and its size")
-        cone, size = fields[0], int(fields[1])
+        try:
+            cone, size = fields[0], count_number(" ".join(fields[1:]))
+        except ValueError:
+            raise lines.error("a cone and its size") from None
         if cone.startswith("@"):
-            index = cone[1:].partition(":")[0]
-            is_valid = cone.endswith(":POW") and index.isdigit() and int(index) < n_power_cones and size == 3
+            is_valid = cone in {f"@{k}:POW" for k in range(n_power_cones)} and size == 3
         else:
             is_valid = cone in LINEAR_CONES or (cone in MIN_SIZES and size >= MIN_SIZES[cone])
             is_valid = is_valid and (cone != "EXP" or size == 3)
@@ -154,7 +167,9 @@ def _read_cones(lines: TextLines, cones: list[tuple[str, int]], n_power_cones: i
 
 
 def _read_power_cones(lines: TextLines, content: _Content) -> None:
-    count, _ = lines.read_fields("the number of power cones and of exponents", count_number, count_number)
+    count, total = lines.read_fields("the number of power cones and of exponents", count_number, count_number)
+    if total != 2 * count:
+        raise lines.error("two exponents for each power cone (of three entries)")
     for _ in range(int(count)):
         size = _read_count(lines)
         exponents = tuple(lines.read_fields("an exponent", finite_number)[0] for _ in range(size))
@@ -166,8 +181,8 @@ def _read_power_cones(lines: TextLines, content: _Content) -> None:
 def _program(path: Path, content: _Content) -> ConicProgram:
     n, m = content.n, content.m
     sign = -1.0 if content.is_maximized else 1.0
-    rows, columns, entries = zip(*content.entries, strict=True) if content.entries else ((), (), ())
-    A: Any = scipy.sparse.csr_array((np.array(entries, dtype=float), (rows, columns)), shape=(m, n))
+    rows, columns = zip(*content.entries, strict=True) if content.entries else ((), ())
+    A: Any = scipy.sparse.csr_array((np.array([*content.entries.values()], dtype=float), (rows, columns)), shape=(m, n))
     constants = _dense(content.constants, m)
     identity: Any = scipy.sparse.identity(n, format="csr")
     cones, linear_rows = list[ConeConstraint](), list[tuple[str, int, int]]()
@@ -215,6 +230,11 @@ def _constraint(
     if cone == "Q":
         return ConeConstraint("second_order", A, constants)
     if cone == "QR":
+        if not _is_rotation_exact(A, constants):
+            raise DataError(
+                f"{path}: expected a cone QR whose first two rows z_0 and z_1 have sums z_0 + z_1 / 2 and "
+                "z_0 - z_1 / 2 that floats state exactly; got others. State these two rows by variables of their own."
+            )
         first: Any = scipy.sparse.csr_array(([1.0, 0.5, 1.0, -0.5], ([0, 0, 1, 1], [0, 1, 0, 1])), shape=(2, 2))
         rotation = scipy.sparse.block_diag([first, scipy.sparse.identity(A.shape[0] - 2)], format="csr")
         return ConeConstraint("second_order", rotation @ A, rotation @ constants)
@@ -222,12 +242,25 @@ def _constraint(
         return ConeConstraint("exponential", A[[2, 1, 0]], constants[[2, 1, 0]])
     exponents = power_cones[int(cone[1:].partition(":")[0])]
     exponent = exponents[0] / sum(exponents)
-    if exponent * sum(exponents) != exponents[0]:
+    first_decimal, second_decimal = (Fraction(repr(value)) for value in exponents)
+    if Fraction(repr(exponent)) != first_decimal / (first_decimal + second_decimal):
         raise DataError(
-            f"{path}: expected exponents of a power cone whose share is a float; got {exponents}. Scale them "
-            "to the sum 1."
+            f"{path}: expected exponents of a power cone whose share is a decimal of a float; got "
+            f"{exponents}. State them by a share that is a short decimal."
         )
     return ConeConstraint("power", A, constants, exponent)
+
+
+def _is_rotation_exact(A: Any, constants: Array) -> bool:
+    """Return whether the sums z_0 + z_1 / 2 and z_0 - z_1 / 2 of the first two rows need no rounding."""
+    pairs = [(float(constants[0]), float(constants[1]))]
+    first, second = (dict(zip(A[[k]].indices.tolist(), A[[k]].data.tolist(), strict=True)) for k in (0, 1))
+    pairs += [(first.get(j, 0.0), second.get(j, 0.0)) for j in {**first, **second}]
+    return all(_is_sum_exact(a, b / 2) and _is_sum_exact(a, -b / 2) and b / 2 * 2 == b for a, b in pairs)
+
+
+def _is_sum_exact(a: float, b: float) -> bool:
+    return math.isfinite(a + b) and Fraction(a) + Fraction(b) == Fraction(a + b)
 
 
 def _dense(values: dict[int, float], size: int) -> Array:

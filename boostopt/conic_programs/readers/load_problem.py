@@ -13,7 +13,7 @@ from boostopt.conic_programs.readers.cbf_reader import read_cbf
 from boostopt.conic_programs.readers.matlab_reader import read_matlab
 from boostopt.conic_programs.readers.mps_reader import read_mps
 from boostopt.conic_programs.readers.sdpa_reader import read_sdpa
-from boostopt.errors import DataError
+from boostopt.errors import DataError, ProblemError
 
 TEXT_READERS: dict[str, Callable[[Path, str], ConicProgram]] = {
     ".mps": read_mps,
@@ -41,8 +41,8 @@ def load_problem(path: str | os.PathLike[str]) -> ConicProgram:
     Raises
     ------
     DataError
-        There is no such file, its ending is unknown, or its content is not as the format states. Messages about CBF and
-        SDPA name the line.
+        There is no such file, its ending is unknown, or its content is not as the format states. Messages about
+        text formats name the line.
     """
     file = check_path("path", path, DataError)
     suffix = file_suffix(file)
@@ -55,4 +55,7 @@ def load_problem(path: str | os.PathLike[str]) -> ConicProgram:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = content.decode("latin-1")
-    return TEXT_READERS[suffix](file, text)
+    try:
+        return TEXT_READERS[suffix](file, text)
+    except ProblemError as failure:
+        raise DataError(f"{file}: expected numbers of a program; {failure}") from failure

@@ -43,8 +43,10 @@ def read_matlab(path: Path, content: bytes) -> ConicProgram:
             return _linear_program(path, arrays)
         if all(key in arrays for key in QUADRATIC_KEYS):
             return _quadratic_program(path, arrays)
-    except BoostoptError as failure:
-        raise DataError(f"{path}: expected arrays that agree; {failure}") from failure
+    except (BoostoptError, ValueError, TypeError, IndexError) as failure:
+        raise DataError(
+            f"{path}: expected real arrays that agree; got others: {reason_of(failure)}. Correct the arrays."
+        ) from failure
     names = ", ".join(sorted(key for key in arrays if not key.startswith("__")))
     raise DataError(
         f"{path}: expected the arrays {', '.join(LINEAR_KEYS)} of LPnetlib or {', '.join(QUADRATIC_KEYS)} of "
@@ -71,7 +73,7 @@ def _linear_program(path: Path, arrays: Mapping[str, Any]) -> ConicProgram:
         row_upper=b,
         lower=_with_infinity(_vector(arrays["lo"])),
         upper=_with_infinity(_vector(arrays["hi"])),
-        offset=float(_vector(arrays["z0"])[0]),
+        offset=_vector(arrays["z0"]).item(),
         name=path.stem,
     )
 
@@ -92,22 +94,34 @@ def _quadratic_program(path: Path, arrays: Mapping[str, Any]) -> ConicProgram:
         lower=lower[m:],
         upper=upper[m:],
         P=_matrix(arrays["P"]),
-        offset=float(_vector(arrays["r"])[0]),
+        offset=_vector(arrays["r"]).item(),
         name=path.stem,
     )
 
 
 def _matrix(values: Any) -> Any:
-    if scipy.sparse.issparse(values):
-        sparse: Any = values
-        sparse.data = sparse.data.astype(np.float64)  # files of other byte orders
-        return scipy.sparse.csc_array(sparse)
-    return scipy.sparse.csc_array(np.asarray(values, dtype=np.float64))
+    if not scipy.sparse.issparse(values):
+        return scipy.sparse.csc_array(_real(values))
+    sparse: Any = values
+    sparse.data = _real(sparse.data)
+    sparse.check_format(full_check=True)  # SciPy's conversions write out of bounds for indices of a damaged file
+    return scipy.sparse.csc_array(sparse)
 
 
 def _vector(values: Any) -> Array:
-    dense = values.todense() if scipy.sparse.issparse(values) else values
-    return np.asarray(dense, dtype=np.float64).ravel()
+    return _real(_matrix(values).toarray() if scipy.sparse.issparse(values) else values).ravel()
+
+
+def _real(values: Any) -> Array:
+    """Return floats in the machine's byte order; raise TypeError for texts, cells and complex numbers."""
+    array: Array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"numbers that are not real, of type {array.dtype}")
+    floats = array.astype(np.float64)
+    has_long_integers = array.dtype.kind in "iu" and array.dtype.itemsize > 4
+    if has_long_integers and any(int(a) != int(b) for a, b in zip(array.flat, floats.flat, strict=True)):
+        raise ValueError("whole numbers that no float is equal to")
+    return floats
 
 
 def _with_infinity(bounds: Array) -> Array:

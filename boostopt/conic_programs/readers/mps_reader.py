@@ -27,6 +27,9 @@ FORMAT_NAME = "MPS"
 FIXED_FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 """Columns of the six fields of a line in fixed MPS, in which names may contain spaces."""
 
+ROW_TYPES = ("N", "E", "L", "G")
+QUADRATIC_SECTIONS = ("QUADOBJ", "QSECTION", "QMATRIX")
+
 BOUNDS_WITH_VALUES = ("UP", "LO", "FX")
 BOUNDS_WITHOUT_VALUES = ("FR", "MI", "PL")
 INTEGER_BOUNDS = ("BV", "LI", "UI", "SC")
@@ -83,13 +86,15 @@ def read_mps(path: Path, text: str) -> ConicProgram:
     lines, content, section = TextLines(path, text, FORMAT_NAME, "*", is_stripped=False), _Content(), ""
     while (line := lines.read_optional_line()) is not None:
         if not line[0].isspace():
-            section, _, rest = line.strip().partition(" ")
+            section, *rest = line.split(maxsplit=1)
             section = section.upper()
             if section == "ENDATA":
                 return _program(content)
-            _begin_section(lines, content, section, rest.strip())
+            _begin_section(lines, content, section, rest[0] if rest else "")
+        elif line.lstrip().startswith("*"):
+            raise lines.error("a comment from the first column on: readers differ in whether others are comments")
         else:
-            SECTIONS[section](lines, content, line)
+            SECTIONS.get(section, _refuse)(lines, content, line)
     raise lines.end_error("ENDATA at the end")
 
 
@@ -100,8 +105,12 @@ def _begin_section(lines: TextLines, content: _Content, section: str, rest: str)
         content.name = rest.split()[0] if rest else ""
     elif section == "OBJSENSE" and rest:
         _read_sense(lines, content, rest)
-    elif section == "QMATRIX":
-        content.sets["QUADOBJ"] = "full"
+    elif section in QUADRATIC_SECTIONS:
+        content.sets["QUADOBJ"] = "full" if section == "QMATRIX" else "triangle"
+        if rest not in ("", content.objective):
+            raise lines.error(f"quadratic terms of the objective {content.objective}")
+    elif rest:
+        raise lines.error(f"nothing after {section}, and spaces before the lines of a section")
 
 
 def _read_sense(lines: TextLines, content: _Content, line: str) -> None:
@@ -113,7 +122,7 @@ def _read_sense(lines: TextLines, content: _Content, line: str) -> None:
 
 def _read_row(lines: TextLines, content: _Content, line: str) -> None:
     fields = _fields(line, lambda fields: len(fields) == 2)
-    if len(fields) != 2 or fields[0].upper() not in "NELG" or fields[1] in content.row_types:
+    if len(fields) != 2 or fields[0].upper() not in ROW_TYPES or fields[1] in content.row_types:
         raise lines.error("a type N, E, L or G and the name of a new row")
     content.row_types[fields[1]] = fields[0].upper()
 
@@ -137,6 +146,8 @@ def _read_right_side(lines: TextLines, content: _Content, line: str) -> None:
 
 def _read_range(lines: TextLines, content: _Content, line: str) -> None:
     _read_row_numbers(lines, content, line, "RANGES", content.ranges)
+    if any(content.row_types[name] == "N" for name in content.ranges):
+        raise lines.error("ranges of rows of type E, L or G")
 
 
 def _read_row_numbers(lines: TextLines, content: _Content, line: str, section: str, numbers: dict[str, float]) -> None:
@@ -171,14 +182,15 @@ def _read_bound(lines: TextLines, content: _Content, line: str) -> None:
 def _set_bound(lines: TextLines, content: _Content, kind: str, j: int, value: float) -> None:
     if kind == "UP" and value < 0.0 and j not in content.lower:
         raise lines.error("a lower bound before a negative upper one: readers differ in which they assume")
-    if kind in ("LO", "FX"):
-        content.lower[j] = value
-    if kind in ("UP", "FX"):
-        content.upper[j] = value
-    if kind in ("FR", "MI"):
-        content.lower[j] = -np.inf
-    if kind in ("FR", "PL"):
-        content.upper[j] = np.inf
+    if kind != "UP" and kind != "PL":
+        _state_once(lines, content.lower, j, value if kind in ("LO", "FX") else -np.inf)
+    if kind != "LO" and kind != "MI":
+        _state_once(lines, content.upper, j, value if kind in ("UP", "FX") else np.inf)
+
+
+def _state_once(lines: TextLines, bounds: dict[int, float], j: int, value: float) -> None:
+    if bounds.setdefault(j, value) != value:
+        raise lines.error(f"one bound in place of {bounds[j]} and another: readers differ in which they take")
 
 
 def _read_quadratic(lines: TextLines, content: _Content, line: str) -> None:

@@ -16,24 +16,39 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.conic_programs.conic_program import ConeConstraint, ConicProgram
-from boostopt.conic_programs.readers.text_lines import TextLines, count_number, finite_number
+from boostopt.conic_programs.readers.text_lines import LINE_ENDS, TextLines, count_number, finite_number
+from boostopt.errors import DataError
 
 FORMAT_NAME = "SDPA's sparse format"
 
 SEPARATORS = re.compile(r"[,(){}]")
 """Characters that the format allows between numbers, as spaces."""
 
+SECTIONS_IN_COMMENTS = re.compile(r"^[ \t]*\*[ \t]*(INTEGER|RANK1)\b(?=[ \t]*$)", re.MULTILINE | re.IGNORECASE)
+"""Sections of SCIP-SDP's files that look like comments."""
+
+BLOCK_SIZE = re.compile(r"[-+]?0*[1-9][0-9]*")
+
 
 def read_sdpa(path: Path, text: str) -> ConicProgram:
     """Return the program of a file.
 
-    A block of a negative size is diagonal: its entries are linear rows. Entries of the same place are summed.
+    A block of a negative size is diagonal: its entries are linear rows. An entry off the diagonal stands for both
+    triangles and is stated once: readers differ in whether they add a second one.
 
     Raises
     ------
     DataError
-        A line is not as the format states; the message names the line.
+        A line is not as the format states, or variables are integers or matrices of rank 1 (the sections that other
+        readers find behind a star); the message names the line.
     """
+    section = SECTIONS_IN_COMMENTS.search(text)
+    if section is not None:
+        number = len(LINE_ENDS.split(text[: section.start()]))
+        raise DataError(
+            f"{path}, line {number}: expected continuous variables, and matrices of any rank, as {FORMAT_NAME}; got "
+            f"{section[0]!r}. Solve this program by other means, or delete the section for its relaxation."
+        )
     lines = TextLines(path, SEPARATORS.sub(" ", text), FORMAT_NAME, '*"')
     n = _leading_number(lines, "the number of variables")
     n_blocks = _leading_number(lines, "the number of blocks")
@@ -49,7 +64,7 @@ def read_sdpa(path: Path, text: str) -> ConicProgram:
         except (ValueError, IndexError):
             raise lines.error(expected) from None
         if len(fields) != 5 or k > n or not 1 <= block <= n_blocks or not blocks[block - 1].add(k, i - 1, j - 1, entry):
-            raise lines.error(f"{expected} within their ranges")
+            raise lines.error(f"{expected} within their ranges, once for each place and its transposed one")
     rows = [part for block in blocks if block.is_diagonal for part in [block.matrix()]]
     A: Any = scipy.sparse.vstack([matrix for matrix, _ in rows]) if rows else scipy.sparse.csc_array((0, n))
     row_lower = np.concatenate([constant for _, constant in rows]) if rows else np.zeros(0)
@@ -72,18 +87,21 @@ class _Block:
         self.is_diagonal = size < 0 or size == 1
         self._size, self._n = abs(size), n
         self._entries = list[tuple[int, int, float]]()
+        self._places = set[tuple[int, int, int]]()
         self._constants = np.zeros(self._n_rows())
 
     def _n_rows(self) -> int:
         return self._size if self.is_diagonal else self._size**2
 
     def add(self, k: int, i: int, j: int, entry: float) -> bool:
-        """Add an entry of F_k and return whether its place is in the block."""
-        if not (0 <= i < self._size and 0 <= j < self._size) or (self.is_diagonal and i != j):
+        """Add an entry of F_k and return whether its place is in the block and has none yet."""
+        place = k, min(i, j), max(i, j)
+        if not (0 <= i < self._size and 0 <= j < self._size) or (self.is_diagonal and i != j) or place in self._places:
             return False
+        self._places.add(place)
         for row in {i} if self.is_diagonal else {i + self._size * j, j + self._size * i}:
             if k == 0:
-                self._constants[row] += entry
+                self._constants[row] = entry
             else:
                 self._entries.append((row, k - 1, entry))
         return True
@@ -101,7 +119,7 @@ class _Block:
 
 
 def _leading_number(lines: TextLines, expected: str) -> int:
-    match = re.match(r"\s*(\d+)", lines.read_line(expected))
+    match = re.match(r"([0-9]+)(?![\w.])", lines.read_line(expected))
     if match is None or int(match[1]) < 1:
         raise lines.error(expected)
     return int(match[1])
@@ -109,10 +127,10 @@ def _leading_number(lines: TextLines, expected: str) -> int:
 
 def _integers(lines: TextLines, count: int) -> list[int]:
     expected = f"the sizes of {count} blocks"
-    sizes = re.findall(r"[-+]?\d+", lines.read_line(expected))[:count]
-    if len(sizes) != count or not all(map(int, sizes)):
+    fields = lines.read_line(expected).split()[:count]
+    if len(fields) != count or not all(BLOCK_SIZE.fullmatch(size) for size in fields):
         raise lines.error(expected)
-    return [int(size) for size in sizes]
+    return [int(size) for size in fields]
 
 
 def _costs(lines: TextLines, count: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +13,13 @@ T = TypeVar("T")
 
 MAX_QUOTED_LENGTH = 60
 """Largest number of characters of a line in a message."""
+
+
+NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+"""A decimal number. Python's `float` also takes 1_0, digits of other alphabets, inf and nan."""
+
+LINE_ENDS = re.compile(r"\r\n|\n|\r")
+"""Ends of lines. `str.splitlines` also splits at characters that comments and names may contain."""
 
 
 class TextLines:
@@ -28,15 +36,15 @@ class TextLines:
     comment_marks
         Characters; a line that begins with one of them is a comment.
     is_stripped
-        Whether lines are read without the spaces around them.
+        Whether lines are read without the spaces around them. Else a comment begins in the first column.
     """
 
     def __init__(self, path: Path, text: str, format_name: str, comment_marks: str, is_stripped: bool = True) -> None:
         self._path, self._format_name = path, format_name
         self._lines: Iterator[tuple[int, str]] = (
-            (number, line.strip() if is_stripped else line.rstrip())
-            for number, line in enumerate(text.splitlines(), start=1)
-            if line.strip() and line.strip()[0] not in comment_marks
+            (number, line)
+            for number, full_line in enumerate(LINE_ENDS.split(text), start=1)
+            if (line := full_line.strip() if is_stripped else full_line.rstrip()) and line[0] not in comment_marks
         )
         self._number: int = 0
         self._line: str = ""
@@ -100,11 +108,14 @@ def finite_number(text: str) -> float:
     Raises
     ------
     ValueError
-        The text is no number, nan, or infinite.
+        The text is no decimal number, or its size is outside the range of floats: none becomes infinite or 0.
     """
+    match = NUMBER.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text} is no number")
     value = float(text)
-    if value - value != 0.0:
-        raise ValueError(f"{text} is not finite")
+    if value - value != 0.0 or (value == 0.0 and match[1].strip("0.")):
+        raise ValueError(f"{text} is outside the range of floats")
     return value
 
 
@@ -116,7 +127,6 @@ def count_number(text: str) -> int:
     ValueError
         The text is none.
     """
-    value = int(text)
-    if value < 0:
-        raise ValueError(f"{text} is negative")
-    return value
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{text} is no whole number of at least 0")
+    return int(text)
