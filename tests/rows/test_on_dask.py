@@ -382,7 +382,7 @@ def test_nothing_depends_on_how_many_partitions_there_are_or_on_their_order(
 SCRIPT = (
     "import sys; sys.path[:0] = sys.argv[1:]\n"
     "from test_on_dask import *\n"
-    "print(os.environ['MALLOC_TRIM_THRESHOLD_'], told(BinnedStumps(X, Y, c=C).binned_rows, C))"
+    "print(os.environ['MALLOC_TRIM_THRESHOLD_'], run_digest(BinnedStumps(X, Y, c=C).binned_rows, C))"
 )
 
 

@@ -104,7 +104,8 @@ def _matrix(values: Any) -> Any:
         return scipy.sparse.csc_array(_real(values))
     sparse: Any = values
     sparse.data = _real(sparse.data)
-    sparse.check_format(full_check=True)  # SciPy's conversions write out of bounds for indices of a damaged file
+    if hasattr(sparse, "check_format"):  # triples, which older SciPy returns, are checked when they are made
+        sparse.check_format(full_check=True)  # SciPy's conversions write out of bounds for indices of a damaged file
     return scipy.sparse.csc_array(sparse)
 
 

@@ -367,7 +367,8 @@ class _Terms:
 
     def _sums(self, values: Array) -> Float[Array, " m"]:
         """Return the sums of each row."""
-        return np.bincount(self.places, weights=values, minlength=len(self.counts))
+        sums = np.bincount(self.places, weights=values, minlength=len(self.counts))
+        return sums.astype(np.float64, copy=False)  # without entries, NumPy returns whole numbers
 
 
 def bounded_rows(block: RowBlock, bounds: Sequence[Bounds]) -> RowBounds:
