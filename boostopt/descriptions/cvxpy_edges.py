@@ -20,8 +20,9 @@ from boostopt._utils.array_types import HypothesisVector
 from boostopt._utils.cvxpy_tools import cp, required_cones
 from boostopt._utils.validation import check_callable
 from boostopt.descriptions.description import Description, read_description
-from boostopt.descriptions.partial_minimum import MAX_CACHED, PartialMinimum
+from boostopt.descriptions.partial_minimum import PartialMinimum
 from boostopt.descriptions.point_slopes import describe_linear_form
+from boostopt.descriptions.recent_values import RecentValues
 from boostopt.errors import ProblemError, attach_user_function
 from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.edge_functions.base import EdgeFunction, clip_to_finite, nonnegative_residuals
@@ -59,7 +60,7 @@ class CvxpyEdges(EdgeFunction):
 
     _minima: dict[int, PartialMinimum] = field(default_factory=dict[int, PartialMinimum], init=False, repr=False)
 
-    _conjugates: dict[bytes, float] = field(default_factory=dict[bytes, float], init=False, repr=False)
+    _conjugates: RecentValues[float] = field(default_factory=RecentValues[float], init=False, repr=False)
 
     @computed_attribute
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -91,12 +92,7 @@ class CvxpyEdges(EdgeFunction):
         return self._minimum(len(e)).upper_bound(np.clip(e, -1.0, 1.0), radius)
 
     def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
-        key = w.tobytes()
-        if key not in self._conjugates:
-            self._conjugates[key] = self._conjugate_bound(w, start)
-            if len(self._conjugates) > MAX_CACHED:
-                self._conjugates.pop(next(iter(self._conjugates)))
-        return self._conjugates[key]
+        return self._conjugates.compute(w.tobytes(), lambda: self._conjugate_bound(w, start))
 
     def _conjugate_bound(self, w: HypothesisVector, start: HypothesisVector | None) -> float:
         """Return an upper bound of G*(w), by tangents at a point if they are good, else with a solver."""

@@ -24,6 +24,7 @@ from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.cvxpy_tools import clear_variable_values, cp, solve_quietly
 from boostopt.descriptions.description import MIX_FRACTIONS, Description
 from boostopt.descriptions.point_slopes import WIDTH, PointSlopes
+from boostopt.descriptions.recent_values import RecentValues
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import Interval
 from boostopt.functions.regularizers.capped_simplex import WEIGHT_SUM_TOL, feasible_box
@@ -81,9 +82,6 @@ SNAP_TOL = 1e-8
 MAX_SHIFT = 1e-9
 """Largest multiple of the unit matrix, relative to the largest eigenvalue, that makes a matrix semidefinite that is so
 but for rounding."""
-
-MAX_CACHED = 64
-"""Number of points whose values are kept."""
 
 
 @dataclass(frozen=True)
@@ -156,9 +154,9 @@ class PartialMinimum:
     _promotions: Promotions = field(init=False, repr=False)
     _interior: Array = field(init=False, repr=False)
     _moves_x: bool = field(init=False, repr=False)
-    _bounds: dict[bytes, float] = field(init=False, repr=False, default_factory=dict[bytes, float])
-    _subgradients: dict[bytes, Array | None] = field(
-        init=False, repr=False, default_factory=dict[bytes, "Array | None"]
+    _bounds: RecentValues[float] = field(init=False, repr=False, default_factory=RecentValues[float])
+    _subgradients: RecentValues[Array | None] = field(
+        init=False, repr=False, default_factory=RecentValues["Array | None"]
     )
 
     def __post_init__(self) -> None:
@@ -317,21 +315,12 @@ class PartialMinimum:
         """
         if not np.isfinite(x).all():
             return math.inf
-        key = np.append(x, radius).tobytes()
-        if key not in self._bounds:
-            self._keep(key, self._upper_bound(x, radius))
-        return self._bounds[key]
 
-    def _keep(self, key: bytes, bound: float) -> None:
-        """Keep a bound, and the last ones before it."""
-        self._bounds[key] = bound
-        if len(self._bounds) > MAX_CACHED:
-            self._bounds.pop(next(iter(self._bounds)))
+        def bound() -> float:
+            point = self.feasible_point(x, radius)
+            return math.inf if point is None else point.upper
 
-    def _upper_bound(self, x: Float[Array, " n"], radius: float) -> float:
-        """Return the bound by a point that is proved feasible."""
-        point = self.feasible_point(x, radius)
-        return math.inf if point is None else point.upper
+        return self._bounds.compute(np.append(x, radius).tobytes(), bound)
 
     def feasible_point(self, x: Float[Array, " n"], radius: float = 0.0) -> FeasiblePoint | None:
         """Return balls with a feasible point near x, by the answer of a solver, or near it; None if none is proved.
@@ -392,7 +381,7 @@ class PartialMinimum:
                 if point is not None and self._moves_x:
                     mixed = midpoints([point.x[j] for j in self._positions.tolist()])
                 if point is not None and self._is_close(point, mixed):
-                    self._keep(np.append(mixed, 0.0).tobytes(), point.upper)
+                    self._bounds.store(np.append(mixed, 0.0).tobytes(), point.upper)
                     return mixed
         return self.inside
 
@@ -409,13 +398,8 @@ class PartialMinimum:
         if not self.has_further_variables:
             slopes = self.slopes_at(x)
             return slopes.gradient()[self._positions] if slopes.is_finite else None
-        key = x.tobytes()
-        if key not in self._subgradients:
-            self._subgradients[key] = self._solved_subgradient(x)
-            if len(self._subgradients) > MAX_CACHED:
-                self._subgradients.pop(next(iter(self._subgradients)))
-        kept = self._subgradients[key]
-        return None if kept is None else kept.copy()
+        subgradient = self._subgradients.compute(x.tobytes(), lambda: self._solved_subgradient(x))
+        return None if subgradient is None else subgradient.copy()
 
     def _solved_subgradient(self, x: Float[Array, " n"]) -> Float[Array, " n"] | None:
         """Return the subgradient by a solver."""

@@ -23,6 +23,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array
 from boostopt.conic_programs.conic_program import ConeConstraint, ConicProgram
+from boostopt.conic_programs.readers.entries import dense_vector, sparse_columns
 from boostopt.conic_programs.readers.text_lines import TextLines, count_number, finite_number
 from boostopt.errors import DataError
 
@@ -181,9 +182,8 @@ def _read_power_cones(lines: TextLines, content: _Content) -> None:
 def _program(path: Path, content: _Content) -> ConicProgram:
     n, m = content.n, content.m
     sign = -1.0 if content.is_maximized else 1.0
-    rows, columns = zip(*content.entries, strict=True) if content.entries else ((), ())
-    A: Any = scipy.sparse.csr_array((np.array([*content.entries.values()], dtype=float), (rows, columns)), shape=(m, n))
-    constants = _dense(content.constants, m)
+    A: Any = sparse_columns([(i, j, entry) for (i, j), entry in content.entries.items()], (m, n)).tocsr()
+    constants = dense_vector(content.constants, m)
     identity: Any = scipy.sparse.identity(n, format="csr")
     cones, linear_rows = list[ConeConstraint](), list[tuple[str, int, int]]()
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
@@ -212,7 +212,7 @@ def _program(path: Path, content: _Content) -> ConicProgram:
     )
     return ConicProgram(
         A=scipy.sparse.csc_array(A[indices]),
-        c=sign * _dense(content.costs, n),
+        c=sign * dense_vector(content.costs, n),
         row_lower=np.where(kinds == "L-", -np.inf, -constants[indices]) + 0.0,
         row_upper=np.where(kinds == "L+", np.inf, -constants[indices]) + 0.0,
         lower=lower,
@@ -261,10 +261,3 @@ def _is_rotation_exact(A: Any, constants: Array) -> bool:
 
 def _is_sum_exact(a: float, b: float) -> bool:
     return math.isfinite(a + b) and Fraction(a) + Fraction(b) == Fraction(a + b)
-
-
-def _dense(values: dict[int, float], size: int) -> Array:
-    array = np.zeros(size)
-    for index, value in values.items():
-        array[index] = value
-    return array

@@ -13,13 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import scipy.sparse
 
-from boostopt._utils.array_types import Array
 from boostopt.conic_programs.conic_program import ConicProgram
+from boostopt.conic_programs.readers.entries import dense_vector, sparse_columns
 from boostopt.conic_programs.readers.text_lines import TextLines, finite_number
 
 FORMAT_NAME = "MPS"
@@ -262,20 +260,17 @@ def _program(content: _Content) -> ConicProgram:
     row_names = [name for name, row_type in content.row_types.items() if row_type != "N"]
     position = {name: i for i, name in enumerate(row_names)}
     entries = [(position[row], j, entry) for (row, j), entry in content.entries.items() if row in position]
-    costs = np.zeros(n)
-    for (row, j), entry in content.entries.items():
-        if row == objective:
-            costs[j] = entry
+    costs = dense_vector({j: entry for (row, j), entry in content.entries.items() if row == objective}, n)
     limits = [_row_limits(content, name) for name in row_names]
     sign = -1.0 if content.is_maximized else 1.0
     return ConicProgram(
-        A=_sparse(entries, (len(row_names), n)),
+        A=sparse_columns(entries, (len(row_names), n)),
         c=sign * costs,
         row_lower=np.array([lower for lower, _ in limits]),
         row_upper=np.array([upper for _, upper in limits]),
-        lower=_bounds(content.lower, 0.0, n),
-        upper=_bounds(content.upper, np.inf, n),
-        P=sign * _sparse([(i, j, entry) for (i, j), entry in content.quadratic.items()], (n, n)),
+        lower=dense_vector(content.lower, n),
+        upper=dense_vector(content.upper, n, default=np.inf),
+        P=sign * sparse_columns([(i, j, entry) for (i, j), entry in content.quadratic.items()], (n, n)),
         offset=-sign * content.right_sides.get(objective or "", 0.0),
         is_maximized=content.is_maximized,
         name=content.name,
@@ -295,15 +290,3 @@ def _row_limits(content: _Content, name: str) -> tuple[float, float]:
     if row_type == "G" or (row_type == "E" and width >= 0.0):
         return right_side, right_side + abs(width)
     return right_side - abs(width), right_side
-
-
-def _sparse(entries: list[tuple[int, int, float]], shape: tuple[int, int]) -> Any:
-    rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
-    return scipy.sparse.csc_array((np.array(values, dtype=float), (rows, columns)), shape=shape)
-
-
-def _bounds(bounds_by_variable: dict[int, float], default: float, n: int) -> Array:
-    bounds = np.full(n, default)
-    for j, bound in bounds_by_variable.items():
-        bounds[j] = bound
-    return bounds

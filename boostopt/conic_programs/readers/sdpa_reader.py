@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.conic_programs.conic_program import ConeConstraint, ConicProgram
+from boostopt.conic_programs.readers.entries import sparse_columns
 from boostopt.conic_programs.readers.text_lines import LINE_ENDS, TextLines, count_number, finite_number
 from boostopt.errors import DataError
 
@@ -108,9 +109,7 @@ class _Block:
 
     def matrix(self) -> tuple[Any, Any]:
         """Return the coefficients of the rows, and the entries of F_0."""
-        rows, columns, entries = zip(*self._entries, strict=True) if self._entries else ((), (), ())
-        shape = self._n_rows(), self._n
-        return scipy.sparse.csr_array((np.array(entries, dtype=float), (rows, columns)), shape=shape), self._constants
+        return sparse_columns(self._entries, (self._n_rows(), self._n)).tocsr(), self._constants
 
     def cone(self, name: str) -> ConeConstraint:
         """Return the block as a semidefinite constraint."""
