@@ -160,7 +160,7 @@ def far_table(certified: Sequence[SolveRecord]) -> Iterator[str]:
     yield from _head(["solver", "programs", *(f"{gap:g}" for gap in GAPS)])
     for solver in _in_order(by_solver):
         solves = by_solver[solver]
-        counts = [sum(row.tol == gap and row.reached for row in solves) for gap in GAPS]
+        counts = [sum(row.tol == gap and row.has_target_gap for row in solves) for gap in GAPS]
         yield table_row([f"`{solver}`", str(len({row.program for row in solves})), *map(str, counts)])
 
 

@@ -62,11 +62,11 @@ class Line:
         What is between the bounds of the soft margin over the class; nan where nothing was boosted.
     megabytes
         The most memory of the process.
-    printed
+    printed_seconds
         Seconds in the dissertation; nan where it has none.
     target
         What it was meant to be, in words.
-    met
+    is_met
         Whether it is.
     """
 
@@ -76,9 +76,9 @@ class Line:
     hypotheses: int
     gap: float
     megabytes: float
-    printed: float
+    printed_seconds: float
     target: str
-    met: bool
+    is_met: bool
 
 
 @dataclass(frozen=True)
@@ -206,9 +206,9 @@ def row(line: Line) -> str:
     numbers = (f"{line.seconds:.3g}", line.rounds or "", line.hypotheses or "", _format_number(line.gap, ".2e"))
     target_cells = (
         f"{line.megabytes:.0f}",
-        _format_number(line.printed, ".0f"),
+        _format_number(line.printed_seconds, ".0f"),
         line.target,
-        "yes" if line.met else "no",
+        "yes" if line.is_met else "no",
     )
     return f"| {' | '.join(map(str, (line.work, *numbers, *target_cells)))} |"
 

@@ -36,12 +36,12 @@ class Line:
     """One row of the table: medians of seconds by the clock."""
 
     work: str
-    beside: str
+    neighbours: str
     default: float
     one: float
     ratio: float
     target: str
-    met: bool
+    is_met: bool
 
 
 def lines(quick: bool) -> Iterator[Line]:
@@ -100,7 +100,7 @@ def prepared(work: str) -> Callable[[], object]:
 def row(line: Line) -> str:
     """One row of the table."""
     numbers = (f"{line.default:.3g}", f"{line.one:.3g}", f"{line.ratio:.2f}")
-    return f"| {' | '.join((line.work, line.beside, *numbers, line.target, 'yes' if line.met else 'no'))} |"
+    return f"| {' | '.join((line.work, line.neighbours, *numbers, line.target, 'yes' if line.is_met else 'no'))} |"
 
 
 def main() -> None:

@@ -46,7 +46,7 @@ class Line:
         Mean accuracy of these on the folds, and that of scikit-learn's linear support vector machine, unsearched.
     target
         What it was meant to be, in words.
-    met
+    is_met
         Whether it is.
     """
 
@@ -58,7 +58,7 @@ class Line:
     accuracy: float
     rival: float
     target: str
-    met: bool
+    is_met: bool
 
 
 def examples() -> tuple[Any, Any]:
@@ -116,7 +116,7 @@ def left_out() -> str:
 def row(line: Line) -> str:
     """One row of the table."""
     numbers = (f"{line.seconds:.3g}", line.fits, line.nu, line.epsilon, f"{line.accuracy:.3f}", f"{line.rival:.3f}")
-    return f"| {' | '.join(map(str, (line.work, *numbers, line.target, 'yes' if line.met else 'no')))} |"
+    return f"| {' | '.join(map(str, (line.work, *numbers, line.target, 'yes' if line.is_met else 'no')))} |"
 
 
 def main() -> None:

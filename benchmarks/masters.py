@@ -40,7 +40,7 @@ class Line:
         Median seconds, certified scaled gap and iterations of boostopt's own.
     rival, theirs, rival_gap
         The other side, its seconds and gap; "" and nan where there is none.
-    figure, target, met
+    figure, target, is_met
         The figure that counts in words, what it was meant to be, and whether it is.
     """
 
@@ -53,7 +53,7 @@ class Line:
     rival_gap: float
     figure: str
     target: str
-    met: bool
+    is_met: bool
 
 
 class LocalCvxpyBackend(CvxpyBackend):

@@ -59,7 +59,7 @@ def row(line: Line) -> str:
     """One row of the table."""
     theirs = (line.rival, f"{line.theirs:.2f}", f"{line.rival_gap:.0e}") if line.rival else ("", "", "")
     ours = (f"{line.ours:.4g}", f"{line.gap:.0e}", line.iterations)
-    cells = (line.work, line.figure, line.target, "yes" if line.met else "no", *ours, *theirs)
+    cells = (line.work, line.figure, line.target, "yes" if line.is_met else "no", *ours, *theirs)
     return f"| {' | '.join(map(str, cells))} |"
 
 
@@ -119,7 +119,7 @@ def main() -> None:
     )
     threads = report_busy(arguments.quick)
     seconds = time.perf_counter() - began
-    targets = [line.met for line in (*solve_lines, *boosted, *searched, *threads)]
+    targets = [line.is_met for line in (*solve_lines, *boosted, *searched, *threads)]
     print(f"\n{sum(targets)} of {len(targets)} as they were meant to be, in {seconds:.0f} s.")
     if arguments.json:
         document = {

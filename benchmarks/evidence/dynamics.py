@@ -78,7 +78,7 @@ def _cycles(m: int, starts: int) -> Mapping[str, Any]:
     """Return what random starts on 1 1' - 2 I come to."""
     instance = cycle_mxm(m)
     M, rng = instance.U, np.random.default_rng(m)
-    known_cycle = np.sort(instance.known["cycle"], axis=1)
+    known_cycle = np.sort(instance.answers["cycle"], axis=1)
     max_error, ends, orders, margins, factors = 0.0, 0, list[str](), list[float](), list[float]()
     for d in rng.dirichlet(np.ones(m), size=starts):
         cycle = find_cycle(M, *iterate(M, d, 60 * m))
@@ -86,7 +86,7 @@ def _cycles(m: int, starts: int) -> Mapping[str, Any]:
             continue
         ends += 1
         max_error = max(max_error, float(np.abs(np.sort(cycle.points, axis=1) - known_cycle).max()))
-        max_error = max(max_error, float(np.abs(cycle.edges - instance.known["edge in every round"]).max()))
+        max_error = max(max_error, float(np.abs(cycle.edges - instance.answers["edge in every round"]).max()))
         orders.append(" ".join(map(str, cycle.choices)))
         margins.append(float((M @ cycle.w).min()))
         factors.append(contraction(M, cycle))
@@ -108,7 +108,7 @@ def _cycles(m: int, starts: int) -> Mapping[str, Any]:
 def _manifold(rounds: int) -> Mapping[str, Any]:
     """Return what an oracle that is not the best makes of the 4 x 5 matrix, and what the best does."""
     instance = manifold_4x5()
-    M, known_cycle = instance.U, instance.known
+    M, known_cycle = instance.U, instance.answers
     order, ends = known_cycle["order of columns"], known_cycle["ends of the manifold"]
     back, edges = 0.0, list[float]()
     for share in np.linspace(0, 1, 11):
@@ -206,7 +206,7 @@ def _figure_1_work(grid: int, rounds: int) -> Mapping[str, Any]:
     images = [points]
     for _ in range(rounds):
         images.append(np.array([reduced_map(M, d) for d in images[-1]]))
-    six = np.vstack([cycle_3x3().known[name] for name in CYCLES])
+    six = np.vstack([cycle_3x3().answers[name] for name in CYCLES])
     return {
         "first": np.argmax(points @ M, axis=1).tolist(),
         "images": [[round_digits(row, 5) for row in triangle_coordinates(image).T] for image in images],
@@ -271,7 +271,7 @@ def _figure_2ab_work(points: int) -> Mapping[str, Any]:
         values.append(round_digits(unfolded_triangle(image), 5))
     of_cycles, moves = list[float](), dict[str, list[float]]()
     for name in CYCLES:
-        of_cycles += unfolded_triangle(instance.known[name]).tolist()
+        of_cycles += unfolded_triangle(instance.answers[name]).tolist()
     for times in (1, 2, 3):
         ends = [unfolded_triangle(iterate(instance.U, _on_the_line(x), times)[0][-1:])[0] for x in of_cycles]
         away = np.abs(np.array(ends) - of_cycles)
@@ -318,7 +318,7 @@ def _figure_2c_work(seed: int, rounds: int) -> Mapping[str, Any]:
     """Return the first two weights of each round of a random start, and how far its end is from a cycle."""
     instance = cycle_3x3()
     points, _ = iterate(instance.U, np.random.default_rng(seed).dirichlet(np.ones(3)), rounds)
-    away = [float(np.abs(points[-1] - instance.known[name]).sum(axis=1).min()) for name in CYCLES]
+    away = [float(np.abs(points[-1] - instance.answers[name]).sum(axis=1).min()) for name in CYCLES]
     return {"points": [round_digits(row) for row in points[:, :2].T], "away": away}
 
 

@@ -73,7 +73,7 @@ def _worst_units(quick: bool, done: Results) -> Iterator[Parameters]:
 def _worst(N: int, copies: int) -> Mapping[str, Any]:
     """Return the rounds of LPBoost and SoftBoost on the matrix, each row copied, at nu = the number of copies."""
     instance = iteration_lower_bound(N, 0.01 / N, copies)
-    result: Result = {"delta": instance.known["delta"]}
+    result: Result = {"delta": instance.answers["delta"]}
     for name in ("LPBoost", "SoftBoost"):
         run = boost(name.lower(), GivenMargins(instance.U), nu=copies, epsilon=0.1)
         order = [hypothesis.state()["q"] for hypothesis in run.hypotheses]
@@ -84,7 +84,7 @@ def _worst(N: int, copies: int) -> Mapping[str, Any]:
             **_thinned(run.trace["soft_margin"]),
         }
         if name == "LPBoost":
-            known_optima = instance.known["LPBoost optimum after t = 1, ..., N / 2 rounds"]
+            known_optima = instance.answers["LPBoost optimum after t = 1, ..., N / 2 rounds"]
             margins = run.trace["soft_margin"][: N // 2]
             result["half"] = float(margins[-1])
             result["off"] = float(np.abs(margins - known_optima[: len(margins)]).max())

@@ -106,7 +106,7 @@ class Recovery(ImmutableArrays):
 
     def __repr__(self) -> str:
         return (
-            f"Recovery({self.method}, within={self.active_tol:g}, gap={self.certificate.gap:.2e}, "
+            f"Recovery({self.method}, active_tol={self.active_tol:g}, gap={self.certificate.gap:.2e}, "
             f"residual={self.residual:.2e}, caps={int(self.at_cap.sum())}, zeros={int(self.at_zero.sum())}, "
             f"edges={int(self.active_edges.sum())}, rank={self.rank} of {self.unknowns})"
         )
@@ -165,7 +165,7 @@ def recover(
     """
     method = check_choice("method of recovery", method, METHODS)
     advice = "It is the tolerance for an active constraint: pass a number such as 1e-6."
-    active_tol = check_number("within", active_tol, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
+    active_tol = check_number("active_tol", active_tol, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
     system = _KKTSystem(U, F, G, F.project(d), method, active_tol)
     result = system.recovery(Certifier(U, F, G, system.d).certify(system.w))
     return replace(result, projection_distance=float(np.abs(system.d - np.where(np.isfinite(d), d, np.inf)).max()))

@@ -70,7 +70,7 @@ class Benchmark(SolveResults):
                 label: {**facts, "lower": bounds[label][0], "upper": bounds[label][1]}
                 for label, facts in self.programs.items()
             },
-            "reached": self.reached,
+            "reached": self.has_target_gap,
             "contradicted": self.contradictory_programs,
             "scores": [SCORE.to_file(score) for score in self.scores],
             "means": [MEAN.to_file(mean) for mean in self.means],

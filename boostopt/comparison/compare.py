@@ -143,7 +143,7 @@ class Comparison(SolveResults):
         lower, upper = self.interval
         document = {
             **self.program_facts(),
-            "reached": self.reached,
+            "reached": self.has_target_gap,
             "overlap": self.overlap,
             "lower": lower,
             "upper": upper,

@@ -158,12 +158,12 @@ def shifted_geometric_mean(seconds: Sequence[float], shift: float = SHIFT_SECOND
 def _score_group(program: str, backend: str, tol: float, runs: list[SolveRecord]) -> ProgramScore:
     """Return the score of all repeats, without the ratio."""
     ran = [run for run in runs if run.ran]
-    n_reached = sum(run.reached for run in ran)
+    n_reached = sum(run.has_target_gap for run in ran)
     if not ran:
         result = Result.NOT_RUN.value
     else:
         result = (Result.REACHED if n_reached == len(ran) else Result.FAILED).value
-    reason = next((run.reason for run in (ran or runs) if not run.reached), "")
+    reason = next((run.reason for run in (ran or runs) if not run.has_target_gap), "")
     low, median, high = (
         [float(q) for q in np.quantile([run.seconds for run in ran], [0.25, 0.5, 0.75])]
         if result == Result.REACHED

@@ -187,7 +187,7 @@ class SolveRecord:
         condition over its scale, inf for missing multipliers; and why the interval is not finite, in words.
     claimed_gap
         The gap that the solver itself reports for its best attempt, |p - q| / max(1, |p|, |q|); None if it does not.
-    solver_status, error, printed
+    solver_status, error, solver_output
         The solver's own words, the error of the last attempt, and the printed output of an isolated solver.
     answered_by, path
         The backend that gave the answer, which "auto" chooses, and all backends that were tried.
@@ -243,7 +243,7 @@ class SolveRecord:
     claimed_gap: Number | None = None
     solver_status: Text | None = None
     error: Text | None = None
-    printed: Text | None = None
+    solver_output: Text | None = None
     answered_by: Text | None = None
     path: Texts | None = None
     isolated: Annotated[bool, fields.parse_flag, NULL_MEANS_DEFAULT] = False
@@ -271,7 +271,7 @@ class SolveRecord:
         return self.result != Result.NOT_RUN
 
     @property
-    def reached(self) -> bool:
+    def has_target_gap(self) -> bool:
         """Whether the certified gap is within the tolerance."""
         return self.result == Result.REACHED
 
@@ -291,7 +291,7 @@ class SolveRecord:
         return self.optimum_sign is not None and not self.infeasible
 
     @property
-    def asked(self) -> float | None:
+    def finest_accuracy(self) -> float | None:
         """The finest accuracy among the options of the best attempt; None if no option sets an accuracy."""
         accuracies = [
             value
@@ -343,7 +343,7 @@ class SolveRecord:
             "reason": "" if self.ran else self.reason,
             "outcome": self.outcome,
             "verdict": self.verdict,
-            "reached": self.reached,
+            "reached": self.has_target_gap,
             "claims": self.claims if self.ran else None,
             "failure": self.failure or None,
             **{
@@ -399,7 +399,7 @@ RESULT = Keys(
         "claimed_gap": "claimed_gap",
         "solver_status": "solver_status",
         "error": "error",
-        "printed": "printed",
+        "printed": "solver_output",
         "answered_by": "answered_by",
         "path": "path",
         "isolated": "isolated",
@@ -446,7 +446,7 @@ def record_of_solution(
         The requested profile, and the threads of the solve.
     """
     certificate, best, attempts = solution.certificate, solution.best, solution.attempts
-    printed = "\n".join(str(a.statistics["printed"]) for a in attempts if "printed" in a.statistics)
+    solver_output = "\n".join(str(a.statistics["printed"]) for a in attempts if "printed" in a.statistics)
     return SolveRecord(
         program=program,
         backend=backend,
@@ -466,7 +466,7 @@ def record_of_solution(
         **(_problem_fields(certificate) if isinstance(certificate, AnswerCertificate) else {}),
         solver_status=solution.solver_status,
         error=(attempts[-1].error if attempts else None) or None,
-        printed=printed or None,
+        solver_output=solver_output or None,
         answered_by=solution.backend.removeprefix(ISOLATED_PREFIX) or None,
         path=[name.removeprefix(ISOLATED_PREFIX) for name in solution.path],
         claimed_gap=best.claimed_gap if best else None,

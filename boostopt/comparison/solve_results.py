@@ -144,7 +144,7 @@ class SolveResults(ABC):
         return not self.contradictory_programs
 
     @property
-    def reached(self) -> bool:
+    def has_target_gap(self) -> bool:
         """Whether for every program some backend reached the smallest requested gap."""
         finest = min(self.settings.target_gaps)
         done = {score.program for score in self.scores if score.result == Result.REACHED and score.tol == finest}

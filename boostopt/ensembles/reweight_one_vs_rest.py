@@ -45,7 +45,7 @@ class OneVsRestReweighted:
     parts: tuple[Reweighted, ...]
 
     @property
-    def kept(self) -> tuple[int, ...]:
+    def n_nonzero_weights(self) -> tuple[int, ...]:
         """The number of members with a nonzero weight, for each class."""
         return tuple(part.n_nonzero_weights for part in self.parts)
 

@@ -55,7 +55,7 @@ def cycle_3x3() -> Instance:
         shows="AdaBoost's distribution converges to a cycle, and its margin to the maximum.",
         sources=(f"{REFERENCE_TEXT}, the 3 x 3 case",),
         parameters={"nu": 1.0, "d0": cycle[0]},
-        known={
+        answers={
             "cycle of the columns 0, 1, 2": cycle,
             "cycle of the columns 0, 2, 1": cycle[:, [0, 2, 1]],
             "edge in every round": CYCLE_EDGE,
@@ -106,7 +106,7 @@ def cycle_mxm(m: int) -> Instance:
         shows="AdaBoost's distribution has a cycle through all columns, and its margin there is the maximum.",
         sources=(f"{REFERENCE_TEXT}, the m x m case",),
         parameters={"nu": 1.0, "d0": first},
-        known={
+        answers={
             "order of columns": np.arange(m),
             "cycle": np.array([np.roll(first, k) for k in range(m)]),
             "edge in every round": 1 - x ** (m - 1),
@@ -150,7 +150,7 @@ def manifold_4x5() -> Instance:
         shows="AdaBoost with a legal but not the best oracle stays at the margin 1/3, where 1/2 is possible.",
         sources=(f"{REFERENCE_TEXT}, section 3, the 4 x 5 case",),
         parameters={"nu": 1.0, "d0": cycle[0]},
-        known={
+        answers={
             "order of columns": np.array([4, 3, 2]),
             "cycle": cycle,
             "ends of the manifold": np.array(

@@ -76,7 +76,7 @@ def stalled_criterion(rounds: int = 8171, random_state: int | np.random.Generato
         shows="distributions accurate to epsilon / 4 can keep ERLPBoost from any progress, beyond the printed bound.",
         sources=("Glocer 2009, lemma 3.11, theorem 3.12",),
         parameters={"nu": 1.0, "epsilon": EPSILON, "eta": eta},
-        known={
+        answers={
             "subsets": subsets,
             "edge of each hypothesis from the second on, when it comes": 1.0,
             "ERLPBoost optimum after any number of rounds": optimum,

@@ -37,7 +37,7 @@ class Instance:
     parameters
         The parameters to bind U with, by the symbols of the papers: nu, and eta, epsilon, c, d0 if they matter. A
         formulation uses only its own parameters.
-    known
+    answers
         The known answers, by the name of the quantity. Rows and columns are counted from 0.
 
     Notes
@@ -50,10 +50,10 @@ class Instance:
     shows: str
     sources: tuple[str, ...]
     parameters: Mapping[str, Any]
-    known: Mapping[str, Any]
+    answers: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        for field in ("parameters", "known"):
+        for field in ("parameters", "answers"):
             object.__setattr__(self, field, {name: _read_only(value) for name, value in getattr(self, field).items()})
         object.__setattr__(self, "U", _read_only(self.U))
 
@@ -61,7 +61,7 @@ class Instance:
         N, t = self.U.shape
         lines = textwrap.wrap(f"{self.name}: {self.shows}", MAX_LINE_LENGTH)
         lines += _entry_lines(f"U, shape ({N}, {t})", self.U)
-        for title, entries in (("parameters", self.parameters), ("known", self.known)):
+        for title, entries in (("parameters", self.parameters), ("answers", self.answers)):
             lines.append(title)
             for name, value in entries.items():
                 lines += _entry_lines(name, value)

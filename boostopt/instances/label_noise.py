@@ -133,5 +133,5 @@ def outliers(N: int, bad: int = 1, gamma: float = 0.2) -> Instance:
         shows="a cap that is wide enough keeps half of the margin that a few bad examples destroy.",
         sources=("Shalev-Shwartz and Singer 2008, remark on the soft margin with outliers",),
         parameters={"nu": nu},
-        known={"soft margin": gamma / 2, "hard margin": -1.0},
+        answers={"soft margin": gamma / 2, "hard margin": -1.0},
     )

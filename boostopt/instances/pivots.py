@@ -51,7 +51,7 @@ def pivot(N: int, t: int, random_state: int | np.random.Generator = 0) -> Instan
         shows="a strict pivot is the value of the program, and its row and column are the only solution.",
         sources=("Glocer 2009, definition 2.3, lemma 2.4",),
         parameters={"nu": 1.0},
-        known={
+        answers={
             "pivot": (i, j),
             "LPBoost optimum": value,
             "LPBoost d": _unit_vector(rows, i),
@@ -113,7 +113,7 @@ def iteration_lower_bound(N: int, delta: float | None = None, repeat: int = 1) -
         shows="LPBoost may need N / 2 rounds, each of which raises its value by 2 delta only.",
         sources=("Glocer 2009, theorem 2.5, figure 2.8", "Warmuth, Glocer, Raetsch 2007, theorem 1"),
         parameters={"nu": float(repeat)},
-        known={
+        answers={
             "delta": delta,
             "order of columns": np.arange(half + 1),
             "example with all the weight after t = 1, ..., N / 2 rounds, not counting copies": half + t - 1,
@@ -186,7 +186,7 @@ def bad_example_and_hypothesis(U: npt.ArrayLike | None = None, delta: float = 1 
         shows="one bad example and one bad hypothesis make the hard margin misclassify every example.",
         sources=("Glocer 2009, section 2.5, figure 2.9",),
         parameters={"nu": 1.0} | ({"epsilon": delta} if U is None else {}),
-        known=answers,
+        answers=answers,
     )
 
 

@@ -11,7 +11,7 @@ def reference() -> Instance:
     """Return the 6 x 3 problem on which you can check the formulas of all programs.
 
     The optima were computed in two independent ways (an ascent, and a conic or simplex solver). A quantity "at w" is a
-    closed form at the point `known["w"]`. If a number needs other parameters than `parameters`, its name states them.
+    closed form at the point `answers["w"]`. If a number needs other parameters than `parameters`, its name states them.
     The objectives of QP_REG and of equation (22) are the printed ones, which are minus the value of the primal.
 
     Returns
@@ -34,7 +34,7 @@ def reference() -> Instance:
             "Shalev-Shwartz and Singer 2008, examples 1 and 2",
         ),
         parameters={"nu": 2.5, "eta": 4.0, "d0": np.array([0.1, 0.15, 0.2, 0.25, 0.2, 0.1])},
-        known=_VALUES_AT_W | _OPTIMAL_VALUES,
+        answers=_VALUES_AT_W | _OPTIMAL_VALUES,
     )
 
 

@@ -230,7 +230,7 @@ def _draw_interval(
         (RED, ":", "contradicts another: a mistake of boostopt")
         if conflicting_backends(run, runs)
         else (BLUE, "-", f"certified to {target_text}")
-        if run.reached
+        if run.has_target_gap
         else (RED, "--", f"wider than {target_text}")
     )
     axis.plot([max(lower, -farthest), min(upper, farthest)], [height, height], color=color, ls=ls, lw=1.8, label=label)

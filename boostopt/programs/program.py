@@ -198,7 +198,7 @@ class Program(ImmutableArrays):
         return explain(self, certificate, tol)
 
     @limit_blas_threads()
-    def recover(self, d: npt.ArrayLike, method: str = "nnls", within: float = 1e-6) -> Recovery:
+    def recover(self, d: npt.ArrayLike, method: str = "nnls", active_tol: float = 1e-6) -> Recovery:
         """Return the multipliers (w, beta, psi, zeta) that the active sets of d determine, with their residual.
 
         Parameters
@@ -208,7 +208,7 @@ class Program(ImmutableArrays):
         method
             "nnls" solves the equations together with the inequalities w >= 0. "least_squares" solves the equations
             alone, as the papers do.
-        within
+        active_tol
             The tolerance for "active", in (0, 0.1]: relative to the cap for weights, absolute for edges.
 
         Raises
@@ -223,7 +223,7 @@ class Program(ImmutableArrays):
         Glocer 2009, sections 3.1.2, 3.2.4 and appendix A.
         """
         vector = _check_vector("d", d, self.margins.N, "N")
-        return recover(self.margins, self.regularizer, self.edge_function, vector, method, within)
+        return recover(self.margins, self.regularizer, self.edge_function, vector, method, active_tol)
 
     def example_weights(self, w: npt.ArrayLike) -> ExampleVector:
         """Return d(w), the optimal answer to w, shape (N,): the supremum in F*(-Uw) is attained there.

@@ -37,7 +37,7 @@ def log_heading(runs: list[SolveRecord]) -> str:
         return "not run"
     if len(runs) == 1:
         return f'it says "{runs[0].solver_status or ""}"'
-    n_reached = sum(run.reached for run in ran)
+    n_reached = sum(run.has_target_gap for run in ran)
     return f"{len(ran)} run{'s' if len(ran) > 1 else ''}, {n_reached} of them as narrow as asked"
 
 
@@ -60,7 +60,7 @@ def record_facts(run: SolveRecord) -> tuple[tuple[str, str], ...]:
             "Reported value": "" if run.claimed_value is None else claimed_value_text(run),
             "Residuals": residuals_text(run),
             "No finite interval": run.open_reason,
-            "Why not as narrow": "" if run.reached else run.reason,
+            "Why not as narrow": "" if run.has_target_gap else run.reason,
             "Asked": accuracy_request_text(run),
             "Answer": best_form_text(run),
             "Whose": answering_backend_text(run),

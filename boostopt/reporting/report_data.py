@@ -138,7 +138,7 @@ def _verdicts(results: SolveResults, programs: Sequence[ProgramSection]) -> tupl
     if not any(run.ran for run in results.runs):
         return (Conclusion("No backend named can take any of these programs.", "wrong"),)
     finest = min(results.settings.target_gaps)
-    certified = {run.program for run in results.runs if run.reached and run.tol == finest}
+    certified = {run.program for run in results.runs if run.has_target_gap and run.tol == finest}
     noun = _noun(results)
     count = f"{len(certified)} of {len(programs)} {noun}s are certified to {finest:g} by some backend"
     agreement = "" if contradictions else f"; the intervals of each {noun} agree"

@@ -50,14 +50,14 @@ class Condition:
         Whether the condition holds within the tolerance.
     violation
         The size of the violation, at least 0; inf if this part of the answer was missing.
-    where
+    location
         The examples or hypotheses with the largest violations, in words; "" if there are none.
     """
 
     name: str
     holds: bool
     violation: float
-    where: str
+    location: str
 
     @property
     def status_word(self) -> str:
@@ -93,16 +93,16 @@ class Explanation:
     def __str__(self) -> str:
         lines = [self.headline]
         for condition in self.conditions:
-            location = f"; {condition.where}" if condition.where else ""
+            location = f"; {condition.location}" if condition.location else ""
             lines.append(f"  {condition.status_word}: {condition.name} ({condition.violation_text}){location}")
         return "\n".join([*lines, *(f"  {fact}" for fact in self.facts)])
 
     def _repr_html_(self) -> str:
-        rows = [(one.name, one.status_word, one.violation_text, one.where) for one in self.conditions]
+        rows = [(one.name, one.status_word, one.violation_text, one.location) for one in self.conditions]
         answer = html_table("The answer", [(fact,) for fact in self.facts])
         if not rows:
             return html_table("Conclusion", [(self.headline,)]) + answer
-        return html_table(self.headline, rows, ("condition", "", "violation", "where")) + answer
+        return html_table(self.headline, rows, ("condition", "", "violation", "location")) + answer
 
 
 def explain(program: Program, certificate: Certificate, tol: float, unanswered: str = "") -> Explanation:

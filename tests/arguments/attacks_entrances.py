@@ -330,7 +330,7 @@ ENTRANCES = (
         "recover",
         lambda **arguments: program().recover(**arguments),
         lambda: {"d": np.full(3, 1 / 3)},
-        {"d": NOTHING, "method": TEXT, "within": NUMBER},
+        {"d": NOTHING, "method": TEXT, "active_tol": NUMBER},
     ),
     Attack(
         "example_weights",

@@ -37,17 +37,17 @@ def handlers_stay() -> Iterator[None]:
 
 @pytest.mark.parametrize("action", LEAVING)
 def test_any_exception_of_a_backend_is_a_failed_attempt(action: str) -> None:
-    for backend in (Fake("leaving", then=action), isolate_backend(Fake("leaving", then=action))):
+    for backend in (Fake("leaving", action=action), isolate_backend(Fake("leaving", action=action))):
         solution = reference_lpboost().solve(backend)
         assert (solution.outcome, solution.solver_status) == (Outcome.FAILED, "raised")
         assert solution.attempts[0].error == WORDS[action]
-    rows = compare(reference_lpboost(), [Fake("leaving", then=action), "interior"]).rows
+    rows = compare(reference_lpboost(), [Fake("leaving", action=action), "interior"]).rows
     assert [row.result for row in rows] == ["failed", "reached"]
     assert rows[0].error == WORDS[action]
 
 
 def test_attempts_before_an_error_are_kept() -> None:
-    solution = reference_lpboost().solve(rough("rough", then="leave"))
+    solution = reference_lpboost().solve(rough("rough", action="leave"))
     assert [a.status for a in solution.attempts] == ["fine", "raised"]
     assert solution.verdict is Verdict.CLAIMED
 
@@ -56,12 +56,12 @@ class Confused(Fake):
     """A backend that leaves when it is asked what it takes."""
 
     def takes(self, program: Program) -> Capability:
-        raise LEAVING[self.then]
+        raise LEAVING[self.action]
 
 
 @pytest.mark.parametrize("action", LEAVING)
 def test_any_exception_of_takes_is_the_reason(action: str) -> None:
-    row = compare(reference_lpboost(), [Confused("confused", then=action)]).rows[0]
+    row = compare(reference_lpboost(), [Confused("confused", action=action)]).rows[0]
     assert row.result == "not run"
     assert row.reason.startswith("confused ") and row.reason.endswith(f": {WORDS[action]}")
 
@@ -94,9 +94,9 @@ class Pressed(Fake):
         try:
             signal.raise_signal(getattr(signal, self.reason or "SIGINT"))
         except BaseException as interrupt:
-            if self.then == "swallow":
+            if self.action == "swallow":
                 pass
-            elif self.then == "translate":
+            elif self.action == "translate":
                 raise RuntimeError("the solver has failed") from interrupt
             else:
                 raise
@@ -109,9 +109,9 @@ class Pressed(Fake):
 @pytest.mark.parametrize("action", ["", "swallow", "translate"])
 def test_ctrl_c_of_the_user_passes(action: str) -> None:
     with pytest.raises(KeyboardInterrupt):
-        reference_lpboost().solve(Pressed("pressed", then=action))
+        reference_lpboost().solve(Pressed("pressed", action=action))
     with pytest.raises(KeyboardInterrupt):
-        compare(reference_lpboost(), [Pressed("pressed", then=action), "interior"])
+        compare(reference_lpboost(), [Pressed("pressed", action=action), "interior"])
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="signals")

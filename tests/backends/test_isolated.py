@@ -77,7 +77,7 @@ def test_one_process_serves_one_solve_after_the_other_and_other_programs() -> No
 
 def test_attempts_come_one_by_one_and_none_is_made_that_is_not_asked_for() -> None:
     script = (rough().script[0], right().script[0])
-    attempts = isolate_backend(Fake("fake", script, then="abort")).attempts(task(reference_lpboost()))
+    attempts = isolate_backend(Fake("fake", script, action="abort")).attempts(task(reference_lpboost()))
     first = next(attempts)
     assert first.d is not None
     np.testing.assert_array_equal(first.d, np.eye(6)[0])
@@ -109,7 +109,7 @@ def failed_attempt(backend: Backend, seconds: float | None = None, grace: float 
 @pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_crash_is_an_attempt_with_the_signal_and_the_last_words() -> None:
-    crash = failed_attempt(Fake("crashing", then="abort"))
+    crash = failed_attempt(Fake("crashing", action="abort"))
     assert (crash.status, crash.claims) == ("crashed", False)
     last = "double free or corruption (out)"
     assert crash.statistics["printed"] == last
@@ -119,14 +119,14 @@ def test_a_crash_is_an_attempt_with_the_signal_and_the_last_words() -> None:
 
 @pytest.mark.thorough
 def test_an_exit_is_a_crash_too() -> None:
-    attempt_record = failed_attempt(Fake("leaving", then="exit"))
+    attempt_record = failed_attempt(Fake("leaving", action="exit"))
     assert attempt_record.status == "crashed"
     assert re.search(r"\bleaving\b.*\b3$", attempt_record.error or "")
 
 
 @pytest.mark.thorough
 def test_attempts_before_a_crash_are_kept() -> None:
-    solution = reference_lpboost().solve(isolate_backend(rough("rough", then="abort")))
+    solution = reference_lpboost().solve(isolate_backend(rough("rough", action="abort")))
     assert [a.status for a in solution.attempts] == ["fine", "crashed"]
     assert solution.best is solution.attempts[0]
     assert solution.verdict is Verdict.CLAIMED
@@ -134,13 +134,13 @@ def test_attempts_before_a_crash_are_kept() -> None:
 
 @pytest.mark.thorough
 def test_an_answer_that_suffices_is_taken_before_the_crash() -> None:
-    solution = reference_lpboost().solve(isolate_backend(right("right", then="abort")))
+    solution = reference_lpboost().solve(isolate_backend(right("right", action="abort")))
     assert (len(solution.attempts), solution.verdict) == (1, Verdict.BOUNDED)
 
 
 @pytest.mark.thorough
 def test_a_backend_that_hangs_is_killed_when_limit_and_grace_are_over() -> None:
-    fake = Fake("hanging", then="hang")
+    fake = Fake("hanging", action="hang")
     assert isolate_backend(fake).prepare(reference_lpboost())
     pid, began = idle_process_id(), time.perf_counter()
     hung = failed_attempt(fake, seconds=0.5, grace=0.5)
@@ -155,7 +155,7 @@ def test_a_backend_that_hangs_is_killed_when_limit_and_grace_are_over() -> None:
     [
         (Fake("nan", (attempt([np.nan] * 6, [np.inf] * 3, claims=False),)), r"\bno finite\b"),
         (Fake("text", ("nothing",)), "'nothing'.* attempt"),
-        (Fake("raising", then="raise"), r"^RuntimeError: [a-z ]* again$"),
+        (Fake("raising", action="raise"), r"^RuntimeError: [a-z ]* again$"),
         (Fake("long", (attempt([0.1] * 7, claims=False),)), r"\(7,\).* d\b.*\b6\b"),
         (Fake("object", (bent(attempt(claims=False), d="d"),)), r"\bstr\b.* d\b"),
     ],
@@ -221,7 +221,7 @@ def test_a_lie_is_certified_here() -> None:
 
 
 def test_output_of_python_and_of_c_is_kept_with_the_attempt(capfd: pytest.CaptureFixture[str]) -> None:
-    solution = reference_lpboost().solve(isolate_backend(right("loud", then="print")))
+    solution = reference_lpboost().solve(isolate_backend(right("loud", action="print")))
     assert solution.verdict is Verdict.BOUNDED
     lines = solution.attempts[0].statistics["printed"].splitlines()
     assert sorted(lines) == ["by C to 1", "by Python to 1", "by Python to 2"]
@@ -444,7 +444,7 @@ from support.problems import Fake, reference_lpboost
 from boostopt.backends.isolation.isolated import isolate_backend
 from boostopt.backends.isolation.worker_process import idle_process_id
 
-backend = isolate_backend(Fake("hanging", then="hang"))
+backend = isolate_backend(Fake("hanging", action="hang"))
 assert backend.prepare(reference_lpboost())
 print(idle_process_id(), flush=True)
 reference_lpboost().solve(backend)
@@ -529,14 +529,14 @@ def test_a_process_says_how_it_ended_whenever_it_is_asked() -> None:
 
 @pytest.mark.thorough
 def test_in_a_comparison_every_fault_is_a_row_and_the_next_backend_runs() -> None:
-    faults = [Fake("aborts", then="abort"), Fake("hangs", then="hang"), rough("lies"), Fake("none", reason="never")]
+    faults = [Fake("aborts", action="abort"), Fake("hangs", action="hang"), rough("lies"), Fake("none", reason="never")]
     comparison = compare(
-        reference_lpboost(), [*faults, right("loud", then="print"), "cvxpy:clarabel"], time_limit=2.0, isolate=True
+        reference_lpboost(), [*faults, right("loud", action="print"), "cvxpy:clarabel"], time_limit=2.0, isolate=True
     )
     assert [row.result for row in comparison.rows] == ["failed", "failed", "failed", "not run", "reached", "reached"]
     assert [row.backend for row in comparison.rows][-1] == "cvxpy:clarabel"
     assert all(row.isolated for row in comparison.rows)
-    assert comparison.overlap and comparison.reached
+    assert comparison.overlap and comparison.has_target_gap
     records = [row.record() for row in comparison.rows]
     assert "SIGABRT" in records[0]["error"] and "was killed" in records[1]["error"]
     assert "by C to 1" in records[4]["printed"]

@@ -84,7 +84,7 @@ def run_within(seconds: float, work: Callable[[], Any]) -> Any:
 @pytest.mark.parametrize("isolate", [False, True])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_solve_ends_at_its_limit(fault: str, isolate: bool, killed_pids: list[int]) -> None:
-    backend, program = Fake(fault, then=fault), reference_lpboost()
+    backend, program = Fake(fault, action=fault), reference_lpboost()
     assert isolate_backend(backend).prepare(program)
     pid = idle_process_id()
     solution: Solution = run_within(LIMIT, lambda: program.solve(backend, time_limit=LIMIT, isolate=isolate))
@@ -97,20 +97,20 @@ def test_a_solve_ends_at_its_limit(fault: str, isolate: bool, killed_pids: list[
 
 @pytest.mark.thorough
 def test_a_comparison_ends_at_its_limits(killed_pids: list[int]) -> None:
-    backends = [*(Fake(fault, then=fault) for fault in FAULTS), rough("lies"), "interior"]
+    backends = [*(Fake(fault, action=fault) for fault in FAULTS), rough("lies"), "interior"]
     result = run_within(4 * LIMIT, lambda: compare(reference_lpboost(), backends, time_limit=LIMIT))
     assert [row.result for row in result.rows] == [*["failed"] * 5, "reached"]
     assert [row.isolated for row in result.rows] == [*[True] * 4, False, False]
     assert all(row.backend in row.error and "was killed" in row.error for row in result.rows[:4])
     assert result.rows[4].solution is not None and result.rows[4].solution.verdict is Verdict.CLAIMED
-    assert result.overlap and result.reached
+    assert result.overlap and result.has_target_gap
     assert len(killed_pids) == 4 and all(map(is_gone, killed_pids))
     assert idle_process_id() is None
 
 
 @pytest.mark.thorough
 def test_a_benchmark_ends_at_its_limits(killed_pids: list[int]) -> None:
-    backends = [Fake(fault, then=fault) for fault in ("hold", "flood")]
+    backends = [Fake(fault, action=fault) for fault in ("hold", "flood")]
     result = run_within(
         4 * LIMIT, lambda: benchmark(reference_lpboost(), backends, [1e-3], repeats=1, time_limit=LIMIT)
     )
@@ -123,7 +123,7 @@ def test_a_benchmark_ends_at_its_limits(killed_pids: list[int]) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("fault", ["hold", "flood"])
 def test_boosting_ends_at_its_limit(fault: str, killed_pids: list[int]) -> None:
-    oracle, backend = GivenMargins(noisy_stumps(40, 8)), Fake(fault, then=fault)
+    oracle, backend = GivenMargins(noisy_stumps(40, 8)), Fake(fault, action=fault)
     assert isolate_backend(backend).prepare(reference_lpboost())
     run = run_within(LIMIT, lambda: boost("lpboost", oracle, nu=4, backend=backend, time_limit=LIMIT))
     assert (run.reason, run.rounds) == (StopReason.TIME_LIMIT, 1)
@@ -132,7 +132,7 @@ def test_boosting_ends_at_its_limit(fault: str, killed_pids: list[int]) -> None:
 
 @pytest.mark.thorough
 def test_endless_output_fills_neither_memory_nor_disk() -> None:
-    backend, program = Fake("flood", then="flood"), reference_lpboost()
+    backend, program = Fake("flood", action="flood"), reference_lpboost()
     assert isolate_backend(backend).prepare(program)
     attempt = program.solve(backend, time_limit=LIMIT).attempts[-1]
     output = attempt.statistics["printed"]
@@ -241,7 +241,7 @@ from support.problems import Fake, reference_lpboost
 from boostopt.backends.isolation.isolated import isolate_backend
 from boostopt.backends.isolation.worker_process import idle_process_id
 
-backend = isolate_backend(Fake("holding", then="hold"))
+backend = isolate_backend(Fake("holding", action="hold"))
 assert backend.prepare(reference_lpboost())
 print(idle_process_id(), flush=True)
 reference_lpboost().solve(backend)

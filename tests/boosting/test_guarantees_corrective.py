@@ -219,10 +219,10 @@ def test_the_stalled_criterion_is_met_where_the_oracle_is_asked_with_d_of_w(how:
     """8171 rounds were legal where solvers return what is accurate to epsilon / 4; d(w) is exact for any w."""
     name, options = UPDATES[how]
     epsilon = float(STALLED.parameters["epsilon"])
-    printed_bound = float(STALLED.known["printed bound of the rounds"])
+    printed_bound = float(STALLED.answers["printed bound of the rounds"])
     assert STALLED.U.shape[1] > printed_bound
     # g = 0 is the optimum of the class: the weakest legal answer is all that is left of it under d(w).
-    optimum = float(STALLED.known["LPBoost optimum"])
+    optimum = float(STALLED.answers["LPBoost optimum"])
     oracle = RecordingMargins(STALLED.U, choose="weakest", guarantee=optimum)
     run = boost(name, oracle, nu=1.0, epsilon=epsilon, rules=("regularized",), **options)
     check_stop(run, epsilon)

@@ -74,15 +74,15 @@ def test_every_kind_of_linear_solver_is_tried() -> None:
 def test_lpboost_needs_half_of_the_examples_in_rounds_whatever_solves_it(N: int, backend: str) -> None:
     problem, half = iteration_lower_bound(N), N // 2
     run = lpboost(problem, 1e-3, backend=backend)
-    assert columns(run) == problem.known["order of columns"].tolist()
-    value, optima = run.trace["value"], problem.known["LPBoost optimum after t = 1, ..., N / 2 rounds"]
+    assert columns(run) == problem.answers["order of columns"].tolist()
+    value, optima = run.trace["value"], problem.answers["LPBoost optimum after t = 1, ..., N / 2 rounds"]
     atol = FIRST_ORDER if backend == "cvxpy:osqp" else CERTIFIED
     np.testing.assert_allclose(value[:half], optima, rtol=0, atol=atol)
     assert (value[:half] <= optima).all()
     # After N / 2 rounds the bounds are as far apart as at first, but for the last column's edge.
-    assert (run.trace["gap"][:half] >= problem.known["what is missing to it after N / 2 rounds is at least"]).all()
-    assert run.class_certificate.lower >= problem.known["LPBoost optimum is at least"] - CERTIFIED
-    for t, n in enumerate(problem.known[PIVOTS]):
+    assert (run.trace["gap"][:half] >= problem.answers["what is missing to it after N / 2 rounds is at least"]).all()
+    assert run.class_certificate.lower >= problem.answers["LPBoost optimum is at least"] - CERTIFIED
+    for t, n in enumerate(problem.answers[PIVOTS]):
         assert run.at_round(t + 1).d[n] == pytest.approx(1.0, abs=ON_THE_PIVOT.get(backend, 1e-5))
 
 
@@ -91,7 +91,7 @@ def test_copies_of_the_examples_take_as_many_rounds_under_the_cap(repeat: int) -
     problem = iteration_lower_bound(16, repeat=repeat)
     run = lpboost(problem, 1e-3)
     assert columns(run) == list(range(9))
-    optima = problem.known["LPBoost optimum after t = 1, ..., N / 2 rounds"]
+    optima = problem.answers["LPBoost optimum after t = 1, ..., N / 2 rounds"]
     np.testing.assert_allclose(run.trace["value"][:8], optima, rtol=0, atol=CERTIFIED)
 
 
@@ -106,23 +106,25 @@ def test_softboost_takes_the_first_column_and_the_last_and_stops(N: int) -> None
     # Over these two the best weights are 1/2 and 1/2, of margin delta / 2.
     final = boost("softboost", GivenMargins(problem.U), nu=1, epsilon=0.1, final_weights="lp")
     np.testing.assert_allclose(final.w, [0.5, 0.5], atol=1e-7)
-    assert final.class_certificate.lower == pytest.approx(problem.known["LPBoost optimum is at least"], abs=1e-8)
+    assert final.class_certificate.lower == pytest.approx(problem.answers["LPBoost optimum is at least"], abs=1e-8)
 
 
 def test_a_bad_example_and_a_bad_hypothesis_spoil_the_hard_margin() -> None:
     problem = bad_example_and_hypothesis()
     delta = 1 / 16
     run = lpboost(problem, delta / 2)
-    assert columns(run) == problem.known["order of columns"].tolist()
-    optima = problem.known["LPBoost optimum after t = 1, ..., 6 rounds"]
+    assert columns(run) == problem.answers["order of columns"].tolist()
+    optima = problem.answers["LPBoost optimum after t = 1, ..., 6 rounds"]
     np.testing.assert_allclose(run.trace["value"], optima, rtol=0, atol=CERTIFIED)
-    np.testing.assert_allclose(weights(problem, run), problem.known["LPBoost w"], atol=1e-7)
-    np.testing.assert_allclose(run.d, problem.known["LPBoost d"], atol=1e-7)
+    np.testing.assert_allclose(weights(problem, run), problem.answers["LPBoost w"], atol=1e-7)
+    np.testing.assert_allclose(run.d, problem.answers["LPBoost d"], atol=1e-7)
     margins = problem.U @ weights(problem, run)
-    np.testing.assert_allclose(margins, problem.known["margins at w"], atol=1e-7)
-    assert (margins < 0).sum() == problem.known["misclassified examples"] == len(problem.U)
+    np.testing.assert_allclose(margins, problem.answers["margins at w"], atol=1e-7)
+    assert (margins < 0).sum() == problem.answers["misclassified examples"] == len(problem.U)
     difference = run.trace["smallest_edge"][4] - run.trace["value"][4]
-    assert difference == pytest.approx(problem.known["smallest edge seen minus optimum after 5 rounds"], abs=CERTIFIED)
+    assert difference == pytest.approx(
+        problem.answers["smallest edge seen minus optimum after 5 rounds"], abs=CERTIFIED
+    )
 
 
 def test_the_bad_hypothesis_is_left_out_once_its_edge_is_known_to_gain_no_more_than_epsilon() -> None:
@@ -151,13 +153,13 @@ def test_one_wrong_label_among_four_spoils_the_weights_for_every_cap(gamma: floa
         run = lpboost(problem, 1e-6, nu, backend)
         w = weights(problem, run)
         is_small = nu < turn
-        expected = problem.known[f"LPBoost w, nu {'<' if is_small else '>'} 2 + 4 gamma"]
+        expected = problem.answers[f"LPBoost w, nu {'<' if is_small else '>'} 2 + 4 gamma"]
         np.testing.assert_allclose(w, expected, atol=1e-5)
         if is_small:
             assert w[0] == pytest.approx(low, abs=1e-5)
             assert run.class_certificate.lower == pytest.approx(-low, abs=1e-6)
             assert run.class_certificate.upper == pytest.approx(-low, abs=1e-6)
-        n_wrong = problem.known["examples with right labels that are misclassified for every nu"]
+        n_wrong = problem.answers["examples with right labels that are misclassified for every nu"]
         assert (problem.U[n_wrong] @ w < 0).all()
 
 
@@ -166,30 +168,30 @@ def test_one_wrong_label_among_four_spoils_the_weights_for_every_cap(gamma: floa
 def test_no_entropy_repairs_one_wrong_label_among_four(name: str, nu: float) -> None:
     problem = long_servedio(0.1)
     run = boost(name, GivenMargins(problem.U), nu=nu, epsilon=0.01)
-    n_wrong = problem.known["examples with right labels that are misclassified for every nu"]
+    n_wrong = problem.answers["examples with right labels that are misclassified for every nu"]
     assert (problem.U[n_wrong] @ weights(problem, run) < 0).all()
 
 
 def test_the_largest_cap_makes_symmetric_noise_harmless() -> None:
     problem = long_servedio(0.1, noise=0.1)
     run = lpboost(problem, 1e-6)
-    np.testing.assert_allclose(weights(problem, run), problem.known["LPBoost w"], atol=1e-9)
-    assert run.class_certificate.lower <= problem.known["LPBoost optimum"] <= run.class_certificate.upper
+    np.testing.assert_allclose(weights(problem, run), problem.answers["LPBoost w"], atol=1e-9)
+    assert run.class_certificate.lower <= problem.answers["LPBoost optimum"] <= run.class_certificate.upper
     misclassified = np.flatnonzero(problem.U @ weights(problem, run) < 0)
-    np.testing.assert_array_equal(misclassified, problem.known["misclassified examples"])
+    np.testing.assert_array_equal(misclassified, problem.answers["misclassified examples"])
 
 
 @pytest.mark.parametrize("order", ["0, 1, 2", "0, 2, 1"])
 def test_adaboost_goes_round_its_cycle_of_three_with_the_golden_edge(order: str) -> None:
     problem = cycle_3x3()
-    cycle = problem.known[f"cycle of the columns {order}"]
+    cycle = problem.answers[f"cycle of the columns {order}"]
     run = boost("adaboost", GivenMargins(problem.U), d0=cycle[0], max_rounds=60)
     assert columns(run) == [int(q) for q in order.split(", ")]
-    np.testing.assert_allclose(run.trace["edge"], problem.known["edge in every round"], atol=1e-12)
+    np.testing.assert_allclose(run.trace["edge"], problem.answers["edge in every round"], atol=1e-12)
     for k in (1, 2, 3, 58, 59, 60):
         np.testing.assert_allclose(run.at_round(k).d, cycle[k % 3], atol=1e-12)
-    np.testing.assert_allclose(weights(problem, run), problem.known["AdaBoost w"], atol=1e-12)
-    assert run.class_certificate.lower == pytest.approx(problem.known["AdaBoost margin"], abs=1e-12)
+    np.testing.assert_allclose(weights(problem, run), problem.answers["AdaBoost w"], atol=1e-12)
+    assert run.class_certificate.lower == pytest.approx(problem.answers["AdaBoost margin"], abs=1e-12)
 
 
 @pytest.mark.thorough
@@ -198,10 +200,10 @@ def test_adaboost_converges_to_one_of_two_cycles_from_anywhere() -> None:
     cycles = set[str]()
     for _ in range(8):
         run = boost("adaboost", GivenMargins(problem.U), d0=rng.dirichlet(np.ones(3)), max_rounds=63)
-        np.testing.assert_allclose(run.trace["edge"][54:], problem.known["edge in every round"], atol=1e-9)
+        np.testing.assert_allclose(run.trace["edge"][54:], problem.answers["edge in every round"], atol=1e-9)
         points = np.array([run.at_round(k).d for k in (61, 62, 63)])
         for name in ("cycle of the columns 0, 1, 2", "cycle of the columns 0, 2, 1"):
-            distances = np.abs(points[:, np.newaxis] - problem.known[name]).max(axis=2)
+            distances = np.abs(points[:, np.newaxis] - problem.answers[name]).max(axis=2)
             if (distances.min(axis=1) < 1e-9).all():
                 cycles.add(name)
                 break
@@ -214,34 +216,34 @@ def test_adaboost_converges_to_one_of_two_cycles_from_anywhere() -> None:
 def test_adaboost_goes_round_the_cycle_through_all_columns(m: int) -> None:
     problem = cycle_mxm(m)
     run = boost("adaboost", GivenMargins(problem.U), d0=problem.parameters["d0"], max_rounds=6 * m)
-    assert columns(run) == problem.known["order of columns"].tolist()
-    np.testing.assert_allclose(run.trace["edge"], problem.known["edge in every round"], atol=1e-11)
+    assert columns(run) == problem.answers["order of columns"].tolist()
+    np.testing.assert_allclose(run.trace["edge"], problem.answers["edge in every round"], atol=1e-11)
     for k in range(1, m + 1):
-        np.testing.assert_allclose(run.at_round(5 * m + k).d, problem.known["cycle"][k % m], atol=1e-10)
-    np.testing.assert_allclose(weights(problem, run), problem.known["AdaBoost w"], atol=1e-11)
-    assert run.class_certificate.lower == pytest.approx(problem.known["AdaBoost margin"], abs=1e-11)
-    assert run.class_certificate.upper >= problem.known["LPBoost optimum"]
+        np.testing.assert_allclose(run.at_round(5 * m + k).d, problem.answers["cycle"][k % m], atol=1e-10)
+    np.testing.assert_allclose(weights(problem, run), problem.answers["AdaBoost w"], atol=1e-11)
+    assert run.class_certificate.lower == pytest.approx(problem.answers["AdaBoost margin"], abs=1e-11)
+    assert run.class_certificate.upper >= problem.answers["LPBoost optimum"]
 
 
 @pytest.mark.thorough
 def test_adaboost_with_a_legal_but_not_the_best_oracle_stays_at_a_third() -> None:
     problem = manifold_4x5()
-    order = problem.known["order of columns"].tolist()
+    order = problem.answers["order of columns"].tolist()
     # Every edge reaches 1/2, the largest margin, which is all that a weak learner promises.
-    oracle = GivenMargins(problem.U, choose=order * 60, guarantee=problem.known["LPBoost optimum"])
+    oracle = GivenMargins(problem.U, choose=order * 60, guarantee=problem.answers["LPBoost optimum"])
     run = boost("adaboost", oracle, d0=problem.parameters["d0"], max_rounds=180)
     assert columns(run) == order
-    np.testing.assert_allclose(run.trace["edge"], problem.known["edge in every round"], atol=1e-10)
+    np.testing.assert_allclose(run.trace["edge"], problem.answers["edge in every round"], atol=1e-10)
     for k in (1, 2, 3, 178, 179, 180):
-        np.testing.assert_allclose(run.at_round(k).d, problem.known["cycle"][k % 3], atol=1e-10)
-    np.testing.assert_allclose(weights(problem, run), problem.known["AdaBoost w"], atol=1e-10)
-    assert run.class_certificate.lower == pytest.approx(problem.known["AdaBoost margin"], abs=1e-10)
-    assert run.class_certificate.upper >= problem.known["LPBoost optimum"]
+        np.testing.assert_allclose(run.at_round(k).d, problem.answers["cycle"][k % 3], atol=1e-10)
+    np.testing.assert_allclose(weights(problem, run), problem.answers["AdaBoost w"], atol=1e-10)
+    assert run.class_certificate.lower == pytest.approx(problem.answers["AdaBoost margin"], abs=1e-10)
+    assert run.class_certificate.upper >= problem.answers["LPBoost optimum"]
 
 
 def test_optimal_runs_reach_a_half_on_an_instance_of_adaboost_at_a_third() -> None:
     problem = manifold_4x5()
-    half, accuracy = problem.known["LPBoost optimum"], 0.05
+    half, accuracy = problem.answers["LPBoost optimum"], 0.05
     oracle = GivenMargins(problem.U, choose="weakest", guarantee=half)
     star = boost("adaboost_star", oracle, accuracy=accuracy, max_rounds=2000)
     assert star.class_certificate.lower >= half - accuracy
@@ -254,6 +256,6 @@ def test_boosting_on_an_instance_of_stalling_solves_ends_within_the_bound() -> N
     problem = stalled_criterion(2000)
     epsilon, eta = problem.parameters["epsilon"], problem.parameters["eta"]
     run = boost("erlpboost", GivenMargins(problem.U), nu=1, epsilon=epsilon, eta=eta)
-    assert run.rounds <= run.iteration_bound <= problem.known["printed bound of the rounds"]
+    assert run.rounds <= run.iteration_bound <= problem.answers["printed bound of the rounds"]
     assert run.class_certificate.gap <= epsilon
-    assert run.class_certificate.lower <= problem.known["LPBoost optimum"] <= run.class_certificate.upper
+    assert run.class_certificate.lower <= problem.answers["LPBoost optimum"] <= run.class_certificate.upper

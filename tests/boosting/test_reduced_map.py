@@ -47,7 +47,7 @@ def test_a_round_is_one_of_adaboost() -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_cycles_of_three(order: str) -> None:
-    points = THREE.known[order]
+    points = THREE.answers[order]
     cycle = cycle_of(THREE.U, points[1], 30)
     assert cycle.period == 3
     assert cycle.choices.tolist() == ([0, 1, 2] if order == ORDERS[0] else [0, 2, 1])
@@ -55,7 +55,7 @@ def test_the_cycles_of_three(order: str) -> None:
     np.testing.assert_allclose(cycle.edges, (math.sqrt(5) - 1) / 2, atol=1e-14)
     np.testing.assert_allclose(cycle.w, 1 / 3, atol=1e-14)
     assert contraction(THREE.U, cycle) == pytest.approx(0.0557, abs=5e-5)
-    assert contraction(THREE.U, cycle) == pytest.approx(THREE.known["contraction over a period"], abs=1e-12)
+    assert contraction(THREE.U, cycle) == pytest.approx(THREE.answers["contraction over a period"], abs=1e-12)
 
 
 @pytest.mark.thorough
@@ -64,15 +64,15 @@ def test_all_of_200_random_starts_end_on_one_of_the_two_cycles() -> None:
     for _ in range(200):
         cycle = cycle_of(THREE.U, rng.dirichlet(np.ones(3)), 90)
         ends.append(tuple(cycle.choices.tolist()))
-        np.testing.assert_allclose(cycle.points, THREE.known[ORDERS[cycle.choices[1] - 1]], atol=1e-9)
+        np.testing.assert_allclose(cycle.points, THREE.answers[ORDERS[cycle.choices[1] - 1]], atol=1e-9)
     assert set(ends) == {(0, 1, 2), (0, 2, 1)}
 
 
 def test_the_distance_to_the_cycle_shrinks_by_the_contraction() -> None:
-    start = THREE.known[ORDERS[0]][0] + 1e-5 * np.array([1.0, -2.0, 1.0])
+    start = THREE.answers[ORDERS[0]][0] + 1e-5 * np.array([1.0, -2.0, 1.0])
     trajectory, _ = iterate(THREE.U, start, 9)
-    distances = np.abs(trajectory[[3, 6, 9]] - THREE.known[ORDERS[0]][0]).max(axis=1)
-    np.testing.assert_allclose(distances[1:] / distances[:-1], THREE.known["contraction over a period"], rtol=0.01)
+    distances = np.abs(trajectory[[3, 6, 9]] - THREE.answers[ORDERS[0]][0]).max(axis=1)
+    np.testing.assert_allclose(distances[1:] / distances[:-1], THREE.answers["contraction over a period"], rtol=0.01)
 
 
 @pytest.mark.parametrize("m", range(3, 8))
@@ -82,30 +82,29 @@ def test_the_cycle_through_all_columns(m: int) -> None:
     for order in itertools.islice(itertools.permutations(range(1, m)), 24):
         columns = np.array([0, *order])
         start = np.empty(m)
-        start[columns] = problem.known["cycle"][0]
+        start[columns] = problem.answers["cycle"][0]
         neighbour = start * (1 + 1e-7 * rng.standard_normal(m))
         cycle = cycle_of(problem.U, neighbour / neighbour.sum(), 40 * m)
         np.testing.assert_array_equal(cycle.choices, columns)
         np.testing.assert_allclose(cycle.points[0], start, atol=1e-9)
-        np.testing.assert_allclose(cycle.edges, problem.known["edge in every round"], atol=1e-9)
+        np.testing.assert_allclose(cycle.edges, problem.answers["edge in every round"], atol=1e-9)
         assert (problem.U @ cycle.w).min() == pytest.approx((m - 2) / m, abs=1e-9)
         assert contraction(problem.U, cycle) < 1
 
 
 def test_with_other_choices_than_the_best_the_margin_stays_below_the_maximum() -> None:
     problem = manifold_4x5()
-    order = problem.known["order of columns"].tolist()
+    order = problem.answers["order of columns"].tolist()
     assert order == [4, 3, 2]
+    ends = problem.answers["ends of the manifold"]
     for share in (0.0, 0.3, 0.5, 1.0):
-        start = (1 - share) * problem.known["ends of the manifold"][0] + share * problem.known["ends of the manifold"][
-            1
-        ]
+        start = (1 - share) * ends[0] + share * ends[1]
         cycle = find_cycle(problem.U, *iterate(problem.U, start, 60, order))
         assert cycle is not None
         assert cycle.choices.tolist() == [2, 4, 3]
         np.testing.assert_allclose(cycle.points[1], start, atol=1e-12)
-        np.testing.assert_allclose(cycle.edges, problem.known["edge in every round"], atol=1e-12)
-        np.testing.assert_allclose(cycle.w, problem.known["AdaBoost w"], atol=1e-12)
+        np.testing.assert_allclose(cycle.edges, problem.answers["edge in every round"], atol=1e-12)
+        np.testing.assert_allclose(cycle.w, problem.answers["AdaBoost w"], atol=1e-12)
         assert (problem.U @ cycle.w).min() == pytest.approx(1 / 3, abs=1e-12)
         # Along the manifold nothing is lost.
         assert contraction(problem.U, cycle) == pytest.approx(1, abs=1e-9)
@@ -128,7 +127,7 @@ def test_without_renormalizing_the_sum_drifts() -> None:
     renormalized, _ = iterate(THREE.U, start, 60)
     assert abs(bare[-1].sum() - 1) > 1e-6
     np.testing.assert_allclose(renormalized.sum(axis=1), 1, atol=3e-16)
-    point, r = THREE.known[ORDERS[0]][0], THREE.known["edge in every round"]
+    point, r = THREE.answers[ORDERS[0]][0], THREE.answers["edge in every round"]
     drift = reduced_map(THREE.U, point * (1 + 1e-7), 0, renormalize=False)
     assert (drift.sum() - 1) / 1e-7 == pytest.approx(1 / (1 - r * r), rel=1e-5)
 

@@ -259,7 +259,7 @@ def test_example_weights_are_certified_once_with_each_w(monkeypatch: pytest.Monk
         return conjugate_at(F, z, start)
 
     for d in (optimal_d, *points):
-        recovered = {program.recover(d, within=tolerance).w.tobytes() for tolerance in ACTIVE_TOLERANCES}
+        recovered = {program.recover(d, active_tol=tolerance).w.tobytes() for tolerance in ACTIVE_TOLERANCES}
         certifier = Certifier(program.margins, program.regularizer, program.edge_function, d)
         # The w are compared at the repaired d, which another repair may move by a rounding error.
         again = certifier.for_feasible_d is not certifier

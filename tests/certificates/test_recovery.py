@@ -128,7 +128,7 @@ def test_exact_d_of_a_linear_program_gives_w(seed: int, G: EdgeFunction) -> None
 def test_the_multipliers_are_those_of_the_certificate() -> None:
     """The reference program: w to the digits that are printed, beta and psi as they follow from w."""
     solution = reference_erlpboost().solve("interior", tol=1e-12)
-    recovery = solution.program.recover(solution.d, within=1e-5)
+    recovery = solution.program.recover(solution.d, active_tol=1e-5)
     np.testing.assert_allclose(recovery.w, (0.3703617116, 0.4491978337, 0.1804404547), atol=1e-7)
     conjugate = solution.program.regularizer.conjugate_at(-REFERENCE_U @ solution.w)
     assert recovery.beta == pytest.approx(float(conjugate.multipliers["beta"]), abs=1e-6)
@@ -163,7 +163,7 @@ def test_a_sweep_takes_the_tolerance_of_the_smallest_gap() -> None:
     pair = reference_erlpboost()
     d = pair.solve("cvxpy:clarabel", tol=1e-4).d + 1e-7 * np.array([1, -1, 1, -1, 1, -1])
     certifier = Certifier(pair.margins, pair.regularizer, pair.edge_function, d)
-    gaps = [pair.recover(d, within=tolerance).certificate.gap for tolerance in ACTIVE_TOLERANCES]
+    gaps = [pair.recover(d, active_tol=tolerance).certificate.gap for tolerance in ACTIVE_TOLERANCES]
     assert recover_over_tolerances(certifier).certificate.gap == min(gaps)
     assert min(gaps) < max(gaps)
     # A tolerance below the error of d leaves only one edge active, and that is not enough.
@@ -173,18 +173,18 @@ def test_a_sweep_takes_the_tolerance_of_the_smallest_gap() -> None:
 def test_ambiguous_examples_and_doubtful_hypotheses_are_flagged() -> None:
     one = known_linear(1, MaximumEdge())
     cap = float(one.program.regularizer.conjugate_at(np.zeros(N)).d.max())
-    settled = one.program.recover(one.d, within=1e-6)
+    settled = one.program.recover(one.d, active_tol=1e-6)
     assert len(settled.ambiguous_examples) == len(settled.doubtful_hypotheses) == 0
     at_zero = np.flatnonzero(settled.at_zero)[:2]
     doubtful = one.d.copy()
     doubtful[at_zero] += [1e-6 * cap, 1e-7 * cap]
     doubtful[0] -= 1.1e-6 * cap
-    flagged = one.program.recover(doubtful, within=1e-6)
+    flagged = one.program.recover(doubtful, active_tol=1e-6)
     assert set(at_zero) <= set(flagged.ambiguous_examples)
     assert all(re.search(rf"\bexample.*\b{i}\b", str(flagged)) for i in at_zero)
     assert not any(re.search(rf"\bexample.*\b{i}\b", str(settled)) for i in at_zero)
     # An edge within 30 tolerances of the largest.
-    far = one.program.recover(one.d, within=2e-3)
+    far = one.program.recover(one.d, active_tol=2e-3)
     assert len(far.doubtful_hypotheses) > 0
     assert re.search(rf"\bhypothesis.*\b{far.doubtful_hypotheses[0]}\b", str(far))
 
@@ -342,9 +342,9 @@ def test_any_junk_is_recovered_from() -> None:
     ("arguments", "error", "message"),
     [
         ({"method": "nls"}, OptionError, r"\bmethod\b.*'nls'.*'nnls'"),
-        ({"within": 0.0}, OptionError, r"\bwithin\b.*\(0, 0\.1\].* 0\.0\b"),
-        ({"within": 0.2}, OptionError, r"\bwithin\b.*\(0, 0\.1\].* 0\.2\b"),
-        ({"within": math.nan}, OptionError, r"\bwithin\b.*\(0, 0\.1\].* nan\b"),
+        ({"active_tol": 0.0}, OptionError, r"\bactive_tol\b.*\(0, 0\.1\].* 0\.0\b"),
+        ({"active_tol": 0.2}, OptionError, r"\bactive_tol\b.*\(0, 0\.1\].* 0\.2\b"),
+        ({"active_tol": math.nan}, OptionError, r"\bactive_tol\b.*\(0, 0\.1\].* nan\b"),
         ({"d": np.ones(5)}, ProblemError, r"\bd\b.*\b6\b.*\(5,\)"),
     ],
     ids=["method", "within 0", "within 0.2", "within nan", "d"],

@@ -121,7 +121,7 @@ def test_every_cell_is_a_solve_with_its_own_tolerance_and_one_more_warms_up() ->
     assert {tol: tolerances[1:].count(tol) for tol in GAPS} == dict.fromkeys(GAPS, 3)
     assert all(remaining is not None and 8.0 < remaining <= 9.0 for _, remaining in queries)
     assert [(r.tol, r.repeat) for r in result.runs] == [(tol, k) for tol in GAPS for k in range(3)]
-    assert result.reached and result.contradictory_programs == []
+    assert result.has_target_gap and result.contradictory_programs == []
     lower, upper = result.interval(next(iter(result.programs)))
     assert lower <= OPTIMUM <= upper
 
@@ -154,12 +154,12 @@ def test_a_backend_is_measured_to_the_accuracy_that_it_has_and_no_further() -> N
     result = benchmark(reference_lpboost(), [coarse], repeats=1)
     assert [s.result for s in result.scores] == ["reached" if gap <= tol else "failed" for tol in GAPS]
     assert all(math.isnan(s.median) == (s.result == "failed") for s in result.scores)
-    assert not result.reached
+    assert not result.has_target_gap
 
 
 def test_failed_and_not_run_are_kept_apart_with_their_reasons() -> None:
     missing = next(s for s in ("mosek", "gurobi", "xpress", "cplex") if f"cvxpy:{s}" not in boostopt.list_backends())
-    backends = [rough(), Fake("raises", then="raise"), Fake("unable", reason="no cones"), f"cvxpy:{missing}"]
+    backends = [rough(), Fake("raises", action="raise"), Fake("unable", reason="no cones"), f"cvxpy:{missing}"]
     result = benchmark(reference_lpboost(), backends, profiles=[1e-5], repeats=2)
     liar, raising, unable, absent = result.scores
     assert [s.result for s in result.scores] == ["failed", "failed", "not run", "not run"]

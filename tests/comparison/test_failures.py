@@ -74,7 +74,7 @@ def test_long_words_are_cut_and_lines_are_one() -> None:
 
 @pytest.mark.parametrize("width", (80, 120))
 def test_a_benchmark_has_them_in_its_file_and_under_its_tables(width: int) -> None:
-    backends = [right(), rough("rough[/x]"), Fake("raises", then="raise")]
+    backends = [right(), rough("rough[/x]"), Fake("raises", action="raise")]
     result = benchmark(reference_lpboost(), backends, [1e-3, 1e-5], repeats=1)
     assert [(one.backend, one.kind, one.count) for one in result.failures] == [
         ("rough[/x]", "claims", 2),

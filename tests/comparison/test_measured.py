@@ -42,7 +42,7 @@ def row_of(backend: Fake, tol: float = 1e-6, isolate: bool = False) -> SolveReco
     ],
 )
 def test_a_failure_is_of_a_kind(script: tuple[object, ...], behaviour: str, kind: str) -> None:
-    row = row_of(Fake("failing", script, then=behaviour), isolate=behaviour in ("abort", "hang"))
+    row = row_of(Fake("failing", script, action=behaviour), isolate=behaviour in ("abort", "hang"))
     assert row.result == "failed" and row.failure == kind and kind in FAILURE_KINDS
     assert parse_record(plain(row.to_file_entry())).failure == kind
 
@@ -114,7 +114,7 @@ def test_a_claim_that_is_no_number_is_none() -> None:
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux counts the peak of a process")
 def test_the_peak_of_memory_is_that_of_the_attempt() -> None:
     assert row_of(right()).peak_memory is None  # in this process nobody can tell whose it is
-    row = row_of(Fake("large", right().script, then="", spends=50_000_000), isolate=True)
+    row = row_of(Fake("large", right().script, action="", spends=50_000_000), isolate=True)
     assert row.peak_memory is not None and 50_000_000 <= row.peak_memory <= 150_000_000
     small = row_of(Fake("small", right().script), isolate=True)
     assert small.peak_memory is not None and small.peak_memory < 20_000_000

@@ -68,18 +68,18 @@ def comparison() -> Comparison:
 def test_rows_hold_the_interval_the_reported_value_and_the_residuals() -> None:
     first, right, zeros_row = comparison().rows
     assert [row.backend for row in comparison().rows] == ["clarabel", "exact", "zeros"]
-    assert first.lower <= -1.5 <= first.upper and first.reached and first.claims
+    assert first.lower <= -1.5 <= first.upper and first.has_target_gap and first.claims
     assert first.claimed_value == pytest.approx(-1.5, abs=1e-7)
-    assert right.reached and right.claimed_value == -1.5 and right.residuals is not None
+    assert right.has_target_gap and right.claimed_value == -1.5 and right.residuals is not None
     assert set(right.residuals) == {PRIMAL, DUAL, "complementarity", "stationarity"}
     assert max(right.residuals.values()) <= 1e-12
-    assert not zeros_row.reached and zeros_row.failure == "claims" and zeros_row.claimed_value == 0.0
+    assert not zeros_row.has_target_gap and zeros_row.failure == "claims" and zeros_row.claimed_value == 0.0
     assert (
         zeros_row.residuals is not None
         and math.isinf(zeros_row.residuals[DUAL])
         and zeros_row.lower <= -1.5 <= zeros_row.upper
     )
-    assert comparison().overlap and comparison().reached
+    assert comparison().overlap and comparison().has_target_gap
 
 
 def test_a_reported_value_is_judged_by_the_intervals_of_all_solvers() -> None:
@@ -126,8 +126,13 @@ def test_problem_without_an_optimum_is_proved_whatever_the_solver_says(
     confirmed, denied = result.rows
     assert confirmed.outcome == denied.outcome == status
     assert confirmed.interval == denied.interval == (sign * math.inf, sign * math.inf)
-    assert confirmed.reached and confirmed.gap == 0.0 and confirmed.residuals == {} and confirmed.claimed_value is None
-    assert not denied.reached and denied.failure == "claims" and math.isinf(denied.scaled_gap)
+    assert (
+        confirmed.has_target_gap
+        and confirmed.gap == 0.0
+        and confirmed.residuals == {}
+        and confirmed.claimed_value is None
+    )
+    assert not denied.has_target_gap and denied.failure == "claims" and math.isinf(denied.scaled_gap)
     text = " ".join(str(result).split())
     assert f"All together: the problem is {status}. These solvers say so: clarabel. These do not: ones." in text
     assert f"Refuted: ones reports the value 2, and the problem is {status}." in text
@@ -152,7 +157,7 @@ def test_an_atom_without_a_rule_leaves_a_residual_and_a_reason() -> None:
 
     result = compare(problem, outside)
     (row,) = result.rows
-    assert (row.lower, row.upper, row.reached, row.verdict) == (-math.inf, math.inf, False, "claimed")
+    assert (row.lower, row.upper, row.has_target_gap, row.verdict) == (-math.inf, math.inf, False, "claimed")
     assert row.residuals == {PRIMAL: pytest.approx(1.0)} and row.claimed_value is not None
     assert "quantum_rel_entr" in (row.open_reason or "")
     text = " ".join(str(result).split())
@@ -172,7 +177,7 @@ def test_atoms_that_need_care_are_copied_and_others_are_refused() -> None:
 def test_values_of_sparse_variables_are_read() -> None:
     D = cp.Variable((2, 2), diag=True, name="D")
     (row,) = compare(cp.Problem(cp.Minimize(cp.trace(D)), [cp.diag(D) >= 1]), clarabel).rows
-    assert row.reached and row.interval == pytest.approx((2.0, 2.0), abs=1e-6)
+    assert row.has_target_gap and row.interval == pytest.approx((2.0, 2.0), abs=1e-6)
 
 
 def test_seconds_are_without_those_of_the_certificate() -> None:
@@ -199,7 +204,7 @@ def test_a_function_of_cone_data_gets_the_standard_form_and_its_answer_is_read()
 
     for sense, optimum in ((cp.Minimize, -1.5), (cp.Maximize, 1.5)):
         (row,) = compare(bounded(sense), ConeSolver(solve, "mine")).rows
-        assert row.backend == "mine" and row.reached and row.claimed_value == pytest.approx(optimum)
+        assert row.backend == "mine" and row.has_target_gap and row.claimed_value == pytest.approx(optimum)
         assert row.residuals is not None and max(row.residuals.values()) <= 1e-8
     assert forms[0]["cones"]["l"] == 2 and forms[0]["A"].shape[0] == len(forms[0]["b"])
 
@@ -217,7 +222,7 @@ def test_a_function_of_cone_data_gets_the_standard_form_and_its_answer_is_read()
 )
 def test_a_function_that_fails_is_a_row(function: Callable[[Any], Any], error: str | None) -> None:
     (row,) = compare(bounded(), FunctionSolver(function, "mine")).rows
-    assert not row.reached and row.outcome == "failed" and (row.lower, row.upper) == (-math.inf, math.inf)
+    assert not row.has_target_gap and row.outcome == "failed" and (row.lower, row.upper) == (-math.inf, math.inf)
     assert row.open_reason == "the solver left no values"
     if error is None:
         assert row.error is None and row.solver_status == "no answer"
@@ -243,7 +248,7 @@ def test_attempts_are_finer_until_the_gap_is_certified() -> None:
     accuracies = [setting.accuracy for setting in SOLVERS["SCS"].settings_for_problem(False)]
     assert accuracies == sorted(accuracies, reverse=True) and len(set(accuracies)) == len(accuracies) > 1
     (row,) = compare(bounded(), "scs", tol=1e-13, options={"scs": {"max_iters": 2}}).rows
-    assert row.attempts == len(accuracies) and not row.reached
+    assert row.attempts == len(accuracies) and not row.has_target_gap
     assert [attempt.form for attempt in row.log] == ["as stated"] * len(accuracies)
 
 
@@ -307,7 +312,7 @@ def test_a_benchmark_resumes(tmp_path: Path) -> None:
     problems = {"narrow": bounded(), "wide": bounded(cp.Maximize)}
     settings: dict[str, Any] = {"profiles": [1e-3, 1e-6], "repeats": 1, "warm_up": "none", "resume": log}
     first = benchmark(problems, [count, clarabel], **settings)
-    assert len(calls) == 4 and first.reached and len(first.runs) == 8
+    assert len(calls) == 4 and first.has_target_gap and len(first.runs) == 8
     again = benchmark(problems, [count, clarabel], **settings)
     assert len(calls) == 4 and again.runs == first.runs
     assert first.interval("wide") == pytest.approx((1.5, 1.5), abs=1e-6)
@@ -382,8 +387,8 @@ def test_a_crash_and_a_hang_are_rows() -> None:
 
     crashed, hung, right = compare(bounded(), [crash, hang, "clarabel"], time_limit=2.0, isolate=True).rows
     assert crashed.failure == "crashed" and "exit code 3" in (crashed.error or "")
-    assert hung.failure == "killed" and hung.printed == "still here" and hung.seconds < 10.0
-    assert right.reached and right.isolated and right.lower <= -1.5 <= right.upper
+    assert hung.failure == "killed" and hung.solver_output == "still here" and hung.seconds < 10.0
+    assert right.has_target_gap and right.isolated and right.lower <= -1.5 <= right.upper
 
 
 @pytest.mark.thorough

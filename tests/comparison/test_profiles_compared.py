@@ -22,7 +22,7 @@ def test_rows_say_how_each_was_asked_and_what_was_sent() -> None:
     interior, clarabel, sqp = result.rows
     assert result.tol == 1e-3
     assert [row.profile for row in result.rows] == ["low"] * 3
-    assert interior.asked == clarabel.asked == 1e-3
+    assert interior.finest_accuracy == clarabel.finest_accuracy == 1e-3
     assert clarabel.options == {"tol_gap_abs": 1e-3, "tol_gap_rel": 1e-3, "tol_feas": 1e-3}
     assert sqp.result == "not run" and re.search(r"\bsqp\b.*\bcertificate\b", sqp.reason)
     assert result.overlap
@@ -35,7 +35,7 @@ def test_rows_say_how_each_was_asked_and_what_was_sent() -> None:
 
 def test_a_solver_as_it_is_shipped_is_sent_nothing() -> None:
     (row,) = compare(reference_lpboost(), "cvxpy:clarabel", "default").rows
-    assert row.options == {} and row.asked is None and row.tol == 1e-8
+    assert row.options == {} and row.finest_accuracy is None and row.tol == 1e-8
     assert "default" in str(compare(reference_lpboost(), "cvxpy:clarabel", "default"))
 
 

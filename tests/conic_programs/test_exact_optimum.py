@@ -236,8 +236,9 @@ def test_programs_that_travel_stay_immutable() -> None:
     cone = ConeConstraint("second_order", A, b)
     A.data[:], b[:] = 7.0, 7.0
     program = linear_program([[3.0]], [1.0], ([1.0], [INF]), cones=(cone,), P=np.array([[2.0]]))
-    for same in (program, pickle.loads(pickle.dumps(program)), copy.deepcopy(program)):
-        np.testing.assert_array_equal(same.cones[0].A.toarray(), np.ones((3, 1)))
-        np.testing.assert_array_equal(same.cones[0].b, np.zeros(3))
-        for array in (same.c, same.A.data, same.P.data, same.lower, same.cones[0].b, same.cones[0].A.data):
+    for instance in (program, pickle.loads(pickle.dumps(program)), copy.deepcopy(program)):
+        cone = instance.cones[0]
+        np.testing.assert_array_equal(cone.A.toarray(), np.ones((3, 1)))
+        np.testing.assert_array_equal(cone.b, np.zeros(3))
+        for array in (instance.c, instance.A.data, instance.P.data, instance.lower, cone.b, cone.A.data):
             assert is_immutable(array)

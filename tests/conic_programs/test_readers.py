@@ -83,14 +83,14 @@ SDPA = """"a comment
 """
 
 
-def written(folder: Path, name: str, text: str) -> Path:
+def write_file(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     path.write_text(text)
     return path
 
 
 def test_mps_rows_ranges_bounds_and_tiny_entries(tmp_path: Path) -> None:
-    program = load_problem(written(tmp_path, "small.mps", MPS))
+    program = load_problem(write_file(tmp_path, "small.mps", MPS))
     assert (program.name, program.column_names, program.row_names) == (
         "small",
         ("x", "y", "z"),
@@ -106,10 +106,10 @@ def test_mps_rows_ranges_bounds_and_tiny_entries(tmp_path: Path) -> None:
 
 
 def test_qps_states_the_lower_triangle(tmp_path: Path) -> None:
-    program = load_problem(written(tmp_path, "small.qps", QPS))
+    program = load_problem(write_file(tmp_path, "small.qps", QPS))
     np.testing.assert_array_equal(program.P.toarray(), [[2, 1, 0], [1, 4, 0], [0, 0, 0]])
     full = load_problem(
-        written(tmp_path, "full.qps", QPS.replace("QUADOBJ", "QMATRIX").replace("x y 1", "x y 1\n y x 1"))
+        write_file(tmp_path, "full.qps", QPS.replace("QUADOBJ", "QMATRIX").replace("x y 1", "x y 1\n y x 1"))
     )
     np.testing.assert_array_equal(full.P.toarray(), program.P.toarray())
     problem = program.to_cvxpy()
@@ -122,7 +122,7 @@ def test_qps_states_the_lower_triangle(tmp_path: Path) -> None:
 def test_names_with_spaces_are_read_by_the_columns_of_fixed_mps(tmp_path: Path) -> None:
     text = "NAME\nROWS\n N  cost\n G  row one\nCOLUMNS\n    col one   cost               1.0   row one            2.0\n"
     text += "RHS\n    rhs       row one            1.0\nENDATA\n"
-    program = load_problem(written(tmp_path, "fixed.mps", text))
+    program = load_problem(write_file(tmp_path, "fixed.mps", text))
     assert (program.row_names, program.column_names) == (("row one",), ("col one",))
     assert exact_optimum(program).value == Fraction(1, 2)
 
@@ -130,13 +130,13 @@ def test_names_with_spaces_are_read_by_the_columns_of_fixed_mps(tmp_path: Path) 
 def test_mps_of_a_maximum(tmp_path: Path) -> None:
     text = MPS.replace("ROWS", "OBJSENSE\n MAX\nROWS", 1)
     # x + 2 y + 5 with 1.5 <= x + y <= 4, 0 <= x, 1 <= y
-    assert exact_optimum(load_problem(written(tmp_path, "max.mps", text))).value == 13
-    assert exact_optimum(load_problem(written(tmp_path, "max.mps", text.replace("\n MAX", " MAX")))).value == 13
+    assert exact_optimum(load_problem(write_file(tmp_path, "max.mps", text))).value == 13
+    assert exact_optimum(load_problem(write_file(tmp_path, "max.mps", text.replace("\n MAX", " MAX")))).value == 13
 
 
 def test_cbf_cones_and_senses(tmp_path: Path) -> None:
     text = CBF + "OBJACOORD\n2\n0 1.0\n3 -2.0\nOBJBCOORD\n0.5\nACOORD\n2\n0 0 1.0\n1 3 2.0\nBCOORD\n2\n0 -1.0\n4 1.0\n"
-    program = load_problem(written(tmp_path, "cones.cbf", text))
+    program = load_problem(write_file(tmp_path, "cones.cbf", text))
     assert (program.shape, program.is_maximized, program.offset) == ((1, 6), True, -0.5)
     np.testing.assert_array_equal(program.c, [-1, 0, 0, 2, 0, 0])
     np.testing.assert_array_equal(program.lower, [-np.inf] * 3 + [0] * 3)
@@ -163,7 +163,7 @@ def test_cbf_cones_and_senses(tmp_path: Path) -> None:
 def test_cbf_cones_contain_what_the_format_says(tmp_path: Path, cone: str, point: Any, is_inside: bool) -> None:
     text = "VER\n3\nPOWCONES\n1 2\n2\n0.25\n0.75\nOBJSENSE\nMIN\nVAR\n3 1\nF 3\nCON\n3 1\n" + cone + " 3\n"
     text += "ACOORD\n3\n0 0 1.0\n1 1 1.0\n2 2 1.0\n"
-    problem = load_problem(written(tmp_path, "cone.cbf", text)).to_cvxpy()
+    problem = load_problem(write_file(tmp_path, "cone.cbf", text)).to_cvxpy()
     (x,) = problem.variables()
     x.value = np.array(point)
     violation = max(float(np.max(constraint.violation())) for constraint in problem.constraints)
@@ -171,7 +171,7 @@ def test_cbf_cones_contain_what_the_format_says(tmp_path: Path, cone: str, point
 
 
 def test_sdpa_blocks(tmp_path: Path) -> None:
-    program = load_problem(written(tmp_path, "small.dat-s", SDPA))
+    program = load_problem(write_file(tmp_path, "small.dat-s", SDPA))
     np.testing.assert_array_equal(program.c, [1, 2])
     np.testing.assert_array_equal(program.A.toarray(), [[1, 0]])
     np.testing.assert_array_equal(program.row_lower, [0.25])
@@ -238,7 +238,7 @@ def test_matlab_files_of_both_collections(tmp_path: Path) -> None:
 )
 def test_wrong_lines_are_named(tmp_path: Path, name: str, text: str, line: int) -> None:
     with pytest.raises(DataError, match=rf"line {line}: expected "):
-        load_problem(written(tmp_path, name, text))
+        load_problem(write_file(tmp_path, name, text))
 
 
 @pytest.mark.parametrize(
@@ -267,14 +267,14 @@ def test_wrong_lines_are_named(tmp_path: Path, name: str, text: str, line: int) 
 )
 def test_what_would_be_read_as_another_program_is_refused(tmp_path: Path, name: str, text: str, line: int) -> None:
     with pytest.raises(DataError, match=rf"line {line}: expected .*; got .*\. Correct the line"):
-        load_problem(written(tmp_path, name, text))
+        load_problem(write_file(tmp_path, name, text))
 
 
 def test_sections_behind_a_star_are_refused_and_comments_are_not(tmp_path: Path) -> None:
     for section in ("*INTEGER\n*1\n", "* rank1 \n*1\n"):
         with pytest.raises(DataError, match=r"line 11: expected .*; got '\*"):
-            load_problem(written(tmp_path, "a.dat-s", SDPA + section))
-    assert load_problem(written(tmp_path, "a.dat-s", "*integer programming\n" + SDPA)).shape == (1, 2)
+            load_problem(write_file(tmp_path, "a.dat-s", SDPA + section))
+    assert load_problem(write_file(tmp_path, "a.dat-s", "*integer programming\n" + SDPA)).shape == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -284,14 +284,14 @@ def test_exponents_of_power_cones_are_not_rounded(tmp_path: Path, exponents: Any
     text = CBF.replace("0.25\n0.75", "\n".join(exponents))
     if share is None:
         with pytest.raises(DataError, match=r"expected exponents .* got \(.*\)\. State"):
-            load_problem(written(tmp_path, "a.cbf", text))
+            load_problem(write_file(tmp_path, "a.cbf", text))
     else:
-        assert load_problem(written(tmp_path, "a.cbf", text)).cones[3].exponent == share
+        assert load_problem(write_file(tmp_path, "a.cbf", text)).cones[3].exponent == share
 
 
 def test_rotated_cones_are_not_rounded(tmp_path: Path) -> None:
     def read(first: str, second: str) -> ConicProgram:
-        return load_problem(written(tmp_path, "a.cbf", CBF + f"ACOORD\n2\n4 0 {first}\n5 0 {second}\n"))
+        return load_problem(write_file(tmp_path, "a.cbf", CBF + f"ACOORD\n2\n4 0 {first}\n5 0 {second}\n"))
 
     np.testing.assert_array_equal(read("0.5", "3").cones[1].A.toarray()[:, 0], [2.0, -1.0, 0.0])
     # 0.1 + 1e-20 / 2 rounds to 0.1, 5e-324 / 2 to 0, and 1.7e308 + 0.8e308 overflows.
@@ -302,19 +302,19 @@ def test_rotated_cones_are_not_rounded(tmp_path: Path) -> None:
 
 def test_a_file_without_its_first_sections_ends_too_early(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"sections OBJSENSE and VAR .*end of the file"):
-        load_problem(written(tmp_path, "a.cbf", "VER\n3\nVAR\n1 1\nF 1\n"))
+        load_problem(write_file(tmp_path, "a.cbf", "VER\n3\nVAR\n1 1\nF 1\n"))
 
 
 def test_mps_sections_of_one_file_have_their_own_meaning(tmp_path: Path) -> None:
     both = QPS.replace("QUADOBJ\n x x 2\n x y 1\n", "QMATRIX\n x x 2\nQSECTION cost\n x y 1\n")
-    program = load_problem(written(tmp_path, "both.qps", both))
+    program = load_problem(write_file(tmp_path, "both.qps", both))
     np.testing.assert_array_equal(program.P.toarray(), [[2, 1, 0], [1, 4, 0], [0, 0, 0]])
     with pytest.raises(DataError, match=r"half\.qps: .*symmetric"):
-        load_problem(written(tmp_path, "half.qps", QPS.replace("QUADOBJ", "QMATRIX")))
+        load_problem(write_file(tmp_path, "half.qps", QPS.replace("QUADOBJ", "QMATRIX")))
 
 
 def test_tabs_and_all_line_ends_and_characters_of_comments(tmp_path: Path) -> None:
-    reference = load_problem(written(tmp_path, "a.mps", MPS))
+    reference = load_problem(write_file(tmp_path, "a.mps", MPS))
     for variant in (MPS.replace(" ", "\t"), MPS.replace("\n", "\r\n"), MPS.replace("\n", "\r")):
         (tmp_path / "b.mps").write_bytes(variant.encode())
         assert (load_problem(tmp_path / "b.mps").A != reference.A).nnz == 0
@@ -326,14 +326,14 @@ def test_tabs_and_all_line_ends_and_characters_of_comments(tmp_path: Path) -> No
 @pytest.mark.parametrize(("name", "text"), [("a.mps", MPS), ("a.cbf", CBF), ("a.dat-s", SDPA)])
 def test_files_that_end_too_early(tmp_path: Path, name: str, text: str) -> None:
     with pytest.raises(DataError, match="end of the file"):
-        load_problem(written(tmp_path, name, "\n".join(text.splitlines()[:3]) if name != "a.cbf" else "VER"))
+        load_problem(write_file(tmp_path, name, "\n".join(text.splitlines()[:3]) if name != "a.cbf" else "VER"))
 
 
 def test_endings_and_compression(tmp_path: Path) -> None:
     (tmp_path / "a.mps.gz").write_bytes(gzip.compress(MPS.encode()))
     assert load_problem(tmp_path / "a.mps.gz").shape == (3, 3)
     with pytest.raises(DataError, match=r"'\.txt'"):
-        load_problem(written(tmp_path, "a.txt", MPS))
+        load_problem(write_file(tmp_path, "a.txt", MPS))
     with pytest.raises(DataError, match="No such file"):
         load_problem(tmp_path / "absent.mps")
 

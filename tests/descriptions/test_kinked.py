@@ -169,10 +169,10 @@ def test_a_domain_that_holds_anyway_is_no_constraint() -> None:
     assert F.conjugate_at(np.zeros(6)).value >= 0.0
 
 
-@pytest.mark.parametrize("other", [cp.Variable(6, name="x"), cp.Parameter(6, name="x")])
-def test_another_variable_is_refused_by_name(other: Any) -> None:
+@pytest.mark.parametrize("center", [cp.Variable(6, name="x"), cp.Parameter(6, name="x")])
+def test_another_variable_is_refused_by_name(center: Any) -> None:
     with pytest.raises(ProblemError, match=r"^f\b.*; \w+ x\b"):
-        of_six(lambda d: cp.norm1(d - other))
+        of_six(lambda d: cp.norm1(d - center))
 
 
 def largest_by_a_variable(e: Any) -> Any:

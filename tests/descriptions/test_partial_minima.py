@@ -320,16 +320,16 @@ def test_transport_with_a_redundant_equation_is_certified(name: str) -> None:
     cost = np.abs(np.subtract.outer(np.arange(n), np.arange(len(q)))) / n
     domain, inside = CappedSimplex(np.ones(n), 1.5), np.full(n, 1 / n)
     F = CvxpyRegularizer(domain, transport_to(q, cost), inside)
-    same = CvxpyRegularizer(domain, without_the_last(transport_to(q, cost)), inside)
+    reduced = CvxpyRegularizer(domain, without_the_last(transport_to(q, cost)), inside)
     for d in (np.full(n, 1 / n), F.project(rng.dirichlet(np.ones(n)))):
-        assert F.value(d) == pytest.approx(same.value(d), abs=1e-7)
+        assert F.value(d) == pytest.approx(reduced.value(d), abs=1e-7)
         z = rng.normal(size=n)
-        assert F.conjugate_at(z).value == pytest.approx(same.conjugate_at(z).value, abs=1e-6)
+        assert F.conjugate_at(z).value == pytest.approx(reduced.conjugate_at(z).value, abs=1e-6)
     margins = rng.uniform(-1, 1, (n, 4))
-    solved = program(margins, F, MaximumEdge()).solve("cvxpy:clarabel", tol=1e-6).certificate
-    assert solved.scaled_gap <= 1e-6
-    other = program(margins, same, MaximumEdge()).solve("cvxpy:clarabel", tol=1e-6).certificate
-    assert solved.lower <= other.upper and other.lower <= solved.upper
+    certificate = program(margins, F, MaximumEdge()).solve("cvxpy:clarabel", tol=1e-6).certificate
+    assert certificate.scaled_gap <= 1e-6
+    reduced_certificate = program(margins, reduced, MaximumEdge()).solve("cvxpy:clarabel", tol=1e-6).certificate
+    assert certificate.lower <= reduced_certificate.upper and reduced_certificate.lower <= certificate.upper
 
 
 def without_the_last(describe: Callable[[Any], Any]) -> Callable[[Any], Any]:

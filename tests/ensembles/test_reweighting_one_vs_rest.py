@@ -114,7 +114,7 @@ def test_gradient_boosting_has_trees_of_its_own_for_each_class() -> None:
 def test_own_classifiers_are_thinned_saved_and_predict_the_same(tmp_path: Path) -> None:
     model: Any = MarginBoostClassifier(epsilon=0.2, nu=0.1).fit(X, Y)
     thinned = reweight_one_vs_rest(model, X, Y, "lpboost", nu=NU).thinned(8)
-    assert all(n_members <= 8 for n_members in thinned.kept) and thinned.loss < 0.3
+    assert all(n_members <= 8 for n_members in thinned.n_nonzero_weights) and thinned.loss < 0.3
     thinned.save(tmp_path / "few.npz")
     loaded: Any = MarginBoostClassifier.load(tmp_path / "few.npz")
     np.testing.assert_array_equal(loaded.decision_function(X), thinned.decision_function(X))

@@ -49,7 +49,7 @@ def test_a_round_of_the_reduced_map_is_one_of_adaboost_and_errors_of_the_sum_gro
         new, r = step(U, d, j)
         np.testing.assert_allclose(reduced(U, d, j), new, atol=1e-14)
     d = cycle_3x3().parameters["d0"]
-    r = cycle_3x3().known["edge in every round"]
+    r = cycle_3x3().answers["edge in every round"]
     sum_error = reduced(U, d * (1 + 1e-7), 0).sum() - 1
     assert sum_error == pytest.approx(1e-7 / (1 - r * r), abs=1e-12)
 
@@ -59,21 +59,21 @@ def test_a_round_of_the_reduced_map_is_one_of_adaboost_and_errors_of_the_sum_gro
 )
 def test_the_two_cycles_of_period_three_go_round_by_the_largest_edge(name: str, order: list[int]) -> None:
     problem = cycle_3x3()
-    U, cycle = problem.U, problem.known[name]
+    U, cycle = problem.U, problem.answers[name]
     for k, j in enumerate(order):
         assert np.argmax(U.T @ cycle[k]) == j
         after, edge = step(U, cycle[k], j)
-        assert edge == pytest.approx(problem.known["edge in every round"], abs=1e-15)
+        assert edge == pytest.approx(problem.answers["edge in every round"], abs=1e-15)
         np.testing.assert_allclose(after, cycle[(k + 1) % 3], atol=1e-15)
     _, _, w = run(U, cycle[0], 30)
-    np.testing.assert_allclose(w, problem.known["AdaBoost w"], atol=1e-12)
-    assert (U @ w).min() == pytest.approx(problem.known["AdaBoost margin"], abs=1e-12)
-    np.testing.assert_array_equal(problem.parameters["d0"], problem.known["cycle of the columns 0, 1, 2"][0])
+    np.testing.assert_allclose(w, problem.answers["AdaBoost w"], atol=1e-12)
+    assert (U @ w).min() == pytest.approx(problem.answers["AdaBoost margin"], abs=1e-12)
+    np.testing.assert_array_equal(problem.parameters["d0"], problem.answers["cycle of the columns 0, 1, 2"][0])
 
 
 def test_every_random_start_ends_on_one_of_the_two_cycles() -> None:
     problem = cycle_3x3()
-    points = np.vstack([problem.known[f"cycle of the columns {order}"] for order in ("0, 1, 2", "0, 2, 1")])
+    points = np.vstack([problem.answers[f"cycle of the columns {order}"] for order in ("0, 1, 2", "0, 2, 1")])
     rng, ends = np.random.default_rng(1), set[int]()
     for _ in range(100):
         d, _, _ = run(problem.U, rng.dirichlet(np.ones(3)), 90)
@@ -93,29 +93,29 @@ def test_the_contraction_over_a_period_is_the_spectral_radius_of_its_derivative(
             d, _ = step(problem.U, d, j)
         return d
 
-    d, h = problem.known["cycle of the columns 0, 1, 2"][0], 1e-6
+    d, h = problem.answers["cycle of the columns 0, 1, 2"][0], 1e-6
     derivative = [tangent @ (period(d + h * way) - period(d - h * way)) / (2 * h) for way in tangent]
     radius = np.abs(np.linalg.eigvals(np.array(derivative))).max()
-    assert radius == pytest.approx(problem.known["contraction over a period"], abs=1e-9)
+    assert radius == pytest.approx(problem.answers["contraction over a period"], abs=1e-9)
     assert radius == pytest.approx(0.0557, abs=5e-5)
 
 
 @pytest.mark.parametrize("m", [3, 4, 5, 7, 12])
 def test_the_cycle_of_any_size_goes_round_by_the_largest_edge(m: int) -> None:
     problem = cycle_mxm(m)
-    U, cycle = problem.U, problem.known["cycle"]
+    U, cycle = problem.U, problem.answers["cycle"]
     np.testing.assert_allclose(cycle.sum(axis=1), 1, atol=1e-15)
-    for k, j in enumerate(problem.known["order of columns"]):
+    for k, j in enumerate(problem.answers["order of columns"]):
         assert np.argmax(U.T @ cycle[k]) == j
         after, edge = step(U, cycle[k], int(j))
-        assert edge == pytest.approx(problem.known["edge in every round"], abs=1e-14)
+        assert edge == pytest.approx(problem.answers["edge in every round"], abs=1e-14)
         np.testing.assert_allclose(after, cycle[(k + 1) % m], atol=1e-14)
     _, columns, w = run(U, problem.parameters["d0"], 3 * m)
     assert columns == 3 * list(range(m))
-    np.testing.assert_allclose(w, problem.known["AdaBoost w"], atol=1e-12)
-    assert (U @ w).min() == pytest.approx(problem.known["AdaBoost margin"], abs=1e-12)
+    np.testing.assert_allclose(w, problem.answers["AdaBoost w"], atol=1e-12)
+    assert (U @ w).min() == pytest.approx(problem.answers["AdaBoost margin"], abs=1e-12)
     x = cycle[0, -2] / cycle[0, -1]
-    assert problem.known["edge in every round"] == pytest.approx(1 / x - 1, abs=1e-14)
+    assert problem.answers["edge in every round"] == pytest.approx(1 / x - 1, abs=1e-14)
 
 
 @pytest.mark.parametrize("m", [3, 4, 5, 6])
@@ -125,59 +125,59 @@ def test_every_cyclic_order_of_the_columns_has_its_cycle(m: int) -> None:
     starts = set[tuple[float, ...]]()
     for order in orders:
         start = np.empty(m)
-        start[list(order)] = problem.known["cycle"][0]
+        start[list(order)] = problem.answers["cycle"][0]
         end, columns, _ = run(problem.U, start, m)
         assert tuple(columns) == order
         np.testing.assert_allclose(end, start, atol=1e-14)
         starts.add(tuple(start))
-    assert len(starts) == problem.known["number of cycles"]
+    assert len(starts) == problem.answers["number of cycles"]
 
 
 def test_the_cycle_of_size_three_is_the_one_with_the_golden_ratio() -> None:
     np.testing.assert_allclose(
-        cycle_mxm(3).known["cycle"], cycle_3x3().known["cycle of the columns 0, 1, 2"], atol=1e-15
+        cycle_mxm(3).answers["cycle"], cycle_3x3().answers["cycle of the columns 0, 1, 2"], atol=1e-15
     )
-    assert cycle_mxm(3).known["edge in every round"] == pytest.approx((math.sqrt(5) - 1) / 2, abs=1e-15)
+    assert cycle_mxm(3).answers["edge in every round"] == pytest.approx((math.sqrt(5) - 1) / 2, abs=1e-15)
 
 
 def test_the_largest_cycle_still_has_an_edge_below_one() -> None:
     problem = cycle_mxm(50)
-    assert 0 < 1 - problem.known["edge in every round"] < 1e-14
-    assert problem.known["cycle"].sum(axis=1) == pytest.approx(1, abs=1e-15)
+    assert 0 < 1 - problem.answers["edge in every round"] < 1e-14
+    assert problem.answers["cycle"].sum(axis=1) == pytest.approx(1, abs=1e-15)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.8, 1.0])
 def test_every_point_of_the_manifold_comes_back_after_three_rounds_and_not_after_two(share: float) -> None:
     problem = manifold_4x5()
-    U, ends = problem.U, problem.known["ends of the manifold"]
+    U, ends = problem.U, problem.answers["ends of the manifold"]
     start = (1 - share) * ends[0] + share * ends[1]
     d, w, visited = start, np.zeros(5), list[np.ndarray]()
-    for j in problem.known["order of columns"]:
+    for j in problem.answers["order of columns"]:
         visited.append(d)
         edges = U.T @ d
-        assert edges[j] == pytest.approx(problem.known["edge in every round"], abs=1e-15)
-        assert edges[j] > problem.known["LPBoost optimum"]
+        assert edges[j] == pytest.approx(problem.answers["edge in every round"], abs=1e-15)
+        assert edges[j] > problem.answers["LPBoost optimum"]
         d, r = step(U, d, int(j))
         w[j] += 0.5 * math.log((1 + r) / (1 - r))
     np.testing.assert_allclose(d, start, atol=1e-15)
     assert np.abs(visited[2] - start).max() > 0.1
-    np.testing.assert_allclose(w / w.sum(), problem.known["AdaBoost w"], atol=1e-14)
-    assert (U @ w / w.sum()).min() == pytest.approx(problem.known["AdaBoost margin"], abs=1e-14)
+    np.testing.assert_allclose(w / w.sum(), problem.answers["AdaBoost w"], atol=1e-14)
+    assert (U @ w / w.sum()).min() == pytest.approx(problem.answers["AdaBoost margin"], abs=1e-14)
     if share == 0.5:
-        np.testing.assert_allclose(visited, problem.known["cycle"], atol=1e-15)
+        np.testing.assert_allclose(visited, problem.answers["cycle"], atol=1e-15)
         np.testing.assert_allclose(problem.parameters["d0"], start, atol=1e-15)
-        assert (U.T @ start).max() > problem.known["edge in every round"] + 0.1
+        assert (U.T @ start).max() > problem.answers["edge in every round"] + 0.1
 
 
 @pytest.mark.parametrize("problem", [cycle_3x3(), cycle_mxm(4), cycle_mxm(9), manifold_4x5()], ids=lambda p: p.name)
 def test_the_maximum_margin_is_that_of_the_linear_program_and_w_is_unique(problem: Instance) -> None:
     value, d, w = optimum(problem.U, 1)
-    assert value == pytest.approx(problem.known["LPBoost optimum"], abs=1e-12)
-    np.testing.assert_allclose(w, problem.known["LPBoost w"], atol=1e-9)
+    assert value == pytest.approx(problem.answers["LPBoost optimum"], abs=1e-12)
+    np.testing.assert_allclose(w, problem.answers["LPBoost w"], atol=1e-9)
     assert width_of_w(problem.U, 1, value) < UNIQUE
-    np.testing.assert_allclose(d, problem.known["LPBoost d"], atol=1e-9)
+    np.testing.assert_allclose(d, problem.answers["LPBoost d"], atol=1e-9)
     assert width_of_d(problem.U, 1, value) < UNIQUE
-    assert problem.known["AdaBoost margin"] <= problem.known["LPBoost optimum"]
+    assert problem.answers["AdaBoost margin"] <= problem.answers["LPBoost optimum"]
     assert set(np.unique(problem.U)) == {-1.0, 1.0}
 
 

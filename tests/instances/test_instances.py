@@ -39,10 +39,10 @@ def test_the_repr_shows_everything(problem: Instance) -> None:
     representation = repr(problem)
     words = " ".join(representation.split())
     assert representation.startswith(f"{problem.name}: ")
-    for part in (problem.shows, *problem.sources, *problem.parameters, *problem.known):
+    for part in (problem.shows, *problem.sources, *problem.parameters, *problem.answers):
         assert part in words
     digits = [float(number) for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", representation)]
-    values = [problem.U, *problem.parameters.values(), *problem.known.values()]
+    values = [problem.U, *problem.parameters.values(), *problem.answers.values()]
     for value in np.concatenate([np.ravel(value) for value in values]):
         assert min(abs(value - digit) for digit in digits) <= 1e-10
     assert max(len(line) for line in representation.split("\n")) <= 110
@@ -51,7 +51,7 @@ def test_the_repr_shows_everything(problem: Instance) -> None:
 @for_each_instance
 def test_no_array_can_be_written_to_and_no_field_replaced(problem: Instance) -> None:
     arrays = [
-        a for a in (problem.U, *problem.parameters.values(), *problem.known.values()) if isinstance(a, np.ndarray)
+        a for a in (problem.U, *problem.parameters.values(), *problem.answers.values()) if isinstance(a, np.ndarray)
     ]
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
@@ -73,14 +73,14 @@ def test_changes_of_the_source_arrays_do_not_change_an_instance() -> None:
     U[0] = reference_numbers["value"][0] = 1
     reference_numbers["more"] = U
     assert problem.U[0] == 0
-    assert problem.known["value"][0] == 0
-    assert list(problem.known) == ["value"]
+    assert problem.answers["value"][0] == 0
+    assert list(problem.answers) == ["value"]
 
 
 def known_optimum(problem: Instance) -> float | None:
     """The optimum at the suggested nu, where it is known exactly."""
     names = ("LPBoost optimum", "LPBoost optimum, nu < 2 + 4 gamma", "soft margin")
-    return next((problem.known[name] for name in names if name in problem.known), None)
+    return next((problem.answers[name] for name in names if name in problem.answers), None)
 
 
 @for_each_instance
@@ -90,7 +90,7 @@ def test_the_page_of_the_linear_program_proves_the_known_optimum(problem: Instan
     certificate = program.solve("cvxpy:highs", tol=1e-10).certificate
     value = known_optimum(problem)
     if value is None:
-        assert certificate.lower >= problem.known["LPBoost optimum is at least"] - 1e-12
+        assert certificate.lower >= problem.answers["LPBoost optimum is at least"] - 1e-12
         assert problem.name == "iteration lower bound"
     else:
         assert certificate.lower - 1e-12 <= value <= certificate.upper + 1e-12
@@ -98,13 +98,13 @@ def test_the_page_of_the_linear_program_proves_the_known_optimum(problem: Instan
 
 
 def test_the_known_sides_certify_each_other() -> None:
-    both: list[Any] = [problem for problem in ALL if {"LPBoost d", "LPBoost w"} <= problem.known.keys()]
+    both: list[Any] = [problem for problem in ALL if {"LPBoost d", "LPBoost w"} <= problem.answers.keys()]
     assert len(both) == 5
     for problem in both:
         program = boostopt.get_formulation("lpboost").bind(problem.U, nu=problem.parameters["nu"])
-        certificate = program.certify(d=problem.known["LPBoost d"], w=problem.known["LPBoost w"])
+        certificate = program.certify(d=problem.answers["LPBoost d"], w=problem.answers["LPBoost w"])
         assert certificate.gap < 1e-13
-        assert certificate.lower <= problem.known["LPBoost optimum"] <= certificate.upper
+        assert certificate.lower <= problem.answers["LPBoost optimum"] <= certificate.upper
 
 
 def test_every_public_name_is_there() -> None:

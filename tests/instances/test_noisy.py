@@ -20,8 +20,8 @@ UNIQUE = 1e-8
 def test_without_noise_the_first_hypothesis_has_the_margin_gamma(gamma: float) -> None:
     problem = long_servedio(gamma, "none")
     value, _, w = optimum(problem.U, problem.parameters["nu"])
-    assert value == pytest.approx(problem.known["LPBoost optimum"], abs=1e-12)
-    np.testing.assert_allclose(w, problem.known["LPBoost w"], atol=1e-9)
+    assert value == pytest.approx(problem.answers["LPBoost optimum"], abs=1e-12)
+    np.testing.assert_allclose(w, problem.answers["LPBoost w"], atol=1e-9)
     assert width_of_w(problem.U, 1, value) < UNIQUE
     assert (problem.U @ w >= gamma - 1e-12).all()
 
@@ -32,8 +32,8 @@ def test_below_the_limit_of_nu_one_flipped_label_drives_the_weight_away(gamma: f
     problem = long_servedio(gamma)
     nu = 1 + share * (1 + 4 * gamma)  # from 1 to nearly 2 + 4 gamma, 2 and more among them
     value, _, w = optimum(problem.U, nu)
-    assert value == pytest.approx(problem.known["LPBoost optimum, nu < 2 + 4 gamma"], abs=1e-12)
-    np.testing.assert_allclose(w, problem.known["LPBoost w, nu < 2 + 4 gamma"], atol=1e-9)
+    assert value == pytest.approx(problem.answers["LPBoost optimum, nu < 2 + 4 gamma"], abs=1e-12)
+    np.testing.assert_allclose(w, problem.answers["LPBoost w, nu < 2 + 4 gamma"], atol=1e-9)
     assert w[0] == pytest.approx(gamma / (1 + 2 * gamma), abs=1e-9)
     assert width_of_w(problem.U, nu, value) < UNIQUE
 
@@ -44,7 +44,7 @@ def test_above_the_limit_of_nu_the_second_hypothesis_has_it_all(gamma: float, sh
     problem = long_servedio(gamma)
     nu = 2 + 4 * gamma + share * (2 - 4 * gamma)
     value, _, w = optimum(problem.U, nu)
-    np.testing.assert_allclose(w, problem.known["LPBoost w, nu > 2 + 4 gamma"], atol=1e-9)
+    np.testing.assert_allclose(w, problem.answers["LPBoost w, nu > 2 + 4 gamma"], atol=1e-9)
     assert width_of_w(problem.U, nu, value) < UNIQUE
 
 
@@ -52,7 +52,7 @@ def test_above_the_limit_of_nu_the_second_hypothesis_has_it_all(gamma: float, sh
 def test_no_cap_makes_the_flipped_label_harmless(nu: float) -> None:
     problem = long_servedio(0.1)
     _, _, w = optimum(problem.U, nu)
-    misclassified = problem.known["examples with right labels that are misclassified for every nu"]
+    misclassified = problem.answers["examples with right labels that are misclassified for every nu"]
     assert (problem.U[misclassified] @ w < -0.05).all()
     assert problem.U[3] @ w > 0
 
@@ -64,10 +64,10 @@ def test_the_largest_cap_makes_symmetric_noise_harmless(gamma: float, rate: floa
     c, nu = problem.parameters["c"], problem.parameters["nu"]
     assert c[4:].sum() / c.sum() == pytest.approx(rate, abs=1e-15)
     value, _, w = optimum(problem.U, nu * (1 - 1e-12), c)
-    assert value == pytest.approx(problem.known["LPBoost optimum"], abs=1e-9)
-    np.testing.assert_allclose(w, problem.known["LPBoost w"], atol=1e-9)
+    assert value == pytest.approx(problem.answers["LPBoost optimum"], abs=1e-9)
+    np.testing.assert_allclose(w, problem.answers["LPBoost w"], atol=1e-9)
     assert width_of_w(problem.U, nu, value, c) < UNIQUE
-    np.testing.assert_array_equal(np.flatnonzero(problem.U @ w < 0), problem.known["misclassified examples"])
+    np.testing.assert_array_equal(np.flatnonzero(problem.U @ w < 0), problem.answers["misclassified examples"])
 
 
 def test_the_points_of_both_kinds_of_noise_are_the_clean_ones() -> None:
@@ -84,9 +84,9 @@ def test_the_soft_margin_with_outliers_reaches_half_of_gamma_and_exceeds_it_with
     problem = outliers(N, bad, gamma)
     m, nu = problem.U[:, 0], problem.parameters["nu"]
     assert (m == -1).sum() == bad
-    assert slow_soft_margin(m, np.ones(N), nu) == pytest.approx(problem.known["soft margin"], abs=1e-12)
+    assert slow_soft_margin(m, np.ones(N), nu) == pytest.approx(problem.answers["soft margin"], abs=1e-12)
     assert optimum(problem.U, min(nu, N))[0] == pytest.approx(gamma / 2, abs=1e-9)
-    assert slow_soft_margin(m, np.ones(N), 1.0) == problem.known["hard margin"]
+    assert slow_soft_margin(m, np.ones(N), 1.0) == problem.answers["hard margin"]
     assert slow_soft_margin(m, np.ones(N), 0.99 * nu) < gamma / 2
     for larger in np.linspace(nu, N, 5)[1:]:
         assert slow_soft_margin(m, np.ones(N), float(larger)) >= gamma / 2 - 1e-12

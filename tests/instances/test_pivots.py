@@ -42,10 +42,10 @@ def boost(U: np.ndarray, nu: float, epsilon: float = 1e-9) -> tuple[list[int], l
 def test_a_strict_pivot_is_the_value_and_its_row_and_column_the_only_solution(N: int, t: int, seed: int) -> None:
     problem = pivot(N, t, seed)
     value, d, w = optimum(problem.U, nu=1)
-    assert value == pytest.approx(problem.known["LPBoost optimum"], abs=1e-12)
-    assert problem.U[problem.known["pivot"]] == problem.known["LPBoost optimum"]
-    np.testing.assert_allclose(d, problem.known["LPBoost d"], atol=1e-9)
-    np.testing.assert_allclose(w, problem.known["LPBoost w"], atol=1e-9)
+    assert value == pytest.approx(problem.answers["LPBoost optimum"], abs=1e-12)
+    assert problem.U[problem.answers["pivot"]] == problem.answers["LPBoost optimum"]
+    np.testing.assert_allclose(d, problem.answers["LPBoost d"], atol=1e-9)
+    np.testing.assert_allclose(w, problem.answers["LPBoost w"], atol=1e-9)
     assert width_of_d(problem.U, 1, value) < UNIQUE
     assert width_of_w(problem.U, 1, value) < UNIQUE
 
@@ -53,7 +53,7 @@ def test_a_strict_pivot_is_the_value_and_its_row_and_column_the_only_solution(N:
 def test_the_pivot_is_drawn_at_random_from_a_seed() -> None:
     np.testing.assert_array_equal(pivot(5, 4, 7).U, pivot(5, 4, 7).U)
     np.testing.assert_array_equal(pivot(5, 4, 7).U, pivot(5, 4, np.random.default_rng(7)).U)
-    places = {pivot(3, 3, seed).known["pivot"] for seed in range(80)}
+    places = {pivot(3, 3, seed).answers["pivot"] for seed in range(80)}
     assert len(places) == 9
     assert max(abs(pivot(5, 4, seed).U).max() for seed in range(80)) <= 1
 
@@ -80,21 +80,23 @@ def test_the_lower_bound_is_the_printed_table_of_eight_examples() -> None:
 def test_lpboost_takes_all_columns_in_order_and_gains_two_delta_a_round(N: int, repeat: int) -> None:
     problem = iteration_lower_bound(N, repeat=repeat)
     columns, _, optima = boost(problem.U, problem.parameters["nu"])
-    np.testing.assert_array_equal(columns, problem.known["order of columns"])
+    np.testing.assert_array_equal(columns, problem.answers["order of columns"])
     assert len(columns) == N // 2 + 1
-    np.testing.assert_allclose(optima[:-1], problem.known["LPBoost optimum after t = 1, ..., N / 2 rounds"], atol=1e-9)
-    assert optima[-1] >= problem.known["LPBoost optimum is at least"] - 1e-12
-    missing = problem.known["what is missing to it after N / 2 rounds is at least"]
+    np.testing.assert_allclose(
+        optima[:-1], problem.answers["LPBoost optimum after t = 1, ..., N / 2 rounds"], atol=1e-9
+    )
+    assert optima[-1] >= problem.answers["LPBoost optimum is at least"] - 1e-12
+    missing = problem.answers["what is missing to it after N / 2 rounds is at least"]
     assert optima[-1] - optima[-2] >= missing - 1e-12
 
 
 @pytest.mark.parametrize("N", range(4, 34, 2))
 def test_after_t_rounds_the_matrix_has_a_strict_pivot(N: int) -> None:
     problem = iteration_lower_bound(N)
-    rows = problem.known["example with all the weight after t = 1, ..., N / 2 rounds, not counting copies"]
+    rows = problem.answers["example with all the weight after t = 1, ..., N / 2 rounds, not counting copies"]
     for t, row in enumerate(rows, start=1):
         columns = problem.U[:, :t]
-        assert columns[row, t - 1] == problem.known["LPBoost optimum after t = 1, ..., N / 2 rounds"][t - 1]
+        assert columns[row, t - 1] == problem.answers["LPBoost optimum after t = 1, ..., N / 2 rounds"][t - 1]
         assert (np.delete(columns[row], t - 1) < columns[row, t - 1]).all()
         assert (np.delete(columns[:, t - 1], row) > columns[row, t - 1]).all()
 
@@ -103,7 +105,7 @@ def test_after_t_rounds_the_matrix_has_a_strict_pivot(N: int) -> None:
 @pytest.mark.parametrize("repeat", [1, 2])
 def test_the_weights_of_every_round_are_unique(repeat: int) -> None:
     problem = iteration_lower_bound(6, repeat=repeat)
-    for t, value in enumerate(problem.known["LPBoost optimum after t = 1, ..., N / 2 rounds"], start=1):
+    for t, value in enumerate(problem.answers["LPBoost optimum after t = 1, ..., N / 2 rounds"], start=1):
         assert width_of_d(problem.U[:, :t], repeat, value) < UNIQUE
         assert width_of_w(problem.U[:, :t], repeat, value) < UNIQUE
 
@@ -121,40 +123,40 @@ def test_from_two_over_2n_plus_1_on_another_column_comes_first(N: int) -> None:
 
 def test_a_small_delta_leaves_nearly_the_whole_range_to_the_last_round() -> None:
     problem = iteration_lower_bound(32, 0.01 / 31.5)
-    assert problem.known["what is missing to it after N / 2 rounds is at least"] == pytest.approx(0.99, abs=1e-15)
+    assert problem.answers["what is missing to it after N / 2 rounds is at least"] == pytest.approx(0.99, abs=1e-15)
     _, _, optima = boost(problem.U, 1)
     assert optima[-1] - optima[-2] >= 0.99
 
 
 def misclassified(problem: Instance) -> int:
-    return int((problem.U @ problem.known["LPBoost w"] < 0).sum())
+    return int((problem.U @ problem.answers["LPBoost w"] < 0).sum())
 
 
 @pytest.mark.parametrize("delta", [0.001, 1 / 16, 0.09])
 def test_lpboost_ends_with_the_bad_hypothesis_and_every_example_misclassified(delta: float) -> None:
     problem = bad_example_and_hypothesis(delta=delta)
     columns, smallest_edges, optima = boost(problem.U, 1, problem.parameters["epsilon"])
-    np.testing.assert_array_equal(columns, problem.known["order of columns"])
-    np.testing.assert_allclose(optima, problem.known["LPBoost optimum after t = 1, ..., 6 rounds"], atol=1e-10)
-    lacking = problem.known["smallest edge seen minus optimum after 5 rounds"]
+    np.testing.assert_array_equal(columns, problem.answers["order of columns"])
+    np.testing.assert_allclose(optima, problem.answers["LPBoost optimum after t = 1, ..., 6 rounds"], atol=1e-10)
+    lacking = problem.answers["smallest edge seen minus optimum after 5 rounds"]
     assert smallest_edges[4] - optima[4] == pytest.approx(lacking, abs=1e-10)
     stopped, _, _ = boost(problem.U, 1, 1.001 * lacking)
     assert stopped == [0, 1, 2, 3, 4]
     went_on, _, _ = boost(problem.U, 1, 0.999 * lacking)
     assert went_on == [0, 1, 2, 3, 4, 5]
     value, d, w = optimum(problem.U, 1)
-    assert value == pytest.approx(problem.known["LPBoost optimum"], abs=1e-12)
-    np.testing.assert_allclose(d, problem.known["LPBoost d"], atol=1e-9)
-    np.testing.assert_allclose(w, problem.known["LPBoost w"], atol=1e-9)
-    np.testing.assert_allclose(problem.U @ w, problem.known["margins at w"], atol=1e-9)
-    assert misclassified(problem) == problem.known["misclassified examples"] == 9
+    assert value == pytest.approx(problem.answers["LPBoost optimum"], abs=1e-12)
+    np.testing.assert_allclose(d, problem.answers["LPBoost d"], atol=1e-9)
+    np.testing.assert_allclose(w, problem.answers["LPBoost w"], atol=1e-9)
+    np.testing.assert_allclose(problem.U @ w, problem.answers["margins at w"], atol=1e-9)
+    assert misclassified(problem) == problem.answers["misclassified examples"] == 9
 
 
 def test_without_the_bad_column_the_good_examples_are_separated_but_w_is_not_unique() -> None:
     problem = bad_example_and_hypothesis()
     value, _, _ = optimum(problem.U[:8, :5], 1)
     assert value > 0.03
-    at_five = problem.known["LPBoost optimum after t = 1, ..., 6 rounds"][4]
+    at_five = problem.answers["LPBoost optimum after t = 1, ..., 6 rounds"][4]
     assert width_of_w(problem.U[:, :5], 1, at_five) > 0.4
     assert width_of_d(problem.U[:, :5], 1, at_five) < UNIQUE
 
@@ -182,9 +184,9 @@ def test_any_matrix_can_be_spoilt_however_well_it_separates(seed: int) -> None:
     assert optimum(good, 1)[0] > 0.2
     value, d, w = optimum(problem.U, 1)
     assert value == pytest.approx(-0.1, abs=1e-12)
-    np.testing.assert_allclose(d, problem.known["LPBoost d"], atol=1e-9)
-    np.testing.assert_allclose(w, problem.known["LPBoost w"], atol=1e-9)
-    assert misclassified(problem) == problem.known["misclassified examples"] == 13
+    np.testing.assert_allclose(d, problem.answers["LPBoost d"], atol=1e-9)
+    np.testing.assert_allclose(w, problem.answers["LPBoost w"], atol=1e-9)
+    assert misclassified(problem) == problem.answers["misclassified examples"] == 13
     assert width_of_w(problem.U, 1, value) < UNIQUE
 
 

@@ -12,7 +12,7 @@ from boostopt.instances import Instance, stalled_criterion
 
 PROBLEM = stalled_criterion()
 N, ROUNDS = PROBLEM.U.shape
-SUBSETS = PROBLEM.known["subsets"]
+SUBSETS = PROBLEM.answers["subsets"]
 SAMPLE = (1, 2, 3, 10, 100, 1000, 4000, 8120, ROUNDS - 1)
 
 
@@ -71,13 +71,13 @@ def test_the_oracle_answers_every_returned_distribution_with_the_best_hypothesis
 def test_every_returned_distribution_is_accurate_to_a_quarter_of_epsilon(k: int) -> None:
     """The reference is the certificate of the program over the earlier columns, which has the same optimum."""
     bound_program = program(k)
-    w = PROBLEM.known["ERLPBoost w"][:k]
-    exact = bound_program.certify(d=PROBLEM.known["ERLPBoost d"], w=w)
-    optimum = PROBLEM.known["ERLPBoost optimum after any number of rounds"]
+    w = PROBLEM.answers["ERLPBoost w"][:k]
+    exact = bound_program.certify(d=PROBLEM.answers["ERLPBoost d"], w=w)
+    optimum = PROBLEM.answers["ERLPBoost optimum after any number of rounds"]
     assert exact.gap <= 1e-15 * k + 1e-12  # the slack for rounding grows with the columns
     assert exact.lower - 1e-12 <= optimum <= exact.upper + 1e-12
     value = primal_value(bound_program, returned(k))
-    expected = PROBLEM.known["primal value of each returned distribution, over the columns before it"]
+    expected = PROBLEM.answers["primal value of each returned distribution, over the columns before it"]
     assert value == pytest.approx(expected, abs=1e-12)
     assert value - exact.lower <= PROBLEM.parameters["epsilon"] / 4
     assert value - exact.lower == pytest.approx(0.041, abs=5e-4)
@@ -97,29 +97,29 @@ def test_all_returned_distributions_are_as_accurate_as_the_sample() -> None:
 
 
 def test_the_criterion_is_never_met_beyond_the_printed_bound() -> None:
-    epsilon, optimum = PROBLEM.parameters["epsilon"], PROBLEM.known["ERLPBoost optimum after any number of rounds"]
+    epsilon, optimum = PROBLEM.parameters["epsilon"], PROBLEM.answers["ERLPBoost optimum after any number of rounds"]
     assert PROBLEM.parameters["eta"] == pytest.approx(2 / epsilon * math.log(N), rel=1e-15)
     # The value of the primal with the newest column at the distribution that it was chosen on.
     smallest = primal_value(program(1), np.full(N, 1 / N))
     for k in SAMPLE:
         smallest = min(smallest, primal_value(program(k + 1), returned(k)))
     assert smallest == pytest.approx(0.5, abs=1e-15)
-    assert smallest - optimum == pytest.approx(PROBLEM.known["criterion"], abs=1e-12)
-    assert PROBLEM.known["criterion"] > 0.48 > epsilon / 2
-    assert ROUNDS == 8171 > PROBLEM.known["printed bound of the rounds"] > 8120
+    assert smallest - optimum == pytest.approx(PROBLEM.answers["criterion"], abs=1e-12)
+    assert PROBLEM.answers["criterion"] > 0.48 > epsilon / 2
+    assert ROUNDS == 8171 > PROBLEM.answers["printed bound of the rounds"] > 8120
 
 
 def test_the_exact_distribution_is_not_misled() -> None:
     """Under it every later hypothesis has an edge far below the optimum: one solve ends the run."""
-    edges = PROBLEM.U.T @ PROBLEM.known["ERLPBoost d"]
+    edges = PROBLEM.U.T @ PROBLEM.answers["ERLPBoost d"]
     assert edges[1:].max() == pytest.approx(-0.75, abs=1e-12)
-    assert program(1).solve("interior", tol=1e-10).d == pytest.approx(PROBLEM.known["ERLPBoost d"], abs=1e-9)
+    assert program(1).solve("interior", tol=1e-10).d == pytest.approx(PROBLEM.answers["ERLPBoost d"], abs=1e-9)
 
 
 def test_the_binary_program_stalls_likewise() -> None:
     for k in (1, 1000, ROUNDS - 1):
         bound_program = program(k, "binary_erlpboost")
-        lower = bound_program.certify(w=PROBLEM.known["ERLPBoost w"][:k]).lower
+        lower = bound_program.certify(w=PROBLEM.answers["ERLPBoost w"][:k]).lower
         assert primal_value(bound_program, returned(k)) - lower <= PROBLEM.parameters["epsilon"] / 4
 
 

@@ -14,7 +14,7 @@ import boostopt
 from boostopt.instances import reference
 
 PROBLEM = reference()
-U, KNOWN = PROBLEM.U, PROBLEM.known
+U, KNOWN = PROBLEM.U, PROBLEM.answers
 NU, ETA, D0 = (PROBLEM.parameters[name] for name in ("nu", "eta", "d0"))
 TEN_DIGITS = 6e-11
 """Half a unit in the tenth decimal place, and rounding."""

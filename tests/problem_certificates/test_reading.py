@@ -486,18 +486,18 @@ def test_present_duals_are_those_of_a_new_reading_without_building_expressions(m
         cp.PowConeND(cp.vstack([x, y]), z, np.full((2, 2), 0.5)),
     ]
     problem = cp.Problem(cp.Minimize(cp.sum(z) + cp.trace(X)), constraints)
-    before = read_problem(problem)
+    without_duals = read_problem(problem)
     rng = np.random.default_rng(0)
     for constraint in constraints:
         for dual in constraint.dual_variables:
             dual.save_value(rng.normal(size=dual.shape))
-    after = read_problem(problem)
+    expected = read_problem(problem)
 
     def refuse(*arguments: Any) -> Any:
         raise AssertionError("expected no new expression")
 
     monkeypatch.setattr("boostopt.problem_certificates.reading._constraint_parts", refuse)
-    present = before.with_present_duals()
-    assert after.inequalities.duals.any() and (present.inequalities.duals == after.inequalities.duals).all()
-    assert (present.equalities.duals == after.equalities.duals).all()
-    assert (present.matrices[0].dual == after.matrices[0].dual).all()
+    present = without_duals.with_present_duals()
+    assert expected.inequalities.duals.any() and (present.inequalities.duals == expected.inequalities.duals).all()
+    assert (present.equalities.duals == expected.equalities.duals).all()
+    assert (present.matrices[0].dual == expected.matrices[0].dual).all()

@@ -69,8 +69,8 @@ def test_slopes_outside_prove_none(name: str, factor: float) -> None:
     """A little more in the direction that leads out of the set, and the infimum is minus infinity."""
     x = cp.Variable(3)
     expression = ZERO_OPTIMA[name](x)
-    others = {"geo_mean": x[0] + x[1], "quad_over_lin": x[2], "norm of a product": -x[0], "log_sum_exp": x[1]}
-    linear = others.get(name, x[0])
+    terms = {"geo_mean": x[0] + x[1], "quad_over_lin": x[2], "norm of a product": -x[0], "log_sum_exp": x[1]}
+    linear = terms.get(name, x[0])
     problem = cp.Problem(cp.Minimize(expression - (factor - 1) * linear))
     certificate = certify(problem)
     assert certificate.lower == -math.inf

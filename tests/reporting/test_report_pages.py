@@ -210,7 +210,7 @@ def test_tables_say_how_each_solver_was_asked() -> None:
     b = benchmark({"linear": reference_lpboost()}, ["interior", "highs"], ["default", "high"], repeats=1)
     html = to_html(b)
     finest = [run for run in b.runs if run.profile == "high"]
-    assert {run.asked for run in finest} == {1e-9}
+    assert {run.finest_accuracy for run in finest} == {1e-9}
     assert '<th scope="col">default, gap 1e-08</th><th scope="col">high, gap 1e-09</th>' in html
     cells = re.findall(r'<td data-name="asked by">(.*?)</td>', html)
     assert len(cells) == 2 and set(cells) <= {accuracy_request_text(run) for run in b.runs}
@@ -255,7 +255,7 @@ def test_the_problems_are_mathml_and_the_logs_are_folded_away() -> None:
 def test_output_of_a_solver_is_kept_in_its_log() -> None:
     comparison = compare(reference_lpboost(), ["cvxpy:highs"], isolate=True)
     run = comparison.rows[0]
-    loud = replace(run, printed="iteration 1\n  iteration 2 <&>")
+    loud = replace(run, solver_output="iteration 1\n  iteration 2 <&>")
     assert "iteration 1\n  iteration 2 &lt;&amp;&gt;</pre>" in to_html(replace(comparison, runs=(loud,)))
 
 

@@ -32,8 +32,8 @@ def test_the_worst_are_named_with_their_weights_and_what_they_cost() -> None:
     of_d, of_w = explain(program, certificate, 1e-9).conditions[-2:]
     e = program.margins.edges(certificate.d)
     cost = e.max() - e[2]
-    assert of_w.where.startswith("hypothesis 2: ")
-    assert re.findall(NUMBER, of_w.where) == ["2", "1", f"{e[2]:.3g}", f"{e.max():.3g}", f"{cost:.1e}"]
+    assert of_w.location.startswith("hypothesis 2: ")
+    assert re.findall(NUMBER, of_w.location) == ["2", "1", f"{e[2]:.3g}", f"{e.max():.3g}", f"{cost:.1e}"]
     assert (of_w.holds, of_w.status_word, of_w.violation_text) == (False, "FAILS", f"{cost:.2e}")
     assert of_d.holds == (certificate.example_gaps.sum() <= 1e-9 * certificate.scale)
 
@@ -43,9 +43,9 @@ def test_three_at_most_are_named_the_worst_first() -> None:
     gaps = np.array([0.1, 0.3, 0.0, 0.25, 0.2, 0.15])
     certificate = replace(program.certify(w=[0.5, 0.25, 0.25]), example_gaps=gaps)
     of_d = explain(program, certificate, 1e-9).conditions[-2]
-    assert [part.split(":")[0] for part in of_d.where.split("; ")] == ["example 1", "example 3", "example 4"]
+    assert [part.split(":")[0] for part in of_d.location.split("; ")] == ["example 1", "example 3", "example 4"]
     m = program.margins.margins(certificate.w)
-    worst = of_d.where.split("; ")[0]
+    worst = of_d.location.split("; ")[0]
     assert re.findall(NUMBER, worst) == ["1", f"{certificate.d[1]:.3g}", f"{m[1]:.3g}", "3.0e-01"]
 
 
@@ -53,7 +53,7 @@ def test_only_who_costs_a_tenth_of_the_gap_is_named() -> None:
     program = reference_erlpboost()
     certificate = replace(program.certify(w=[0.5, 0.25, 0.25]), example_gaps=np.array([0.0, 0.9, 0.05, 0.05, 0.0, 0.0]))
     of_d = explain(program, certificate, 1e-9).conditions[-2]
-    assert of_d.where.count("example ") == 1
+    assert of_d.location.count("example ") == 1
 
 
 def test_nobody_is_looked_up_where_every_condition_holds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ def test_nobody_is_looked_up_where_every_condition_holds(monkeypatch: pytest.Mon
     monkeypatch.setattr(MarginMatrix, "edges", refuse)
     explanation = explain(program, certificate, 1e-9)
     assert explanation.headline.startswith("Optimal: ")
-    assert [condition.where for condition in explanation.conditions[-2:]] == ["", ""]
+    assert [condition.location for condition in explanation.conditions[-2:]] == ["", ""]
 
 
 LICENCE = "Error: rescode.err_missing_license_file(1008): License cannot be located."

@@ -78,7 +78,7 @@ class Fake(Backend):
     script: tuple[Any, ...] = ()
     reason: str = ""
     queries: tuple[list[Any], ...] = ()
-    then: str = ""
+    action: str = ""
     numbered: str = ""
     spends: int = 0
 
@@ -94,38 +94,38 @@ class Fake(Backend):
         return Capability(not self.reason, self.reason)
 
     def keeps_limit(self, program: Program) -> bool:
-        return self.then not in ("hang", "hold", "flood", "allocate")
+        return self.action not in ("hang", "hold", "flood", "allocate")
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         for notes in self.queries:
             notes.append((task.tol, task.deadline.remaining))
         assert not self.reason, "asked to solve what it cannot take"
-        if self.then == "print":
+        if self.action == "print":
             print("by Python to 1")  # noqa: T201
             print("by Python to 2", file=sys.stderr)  # noqa: T201
             ctypes.CDLL(None).puts(b"by C to 1")
         spent = os.urandom(self.spends)
         yield from self.script
         del spent
-        if self.then == "abort":
+        if self.action == "abort":
             os.write(2, b"double free or corruption (out)\n")
             os.abort()
-        if self.then == "exit":
+        if self.action == "exit":
             os._exit(3)
-        if self.then == "hang":
+        if self.action == "hang":
             time.sleep(3600)
-        if self.then == "hold":
+        if self.action == "hold":
             ctypes.PyDLL(None).sleep(3600)  # Python's lock is not given back
-        while self.then == "flood":
+        while self.action == "flood":
             os.write(1, b"still here\n" * 5000)
         memory = list[bytes]()
-        while self.then == "allocate":
+        while self.action == "allocate":
             memory.append(os.urandom(1_000_000))
-        if self.then == "raise":
+        if self.action == "raise":
             raise RuntimeError("no such luck\nagain")
-        if self.then in LEAVING:
-            raise LEAVING[self.then]
-        if self.then == "slow":
+        if self.action in LEAVING:
+            raise LEAVING[self.action]
+        if self.action == "slow":
             time.sleep(0.05)
 
 
@@ -144,15 +144,15 @@ def bent(attempt: Attempt, **fields: Any) -> Attempt:
     return attempt
 
 
-def right(name: str = "right", then: str = "", **options: Any) -> Fake:
+def right(name: str = "right", action: str = "", **options: Any) -> Fake:
     """A backend that has the optimum of the reference LPBoost instance."""
     answer = reference_lpboost().solve("cvxpy:highs", tol=1e-12)
-    return Fake(name, (attempt(answer.d, answer.w, **options),), then=then)
+    return Fake(name, (attempt(answer.d, answer.w, **options),), action=action)
 
 
-def rough(name: str = "rough", then: str = "", **options: Any) -> Fake:
+def rough(name: str = "rough", action: str = "", **options: Any) -> Fake:
     """A backend that claims an optimum and is nowhere near."""
-    return Fake(name, (attempt(np.eye(6)[0], [1, 0, 0], **options),), then=then)
+    return Fake(name, (attempt(np.eye(6)[0], [1, 0, 0], **options),), action=action)
 
 
 @dataclass(frozen=True)

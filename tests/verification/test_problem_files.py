@@ -214,8 +214,8 @@ def test_weights_of_a_geometric_mean_are_stated_exactly(tmp_path: Path) -> None:
     problem = cp.Problem(cp.Maximize(mean), [x <= np.array([1.0, 2.0])])
     x.value = np.array([1.0, 2.0])
     certify_problem(problem).save(tmp_path / "mean.json")
-    stated = json.loads((tmp_path / "mean.json").read_text())["problem"]["atoms"][0]["weights"]
-    weights = [Fraction(int(p, 16), int(q, 16)) for p, q in (weight.split("/") for weight in stated)]
+    weight_texts = json.loads((tmp_path / "mean.json").read_text())["problem"]["atoms"][0]["weights"]
+    weights = [Fraction(int(p, 16), int(q, 16)) for p, q in (weight.split("/") for weight in weight_texts)]
     assert weights == [1 / (1 + Fraction(1e-18)), Fraction(1e-18) / (1 + Fraction(1e-18))]
 
 

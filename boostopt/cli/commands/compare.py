@@ -202,7 +202,7 @@ def compare_command(
         if report is not None:
             write_report(result, report)
             typer.echo(f"report: {report}", err=True)
-    return 0 if result.reached and result.overlap else 1
+    return 0 if result.has_target_gap and result.overlap else 1
 
 
 def _places_of_problems(names: list[str], sources: DataSources, binding: BindingOptions) -> list[str]:

@@ -190,8 +190,8 @@ def _problem_cells(row: SolveRecord, rows: Sequence[SolveRecord]) -> tuple[Rende
 def request_text(row: SolveRecord) -> str:
     """Return the accuracy among the solver's options, or else the requested gap; after the profile, if there is one."""
     if not is_named_profile(row.profile):
-        return f"{row.tol if row.asked is None else row.asked:.0e}"
-    return f"{row.profile}" if row.asked is None else f"{row.profile}, {row.asked:.0e}"
+        return f"{row.tol if row.finest_accuracy is None else row.finest_accuracy:.0e}"
+    return f"{row.profile}" if row.finest_accuracy is None else f"{row.profile}, {row.finest_accuracy:.0e}"
 
 
 def _record_details(rows: Sequence[SolveRecord], row: SolveRecord, with_interval: bool = False) -> str:
@@ -199,7 +199,7 @@ def _record_details(rows: Sequence[SolveRecord], row: SolveRecord, with_interval
     if not row.ran:
         return f"{row.backend}: not run. {row.reason.removesuffix('.')}."
     conflicts = conflicting_backends(row, rows)
-    output = (row.printed or "").strip().splitlines()
+    output = (row.solver_output or "").strip().splitlines()
     attempts = f" in {row.attempts} attempts" if row.attempts > 1 else ""
     parts = [
         f'{row.backend} says "{row.solver_status}"',

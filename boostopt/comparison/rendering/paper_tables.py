@@ -239,7 +239,7 @@ def comparison_table(headline: str, tol: float, rows: Sequence[SolveRecord], env
         for row in rows
     ]
     agree = not any(conflicting_backends(row, rows) for row in rows)
-    fastest = min((row.seconds for row in rows if row.reached and agree), default=math.nan)
+    fastest = min((row.seconds for row in rows if row.has_target_gap and agree), default=math.nan)
     return PaperTable(
         tuple(("", name) for name in names),
         tuple(cells),

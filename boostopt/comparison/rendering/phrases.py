@@ -62,7 +62,7 @@ def summarize_program(runs: Sequence[SolveRecord]) -> Conclusion:
     if lower > upper:
         return Conclusion(f"The intervals contradict each other. {contradiction_advice(runs)}", "wrong")
     if has_no_optimum(ran):
-        provers = dict.fromkeys(run.backend for run in ran if run.reached)
+        provers = dict.fromkeys(run.backend for run in ran if run.has_target_gap)
         if is_problem(ran):  # boostopt proves it without the solvers
             agreement = f"as {join_names(provers)} say" if provers else "which no solver says"
             return Conclusion(
@@ -73,7 +73,7 @@ def summarize_program(runs: Sequence[SolveRecord]) -> Conclusion:
         return Conclusion(NO_ANSWER_SENTENCE, "warning")
     bounds = f"The {_optimum_text(lower, upper)}"
     agreement = "all intervals agree" if len({run.backend for run in ran}) > 1 else "no other backend was run"
-    successes = [run for run in ran if run.reached]
+    successes = [run for run in ran if run.has_target_gap]
     if not successes:
         return Conclusion(f"{bounds}: nobody certified it to {min(run.tol for run in ran):g}; {agreement}.", "warning")
     finest = min(run.tol for run in successes)
@@ -99,8 +99,8 @@ def summarize_comparison(runs: Sequence[SolveRecord], equal_weights: Sequence[fl
         return [Conclusion(NO_ANSWER_SENTENCE, "warning")]
     optimum = decided_text(ran) if has_no_optimum(ran) else _optimum_text(lower, upper)
     sentences = [Conclusion(f"All together: the {optimum}.", "known")]
-    successes = [run for run in ran if run.reached]
-    wider = [run.backend for run in ran if not run.reached]
+    successes = [run for run in ran if run.has_target_gap]
+    wider = [run.backend for run in ran if not run.has_target_gap]
     if has_no_optimum(ran) and is_problem(ran):
         names = ", ".join(run.backend for run in successes)
         sentences += [Conclusion(f"These solvers say so: {names}.", "good")] if successes else []
@@ -264,15 +264,15 @@ def iterations_text(run: SolveRecord) -> str:
 
 def accuracy_request_text(run: SolveRecord) -> str:
     """Return the profile of a solve and the finest accuracy among the solver's options; "" if both are unknown."""
-    return ", ".join(filter(None, (run.profile, "" if run.asked is None else f"{run.asked:g}")))
+    return ", ".join(filter(None, (run.profile, "" if run.finest_accuracy is None else f"{run.finest_accuracy:g}")))
 
 
 def sent_accuracies(runs: Iterable[SolveRecord]) -> dict[tuple[str, float], str]:
     """Return the accuracies among the options of each backend at each gap; backends without one are left out."""
     accuracies: dict[tuple[str, float], set[float]] = {}
     for run in runs:
-        if run.ran and run.asked is not None:
-            accuracies.setdefault((run.backend, run.tol), set()).add(run.asked)
+        if run.ran and run.finest_accuracy is not None:
+            accuracies.setdefault((run.backend, run.tol), set()).add(run.finest_accuracy)
     return {
         key: f"accuracy {' to '.join(f'{extreme:g}' for extreme in sorted({max(values), min(values)})[::-1])}"
         for key, values in accuracies.items()

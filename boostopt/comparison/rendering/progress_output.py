@@ -125,7 +125,7 @@ class BenchmarkProgress:
         if self.callback is not None:
             self.callback(self.done, self.total, run)
         elif self.show is None:
-            result = f"reached in {run.seconds:.2f} s" if run.reached else run.result
+            result = f"reached in {run.seconds:.2f} s" if run.has_target_gap else run.result
             line = f"[{self.done}/{self.total}] {run.backend} {request_text(run.profile, run.tol)}: {result}"
             self.lines.write(lambda: line, force=self.done == self.total)
 

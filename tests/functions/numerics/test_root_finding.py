@@ -46,10 +46,10 @@ def test_the_multiplier_of_clipped_weights_is_that_of_sorting(seed: int) -> None
 def test_a_jump_of_the_sum_has_maximizers_on_both_sides() -> None:
     """Linear terms: weights are at an end of the box, and only a convex combination sums to 1."""
     z, box = np.array([3.0, 2.0, 2.0, 0.0]), (np.zeros(4), np.full(4, 0.6))
-    beta, above, below = solve_simplex_multiplier(lambda y, low, high: np.where(y > 0.0, 0.6, 0.0), z, box, 1e-12)
+    beta, d_above, d_below = solve_simplex_multiplier(lambda y, low, high: np.where(y > 0.0, 0.6, 0.0), z, box, 1e-12)
     assert beta == pytest.approx(2.0, abs=1e-14)
-    np.testing.assert_array_equal(above, [0.6, 0.0, 0.0, 0.0])
-    np.testing.assert_array_equal(below, [0.6, 0.6, 0.6, 0.0])
+    np.testing.assert_array_equal(d_above, [0.6, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(d_below, [0.6, 0.6, 0.6, 0.0])
 
 
 @pytest.mark.parametrize("xtol", [None, 1e-3, 1e-9])
