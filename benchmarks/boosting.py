@@ -48,7 +48,7 @@ CLOCK = time.perf_counter
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the report.
+    """A line of the report.
 
     Attributes
     ----------
@@ -202,7 +202,7 @@ def left_out() -> str:
 
 
 def row(line: Line) -> str:
-    """One row of the table."""
+    """Return a row of the table."""
     numbers = (f"{line.seconds:.3g}", line.rounds or "", line.hypotheses or "", _format_number(line.gap, ".2e"))
     target_cells = (
         f"{line.megabytes:.0f}",

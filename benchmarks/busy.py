@@ -33,7 +33,7 @@ HEADER = "| work | beside | default, s | one thread, s | ratio | meant to be | m
 
 @dataclass(frozen=True)
 class Line:
-    """One row of the table: medians of seconds by the clock."""
+    """A row of the table: medians of seconds by the clock."""
 
     work: str
     neighbours: str
@@ -98,7 +98,7 @@ def prepared(work: str) -> Callable[[], object]:
 
 
 def row(line: Line) -> str:
-    """One row of the table."""
+    """Return a row of the table."""
     numbers = (f"{line.default:.3g}", f"{line.one:.3g}", f"{line.ratio:.2f}")
     return f"| {' | '.join((line.work, line.neighbours, *numbers, line.target, 'yes' if line.is_met else 'no'))} |"
 

@@ -30,7 +30,7 @@ HEADER = "| work | seconds | fits | best nu | best epsilon | its accuracy | line
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the report.
+    """A line of the report.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ def left_out() -> str:
 
 
 def row(line: Line) -> str:
-    """One row of the table."""
+    """Return a row of the table."""
     numbers = (f"{line.seconds:.3g}", line.fits, line.nu, line.epsilon, f"{line.accuracy:.3f}", f"{line.rival:.3f}")
     return f"| {' | '.join(map(str, (line.work, *numbers, line.target, 'yes' if line.is_met else 'no')))} |"
 

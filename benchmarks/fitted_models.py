@@ -255,7 +255,7 @@ def certify_weights(solver: str, trade_off: float, U: Any, w: Any, oracle: Decis
 
 
 def ends(scale: float, certificate: Any) -> str:
-    """Return both ends in a scale, the smaller one first."""
+    """Return both bounds in a scale, the smaller one first."""
     low, high = sorted((scale * certificate.lower, scale * certificate.upper))
     return format_interval(low, high) if math.isclose(low, high, rel_tol=1e-6) else f"[{low:.5g}, {high:.5g}]"
 

@@ -19,7 +19,7 @@ from boostopt.errors import DataError
 
 PUBLISHED, SEEDED = "published", "seeded"
 ENOUGH = 2
-"""From this number of published splits on, seeded ones are not used."""
+"""The number of published splits from which on seeded ones are not used."""
 
 Unit = tuple[str, str, int, int]
 """Set, kind of its splits, split, fold; all from 0, the fold -1 for the split as a whole."""

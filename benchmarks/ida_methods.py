@@ -191,7 +191,7 @@ METHODS: Mapping[str, Method] = {
     "RBF-SVM": of_svm,
     "stumps": of_stumps,
 }
-"""By the names in the table. "stumps" is scikit-learn's AdaBoost."""
+"""The methods by the names in the table. "stumps" is scikit-learn's AdaBoost."""
 
 NU = 0.75, 0.6, 0.45, 0.3, 0.2, 0.1, 0.05, 0.02
 GRIDS: Mapping[str, Mapping[str, Values]] = {

@@ -30,7 +30,7 @@ LINEAR_FORMS = ("primal", "density", "dual")
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the report.
+    """A line of the report.
 
     Attributes
     ----------

@@ -170,7 +170,7 @@ def solve(kind: str, n: int) -> Answer:
 
 
 def certify(kind: str, n: int, answer: Answer) -> tuple[float, float, float, float, float]:
-    """Return processor seconds, peak memory in MB, both ends and the scaled gap of a certificate."""
+    """Return processor seconds, peak memory in MB, both bounds and the scaled gap of a certificate."""
     warm_up()
     problem = KINDS[kind](n)
     for variable, value in zip(problem.variables(), answer.values, strict=True):

@@ -1,4 +1,4 @@
-"""Everything that is claimed about speed, measured in one run: ratios first, as a Markdown table and as JSON.
+"""All that is claimed about speed, measured in one run: ratios first, as a Markdown table and as JSON.
 
 Seconds depend on the machine, ratios much less. With --quick a part of it, in four minutes.
 """
@@ -56,7 +56,7 @@ def columns_one_by_one(quick: bool) -> Iterator[Line]:
 
 
 def row(line: Line) -> str:
-    """One row of the table."""
+    """Return a row of the table."""
     theirs = (line.rival, f"{line.theirs:.2f}", f"{line.rival_gap:.0e}") if line.rival else ("", "", "")
     ours = (f"{line.ours:.4g}", f"{line.gap:.0e}", line.iterations)
     cells = (line.work, line.figure, line.target, "yes" if line.is_met else "no", *ours, *theirs)

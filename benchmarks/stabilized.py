@@ -54,7 +54,7 @@ SETTINGS: dict[str, tuple[Stabilization, int]] = {
 
 @dataclass(frozen=True)
 class Line:
-    """One run, or one path.
+    """A run, or a path.
 
     Attributes
     ----------

@@ -20,10 +20,10 @@ def _keys(bibliography: str) -> dict[str, str]:
     """Return the keys by authors and year, as in `Warmuth, Glocer, Raetsch 2007` and `Cortes and Vapnik 1995`."""
     for letter, plain in SPELLED_OUT.items():
         bibliography = bibliography.replace(letter, plain)
-    found: dict[str, str] = {}
+    keys: dict[str, str] = {}
     for key, entry in re.findall(r"^@\w+\{(\w+),\n(.*?)^\}", bibliography, re.DOTALL | re.MULTILINE):
         fields = dict(re.findall(r"^ *(\w+) = \{(.*)\},?$", entry, re.MULTILINE))
         authors = [author.partition(",")[0] for author in fields["author"].split(" and ")]
         names = " and ".join(authors) if len(authors) < 3 else ", ".join(authors)
-        found[f"{names} {fields['year']}"] = key
-    return found
+        keys[f"{names} {fields['year']}"] = key
+    return keys

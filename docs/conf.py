@@ -103,20 +103,20 @@ def write_pages(app: Any) -> None:
     write_reference_pages(HERE / "reference")
 
 
-def read_docstring(app: Any, what: str, name: str, thing: object, options: Any, lines: list[str]) -> None:
+def read_docstring(app: Any, kind: str, name: str, thing: object, options: Any, lines: list[str]) -> None:
     """Turn a docstring into reStructuredText.
 
     What it writes in plain notation, max(1, |lower|) and F*, must not be read as markup; the docstring of a property is
     a sentence, in which napoleon would take what stands before a colon for a type, as it takes a sentence below
     Returns for one; and it knows no attributes that share a description.
     """
-    text = SHARED.sub(lambda found: "".join(f"{one}\n{found[2]}" for one in found[1].split(", ")), "\n".join(lines))
+    text = SHARED.sub(lambda match: "".join(f"{one}\n{match[2]}" for one in match[1].split(", ")), "\n".join(lines))
     # Two empty lines end the section before.
-    text = RETURNS.sub(lambda found: f"\n:returns: {' '.join(found[1].split())}\n", text)
+    text = RETURNS.sub(lambda match: f"\n:returns: {' '.join(match[1].split())}\n", text)
     pieces = re.split(r"(`+[^`]+`+)", text)
     text = "".join(piece if k % 2 else MARKUP.sub(r"\\\g<0>", piece) for k, piece in enumerate(pieces))
-    if what not in ("attribute", "data", "property"):
-        text = str(NumpyDocstring(text, SECTIONS, app, what, name, thing, options))
+    if kind not in ("attribute", "data", "property"):
+        text = str(NumpyDocstring(text, SECTIONS, app, kind, name, thing, options))
     lines[:] = text.split("\n")
 
 

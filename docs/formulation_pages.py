@@ -1,4 +1,4 @@
-"""One page for each formulation, made from its docstring, its record of parameters and its code."""
+"""Pages of the formulations: one for each, made from its docstring, its record of parameters and its code."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Page:
     text: PageText
 
     @classmethod
-    def of(cls, name: str) -> Page:
+    def load(cls, name: str) -> Page:
         formulation = boostopt.get_formulation(name)
         module = sys.modules[type(formulation).__module__]
         return cls(name, formulation, parse_page(module.__doc__ or ""))
@@ -99,7 +99,7 @@ class Page:
 
 def write_formulation_pages(folder: Path) -> None:
     """Write a page for every formulation that is listed, and one that lists them all."""
-    pages = [Page.of(name) for name in boostopt.list_formulations()]
+    pages = [Page.load(name) for name in boostopt.list_formulations()]
     write_folder(folder, {"index": _overview(pages), **{page.name: _page(page, folder) for page in pages}})
 
 
@@ -145,9 +145,9 @@ def family_of(page: Page) -> str:
 
 def _page(page: Page, folder: Path) -> str:
     meanings = {parameter.name: parameter.meaning for parameter in page.parameters}
-    stated, sources, source_text = markdown_page(page.text, meanings).rstrip().partition("## Sources")
+    statement, sources, source_text = markdown_page(page.text, meanings).rstrip().partition("## Sources")
     parts = [
-        stated + sources + cited(source_text),
+        statement + sources + cited(source_text),
         "## Use",
         use(page),
         "## Parameters",
@@ -182,7 +182,7 @@ def _parameters(page: Page) -> str:
 def use(page: Page) -> str:
     """Show how the program is bound and solved, and how it is boosted, with numbers for what must be given."""
     columns = "" if page.formulation.columns is None else f"[:, :{page.formulation.columns}]"
-    bound = ", ".join([f"U{columns}", *_written(_given(page.formulation))])
+    bound = ", ".join([f"U{columns}", *_keywords(_required_values(page.formulation))])
     lines = [
         f'program = boostopt.get_formulation("{page.name}").bind({bound})',
         "print(program.solve().certificate)",
@@ -190,17 +190,19 @@ def use(page: Page) -> str:
     booster = resolve_formulation(page.name)
     if booster.columns in (None, 1):
         open_to_users = {
-            name: value for name, value in _given(booster).items() if name not in round_parameters(booster, EPSILON)
+            name: value
+            for name, value in _required_values(booster).items()
+            if name not in round_parameters(booster, EPSILON)
         }
-        keywords = ", ".join([f'"{page.name}"', "DecisionStumps(X, y)", *_written(open_to_users), "max_rounds=50"])
+        keywords = ", ".join([f'"{page.name}"', "DecisionStumps(X, y)", *_keywords(open_to_users), "max_rounds=50"])
         lines += [f"run = boostopt.boost({keywords})", "print(run.certificate)"]
     return "\n".join(["```python", *lines, "```"])
 
 
-def _written(given: dict[str, Any]) -> list[str]:
+def _keywords(values: dict[str, Any]) -> list[str]:
     """Return values as keywords."""
-    shown = {name: "np.zeros(N)" if isinstance(value, np.ndarray) else f"{value:g}" for name, value in given.items()}
-    return [f"{name}={value}" for name, value in shown.items()]
+    texts = {name: "np.zeros(N)" if isinstance(value, np.ndarray) else f"{value:g}" for name, value in values.items()}
+    return [f"{name}={value}" for name, value in texts.items()]
 
 
 def _default(parameter: Parameter) -> str:
@@ -224,11 +226,11 @@ def _solvers(page: Page) -> str:
 
 
 def _other_cones(page: Page, usual: Program, name: str, value: float) -> str:
-    other = _bound(page, **{name: value})
-    if other.cones == usual.cones:
+    variant = _bound(page, **{name: value})
+    if variant.cones == usual.cones:
         return ""
     condition = f"`{name} = {value:g}`" if math.isinf(value) else f"a finite `{name}`"
-    return f"With {condition} these are {_listed([CONES[cone] for cone in _in_order(other)])}: {_takers(other)}."
+    return f"With {condition} these are {_listed([CONES[cone] for cone in _in_order(variant)])}: {_takers(variant)}."
 
 
 def _in_order(program: Program) -> list[str]:
@@ -253,47 +255,47 @@ def _rounds(page: Page) -> str:
         return "No bound of the rounds is known."
     usual = _bound(page)
     values = {name: getattr(usual.parameters, name) for name in page.formulation.parameters}
-    at = ", ".join(f"`{name} = {value:g}`" for name, value in values.items() if not isinstance(value, bool))
+    setting = ", ".join(f"`{name} = {value:g}`" for name, value in values.items() if not isinstance(value, bool))
     bound = page.formulation.boosting.iteration_bound(usual)
     if math.isinf(bound):
-        return f"No bound of the rounds is known at $N = {N}$, {at}; `iteration_bound` says where there is one."
-    return f"At most {math.floor(bound):,} hypotheses at $N = {N}$, {at}; elsewhere ask `iteration_bound`."
+        return f"No bound of the rounds is known at $N = {N}$, {setting}; `iteration_bound` says where there is one."
+    return f"At most {math.floor(bound):,} hypotheses at $N = {N}$, {setting}; elsewhere ask `iteration_bound`."
 
 
 def _bound(page: Page, **values: float) -> Program:
     """Return the page bound to N examples, every parameter without a default at some value of its domain."""
     U = np.zeros((N, page.formulation.columns or 3))
-    return page.formulation.bind(U, **{**_given(page.formulation), **values})
+    return page.formulation.bind(U, **{**_required_values(page.formulation), **values})
 
 
-def _given(formulation: Formulation[Any]) -> dict[str, Any]:
+def _required_values(formulation: Formulation[Any]) -> dict[str, Any]:
     """Return values of the parameters that must be given, and those at which bounds are quoted."""
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         name: value for name, value in (("nu", NU), ("epsilon", EPSILON)) if name in formulation.parameters
     }
     for one in formulation.parameters.values():
-        if one.required and one.name not in given:
-            given[one.name] = (
+        if one.required and one.name not in values:
+            values[one.name] = (
                 np.zeros(N)
                 if one.domain.kind == "per example"
                 else next(value for value in VALUES if one.domain.contains(value, EXAMPLES))
             )
-    return given
+    return values
 
 
 def _code(page: Page, folder: Path) -> Iterator[str]:
     """Yield the problems as printed, and the functions of the folder that they are written with."""
     yield "The problems as printed, from the source; labels are the names of the multipliers."
-    shown: dict[str, Callable[..., Any]] = {}
+    functions: dict[str, Callable[..., Any]] = {}
     for side in ("primal", "dual"):
         function = getattr(type(page.formulation), side)
         if function is getattr(Formulation, side):
             yield f"The {side} is the derived one."
             continue
-        shown[function.__qualname__] = function
-    for function in list(shown.values()):
-        shown |= {helper.__qualname__: helper for helper in _helpers(function)}
-    for function in shown.values():
+        functions[function.__qualname__] = function
+    for function in list(functions.values()):
+        functions |= {helper.__qualname__: helper for helper in _helpers(function)}
+    for function in functions.values():
         source = Path(inspect.getsourcefile(function) or "").resolve().relative_to(ROOT)
         yield fenced(
             "literalinclude",
@@ -307,10 +309,10 @@ def _code(page: Page, folder: Path) -> Iterator[str]:
 def _helpers(function: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
     """Yield the functions of the folder that a function calls, and that these call."""
     for name in _names(function.__code__):
-        found = function.__globals__.get(name)
-        if inspect.isfunction(found) and found.__module__.startswith(FORMULATIONS):
-            yield found
-            yield from _helpers(found)
+        helper = function.__globals__.get(name)
+        if inspect.isfunction(helper) and helper.__module__.startswith(FORMULATIONS):
+            yield helper
+            yield from _helpers(helper)
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -328,7 +330,7 @@ def _links(page: Page) -> str:
     names = sorted(name.rpartition(".")[2] for name in used if name.startswith(f"{FORMULATIONS}."))
     lines = [
         f"F: {_api(type(program.regularizer))}, G: {_api(type(program.edge_function))}",
-        *(f"built on the page [{escaped(Page.of(name).text.title)}]({name}.md)" for name in names),
+        *(f"built on the page [{escaped(Page.load(name).text.title)}]({name}.md)" for name in names),
         "[the template](../template.md), [conventions](../conventions.md), [errata](../errata.md)",
     ]
     return "\n".join(f"- {line}" for line in lines)

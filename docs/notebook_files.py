@@ -55,11 +55,11 @@ PLACES = {
 def unrun(source: Path) -> nbformat.NotebookNode:
     """Return the notebook of a source without outputs; cells that have not changed keep their identifiers."""
     read = jupytext.read(source)
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for cell in read.cells:
         digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:12]
-        seen[digest] += 1
-        cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+        counts[digest] += 1
+        cell.id = digest if counts[digest] == 1 else f"{digest}-{counts[digest]}"
         if FOLDED in cell.metadata.get("tags", []):
             cell.metadata["jupyter"] = {"source_hidden": True}
     read.metadata = nbformat.from_dict(
@@ -142,9 +142,9 @@ def without_comments(code: str) -> list[tuple[str, tuple[int, int]]]:
     return [(one.string, one.start) for one in tokens if one.type not in ends]
 
 
-def with_outputs_of(notebook: nbformat.NotebookNode, before: nbformat.NotebookNode) -> bool:
+def with_outputs_of(notebook: nbformat.NotebookNode, earlier: nbformat.NotebookNode) -> bool:
     """Give a notebook the outputs of its earlier file if the code is the same up to comments; return whether it is."""
-    new, old = ([cell for cell in one.cells if cell.cell_type == "code"] for one in (notebook, before))
+    new, old = ([cell for cell in one.cells if cell.cell_type == "code"] for one in (notebook, earlier))
     if [without_comments(cell.source) for cell in new] != [without_comments(cell.source) for cell in old]:
         return False
     for cell, ran in zip(new, old, strict=True):

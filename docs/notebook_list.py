@@ -46,9 +46,9 @@ ENDINGS = {"image/png": ".png", "image/svg+xml": ".svg"}
 def write_notebook_list(folder: Path, notebooks: Path) -> None:
     """Write the gallery of the existing notebooks, and their first pictures beside it."""
     named = [name for names in READERS.values() for name in names]
-    there = sorted(path.stem for path in notebooks.glob("*.md"))
-    if sorted(named) != there:
-        raise ValueError(f"READERS must name each notebook once; it names {sorted(named)}, and there are {there}")
+    existing = sorted(path.stem for path in notebooks.glob("*.md"))
+    if sorted(named) != existing:
+        raise ValueError(f"READERS must name each notebook once; it names {sorted(named)}, and there are {existing}")
     folder.mkdir(parents=True, exist_ok=True)
     parts = ["# Notebooks", ABOUT]
     for reader, names in READERS.items():
@@ -63,14 +63,14 @@ def _card(path: Path, folder: Path) -> str:
     """Return the card of a notebook, and write its picture into the folder."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     title, sentence = _introduced("".join(cells[0]["source"]))
-    shown = [f"**[{title}](/notebooks/{path.stem}.md)**", sentence]
+    parts = [f"**[{title}](/notebooks/{path.stem}.md)**", sentence]
     for kind, data in _pictures(cells):
         picture = folder / f"{path.stem}{ENDINGS[kind]}"
         picture.write_bytes(base64.b64decode(data) if kind == "image/png" else data.encode())
-        shown.insert(0, f"[![A picture of the notebook: {title}]({picture.name})](/notebooks/{path.stem}.md)")
+        parts.insert(0, f"[![A picture of the notebook: {title}]({picture.name})](/notebooks/{path.stem}.md)")
         break
-    shown.append(f"{{download}}`{path.name} </notebooks/{path.name}>`")
-    return "````{container} card\n" + "\n\n".join(shown) + "\n````"
+    parts.append(f"{{download}}`{path.name} </notebooks/{path.name}>`")
+    return "````{container} card\n" + "\n\n".join(parts) + "\n````"
 
 
 def _introduced(text: str) -> tuple[str, str]:

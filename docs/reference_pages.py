@@ -186,15 +186,15 @@ ANNOTATIONS = "boostopt._utils.array_types"
 
 def write_reference_pages(folder: Path) -> None:
     """Write the reference of every public name, each on the first page that lists it."""
-    written: set[int] = set()
+    shown_ids: set[int] = set()
     contents = fenced("toctree", body="\n" + "\n".join(page.file for page in PAGES))
     pages = {"index": f"# Reference\n\n{contents}\n"}
     for page in PAGES:
         homes = {
-            home: {path: value for path, value in objects.items() if id(value) not in written}
+            home: {path: value for path, value in objects.items() if id(value) not in shown_ids}
             for home, objects in _by_home(page).items()
         }
-        written |= {id(value) for objects in homes.values() for value in objects.values()}
+        shown_ids |= {id(value) for objects in homes.values() for value in objects.values()}
         pages[page.file] = _page(page, {home: objects for home, objects in homes.items() if objects})
     write_folder(folder, pages)
 
@@ -202,26 +202,26 @@ def write_reference_pages(folder: Path) -> None:
 def _by_home(page: Page) -> dict[str, dict[str, Any]]:
     """Return the names of a page, as users write them, with their objects, by the module that defines them."""
     module = import_module(page.module)
-    parts = [other.part for other in PAGES if other.module == page.module and other.part]
-    found: dict[str, dict[str, Any]] = {}
+    parts = [candidate.part for candidate in PAGES if candidate.module == page.module and candidate.part]
+    objects_by_home: dict[str, dict[str, Any]] = {}
     for node in ast.walk(ast.parse(_imports_of(module))):
         if not isinstance(node, ast.ImportFrom):
             continue
         home = resolve_name("." * node.level + (node.module or ""), str(module.__package__))
         if not home.startswith("boostopt.") or home == ANNOTATIONS:
             continue
-        within = (part for part in parts if f"{home}.".startswith(f"boostopt.{part}."))
-        if max(within, key=len, default="") != page.part:
+        enclosing_parts = (part for part in parts if f"{home}.".startswith(f"boostopt.{part}."))
+        if max(enclosing_parts, key=len, default="") != page.part:
             continue
         for name in sorted({alias.name for alias in node.names} & set(module.__all__)):
             value = getattr(module, name)
             # A package re-exports an object that one of its modules defines.
             defining = getattr(value, "__module__", home) if callable(value) else home
-            found.setdefault(defining, {})[f"{page.module}.{name}"] = value
+            objects_by_home.setdefault(defining, {})[f"{page.module}.{name}"] = value
     for path in page.also:
         home, _, name = f"boostopt.{path}".rpartition(".")
-        found.setdefault(home, {})[f"{home}.{name}"] = getattr(import_module(home), name)
-    return dict(sorted(found.items()))
+        objects_by_home.setdefault(home, {})[f"{home}.{name}"] = getattr(import_module(home), name)
+    return dict(sorted(objects_by_home.items()))
 
 
 def _imports_of(module: ModuleType) -> str:
@@ -260,12 +260,12 @@ def _directive(home: str, path: str, value: Any) -> Iterator[str]:
         yield f".. {'autoexception' if issubclass(value, Exception) else 'autoclass'}:: {path}"
         yield "   :members:"
         # scikit-learn generates these methods, and its own documentation explains them.
-        made = [name for name in dir(value) if name.startswith("set_") and name.endswith("_request")]
-        if made:
-            others = [base for base in value.__mro__ if not base.__module__.startswith("boostopt.")]
-            made += sorted({name for base in others for name in vars(base) if not name.startswith("_")})
+        excluded = [name for name in dir(value) if name.startswith("set_") and name.endswith("_request")]
+        if excluded:
+            foreign_bases = [base for base in value.__mro__ if not base.__module__.startswith("boostopt.")]
+            excluded += sorted({name for base in foreign_bases for name in vars(base) if not name.startswith("_")})
             yield "   :inherited-members:"
-            yield f"   :exclude-members: {', '.join(made)}"
+            yield f"   :exclude-members: {', '.join(excluded)}"
         elif issubclass(value, SolveResults):  # a base without a page: its members are on the pages of its subclasses
             yield "   :inherited-members:"
     elif inspect.isfunction(value):

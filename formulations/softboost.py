@@ -28,9 +28,9 @@ Each round raises the optimum by epsilon^2 / 2 or more. So boosting ends after a
 hypotheses, where C_Delta <= ln(N / nu) is the range of the entropy on C_nu. (The bound is printed with a ceiling, and
 with no round at all for nu = N: it is one.)
 
-Over decision stumps, boosting uses histogram Newton: steps in w >= 0, with gamma in the middle between both ends of the
-certificate. The ends meet within epsilon as soon as no distribution has all edges below the smallest edge less epsilon.
-`update="total"` is the algorithm of the sources.
+Over decision stumps, boosting uses histogram Newton: steps in w >= 0, with gamma in the middle between both bounds
+of the certificate. The bounds meet within epsilon as soon as no distribution has all edges below the smallest edge
+less epsilon. `update="total"` is the algorithm of the sources.
 
 Sources: Warmuth, Glocer, Raetsch 2007, algorithm 2, theorem 2; Glocer 2009, (3.1), algorithm 3.1, lemma 3.1, theorem
 3.2. c are multiplicities; the sources have c = 1 and uniform d0.

@@ -22,13 +22,13 @@ NAMES = boostopt.list_formulations()
 
 
 def test_every_formulation_has_a_family_and_no_family_is_empty() -> None:
-    assert {pages.family_of(pages.Page.of(name)) for name in NAMES} == set(pages.FAMILIES)
+    assert {pages.family_of(pages.Page.load(name)) for name in NAMES} == set(pages.FAMILIES)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_code_on_a_page_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", pages.use(pages.Page.of(name)), re.DOTALL)
+    (code,) = re.findall(r"```python\n(.*?)```", pages.use(pages.Page.load(name)), re.DOTALL)
     rng = np.random.default_rng(0)
     N = 120
     X = np.round(rng.normal(size=(N, 4)), 1)
@@ -47,7 +47,7 @@ def test_code_on_a_page_runs(name: str, capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize("name", NAMES)
 def test_no_page_shows_mathematics_as_it_is_typed(name: str) -> None:
     """Outside of formulas, code and links there is no relation, no sum and no symbol of the papers."""
-    page = pages.Page.of(name)
+    page = pages.Page.load(name)
     meanings = {parameter.name: parameter.meaning for parameter in page.parameters}
     for text in (pages.markdown_page(page.text, meanings), pages._parameters(page), *pages._row(page)):
         words = re.sub(r"(?s)\$\$.*?\$\$|(?<!\\)\$[^$\n]+\$|`[^`\n]+`|\]\([^)]*\)", "", text)
@@ -56,7 +56,7 @@ def test_no_page_shows_mathematics_as_it_is_typed(name: str) -> None:
 
 
 def test_domains_are_formulas_and_flags_are_code() -> None:
-    domains = {one.name: pages.values_in(one.domain) for name in NAMES for one in pages.Page.of(name).parameters}
+    domains = {one.name: pages.values_in(one.domain) for name in NAMES for one in pages.Page.load(name).parameters}
     assert domains["nu"] == r"$\left[1, \sum c\right]$"
     assert domains["two_sided"] == "`True` or `False`"
     assert domains["phi"] == "$(0, 1)$" and domains["Delta"] == "$[0, 1)$"

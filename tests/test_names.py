@@ -14,7 +14,8 @@ import boostopt
 
 ROOT = Path(boostopt.__file__).parent
 PRODUCT = (ROOT, ROOT.parent / "formulations")
-OTHER_FOLDERS = tuple(ROOT.parent / name for name in ("benchmarks", "tools", "tests"))
+TESTS = ROOT.parent / "tests"
+OTHER_FOLDERS = tuple(ROOT.parent / name for name in ("benchmarks", "tools", "docs"))
 
 KEYS = {
     "benchmarks/evidence/soft_margins_table_runs.py": {"chosen": 1},
@@ -35,8 +36,34 @@ WORDS = frozenset(
 )
 """Words that are no names of functions, classes, attributes, parameters or locals."""
 
-QUESTION = re.compile(r'^ *r?"""(?:What|How|Where)\b.*', re.MULTILINE)
-"""A docstring that begins with a question."""
+QUESTION_WORDS = frozenset("how what whatever when where wherever which whichever who whoever whom whose why".split())
+"""Words that begin no docstring of the product, the tools and the tests."""
+
+PARTICLES = QUESTION_WORDS | frozenset(
+    (
+        "among as at between by for from if in it its like of on one only over same so that there these this those "
+        "under up with without "
+        "built chosen drawn found given held kept known lost made met said seen sent taken told written"
+    ).split()
+)
+"""Words that begin no docstring of the product and the tools: no verbs and no nouns."""
+
+PARTICIPLE = re.compile(r"[\w-]+(?:ed|ing)")
+"""A word that may be a participle."""
+
+ADJECTIVES = frozenset(
+    (
+        "allowed binned certified checked closing encoded estimated finished fitted merged published requested scaled "
+        "selected shared starting stored training unbounded unnormalized"
+    ).split()
+)
+"""Participles that stand before a noun, such as "scaled gap"."""
+
+GERUNDS = frozenset("boosting rounding typesetting".split())
+"""Nouns that end like participles."""
+
+BEGINNING = re.compile(r'^ *r?"""(\w[\w-]*).*', re.MULTILINE)
+"""The line that begins a docstring, and its first word."""
 
 ROLES = frozenset("__init__ backend base compare export formulation requirements verify".split())
 """Names of modules that stand in two folders, where both have the same role."""
@@ -70,7 +97,7 @@ def count_by_file(folders: Sequence[Path]) -> dict[str, dict[str, int]]:
 
 
 @pytest.mark.parametrize(
-    "folders", [PRODUCT, pytest.param(OTHER_FOLDERS, marks=pytest.mark.thorough)], ids=["product", "others"]
+    "folders", [PRODUCT, pytest.param((*OTHER_FOLDERS, TESTS), marks=pytest.mark.thorough)], ids=["product", "others"]
 )
 def test_names_are_nouns_and_verbs(folders: Sequence[Path]) -> None:
     roots = {folder.relative_to(ROOT.parent).as_posix() for folder in folders}
@@ -78,18 +105,35 @@ def test_names_are_nouns_and_verbs(folders: Sequence[Path]) -> None:
     assert count_by_file(folders) == keys, "name the value by a noun, and the action by a verb"
 
 
-def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
+def find_particles(text: str) -> list[str]:
+    """Return the first lines of docstrings that begin with neither a verb nor a noun."""
+    return [line[0].strip() for line in BEGINNING.finditer(text) if is_particle(line[1].lower())]
+
+
+def is_particle(word: str) -> bool:
+    """Return whether a word is a particle, or a participle that stands before no noun."""
+    return word in PARTICLES or (PARTICIPLE.fullmatch(word) is not None and word not in ADJECTIVES | GERUNDS)
+
+
+@pytest.mark.parametrize("folders", [PRODUCT, OTHER_FOLDERS], ids=["product", "others"])
+def test_docstrings_begin_with_a_verb_or_a_noun(folders: Sequence[Path]) -> None:
+    particles = {file: lines for file, text in sources(folders).items() if (lines := find_particles(text))}
+    assert not particles, "begin with a verb or a noun"
+
+
+def test_docstrings_of_tests_begin_with_no_question() -> None:
     questions = [
-        f"{file}: {docstring}"
-        for file, text in sources([*PRODUCT, *OTHER_FOLDERS]).items()
-        for docstring in QUESTION.findall(text)
+        f"{file}: {line[0].strip()}"
+        for file, text in sources([TESTS]).items()
+        for line in BEGINNING.finditer(text)
+        if line[1].lower() in QUESTION_WORDS
     ]
     assert not questions, "begin with a verb or a noun"
 
 
-def test_a_docstring_that_begins_with_a_question_is_found() -> None:
-    text = '"""Numbers."""\nx = 1\n' + '"""How many."""\ndef f():\n    ' + '"""What f is."""'
-    assert QUESTION.findall(text) == ['"""How many."""', '    """What f is."""']
+def test_a_docstring_that_begins_with_a_particle_is_found() -> None:
+    text = '"""Numbers."""\nx = 1\n' + '"""How many."""\ndef f():\n    ' + '"""Sorting x, or not."""\n"""Scaled gap."""'
+    assert find_particles(text) == ['"""How many."""', '"""Sorting x, or not."""']
 
 
 def test_a_word_that_is_no_name_is_found() -> None:

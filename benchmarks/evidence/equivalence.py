@@ -38,7 +38,7 @@ RELAXATIONS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "2-ball": ("norm_ball", "norm_ball", {"p": 2.0, "r": 1.5 / math.sqrt(M)}),
     "2-penalty": ("norm_penalty", "norm_penalty", {"p": 2.0, "r": 0.5}),
 }
-"""For each relaxation, the programs with and without the entropy, and their parameters.
+"""The programs of each relaxation, with and without the entropy, and their parameters.
 
 The ball's radius is half again the smallest, the norm of the uniform distribution.
 """

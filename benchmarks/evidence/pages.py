@@ -61,7 +61,7 @@ def _part(experiment: Experiment, results: Results, folder: Path) -> str:
 
 
 def span(values: Iterable[float], form: str = ".3f") -> str:
-    """Return the range of numbers in a format, one where both ends are the same in it, nothing for none."""
+    """Return the range of numbers in a format, one where both bounds are the same in it, nothing for none."""
     ordered = sorted(values)
     if not ordered:
         return ""

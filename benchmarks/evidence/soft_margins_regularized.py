@@ -163,7 +163,7 @@ def margin_distances(m: Sequence[float], network: Sequence[float]) -> tuple[floa
 
 
 Distances = dict[int, dict[float, tuple[float, float]]]
-"""Of each seed and C the distances of AdaBoost_REG's margins to those of the network."""
+"""The distances of AdaBoost_REG's margins to those of the network, for each seed and C."""
 
 
 def _distances(results: Results) -> Distances:

@@ -28,9 +28,9 @@ else:
         Bool = Float = Int = Int8 = Int32 = Num = UInt = _Unchecked
 
 ExampleVector: TypeAlias = Float[Array, " N"]
-"""One number an example: margins, weights, multiplicities."""
+"""A number for each example: margins, weights, multiplicities."""
 HypothesisVector: TypeAlias = Float[Array, " t"]
-"""One number a hypothesis of the program: weights w, edges."""
+"""A number for each hypothesis of the program: weights w, edges."""
 
 __all__ = [
     "Array",

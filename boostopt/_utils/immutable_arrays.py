@@ -212,7 +212,7 @@ class HasImmutableArrays:
         if any(_hash(array) != old_hash for array, old_hash in self.__dict__.get(OUTER, ())):
             raise ProblemError(
                 f"the arrays that {type(self).__name__} refers to must stay as they were when the program was bound; "
-                "one has other numbers now. Make it an attribute of the object, which boostopt copies, and bind anew."
+                "one has other numbers now. Make it an attribute of the object, which boostopt copies, and bind again."
             )
 
     def __init_subclass__(cls, **keywords: Any) -> None:

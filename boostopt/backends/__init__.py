@@ -28,7 +28,7 @@ BACKEND_MODULES = {
     "highs": ("boostopt.backends.highs.backend", "open_highs"),
     "sqp": ("boostopt.backends.classical.sqp", "open_sqp"),
 }
-"""For the part of a name before ":", the module that knows the rest, and its function that opens a name.
+"""The module that knows the rest of a name and its function that opens the name, by the part of the name before ":".
 
 The module is loaded on first use. Its `installed_names()` returns the names to list.
 """

@@ -93,7 +93,7 @@ def package_version(package: str) -> str:
 
 @dataclass(frozen=True)
 class Attempt(ImmutableArrays):
-    """One run of a solver on one form of a program. No field is checked.
+    """A run of a solver on one form of a program. No field is checked.
 
     Attributes
     ----------

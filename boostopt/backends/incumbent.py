@@ -53,7 +53,7 @@ class Incumbent:
         return self.gap <= self.goal
 
     def tighten_goal(self) -> bool:
-        """If the last goal was reached, set a closer one, once; return whether another attempt is worthwhile.
+        """Set a closer goal, once, if the last goal was reached; return whether another attempt is worthwhile.
 
         A caller that asks for another attempt has measured a larger gap, for example on a program with more examples.
         """

@@ -182,7 +182,7 @@ class Certificate(ImmutableArrays):
                 f"{float(self.hypothesis_gaps.sum()):.2e}, most from hypothesis {largest_terms[1]}",
             ),
             ("of it rounding", f"{2.0 * self.slack:.2e}"),
-            ("upper end proved by", self.d_is),
+            ("upper bound proved by", self.d_is),
             *((f"violates {name} by", residual) for name, residual in self.kkt.residuals.items()),
         ]
         return html_table("Certificate", rows)

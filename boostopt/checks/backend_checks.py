@@ -44,7 +44,7 @@ class BackendProbe:
 
     @cached_property
     def programs(self) -> list[Program]:
-        """One small program of each formulation."""
+        """A small program of each formulation."""
         formulations = [get_formulation(name) for name in list_formulations()]
         return [draw_instances(formulation, self._seed, 1, {})[0].program for formulation in formulations]
 

@@ -59,10 +59,10 @@ DIFFERENCE_STEP = 1e-6
 """Step of the differences: far above the rounding of F*, far below the scale 1 / eta on which an entropy's F* bends."""
 
 GRADIENT_TOLERANCE = 1e-3
-"""If one-sided differences are nearer to each other than this, F* has a gradient there; otherwise it has a kink."""
+"""The distance of one-sided differences below which F* has a gradient; otherwise it has a kink."""
 
 ACTIVE_TOLERANCE = 1e-10
-"""A weight counts as at an end of the box within this share of its upper end."""
+"""A weight counts as at an end of the box within this share of its upper bound."""
 
 N_GRADIENT_POINTS = 3
 """Number of arguments at which all slopes of F* are compared."""

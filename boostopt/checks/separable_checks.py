@@ -123,7 +123,7 @@ def check_strong_convexity(probe: RegularizerProbe) -> Findings:
     ]
     for d, second in pairs:
         ends = probe.value(d), probe.value(second)
-        if np.isinf(ends).any():  # a barrier at weight 0: a chord with an infinite end has no information
+        if np.isinf(ends).any():  # a barrier at weight 0: a chord with an infinite value has no information
             continue
         distance = float(np.abs(d - second).sum())
         midpoint_excess = probe.value(0.5 * (d + second)) + 0.125 * modulus * distance**2 - 0.5 * sum(ends)

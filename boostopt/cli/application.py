@@ -217,5 +217,5 @@ def report_errors(options: Collection[str] = ()) -> Generator[None]:
         if not location:
             raise
         description = reason_of(f"{type(failure).__name__}: {failure}".rstrip(": "))
-        print_error(f"error: {location} raised {description}. Correct the file; `boostopt check` on it tells more.")
+        print_error(f"error: {location} raised {description}. Correct the file: see `boostopt check`.")
         raise typer.Exit(2) from None

@@ -158,7 +158,7 @@ ATTEMPT = Keys(
 
 @dataclass(frozen=True, kw_only=True)
 class SolveRecord:
-    """One solve of one program by one backend at one tolerance, and its result.
+    """A solve of one program by one backend at one tolerance, and its result.
 
     Attributes
     ----------

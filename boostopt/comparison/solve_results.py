@@ -152,7 +152,7 @@ class SolveResults(ABC):
 
     @cached_property
     def scores(self) -> tuple[ProgramScore, ...]:
-        """For each program, backend and tolerance: whether the tolerance was reached, and in what time."""
+        """The score of each program, backend and tolerance: whether the tolerance was reached, and in what time."""
         return score_programs(self.runs)
 
     @cached_property

@@ -97,7 +97,7 @@ class Maximizer:
     values
         The entries of all unknowns; those of the inner point if the solver found none.
     sum_multiplier, upper_multipliers
-        The duals of sum x = 1 and of the upper ends of the box; 0 without them.
+        The duals of sum x = 1 and of the upper bounds of the box; 0 without them.
     """
 
     x: Float[Array, " n"] | None
@@ -118,9 +118,9 @@ class PartialMinimum:
     description
         g and the constraints.
     lower
-        The lower ends of the box of x, shape (n,).
+        The lower bounds of the box of x, shape (n,).
     upper
-        Intervals that contain the exact upper ends.
+        Intervals that contain the exact upper bounds.
     on_simplex
         Whether x sums to 1.
     inside

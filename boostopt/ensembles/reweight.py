@@ -177,7 +177,7 @@ def reweight(
     The new weights with their certificates. If the program gives no weights, the new weights are those of the largest
     soft margin, and `weights_source` says so. This happens if w = 0 is optimal, or if the program is infeasible, as it
     is with a bound gamma on the edges below the optimum. For rows on a cluster, the result is a plain local object that
-    predicts. It has both ends of the interval of the soft margin, but no arrays as long as the rows.
+    predicts. It has both bounds of the interval of the soft margin, but no arrays as long as the rows.
 
     Warns
     -----

@@ -1,4 +1,4 @@
-"""Thinning: few members with a large soft margin, selected by a heuristic and bounded by a certificate.
+"""Thin ensembles: few members with a large soft margin, selected by a heuristic and bounded by a certificate.
 
 Which k columns have together the largest soft margin is a combinatorial problem. The backward search drops the members
 of smallest weight, a few at a time, and maximizes the soft margin of the others after each step. The forward search

@@ -1,4 +1,4 @@
-"""One side of a program as a numeric conic program, with the positions of d, w and of the constraint between them.
+"""A side of a program as a numeric conic program, with the positions of d, w and of the constraint between them.
 
 CVXPY compiles F over d and G over e (or their conjugates over m and w) separately. The rows that link the two are
 written from U itself:
@@ -75,7 +75,7 @@ class ConicData:
 
 @dataclass(frozen=True, eq=False)
 class ConicSide(ConicData):
-    """One side of a program.
+    """A side of a program.
 
     The first variables are d (or w), followed by e (or m). The first rows are the link. Their multipliers are the
     variables of the other side.

@@ -242,5 +242,5 @@ def result_text(entry: Mapping[str, Any]) -> str:
     if interval["infeasible"]:
         return f"proved infeasible by {backend}"
     if interval["scaled_gap"] is None:
-        return f"at least one end of the interval is not known, after {', '.join(entry['proved_by']['tried'])}"
+        return f"at least one bound is not known, after {', '.join(entry['proved_by']['tried'])}"
     return f"scaled gap {interval['scaled_gap']:.1e} by {backend}"

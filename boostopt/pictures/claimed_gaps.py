@@ -28,7 +28,7 @@ BORDER_FRACTION = 0.07
 """Half of the fraction of the scale between the gaps and the border, on which gaps of 0 or infinity lie."""
 
 MANY_POINTS = 400
-"""From this number on, points are drawn smaller."""
+"""The number of points from which on they are drawn smaller."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class _GapScale:
 
     @property
     def ticks(self) -> dict[float, str]:
-        """At most six powers of ten, and the borders."""
+        """Powers of ten, at most six, and the borders."""
         # Another number would not fit beside the number at a border.
         inside = range(math.ceil(self.low) + self.zero, math.floor(self.high) + 1 - self.infinite)
         powers = {10.0**k: f"$10^{{{k}}}$" for k in inside[:: max(math.ceil(len(inside) / 6), 1)]}

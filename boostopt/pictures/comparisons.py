@@ -193,7 +193,7 @@ def intervals(comparison: Comparison | Sequence[SolveRecord], axes: AxesArgument
     farthest = 10.0 * max(*distances, nearest)
     if not farthest < math.inf:
         raise ProblemError(
-            f"the ends of intervals must be numbers that a scale can hold; got {max(distances)}. Correct them."
+            f"the bounds of intervals must be numbers that a scale can hold; got {max(distances)}. Correct them."
         )
     for height, run in zip(range(len(runs))[::-1], runs, strict=True):
         _draw_interval(axis, runs, run, height, (middle, farthest), brief)
@@ -207,7 +207,7 @@ def intervals(comparison: Comparison | Sequence[SolveRecord], axes: AxesArgument
 
 
 def _intersection_text(low: float, high: float) -> str:
-    """Describe the intersection of intervals without two finite ends."""
+    """Describe the intersection of intervals without two finite bounds."""
     if low == high == -math.inf:
         return "it is proved that there is no optimum"
     return "the program is proved infeasible" if low == math.inf else f"together they leave [{low}, {high}]"

@@ -23,7 +23,7 @@ N_LEGEND_HYPOTHESES = 6
 """Number of hypotheses in the legend: those with the largest weights."""
 
 LOG_FROM = 10.0
-"""From this ratio of the largest to the smallest value on, the scale of the values is logarithmic."""
+"""The ratio of the largest to the smallest value from which on the scale of the values is logarithmic."""
 
 MIN_TICK_DISTANCE = 0.08
 """The smallest distance between two values below the picture, as a share of its width."""

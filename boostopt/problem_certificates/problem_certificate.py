@@ -129,7 +129,7 @@ class ProblemCertificate:
         The interval. For an infeasible problem both are inf if it minimizes, -inf if it maximizes; for an unbounded
         problem both are -inf if it minimizes, inf if it maximizes.
     status
-        "bounded": both ends are finite. "infeasible", "unbounded": this is proved. "open": none of these is proved.
+        "bounded": both bounds are finite. "infeasible", "unbounded": this is proved. "open": none of these is proved.
     value
         The value that the problem reported before; None if it reported none.
     point
@@ -227,7 +227,7 @@ class ProblemCertificate:
 
 
 def scaled_gap(lower: float, upper: float) -> float:
-    """Return the gap of an interval over max(1, |lower|, |upper|); 0 if both ends are the same infinity."""
+    """Return the gap of an interval over max(1, |lower|, |upper|); 0 if both bounds are the same infinity."""
     if lower == upper:
         return 0.0
     gap = upper - lower
@@ -692,9 +692,9 @@ def _bound_below(
     goal: float,
     change: float,
 ) -> None:
-    """Raise the lower end of an interval by minorants.
+    """Raise the lower bound of an interval by minorants.
 
-    Bounds of single unknowns take up to two solves each. They are computed only if the end is poor without them.
+    Bounds of single unknowns take up to two solves each. They are computed only if the bound is poor without them.
     """
     interval.lower = max(interval.lower, box.row_bounds(read.objective.rows[0], read.objective.offsets[0])[0])
     point = float_point(read, x)
@@ -721,7 +721,7 @@ def _bound_below(
 
 
 def _bound_face_below(read: ReadProblem, interval: _Interval, goal: float, change: float) -> None:
-    """Raise the lower end of an interval by equations that matrices without slack imply."""
+    """Raise the lower bound of an interval by equations that matrices without slack imply."""
     proposal = max_slack_point(read, Promotions())
     faces = read if proposal is None else with_null_vectors(read, proposal.x)
     if proposal is None or faces is read:
@@ -735,7 +735,7 @@ def _bound_face_below(read: ReadProblem, interval: _Interval, goal: float, chang
 def _use_minorants(
     read: ReadProblem, interval: _Interval, box: Propagation, point: FloatPoint, goal: float, change: float
 ) -> str:
-    """Raise the lower end of an interval by minorants within a box; return why one proved nothing, or ""."""
+    """Raise the lower bound of an interval by minorants within a box; return why one proved nothing, or ""."""
     failure = ""
     for width in WIDTHS:
         previous_gap = interval.scaled_gap
@@ -767,7 +767,7 @@ def _use_minorants(
 
 
 def _use_choice(read: ReadProblem, interval: _Interval, box: Propagation, choice: Choice, change: float) -> str:
-    """Raise the lower end of an interval by the minorant of a choice; return why the choice has none, or ""."""
+    """Raise the lower bound of an interval by the minorant of a choice; return why the choice has none, or ""."""
     try:
         interval.lower = max(interval.lower, lower_bound(read, choice, box, change))
     except WrongSign as sign:

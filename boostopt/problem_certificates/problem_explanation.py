@@ -78,7 +78,7 @@ MAX_NAME_LENGTH = 48
 
 @dataclass(frozen=True)
 class ProblemCondition:
-    """One of the KKT conditions, for one constraint or variable.
+    """A KKT condition of one constraint or variable.
 
     Attributes
     ----------

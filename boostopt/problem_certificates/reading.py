@@ -1,4 +1,4 @@
-"""Reading a CVXPY problem: unknowns, atoms and constraints as affine rows with balls as coefficients.
+"""Readers of CVXPY problems: unknowns, atoms and constraints as affine rows with balls as coefficients.
 
 The unknowns z are the free entries x of the variables, then the values of the atoms, each in the order of evaluation.
 So the arguments of every atom, the objective and all constraints are affine functions of z.

@@ -171,9 +171,9 @@ def _curved_residuals(
 
 
 def _domain_slacks(node: AtomNode, z: Float[Array, " k"], distance: float) -> tuple[list[int], Float[Array, " r"]]:
-    """Return the arguments of an atom within a distance above an end of its domain, and their distances from it.
+    """Return the arguments of an atom within a distance above a bound of its domain, and their distances from it.
 
-    The ends of the domains of all atoms are lower ends, except those of matrices.
+    The bounds of the domains of all atoms are lower bounds, except those of matrices.
     """
     if node.function.has_semidefinite_domain:
         return [], np.zeros(0)

@@ -39,11 +39,11 @@ class UpdateKind(Choice):
     """A convex combination with the newest hypothesis by a step of closed form. If the formulation bounds the edges,
     the weight of the newest hypothesis increases instead."""
     LINE_SEARCH = "line_search"
-    """As STEP, with the best combination."""
+    """The rule STEP with the best combination."""
     PAIRWISE = "pairwise"
     """Weight moves from the hypothesis with the smallest edge to the newest one."""
     BLENDED_PAIRWISE = "blended_pairwise"
-    """As PAIRWISE, between two hypotheses of the ensemble if this improves more."""
+    """The rule PAIRWISE between two hypotheses of the ensemble if this improves more."""
     PROGRAM = "program"
     """The program over the combination and the newest hypothesis is solved."""
     MLPBOOST = "mlpboost"

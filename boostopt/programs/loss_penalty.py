@@ -1,4 +1,4 @@
-"""One formulation for each pair of a loss of the margins and a penalty of the hypothesis weights.
+"""Formulations, one for each pair of a loss of the margins and a penalty of the hypothesis weights.
 
     max over w of -(loss(Uw) + penalty(w)),    min over d of F(d) + G(Uᵀd),    F* the loss at -m, G* the penalty
 

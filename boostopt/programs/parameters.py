@@ -121,7 +121,7 @@ CANONICAL: float = math.nan
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """One parameter of a formulation, as its record declares it.
+    """A parameter of a formulation, as its record declares it.
 
     Attributes
     ----------

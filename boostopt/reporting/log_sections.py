@@ -38,7 +38,7 @@ def log_heading(runs: list[SolveRecord]) -> str:
     if len(runs) == 1:
         return f'it says "{runs[0].solver_status or ""}"'
     n_reached = sum(run.has_target_gap for run in ran)
-    return f"{len(ran)} run{'s' if len(ran) > 1 else ''}, {n_reached} of them as narrow as asked"
+    return f"{len(ran)} run{'s' if len(ran) > 1 else ''}, {n_reached} of them with the target gap"
 
 
 def record_heading(run: SolveRecord) -> str:

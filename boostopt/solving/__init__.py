@@ -1,1 +1,1 @@
-"""Solving one program: attempts of backends, merged examples, the solution and its explanation."""
+"""Solves of one program: attempts of backends, merged examples, the solution and its explanation."""

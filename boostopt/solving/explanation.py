@@ -40,7 +40,7 @@ NEGLIGIBLE_WEIGHT_RTOL = 1e-9
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition of optimality.
+    """A condition of optimality.
 
     Attributes
     ----------
@@ -194,8 +194,8 @@ def _describe_facts(program: Program, certificate: Certificate) -> tuple[str, ..
         "weight."
     ]
     if np.isfinite(certificate.upper):
-        facts.append(f"The upper end is proved by {D_SOURCE_DESCRIPTIONS[certificate.d_is]}.")
-    facts.append(f"Each end includes {certificate.slack:.1e} for rounding.")
+        facts.append(f"The upper bound is proved by {D_SOURCE_DESCRIPTIONS[certificate.d_is]}.")
+    facts.append(f"Each bound includes {certificate.slack:.1e} for rounding.")
     facts += _describe_gap_mismatch(certificate)
     facts += _describe_kinks("f", program.regularizer.describe_kinks(d))
     if not program.edge_function.has_closed_form_conjugate:  # edges are a pass over U
@@ -219,8 +219,8 @@ def _describe_gap_mismatch(certificate: Certificate) -> list[str]:
     ):
         return []
     return [
-        f"The terms of the gap sum to {terms:.2e}, but the ends are {width:.2e} apart. So slopes and values of F or G "
-        "contradict each other, for example by a wrong sign in `derivatives`. Run `boostopt check`."
+        f"The terms of the gap sum to {terms:.2e}, but upper minus lower is {width:.2e}. So slopes and values of F or "
+        "G contradict each other, for example by a wrong sign in `derivatives`. Run `boostopt check`."
     ]
 
 

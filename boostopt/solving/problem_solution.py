@@ -69,17 +69,17 @@ class AnswerCertificate:
 
     @property
     def lower(self) -> float:
-        """The lower end of the interval that the answer proves."""
+        """The lower bound of the interval that the answer proves."""
         return -math.inf if self.certificate is None else self.certificate.lower
 
     @property
     def upper(self) -> float:
-        """The upper end."""
+        """The upper bound."""
         return math.inf if self.certificate is None else self.certificate.upper
 
     @property
     def gap(self) -> float:
-        """The upper end minus the lower end; inf for no certificate, and if the solver is contradicted."""
+        """The upper bound minus the lower bound; inf for no certificate, and if the solver is contradicted."""
         return math.inf if self.certificate is None or self.is_contradicted else self.certificate.gap
 
     @property

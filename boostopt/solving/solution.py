@@ -39,10 +39,10 @@ class Outcome(Enum):
 class Verdict(Enum):
     """The degree to which an answer is known to be right, in ascending order."""
 
-    NONE = "none: no solver claims an optimum and the interval is wider than asked"
-    CLAIMED = "claimed: the solver claims an optimum, but the interval is wider than asked"
+    NONE = "none: no solver claims an optimum, and the gap is larger than the target gap"
+    CLAIMED = "claimed: the solver claims an optimum, but the gap is larger than the target gap"
     CHECKED = "checked: the raw answer satisfies the optimality conditions within the tolerance"
-    BOUNDED = "bounded: the certified interval is as narrow as asked, or it is proved that the program is infeasible"
+    BOUNDED = "bounded: the certified gap is at most the target gap, or the program is proved infeasible"
 
     @property
     def key(self) -> str:
@@ -112,7 +112,7 @@ class Solution:
             ("outcome", self.outcome.value),
             ("verdict", self.verdict.value),
             ("the optimum lies in", "infeasible" if c.infeasible else format_interval(c.lower, c.upper)),
-            ("gap", f"{c.gap:.2e}, asked for {self.tol:g}"),
+            ("gap", f"{c.gap:.2e}, target gap {self.tol:g}"),
             ("backend", f"{self.backend} {self.version}"),
             ("the solver says", self.solver_status),
             ("attempts", len(self.attempts)),
@@ -133,7 +133,7 @@ class Solution:
 
     @property
     def _failure_reasons(self) -> str:
-        """Why there is no answer, in the words of the solvers."""
+        """The reasons why there is no answer, in the words of the solvers."""
         reasons = dict.fromkeys(f"{a.form}: {a.error or a.status}".removeprefix(": ") for a in self.attempts)
         return "; ".join(reasons) or "no attempt was made"
 

@@ -1,4 +1,4 @@
-"""Rendering of a parsed formulation docstring: display mathematics for notebooks, and a documentation page."""
+"""Renderers of a parsed formulation docstring: display mathematics for notebooks, and a documentation page."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def trusted_formulation(name: str, formulation: Any) -> Formulation[Any]:
         if name == SoftMarginFormulation.name:
             reject("the soft margin of a run depends on its formulation; pass formulation=")
         if name not in (*list_formulations(), *boosters) and not is_combination_name(name):
-            reject(f"the formulation {name!r} is unknown; pass its page, formulation= or --page FILE.py")
+            reject(f"the formulation {name!r} is unknown; pass it by formulation= or --formulation FILE.py")
         return boosters[name] if name in boosters else get_formulation(name)
     page = boosters[name] if formulation == name and name in boosters else get_formulation(formulation)
     return page if page.name == name else reject(f"the certificate is about {name!r}, not about {page.name!r}")

@@ -141,7 +141,7 @@ def verify_histogram_certificate(
     )
     return Verification(
         accepted=True,
-        reason=f"both ends of the best {measure} {method} over {oracle}"
+        reason=f"both bounds of the best {measure} {method} over {oracle}"
         f"{'' if functions else FUNCTIONS_NOT_STATED}{'' if has_digest else DIGEST_MISSING}",
         formulation=name,
         parameters=parameters,

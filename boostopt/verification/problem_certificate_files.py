@@ -216,14 +216,14 @@ def _statement_in(path: Path, place: Mapping[str, Any]) -> Any:
 
 
 def _ends_text(claim: Claim) -> str:
-    """Return the claimed ends in words, as the subject of a sentence."""
+    """Return the claimed bounds in words, as the subject of a sentence."""
     if claim.lower is not None and claim.upper is not None:
         return f"{BOTH_BOUNDS} of the interval were"
-    return f"the {'lower' if claim.lower is not None else 'upper'} end of the interval{NO_FURTHER_CLAIM}; it was"
+    return f"the {'lower' if claim.lower is not None else 'upper'} bound of the interval{NO_FURTHER_CLAIM}; it was"
 
 
 def _end(value: Number | None, status: str, direction: int, sign: int) -> float:
-    """Return an end, rounded outward; of a problem without optimum, the infinity that is its value."""
+    """Return a bound, rounded outward; of a problem without optimum, the infinity that is its value."""
     if status == "infeasible":
         return sign * math.inf
     if status == "unbounded":
@@ -239,5 +239,5 @@ def _fraction(value: Number | None) -> Fraction | None:
 
 
 def _claimed(value: Fraction | None, infinite: float) -> float:
-    """Return a claimed end as a float."""
+    """Return a claimed bound as a float."""
     return infinite if value is None else float(value)

@@ -57,13 +57,13 @@ INSETS = (1e-26, 1e-15, 1e-13, 1e-11, 1e-9, 1e-7)
 """The distances by which slopes and multipliers of matrices move into their domains, tried in turn."""
 
 ENOUGH = 1e-12
-"""Relative loss of an end at which no better proof is looked for."""
+"""Relative loss of a bound at which no better proof is looked for."""
 
 ENOUGH_OF_GAP = 0.1
 """The same, as a fraction of the gap of the certificate."""
 
 MAX_LOSS = 1e-6
-"""Relative loss of an end, compared with the certificate, with which a file is written."""
+"""Relative loss of a bound, compared with the certificate, with which a file is written."""
 
 
 def save_problem_certificate(
@@ -188,7 +188,7 @@ def _content(certificate: ProblemCertificate) -> dict[str, Any]:
     )
     low, high = ends if not is_maximized else tuple(None if end is None else 0.0 - end for end in reversed(ends))
     if certificate.status == "open" and low is None and high is None:
-        raise ProblemError("a file must claim an end of the interval; this certificate proves none. Pass bounds=.")
+        raise ProblemError("a file must claim a lower or an upper bound; this certificate proves none. Pass bounds=.")
     return {
         "kind": FILE_KIND,
         "format": FORMAT,
@@ -222,7 +222,7 @@ def lower_end(value: Number) -> float:
 
 
 def best_point(answers: Sequence[ProblemAnswer], problem: Problem, goal: float) -> tuple[Number, ScaledVector]:
-    """Return the smallest upper end that a point near one of some answers proves, and the point.
+    """Return the smallest upper bound that a point near one of some answers proves, and the point.
 
     Parameters
     ----------
@@ -231,12 +231,12 @@ def best_point(answers: Sequence[ProblemAnswer], problem: Problem, goal: float) 
     problem
         The problem as the checker reads it, to be minimized.
     goal
-        The upper end of the certificate; inf if it is not known.
+        The upper bound of the certificate; inf if it is not known.
 
     Raises
     ------
     ProblemError
-        No point proves nearly the upper end of the certificate.
+        No point proves nearly the upper bound of the certificate.
     """
     best: Number | None = None
     nearest: ScaledVector | None = None
@@ -253,7 +253,7 @@ def best_point(answers: Sequence[ProblemAnswer], problem: Problem, goal: float) 
     is_near = best is not None and not (np.isfinite(goal) and ceil_float(best) > goal + MAX_LOSS * max(1.0, abs(goal)))
     if best is None or nearest is None or not is_near:
         raise ProblemError(
-            "a file must prove the upper end by a point of fractions; none was found near the point of the "
+            "a file must prove the upper bound by a point of fractions; none was found near the point of the "
             f"certificate: {failure}. Keep the certificate in Python."
         )
     return best, nearest
@@ -262,7 +262,7 @@ def best_point(answers: Sequence[ProblemAnswer], problem: Problem, goal: float) 
 def best_multipliers(
     answers: Sequence[ProblemAnswer], problem: Problem, goal: float, gap: float
 ) -> tuple[Number | None, Multipliers | None]:
-    """Return the largest lower end that multipliers near some answers prove, and these; None for an infinite goal.
+    """Return the largest lower bound that multipliers near some answers prove, and these; None for an infinite goal.
 
     Parameters
     ----------
@@ -271,12 +271,12 @@ def best_multipliers(
     problem
         The problem as the checker reads it, to be minimized.
     goal, gap
-        The lower end and the gap of the certificate.
+        The lower bound and the gap of the certificate.
 
     Raises
     ------
     ProblemError
-        No multipliers prove nearly the lower end of the certificate.
+        No multipliers prove nearly the lower bound of the certificate.
     """
     if not np.isfinite(goal):
         return None, None

@@ -16,7 +16,7 @@ from boostopt.verification.trusted_kernel.certificate_schema import CertificateD
 from boostopt.verification.trusted_kernel.checker import ProvedBounds, RationalBounds
 from boostopt.verification.trusted_kernel.json_parsing import reject
 
-BOTH_BOUNDS = "both ends"
+BOTH_BOUNDS = "both bounds"
 """The description of claims of both bounds."""
 
 MAX_EXACT_INTEGER = 2**53
@@ -84,7 +84,7 @@ def claimed_bounds_text(document: CertificateDocument) -> str:
     lower, upper = math.isfinite(document.lower), math.isfinite(document.upper)
     if lower and upper:
         return BOTH_BOUNDS
-    return "the lower end" if lower else "the upper end" if upper else "nothing"
+    return "the lower bound" if lower else "the upper bound" if upper else "nothing"
 
 
 def check_claims(document: CertificateDocument, bounds: ProvedBounds) -> None:

@@ -62,14 +62,14 @@ def by_cvxpy(U: Any) -> Iterator[Answer]:
     """Yield what solvers of CVXPY say."""
     requests = (("Clarabel", "primal", primal), ("SCS", "primal", primal), ("Clarabel", "dual", dual))
     for solver, form, state in requests:
-        problem, found = state(U)
+        problem, answer = state(U)
         name = f"CVXPY, {solver}, {form}"
         try:
             problem.solve(solver=solver.upper())
         except cp.SolverError:
             yield Answer(name, "failed", math.nan)
         else:
-            yield Answer(name, str(problem.status), float(problem.value), *found())  # pyright: ignore[reportArgumentType]
+            yield Answer(name, str(problem.status), float(problem.value), *answer())  # pyright: ignore[reportArgumentType]
 
 
 def by_scipy(U: Any) -> Answer:
@@ -88,11 +88,13 @@ def by_scipy(U: Any) -> Answer:
     edges = {"type": "ineq", "fun": lambda x: rows @ x, "jac": lambda x: rows}
     begin = np.append(np.full(N, 1.0 / N), 1.0)
     box = [(0.0, 1.0 / NU)] * N + [(None, None)]
-    found: Any = minimize(value, begin, jac=slope, bounds=box, constraints=[sums, edges], method="SLSQP")
-    return Answer("SciPy, SLSQP", "success" if found.success else str(found.message), float(found.fun), found.x[:-1])
+    result: Any = minimize(value, begin, jac=slope, bounds=box, constraints=[sums, edges], method="SLSQP")
+    return Answer(
+        "SciPy, SLSQP", "success" if result.success else str(result.message), float(result.fun), result.x[:-1]
+    )
 
 
-def shown(value: float) -> str:
+def format_value(value: float) -> str:
     """Return a value in words of a table."""
     return "none" if math.isnan(value) else "inf" if math.isinf(value) else f"{value:.6f}"
 
@@ -103,23 +105,23 @@ def draw(rows: list[tuple[Answer, Certificate | None]], best: Certificate) -> Fi
     axis = figure.subplots()
     ends = [end for _, c in rows if c is not None for end in (c.lower, c.upper)] + [a.value for a, _ in rows]
     ends = [end for end in ends if math.isfinite(end)]
-    left, right = min(ends), max(ends)
-    margin = 0.06 * (right - left)
+    low, high = min(ends), max(ends)
+    margin = 0.06 * (high - low)
     axis.axvline(0.5 * (best.lower + best.upper), color="0.6", linewidth=1.2, zorder=0)
     for place, (answer, c) in enumerate(rows):
         if c is not None:
             axis.plot([c.lower, c.upper], [place, place], color="#0072b2", linewidth=5, solid_capstyle="butt")
             axis.plot([c.lower, c.upper], [place, place], "|", color="#0072b2", markersize=13, markeredgewidth=2)
         if math.isinf(answer.value):
-            axis.plot(right + 2 * margin, place, marker=">", color="#d55e00", markersize=10, clip_on=False)
-            axis.text(right + 2.6 * margin, place, "inf", va="center", color="#d55e00")
+            axis.plot(high + 2 * margin, place, marker=">", color="#d55e00", markersize=10, clip_on=False)
+            axis.text(high + 2.6 * margin, place, "inf", va="center", color="#d55e00")
         elif math.isnan(answer.value):
-            axis.text(right + 1.6 * margin, place, "no value", va="center", color="#d55e00")
+            axis.text(high + 1.6 * margin, place, "no value", va="center", color="#d55e00")
         else:
             axis.plot(answer.value, place, marker="D", color="#d55e00", markersize=8)
     axis.set_yticks(range(len(rows)), [f"{answer.solver}: {answer.says}" for answer, _ in rows])
     axis.invert_yaxis()
-    axis.set_xlim(left - margin, right + 5 * margin)
+    axis.set_xlim(low - margin, high + 5 * margin)
     axis.set_xlabel("value of the program")
     axis.plot([], [], color="#0072b2", linewidth=5, label="proved from the solver's answer")
     axis.plot([], [], "D", color="#d55e00", label="claimed by the solver")
@@ -135,16 +137,16 @@ def main() -> None:
     warnings.simplefilter("ignore")  # solvers warn of what the table says
     U = load_dataset("breast_cancer").margin_matrix(t=100, random_state=0)
     program = get_formulation("erlpboost").bind(U, nu=NU, eta=ETA)
-    own = program.solve("interior", tol=1e-9)
-    best = own.certificate
+    solution = program.solve("interior", tol=1e-9)
+    best = solution.certificate
     answers = [*by_cvxpy(np.asarray(U, dtype=float)), by_scipy(np.asarray(U, dtype=float))]
-    answers.append(Answer("boostopt, interior", "certified", float(best.upper), own.d, own.w))
+    answers.append(Answer("boostopt, interior", "certified", float(best.upper), solution.d, solution.w))
     rows = [(a, program.certify(a.d, a.w) if a.d is not None or a.w is not None else None) for a in answers]
     print("| solver | it says | value it reports | what its answer proves | off by at most |\n|---|---|---|---|--:|")
     for answer, c in rows:
         proved = "nothing" if c is None else f"[{c.lower:.6f}, {c.upper:.6f}]"
         error = "" if c is None else f"{100.0 * (c.upper - c.lower) / best.upper:.2g} %"
-        print(f"| {answer.solver} | {answer.says} | {shown(answer.value)} | {proved} | {error} |", flush=True)
+        print(f"| {answer.solver} | {answer.says} | {format_value(answer.value)} | {proved} | {error} |", flush=True)
     print(f"\nThe optimum lies in [{best.lower:.12f}, {best.upper:.12f}].")
     draw(rows, best).savefig(Path(__file__).parent / "claims.png", dpi=120)
 

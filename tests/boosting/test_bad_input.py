@@ -99,7 +99,7 @@ def right(call: int, d: np.ndarray) -> np.ndarray:
 
 
 def sound(run: Run) -> None:
-    """Whatever became of a run, it has weights, and they are certified."""
+    """Check that a run has weights and that they are certified, whatever became of the run."""
     assert len(run.hypotheses) >= 1 and len(run.w) == len(run.hypotheses)
     assert np.isfinite(run.w).all()
     # A price of slack may make zeros the optimum; weights in the simplex are never all zero.

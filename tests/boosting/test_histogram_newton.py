@@ -79,7 +79,7 @@ def column(oracle: BinnedStumps, hypothesis: Any) -> np.ndarray:
 
 
 def recomputed_bounds(run: HistogramRun, oracle: BinnedStumps) -> tuple[Fraction, Fraction]:
-    """Both ends, anew, by Python's whole numbers: all stumps are tried, margins sorted."""
+    """Both bounds, anew, by Python's whole numbers: all stumps are tried, margins sorted."""
     W = [int(x) for x in np.ldexp(run.w, 30)]
     assert sum(W) == MARGIN_SCALE and min(W) >= 0
     U = np.stack([column(oracle, h) for h in run.hypotheses], axis=1).astype(object)
@@ -117,7 +117,7 @@ def test_both_ends_hold_exactly_and_overlap_those_of_the_papers_update(formulati
     run = histogram_run_of(oracle, formulation, nu=nu)
     (low, high), (lower, upper) = class_bounds(run), recomputed_bounds(run, oracle)
     assert low <= lower and upper <= high and high - low <= 0.02
-    # Both ends are what they are, but for the last rounding to float64.
+    # Both bounds are what they are, but for the last rounding to float64.
     assert float(lower) - low < 1e-15 and high - float(upper) < 1e-15
     other_run = boost("erlpboost", DecisionStumps(X, y, c=oracle.c), nu=nu, epsilon=0.02, update="total")
     its_low, its_high = class_bounds(other_run)

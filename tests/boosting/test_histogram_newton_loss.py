@@ -54,7 +54,7 @@ def dual_objective(run: HistogramRun, oracle: BinnedStumps, eta: float) -> float
 
 
 def primal_objective(run: HistogramRun, oracle: BinnedStumps, eta: float) -> float:
-    """F(d) and the largest edge of the class, of the weights that prove the upper end."""
+    """F(d) and the largest edge of the class, of the weights that prove the upper bound."""
     d, c = run.class_certificate.d, oracle.c
     assert d is not None and (d >= 0.0).all() and (d <= c).all()
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Both ends of the program itself over a class, from margins in buckets."""
+"""Both bounds of the program itself over a class, from margins in buckets."""
 
 from __future__ import annotations
 

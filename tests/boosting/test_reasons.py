@@ -1,4 +1,4 @@
-"""Why a run ended is a member of an enumeration, whose texts are those in files; no wording of details decides."""
+"""The reason for the end of a run is a member of an enumeration, whose texts are those in files; no wording decides."""
 
 from __future__ import annotations
 

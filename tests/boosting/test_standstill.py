@@ -21,6 +21,6 @@ def test_a_program_that_no_solver_raises_is_told_from_one_that_need_not_rise() -
     assert StopReason.from_text(stagnation_reason(problem, rough)) is StopReason.SOLVER_STUCK
     assert stagnation_reason(problem, rough).endswith(" 0.3")
     assert stagnation_reason(replace(problem, epsilon=0.5), rough) == StopReason.CONVERGED
-    # At the limit of what edges may be there is no upper end, and where a step was made there is no certificate.
+    # At the limit of what edges may be there is no upper bound, and where a step was made there is no certificate.
     assert stagnation_reason(problem, replace(state, certificate=replace(fine, upper=np.inf))) == StopReason.CONVERGED
     assert stagnation_reason(problem, replace(state, certificate=None)) == StopReason.CONVERGED

@@ -131,7 +131,7 @@ def test_a_run_goes_on_from_whatever_it_has_stored(
 
 
 def test_a_class_that_the_file_calls_another_is_the_oracles(tmp_path: Path) -> None:
-    """A class without negations has smaller edges: its upper end is none of the class with them."""
+    """A class without negations has smaller edges: its upper bound is none of the class with them."""
     X, y = examples(4)
     path, run = tmp_path / "run.npz", boost("erlpboost", BinnedStumps(X, y, reflexive=False), nu=80.0, epsilon=0.02)
     assert isinstance(run, HistogramRun)

@@ -419,7 +419,7 @@ class CapsOfTwiceTheWeight(RelativeEntropy):
 
 @caught_by("support")
 class SupportBelowTheMaximum(CappedSimplexIndicator):
-    """Which would prove infeasible what is feasible."""
+    """A support below the maximum, which would prove feasible programs infeasible."""
 
     def support(self, z: Any) -> float:
         return super().support(z) - 1e-3

@@ -232,9 +232,9 @@ def test_a_certificate_over_the_class_is_verified_with_the_page(tmp_path: Path) 
     page, data, proof = create_file(tmp_path, "class"), write_examples(tmp_path / "data.npz"), tmp_path / "proof.json"
     how = ("--nu", 8, "--eta", 20, "--epsilon", 0.9, "--certificate", proof)
     assert run("boost", page, "--data", data, *how).exit_code == 0
-    assert run("verify", proof, "--data", data, "--page", page).exit_code == 0
+    assert run("verify", proof, "--data", data, "--formulation", page).exit_code == 0
     without = run("verify", proof, "--data", data)
-    assert without.exit_code == 1 and "--page" in without.stdout
+    assert without.exit_code == 1 and "--formulation" in without.stdout
 
 
 def test_a_run_says_which_page_it_needs_and_whether_that_has_changed(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_the_certificate_of_a_run_is_held_against_its_class(tmp_path: Path, orac
     cli_result = run("boost", "erlpboost", "--data", "breast_cancer", *nu, *oracle, "--certificate", path)
     assert cli_result.exit_code == 0, cli_result.stderr
     result = run("verify", path, "--data", "breast_cancer", *oracle)
-    assert result.exit_code == 0 and "both ends" in result.stdout
+    assert result.exit_code == 0 and "both bounds" in result.stdout
     other_run = run("verify", path, "--data", "breast_cancer", "--oracle", "kernel")
     assert other_run.exit_code == 1 and "other examples" in " ".join(other_run.stdout.split())
 
@@ -263,10 +263,10 @@ def test_the_proof_of_a_fit_is_about_the_rows_as_the_page_has_them(folder: Path,
     np.savez(data, X=X, y=np.repeat(np.arange(12) % 5 > 1, 2), c=np.tile(weights, 12))
     fit = ("--formulation", page, "--set", "a=0.5", "--nu", "0.3", "--epsilon", "0.3", "--certificate", proof)
     assert run("fit", "--data", data, "--out", folder / "m.npz", *fit).exit_code in (0, 1)
-    result = run("verify", proof, "--data", data, "--classifier", "--page", page)
+    result = run("verify", proof, "--data", data, "--classifier", "--formulation", page)
     assert result.exit_code == 0, result.stdout
     np.savez(data, X=X[::-1], y=np.repeat(np.arange(12) % 5 > 1, 2)[::-1], c=np.tile(weights, 12)[::-1])
-    assert run("verify", proof, "--data", data, "--classifier", "--page", page).exit_code == 1
+    assert run("verify", proof, "--data", data, "--classifier", "--formulation", page).exit_code == 1
 
 
 def test_files_of_programs_need_data(folder: Path) -> None:

@@ -360,7 +360,7 @@ def test_a_missing_side_is_called_missing() -> None:
 @pytest.mark.parametrize("d_is, named", list(D_SOURCE_DESCRIPTIONS.items()))
 def test_it_says_which_d_proves_the_upper_end(d_is: str, named: str) -> None:
     text = rendered_text(certificate_table(reference_lpboost(), certificate(d_is=d_is), 1e-6))
-    assert cells(text, "upper end")[1] == named
+    assert cells(text, "upper bound")[1] == named
 
 
 def test_the_blame_goes_to_the_largest_terms_first_and_to_few() -> None:

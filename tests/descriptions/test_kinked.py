@@ -133,7 +133,7 @@ def no_false_bound(seed: int) -> None:
     assert best.lower <= value
     for _ in range(3):
         certificate = pair.certify(d=noise(rng, best.d), w=noise(rng, best.w))
-        assert certificate.lower <= value  # no lower end above a value that is attained
+        assert certificate.lower <= value  # no lower bound above a value that is attained
         assert certificate.upper >= best.lower
         assert math.isfinite(certificate.upper)
 

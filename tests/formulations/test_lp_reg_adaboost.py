@@ -100,7 +100,7 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
 
 @pytest.mark.parametrize("C", (1 / 6, 1 / 3, 1 / 49, 0.1, 1.0))
 def test_every_price_from_the_smallest_to_the_largest_is_taken(C: float) -> None:
-    """1 / (1 / C) need not be C: both ends count also where rounding has moved them."""
+    """1 / (1 / C) need not be C: both bounds count also where rounding has moved them."""
     N = round(1 / C)
     program = lp_reg(np.ones((N, 1)), C=C)
     assert program.regularizer.project(None).sum() == pytest.approx(1.0, abs=1e-14)

@@ -125,7 +125,7 @@ NO_OPTIMUM: dict[str, tuple[Callable[[], Any], str, float]] = {
         math.inf,
     ),
 }
-"""Problems without an optimum, with their status and both ends."""
+"""Problems without an optimum, with their status and both bounds."""
 
 
 @pytest.mark.parametrize("name", NO_OPTIMUM)

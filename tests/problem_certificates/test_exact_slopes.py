@@ -153,7 +153,7 @@ OPTIMA: dict[str, tuple[Callable[[], Any], float]] = {
 
 
 def certify(problem: Any, **options: Any) -> ProblemCertificate:
-    with warnings.catch_warnings(action="ignore"):  # the lower end may be infinite
+    with warnings.catch_warnings(action="ignore"):  # the lower bound may be infinite
         return certify_problem(problem, **options)
 
 

@@ -1,4 +1,4 @@
-"""Constraints without interior that are not written as equations: equations that they imply give both ends."""
+"""Constraints without interior that are not written as equations: equations that they imply give both bounds."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ ZERO_OPTIMA: dict[str, Callable[[Any], Any]] = {
 
 
 def certify(problem: Any) -> ProblemCertificate:
-    with warnings.catch_warnings(action="ignore"):  # the answer may be inaccurate, or the lower end infinite
+    with warnings.catch_warnings(action="ignore"):  # the answer may be inaccurate, or the lower bound infinite
         problem.solve("CLARABEL")
         return certify_problem(problem)
 

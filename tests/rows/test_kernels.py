@@ -36,7 +36,7 @@ def copies(rows: RowBlock) -> np.ndarray:
 
 
 def random_margins(n: int, seed: int = 0) -> np.ndarray:
-    """Margins of every size, both ends included."""
+    """Margins of every size, both bounds included."""
     rng = np.random.default_rng(seed)
     M = rng.integers(-MARGIN_SCALE, MARGIN_SCALE + 1, n)
     M[: n // 2] >>= rng.integers(0, 30, n // 2)

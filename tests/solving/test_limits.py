@@ -75,7 +75,7 @@ def test_feasible_programs_are_not_called_infeasible(name: str, U: Any, w: Any, 
     ],
 )
 def test_weights_that_do_not_sum_to_one_meet_no_bound(name: str, U: Any, parameters: dict[str, Any]) -> None:
-    """Both are infeasible by less or more than can be proved: there is no upper end in either case."""
+    """Both are infeasible by less or more than can be proved: there is no upper bound in either case."""
     w = np.zeros(np.shape(U)[1])
     assert certify(name, U, w, **parameters).upper == np.inf
     assert certify("totalboost", np.ones((1000, 300)), np.ones(300), gamma=1 - 1e-10).infeasible

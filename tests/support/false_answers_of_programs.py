@@ -1,6 +1,6 @@
 """False answers of random programs of a loss and a penalty, and boosting runs by solvers that say anything.
 
-All intervals of one program hold its one optimum: each lower end is at most each upper end, exactly.
+All intervals of one program hold its one optimum: each lower bound is at most each upper bound, exactly.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def contradictions(intervals: Sequence[Certificate]) -> list[str]:
     if np.isnan(lower).any() or np.isnan(upper).any():
         reasons.append("an end is nan")
     if lower.max() > upper.min():
-        reasons.append(f"lower end {lower.max()!r} above upper end {upper.min()!r}")
+        reasons.append(f"lower bound {lower.max()!r} above upper bound {upper.min()!r}")
     return reasons
 
 

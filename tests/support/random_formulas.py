@@ -241,7 +241,7 @@ class Exact:
 
 
 def check(program: Program, rng: np.random.Generator, outcome: Outcome) -> None:
-    """Hold both ends of a certificate against what exactly feasible weights are worth."""
+    """Hold both bounds of a certificate against what exactly feasible weights are worth."""
     F: Any = program.regularizer
     G: Any = program.edge_function
     U = program.margins.to_array()

@@ -13,7 +13,7 @@ THOROUGH = os.environ.get("BOOSTOPT_TESTS") == "all"
 """Whether everything is run."""
 
 PART, PARTS = (int(n) for n in os.environ.get("BOOSTOPT_PART", "0/1").split("/"))
-"""Which part of the tests is run, and of how many; parts are counted beyond their number."""
+"""The part of the tests that is run, and the number of parts; parts are counted beyond their number."""
 
 SEEDS = 2
 """The number of seeds of each test in the fast suite."""

@@ -74,7 +74,7 @@ def extra_entry(name: str, value: Any) -> Callable[[Any], Any]:
 
 
 def shift_bound(share: float) -> Callable[[Any], Any]:
-    """Move a lower end up, or with a negative share an upper end down, by a share of its size."""
+    """Move a lower bound up, or with a negative share an upper bound down, by a share of its size."""
     return lambda end: end + share * max(1.0, abs(end))
 
 
@@ -168,10 +168,10 @@ CATALOGUE: tuple[tuple[str, str, Change], ...] = (
     ("another N", "entropy", mutation("data", "N")(constant(17))),
     ("another t", "entropy", mutation("data", "t")(constant(3))),
     # Claims of more than is proved.
-    ("a lower end that is 1e-9 higher", "entropy", mutation("claim", "lower")(shift_bound(2e-9))),
-    ("an upper end that is 1e-9 lower", "entropy", mutation("claim", "upper")(shift_bound(-2e-9))),
-    ("a lower end of a linear program", "cap", mutation("claim", "lower")(shift_bound(1e-9))),
-    ("an upper end of a linear program", "cap", mutation("claim", "upper")(shift_bound(-1e-9))),
+    ("a lower bound that is 1e-9 higher", "entropy", mutation("claim", "lower")(shift_bound(2e-9))),
+    ("an upper bound that is 1e-9 lower", "entropy", mutation("claim", "upper")(shift_bound(-2e-9))),
+    ("a lower bound of a linear program", "cap", mutation("claim", "lower")(shift_bound(1e-9))),
+    ("an upper bound of a linear program", "cap", mutation("claim", "upper")(shift_bound(-1e-9))),
     ("ends exchanged", "entropy", mutation("claim")(exchange("lower", "upper"))),
     (
         "an interval elsewhere",

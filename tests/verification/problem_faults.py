@@ -56,12 +56,12 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
         "if not is_at_most(value, ZERO):",
     ),
     "bounds of the point": ("problem_checker", "value > upper * D", "False"),
-    "the claimed lower end": (
+    "the claimed lower bound": (
         "problem_checker",
         "lower is None or not is_at_most(claim.lower, lower)",
         "lower is None",
     ),
-    "the claimed upper end": (
+    "the claimed upper bound": (
         "problem_checker",
         "upper is None or not is_at_most(upper, claim.upper)",
         "upper is None",
@@ -173,8 +173,8 @@ CASES_OF: Mapping[str, tuple[str, ...]] = {
     "inequalities of the point": ("linear",),
     "equalities of the point": ("quadratic",),
     "bounds of the point": ("box",),
-    "the claimed lower end": ("linear",),
-    "the claimed upper end": ("linear",),
+    "the claimed lower bound": ("linear",),
+    "the claimed upper bound": ("linear",),
     "the objective of the ray": ("linear",),
     "absolute values": ("lasso",),
     "the largest absolute value": ("chebyshev",),

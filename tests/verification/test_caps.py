@@ -76,7 +76,7 @@ def test_the_sums_lie_on_all_sides() -> None:
 def test_no_beta_proves_anything_of_caps_that_leave_one_point(
     name: str, numbers: dict[str, Any], tmp_path: Path
 ) -> None:
-    """If the caps summed to less than 1, or the weights that cannot move to more, beta would prove any lower end."""
+    """If the caps summed to less than 1, or the weights that cannot move to more, beta would prove any lower bound."""
     path, forged = tmp_path / "certificate.json", tmp_path / "forged.json"
     for c, nu in counts():
         program = get_formulation(name).bind(U, c=c, nu=nu, **numbers)

@@ -81,7 +81,7 @@ def test_every_outcome_is_saved_and_accepted(tmp_path: Path) -> None:
     infeasible = judged(document("infeasible"), "infeasible", tmp_path)
     assert infeasible and infeasible.outcome == "infeasible" and infeasible.claimed == (math.inf, math.inf)
     bounded = program("bounded")
-    # Weights whose edges are not allowed prove no upper end: the file says so, and is right.
+    # Weights whose edges are not allowed prove no upper bound: the file says so, and is right.
     without = bounded.certify(w=np.ones(4))
     save((bounded, without), path)
     assert verify(path, bounded)
@@ -197,7 +197,7 @@ def test_a_file_that_would_be_too_long_to_be_read_is_not_written(tmp_path: Path)
 def test_the_verdict_reads_well(tmp_path: Path) -> None:
     """The whole sentences stand here, elsewhere the numbers and names in them."""
     good = judged(document("cap"), "cap", tmp_path)
-    assert str(good) == "accepted: both ends of the interval were recomputed from the data"
+    assert str(good) == "accepted: both bounds of the interval were recomputed from the data"
     assert good.verdict == "bounded" and good.formulation == "lpboost"
     file_document = document("cap")
     file_document["claim"]["lower"] += 1.0

@@ -42,7 +42,7 @@ def test_a_class_is_verified_by_asking_its_oracle_once(name: str, tmp_path: Path
     assert verification, verification
     certificate = run(name).class_certificate
     lower, upper = verification.claimed
-    # The file's lower end is summed over the hypotheses with weight alone: the last bits may differ.
+    # The file's lower bound is summed over the hypotheses with weight alone: the last bits may differ.
     assert lower <= certificate.lower + 1e-13 and certificate.upper <= upper
     assert certificate.lower - lower < 1e-10 and upper - certificate.upper < 1e-10
 
@@ -70,8 +70,8 @@ def verdict_on_change(tmp_path: Path, change: Any) -> Any:
 @pytest.mark.parametrize(
     ("case", "change"),
     [
-        ("a higher lower end", lambda content: content["claim"].update(lower=content["claim"]["lower"] + 1e-9)),
-        ("a lower upper end", lambda content: content["claim"].update(upper=content["claim"]["upper"] - 1e-9)),
+        ("a higher lower bound", lambda content: content["claim"].update(lower=content["claim"]["lower"] + 1e-9)),
+        ("a lower upper bound", lambda content: content["claim"].update(upper=content["claim"]["upper"] - 1e-9)),
         ("another d", lambda content: content["arrays"].update(d=content["arrays"]["d"][::-1])),
         ("another w", lambda content: content["arrays"].update(w=content["arrays"]["w"][::-1])),
         ("another threshold", lambda content: content["data"]["hypotheses"][0].update(threshold=0.123)),

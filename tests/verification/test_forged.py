@@ -222,7 +222,7 @@ def test_programs_of_one_example_or_one_hypothesis_are_accepted(tmp_path: Path) 
 
 
 def test_the_dual_exponent_is_exact(tmp_path: Path) -> None:
-    """As a float p / (p - 1) is not dual to p; a huge s makes of that a lower end of 32014 where no edge exceeds 1."""
+    """As a float p / (p - 1) is not dual to p; a huge s makes of that a lower bound of 32014; no edge exceeds 1."""
     p, r = 1.9403280822113675, 0.035166591729075256
     U = np.random.default_rng(0).choice([-1.0, 1.0], size=(1000, 2))
     bound = get_formulation("norm_ball").bind(U, r=r * 1.1, p=p)

@@ -92,8 +92,8 @@ def change_entry(*names: Any, value: Any) -> Any:
 
 
 FORGED = {
-    "a higher lower end": change_entry("claim", "lower", value=lambda x: x + 1e-9),
-    "a lower upper end": change_entry("claim", "upper", value=lambda x: x - 1e-9),
+    "a higher lower bound": change_entry("claim", "lower", value=lambda x: x + 1e-9),
+    "a lower upper bound": change_entry("claim", "upper", value=lambda x: x - 1e-9),
     "an end that is no number": change_entry("claim", "upper", value="nan"),
     "another value": change_entry("claim", "what", value="value of the program"),
     "a value that is no text": change_entry("claim", "what", value=["soft margin"]),

@@ -60,7 +60,7 @@ def reference(P: np.ndarray, q: np.ndarray, A: np.ndarray, b: np.ndarray) -> Fra
 
 
 def fractions_of(problem: Any, folder: Path) -> tuple[Fraction | None, Fraction | None]:
-    """Return both ends that the file of a problem proves, by Clarabel's answer."""
+    """Return both bounds that the file of a problem proves, by Clarabel's answer."""
     problem.solve(solver="CLARABEL")
     certify_problem(problem).save(folder / "certificate.json")
     verification = verify(folder / "certificate.json")

@@ -577,7 +577,7 @@ def test_forgeries_show_each_fault_of_the_checker(name: str) -> None:
 
 @pytest.mark.untyped
 def test_a_forgery_shows_a_fault_of_the_checker() -> None:
-    assert is_shown("the claimed upper end", 12)
+    assert is_shown("the claimed upper bound", 12)
 
 
 def test_the_checker_imports_no_cvxpy_and_nothing_that_makes_certificates() -> None:

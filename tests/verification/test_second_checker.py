@@ -82,7 +82,7 @@ def check(path: Path, U: Any, c: Any, d0: Any) -> None:
         assert len(w) == t and min(w) >= 0 and abs(w.sum() - 1) < MISSED, "w"
         y = -(rows @ w) / w.sum() - beta
         lower = -beta - sum(map(f.conjugate, y, u, refs), ZERO)
-        assert end(document["claim"]["lower"]) <= lower - SLACK, "the lower end"
+        assert end(document["claim"]["lower"]) <= lower - SLACK, "the lower bound"
         if document["claim"]["upper"] == "inf":
             return
         d = arrays["d"]
@@ -94,7 +94,7 @@ def check(path: Path, U: Any, c: Any, d0: Any) -> None:
             (1 - d.sum()) / max((u - d).sum(), SLACK)
         )  # the missing weight, by the distances to the caps
         upper = sum(map(f.value, d, refs), ZERO) + max(d @ rows)
-        assert abs(d.sum() - 1) < SLACK and upper + SLACK <= end(document["claim"]["upper"]), "the upper end"
+        assert abs(d.sum() - 1) < SLACK and upper + SLACK <= end(document["claim"]["upper"]), "the upper bound"
 
 
 class Cap:

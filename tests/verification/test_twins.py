@@ -206,7 +206,7 @@ def test_regularizer_statement_says_how_the_caps_are_computed() -> None:
 
 
 def test_a_subclass_is_not_stated_as_what_it_was_made_from() -> None:
-    """Whoever changes an entropy has another function, and a file that called it by the old name would be false."""
+    """A changed entropy is another function, and a file that called it by the old name would be false."""
 
     class Twice(RelativeEntropy):
         def value(self, d: Float[Array, " N"]) -> float:

@@ -84,7 +84,7 @@ def open_solver(name: str) -> Backend:
 
 @dataclass(frozen=True)
 class CvxpyBackend(Backend):
-    """One solver behind CVXPY.
+    """A solver behind CVXPY.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ Options = dict[str, Any]
 
 @dataclass(frozen=True)
 class AttemptSettings:
-    """One attempt of a schedule: a form, the tolerance as a multiple of the target gap, and further options."""
+    """An attempt of a schedule: a form, the tolerance as a multiple of the target gap, and further options."""
 
     form: ModelForm
     accuracy: float

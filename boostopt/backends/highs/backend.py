@@ -68,12 +68,12 @@ W_SPACE_ROW_RATIO = 2
 """Number of rows over the edges for each example beyond which w-space is faster."""
 
 WARM_ALGORITHM = {"d": DUAL, "w": PRIMAL}
-"""By space, the simplex method for which a basis stays feasible when hypotheses join or the box changes."""
+"""The simplex method for which a basis stays feasible when hypotheses join or the box changes, by space."""
 
 
 @dataclass(frozen=True)
 class AttemptSettings:
-    """One way to solve a linear program: space, algorithm, and whether the costs get HiGHS's own perturbation."""
+    """A way to solve a linear program: space, algorithm, and whether the costs get HiGHS's own perturbation."""
 
     space: str
     algorithm: str

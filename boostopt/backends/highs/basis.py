@@ -12,7 +12,7 @@ from boostopt.backends.highs.linear_program import LinearProgram
 from boostopt.backends.highs.model import SPACES, HighsModel, HighsRejected
 
 BASIC, AT_LOWER, FREE = 1, 0, 3
-"""HiGHS's numbers for a variable in the basis, at its lower end, and free at 0."""
+"""HiGHS's numbers for a variable in the basis, at its lower bound, and free at 0."""
 
 ARRAY_NAMES = ("space", "hypotheses", "columns", "rows")
 """Names of the arrays in which a basis is stored."""

@@ -53,7 +53,7 @@ CONVERGED_FRACTION = 1e-3
 
 STATUS_GAP_REACHED = "the certified gap is as wanted"
 INFEASIBLE = "infeasible, by the certificate"
-STATUS_ESTIMATE_REACHED = "the estimated gap is as asked"
+STATUS_ESTIMATE_REACHED = "the estimated gap is at most the target gap"
 STATUS_ROUNDING = "what is left of the gap is rounding"
 
 MAX_ITER = "max_iter"

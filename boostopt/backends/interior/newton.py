@@ -35,7 +35,7 @@ solve_factored: Any = get_lapack_funcs("potrs", dtype=np.float64)
 
 @dataclass(frozen=True, eq=False)
 class ComplementarityPairs:
-    """One number for each complementary pair: (lower_distance, zeta), (upper_distance, psi), (s, v)."""
+    """A number for each complementary pair: (lower_distance, zeta), (upper_distance, psi), (s, v)."""
 
     lower: Float[Array, " n"]
     upper: Float[Array, " n"]

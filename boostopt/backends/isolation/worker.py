@@ -194,7 +194,7 @@ def _die_with_parent(parent: int) -> None:
 
 
 def _prefer_for_oom_kill() -> None:
-    """If memory runs out, let Linux end this process and not its parent."""
+    """Let Linux end this process, and not its parent, if memory runs out."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 

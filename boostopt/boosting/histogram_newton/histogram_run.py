@@ -289,7 +289,7 @@ class HistogramRun(Run):
     def class_certificate(self) -> ClassCertificate:
         """The certificate over the class: both bounds are rational numbers, rounded outward, without further slack."""
         bounds, unit = self.stored_run.snapshot.bounds, self._objective.unit
-        lower, upper = unit * bounds.lower, unit * require_not_none(bounds.upper_witness, "an upper end").value
+        lower, upper = unit * bounds.lower, unit * require_not_none(bounds.upper_witness, "an upper bound").value
         objective_name = self.problem.measure
         return ClassCertificate(
             float_below(lower), -float_below(-upper), LazyWitness(self), str(self._oracle), self.loaded, objective_name
@@ -321,13 +321,13 @@ class HistogramRun(Run):
             return self.class_certificate.lower, self.class_certificate.upper
         integer_weights, witness = (
             require_not_none(snapshot.bounds.integer_weights, "weights"),
-            require_not_none(snapshot.bounds.upper_witness, "an upper end"),
+            require_not_none(snapshot.bounds.upper_witness, "an upper bound"),
         )
         return program_bounds(problem, rows, objective, snapshot.pool[: len(integer_weights)], integer_weights, witness)
 
     def distribution(self) -> ExampleVector:
         """Return the example weights that prove the upper bound, rounded to float64, shape (N,)."""
-        witness, rows = require_not_none(self.stored_run.snapshot.bounds.upper_witness, "an upper end"), self._rows
+        witness, rows = require_not_none(self.stored_run.snapshot.bounds.upper_witness, "an upper bound"), self._rows
         if rows is None:
             raise rows_missing_error()
         q = rows.weights(

@@ -214,8 +214,8 @@ class StoredHistogramRun:
         )
         if not (is_confirmed and bounds.lower <= lower + objective.platform_tolerance):
             raise ValueError(
-                f"the ends {float(bounds.lower):.10g} and {float(witness.value):.10g}, but these examples have the "
-                f"ends {float(lower):.10g} and {float(recomputed.value):.10g}"
+                f"the bounds {float(bounds.lower):.10g} and {float(witness.value):.10g}, but these examples have the "
+                f"bounds {float(lower):.10g} and {float(recomputed.value):.10g}"
             )
         return replace(bounds, lower=min(bounds.lower, lower), upper_witness=recomputed), lower
 
@@ -271,7 +271,7 @@ def _fraction_to_json(fraction: Fraction) -> list[str]:
 
 def _fraction_from_json(texts: Sequence[str]) -> Fraction:
     numerator, denominator = map(int, texts)
-    require(denominator > 0, "an end is not a fraction")
+    require(denominator > 0, "a bound is not a fraction")
     return Fraction(numerator, denominator)
 
 
@@ -318,7 +318,7 @@ def _run_from_json(content: Mapping[str, Any], formulation: Any) -> StoredHistog
     )
     require(W is None or W.sum() == MARGIN_SCALE, f"the weights do not sum to 2^{MARGIN_BITS}")
     lower, upper, total = snapshot.bounds.lower, snapshot.bounds.upper, snapshot.bounds.weight_sum
-    require(W is None or -1 <= lower <= upper <= 1, "the ends are not an interval in [-1, 1]")
+    require(W is None or -1 <= lower <= upper <= 1, "the bounds are not an interval in [-1, 1]")
     require(0.0 < total < math.inf, "the sum of the weights is not positive and finite")
     n_evaluations = sum(record.rows == oracle.N and record.active > 0 for record in snapshot.log)
     require(n_evaluations == len(weights_by_iteration), "the weights belong to another number of evaluations")

@@ -29,7 +29,7 @@ MIN_EPSILON = 1e-5
 """The smallest epsilon of histogram Newton: example weights are rounded to 2^-20 of the largest one."""
 
 FINE_EPSILON, FEW_EXAMPLES = 0.005, 1000
-"""Floating-point updates are faster below this epsilon and this number of examples; they are the default there."""
+"""The epsilon and the number of examples below which floating-point updates are faster, and the default."""
 
 MIN_PRICE_FRACTION = 0.1
 """The smallest cost of the entropy, as a fraction of epsilon. A larger eta needs finer numbers."""

@@ -289,7 +289,7 @@ def warn_of_change(formulation: Formulation[Any], digest: str) -> None:
     if digest and formulation.source_file and text_digest(formulation.source_file) != digest:
         warnings.warn(
             f"{Path(formulation.source_file).name} has changed since this run was made. New results use the present "
-            "file, but the upper end over the class is the recorded one. Call Run.verify_class to prove it again.",
+            "file, but the upper bound over the class is the recorded one. Call Run.verify_class to prove it again.",
             stacklevel=3,
         )
 

@@ -20,7 +20,7 @@ from boostopt.errors import OptionError
 
 @dataclass(frozen=True)
 class TraceRow:
-    """One round of a run.
+    """A round of a run.
 
     Attributes
     ----------

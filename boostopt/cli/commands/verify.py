@@ -68,7 +68,7 @@ class ProofOptions:
     ] = False
     class_weight: ClassWeight = None
     formulation_file: Annotated[
-        str | None, typer.Option("--page", help="File of a formulation that is not boostopt's.")
+        str | None, typer.Option("--formulation", help="File of a formulation of your own.")
     ] = None
     exact: Annotated[bool, typer.Option("--exact", help="Prove it in exact arithmetic.")] = False
 

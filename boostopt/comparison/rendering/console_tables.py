@@ -146,7 +146,7 @@ def certificate_table(program: Program, certificate: Certificate, tol: float) ->
     table.add_row(f"as narrow as {tol:g}", Text("yes" if is_narrow else "no", style="green" if is_narrow else "red"))
     if not certificate.infeasible:
         table.add_row(
-            "upper end proved by",
+            "upper bound proved by",
             D_SOURCE_DESCRIPTIONS[certificate.d_is] if np.isfinite(certificate.upper) else "nothing",
         )
     for condition, residual in certificate.kkt.residuals.items():

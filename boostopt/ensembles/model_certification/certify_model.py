@@ -362,7 +362,7 @@ def _training_examples(
         raise ProblemError(f"a model must be fitted; got {class_name(model)}, which knows no classes. {advice}")
     if len(classes) != 2:
         raise ProblemError(
-            f"a model must tell two classes apart; got {class_name(model)}, which was fitted to "
+            f"a model must distinguish two classes; got {class_name(model)}, which was fitted to "
             f"{len(classes)}. Fit one "
             "for each class against the rest."
         )

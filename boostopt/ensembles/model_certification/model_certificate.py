@@ -56,7 +56,7 @@ class ModelCertificate:
 
     @cached_property
     def excess(self) -> tuple[float, float]:
-        """The interval of the model's excess over the optimum; both ends are at least 0."""
+        """The interval of the model's excess over the optimum; both bounds are at least 0."""
         return max(self.attained_at_least - self.upper, 0.0), max(self.attained - self.lower, 0.0)
 
     @property

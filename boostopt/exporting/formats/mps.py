@@ -144,7 +144,7 @@ def _numbered_names(letter: str, count: int) -> list[str]:
 
 
 def _bound_lines(column: str, lower: float, upper: float) -> Iterator[str]:
-    """Yield the bounds of a variable, with both ends wherever the defaults of readers differ."""
+    """Yield the bounds of a variable: both of them wherever the defaults of readers differ."""
     if lower == upper:
         yield f" FX BOUND {column} {lower!r}"
     elif lower == -np.inf and upper == np.inf:

@@ -112,7 +112,7 @@ class FormulaEdges(EdgeFunction):
         return float(self._conjugates(w).upper.sum())
 
     def _conjugates(self, w: HypothesisVector) -> Interval:
-        """Return intervals whose upper ends are conjugate bounds g*(w_q)."""
+        """Return intervals whose upper bounds are conjugate bounds g*(w_q)."""
         return self._tangents(len(w)).conjugates(exact_interval(w))
 
     def _tangents(self, t: int) -> Tangents:

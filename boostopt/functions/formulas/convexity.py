@@ -175,7 +175,7 @@ def _check_positive(inner: Expression, box: BoxFamily, description: str) -> None
 def _is_provably_positive(inner: Expression, box: BoxFamily) -> bool:
     """Return whether an expression is certainly positive between the ends of the box.
 
-    This holds if it is linear and not negative at both ends, or positive on the whole box.
+    This holds if it is linear and not negative at both bounds, or positive on the whole box.
     """
     if not differentiate(inner, box.variable).depends_on(box.variable):
         bounds = [_enclose_at_bound(inner, box, end) for end in (0, 1)]

@@ -110,7 +110,7 @@ class Interval:
 
     @property
     def _ends(self) -> tuple[Any, ...]:
-        """Both ends, or one of them if both are the same object."""
+        """Both bounds, or one of them if both are the same object."""
         return (self.lower,) if self.lower is self.upper else (self.lower, self.upper)
 
     def log(self) -> Interval:
@@ -186,13 +186,13 @@ class Interval:
 
     @property
     def middle(self) -> Any:
-        """A number between both ends; nan for (-inf, inf)."""
+        """A number between both bounds; nan for (-inf, inf)."""
         with np.errstate(all="ignore"):
             return 0.5 * self.lower + 0.5 * self.upper
 
     @property
     def is_finite(self) -> Any:
-        """Whether both ends are finite, entry by entry."""
+        """Whether both bounds are finite, entry by entry."""
         return np.isfinite(self.lower) & np.isfinite(self.upper)
 
     @property

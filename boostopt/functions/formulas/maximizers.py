@@ -1,7 +1,7 @@
 """Maximizers of <y, x> - f(x) on a box: inversion of the increasing derivative f' by a safeguarded Newton method.
 
 All rows are solved at once. If f' is infinite at 0, it is similar to a logarithm. So the steps are taken in ln x or, if
-f' is infinite at both ends, in ln x / (u - x). For entropies one such step is exact.
+f' is infinite at both ends of the box, in ln x / (u - x). For entropies one such step is exact.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class MonotoneDerivative:
     box
         The ends of the box, shape (n,).
     is_singular_at
-        Whether f' or f'' is infinite at 0, and whether f' is infinite at the upper end of the box.
+        Whether f' or f'' is infinite at 0, and whether f' is infinite at the upper bound of the box.
     """
 
     slope: ArrayFunction
@@ -140,7 +140,7 @@ class MonotoneDerivative:
     def tangent_points(self, y: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
         """Return the points whose tangents of f bound f*(y) best: the maximizers, up to rounding.
 
-        Near an infinite slope at the upper end, slopes of neighbouring floats differ much. A tangent left of the
+        Near an infinite slope at the upper bound, slopes of neighbouring floats differ much. A tangent left of the
         maximizer is less loose than a tangent right of the maximizer.
         """
         x = self.inverse(y, start)

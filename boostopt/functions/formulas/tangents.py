@@ -65,7 +65,7 @@ class Tangents:
         return self._enclose(self.formula.slope, x)
 
     def conjugates(self, y: Interval, start: np.ndarray | None = None) -> Interval:
-        """Return intervals whose upper ends are conjugate bounds: numbers not below f*(y).
+        """Return intervals whose upper bounds are conjugate bounds: numbers not below f*(y).
 
         Parameters
         ----------

@@ -65,7 +65,7 @@ class StationarityConditions:
 
 
 BOX_BOUND_TOL = 1e-9
-"""Distance to an end of the box, as a fraction of its upper end, up to which a weight counts as at the end."""
+"""Distance to an end of the box, as a fraction of its upper bound, up to which a weight counts as at the end."""
 
 JUMP_SEARCH_SEGMENTS, JUMP_SEARCH_BISECTIONS = 8, 35
 """Number of segments of the box in the search for a jump of a derivative, and number of bisections of each segment,
@@ -349,7 +349,7 @@ class Regularizer(ConvexFunction):
         d
             The weights, shape (N,).
         min_relative_weight
-            The smallest weight, as a fraction of the upper end of the box, at which derivatives are evaluated. At
+            The smallest weight, as a fraction of the upper bound of the box, at which derivatives are evaluated. At
             smaller weights, the derivative of an entropy is the noise of a solver.
         """
 

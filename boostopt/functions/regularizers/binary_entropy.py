@@ -308,7 +308,7 @@ class BinaryEntropy(Entropy):
         return value, []
 
     def _box_multipliers(self, y: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
-        # The slopes at both ends are infinite, so that no end is active; a fixed weight needs no multiplier.
+        # The slopes at both bounds are infinite, so that no bound is active; a fixed weight needs no multiplier.
         return np.zeros(self.N), np.zeros(self.N)
 
 

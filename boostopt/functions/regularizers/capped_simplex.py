@@ -224,8 +224,8 @@ def read_domain(name: str, value: object) -> CappedSimplex:
 def feasible_box(d: ExampleVector, upper: Interval) -> Interval:
     """Return a box of weights near d that contains a point of the capped simplex, in exact arithmetic.
 
-    The interval of one weight, which is far enough from both ends, covers the distance of the sum to 1. If no weight is
-    far enough, as near the only point of a singleton, the intervals of all weights do.
+    The interval of one weight, which is far enough from both bounds, covers the distance of the sum to 1. If no weight
+    is far enough, as near the only point of a singleton, the intervals of all weights do.
 
     Parameters
     ----------

@@ -200,7 +200,7 @@ class RelativeEntropy(Entropy):
         return np.minimum(self.log_upper, self.log_d0 + self.eta * y)
 
     def _box_multipliers(self, y: ExampleVector) -> tuple[ExampleVector, ExampleVector]:
-        # The slope at 0 is -inf, so that the lower end is never active. Examples outside the support have no slope.
+        # The slope at 0 is -inf, so that the lower bound is never active. Examples outside the support have no slope.
         in_support = self._in_support
         slope = np.where(in_support, self.log_upper, 0.0) - np.where(in_support, self.log_d0, 0.0)
         return np.where(in_support, np.maximum(y - slope / self.eta, 0.0), 0.0), np.zeros(self.N)

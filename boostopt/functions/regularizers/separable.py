@@ -4,7 +4,7 @@ A subclass defines f, f', the box, and the argmax of y x - f(x) over the box. Th
 of sum d = 1, the multipliers of the box, the conjugate and the gaps. The multiplier splits the conjugate into one
 problem for each example: F*(z) = min_beta beta + sum_n f_n*(z_n - beta). Any beta gives an upper bound on F*(z), hence
 a valid lower bound of the dual. With y = z - beta, the maximizers satisfy f'(d) + beta + psi - zeta = z, where psi >= 0
-belongs to the upper end of the box and zeta >= 0 to the lower end. Without the simplex there is no beta.
+belongs to the upper bound of the box and zeta >= 0 to the lower bound. Without the simplex there is no beta.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ class Separable(Regularizer):
 
     @property
     def lower(self) -> ExampleVector:
-        """The lower end of the box, shape (N,), 0 by default."""
+        """The lower bound of the box, shape (N,), 0 by default."""
         return np.zeros(self.N)
 
     @property
     @abstractmethod
     def upper(self) -> ExampleVector:
-        """The upper end of the box, shape (N,)."""
+        """The upper bound of the box, shape (N,)."""
 
     @abstractmethod
     def values(self, d: ExampleVector) -> ExampleVector:
@@ -256,12 +256,12 @@ class SeparableSum(Separable):
     Parameters
     ----------
     terms
-        Regularizers of the same number of examples, with lower ends of 0.
+        Regularizers of the same number of examples, with lower bounds of 0.
 
     Raises
     ------
     ProblemError
-        There is no term, or the terms have different N, or a lower end is not 0.
+        There is no term, or the terms have different N, or a lower bound is not 0.
     """
 
     terms: tuple[Separable, ...]
@@ -281,7 +281,7 @@ class SeparableSum(Separable):
             )
         if any(np.any(term.lower != 0) for term in self.terms):
             raise ProblemError(
-                "terms must be regularizers of non-negative weights; got a lower end that is not 0. Pass other terms."
+                "terms must be regularizers of non-negative weights; got a lower bound that is not 0. Pass other terms."
             )
 
     @computed_attribute

@@ -51,7 +51,7 @@ MAX_WEIGHT_NORM = 1e120
 class LossConjugate(Separable):
     """The conjugate of a loss: a sum over the examples of C c_n times a convex function of d_n / (C c_n), on a box.
 
-    The lower end of the box is 0.
+    The lower bound of the box is 0.
 
     Parameters
     ----------

@@ -45,6 +45,6 @@ def rows_missing_error() -> ProblemError:
     """Return the error for a request that needs the rows of a run."""
     return ProblemError(
         "this run was stored without its rows: it has hypotheses, weights, trace and both "
-        "ends of the certificate, which run.verify_class(oracle) tells anew, and nothing as long as the rows. Boost "
+        "bounds of the certificate, which run.verify_class(oracle) recomputes, and nothing as long as the rows. Boost "
         "again for more."
     )

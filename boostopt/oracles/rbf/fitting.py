@@ -1,4 +1,4 @@
-"""Fitting of RBF networks with adaptive centres [Raetsch, Onoda, Mueller 2001, appendix D and figure 15]."""
+"""RBF networks with adaptive centres [Raetsch, Onoda, Mueller 2001, appendix D and figure 15]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encoding of examples: rows are read in blocks, and features are binned at thresholds from a sample or few values."""
+"""Encoders of examples: rows are read in blocks, and features are binned at thresholds from a sample or few values."""
 
 from __future__ import annotations
 

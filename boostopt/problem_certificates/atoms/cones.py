@@ -16,7 +16,7 @@ CONSTRAINT_REASONS = {
     "FiniteSet": "Its variables take finitely many values: certify the problem at each of them.",
     "SvecPSD": "CVXPY makes it while it solves: pass the problem as it was stated, with X >> 0.",
 }
-"""Why a constraint has no rule, and what to write, by the name of its class in CVXPY."""
+"""The reason why a constraint has no rule, and what to write, by the name of its class in CVXPY."""
 
 
 CONE_DUALS = {"SOC": 0, "ExpCone": 0, "PowCone3D": 2, "PowCone3DApprox": 2, "PowConeND": 1}

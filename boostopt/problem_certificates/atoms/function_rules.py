@@ -374,4 +374,4 @@ REFUSALS: dict[str, str] = {
     "indicator": "Write its constraints as constraints of the problem.",
     "PartialProblem": "Pass the problem over all variables.",
 }
-"""Why an atom has no rule, and what to write, by the name of its class in CVXPY."""
+"""The reason why an atom has no rule, and what to write, by the name of its class in CVXPY."""

@@ -109,7 +109,7 @@ class Box:
         return signed * ball(end) if math.isfinite(end) else None
 
     def _end(self, row: Row, offset: Ball, sign: int) -> Ball | None:
-        """Return the lower end of a row for sign = 1, the upper end for -1; None if it is infinite."""
+        """Return the lower bound of a row for sign = 1, the upper bound for -1; None if it is infinite."""
         total = sign * offset
         for k, coefficient in row.items():
             term = self.smallest_term(coefficient, k, sign)

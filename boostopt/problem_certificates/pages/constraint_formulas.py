@@ -42,7 +42,7 @@ LETTERS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class ConstraintFormulas:
-    """One constraint of a problem.
+    """A constraint of a problem.
 
     Attributes
     ----------

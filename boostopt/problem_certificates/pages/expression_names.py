@@ -26,7 +26,7 @@ AUTOMATIC_NAME = re.compile(r"(var|param)\d+")
 """A name that CVXPY gives."""
 
 FAMILY_SIZE = 4
-"""From this number on, data of one shape have one letter and an index."""
+"""The number from which on data of one shape have one letter and an index."""
 
 Pools = tuple[Sequence[str], Sequence[str]]
 """Letters for numbers and vectors, and for matrices."""

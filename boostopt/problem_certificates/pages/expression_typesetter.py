@@ -25,7 +25,7 @@ from boostopt.problem_certificates.pages.formulas import (
 )
 
 RUN_LENGTH = 4
-"""From this number of terms or constraints of one form in a row on, only the first and the last are shown."""
+"""The number of terms or constraints of one form in a row from which on only the first and the last are shown."""
 
 MAX_BLOCK_SIZE = 8
 """Largest number of terms or constraints that are repeated as a block, as by a loop."""

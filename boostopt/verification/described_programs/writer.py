@@ -1,8 +1,8 @@
 """The writer of certificate files of programs with a described F or G: the proof by w, in fractions.
 
 For weights w of the hypotheses, the optimum is not below the smallest values of F(d) + <Uw, d> and of G(e) - <w, e>.
-Each is a problem of its own, and multipliers of both prove the lower end of the composed problem: the equality
-e_j = <d, U_j> has the multiplier -w_j. A point (d, v) of F and a point (e, v') of G at e = Uᵀd prove the upper end.
+Each is a problem of its own, and multipliers of both prove the lower bound of the composed problem: the equality
+e_j = <d, U_j> has the multiplier -w_j. A point (d, v) of F and a point (e, v') of G at e = Uᵀd prove the upper bound.
 """
 
 from __future__ import annotations

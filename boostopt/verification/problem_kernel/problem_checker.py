@@ -38,13 +38,13 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
 from boostopt.verification.trusted_kernel.json_parsing import reject
 
 Interval = tuple[Number | None, Number | None]
-"""Both ends of the problem as it is stated; None for an end that is not proved."""
+"""Both bounds of the problem as it is stated; None for a bound that is not proved."""
 
 
 def check_document(document: ProblemDocument) -> Interval:
     """Return the proved interval; Rejected if the file claims more, or its proof has a fault.
 
-    The ends of a problem that is proved infeasible or unbounded are None.
+    The bounds of a problem that is proved infeasible or unbounded are None.
     """
     problem, claim = document.problem, document.claim
     if claim.status == "infeasible":
@@ -71,7 +71,7 @@ def check_document(document: ProblemDocument) -> Interval:
 
 
 def check_claimed_ends(claim: Claim, interval: Interval) -> None:
-    """Reject a claim of an end that is not proved."""
+    """Reject a claim of a bound that is not proved."""
     lower, upper = interval
     if lower is not None and upper is not None and not floor_float(lower) <= ceil_float(upper):
         reject("its bounds contradict each other")

@@ -237,7 +237,7 @@ class Claim:
     status
         "bounded", "open", "infeasible" or "unbounded".
     lower, upper
-        The interval; None for an end that is not claimed.
+        The interval; None for a bound that is not claimed.
     """
 
     status: str
@@ -254,7 +254,7 @@ class ProblemDocument:
     problem
         The problem.
     multipliers
-        The proof of the lower end of the problem that is minimized, or of infeasibility; None if there is none.
+        The proof of the lower bound of the problem that is minimized, or of infeasibility; None if there is none.
     point
         The feasible point, shape (n,); None if there is none.
     ray
@@ -611,7 +611,7 @@ def _parse_multipliers(value: Any, problem: Problem) -> Multipliers:
 
 
 def _parse_claim(value: Any) -> Claim:
-    """Return the claim, whose ends are what their texts say, exactly."""
+    """Return the claim, whose bounds are the numbers of their texts, exactly."""
     item = parse_object_with_keys(value, {"status", "lower", "upper"}, "claim")
     status = parse_choice(item["status"], STATUSES, "status")
     if status in ("infeasible", "unbounded"):
@@ -620,13 +620,13 @@ def _parse_claim(value: Any) -> Claim:
         return Claim(status, None, None)
     lower, upper = (None if item[k] is None else _parse_end(item[k], k) for k in ("lower", "upper"))
     if status == "bounded" and (lower is None or upper is None):
-        reject("a claim that the optimum is bounded must have both ends")
+        reject("a claim that the optimum is bounded must state both bounds")
     if lower is None and upper is None:
-        reject("a claim must have an end")
+        reject("a claim must state a bound")
     return Claim(status, lower, upper)
 
 
 def _parse_end(value: Any, name: str) -> Fraction:
-    """Return an end of the interval, exactly as it is written."""
+    """Return a bound, exactly as it is written."""
     parse_number(value, name, 1e308)
     return Fraction(Decimal(value.text)) if isinstance(value, DecimalFloat) else Fraction(value)

@@ -339,7 +339,7 @@ def log_of_sum(A: NumberType, x: Vector, y: Vector) -> Vector:
 
 
 def minimum_with_bound(A: NumberType, x: Vector, bound: Vector) -> Vector:
-    """Return x, or an upper bound if the bound is smaller than the upper end of x."""
+    """Return x, or the given upper bound if it is smaller than that of x."""
     return A.select(A.upper(x) <= A.upper(bound), x, bound)
 
 

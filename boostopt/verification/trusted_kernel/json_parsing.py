@@ -1,4 +1,4 @@
-"""Parsing of untrusted JSON: each value is checked for type and size before anything is computed."""
+"""Parsers of untrusted JSON: each value is checked for type and size before anything is computed."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.soft_margin import SoftMarginObjective
 
 STEEP = "d*log(d/u)+(u-d)*log((u-d)/u)"
-"""Infinitely steep at both ends, of which one is the only point where nu = N."""
+"""Infinitely steep at both bounds, of which one is the only point where nu = N."""
 
 Q = 0.749069957789613
 CANCELLING = "10*(d-m)**2 + 1.8e11*max(d-0.7,0)**3*max(0.8-d,0)**3*((d-q)**2-(d**2-2*q*d+q**2))"
