@@ -1,13 +1,31 @@
-"""Values as JSON: nan and infinities, which JSON lacks, become null."""
+"""Values of JSON: texts of documents, and readers of values, each for one type.
+
+JSON has no nan and no infinities: `plain` writes null for them. A reader raises ValueError for a value of another type.
+The annotations of a record state the readers of its fields. `Count | None` is a count or null. `NULL_MEANS_DEFAULT`
+beside a reader says that null means the default of the field, for example for a number that is not finite.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
-from collections.abc import Mapping
-from typing import Any
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, NoReturn, TypeVar, get_args, get_type_hints
 
 import numpy as np
+
+from boostopt._utils.files import Keys
+
+T = TypeVar("T")
+Reader = Callable[[Any, str], Any]
+"""Reader of a value; the second argument is the label of the value in messages."""
+
+NULL_MEANS_DEFAULT = "or null"
+"""Mark in the annotation of a field: null means the default of the field."""
 
 
 def to_json_text(document: Mapping[str, Any]) -> str:
@@ -26,3 +44,107 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def reject_non_finite(constant: str) -> NoReturn:
+    """Raise ValueError for nan or an infinity, which JSON does not have."""
+    raise ValueError(f"it holds {constant}, which is no number of JSON")
+
+
+def _type_parser(kind: type[T], words: str) -> Callable[[Any, str], T]:
+    """Return the reader of values of a JSON type; `words` describe the type in the message."""
+
+    def parse(value: Any, label: str) -> T:
+        if not isinstance(value, kind):
+            raise ValueError(f"{label} must be {words}")
+        return value
+
+    return parse
+
+
+parse_object: Callable[[Any, str], dict[str, Any]] = _type_parser(dict, "an object with names")
+parse_list: Callable[[Any, str], list[Any]] = _type_parser(list, "a list")
+parse_text: Callable[[Any, str], str] = _type_parser(str, "a text")
+parse_flag: Callable[[Any, str], bool] = _type_parser(bool, "true or false")
+
+
+def is_finite(value: Any) -> bool:
+    """Return whether the value is a finite number that float64 can hold; JSON integers may be too large."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def parse_finite(value: Any, label: str) -> float:
+    """Return a finite number."""
+    if not is_finite(value):
+        raise ValueError(f"{label} must be a finite number")
+    return float(value)
+
+
+def parse_count(value: Any, label: str) -> int:
+    """Return an integer in [0, 2^63)."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+        raise ValueError(f"{label} must be a count")
+    return value
+
+
+def parse_count_or_null(value: Any, label: str) -> int | None:
+    """Return an integer in [0, 2^63), or None."""
+    return None if value is None else parse_count(value, label)
+
+
+def parse_finite_or_null(value: Any, label: str) -> float | None:
+    """Return a finite number, or None."""
+    return None if value is None else parse_finite(value, label)
+
+
+def parse_texts(value: Any, label: str) -> list[str]:
+    """Return a list of strings."""
+    return [parse_text(entry, label) for entry in parse_list(value, label)]
+
+
+def parse_text_mapping(value: Any, label: str) -> dict[str, str]:
+    """Return an object whose values are strings."""
+    return {name: parse_text(entry, label) for name, entry in parse_object(value, label).items()}
+
+
+Text = Annotated[str, parse_text]
+Texts = Annotated[Sequence[str], parse_texts]
+TextsByName = Annotated[Mapping[str, str], parse_text_mapping]
+Flag = Annotated[bool, parse_flag]
+Count = Annotated[int, parse_count]
+Number = Annotated[float, parse_finite]
+Named = Annotated[Mapping[str, Any], parse_object]
+
+
+@cache
+def field_readers(kind: type) -> Mapping[str, tuple[Reader, bool]]:
+    """Return, by name, the reader of each field of a record, and whether the field may be null."""
+    readers = dict[str, tuple[Reader, bool]]()
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        parts = (hint, *get_args(hint))
+        for metadata in (part.__metadata__ for part in parts if hasattr(part, "__metadata__")):
+            readers[name] = metadata[0], NoneType in parts or NULL_MEANS_DEFAULT in metadata
+    return readers
+
+
+def parse_fields(keys: Keys, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a record from an object; missing keys of attributes with defaults are left out.
+
+    Raises
+    ------
+    ValueError
+        A value has another type, or a key without a default is missing.
+    """
+    values = dict[str, Any]()
+    fields = {field.name: field for field in dataclasses.fields(keys.record)}
+    for key, attribute in keys.attributes.items():
+        (reader, nullable), field = field_readers(keys.record)[attribute], fields[attribute]
+        default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+        if default and key not in content:
+            continue
+        value = content.get(key)
+        if value is not None or not nullable:
+            values[attribute] = reader(value, key)
+        elif not default:
+            values[attribute] = None
+    return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,8 +52,8 @@ from boostopt.cli.option_types import (
     ZeroBased,
 )
 from boostopt.cli.oracle_options import make_oracle
-from boostopt.data.class_labels import to_signs
-from boostopt.data.datasets import Dataset, load_dataset
+from boostopt.data.class_labels import infer_label_type, to_signs
+from boostopt.data.datasets import Dataset, LabelledTable, load_dataset, load_table
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles import Oracle as ClassOracle
 from boostopt.oracles.base import HypothesisClass
@@ -64,20 +65,38 @@ DEFAULT_POSITIVE_LABELS = ("1", "True")
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileOptions:
-    """The options by which a data file is read: see `load_dataset`."""
+class SourceOptions:
+    """The options by which examples and labels are read from a file or a cluster."""
 
     label: Label = "label"
-    positive: Positive = None
     weights: Weights = None
     drop: Drop = None
     zero_based: ZeroBased = None
     missing_values: MissingValues = None
 
+    @property
+    def missing(self) -> list[str] | None:
+        """The spellings of a missing label; None for the default."""
+        return split_names(self.missing_values)
+
+    def read_cluster_table(
+        self, data: str, convert_labels: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+    ) -> ClusterTable:
+        """Return the table of parquet files on a cluster, with converted labels."""
+        return ClusterTable.read(data, self.label, self.weights, self.drop or (), convert_labels, self.missing)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions(SourceOptions):
+    """The options by which a data file of two classes is read: see `load_dataset`."""
+
+    positive: Positive = None
+
     def read_dataset(self, data: str) -> Dataset:
         """Return the data set of a file; warn if an option has no effect."""
-        missing = split_names(self.missing_values)
-        dataset = load_dataset(data, self.label, self.positive, self.weights, self.drop or (), self.zero_based, missing)
+        dataset = load_dataset(
+            data, self.label, self.positive, self.weights, self.drop or (), self.zero_based, self.missing
+        )
         if self.positive is not None and dataset.U is not None:
             print_error(f"warning: {data} holds U, which has no classes: --positive has no effect.")
         return dataset
@@ -93,12 +112,26 @@ class FileOptions:
 
     def on_cluster(self, data: str) -> ClusterTable:
         """Return the examples of parquet files on a cluster, with labels -1 and 1."""
-        missing = split_names(self.missing_values)
+        return self.read_cluster_table(
+            data, lambda labels: to_signs(data, labels, len(labels), self.positive, missing=self.missing)[0]
+        )
 
-        def convert_labels(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            return to_signs(data, labels, len(labels), self.positive, missing=missing)[0]
 
-        return ClusterTable.read(data, self.label, self.weights, self.drop or (), convert_labels, missing)
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(SourceOptions):
+    """The options by which a table of examples with two or more classes is read: see `load_table`."""
+
+    def load_table(self, data: str) -> LabelledTable:
+        """Return the table of a file; report unread arrays."""
+        table = load_table(data, self.label, self.weights, self.drop or (), self.zero_based, self.missing)
+        warn_about_unread_arrays(data, table.unread)
+        return table
+
+    def on_cluster(self, data: str) -> ClusterTable:
+        """Return the table of parquet files on a cluster."""
+        return self.read_cluster_table(
+            data, lambda labels: infer_label_type(data, labels, len(labels), missing=self.missing)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,11 +15,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from boostopt._utils import json_values
 from boostopt._utils.validation import check_path
 from boostopt.backends.profiles import is_named_profile
-from boostopt.comparison import json_schema as fields
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison, comparison_settings
+from boostopt.comparison.json_schema import parse_fraction, parse_fractions
 from boostopt.comparison.provenance import ORIGIN, Provenance
 from boostopt.comparison.results_log import FILE_KIND, parse_json_object, parse_record_line
 from boostopt.comparison.solve_record import SolveRecord, parse_record
@@ -76,14 +77,14 @@ def load_results(path: str | os.PathLike[str]) -> Comparison | Benchmark:
 def _load_json(path: Path, text: str) -> Comparison | Benchmark:
     """Return the result in a file that `to_json` wrote."""
     try:
-        document = json.loads(text, parse_constant=fields.reject_non_finite)
+        document = json.loads(text, parse_constant=json_values.reject_non_finite)
     except (ValueError, RecursionError, OverflowError) as failure:
         raise DataError(
             f"expected what `compare --json` wrote, or the file of --resume; {path} is no JSON text, or it is "
             f"truncated ({str(failure)[:120]}). Write it anew."
         ) from None
     try:
-        top = fields.parse_object(document, "the file")
+        top = json_values.parse_object(document, "the file")
         if "runs" in top:
             return replace(_parse_benchmark(top), file=str(path))
         if "rows" in top:
@@ -115,13 +116,13 @@ def _load_results_log(path: Path, header: Mapping[str, Any], text: str) -> Bench
         )
     versions = list(dict.fromkeys(version for version, _ in latest.values()))
     try:
-        digests = fields.parse_object(header.get("programs"), "programs")
-        descriptions = fields.parse_object(header.get("described", {}), "described")
+        digests = json_values.parse_object(header.get("programs"), "programs")
+        descriptions = json_values.parse_object(header.get("described", {}), "described")
         labels = dict.fromkeys([*digests, *(run.program for run in runs)])
         programs = {label: _parse_program(descriptions.get(label, {})) for label in labels}
         gaps = sorted({run.tol for run in runs}, reverse=True)
         run_settings = {"profiles": gaps, "repeats": 1 + max(run.repeat for run in runs), "seed": 0}
-        settings = BenchmarkSettings(**fields.parse_fields(SETTINGS, {**header, **run_settings}))
+        settings = BenchmarkSettings(**json_values.parse_fields(SETTINGS, {**header, **run_settings}))
         environment, provenance = _parse_environment(header), _parse_provenance(header)
     except (ValueError, TypeError, RecursionError) as failure:
         raise _invalid_file_error(path, failure) from None
@@ -135,9 +136,9 @@ def _invalid_file_error(path: Path, failure: Exception) -> DataError:
 
 def _parse_comparison(top: Mapping[str, Any]) -> Comparison:
     """Return the comparison in a document; each row becomes a run of a single repeat."""
-    tol = fields.parse_fraction(top.get("tol"), "tol")
-    rows = [fields.parse_object(row, "a row") for row in fields.parse_list(top.get("rows"), "rows")]
-    logs = fields.parse_list(top["logs"], "logs") if "logs" in top else [[]] * len(rows)
+    tol = parse_fraction(top.get("tol"), "tol")
+    rows = [json_values.parse_object(row, "a row") for row in json_values.parse_list(top.get("rows"), "rows")]
+    logs = json_values.parse_list(top["logs"], "logs") if "logs" in top else [[]] * len(rows)
     if not rows or len(logs) != len(rows):
         raise ValueError(f"it must have rows, and as many logs; it has {len(rows)} and {len(logs)}")
     program = _parse_program(top)
@@ -161,27 +162,28 @@ def _parse_comparison(top: Mapping[str, Any]) -> Comparison:
         claim = top.get(name)
         if claim is not None and claim != computed:
             raise ValueError(f"{name} of all rows together is {computed}; the file says {claim}")
-    version, settings = fields.parse_text(top.get("boostopt"), "boostopt"), comparison_settings(tol, records)
+    version, settings = json_values.parse_text(top.get("boostopt"), "boostopt"), comparison_settings(tol, records)
     return Comparison({label: program}, settings, _parse_environment(top), version, records, _parse_provenance(top))
 
 
 def _parse_benchmark(top: Mapping[str, Any]) -> Benchmark:
     """Return the benchmark in a document; scores and means are computed from the runs, never read from the file."""
     runs = tuple(
-        _validate_record(parse_record(fields.parse_object(run, "a run")))
-        for run in fields.parse_list(top.get("runs"), "runs")
+        _validate_record(parse_record(json_values.parse_object(run, "a run")))
+        for run in json_values.parse_list(top.get("runs"), "runs")
     )
     programs = {
-        label: _parse_program(facts) for label, facts in fields.parse_object(top.get("programs"), "programs").items()
+        label: _parse_program(facts)
+        for label, facts in json_values.parse_object(top.get("programs"), "programs").items()
     }
     if not runs or {run.program for run in runs} != set(programs):
         raise ValueError("its runs must be of the programs that it names, each with one at least")
     _require_distinct(runs)
-    settings = fields.parse_object(top.get("settings"), "settings")
-    if {run.tol for run in runs} != set(fields.parse_fractions(settings.get("profiles"), "profiles")):
+    settings = json_values.parse_object(top.get("settings"), "settings")
+    if {run.tol for run in runs} != set(parse_fractions(settings.get("profiles"), "profiles")):
         raise ValueError("the gaps of its runs must be its profiles")
-    version = fields.parse_text(top.get("boostopt"), "boostopt")
-    parsed_settings = BenchmarkSettings(**fields.parse_fields(SETTINGS, settings))
+    version = json_values.parse_text(top.get("boostopt"), "boostopt")
+    parsed_settings = BenchmarkSettings(**json_values.parse_fields(SETTINGS, settings))
     return Benchmark(programs, parsed_settings, _parse_environment(top), version, runs, _parse_provenance(top))
 
 
@@ -194,7 +196,7 @@ def _require_distinct(runs: Iterable[SolveRecord]) -> None:
 
 def _validate_record(row: SolveRecord) -> SolveRecord:
     """Return a solve; raise ValueError if two of its numbers contradict each other."""
-    fields.parse_fraction(row.tol, "tol")
+    parse_fraction(row.tol, "tol")
     if row.ran and row.verdict is None:
         raise ValueError(f"{row.backend} was run, and its verdict is missing")
     if row.lower > row.upper:
@@ -230,8 +232,8 @@ def _validate_record(row: SolveRecord) -> SolveRecord:
 
 def _parse_program(value: Any) -> dict[str, Any]:
     """Return the facts about a program. Missing fields are left out or empty, so that no caller checks them again."""
-    facts = fields.parse_object(value, "a program")
-    description = fields.parse_object(facts.get("about", {}), "about")
+    facts = json_values.parse_object(value, "a program")
+    description = json_values.parse_object(facts.get("about", {}), "about")
     for content, readers in ((facts, FACT_READERS), (description, DESCRIPTION_READERS)):
         for name, reader in readers.items():
             if name in content:
@@ -243,48 +245,48 @@ def _parse_program(value: Any) -> dict[str, Any]:
 
 def _parse_parameters(value: Any, label: str) -> dict[str, Any]:
     """Return parameters by name: finite numbers, flags, texts, lists or null."""
-    parameters = fields.parse_object(value, label)
+    parameters = json_values.parse_object(value, label)
     for name, entry in parameters.items():
         if not (entry is None or isinstance(entry, bool | str | list)):
-            fields.parse_finite(entry, f"the parameter {name}")
+            json_values.parse_finite(entry, f"the parameter {name}")
     return parameters
 
 
 def _parse_extremes(value: Any, label: str) -> list[float]:
     """Return the smallest and the largest of some numbers, or an empty list."""
-    if len(fields.parse_list(value, label)) not in (0, 2):
+    if len(json_values.parse_list(value, label)) not in (0, 2):
         raise ValueError(f"{label} must be the smallest and the largest one")
-    return [fields.parse_finite(entry, label) for entry in value]
+    return [json_values.parse_finite(entry, label) for entry in value]
 
 
 def _parse_bounds(value: Any, label: str) -> list[float | None]:
     """Return a lower and an upper bound, null for an infinite one; or an empty list."""
-    if len(fields.parse_list(value, label)) not in (0, 2):
+    if len(json_values.parse_list(value, label)) not in (0, 2):
         raise ValueError(f"{label} must be the two bounds that they prove")
-    return [fields.parse_finite_or_null(entry, label) for entry in value]
+    return [json_values.parse_finite_or_null(entry, label) for entry in value]
 
 
-FACT_READERS: Mapping[str, fields.Reader] = {
-    "examples": fields.parse_count_or_null,
-    "examples_with_multiplicity": fields.parse_finite_or_null,
-    "hypotheses": fields.parse_count_or_null,
-    "program_digest": fields.parse_text,
-    "sense": fields.parse_text,
-    "variables": fields.parse_count,
-    "constraints": fields.parse_count,
-    "formulation": fields.parse_text,
+FACT_READERS: Mapping[str, json_values.Reader] = {
+    "examples": json_values.parse_count_or_null,
+    "examples_with_multiplicity": json_values.parse_finite_or_null,
+    "hypotheses": json_values.parse_count_or_null,
+    "program_digest": json_values.parse_text,
+    "sense": json_values.parse_text,
+    "variables": json_values.parse_count,
+    "constraints": json_values.parse_count,
+    "formulation": json_values.parse_text,
     "parameters": _parse_parameters,
-    "digest": fields.parse_text,
+    "digest": json_values.parse_text,
 }
 """Readers of the facts about a program, by key, in the order of files."""
 
-DESCRIPTION_READERS: Mapping[str, fields.Reader] = {
-    **dict.fromkeys(("headline", "title", "page", "storage", "reference"), fields.parse_text),
-    "meanings": fields.parse_text_mapping,
-    "sources": fields.parse_texts,
-    "smallest": fields.parse_finite_or_null,
-    "largest": fields.parse_finite_or_null,
-    "nonzeros": fields.parse_count_or_null,
+DESCRIPTION_READERS: Mapping[str, json_values.Reader] = {
+    **dict.fromkeys(("headline", "title", "page", "storage", "reference"), json_values.parse_text),
+    "meanings": json_values.parse_text_mapping,
+    "sources": json_values.parse_texts,
+    "smallest": json_values.parse_finite_or_null,
+    "largest": json_values.parse_finite_or_null,
+    "nonzeros": json_values.parse_count_or_null,
     "multiplicities": _parse_extremes,
     "equal_weights": _parse_bounds,
 }
@@ -293,11 +295,11 @@ DESCRIPTION_READERS: Mapping[str, fields.Reader] = {
 
 def _parse_provenance(top: Mapping[str, Any]) -> Provenance:
     """Return the provenance in a document."""
-    return Provenance(**fields.parse_fields(ORIGIN, fields.parse_object(top.get("origin", {}), "origin")))
+    return Provenance(**json_values.parse_fields(ORIGIN, json_values.parse_object(top.get("origin", {}), "origin")))
 
 
 def _parse_environment(top: Mapping[str, Any]) -> dict[str, Any]:
     """Return the environment of the measurement."""
-    environment = fields.parse_object(top.get("machine"), "machine")
-    fields.parse_object(environment.get("threads", {}), "threads")
+    environment = json_values.parse_object(top.get("machine"), "machine")
+    json_values.parse_object(environment.get("threads", {}), "threads")
     return environment

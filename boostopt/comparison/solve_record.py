@@ -9,26 +9,17 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Any, cast
 
+from boostopt._utils import json_values
 from boostopt._utils.array_types import Array
 from boostopt._utils.files import Keys
-from boostopt._utils.json_values import plain
+from boostopt._utils.json_values import NULL_MEANS_DEFAULT, Count, Flag, Named, Number, Text, Texts, plain
 from boostopt._utils.validation import check_positive
 from boostopt.backends.base import Attempt
 from boostopt.backends.isolation.isolated import ISOLATED_PREFIX, ProcessEnd
 from boostopt.backends.isolation.worker import PEAK_MEMORY
 from boostopt.backends.profiles import CERTIFIED_MODE
 from boostopt.comparison import json_schema as fields
-from boostopt.comparison.json_schema import (
-    NULL_MEANS_DEFAULT,
-    Count,
-    Flag,
-    Named,
-    Number,
-    Seconds,
-    SecondsByPhase,
-    Text,
-    Texts,
-)
+from boostopt.comparison.json_schema import Seconds, SecondsByPhase
 from boostopt.solving.problem_solution import AnswerCertificate, ProblemSolution
 from boostopt.solving.solution import Outcome, Solution
 
@@ -232,10 +223,10 @@ class SolveRecord:
     upper: Annotated[float, fields.parse_required_finite, NULL_MEANS_DEFAULT] = math.inf
     gap: Annotated[float, fields.parse_seconds, NULL_MEANS_DEFAULT] = math.inf
     scaled_gap: Annotated[float, fields.parse_gap, NULL_MEANS_DEFAULT] = math.inf
-    relative_gap: Annotated[float, fields.parse_finite, NULL_MEANS_DEFAULT] = math.inf
-    infeasible: Annotated[bool, fields.parse_flag, NULL_MEANS_DEFAULT] = False
+    relative_gap: Annotated[float, json_values.parse_finite, NULL_MEANS_DEFAULT] = math.inf
+    infeasible: Annotated[bool, json_values.parse_flag, NULL_MEANS_DEFAULT] = False
     excess: Number | None = None
-    kkt_worst: Annotated[float, fields.parse_finite, NULL_MEANS_DEFAULT] = math.inf
+    kkt_worst: Annotated[float, json_values.parse_finite, NULL_MEANS_DEFAULT] = math.inf
     optimum_sign: Number | None = None
     claimed_value: Number | None = None
     residuals: Annotated[Mapping[str, float], fields.parse_residuals] | None = None
@@ -246,12 +237,12 @@ class SolveRecord:
     solver_output: Text | None = None
     answered_by: Text | None = None
     path: Texts | None = None
-    isolated: Annotated[bool, fields.parse_flag, NULL_MEANS_DEFAULT] = False
+    isolated: Annotated[bool, json_values.parse_flag, NULL_MEANS_DEFAULT] = False
     profile: Text | None = None
     threads: Count | None = None
     form: Text | None = None
     options: Named | None = None
-    attempts: Annotated[int, fields.parse_count, NULL_MEANS_DEFAULT] = 0
+    attempts: Annotated[int, json_values.parse_count, NULL_MEANS_DEFAULT] = 0
     iterations: Count | None = None
     peak_memory: Count | None = None
     seconds: Annotated[float, fields.parse_solve_seconds, NULL_MEANS_DEFAULT] = math.inf
@@ -522,23 +513,24 @@ def parse_record(content: Mapping[str, Any], results: Sequence[str] = RESULT_NAM
         A field is missing, unknown or of another type, or the result is not accepted.
     """
     entries = dict(content)
-    outcome, log = fields.parse_object(entries.pop("record", None), "its record"), entries.pop("log", [])
+    outcome, log = json_values.parse_object(entries.pop("record", None), "its record"), entries.pop("log", [])
     for name in SOLVE.attributes:
         if name not in entries:
             raise ValueError(f"its {name} is missing")
-    request = fields.parse_fields(SOLVE, entries)
+    request = json_values.parse_fields(SOLVE, entries)
     if unknown := sorted(entries.keys() - SOLVE.attributes.keys()):
         raise ValueError(f"unexpected field {unknown[0]!r}")
     if request["result"] not in results:
         raise ValueError(f"its result is none of {', '.join(results)}")
     attempts = [
-        fields.parse_object(attempt, "log: each entry of the list") for attempt in fields.parse_list(log, "log")
+        json_values.parse_object(attempt, "log: each entry of the list")
+        for attempt in json_values.parse_list(log, "log")
     ]
     record = SolveRecord(
         **request,
-        **fields.parse_fields(RESULT, outcome),
-        log=tuple(AttemptRecord(**fields.parse_fields(ATTEMPT, attempt)) for attempt in attempts),
-        solver_version=fields.parse_text(outcome.get("version", request["version"]), "version"),
+        **json_values.parse_fields(RESULT, outcome),
+        log=tuple(AttemptRecord(**json_values.parse_fields(ATTEMPT, attempt)) for attempt in attempts),
+        solver_version=json_values.parse_text(outcome.get("version", request["version"]), "version"),
     )
     if record.infeasible or record.optimum_sign is not None:
         end = math.copysign(math.inf, record.optimum_sign or 1.0)

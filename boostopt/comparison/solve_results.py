@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 from boostopt._utils.data_frames import data_frame
 from boostopt._utils.files import Keys
 from boostopt._utils.formatting import render_text
-from boostopt._utils.json_values import plain
+from boostopt._utils.json_values import Count, Flag, Texts, plain
 from boostopt._utils.validation import check_optional, check_string
 from boostopt.comparison.failures import Failure, failures_by_backend
-from boostopt.comparison.json_schema import Count, Flag, Fractions, Seconds, Texts
+from boostopt.comparison.json_schema import Fractions, Seconds
 from boostopt.comparison.provenance import Provenance
 from boostopt.comparison.scores import MeanScore, ProgramScore, average_scores, score_programs
 from boostopt.comparison.solve_record import Result, SolveRecord

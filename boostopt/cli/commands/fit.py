@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 import typer
 from rich.table import Table
 from rich.text import Text
@@ -22,14 +21,13 @@ from boostopt.boosting.problem import DEFAULT_EPSILON, round_parameters
 from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.progress_line import PlainProgress
 from boostopt.boosting.run.trace import TraceRow
-from boostopt.cli.application import command, console, warn_about_unread_arrays
-from boostopt.cli.cluster_data import BINNED, ClusterTable, cluster_connection, reject_distributed, validate_binned
-from boostopt.cli.option_groups import ParameterOptions
+from boostopt.cli.application import command, console
+from boostopt.cli.cluster_data import BINNED, cluster_connection, reject_distributed, validate_binned
+from boostopt.cli.option_groups import ParameterOptions, TableOptions
 from boostopt.cli.option_parsing import (
     parse_class_weight,
     parse_classifier_nu,
     parse_options,
-    split_names,
     validate_required_parameters,
 )
 from boostopt.cli.option_types import (
@@ -38,15 +36,10 @@ from boostopt.cli.option_types import (
     Accuracy,
     ClassWeight,
     Cluster,
-    Drop,
     Eta,
-    Label,
-    MissingValues,
     NuOfFit,
     Set,
     Solver,
-    Weights,
-    ZeroBased,
 )
 from boostopt.cli.oracle_options import validate_oracle_options
 from boostopt.cli.run_output import (
@@ -59,8 +52,7 @@ from boostopt.cli.run_output import (
     validate_suffix,
     within_epsilon,
 )
-from boostopt.data.class_labels import infer_label_type
-from boostopt.data.datasets import LabelledTable, load_table
+from boostopt.data.datasets import LabelledTable
 from boostopt.errors import BoostoptError, DataError, OptionError, reason_of, unknown_name
 from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.programs.catalogue import default_formulation_name
@@ -77,37 +69,6 @@ SERIALIZABLE_CLASSES = ("stump", "binned", "feature", "kernel", "rbf")
 
 SKLEARN_CLASSES = ("tree", "estimator")
 """Classes of hypotheses that scikit-learn fits, by their names in `boostopt boost`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableOptions:
-    """The options by which a table of examples with two or more classes is read: see `load_table`."""
-
-    label: Label = "label"
-    weights: Weights = None
-    drop: Drop = None
-    zero_based: ZeroBased = None
-    missing_values: MissingValues = None
-
-    @property
-    def missing(self) -> list[str] | None:
-        """The spellings of a missing label; None for the default."""
-        return split_names(self.missing_values)
-
-    def load_table(self, data: str) -> LabelledTable:
-        """Return the table of a file; report unread arrays."""
-        table = load_table(data, self.label, self.weights, self.drop or (), self.zero_based, self.missing)
-        warn_about_unread_arrays(data, table.unread)
-        return table
-
-    def on_cluster(self, data: str) -> ClusterTable:
-        """Return the table of parquet files on a cluster."""
-        missing = self.missing
-
-        def convert_labels(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            return infer_label_type(data, labels, len(labels), missing=missing)
-
-        return ClusterTable.read(data, self.label, self.weights, self.drop or (), convert_labels, missing)
 
 
 @dataclass(frozen=True, kw_only=True)
