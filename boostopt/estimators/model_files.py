@@ -12,16 +12,29 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from importlib.metadata import version
 from os import PathLike
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.files import lack_of, read_npz, write_atomically, write_npz
+from boostopt._utils.files import Keys, lack_of, read_npz, write_atomically, write_npz
+from boostopt._utils.json_values import (
+    Count,
+    Flag,
+    Named,
+    Text,
+    Texts,
+    is_finite,
+    parse_count,
+    parse_fields,
+    parse_list,
+    parse_object,
+    parse_text,
+)
 from boostopt._utils.user_files import is_python_file_path
 from boostopt._utils.validation import check_path
 from boostopt.boosting.histogram_newton.histogram_run import LazyWitness
@@ -262,73 +275,26 @@ def _scalar_or_none(value: Any) -> Any:
     return None if isinstance(value, dict) else value
 
 
-def _parameter_from_json(name: str, value: Any) -> Any:
-    """Return a saved parameter, unless a further fit would execute or overwrite the file that it names."""
-    if name in MACHINE_PARAMETERS:
-        return MACHINE_PARAMETERS[name]
-    if isinstance(value, dict):
-        _require(set(value) == {"mapping"}, f"{name} is no mapping")
-        value = {key: inner for key, inner in value["mapping"]}
-        _require(
-            all(isinstance(inner, bool | int | float | str | None) for pair in value.items() for inner in pair), name
-        )
-        return value
-    _require(value is None or isinstance(value, bool | int | float | str), f"{name} is no plain value")
-    # A further fit would execute the formulation file at a path.
-    _require(
-        name != "formulation" or (isinstance(value, str) and not is_python_file_path(value)), "formulation is no name"
-    )
-    return value
-
-
 def _require(condition: Any, message: str) -> None:
     """Raise ValueError if a condition is false; an assertion would vanish with python -O."""
     if not condition:
         raise ValueError(message)
 
 
-def _model_from_json(description: Mapping[str, Any], parameters: Sequence[str]) -> ModelFile:
-    """Return the checked contents of a description."""
-    n_labels = len(description["classes"]["values"])
-    _require(
-        len(description["parts"]) == (1 if n_labels == 2 else n_labels), "it does not have one part for each class"
-    )
-    classes, features, names = (
-        _labels_from_json(description["classes"]),
-        description["features"],
-        description["feature_names"],
-    )
-    _require(type(features) is int and features >= 1, "the number of features is missing")
-    _require(type(description["rounds"]) is int and description["rounds"] >= 0, "the number of rounds is missing")
-    saved = description["parameters"]
-    _require(isinstance(saved, dict) and set(saved) <= set(parameters), "it has parameters that are unknown")
-    parts = tuple(_binary_model_from_json(part, features) for part in description["parts"])
-    attributes: dict[str, Any] = {"classes_": classes, "n_features_in_": features, "n_iter_": description["rounds"]}
-    nu, sigmoids, zero_based = map(
-        description.get, ("nu", "sigmoids", "zero_based")
-    )  # earlier versions wrote no such field
-    if zero_based is not None:
-        _require(type(zero_based) is bool, "the beginning of the indices is neither 0 nor 1")
-        attributes["zero_based_"] = zero_based
-    if nu is not None:
-        _require(type(nu) in (int, float) and nu > 0, "nu is not a positive number")
-        attributes["nu_"] = nu
-    if sigmoids is not None:
-        _require(isinstance(sigmoids, np.ndarray) and sigmoids.ndim == 2, "the sigmoids are not a table of numbers")
-        attributes["sigmoids_"] = _vector_from_json(sigmoids.ravel(), 2 * len(parts)).reshape(-1, 2)
-    if names is not None:
-        _require(
-            len(names) == features and all(isinstance(name, str) for name in names),
-            "it does not have one name for each feature",
-        )
-        attributes["feature_names_in_"] = np.array(names, dtype=object)
-    return ModelFile({name: _parameter_from_json(name, value) for name, value in saved.items()}, attributes, parts)
+def _parse_record(keys: Keys, value: Any, label: str) -> dict[str, Any]:
+    """Return the attributes of a record from an object that has all keys of attributes without a default."""
+    content = parse_object(value, label)
+    required = {field.name for field in fields(keys.record) if field.default is MISSING}
+    missing = [key for key, name in keys.attributes.items() if name in required and key not in content]
+    _require(not missing, f"{label} lacks {', '.join(missing)}")
+    return parse_fields(keys, content)
 
 
-def _labels_from_json(saved: Mapping[str, Any]) -> npt.NDArray[Any]:
+def _parse_labels(value: Any, label: str) -> npt.NDArray[Any]:
     """Return checked labels, ascending and different."""
-    values, kind = saved["values"], saved["type"]
-    _require(isinstance(values, list) and len(values) >= 2, "it has fewer than two classes")
+    saved = parse_object(value, label)
+    values, kind = parse_list(saved.get("values"), f"values of {label}"), parse_text(saved.get("type"), "type")
+    _require(len(values) >= 2, "it has fewer than two classes")
     if kind in (TEXT_DTYPE, OBJECT_DTYPE):
         _require(all(isinstance(value, str) for value in values), "the classes are not texts")
         # An array of texts takes the size of the longest text for each entry, four bytes a letter.
@@ -344,31 +310,217 @@ def _labels_from_json(saved: Mapping[str, Any]) -> npt.NDArray[Any]:
     return classes
 
 
-def _binary_model_from_json(saved: Mapping[str, Any], features: int) -> BinaryModel:
+def _parse_positive_count(value: Any, label: str) -> int:
+    """Return an integer in [1, 2^63)."""
+    _require(parse_count(value, label) >= 1, f"{label} must be at least 1")
+    return value
+
+
+def _parse_positive(value: Any, label: str) -> float:
+    """Return a positive finite number; an integer stays one."""
+    _require(is_finite(value) and value > 0, f"{label} must be a positive number")
+    return value
+
+
+def _parse_majority(value: Any, label: str) -> int:
+    """Return 1 or -1."""
+    _require(type(value) is int and value in (-1, 1), f"the {label} is neither -1 nor 1")
+    return value
+
+
+def _parse_array(value: Any, label: str) -> Array:
+    """Return an array of float64 of one dimension."""
+    _require(
+        isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == 1,
+        f"{label} is not an array of float64 in a row",
+    )
+    return value
+
+
+def _parse_table(value: Any, label: str) -> Array:
+    """Return an array of float64 of two dimensions."""
+    _require(
+        isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == 2,
+        f"the {label} are not a table of numbers",
+    )
+    return value
+
+
+def _parse_parameters(value: Any, label: str) -> dict[str, Any]:
+    """Return the saved parameters of a classifier by name."""
+    return {name: _parse_parameter(entry, name) for name, entry in parse_object(value, label).items()}
+
+
+def _parse_parameter(value: Any, name: str) -> Any:
+    """Return a saved parameter, unless a further fit would execute or overwrite the file that it names."""
+    if name in MACHINE_PARAMETERS:
+        return MACHINE_PARAMETERS[name]
+    if isinstance(value, dict):
+        _require(set(value) == {"mapping"}, f"{name} is no mapping")
+        pairs = [parse_list(pair, f"a pair of {name}") for pair in parse_list(value["mapping"], name)]
+        _require(
+            all(
+                len(pair) == 2 and all(isinstance(entry, bool | int | float | str | None) for entry in pair)
+                for pair in pairs
+            ),
+            f"{name} must have pairs of plain values",
+        )
+        return {key: entry for key, entry in pairs}
+    _require(value is None or isinstance(value, bool | int | float | str), f"{name} is no plain value")
+    # A further fit would execute the formulation file at a path.
+    _require(
+        name != "formulation" or (isinstance(value, str) and not is_python_file_path(value)), "formulation is no name"
+    )
+    return value
+
+
+def _parse_hypotheses(value: Any, label: str) -> list[Hypothesis]:
+    """Return hypotheses from their states."""
+    return [hypothesis_from_state(parse_object(state, f"each of the {label}")) for state in parse_list(value, label)]
+
+
+def _parse_lower(value: Any, label: str) -> float:
+    """Return a lower bound, a finite number."""
+    _require(isinstance(value, float) and math.isfinite(value), f"{label} must be a finite number")
+    return value
+
+
+def _parse_upper(value: Any, label: str) -> float:
+    """Return an upper bound, which may be inf."""
+    _require(isinstance(value, float) and value > -math.inf, f"{label} must be a number or inf")
+    return value
+
+
+def _parse_witness(value: Any, label: str) -> Array | str:
+    """Return the distribution that proves an upper bound, or the placeholder for one on a cluster."""
+    if isinstance(value, str):
+        _require(value == DISTRIBUTED_PLACEHOLDER, "the upper bound has no known proof")
+        return value
+    return _finite_vector(_parse_array(value, label), len(value))
+
+
+def _parse_quantity(value: Any, label: str) -> str:
+    """Return the name of a bounded quantity."""
+    _require(parse_text(value, label) in MEASURES, "the bounds have no known name")
+    return value
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _CertificateRecord:
+    """A certificate in a model file."""
+
+    lower: Annotated[float, _parse_lower]
+    upper: Annotated[float, _parse_upper]
+    d: Annotated[Array | str, _parse_witness] | None
+    quantity: Annotated[str, _parse_quantity] = SOFT_MARGIN
+
+
+CERTIFICATE = Keys(_CertificateRecord, {"lower": "lower", "upper": "upper", "d": "d", "what": "quantity"})
+"""Keys of a certificate."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _PartRecord:
+    """A binary model in a model file."""
+
+    formulation: Text
+    oracle: Text
+    majority: Annotated[int, _parse_majority]
+    rounds: Count
+    reason: Text
+    w: Annotated[Array, _parse_array]
+    hypotheses: Annotated[list[Hypothesis], _parse_hypotheses]
+    certificate: Named | None
+
+
+PART = Keys(
+    _PartRecord,
+    {
+        "formulation": "formulation",
+        "oracle": "oracle",
+        "majority": "majority",
+        "rounds": "rounds",
+        "reason": "reason",
+        "w": "w",
+        "hypotheses": "hypotheses",
+        "certificate": "certificate",
+    },
+)
+"""Keys of a binary model."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _ModelRecord:
+    """The description in a model file. Earlier versions wrote no attributes that have a default."""
+
+    classes: Annotated[npt.NDArray[Any], _parse_labels]
+    features: Annotated[int, _parse_positive_count]
+    feature_names: Texts | None
+    zero_based: Flag | None = None
+    rounds: Count
+    nu: Annotated[float, _parse_positive] | None = None
+    sigmoids: Annotated[Array, _parse_table] | None = None
+    parameters: Annotated[Mapping[str, Any], _parse_parameters]
+    parts: Annotated[list[Any], parse_list]
+
+
+MODEL = Keys(
+    _ModelRecord,
+    {
+        "classes": "classes",
+        "features": "features",
+        "feature_names": "feature_names",
+        "zero_based": "zero_based",
+        "rounds": "rounds",
+        "nu": "nu",
+        "sigmoids": "sigmoids",
+        "parameters": "parameters",
+        "parts": "parts",
+    },
+)
+"""Keys of a model."""
+
+
+def _model_from_json(description: Any, parameters: Sequence[str]) -> ModelFile:
+    """Return the checked contents of a description."""
+    model = _ModelRecord(**_parse_record(MODEL, description, "the description"))
+    n_labels = len(model.classes)
+    _require(len(model.parts) == (1 if n_labels == 2 else n_labels), "it does not have one part for each class")
+    _require(set(model.parameters) <= set(parameters), "it has parameters that are unknown")
+    parts = tuple(_binary_model_from_json(part, model.features) for part in model.parts)
+    attributes: dict[str, Any] = {
+        "classes_": model.classes,
+        "n_features_in_": model.features,
+        "n_iter_": model.rounds,
+    }
+    attributes |= {} if model.zero_based is None else {"zero_based_": model.zero_based}
+    attributes |= {} if model.nu is None else {"nu_": model.nu}
+    if model.sigmoids is not None:
+        attributes["sigmoids_"] = _finite_vector(model.sigmoids.ravel(), 2 * len(parts)).reshape(-1, 2)
+    if model.feature_names is not None:
+        _require(len(model.feature_names) == model.features, "it does not have one name for each feature")
+        attributes["feature_names_in_"] = np.array(model.feature_names, dtype=object)
+    return ModelFile(model.parameters, attributes, parts)
+
+
+def _binary_model_from_json(saved: Any, features: int) -> BinaryModel:
     """Return a checked binary model."""
-    hypotheses = [hypothesis_from_state(state) for state in saved["hypotheses"]]
-    w = _vector_from_json(saved["w"], len(hypotheses))
+    part = _PartRecord(**_parse_record(PART, saved, "each of the parts"))
+    w = _finite_vector(part.w, len(part.hypotheses))
     _require(np.abs(w).sum() > 0 and np.isfinite(np.abs(w).sum()), "the sum of the weights is 0 or not finite")
-    for hypothesis in hypotheses:
+    for hypothesis in part.hypotheses:
         _require(
             _n_features(hypothesis) in (features, None), f"a hypothesis does not have {features} features: {hypothesis}"
         )
-    texts = {name: saved[name] for name in ("formulation", "oracle", "reason")}
-    _require(all(isinstance(text, str) for text in texts.values()), "some values must be texts and are not")
-    _require(saved["majority"] in (-1, 1), "the majority is neither -1 nor 1")
-    _require(type(saved["rounds"]) is int, "the number of rounds is not a whole number")
-    certificate = (
-        None if saved["certificate"] is None else _certificate_from_json(saved["certificate"], texts["oracle"])
-    )
     return BinaryModel(
-        formulation=texts["formulation"],
-        oracle=texts["oracle"],
-        reason=texts["reason"],
-        hypotheses=hypotheses,
+        formulation=part.formulation,
+        oracle=part.oracle,
+        reason=part.reason,
+        hypotheses=part.hypotheses,
         w=w,
-        majority=int(saved["majority"]),
-        rounds=saved["rounds"],
-        certificate=certificate,
+        majority=part.majority,
+        rounds=part.rounds,
+        certificate=None if part.certificate is None else _certificate_from_json(part.certificate, part.oracle),
     )
 
 
@@ -384,23 +536,14 @@ def _n_features(hypothesis: Hypothesis) -> int | None:
 
 def _certificate_from_json(saved: Mapping[str, Any], oracle: str) -> ClassCertificate:
     """Return a certificate as it was recorded; a new proof needs the training examples."""
-    lower, upper, d, quantity = saved["lower"], saved["upper"], saved["d"], saved.get("what", SOFT_MARGIN)
-    _require(
-        isinstance(lower, float) and isinstance(upper, float) and -math.inf < lower <= upper and lower < math.inf,
-        "the bounds are not an interval",
-    )
-    _require(quantity in MEASURES, "the bounds have no known name")
-    if d is None:
-        _require(upper == math.inf, "the upper bound has no proof")
-        return ClassCertificate(lower, upper, None, oracle, recorded=True, quantity=quantity)
-    if isinstance(d, str):
-        _require(d == DISTRIBUTED_PLACEHOLDER, "the upper bound has no known proof")
-        return ClassCertificate(lower, upper, raise_rows_missing, oracle, recorded=True, quantity=quantity)
-    return ClassCertificate(lower, upper, _vector_from_json(d, len(d)), oracle, recorded=True, quantity=quantity)
+    record = _CertificateRecord(**_parse_record(CERTIFICATE, saved, "the certificate"))
+    _require(record.lower <= record.upper, "the bounds are not an interval")
+    _require(record.d is not None or record.upper == math.inf, "the upper bound has no proof")
+    witness = raise_rows_missing if isinstance(record.d, str) else record.d
+    return ClassCertificate(record.lower, record.upper, witness, oracle, recorded=True, quantity=record.quantity)
 
 
-def _vector_from_json(saved: Any, count: int) -> Float[Array, " n"]:
-    """Return a checked array of `count` finite numbers."""
-    _require(isinstance(saved, np.ndarray) and saved.dtype == np.float64, "some numbers are not an array of float64")
-    _require(saved.shape == (count,) and np.isfinite(saved).all(), f"an array does not have {count} finite numbers")
-    return saved
+def _finite_vector(array: Array, count: int) -> Float[Array, " n"]:
+    """Return an array of `count` finite numbers."""
+    _require(array.shape == (count,) and np.isfinite(array).all(), f"an array does not have {count} finite numbers")
+    return array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import re
 import subprocess
@@ -15,9 +16,10 @@ import numpy as np
 import pytest
 from sklearn.model_selection import cross_validate
 from sklearn.tree import DecisionTreeClassifier
+from support.file_edits import packed, unpacked
 from typer.testing import CliRunner
 
-from boostopt import OptionError, ProblemError, boost, get_formulation
+from boostopt import DataError, OptionError, ProblemError, boost, get_formulation
 from boostopt.authoring import COUNT, CappedSimplex, CappedSimplexIndicator, parameter, prototype
 from boostopt.boosting.run.run import Run
 from boostopt.cli import app
@@ -215,6 +217,52 @@ def test_unreadable_models_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"\bnames\b.*\bclasses\b.*\bpickle\b"):
         model.save(tmp_path / "other.npz")
     assert [path.name for path in tmp_path.iterdir()] == ["model.npz"]
+
+
+def first_part(description: dict[str, Any]) -> dict[str, Any]:
+    return description["parts"][0]
+
+
+WRONG_VALUES: dict[str, tuple[Any, str]] = {
+    "names in one text": (lambda d: d.update(feature_names="abc"), r"\bfeature_names\b.*\blist\b"),
+    "names in an object": (lambda d: d.update(feature_names=dict.fromkeys("abc")), r"\bfeature_names\b.*\blist\b"),
+    "a name too few": (lambda d: d.update(feature_names=["a", "b"]), r"\bone name for each feature\b"),
+    "infinite nu": (lambda d: d.update(nu=float("inf")), r"\bnu\b.*\bpositive number\b"),
+    "no features": (lambda d: d.update(features=0), r"\bfeatures\b.*\bat least 1\b"),
+    "negative rounds": (lambda d: first_part(d).update(rounds=-3), r"\brounds\b.*\bcount\b"),
+    "more rounds than int64": (lambda d: d.update(rounds=2**63), r"\brounds\b.*\bcount\b"),
+    "a truth value as majority": (lambda d: first_part(d).update(majority=True), r"\bmajority\b.*-1 nor 1"),
+    "parts in an object": (lambda d: d.update(parts={"0": first_part(d)}), r"\bparts\b.*\blist\b"),
+    "no certificate": (lambda d: first_part(d).pop("certificate"), r"\blacks certificate\b"),
+    "lower bound nan": (lambda d: first_part(d)["certificate"].update(lower=float("nan")), r"\blower\b.*\bfinite\b"),
+    "weights in a list": (lambda d: first_part(d).update(w=[1.0]), r"\bw is not an array\b"),
+    "triples in a mapping": (
+        lambda d: d["parameters"].update(base_options={"mapping": [[1, 2, 3]]}),
+        r"\bbase_options\b.*\bpairs\b",
+    ),
+}
+"""Edits of the description of a model, and patterns of the message."""
+
+
+@pytest.fixture(scope="module")
+def description_and_arrays(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    path = tmp_path_factory.mktemp("models") / "model.npz"
+    MarginBoostClassifier("lpboost", nu=0.5, epsilon=0.5).fit(X, y).save(path)
+    return unpacked(path)
+
+
+@pytest.mark.parametrize("name", WRONG_VALUES)
+def test_a_model_file_with_a_value_of_another_type_is_refused(
+    name: str, description_and_arrays: tuple[dict[str, Any], dict[str, np.ndarray]], tmp_path: Path
+) -> None:
+    original, arrays = description_and_arrays
+    description, (edit, message), path = copy.deepcopy(original), WRONG_VALUES[name], tmp_path / "model.npz"
+    path.write_bytes(packed(description, arrays))
+    MarginBoostClassifier.load(path)
+    edit(description)
+    path.write_bytes(packed(description, arrays))
+    with pytest.raises(DataError, match=message):
+        MarginBoostClassifier.load(path)
 
 
 # Certificates

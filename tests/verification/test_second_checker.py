@@ -171,7 +171,7 @@ def test_both_checkers_prove_the_same_ends(case: str, certified: Certified, tmp_
             if accepted:
                 check(path, *data)
             else:
-                with pytest.raises(AssertionError, match=f"the {name} end"):
+                with pytest.raises(AssertionError, match=f"the {name} bound"):
                     check(path, *data)
 
 
