@@ -7,7 +7,7 @@ from typing import Any
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 
-PAGES: dict[str, Formulation[Any]] = {}
+BOOSTERS_BY_NAME: dict[str, Formulation[Any]] = {}
 """The boosters by the names that users type; `boosting.boosters` registers them."""
 
 
@@ -19,11 +19,11 @@ def resolve_formulation(formulation: object) -> Formulation[Any]:
     OptionError
         The name is unknown, or the file does not exist or does not define exactly one formulation.
     """
-    return get_formulation(formulation, PAGES)
+    return get_formulation(formulation, BOOSTERS_BY_NAME)
 
 
 def booster_hint(formulation: Formulation[Any]) -> str:
     """Return advice to run a formulation that states one update by the booster of its name; "" without a booster."""
-    if formulation.name not in PAGES:
+    if formulation.name not in BOOSTERS_BY_NAME:
         return ""
     return f' Run the algorithm by its name: boost("{formulation.name}", oracle, ...).'

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import typer
 
 from boostopt.backends.profiles import PROFILES
-from boostopt.boosting.registry import PAGES
+from boostopt.boosting.registry import BOOSTERS_BY_NAME
 from boostopt.cli.option_types import DEFAULT_TOL, parse_tolerance
 from boostopt.comparison.benchmark import GAPS
 from boostopt.data.datasets import Dataset
@@ -161,7 +161,7 @@ def get_formulation_option(name: str) -> Formulation[Any]:
         The name is unknown, or names a booster, which has no program to solve.
     """
     typed = name.strip().lower()
-    if typed in PAGES and typed not in list_formulations():
+    if typed in BOOSTERS_BY_NAME and typed not in list_formulations():
         raise OptionError(
             f"expected a formulation, which states a program; got {name!r}, a booster, which states none. Run it by "
             f"`boostopt boost {typed}` or `boostopt fit --formulation {typed}`."

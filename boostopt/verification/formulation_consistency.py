@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.boosting.registry import PAGES
+from boostopt.boosting.registry import BOOSTERS_BY_NAME
 from boostopt.errors import BoostoptError, ProblemError, reason_of
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
@@ -50,24 +50,24 @@ def check_formulation_consistency(
     Rejected
         The document states another F or G than the formulation with these parameters, or than the program.
     """
-    page = trusted_formulation(
+    trusted = trusted_formulation(
         document.formulation_name, program.formulation if formulation is None and program is not None else formulation
     )
-    if document.subject == "program" and page.columns not in (None, document.t):
-        reject(f"{page.name} takes {page.columns} columns; the certificate has {document.t}")
-    if not page.uses_reference and "d0" in document.arrays:
-        reject(f"{page.name} has no reference distribution; the certificate states one")
+    if document.subject == "program" and trusted.columns not in (None, document.t):
+        reject(f"{trusted.name} takes {trusted.columns} columns; the certificate has {document.t}")
+    if not trusted.uses_reference and "d0" in document.arrays:
+        reject(f"{trusted.name} has no reference distribution; the certificate states one")
     examples = Examples(document.c, document.d0)
-    record = parameter_record(page, document.parameters, examples)
-    functions, objective = functions_of_parameters(page, record, examples)
+    record = parameter_record(trusted, document.parameters, examples)
+    functions, objective = functions_of_parameters(trusted, record, examples)
     if document.subject == "class":
         if document.formulation_functions is not None:
-            check_functions_agree(page, functions, document.formulation_functions, examples, document.parameters)
+            check_functions_agree(trusted, functions, document.formulation_functions, examples, document.parameters)
         if objective is None:
-            reject(f"{page.name} has no soft margin, so it has no certificate of a class")
+            reject(f"{trusted.name} has no soft margin, so it has no certificate of a class")
         functions = objective.F0, objective.G
     statements = document.F, document.G
-    check_functions_agree(page, functions, statements, examples, document.parameters, document.arrays)
+    check_functions_agree(trusted, functions, statements, examples, document.parameters, document.arrays)
     if program is not None:
         functions = program.regularizer, program.edge_function
         check_functions_agree(program, functions, statements, program.examples, document.parameters, document.arrays)
@@ -75,14 +75,14 @@ def check_formulation_consistency(
 
 
 def functions_of_parameters(
-    page: Formulation[Any], record: Any, examples: Examples
+    formulation: Formulation[Any], record: Any, examples: Examples
 ) -> tuple[Functions, SoftMarginObjective | None]:
     """Return F and G of a formulation with its parameters, and their objective; None for no objective."""
     try:
-        functions = page.regularizer(record, examples), page.edge_function(record)
+        functions = formulation.regularizer(record, examples), formulation.edge_function(record)
         return functions, SoftMarginObjective.from_pair(*functions, examples)
     except (BoostoptError, ArithmeticError, ValueError) as failure:
-        reject(f"{page.name} with these parameters states no program: {reason_of(failure)}"[:400])
+        reject(f"{formulation.name} with these parameters states no program: {reason_of(failure)}"[:400])
 
 
 def check_measure(quantity: str | None, measure: str) -> None:
@@ -94,11 +94,11 @@ def check_measure(quantity: str | None, measure: str) -> None:
         )
 
 
-def functions_as_json(page: Formulation[Any], record: Any, examples: Examples) -> dict[str, Any]:
+def functions_as_json(formulation: Formulation[Any], record: Any, examples: Examples) -> dict[str, Any]:
     """Return F and G of a formulation as the certificate of a class states them; {} if no file can state them."""
     try:
-        F = regularizer_to_json(page.regularizer(record, examples), examples, candidate_nus(vars(record)))
-        return {"F": F.numbers, "G": edge_to_json(page.edge_function(record))}
+        F = regularizer_to_json(formulation.regularizer(record, examples), examples, candidate_nus(vars(record)))
+        return {"F": F.numbers, "G": edge_to_json(formulation.edge_function(record))}
     except ProblemError:
         return {}
 
@@ -146,34 +146,34 @@ def check_functions_agree(
 def trusted_formulation(name: str, formulation: Any) -> Formulation[Any]:
     """Return the formulation of a name; Rejected if it is neither one of boostopt nor the caller's."""
     # A file names a booster as the literature does, and no formulation has such a name.
-    boosters = {page.name: page for page in PAGES.values()}
+    boosters = {booster.name: booster for booster in BOOSTERS_BY_NAME.values()}
     if formulation is None:
         if name == SoftMarginFormulation.name:
             reject("the soft margin of a run depends on its formulation; pass formulation=")
         if name not in (*list_formulations(), *boosters) and not is_combination_name(name):
             reject(f"the formulation {name!r} is unknown; pass it by formulation= or --formulation FILE.py")
         return boosters[name] if name in boosters else get_formulation(name)
-    page = boosters[name] if formulation == name and name in boosters else get_formulation(formulation)
-    return page if page.name == name else reject(f"the certificate is about {name!r}, not about {page.name!r}")
+    trusted = boosters[name] if formulation == name and name in boosters else get_formulation(formulation)
+    return trusted if trusted.name == name else reject(f"the certificate is about {name!r}, not about {trusted.name!r}")
 
 
-def parameter_record(page: Formulation[Any], values_by_name: Mapping[str, Any], examples: Examples) -> Any:
+def parameter_record(formulation: Formulation[Any], values_by_name: Mapping[str, Any], examples: Examples) -> Any:
     """Return the record of the parameters in a file; Rejected if they are not those of the formulation."""
-    parameters = page.parameters
+    parameters = formulation.parameters
     # A file from before the formulation had a parameter means the default; its F and G are compared.
-    values_by_name = {**{name: parameters[name].default for name in page.optional_in_files}, **values_by_name}
+    values_by_name = {**{name: parameters[name].default for name in formulation.optional_in_files}, **values_by_name}
     if set(parameters) != set(values_by_name):
         reject(
-            f"{page.name} has the parameters {', '.join(sorted(parameters))}; the file states "
+            f"{formulation.name} has the parameters {', '.join(sorted(parameters))}; the file states "
             f"{', '.join(sorted(values_by_name))}"
         )
     for name, value in values_by_name.items():
         if isinstance(value, bool) != (parameters[name].domain.kind == "flag"):
-            reject(f"the parameter {name} of {page.name} must be a {parameters[name].domain.kind}")
+            reject(f"the parameter {name} of {formulation.name} must be a {parameters[name].domain.kind}")
     try:
         values = {name: check_value(parameters[name], value, examples.N) for name, value in values_by_name.items()}
         check_values(parameters, values, examples)
-        return page.Parameters(**values)
+        return formulation.Parameters(**values)
     except BoostoptError as failure:
         reject(reason_of(failure, 400))
 

@@ -229,7 +229,7 @@ def _splits(entries: Any, oracle: BinnedClass, rows: BinnedRows) -> list[tuple[i
 
 
 def _objective(
-    page: Formulation[Any],
+    formulation: Formulation[Any],
     parameters: Mapping[str, Any],
     statements: FunctionsAsJSON | None,
     oracle: BinnedClass,
@@ -245,14 +245,14 @@ def _objective(
     Rejected
         The functions differ, or the objective is not the one of the file's nu.
     """
-    c = representative_multiplicities(page, oracle, oracle.total if nu is None else nu)
+    c = representative_multiplicities(formulation, oracle, oracle.total if nu is None else nu)
     examples = Examples(c, c / c.sum())
-    record = parameter_record(page, parameters, examples)
-    functions, objective = functions_of_parameters(page, record, examples)
+    record = parameter_record(formulation, parameters, examples)
+    functions, objective = functions_of_parameters(formulation, record, examples)
     if statements is not None:
-        check_functions_agree(page, functions, statements, examples, parameters)
+        check_functions_agree(formulation, functions, statements, examples, parameters)
     mismatch = (
-        f"{page.name} with the parameters of the file has another soft margin than "
+        f"{formulation.name} with the parameters of the file has another soft margin than "
         f"{'a loss' if nu is None else f'that of nu = {nu:g}'}"
     )
     if objective is None:

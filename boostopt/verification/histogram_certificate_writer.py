@@ -52,7 +52,7 @@ def save_histogram_certificate(
         run.stored_run,
         require_not_none(oracle.binned_rows, "rows"),
     )
-    page = stored_run.problem.formulation
+    formulation = stored_run.problem.formulation
     snapshot, objective = (
         stored_run.snapshot,
         require_not_none(exact_objective_of_problem(stored_run.problem, oracle.total), "an exact objective"),
@@ -71,9 +71,9 @@ def save_histogram_certificate(
         "format": FORMAT,
         "subject": SUBJECT,
         "formulation": {
-            "name": page.name,
+            "name": formulation.name,
             "parameters": parameters,
-            **functions_as_json(page, stored_run.problem.template.parameters, stored_run.problem.examples),
+            **functions_as_json(formulation, stored_run.problem.template.parameters, stored_run.problem.examples),
         },
         "nu": float(objective.nu) if isinstance(objective, ExactSoftMargin) else None,
         "data": {
@@ -102,7 +102,7 @@ def save_histogram_certificate(
         "made": dict(metadata),
     }
     try:
-        verify_histogram_certificate(parse_json(document_text({**document, "arrays": {}})), oracle, {}, page)
+        verify_histogram_certificate(parse_json(document_text({**document, "arrays": {}})), oracle, {}, formulation)
     except Rejected as rejected:
         raise ProblemError(
             f"expected a run whose weights prove its bounds; {rejected}. Please report this bug."

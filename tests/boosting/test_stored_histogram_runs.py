@@ -138,7 +138,7 @@ def test_a_class_that_the_file_calls_another_is_the_oracles(tmp_path: Path) -> N
     words, file_run = str(BinnedStumps(X, y)), run.stored_run
     detached = DetachedOracle(words, file_run.oracle.N, file_run.oracle.total, file_run.oracle.majority, False)
     replace(file_run, oracle=detached).save(path)
-    with pytest.raises(OptionError, match="the ends"):
+    with pytest.raises(OptionError, match="the bounds"):
         Run.load(path).verify_class(BinnedStumps(X, y))
     with pytest.raises(DataError, match="other examples"):
         boost("erlpboost", BinnedStumps(X, y), nu=80.0, epsilon=0.02, checkpoint=path)
@@ -306,13 +306,13 @@ def cleared_half(table: np.ndarray) -> np.ndarray:
 FORGED: list[tuple[str, Callable[[Any], Any], str]] = [
     ("lower", lambda old: ["1", "2"], r"\b0\.5\b|interval"),
     ("proof upper", lambda old: ["1", "1"], "and 1, but"),
-    ("proof total", lambda old: 2 * old, "the ends"),
-    ("proof table", cleared_half, "the ends|simplex"),
+    ("proof total", lambda old: 2 * old, "the bounds"),
+    ("proof table", cleared_half, "the bounds|simplex"),
     ("proof table", lambda old: old * 0, "simplex"),
     ("proof table", lambda old: old[1:], "other bins"),
     ("proof shift", lambda old: 99, "window"),
     ("W", lambda old: old // 2, r"2\^30"),
-    ("W", lambda old: old[::-1].copy(), "the ends"),
+    ("W", lambda old: old[::-1].copy(), "the bounds"),
     ("W", lambda old: old * 3, r"range|above 2\^30"),
     ("splits", lambda old: old + np.array([0, 9999, 0]), r"class.*\bcontain\b.*\bfeature\b"),
     ("splits", lambda old: old[1:], "splits"),

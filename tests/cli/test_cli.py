@@ -38,7 +38,7 @@ from boostopt import (
 from boostopt._utils.formatting import escape_unprintable, format_interval
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.boosters import BOOSTERS
-from boostopt.boosting.registry import PAGES
+from boostopt.boosting.registry import BOOSTERS_BY_NAME
 from boostopt.cli.commands.list import first_sentence
 from boostopt.exporting.export import FORMATS
 
@@ -775,7 +775,7 @@ def test_list_says_of_each_formulation_what_it_is_who_takes_it_and_why_others_do
 
 
 def test_a_sentence_stands_for_every_formulation_and_booster() -> None:
-    pages = [*map(get_formulation, list_formulations()), *PAGES.values()]
+    pages = [*map(get_formulation, list_formulations()), *BOOSTERS_BY_NAME.values()]
     sentences = [first_sentence(page) for page in pages]
     assert all(re.fullmatch(r"[A-Z].*[a-z0-9]\.", words) for words in sentences), sentences
     assert len(set(sentences)) == len(pages)

@@ -10,7 +10,7 @@ import pytest
 from support.command_lines import run as invoke
 
 from boostopt import OptionError, ProblemError, boost
-from boostopt.boosting.registry import PAGES
+from boostopt.boosting.registry import BOOSTERS_BY_NAME
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps
 
@@ -32,7 +32,7 @@ def examples() -> tuple[Any, Any]:
 
 
 def test_every_booster_is_tried() -> None:
-    assert {name for name, _ in CASES} == set(PAGES)
+    assert {name for name, _ in CASES} == set(BOOSTERS_BY_NAME)
 
 
 @pytest.mark.thorough_cases("adaboost_reg", "brownboost")

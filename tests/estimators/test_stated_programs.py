@@ -35,7 +35,7 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
-from boostopt.boosting.registry import PAGES
+from boostopt.boosting.registry import BOOSTERS_BY_NAME
 from boostopt.ensembles import reweight, reweight_one_vs_rest
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
@@ -418,7 +418,10 @@ def test_a_subclass_with_functions_of_its_own_says_anew_that_it_is_symmetric() -
     assert not type("Further", (SaidFormulation,), {"regularizer": lambda self, p, x: None}).is_symmetric
     assert not COSTS.is_symmetric
     assert all(get_formulation(name).is_symmetric for name in list_formulations())
-    assert all(formulation.is_symmetric for formulation in PAGES.values()) and combine("hinge", "l1").is_symmetric
+    assert (
+        all(formulation.is_symmetric for formulation in BOOSTERS_BY_NAME.values())
+        and combine("hinge", "l1").is_symmetric
+    )
 
 
 @pytest.mark.thorough

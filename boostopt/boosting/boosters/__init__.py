@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from boostopt._utils.lazy_names import import_modules
-from boostopt.boosting.registry import PAGES
+from boostopt.boosting.registry import BOOSTERS_BY_NAME
 from boostopt.boosting.reweighting import Booster as Booster
 from boostopt.boosting.reweighting import outside as outside
 from boostopt.programs.catalogue import formulation_in
@@ -29,4 +29,4 @@ BOOSTERS: Mapping[str, Booster] = {booster.name: booster for booster in map(_boo
 Each module of this folder defines one.
 """
 
-PAGES.update({name.lower(): booster for name, booster in BOOSTERS.items()})
+BOOSTERS_BY_NAME.update({name.lower(): booster for name, booster in BOOSTERS.items()})

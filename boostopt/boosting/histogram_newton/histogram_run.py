@@ -165,7 +165,7 @@ class HistogramRun(Run):
             ended before its first evaluation on all rows.
         """
         stored_run = StoredHistogramRun.load(path, formulation)
-        warn_of_change(stored_run.problem.formulation, stored_run.page_digest)
+        warn_of_change(stored_run.problem.formulation, stored_run.formulation_digest)
         if stored_run.snapshot.bounds.integer_weights is None:
             raise DataError(
                 f"expected a run with at least one evaluation on all rows in {os.fspath(path)}; got a run without an "
@@ -387,13 +387,13 @@ def _load_checkpoint(
     remove_partial_files(checkpoint)
     if not Path(checkpoint).exists():
         return None
-    stored_run, formulation_digest = (
+    stored_run, present_digest = (
         StoredHistogramRun.load(checkpoint, problem.formulation),
         text_digest(problem.formulation.source_file),
     )
     check_checkpoint_matches(
         checkpoint,
-        ("text of the formulation", (stored_run.page_digest or formulation_digest)[:12], formulation_digest[:12]),
+        ("text of the formulation", (stored_run.formulation_digest or present_digest)[:12], present_digest[:12]),
         ("class", str(stored_run.oracle), str(oracle)),
         ("number of examples", stored_run.oracle.N, oracle.N),
         ("parameters", vars(stored_run.problem.template.parameters), vars(problem.template.parameters)),

@@ -102,7 +102,7 @@ class StoredHistogramRun:
         The snapshot of the run.
     reason
         The reason why the run ended; "" before its end.
-    page_digest
+    formulation_digest
         The digest of the file that stated the formulation at the time of the run.
     """
 
@@ -111,7 +111,7 @@ class StoredHistogramRun:
     hypotheses: Sequence[Hypothesis]
     snapshot: Snapshot
     reason: str
-    page_digest: str
+    formulation_digest: str
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the file.
@@ -128,7 +128,7 @@ class StoredHistogramRun:
                 "kind": HISTOGRAM_KIND,
                 "format": FORMAT,
                 "formulation": problem.formulation.name,
-                "page": formulation_to_json(problem.formulation, self.page_digest),
+                "page": formulation_to_json(problem.formulation, self.formulation_digest),
                 "given": problem.user_parameters,
                 "epsilon": problem.epsilon,
                 "c": problem.examples.c,
@@ -277,7 +277,7 @@ def _fraction_from_json(texts: Sequence[str]) -> Fraction:
 
 def _run_from_json(content: Mapping[str, Any], formulation: Any) -> StoredHistogramRun:
     """Parse a run; raise if its parts do not belong together."""
-    trusted, page_digest = formulation_from_json(content, formulation)
+    trusted, formulation_digest = formulation_from_json(content, formulation)
     problem = Problem.create(trusted, content["c"], None, content["epsilon"], "newton", content["given"])
     summary = content["oracle"]
     require(
@@ -322,7 +322,7 @@ def _run_from_json(content: Mapping[str, Any], formulation: Any) -> StoredHistog
     require(0.0 < total < math.inf, "the sum of the weights is not positive and finite")
     n_evaluations = sum(record.rows == oracle.N and record.active > 0 for record in snapshot.log)
     require(n_evaluations == len(weights_by_iteration), "the weights belong to another number of evaluations")
-    return StoredHistogramRun(problem, oracle, hypotheses, snapshot, content["reason"], page_digest)
+    return StoredHistogramRun(problem, oracle, hypotheses, snapshot, content["reason"], formulation_digest)
 
 
 def _state_from_json(content: Mapping[str, Any], max_length: int) -> SolverState:

@@ -71,7 +71,7 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
         oracle_state=oracle.state(),
         guarantee=guarantee,
         majority=oracle.majority,
-        page_digest=text_digest(problem.formulation.source_file),
+        formulation_digest=text_digest(problem.formulation.source_file),
     )
     return record if options.start is None else _warm_started(record, oracle, options.start.record)
 
@@ -138,10 +138,10 @@ def _from_checkpoint(
     """Return the record of a checkpoint; DataError if it belongs to another run."""
     record, _ = load(checkpoint, problem.formulation)
     saved, present = record.problem.template, problem.template
-    page_digest = text_digest(problem.formulation.source_file)
+    present_digest = text_digest(problem.formulation.source_file)
     check_checkpoint_matches(
         checkpoint,
-        ("text of the formulation", (record.page_digest or page_digest)[:12], page_digest[:12]),
+        ("text of the formulation", (record.formulation_digest or present_digest)[:12], present_digest[:12]),
         ("examples and class", record.digest, oracle.digest),
         ("update", record.problem.update, problem.update),
         ("parameters", vars(saved.parameters), vars(present.parameters)),

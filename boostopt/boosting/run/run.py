@@ -317,7 +317,7 @@ class Run:
         if (kind := run_kind(path)) in FILE_READERS:
             return FILE_READERS[kind](path, formulation)
         record, final = load(path, formulation)
-        warn_of_change(record.problem.formulation, record.page_digest)
+        warn_of_change(record.problem.formulation, record.formulation_digest)
         return Run.from_data(record, None, loaded=True) if final is None else Run(record, *final, loaded=True)
 
     def __repr__(self) -> str:

@@ -36,7 +36,7 @@ class RunData:
         The class of more examples, 1 or -1.
     reason
         The reason why the run stopped; "" before it stops.
-    page_digest
+    formulation_digest
         SHA-256 of the user's file that states the formulation; "" if it is not stated in a file.
     """
 
@@ -51,4 +51,4 @@ class RunData:
     guarantee: float | None
     majority: int
     reason: str = ""
-    page_digest: str = ""
+    formulation_digest: str = ""

@@ -237,7 +237,7 @@ def _run_to_json(record: RunData) -> dict[str, Any]:
     start = state.start
     return {
         "formulation": problem.formulation.name,
-        "page": formulation_to_json(problem.formulation, record.page_digest),
+        "page": formulation_to_json(problem.formulation, record.formulation_digest),
         "given": dict(problem.user_parameters),
         "update": problem.update,
         "epsilon": problem.epsilon,
@@ -296,7 +296,7 @@ def warn_of_change(formulation: Formulation[Any], digest: str) -> None:
 
 def _run_from_json(about: Mapping[str, Any], formulation: Any) -> RunData:
     """Return the record of a description."""
-    formulation, page_digest = formulation_from_json(about, formulation)
+    formulation, formulation_digest = formulation_from_json(about, formulation)
     # Files of the first boosters call their update a projection.
     update = formulation.boosting.update if formulation.boosting.update is UpdateKind.REWEIGHTING else about["update"]
     problem = Problem.create(formulation, about["c"], about["d0"], about["epsilon"], update, about["given"])
@@ -319,7 +319,7 @@ def _run_from_json(about: Mapping[str, Any], formulation: Any) -> RunData:
         guarantee=about["guarantee"],
         majority=about["majority"],
         reason=about["reason"],
-        page_digest=page_digest,
+        formulation_digest=formulation_digest,
     )
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from boostopt._utils.json_values import to_json_text
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend, Capability
-from boostopt.boosting.registry import PAGES
+from boostopt.boosting.registry import BOOSTERS_BY_NAME
 from boostopt.cli.application import command, console
 from boostopt.cli.option_parsing import split_names
 from boostopt.comparison.rendering.console_tables import OPTIONAL_PARAMETER_NOTE, parameter_signature
@@ -58,7 +58,7 @@ def _list_to_json(
     """Return formulations with their parameters, and for each backend whether it supports them, or the reason."""
     return {
         "backends": {b.name: b.version for b in backends},
-        "boosters": {name: _formulation_to_json(formulation) for name, formulation in PAGES.items()},
+        "boosters": {name: _formulation_to_json(formulation) for name, formulation in BOOSTERS_BY_NAME.items()},
         "formulations": {
             formulation.name: {
                 **_formulation_to_json(formulation),
@@ -122,7 +122,7 @@ def _list_lines(
     yield Text()
     yield wrap("Boosters that state no program, for `boostopt boost` and `boostopt fit`:")
     yield Text()
-    for name, formulation in PAGES.items():
+    for name, formulation in BOOSTERS_BY_NAME.items():
         yield from describe(name, formulation)
     yield Text()
     yield wrap(f"Backends: {', '.join(f'{b.name} {b.version}' for b in backends)}.")

@@ -16,7 +16,7 @@ import typer
 
 from boostopt._utils.files import write_atomically
 from boostopt.backends import AUTO, list_backends
-from boostopt.boosting.registry import PAGES
+from boostopt.boosting.registry import BOOSTERS_BY_NAME
 from boostopt.cli.application import CommandGroup, app, command, wrap_shell_commands
 from boostopt.cli.oracle_options import TREE_CLASS
 from boostopt.errors import DataError, OptionError, unknown_name
@@ -156,7 +156,7 @@ def _check_name(name: str, class_name: str, text: str) -> None:
         )
     reserved_names = {
         *list_formulations(),
-        *PAGES,
+        *BOOSTERS_BY_NAME,
         *list_backends(),
         AUTO,
         *HYPOTHESIS_CLASSES,

@@ -166,15 +166,15 @@ def _check_functions(
     """Reject a file that states another F or G than its formulation, or than the program of the caller."""
     from boostopt.verification.described_programs.part_statements import edge_part, regularizer_part
 
-    page = trusted_formulation(
+    trusted = trusted_formulation(
         name, program.formulation if formulation is None and program is not None else formulation
     )
-    record = parameter_record(page, parameters, examples)
+    record = parameter_record(trusted, parameters, examples)
     try:
         pairs = {
-            f"{page.name} with the parameters of the file": (
-                page.regularizer(record, examples),
-                page.edge_function(record),
+            f"{trusted.name} with the parameters of the file": (
+                trusted.regularizer(record, examples),
+                trusted.edge_function(record),
             )
         }
         if program is not None:
@@ -183,7 +183,7 @@ def _check_functions(
             source: (regularizer_part(F).to_json(), edge_part(G, t).to_json()) for source, (F, G) in pairs.items()
         }
     except (BoostoptError, ArithmeticError, ValueError) as failure:
-        reject(f"{page.name} with these parameters states no such program: {reason_of(failure)}"[:400])
+        reject(f"{trusted.name} with these parameters states no such program: {reason_of(failure)}"[:400])
     for origin, pair in statements.items():
         for function, statement in zip(("F", "G"), pair, strict=True):
             if json.loads(json.dumps(statement)) != content[function]:

@@ -181,7 +181,7 @@ def test_invalid_sums_are_refused() -> None:
     with pytest.raises(ProblemError, match="no term"):
         SeparableSum(())
     at_its_cap = BinaryEntropy(np.full(3, 0.4), 1.0, np.array([0.4, 0.3, 0.3]))
-    with pytest.raises(ProblemError, match=r"\blower end\b.* 0\."):
+    with pytest.raises(ProblemError, match=r"\blower bound\b.* 0\."):
         SeparableSum((at_its_cap, Squares(np.ones(3), 1.0)))
 
 
