@@ -61,8 +61,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         The smallest number of examples that share the weight. The soft margin is the mean of the nu smallest margins. A
         float in (0, 1] is a share of the sum of the weights. A whole number is a count, from 1 to this sum. "auto"
         chooses a share by cross-validation, among 0.05, 0.1, 0.2, 0.35, 0.6 and 1 times the largest nu that gives up no
-        class; for other values, use `GridSearchCV`. `time_limit` then holds for each fit. Formulations without this
-        parameter ignore nu.
+        class: the smallest whose `scoring` is at most one standard error below the highest. For other values, use
+        `GridSearchCV`. `time_limit` then holds for each fit. Formulations without this parameter ignore nu.
     epsilon
         The accuracy of the soft margin at which boosting stops, positive.
     eta
@@ -117,6 +117,10 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     probability
         Whether the classifier has `predict_proba`: a sigmoid of f that scikit-learn fits to the held-out parts of five
         folds (`CalibratedClassifierCV`). The classifier is then fitted six more times.
+    scoring
+        The score by which nu="auto" compares values of nu, by scikit-learn's name: "accuracy", "balanced_accuracy",
+        "roc_auc", "average_precision" or "neg_log_loss". The held-out examples count with their weights. With more than
+        two classes, "roc_auc" and "average_precision" are means over the classes, each against the rest.
     verbose
         The `progress` of `boost`: see `boostopt.estimators`.
 
@@ -141,8 +145,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     nu_
         The nu of the fit.
     nus_, nu_scores_
-        With nu="auto", the values that were tried, shape (k,), and for each of them the share of the weight of held-out
-        examples that was predicted correctly, shape (k,).
+        With nu="auto", the values that were tried, shape (k,), and the score of each on held-out examples, shape (k,).
     n_features_in_
         The number of features.
     feature_names_in_
@@ -175,6 +178,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     base_options: Any = None
     intercept: Any = True
     probability: Any = False
+    scoring: Any = "accuracy"
     verbose: Any = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **per_example: Any) -> MarginBoostClassifier:
