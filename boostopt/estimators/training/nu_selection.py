@@ -37,6 +37,10 @@ MAX_FOLDS = 5
 """The number of folds; it is reduced to the number of rows of the smallest class."""
 
 
+SIGMOID_C = 100.0
+"""The inverse strength of the penalty on the slope of the sigmoids of the logarithmic loss."""
+
+
 @dataclass(frozen=True, eq=False)
 class NuScores:
     """Values of nu with their cross-validation scores.
@@ -119,10 +123,16 @@ def _negative_log_losses(folds: list[HeldOutFold]) -> list[float]:
     """Return minus the logarithmic loss of probabilities, for each fold.
 
     The probability of a class is a sigmoid of f, whose two numbers are fitted to the held-out examples of all folds.
-    With more than two classes the sigmoids are divided by their sum.
+    A small penalty keeps them finite where f separates the classes. With more than two classes the sigmoids are divided
+    by their sum.
     """
-    labels, f, c = (np.concatenate(parts) for parts in zip(*((fold.labels, fold.f, fold.c) for fold in folds), strict=False))
-    sigmoids = [LogisticRegression(C=np.inf).fit(f[:, [j]], labels[:, j], sample_weight=c) for j in range(f.shape[1])]
+    labels = np.concatenate([fold.labels for fold in folds])
+    f = np.concatenate([fold.f for fold in folds])
+    c = np.concatenate([fold.c for fold in folds])
+    sigmoids = [
+        LogisticRegression(C=SIGMOID_C).fit(f[:, [j]], labels[:, j], sample_weight=c / c.mean())
+        for j in range(f.shape[1])
+    ]
     losses = list[float]()
     for fold in folds:
         p = np.column_stack([sigmoid.predict_proba(fold.f[:, [j]])[:, 1] for j, sigmoid in enumerate(sigmoids)])
