@@ -101,6 +101,7 @@ class FitSettings:
     n_iter_no_change: int
     probability: bool
     scoring: str
+    store_training: bool
     verbose: bool | Callable[..., Any]
     seed: int | None
 
@@ -563,6 +564,7 @@ PARAMETER_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     "n_iter_no_change": partial(check_integer, minimum=1),
     "probability": check_boolean,
     "scoring": partial(check_choice, names=SCORING_NAMES),
+    "store_training": check_boolean,
     "verbose": _check_verbose,
 }
 """The check of each parameter of the classifier that a fit of two classes depends on."""
