@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, HypothesisVector
+from boostopt.boosting.histogram_newton.histogram_run import LazyWitness
 from boostopt.boosting.run.combined_hypothesis import weighted_vote
 from boostopt.boosting.run.run import Run
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.oracles.base import Hypothesis
+from boostopt.oracles.distributed.detached import raise_rows_missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +62,22 @@ class BinaryModel:
             certificate=run.class_certificate if run.problem.has_class_bound else None,
         )
 
+    def without_run(self) -> BinaryModel:
+        """Return the binary model with a recorded certificate, as a model file holds it, without the run behind it."""
+        certificate, hypotheses = self.certificate, tuple(self.hypotheses)
+        if certificate is None:
+            return replace(self, hypotheses=hypotheses)
+        witness = raise_rows_missing if is_distributed(certificate) else certificate.d
+        return replace(self, hypotheses=hypotheses, certificate=replace(certificate, witness=witness, recorded=True))
+
     def decision_function(self, X: Any) -> Float[Array, " n"]:
         """Return f(x) for each row of X."""
         return weighted_vote(self.hypotheses, self.w, X)
+
+
+def is_distributed(certificate: ClassCertificate) -> bool:
+    """Return whether the distribution that proves the upper bound is as long as rows that are not here."""
+    return isinstance(certificate.witness, LazyWitness) and certificate.witness.unavailable
 
 
 def stack_columns(values: Iterable[Float[Array, " n"]]) -> Float[Array, " n *classes"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -42,6 +43,10 @@ FITTED_IN_MEMORY = ("margins_", "feature_names_in_", "nus_", "nu_scores_", "vali
 """Attributes that a fit to distributed rows does not set, or not always."""
 
 
+TRAINING_ATTRIBUTES = ("runs_", "margins_")
+"""Attributes that grow with the training examples; pickles leave them out by default."""
+
+
 @dataclass(eq=False, repr=False)
 class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     """A classifier by boosting to a large soft margin, with a certificate of the largest soft margin of the class.
@@ -61,8 +66,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         The smallest number of examples that share the weight. The soft margin is the mean of the nu smallest margins. A
         float in (0, 1] is a share of the sum of the weights. A whole number is a count, from 1 to this sum. "auto"
         chooses a share by cross-validation, among 0.05, 0.1, 0.2, 0.35, 0.6 and 1 times the largest nu that gives up no
-        class; for other values, use `GridSearchCV`. `time_limit` then holds for each fit. Formulations without this
-        parameter ignore nu.
+        class: the smallest whose `scoring` is at most one standard error below the highest. For other values, use
+        `GridSearchCV`. `time_limit` then holds for each fit. Formulations without this parameter ignore nu.
     epsilon
         The accuracy of the soft margin at which boosting stops, positive.
     eta
@@ -117,6 +122,13 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     probability
         Whether the classifier has `predict_proba`: a sigmoid of f that scikit-learn fits to the held-out parts of five
         folds (`CalibratedClassifierCV`). The classifier is then fitted six more times.
+    scoring
+        The score by which nu="auto" compares values of nu, by scikit-learn's name: "accuracy", "balanced_accuracy",
+        "roc_auc", "average_precision" or "neg_log_loss". The held-out examples count with their weights. With more than
+        two classes, "roc_auc" and "average_precision" are means over the classes, each against the rest.
+    store_training
+        Whether a pickle of the classifier holds its runs, and with them the training examples. By default a pickle is
+        as small as a file of `save`, and the unpickled classifier is as `load` returns it. Copies keep the runs.
     verbose
         The `progress` of `boost`: see `boostopt.estimators`.
 
@@ -141,8 +153,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     nu_
         The nu of the fit.
     nus_, nu_scores_
-        With nu="auto", the values that were tried, shape (k,), and for each of them the share of the weight of held-out
-        examples that was predicted correctly, shape (k,).
+        With nu="auto", the values that were tried, shape (k,), and the score of each on held-out examples, shape (k,).
     n_features_in_
         The number of features.
     feature_names_in_
@@ -175,6 +186,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     base_options: Any = None
     intercept: Any = True
     probability: Any = False
+    scoring: Any = "accuracy"
+    store_training: Any = False
     verbose: Any = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **per_example: Any) -> MarginBoostClassifier:
@@ -372,8 +385,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         check_is_fitted(self)
         if not hasattr(self, "runs_"):
             raise OptionError(
-                "a certificate needs the run of a fit; this classifier was loaded from a file, which holds no run. Fit "
-                "the classifier, and save both."
+                "a certificate needs the run of a fit; this one came from a file or a pickle, which holds "
+                "no run. Save the certificate after the fit, or fit with store_training=True."
             )
         k = positive_class_index(self.classes_, label)
         run = self.runs_[0 if len(self.runs_) == 1 else k]
@@ -393,6 +406,26 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         """
         check_is_fitted(self)
         save(self, self._scorers, path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes for pickle: without runs and training examples, unless `store_training` keeps them."""
+        state: Any = super().__getstate__()
+        if self.store_training or "runs_" not in state:
+            return state
+        state = {name: value for name, value in state.items() if name not in TRAINING_ATTRIBUTES}
+        return {**state, "_scorers": tuple(scorer.without_run() for scorer in self._scorers)}
+
+    def __copy__(self) -> MarginBoostClassifier:
+        """Return a copy with the same runs."""
+        duplicate = type(self).__new__(type(self))
+        vars(duplicate).update(vars(self))
+        return duplicate
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> MarginBoostClassifier:
+        """Return a copy with copies of the runs."""
+        memo[id(self)] = duplicate = type(self).__new__(type(self))
+        vars(duplicate).update(copy.deepcopy(vars(self), memo))
+        return duplicate
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> MarginBoostClassifier:
@@ -456,8 +489,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             )
         if not hasattr(self, "runs_"):
             raise OptionError(
-                "warm_start continues the runs of the last fit; this classifier was loaded from a file, which holds "
-                "no runs. Set warm_start=False."
+                "warm_start continues the runs of the last fit; this one came from a file or a pickle, which "
+                "holds no runs. Set warm_start=False, or fit with store_training=True."
             )
         return self.runs_
 

@@ -37,10 +37,9 @@ from boostopt._utils.json_values import (
 )
 from boostopt._utils.user_files import is_python_file_path
 from boostopt._utils.validation import check_path
-from boostopt.boosting.histogram_newton.histogram_run import LazyWitness
 from boostopt.boosting.run.run_file import DECODING_ERRORS, META, ArrayExtractor, insert_arrays
 from boostopt.errors import BoostoptError, DataError, OptionError, reason_of
-from boostopt.estimators.binary_model import BinaryModel
+from boostopt.estimators.binary_model import BinaryModel, is_distributed
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.soft_margin import MEASURES, SOFT_MARGIN
 from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
@@ -207,9 +206,6 @@ def _describe_error(failure: BaseException) -> str:
 def _binary_model_to_json(scorer: BinaryModel) -> dict[str, Any]:
     """Return a binary model as names, numbers and arrays."""
     certificate = scorer.certificate
-    is_distributed = (
-        certificate is not None and isinstance(certificate.witness, LazyWitness) and certificate.witness.unavailable
-    )
     return {
         "formulation": scorer.formulation,
         "oracle": scorer.oracle,
@@ -223,7 +219,7 @@ def _binary_model_to_json(scorer: BinaryModel) -> dict[str, Any]:
         else {
             "lower": float(certificate.lower),
             "upper": float(certificate.upper),
-            "d": DISTRIBUTED_PLACEHOLDER if is_distributed else certificate.d,
+            "d": DISTRIBUTED_PLACEHOLDER if is_distributed(certificate) else certificate.d,
             **({} if certificate.quantity == SOFT_MARGIN else {"what": certificate.quantity}),
         },
     }

@@ -64,13 +64,13 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         ------
         OptionError
             There are no weights of earlier rounds: the formulation is corrective and `max_iter` is above 1000, or the
-            classifier was loaded from a file.
+            classifier was loaded from a file, or from a pickle without `store_training`.
         """
         features = self._validate_features(X)
         if not hasattr(self, "runs_"):
             raise OptionError(
-                "stages need the runs of a fit; this classifier was loaded from a file, which holds the last weights "
-                "only. Fit it, or save the run: run_.save(path)."
+                "stages need the runs of a fit; this one came from a file or a pickle, which holds the last "
+                "weights only. Fit it with store_training=True, or save the run: run_.save(path)."
             )
         return staged_decision_function(self.runs_, features)
 
@@ -84,8 +84,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if not hasattr(self, "runs_"):
             raise AttributeError(
-                "run_ is the run of a fit; this classifier was loaded from a file, which holds no run. "
-                "Fit it, or save the run: run_.save(path)."
+                "run_ is the run of a fit; this one came from a file or a pickle, which holds no run. Fit it "
+                "with store_training=True, or save the run: run_.save(path)."
             )
         if len(self.classes_) > 2:
             raise AttributeError(

@@ -121,9 +121,9 @@ def test_a_loaded_classifier_has_no_runs_and_can_be_fitted_anew(tmp_path: Path) 
     loaded = load(tmp_path / "m.npz")
     with pytest.raises(AttributeError, match=r"\brun_\s.*\bfile\b"):
         loaded.run_  # noqa: B018
-    with pytest.raises(OptionError, match=r"\bstages\b.*\bloaded\b"):
+    with pytest.raises(OptionError, match=r"\bstages\b.*\bfile\b"):
         next(loaded.staged_predict(X))
-    with pytest.raises(OptionError, match=r"\bwarm_start\b.*\bloaded\b"):
+    with pytest.raises(OptionError, match=r"\bwarm_start\b.*\bfile\b"):
         loaded.set_params(warm_start=True).fit(X, y)
     loaded.set_params(warm_start=False).fit(X, -y)
     np.testing.assert_array_equal(loaded.decision_function(X), fitted().fit(X, -y).decision_function(X))

@@ -125,7 +125,7 @@ def test_each_of_three_classes_is_told_from_the_rest(client: Any) -> None:
 
 
 def test_the_model_is_a_plain_local_object(client: Any, tmp_path: Path) -> None:
-    model = classifier().fit(array(), array(Y))
+    model = classifier().set_params(store_training=True).fit(array(), array(Y))
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.predict(X), model.predict(X)) and repr(again.run_) == repr(model.run_)
     assert again.certificate_.lower == model.run_.class_certificate.lower and len(again.run_.trace) == model.n_iter_

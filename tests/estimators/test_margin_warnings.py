@@ -64,6 +64,15 @@ def test_an_interval_that_contains_0_may_be_narrowed() -> None:
     assert warnings_of(X, noise, nu=0.5) == []
 
 
+def test_a_limit_that_prints_as_nu_is_no_advice_to_raise_nu() -> None:
+    noise = RNG.permutation(np.arange(1999) < 100)  # the limit 200 / 1999 is 0.10005
+    features = RNG.normal(size=(1999, 2))
+    (words,) = warnings_of(features, noise, nu=0.1, epsilon=0.3)
+    assert "raise nu" not in words.lower() and "lower epsilon" in words.lower()
+    (words,) = warnings_of(features, noise, nu=0.05, epsilon=0.3)
+    assert "raise nu, to 0.1 at most" in words.lower()
+
+
 @pytest.mark.thorough
 def test_random_labels_that_are_fitted_are_named() -> None:
     """Many stumps fit random labels with a small soft margin, which is proved and says nothing."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 from support.command_lines import run as invoke
 
@@ -16,7 +16,8 @@ from boostopt import verify
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.estimators.training.nu_selection import NU_FRACTIONS, NuScores
+from boostopt.estimators.training.binary_fit import SCORING_NAMES
+from boostopt.estimators.training.nu_selection import FOLD_SCORES, NU_FRACTIONS, HeldOutFold, NuScores
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3)).round(2)
@@ -46,8 +47,101 @@ def test_the_scores_are_those_of_fits_by_hand_and_the_last_fit_has_the_best_nu()
     assert model.get_params()["nu"] == "auto"
 
 
-def test_the_largest_nu_of_equal_scores_is_chosen() -> None:
-    assert NuScores(np.array([0.1, 0.2, 0.4]), np.array([0.8, 0.8, 0.7])).best_nu == 0.2
+def test_the_smallest_nu_within_one_standard_error_of_the_best_score_is_chosen() -> None:
+    nus, weights = np.array([0.1, 0.2, 0.4]), np.ones(4)
+    equal = np.full((4, 3), 0.8)
+    assert NuScores(nus, equal, weights).best_nu == 0.1
+    # All folds agree on the difference: it is no chance.
+    ordered = np.array([[0.5], [0.6], [0.7], [0.8]]) + np.array([0.0, 0.01, 0.02])
+    assert NuScores(nus, ordered, weights).best_nu == 0.4
+    # The folds disagree about the first two values, and agree that the third is better than the first.
+    mixed = np.array([[0.5, 0.7, 0.69], [0.5, 0.6, 0.62], [0.5, 0.7, 0.69], [0.5, 0.6, 0.61]])
+    assert NuScores(nus, mixed, weights).best_nu == 0.2
+    # A fold counts with its weight.
+    np.testing.assert_allclose(NuScores(nus, mixed, np.array([1.0, 0.0, 0.0, 1.0])).scores, [0.5, 0.65, 0.65])
+
+
+def test_a_pattern_with_both_labels_is_scored_as_cross_validation_scores_it() -> None:
+    rng = np.random.default_rng(0)
+    patterns = rng.integers(0, 2, (2000, 3))
+    labels = np.where(rng.random(2000) < 0.3, 1 - patterns[:, 0], patterns[:, 0])
+    model: Any = MarginBoostClassifier(nu="auto").fit(patterns, labels)
+    np.testing.assert_allclose(model.nu_scores_, (labels == patterns[:, 0]).mean())
+
+
+def _table(k: int) -> tuple[Any, Any]:
+    """Return the k-th of 15 tables: the first ten have repeated rows."""
+    rng = np.random.default_rng(k)
+    n_rows, n_features = 150, 3 + k % 3
+    features = rng.integers(0, 2 + k // 3, (n_rows, n_features)) if k < 10 else rng.normal(size=(n_rows, n_features))
+    scores = features[:, 0] + 0.7 * features[:, 1] + rng.normal(0.0, 0.3 + 0.1 * (k % 4), n_rows)
+    return features, scores > np.quantile(scores, 0.5 + 0.05 * (k % 5))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("k", range(15))
+def test_the_scores_are_those_of_cross_validation_up_to_chance(k: int) -> None:
+    features, labels = _table(k)
+    assert (len(np.unique(features, axis=0)) < len(features)) == (k < 10)
+    model: Any = MarginBoostClassifier(nu="auto", **ROUGH).fit(features, labels)
+    splits = StratifiedKFold(5, shuffle=True, random_state=1)
+    for nu, score in zip(model.nus_, model.nu_scores_, strict=True):
+        others = cross_val_score(MarginBoostClassifier(nu=float(nu), **ROUGH), features, labels, cv=splits)
+        # Two sums of 150 rows, each right or wrong, over different folds: three standard deviations of the difference.
+        assert abs(others.mean() - score) <= 3.0 * np.sqrt(2.0 * score * (1.0 - score) / len(labels))
+
+
+@pytest.mark.parametrize("scoring", SCORING_NAMES)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_each_score_is_that_of_scikit_learn(scoring: str, n_classes: int) -> None:
+    rng = np.random.default_rng(5)
+    folds = list[HeldOutFold]()
+    for _ in range(2):
+        codes, c = rng.integers(0, n_classes, 40), rng.uniform(0.5, 2.0, 40)
+        f = rng.normal(size=(40, n_classes if n_classes > 2 else 1))
+        f[np.arange(40), codes if n_classes > 2 else 0] += 1.0 if n_classes > 2 else 2.0 * codes - 1.0
+        predicted = f.argmax(axis=1) if n_classes > 2 else (f[:, 0] > 0).astype(int)
+        folds.append(HeldOutFold(codes, c, f, predicted))
+    scores = FOLD_SCORES[SCORING_NAMES.index(scoring)](folds)
+    for fold, score in zip(folds, scores, strict=True):
+        if scoring == "accuracy":
+            assert score == pytest.approx(fold.c[fold.codes == fold.predicted].sum() / fold.c.sum())
+        elif scoring == "balanced_accuracy":
+            shares = [
+                fold.c[(fold.codes == k) & (fold.predicted == k)].sum() / fold.c[fold.codes == k].sum()
+                for k in range(n_classes)
+            ]
+            assert score == pytest.approx(np.mean(shares))
+        elif scoring == "roc_auc":
+            columns = range(n_classes) if n_classes > 2 else (1,)
+            areas = list[float]()
+            for j, k in enumerate(columns):
+                inside, f = fold.codes == k, fold.f[:, j]
+                pairs = fold.c[inside][:, np.newaxis] * fold.c[~inside]
+                areas.append((pairs * (f[inside][:, np.newaxis] > f[~inside])).sum() / pairs.sum())
+            assert score == pytest.approx(np.mean(areas))
+        elif scoring == "average_precision":
+            assert 0.5 < score < 1.0
+        else:
+            assert -np.log(n_classes) < score < 0.0
+
+
+def test_the_score_by_choice_decides_the_scores_of_the_fit() -> None:
+    rare = X[:, 0] > 1.0
+    models: dict[str, Any] = {
+        name: MarginBoostClassifier(nu="auto", scoring=name, **ROUGH).fit(X, rare) for name in ("accuracy", "roc_auc")
+    }
+    assert not np.allclose(models["accuracy"].nu_scores_, models["roc_auc"].nu_scores_)
+    with pytest.raises(OptionError, match=r"\bscoring\b.*'f1'"):
+        MarginBoostClassifier(nu="auto", scoring="f1").fit(X, y)
+
+
+def test_a_balanced_rare_class_gives_more_than_one_vote() -> None:
+    rng = np.random.default_rng(3)
+    features = rng.normal(size=(400, 4))
+    rare = features[:, 0] + features[:, 1] + 0.5 * rng.normal(size=400) > 2.4
+    model: Any = MarginBoostClassifier(nu="auto", class_weight="balanced", **ROUGH).fit(features, rare)
+    assert rare.mean() < 0.07 and len(model.run_.hypotheses) > 1 and model.nu_ < model.nus_[-1]
 
 
 @pytest.mark.thorough

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.model_selection import cross_validate
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.tree import DecisionTreeClassifier
 from support.file_edits import packed, unpacked
 from typer.testing import CliRunner
@@ -73,8 +73,43 @@ def test_a_classifier_of_a_prototype_is_pickled(formulation: Any) -> None:
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     assert again.certificate_.lower == model.certificate_.lower  # pyright: ignore[reportAttributeAccessIssue]
-    assert again.run_.record.problem.formulation.name == model.run_.record.problem.formulation.name
+    assert not hasattr(again, "runs_") and again.oracle_ == model.oracle_
+    whole = pickle.loads(pickle.dumps(model.set_params(store_training=True)))
+    assert whole.run_.record.problem.formulation.name == model.run_.record.problem.formulation.name
     assert again.set_params(max_iter=2).fit(X, y).n_iter_ >= 1
+
+
+@pytest.mark.parametrize("base", ["stump", "binned"])
+def test_a_pickle_is_as_small_as_a_file_and_copies_keep_the_runs(base: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(3000, 8))
+    labels = features[:, 0] + rng.normal(size=3000) > 0
+    model: Any = MarginBoostClassifier(base=base, epsilon=0.1, nu=0.5).fit(features, labels)
+    model.save(tmp_path / "model.npz")
+    text = pickle.dumps(model)
+    assert len(text) < 2 * (tmp_path / "model.npz").stat().st_size + 20_000 < features.nbytes / 2
+    others: list[Any] = [pickle.loads(text), MarginBoostClassifier.load(tmp_path / "model.npz")]
+    for other in others:
+        np.testing.assert_array_equal(other.decision_function(features), model.decision_function(features))
+        np.testing.assert_array_equal(other.certificate_.d, model.certificate_.d)
+        assert other.certificate_.recorded and other.certificate_.upper == model.certificate_.upper
+        with pytest.raises(AttributeError, match="store_training"):
+            _ = other.run_
+        with pytest.raises(OptionError, match="store_training"):
+            other.save_certificate(tmp_path / "proof.json", features, labels)
+    for other in (
+        copy.copy(model),
+        copy.deepcopy(model),
+        pickle.loads(pickle.dumps(model.set_params(store_training=True))),
+    ):
+        other.save_certificate(tmp_path / "proof.json", features, labels)
+    assert len(pickle.dumps(model)) > features.nbytes / 4
+
+
+def test_a_search_in_two_processes_and_an_unfitted_classifier_are_pickled() -> None:
+    search = GridSearchCV(MarginBoostClassifier(epsilon=0.3), {"nu": [0.2, 0.5]}, cv=2, n_jobs=2).fit(X, y)
+    assert pickle.loads(pickle.dumps(search)).predict(X).tolist() == search.predict(X).tolist()
+    assert pickle.loads(pickle.dumps(MarginBoostClassifier(nu=0.3))).nu == 0.3
 
 
 @pytest.mark.thorough
@@ -290,7 +325,7 @@ def test_verify_says_which_of_the_two_classes_a_proof_is_of(tmp_path: Path) -> N
 
 @pytest.mark.thorough
 def test_a_fit_by_histogram_newton_is_pickled_with_its_certificate() -> None:
-    model = MarginBoostClassifier(epsilon=0.1).fit(X, y)
+    model = MarginBoostClassifier(epsilon=0.1, store_training=True).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     certificate: Any = model.certificate_
     loaded_certificate: Any = again.certificate_

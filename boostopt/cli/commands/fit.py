@@ -114,6 +114,13 @@ class ClassifierOptions:
     probability: Annotated[
         bool, typer.Option("--probability", help="Learn probabilities from held-out folds: six further fits.")
     ] = False
+    scoring: Annotated[
+        str,
+        typer.Option(
+            help="Score by which --nu auto compares values: accuracy, balanced_accuracy, roc_auc, average_precision or "
+            "neg_log_loss."
+        ),
+    ] = "accuracy"
     checkpoint: Annotated[
         str | None, typer.Option(help="File that stores the fit at intervals, and from which it continues.")
     ] = None

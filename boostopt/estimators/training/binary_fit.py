@@ -14,6 +14,7 @@ import numpy as np
 
 from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.validation import (
+    check_choice,
     check_instance,
     check_integer,
     check_number,
@@ -54,6 +55,9 @@ from boostopt.programs.parameters import check_per_example_array, scaling_advice
 
 AUTO = "auto"
 """The value of `nu` that chooses nu by cross-validation."""
+
+SCORING_NAMES = ("accuracy", "balanced_accuracy", "roc_auc", "average_precision", "neg_log_loss")
+"""The scores by which the cross-validation compares values of nu, by scikit-learn's names; the first is the default."""
 
 CLASSIFIER_PARAMETERS = ("nu", "eta", "epsilon")
 """Parameters of formulations that are also parameters of the classifier."""
@@ -96,6 +100,8 @@ class FitSettings:
     validation_fraction: float | None
     n_iter_no_change: int
     probability: bool
+    scoring: str
+    store_training: bool
     verbose: bool | Callable[..., Any]
     seed: int | None
 
@@ -557,6 +563,8 @@ PARAMETER_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     "validation_fraction": partial(check_optional, _check_validation_fraction),
     "n_iter_no_change": partial(check_integer, minimum=1),
     "probability": check_boolean,
+    "scoring": partial(check_choice, names=SCORING_NAMES),
+    "store_training": check_boolean,
     "verbose": _check_verbose,
 }
 """The check of each parameter of the classifier that a fit of two classes depends on."""

@@ -134,6 +134,12 @@ class Recommendations:
     better_hypotheses: str
     balance_classes: str
 
+    def raise_nu(self, nu: float, limit: float) -> str:
+        """Return the advice to raise nu to its limit; "" if the limit as a text is no larger than nu as a text."""
+        if float(self.format_nu_limit(limit)) <= float(self.format_nu(nu).removeprefix("nu = ")):
+            return ""
+        return f"raise nu, to {self.format_nu_limit(limit)} at most"
+
 
 def warn_about_margins(
     summaries: Sequence[MarginSummary],
@@ -203,9 +209,7 @@ def _unproved_messages(
     of_class = f" of class {worst.label}" if worst.label else ""
     classes = _affected_classes(summaries, [summary for summary, _ in unproved])
     steps = [
-        f"raise nu, to {recommendations.format_nu_limit(worst.nu_limit)} at most"
-        if worst.nu is not None and worst.nu < worst.nu_limit
-        else "",
+        "" if worst.nu is None else recommendations.raise_nu(worst.nu, worst.nu_limit),
         "" if is_impossible else recommendations.narrow_interval,
         recommendations.better_hypotheses,
     ]

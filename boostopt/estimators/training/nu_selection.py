@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    balanced_accuracy_score,
+    log_loss,
+    roc_auc_score,
+)
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.parallel import Parallel, delayed
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float, Int
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.run.combined_hypothesis import predicted_classes
 from boostopt.boosting.run.run import Run
 from boostopt.errors import ProblemError
 from boostopt.estimators.binary_model import stack_columns
-from boostopt.estimators.training.binary_fit import FitSettings
+from boostopt.estimators.training.binary_fit import SCORING_NAMES, FitSettings
 from boostopt.estimators.training.margin_warnings import NU_LIMIT_BINARY, NU_LIMIT_MULTICLASS
 from boostopt.estimators.training.training_data import WeightedExamples
 from boostopt.programs.boosting_spec import UpdateKind
@@ -24,7 +34,11 @@ NU_FRACTIONS = (0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
 """The candidate values of nu, as multiples of the largest nu that gives up no class: see `margin_warnings`."""
 
 MAX_FOLDS = 5
-"""The number of folds; it is reduced to the number of examples of the smallest class."""
+"""The number of folds; it is reduced to the number of rows of the smallest class."""
+
+
+SIGMOID_C = 100.0
+"""The inverse strength of the penalty on the slope of the sigmoids of the logarithmic loss."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,24 +49,113 @@ class NuScores:
     ----------
     nus
         Shares of the weights, ascending, shape (k,).
-    scores
-        The share of the weight of held-out examples that is predicted correctly at each nu, shape (k,).
+    fold_scores
+        The score of each fold at each nu, shape (folds, k); a larger score is better.
+    fold_weights
+        The weight of the held-out examples of each fold, shape (folds,).
     """
 
     nus: Float[Array, " k"]
-    scores: Float[Array, " k"]
+    fold_scores: Float[Array, "folds k"]
+    fold_weights: Float[Array, " folds"]
+
+    @property
+    def scores(self) -> Float[Array, " k"]:
+        """The mean score at each nu, where each fold counts with its weight."""
+        return np.average(self.fold_scores, axis=0, weights=self.fold_weights)
 
     @property
     def best_nu(self) -> float:
-        """The nu with the highest score; in a tie the largest, which gives up more examples and needs fewer votes."""
-        return float(self.nus[np.flatnonzero(self.scores == self.scores.max())[-1]])
+        """The smallest nu whose score is at most one standard error below the highest.
+
+        A smaller nu gives up fewer examples and needs more votes. The standard error is that of the mean difference of
+        the two scores over the folds, so that the difficulty of a fold, which all nu share, does not count: the rule of
+        Breiman, Friedman, Olshen and Stone [1984, section 3.4.3] with paired differences.
+        """
+        best = int(self.scores.argmax())
+        losses = self.fold_scores[:, [best]] - self.fold_scores
+        standard_errors = losses.std(axis=0, ddof=1) / np.sqrt(len(losses))
+        return float(self.nus[np.flatnonzero(self.scores[best] - self.scores <= standard_errors)[0]])
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutFold:
+    """The held-out examples of a fold, with the decision function at one nu.
+
+    Attributes
+    ----------
+    codes
+        The index of each example's class, shape (n,).
+    c
+        The weights, shape (n,).
+    f
+        The decision function of each class against the rest, shape (n, classes); shape (n, 1) with two classes.
+    predicted
+        The index of the predicted class, shape (n,).
+    """
+
+    codes: Int[Array, " n"]
+    c: ExampleVector
+    f: Float[Array, "n columns"]
+    predicted: Int[Array, " n"]
+
+    @property
+    def labels(self) -> Int[Array, "n columns"]:
+        """Whether each example belongs to the class of a column of f: 0 or 1."""
+        positive_codes = np.arange(self.f.shape[1]) if self.f.shape[1] > 1 else np.array([1])
+        return (self.codes[:, np.newaxis] == positive_codes).astype(np.int64)
+
+
+def _mean_over_classes(score: Callable[..., float], folds: list[HeldOutFold]) -> list[float]:
+    """Return the mean over the columns of f of a score of two classes, for each fold."""
+    return [
+        float(np.mean([score(y, f, sample_weight=fold.c) for y, f in zip(fold.labels.T, fold.f.T, strict=True)]))
+        for fold in folds
+    ]
+
+
+def _score_predictions(score: Callable[..., float], folds: list[HeldOutFold]) -> list[float]:
+    """Return a score of the predicted classes, for each fold."""
+    return [float(score(fold.codes, fold.predicted, sample_weight=fold.c)) for fold in folds]
+
+
+def _negative_log_losses(folds: list[HeldOutFold]) -> list[float]:
+    """Return minus the logarithmic loss of probabilities, for each fold.
+
+    The probability of a class is a sigmoid of f, whose two numbers are fitted to the held-out examples of all folds.
+    A small penalty keeps them finite where f separates the classes. With more than two classes the sigmoids are divided
+    by their sum.
+    """
+    labels = np.concatenate([fold.labels for fold in folds])
+    f = np.concatenate([fold.f for fold in folds])
+    c = np.concatenate([fold.c for fold in folds])
+    sigmoids = [
+        LogisticRegression(C=SIGMOID_C).fit(f[:, [j]], labels[:, j], sample_weight=c / c.mean())
+        for j in range(f.shape[1])
+    ]
+    losses = list[float]()
+    for fold in folds:
+        p = np.column_stack([sigmoid.predict_proba(fold.f[:, [j]])[:, 1] for j, sigmoid in enumerate(sigmoids)])
+        p = np.hstack([1.0 - p, p]) if p.shape[1] == 1 else p / p.sum(axis=1, keepdims=True)
+        losses.append(-float(log_loss(fold.codes, p, sample_weight=fold.c, labels=range(p.shape[1]))))
+    return losses
+
+
+FOLD_SCORES: tuple[Callable[[list[HeldOutFold]], list[float]], ...] = (
+    partial(_score_predictions, accuracy_score),
+    partial(_score_predictions, balanced_accuracy_score),
+    partial(_mean_over_classes, roc_auc_score),
+    partial(_mean_over_classes, average_precision_score),
+    _negative_log_losses,
+)
+"""The scores in the order of `SCORING_NAMES`: functions from held-out folds to one number a fold."""
 
 
 def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuScores:
     """Return the cross-validation scores of values of nu.
 
-    Equal examples are in the same fold, and each example counts with its weight, so that an example of weight k counts
-    as k copies here, too.
+    The folds are stratified folds of the rows: each of the equal rows goes to a fold of its own choice, with its share
+    of their weight. A row of weight k counts as k rows if all weights are whole numbers.
 
     Parameters
     ----------
@@ -64,48 +167,59 @@ def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuSc
     Raises
     ------
     ProblemError
-        A class has only one example.
+        A class has only one row.
     """
-    groups, codes = examples.groups
-    smallest = int(np.bincount(codes).min())
+    rows = np.repeat(np.arange(len(examples.c)), examples.copies)
+    smallest = int(np.bincount(examples.codes[rows]).min())
     if smallest < 2:
         raise ProblemError(
-            'nu="auto" holds out examples of each class, so each class needs at least two different examples; got a '
-            "class with one. Set nu to a number."
+            'nu="auto" holds out rows of each class, so each class needs at least two; got a class with one. Set nu to '
+            "a number."
         )
     shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
     nu_limit = (NU_LIMIT_MULTICLASS if len(shares) > 2 else NU_LIMIT_BINARY) * float(shares.min())
     nus = np.array(NU_FRACTIONS) * min(nu_limit, 1.0)
     fold_settings = replace(settings, checkpoint=None, verbose=False)
     folds = StratifiedKFold(min(MAX_FOLDS, smallest), shuffle=True, random_state=settings.seed or 0)
-    splits = folds.split(np.zeros(len(codes)), codes)
+    splits = folds.split(np.zeros(len(rows)), examples.codes[rows])
     tasks = [
-        delayed(_correct_weight)(
-            fold_settings, *(examples.take(np.flatnonzero(np.isin(groups, part))) for part in split), nus
+        delayed(_held_out_folds)(
+            fold_settings,
+            *(examples.take_copies(np.bincount(rows[part], minlength=len(examples.c))) for part in split),
+            nus,
         )
         for split in splits
     ]
-    correct_weights: Any = Parallel(n_jobs=settings.n_jobs)(tasks)
-    return NuScores(nus, np.sum(correct_weights, axis=0) / examples.c.sum())
+    results: Any = Parallel(n_jobs=settings.n_jobs)(tasks)
+    score = FOLD_SCORES[SCORING_NAMES.index(settings.scoring)]
+    fold_scores = np.array([score(list(folds_at_nu)) for folds_at_nu in zip(*results, strict=True)]).T
+    return NuScores(nus, fold_scores, np.array([fold[0].c.sum() for fold in results]))
 
 
-def _correct_weight(
+def _held_out_folds(
     settings: FitSettings,
     training_examples: WeightedExamples,
     validation_examples: WeightedExamples,
     nus: Float[Array, " k"],
-) -> Float[Array, " k"]:
-    """Return the weight of the held-out examples that is predicted correctly at each nu."""
+) -> list[HeldOutFold]:
+    """Return the held-out examples with the decision function at each nu."""
     is_multiclass = len(training_examples.classes) > 2
     positive_codes = range(len(training_examples.classes)) if is_multiclass else (1,)
     # For each class, the runs along the path of nu.
     paths = [_runs_along_path(settings, training_examples, k, nus) for k in positive_codes]
-    correct_weight = np.zeros(len(nus))
+    folds = list[HeldOutFold]()
     for j in range(len(nus)):
         f = stack_columns(runs[j].decision_function(validation_examples.X) for runs in paths)
         predicted = f.argmax(axis=1) if is_multiclass else predicted_classes(f, "majority", paths[0][j].majority) > 0
-        correct_weight[j] = validation_examples.c[predicted == validation_examples.codes].sum()
-    return correct_weight
+        folds.append(
+            HeldOutFold(
+                validation_examples.codes,
+                validation_examples.c,
+                f.reshape(len(predicted), -1),
+                predicted.astype(np.int64),
+            )
+        )
+    return folds
 
 
 def _runs_along_path(settings: FitSettings, examples: WeightedExamples, k: int, nus: Float[Array, " k"]) -> list[Run]:

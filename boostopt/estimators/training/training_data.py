@@ -19,6 +19,9 @@ from boostopt._utils.array_types import Array, ExampleVector, Float, Int
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.programs.parameters import LARGEST, SMALLEST
 
+MAX_COPIES = 1_000_000
+"""Largest sum of whole weights that count as copies of their rows in cross-validation."""
+
 MAX_WEIGHT_RATIO = 1e99
 """Largest quotient of two weights: if the smallest is scaled to 1, the largest is still a valid multiplicity."""
 
@@ -48,6 +51,9 @@ class WeightedExamples:
         Multiplicities, shape (N,), positive.
     classes
         The labels, ascending, shape (classes,).
+    copies
+        The number of rows that each example stands for, shape (N,), at least 1. A row of weight k stands for k rows if
+        all weights are whole numbers, and for one row otherwise. Class weights do not change it.
     values
         Per-example parameters, each of shape (N,).
     """
@@ -56,12 +62,27 @@ class WeightedExamples:
     codes: Int[Array, " N"]
     c: ExampleVector
     classes: npt.NDArray[Any]
+    copies: Int[Array, " N"]
     values: Values = field(default_factory=no_values)
 
     def take(self, rows: Int[Array, " n"]) -> WeightedExamples:
         """Return the examples of some rows, with their multiplicities and parameters."""
         values = {name: value[rows] for name, value in self.values.items()}
-        return replace(self, X=self.X[rows], codes=self.codes[rows], c=self.c[rows], values=values)
+        return replace(
+            self, X=self.X[rows], codes=self.codes[rows], c=self.c[rows], copies=self.copies[rows], values=values
+        )
+
+    def take_copies(self, copies: Int[Array, " N"]) -> WeightedExamples:
+        """Return some of the copies of each example, each with an equal share of the weight of the example.
+
+        Parameters
+        ----------
+        copies
+            The number of copies of each example, shape (N,), from 0 to `self.copies`.
+        """
+        rows = np.flatnonzero(copies)
+        c = self.c[rows] * (copies[rows] / self.copies[rows])
+        return replace(self.take(rows), c=c, copies=copies[rows])
 
     def merged(self, codes: Int[Array, " N"] | None = None) -> WeightedExamples:
         """Return the different examples in a canonical order, each with its total weight.
@@ -77,15 +98,8 @@ class WeightedExamples:
         examples = self if codes is None else replace(self, codes=codes)
         examples = examples if scipy.sparse.issparse(self.X) else replace(examples, X=self.X + 0.0)  # -0 becomes 0
         order, first = _sorted_by_equality(examples.X, examples.codes, examples.values)
-        return replace(examples.take(order[first]), c=np.add.reduceat(self.c[order], first))
-
-    @property
-    def groups(self) -> tuple[Int[Array, " N"], Int[Array, " n"]]:
-        """The index of each example's group of equal features and class, and the class of each group."""
-        order, first = _sorted_by_equality(self.X if scipy.sparse.issparse(self.X) else self.X + 0.0, self.codes, {})
-        group = np.empty(len(order), dtype=np.int64)
-        group[order] = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
-        return group, self.codes[order[first]]
+        c, copies = (np.add.reduceat(values[order], first) for values in (self.c, self.copies))
+        return replace(examples.take(order[first]), c=c, copies=copies)
 
     def with_class_weight(self, class_weight: Any) -> WeightedExamples:
         """Return the examples with multiplicities times class weights: a mapping from labels, "balanced" or None.
@@ -124,7 +138,13 @@ def merge_examples(
     counting = weights > 0
     classes, codes = _encode_labels(labels[counting])
     selected = {name: value[counting] for name, value in (values or {}).items()}
-    return WeightedExamples(X[counting], codes, weights[counting], classes, selected)
+    return WeightedExamples(X[counting], codes, weights[counting], classes, _copies(weights[counting]), selected)
+
+
+def _copies(weights: ExampleVector) -> Int[Array, " N"]:
+    """Return the number of rows that each row of positive weight stands for."""
+    are_counts = bool((weights == np.floor(weights)).all()) and weights.sum() <= max(MAX_COPIES, len(weights))
+    return weights.astype(np.int64) if are_counts else np.ones(len(weights), dtype=np.int64)
 
 
 def _validate_sample_weight(sample_weight: Any, N: int) -> ExampleVector:
