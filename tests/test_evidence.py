@@ -245,9 +245,7 @@ def test_verdicts_from_a_part_of_the_units_say_so(whole: Work) -> None:
     assert "| reproduces | 6 of 6 seeds |" in claims_page([experiment], {"squares": Results(lines)})
     page = claims_page([experiment], {"squares": Results(line for line in lines if line["parameters"] != {"seed": 0})})
     assert "| reproduces, so far | 5 of 5 seeds |" in page
-    assert (
-        f"Of {1 + len(PROVED)} claims {1 + len(PROVED)} are decided, 1 of them from a part of the units so far." in page
-    )
+    assert re.search(rf"\b{1 + len(PROVED)} claims {1 + len(PROVED)}\b[^.]*\bdecided, 1\b[^.]*\bpart\b[^.]*\.", page)
 
 
 @pytest.mark.thorough

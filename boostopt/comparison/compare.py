@@ -123,7 +123,9 @@ class Comparison(SolveResults):
         """Return the table for consoles of rich."""
         from boostopt.comparison.rendering.console_tables import ComparisonTable
 
-        return ComparisonTable(self.label, self.runs, self.equal_weight_bounds(self.label))
+        return ComparisonTable(
+            self.label, self.runs, self.equal_weight_bounds(self.label), self.bounds_soft_margin(self.label)
+        )
 
     def _repr_html_(self) -> str:
         header = (

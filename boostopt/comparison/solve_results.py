@@ -132,6 +132,10 @@ class SolveResults(ABC):
         """Return the bounds that equal weights prove for a program; empty in files that do not have them."""
         return self.programs[label].get("about", {}).get("equal_weights", ())
 
+    def bounds_soft_margin(self, label: str) -> bool:
+        """Return whether the optimum of a program bounds all soft margins; False in files that do not say so."""
+        return bool(self.programs[label].get("about", {}).get("bounds_soft_margin"))
+
     @property
     def contradictory_programs(self) -> list[str]:
         """The programs whose intervals have no point in common. If there are any, boostopt is wrong."""

@@ -32,6 +32,9 @@ BOUNDS = Keys(
 )
 """Keys of the bounds of a certificate in files."""
 
+REGULARIZER_TOL = 1e-12
+"""Largest proved distance of the minimum of F below 0 at which F counts as non-negative."""
+
 
 def program_facts(program: Program | ConvexProblem) -> dict[str, Any]:
     """Return the facts about a program: formulation, parameters, sizes, digest of U; of a CVXPY problem its sizes."""
@@ -76,8 +79,9 @@ def describe_program(program: Program | ConvexProblem) -> dict[str, Any]:
     `headline`; `title`, `sources`, `page` (the text of the formulation, with its problems in plain notation) and
     `meanings` (of the parameters, by name), which are "" or empty if the formulation does not have them; `nonzeros`,
     `smallest` and `largest` entry of U and its `storage`; `multiplicities`, the smallest and the largest; whether the
-    `reference` distribution is that of c; and `equal_weights`, the bounds that equal weights prove (see
-    `bounds_of_equal_weights`). Of a CVXPY problem `headline`, `title` and `page` alone.
+    `reference` distribution is that of c; `equal_weights`, the bounds that equal weights prove (see
+    `bounds_of_equal_weights`); and `bounds_soft_margin` (see there). Of a CVXPY problem `headline`, `title` and `page`
+    alone.
     """
     if isinstance(program, ConvexProblem):
         return program.description()
@@ -95,7 +99,22 @@ def describe_program(program: Program | ConvexProblem) -> dict[str, Any]:
         if np.allclose(examples.d0, examples.c / examples.total, rtol=1e-12, atol=0.0)
         else "given",
         "equal_weights": bounds_of_equal_weights(program),
+        "bounds_soft_margin": bounds_soft_margin(program),
     }
+
+
+def bounds_soft_margin(program: Program) -> bool:
+    """Return whether the optimum, up to `REGULARIZER_TOL`, is an upper bound of the soft margins of all weights.
+
+    It is if G is the largest edge, and F is the indicator of a set of distributions plus terms that are not negative.
+    """
+    F = program.regularizer
+    if not (program.edge_function.is_largest_edge and F.unsmoothed.is_indicator):
+        return False
+    zeros = np.zeros(F.N)
+    point = F.conjugate_at(zeros)
+    rounding = F.conjugate_slack(point, (F.N + 10) * float(np.finfo(np.float64).eps))
+    return bool(F.conjugate_bound(zeros, point) + rounding <= REGULARIZER_TOL)
 
 
 def bounds_of_equal_weights(program: Program) -> list[float | None]:

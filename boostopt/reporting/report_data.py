@@ -168,7 +168,8 @@ def _formulation_sections(results: SolveResults) -> tuple[FormulationSection, ..
 def _program_section(results: SolveResults, k: int, label: str) -> ProgramSection:
     """Return the section of program k."""
     benchmark = results if isinstance(results, Benchmark) else None
-    program, runs, equal_weights = results.programs[label], results.runs_of(label), results.equal_weight_bounds(label)
+    program, runs = results.programs[label], results.runs_of(label)
+    proved = results.equal_weight_bounds(label), results.bounds_soft_margin(label)
     best = _best_record_per_backend(runs)
     return ProgramSection(
         label=label,
@@ -178,9 +179,9 @@ def _program_section(results: SolveResults, k: int, label: str) -> ProgramSectio
         pictures=_interval_pictures(best, f"program{k}"),
         rows=tuple(best),
         conclusions=tuple(
-            [*refuted_values(runs), *trivial_bounds(runs, equal_weights)]
+            [*refuted_values(runs), *trivial_bounds(runs, *proved)]
             if benchmark
-            else summarize_comparison(runs, equal_weights)
+            else summarize_comparison(runs, *proved)
         ),
         scores=_program_score_table(benchmark, label) if benchmark else None,
         logs=group_by_backend(runs),

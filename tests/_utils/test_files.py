@@ -65,7 +65,7 @@ def test_paths_of_one_file_are_told_from_others_also_where_there_is_none(
 
 def test_arrays_of_objects_are_not_written(tmp_path: Path) -> None:
     """Only pickle could, and what reads them again would execute what it reads."""
-    with (tmp_path / "a.npz").open("wb") as file, pytest.raises(TypeError, match="as b; got one of objects"):
+    with (tmp_path / "a.npz").open("wb") as file, pytest.raises(TypeError, match=r"\bas b; got\b.*\bobjects\b"):
         write_plain_npz(file, {"a": np.ones(3), "b": np.array([None, 1])})
     with (tmp_path / "a.npz").open("wb") as file:
         write_plain_npz(file, {"a": np.ones(3), "text": np.array(["x"])}, compressed=True)

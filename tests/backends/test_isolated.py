@@ -345,10 +345,7 @@ class Notes(list[Any]):
 def test_a_backend_that_cannot_be_sent_is_not_run_and_says_what_to_do() -> None:
     backend = isolate_backend(unsent())
     reason = backend.prepare(reference_lpboost()).reason
-    assert reason == (
-        "the backend local cannot be handed to another process: TypeError: cannot pickle '_thread.lock' object. "
-        "State it in a module or in a formulation file."
-    )
+    assert re.search(r"\bbackend local\b.*: TypeError: .*_thread\.lock\b.*\. State\b.*\bmodule\b.*\bfile\.$", reason)
     solution = reference_lpboost().solve(backend)
     assert (solution.outcome, solution.solver_status) == (Outcome.FAILED, "not isolated")
     assert solution.attempts[0].error == reason

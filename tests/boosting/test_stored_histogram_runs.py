@@ -20,9 +20,11 @@ from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.histogram_run_file import StoredHistogramRun
 from boostopt.boosting.run.run_file import HISTOGRAM_KIND, KIND, META, run_kind
 from boostopt.boosting.run.trace import TraceRow
-from boostopt.errors import DataError, OptionError, ProblemError
+from boostopt.errors import DataError, OptionError, ProblemError, require_not_none
+from boostopt.objectives.upper_bound import check_hypotheses
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.oracles.distributed.detached import DetachedOracle
+from boostopt.rows.row_block import Split
 
 pytestmark = pytest.mark.every(2)
 
@@ -363,3 +365,17 @@ def test_a_run_without_an_evaluation_is_no_run_yet(tmp_path: Path) -> None:
     assert StoredHistogramRun.load(tmp_path / "run.npz").snapshot.bounds.integer_weights is None
     with pytest.raises(DataError, match="without an evaluation"):
         Run.load(tmp_path / "run.npz")
+
+
+def test_splits_off_the_thresholds_of_their_feature_are_refused() -> None:
+    oracle = BinnedStumps(*examples(0, N=40))
+    rows = require_not_none(oracle.binned_rows, "rows")
+    feature, n_codes = next(iter(rows.n_codes.items()))
+    last = Split(feature, n_codes - 2, -1)
+    check_hypotheses(oracle, rows, [last], [oracle.hypothesis_of(last)])
+    beyond = [Split(feature, code, 1) for code in (-1, n_codes - 1, n_codes)] + [Split(99, 0, 1), last._replace(sign=0)]
+    for split in beyond:
+        with pytest.raises(ValueError, match=r"\bclass\b.*\bnot contain\b"):
+            check_hypotheses(oracle, rows, [split], [oracle.hypothesis_of(last)])
+    with pytest.raises(ValueError, match=r"\bclass has\b.*\bin place of\b"):
+        check_hypotheses(oracle, rows, [last], [oracle.hypothesis_of(last._replace(sign=1))])

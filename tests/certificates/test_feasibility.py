@@ -476,3 +476,15 @@ def test_a_constraint_of_many_edges_counts_the_rounding_of_each() -> None:
     restored, cost = restore_feasibility(U, F, G, d)
     assert cost == 0.0
     assert U.edges(restored).sum() <= G.bound - t * rounding
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_an_equation_that_the_only_weights_satisfy_up_to_rounding_costs_nothing(seed: int) -> None:
+    """The convention for equations whose residual is the same at all points of the domain, up to rounding."""
+    U = np.random.default_rng(seed).uniform(-1.0, 1.0, (5, 3))
+    F = CappedSimplexIndicator(CappedSimplex(np.ones(5), 5.0))
+    edges = U.mean(axis=0)
+    for k, change in enumerate((0.0, 3e-16, -3e-16)):
+        certificate = program(U[:, [k]], F, FixedEdges(float(edges[k]) + change)).certify()
+        assert np.isfinite([certificate.lower, certificate.upper]).all() and certificate.gap < 1e-13
+    assert program(U[:, :1], F, FixedEdges(float(edges[0]) + 1e-12)).certify(w=[1.0]).upper == np.inf

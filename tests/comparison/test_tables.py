@@ -6,6 +6,7 @@ import io
 import math
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from support.problems import Fake, attempt, reference_erlpboost, reference_lpboo
 
 from boostopt import Certificate, Comparison, Solution, Verdict, compare, get_formulation, solve
 from boostopt._utils.formatting import format_interval
+from boostopt.comparison.documents import load_results
 from boostopt.comparison.rendering.console_tables import (
     MAX_GAP_TERMS,
     VERDICT_STYLES,
@@ -336,6 +338,35 @@ def test_a_comparison_says_where_it_compares_little() -> None:
         assert len(remarks) == len(facts) and all(map(re.search, facts, remarks))
         text = words(rendered_text(ComparisonTable("", rows, equal_weights)))
         assert all(remark in text for remark in remarks)
+
+
+NOISY_U = np.column_stack([columns := np.random.default_rng(3).choice([-1.0, 1.0], (40, 6)), -columns])
+"""Hypotheses of random labels, with their negations: their best combination is 0."""
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "is_remarked"),
+    [
+        ("lpboost", {"nu": 4}, True),
+        ("erlpboost", {"nu": 4, "eta": 1e7}, True),
+        ("erlpboost", {"nu": 4, "eta": 1e4}, False),
+        ("lpboost", {"nu": 40}, False),
+        ("softboost", {"nu": 4, "gamma": 0.5}, False),
+        ("svm", {"C": 1e-9}, False),
+    ],
+)
+def test_a_program_without_a_positive_soft_margin_has_a_remark(
+    name: str, parameters: dict[str, float], is_remarked: bool, tmp_path: Path
+) -> None:
+    comparison = compare(get_formulation(name).bind(NOISY_U, **parameters), "interior")
+    (tmp_path / "a.json").write_text(comparison.to_json())
+    for results in (comparison, load_results(tmp_path / "a.json")):
+        text = words(rendered_text(results.table()))
+        assert bool(re.search(r"\bNo weights\b.*\bsoft margin above 1e-08\b.*\bnu\b", text)) == is_remarked
+
+
+def test_a_program_with_a_positive_soft_margin_has_no_remark() -> None:
+    assert "soft margin above" not in words(str(compare(reference_lpboost(), "interior")))
 
 
 def test_a_wide_certificate_says_that_it_is() -> None:

@@ -382,7 +382,7 @@ def test_arrays_of_matlab_that_are_no_real_numbers(tmp_path: Path, key: str, val
     scipy.io.savemat(tmp_path / "a.mat", LINEAR)
     assert load_problem(tmp_path / "a.mat").offset == 1.0
     scipy.io.savemat(tmp_path / "a.mat", {**LINEAR, key: values})
-    with pytest.raises(DataError, match=r"a\.mat: expected real arrays that agree; got others: .*\. Correct"):
+    with pytest.raises(DataError, match=r"a\.mat: expected real arrays\b.*; got\b.*: .*\. Correct"):
         load_problem(tmp_path / "a.mat")
 
 

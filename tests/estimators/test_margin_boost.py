@@ -536,11 +536,8 @@ def test_invalid_parameters_are_refused_by_name(parameters: dict[str, Any], fact
 
 
 def test_a_refusal_says_what_was_expected_what_came_and_what_to_do() -> None:
-    with pytest.raises(OptionError) as refusal:
+    with pytest.raises(OptionError, match=r"^nu must be at most\b.* 60; got 61 examples\. Pass\b.* 0\.1\.$"):
         fitted(X, y, nu=61)
-    assert str(refusal.value) == (
-        "nu must be at most the sum of the weights, 60; got 61 examples. Pass fewer, or a share such as 0.1."
-    )
 
 
 def test_examples_that_are_none_are_named() -> None:

@@ -48,11 +48,10 @@ def test_separable_classes_cause_no_warning() -> None:
 
 def test_a_soft_margin_of_zero_is_named_with_its_interval_and_what_to_do() -> None:
     (words,) = warnings_of(SQUARE, EXCLUSIVE, nu=0.3, formulation="lpboost")
-    assert re.sub(r"\[.*\]", "[...]", words) == (
-        "at nu = 0.3 no weights have a soft margin above 0, that of f(x) = 0, which predicts nothing: the best one "
-        "over decision stumps on 2 features, both directions, and constants lies in [...]. Raise nu, to 1 at most, or "
-        "use another base with better hypotheses. f(x) = 0 on 100% of the training examples: hypotheses and their "
-        "negations cancel, or every weight costs more than it gains. Every training example is predicted as 1."
+    assert re.fullmatch(
+        r"at nu = 0\.3 no weights\b.*\bsoft margin above 0\b.*\bdecision stumps on 2 features\b.* \[\S+, \S+\]\. "
+        r"Raise nu, to 1\b.*\bbase\b.*\. f\(x\) = 0 on 100%.*\bcancel\b.*\. .*\bpredicted as 1\.",
+        words,
     )
 
 

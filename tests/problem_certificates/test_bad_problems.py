@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -134,9 +135,9 @@ def test_problems_without_an_optimum_are_proved_so(name: str) -> None:
     problem = make()
     certificate = certify_problem(problem)
     assert (certificate.status, certificate.lower, certificate.upper) == (status, end, end)
-    with pytest.raises(ProblemError, match=f"proved {status}, so that there are no KKT conditions.*certify_problem"):
+    with pytest.raises(ProblemError, match=rf"\bproved {status}\b.*\bno KKT\b.*\bcertify_problem\b"):
         explain_problem(problem)
-    with pytest.raises(AssertionError, match=f"the problem is proved {status}. Correct the problem"):
+    with pytest.raises(AssertionError, match=rf"\bproved {status}\. Correct\b"):
         assert_certified(problem)
 
 
@@ -172,8 +173,8 @@ def test_values_that_are_no_numbers_are_a_reason_of_a_wide_interval(value: Any) 
     problem = solved_with_value(value)
     certificate = certify_problem(problem)
     assert certificate.lower <= 2.0 <= certificate.upper
-    assert certificate.reasons[0].startswith("no value of finite numbers of its shape was in x")
-    with pytest.raises(ProblemError, match=r"got none for x\. Call problem\.solve"):
+    assert re.match(r"no value\b.*\bfinite\b.*\bshape\b.*\bx\b", certificate.reasons[0])
+    with pytest.raises(ProblemError, match=r"\bgot none for x\..*\bproblem\.solve\b"):
         explain_problem(problem)
 
 
@@ -181,10 +182,8 @@ def test_certificate_of_a_nonconvex_constraint_names_it() -> None:
     problem = with_values(cp.Minimize(cp.sum(x := vector())), [cp.sum_squares(x) >= 1])
     certificate = certify_problem(problem)
     assert certificate.status == "open" and certificate.upper == 2.0
-    assert certificate.reasons[0].startswith(
-        "'1.0 <= quad_over_lin(x, 1.0, None, False)' is not convex by CVXPY's rules"
-    )
-    with pytest.raises(AssertionError, match=r"certified to 1e-06; .* Solve to a higher accuracy; explain_problem"):
+    assert re.match(r"'1\.0 <= quad_over_lin\(x, 1\.0, None, False\)'.*\bnot convex\b", certificate.reasons[0])
+    with pytest.raises(AssertionError, match=r"\bcertified to 1e-06; .*\baccuracy\b.*\bexplain_problem\b"):
         assert_certified(problem)
-    with pytest.raises(ProblemError, match=r"convex by CVXPY's rules \(DCP\); got '1\.0 <= .* Write it"):
+    with pytest.raises(ProblemError, match=r"\bconvex\b.*\bDCP\b.*; got '1\.0 <= .*\. Write\b"):
         problem_page(problem)

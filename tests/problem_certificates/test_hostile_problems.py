@@ -70,11 +70,11 @@ def test_coefficients_below_all_floats_bound_a_ray() -> None:
 def test_products_of_constants_that_are_too_large_are_refused() -> None:
     x = cp.Variable(2)
     for constraint in (1e200 * (1e200 * (x[0] - x[1])) >= 0, 1e200 * (1e200 * x[0]) == 0, 1e160 * x[0] <= 1):
-        with pytest.raises(ProblemError, match=r"coefficients of variables must be at most 1e\+150.*Scale"):
+        with pytest.raises(ProblemError, match=r"\bcoefficients\b.* at most 1e\+150\b.*\. Scale\b"):
             certify_at(cp.Problem(cp.Minimize(x[0] - x[1]), [constraint]), np.ones(2))
-    with pytest.raises(ProblemError, match="constant terms must be finite floats"):
+    with pytest.raises(ProblemError, match=r"\bconstant terms\b.*\bfinite\b"):
         certify_at(cp.Problem(cp.Minimize(x[0]), [x[0] >= cp.Constant(1e200) * cp.Constant(1e200)]), np.ones(2))
-    with pytest.raises(ProblemError, match="coefficients of variables must be at most"):
+    with pytest.raises(ProblemError, match=r"\bcoefficients\b.* at most\b"):
         certify_at(cp.Problem(cp.Minimize(cp.quad_form(x, np.diag([1e308, 1.0])))), np.ones(2))
 
 
@@ -144,7 +144,7 @@ def test_traces_of_stacks_of_matrices_and_what_has_no_rule_for_stacks() -> None:
     floor = np.arange(8.0).reshape(2, 2, 2)
     certificate = certify_solved(cp.Minimize(cp.trace(X) @ np.array([1.0, 10.0])), [X >= floor])
     assert_contains(certificate, 3.0 + 110.0, 1e-6)
-    with pytest.raises(ProblemError, match="semidefinite constraints must be of one matrix"):
+    with pytest.raises(ProblemError, match=r"\bsemidefinite constraints\b.*\bone matrix\b"):
         certify_at(cp.Problem(cp.Minimize(cp.sum(X)), [X >> 0]), np.ones((2, 2, 2)))
     for attribute in ("symmetric", "PSD"):
         Y = cp.Variable((2, 2, 2), **{attribute: True})
@@ -194,7 +194,7 @@ def test_bounds_of_entries_that_are_always_0_must_allow_0() -> None:
     D = cp.Variable((2, 2), diag=True)
     problem = cp.Problem(cp.Minimize(cp.sum(D)))
     for bounds in ((1, 2), (-2, -1), (np.array([[1, 0.5], [0, 1]]), 2)):
-        with pytest.raises(ProblemError, match="bounds must allow entries that are always 0"):
+        with pytest.raises(ProblemError, match=r"\bbounds must\b.*\balways 0\b"):
             certify_at(problem, np.eye(2), bounds={D: bounds})
     assert_contains(certify_at(problem, np.eye(2), bounds={D: (np.eye(2), 2)}), 2.0)
 
@@ -203,7 +203,7 @@ def test_bounds_of_relaxations_are_of_variables_of_the_problem() -> None:
     x = cp.Variable(2, boolean=True)
     problem = cp.Problem(cp.Minimize(cp.sum(x)), [x[0] + x[1] >= 0.5])
     for key in (3, cp.Variable()):
-        with pytest.raises(ProblemError, match="keys of bounds must be variables"):
+        with pytest.raises(ProblemError, match=r"\bkeys of bounds\b.*\bvariables\b"):
             certify_problem(problem, relaxation=True, bounds={key: (0, 1)})
     assert certify_problem(problem, relaxation=True, bounds={x: (0.5, 1)}).lower == 1
 
@@ -220,7 +220,7 @@ def test_rows_are_no_arguments_of_convolutions() -> None:
     x = cp.Variable((1, 3))
     with pytest.warns(CvxpyDeprecationWarning):
         expression = cp.conv(np.ones(2), x)
-    with pytest.raises(ProblemError, match="convolution must be of vectors or columns"):
+    with pytest.raises(ProblemError, match=r"\bconvolution\b.*\bvectors\b.*\bcolumns\b"):
         certify_at(cp.Problem(cp.Minimize(cp.sum(expression)), [x >= 1]), np.ones((1, 3)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
@@ -243,7 +244,7 @@ def test_certificate_without_a_point_with_slack_says_so() -> None:
     tangent_balls = [cp.norm(x - np.array([1.0, 0])) <= 1, cp.norm(x + np.array([1.0, 0])) <= 1]
     certificate = certified(cp.Minimize(x[1]), tangent_balls)
     assert certificate.lower <= 0 and certificate.upper == np.inf
-    assert "no point with slack was found for" in certificate.reasons[0]
+    assert re.search(r"\bno point with slack\b", certificate.reasons[0])
 
 
 def on_a_face(T: Any) -> Callable[[], Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -423,7 +424,7 @@ def test_equalities_that_depend_on_each_other_up_to_rounding() -> None:
     assert certificate.status == "infeasible" and "tolerance=1e-12" in certificate.reasons[0]
     certificate = certify_problem(problem, tolerance=1e-12)
     assert certificate.scaled_gap <= 1e-6 and 0 < certificate.right_side_change <= 1e-12
-    assert "right sides of affine constraints were moved" in certificate.reasons[0]
+    assert re.search(r"\bright sides\b.*\bmoved\b", certificate.reasons[0])
 
 
 def test_a_mean_of_one_weight_may_be_negative() -> None:

@@ -83,11 +83,8 @@ def test_no_answer_is_an_outcome_and_not_an_exception() -> None:
     assert solution.verdict is Verdict.NONE
     assert solution.certificate.lower <= 0.0037735849 <= solution.certificate.upper
     assert solution.best is None
-    with pytest.raises(SolverFailed) as caught:
+    with pytest.raises(SolverFailed, match=r"\bfrom fake; got none \(fake: ValueError: no\)\. Try\b.*\bbackend\b"):
         solution.raise_if_failed()
-    assert str(caught.value) == (
-        "expected an answer from fake; got none (fake: ValueError: no). Try another backend or a longer time limit."
-    )
     assert reference_lpboost().solve("cvxpy:highs").raise_if_failed().outcome is Outcome.SOLVED
 
 

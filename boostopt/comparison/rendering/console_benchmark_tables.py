@@ -57,7 +57,8 @@ class BenchmarkTable:
                 yield wrap_footnote(f"{backends}: {reason}", "dim", options)
             if label not in contradictory:
                 yield wrap_footnote(summarize_program(runs).words, "", options)
-                for remark in (*refuted_values(runs), *trivial_bounds(runs, results.equal_weight_bounds(label))):
+                remarks = trivial_bounds(runs, results.equal_weight_bounds(label), results.bounds_soft_margin(label))
+                for remark in (*refuted_values(runs), *remarks):
                     yield wrap_footnote(remark.words, "yellow", options)
         if len(results.programs) > 1:
             yield Text(f"All programs: geometric means of the medians, shifted by {SHIFT_SECONDS:g} s", "bold")

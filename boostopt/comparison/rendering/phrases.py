@@ -82,15 +82,17 @@ def summarize_program(runs: Sequence[SolveRecord]) -> Conclusion:
     return Conclusion(f"{bounds}: certified to {finest:g} by {join_names(provers)}; {agreement}.", kind)
 
 
-def summarize_comparison(runs: Sequence[SolveRecord], equal_weights: Sequence[float | None] = ()) -> list[Conclusion]:
+def summarize_comparison(
+    runs: Sequence[SolveRecord], equal_weights: Sequence[float | None] = (), bounds_soft_margin: bool = False
+) -> list[Conclusion]:
     """Return the conclusions from the runs of one program by several backends, each run once.
 
     Parameters
     ----------
     runs
         The runs.
-    equal_weights
-        The bounds that equal weights prove, as in `trivial_bounds`.
+    equal_weights, bounds_soft_margin
+        What is known about the program, as in `trivial_bounds`.
     """
     ran, (lower, upper) = [run for run in runs if run.ran], intersect_intervals(runs)
     if not ran or lower > upper:
@@ -119,7 +121,7 @@ def summarize_comparison(runs: Sequence[SolveRecord], equal_weights: Sequence[fl
         )
     if wider:
         sentences.append(Conclusion(f"Not as narrow as {_target_gap_text(ran[0])}: {', '.join(wider)}.", "warning"))
-    return [*sentences, *refuted_values(runs), *trivial_bounds(runs, equal_weights)]
+    return [*sentences, *refuted_values(runs), *trivial_bounds(runs, equal_weights, bounds_soft_margin)]
 
 
 def _optimum_text(lower: float, upper: float) -> str:
@@ -168,7 +170,9 @@ def _distance_text(distance: float, runs: Sequence[SolveRecord]) -> str:
     return f"and the {decided_text(runs)}" if math.isinf(distance) else f"which is off by {distance:.1e}"
 
 
-def trivial_bounds(runs: Iterable[SolveRecord], equal_weights: Sequence[float | None]) -> list[Conclusion]:
+def trivial_bounds(
+    runs: Iterable[SolveRecord], equal_weights: Sequence[float | None], bounds_soft_margin: bool = False
+) -> list[Conclusion]:
     """Return warnings that a program compares little: its optimum is small, or equal weights prove a bound.
 
     Parameters
@@ -178,6 +182,8 @@ def trivial_bounds(runs: Iterable[SolveRecord], equal_weights: Sequence[float | 
     equal_weights
         The lower bound that equal weights of the hypotheses prove, and the upper bound that equal weights of the
         examples prove; None for an infinite bound; empty if the bounds are unknown.
+    bounds_soft_margin
+        Whether the optimum is an upper bound of the soft margins of all weights.
     """
     ran = [run for run in runs if run.ran]
     lower, upper = intersect_intervals(ran)
@@ -194,6 +200,14 @@ def trivial_bounds(runs: Iterable[SolveRecord], equal_weights: Sequence[float | 
     elif tol > MAX_GAP_FRACTION * size:
         sentences.append(
             Conclusion(f"The optimum is small: a gap of {tol:g} is {tol / size:.2g} times its size.", "warning")
+        )
+    if bounds_soft_margin and upper <= tol:
+        sentences.append(
+            Conclusion(
+                f"No weights have a soft margin above {tol:g}, and f(x) = 0, which predicts nothing, has 0. "
+                "Raise nu, or use better hypotheses.",
+                "warning",
+            )
         )
     for items, side, bound, optimum in zip(
         ("hypotheses", "examples"), ("lower", "upper"), equal_weights, (upper, lower), strict=False

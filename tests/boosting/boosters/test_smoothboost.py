@@ -98,9 +98,7 @@ def test_an_edge_below_2_gamma_ends_the_run() -> None:
 
 def test_theta_is_at_most_gamma_and_a_larger_one_than_the_papers_needs_a_limit() -> None:
     weak = Weak(draw_class(0), "best")
-    with pytest.raises(
-        OptionError, match=r"^theta must be at most gamma = 0\.1; got 0\.2\. Lower it, or leave it out\.$"
-    ):
+    with pytest.raises(OptionError, match=r"^theta\b.* at most gamma = 0\.1; got 0\.2\. Lower\b"):
         boost("smoothboost", weak.oracle(), kappa=KAPPA, gamma=0.1, theta=0.2)
     with pytest.raises(OptionError, match=r"SmoothBoost.*max_rounds.*time_limit"):
         weak.run(theta=weak.gamma)

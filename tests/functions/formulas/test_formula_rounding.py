@@ -33,6 +33,7 @@ from boostopt.authoring import (
 from boostopt.certificates.certificate import Certificate
 from boostopt.ensembles.model_certification.model_certificate import ModelCertificate
 from boostopt.functions.edge_functions.intercept import InterceptEdges
+from boostopt.functions.formulas.differentiation import differentiate
 from boostopt.functions.formulas.intervals import Interval, enclose, exact_interval
 from boostopt.functions.formulas.parsing import parse_formula
 from boostopt.objectives.class_certificate import ClassCertificate
@@ -249,6 +250,15 @@ def test_a_logarithm_of_a_square_may_have_a_negative_factor() -> None:
     enclosure = enclose(read, {"d": Interval(np.array([0.0]), np.array([11.0]))})
     for x in (0.0, 9.0, 9.75, 10.25, 11.0):
         assert enclosure.lower[0] <= (x - 10.0) * math.log((x - 10.0) ** 2) <= enclosure.upper[0]
+
+
+def test_the_curvature_of_a_huber_function_is_known_off_its_thresholds() -> None:
+    x, wide = np.array([-3.0, -0.5, -0.2, 0.0, 0.2, 0.5, 3.0]), 0.05
+    curvature = differentiate(differentiate(parse_formula("huber(d, 1/2)", {}, ("d",))))
+    enclosure = enclose(curvature, {"d": Interval(x - wide, x + wide)})
+    np.testing.assert_allclose(enclosure.lower, [0.0, 0.0, 2.0, 2.0, 2.0, 0.0, 0.0], rtol=1e-15)
+    np.testing.assert_allclose(enclosure.upper, [0.0, 2.0, 2.0, 2.0, 2.0, 2.0, 0.0], rtol=1e-15, atol=1e-300)
+    assert (enclosure.lower <= [0.0, 2.0, 2.0, 2.0, 2.0, 2.0, 0.0]).all() and (enclosure.upper[1:-1] >= 2.0).all()
 
 
 def test_feasible_weights_are_in_the_box_that_bounds_them() -> None:
