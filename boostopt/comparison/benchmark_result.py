@@ -48,7 +48,7 @@ class Benchmark(SolveResults):
         return measurement_text(self)
 
     def _repr_html_(self) -> str:
-        header = ("backend", "gap asked for", "result", "seconds (median)", "over the best", "why not")
+        header = ("backend", "target gap", "result", "seconds (median)", "over the best", "why not")
         rows = {label: list[tuple[object, ...]]() for label in self.programs}
         for score in self.scores:
             seconds, ratio = ("", "") if score.result != Result.REACHED else (score.median, score.ratio)

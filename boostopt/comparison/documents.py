@@ -111,7 +111,7 @@ def _load_results_log(path: Path, header: Mapping[str, Any], text: str) -> Bench
     runs = tuple(run for _, run in latest.values())
     if len(request_kinds) > 1:
         raise DataError(
-            f"expected runs that were all asked for in one way; {path} has gaps to be reached and profiles by name, "
+            f"expected runs that all have one kind of request; {path} has gaps to be reached and profiles by name, "
             "whose times belong in no one table. Give each a file of its own."
         )
     versions = list(dict.fromkeys(version for version, _ in latest.values()))

@@ -26,7 +26,7 @@ from boostopt.comparison.solve_record import Result, SolveRecord
 from boostopt.data.csv_tables import records_to_csv
 
 MIN_REFUTED_DISTANCE = 1e-6
-"""Distance over max(1, |value|) from which a reported value is refuted, unless a wider gap was asked for."""
+"""Distance over max(1, |value|) from which a reported value is refuted, unless the target gap is wider."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from boostopt.solving.solution import Solution
 from boostopt.solving.solve import check_program
 
 DEFAULT_TOL = 1e-9
-"""The scaled gap asked for, which is finer than the gap that solvers are judged by."""
+"""The target gap, which is finer than the gap that solvers are judged by."""
 
 MPS_CONES = frozenset({"linear", "quadratic"})
 """The cones of programs that MPS can hold."""

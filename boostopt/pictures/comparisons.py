@@ -225,7 +225,7 @@ def _draw_interval(
         axis.text(0.02, height, words, transform=right, va="center", fontsize="small", parse_math=False)
         return
     lower, upper = (bound - middle for bound in run.interval)
-    target_text = f"{run.tol:g}" if len({other_run.tol for other_run in runs}) == 1 else "the gap asked for"
+    target_text = f"{run.tol:g}" if len({other_run.tol for other_run in runs}) == 1 else "the target gap"
     color, ls, label = (
         (RED, ":", "contradicts another: a mistake of boostopt")
         if conflicting_backends(run, runs)

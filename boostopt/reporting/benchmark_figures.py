@@ -105,7 +105,7 @@ def _heat_map_figures(benchmark: Benchmark) -> Iterator[ReportFigure]:
     yield ReportFigure(
         "Seconds of each backend on each program",
         _svg_by_screen(*pictures),
-        "At the smallest gap asked for: the median if the gap was reached. Hatched: the backend failed. Blank: the "
+        "At the smallest target gap: the median if the gap was reached. Hatched: the backend failed. Blank: the "
         "backend was not run, which is not a failure.",
     )
 

@@ -106,7 +106,7 @@ def environment_facts(results: SolveResults) -> tuple[tuple[str, str], ...]:
             "System": environment.get("system", ""),
             **(benchmark_facts if isinstance(results, Benchmark) else {}),
             "Processes": "each backend in one of its own" if settings.isolate else processes,
-            "Gaps asked for": ", ".join(f"{tol:g}" for tol in settings.target_gaps),
+            "Target gaps": ", ".join(f"{tol:g}" for tol in settings.target_gaps),
         }
     )
 

@@ -34,7 +34,7 @@ NO_VALUES = "the solver left no values"
 """The reason for no certificate of an attempt without values."""
 
 FINE_GAP = 1e-8
-"""The scaled gap at which the search for better multipliers ends, if a wider one was asked for."""
+"""The scaled gap at which the search for better multipliers ends, if the target gap is wider."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def test_rows_say_how_each_was_asked_and_what_was_sent() -> None:
     assert sqp.result == "not run" and re.search(r"\bsqp\b.*\bcertificate\b", sqp.reason)
     assert result.overlap
     text = str(result)
-    assert "asked for" in text and "low, 1e-03" in text
+    assert "request" in text and "low, 1e-03" in text
     records = json.loads(result.to_json())["rows"]
     assert [record["profile"] for record in records] == ["low"] * 3
     assert records[1]["options"]["tol_feas"] == 1e-3

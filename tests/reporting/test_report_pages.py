@@ -183,7 +183,7 @@ def test_files_of_before_claims_were_kept_have_no_picture_of_them(tmp_path: Path
     path.write_text(json.dumps(old))
     html = to_html(load_results(path))
     assert [heading for heading in headings(html) if heading in PICTURE_TITLES] == PICTURE_TITLES[:3]
-    assert Page(html).faults == [] and "asked by" not in html
+    assert Page(html).faults == [] and 'data-name="request"' not in html
 
 
 @pytest.mark.thorough
@@ -212,12 +212,12 @@ def test_tables_say_how_each_solver_was_asked() -> None:
     finest = [run for run in b.runs if run.profile == "high"]
     assert {run.finest_accuracy for run in finest} == {1e-9}
     assert '<th scope="col">default, gap 1e-08</th><th scope="col">high, gap 1e-09</th>' in html
-    cells = re.findall(r'<td data-name="asked by">(.*?)</td>', html)
+    cells = re.findall(r'<td data-name="request">(.*?)</td>', html)
     assert len(cells) == 2 and set(cells) <= {accuracy_request_text(run) for run in b.runs}
     assert html.count('<span class="remark">accuracy 1e-09</span>') == 2
     assert html.count("<dt>Asked</dt><dd>high, 1e-09</dd>") == 2
     certified = to_html(linear())
-    assert len(re.findall(r'<td data-name="asked by">certified', certified)) == len(linear().rows)
+    assert len(re.findall(r'<td data-name="request">certified', certified)) == len(linear().rows)
 
 
 @pytest.mark.thorough

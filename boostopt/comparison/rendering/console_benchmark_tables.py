@@ -111,7 +111,7 @@ def _narrow_table(cells: Cells, requests: Mapping[float, str]) -> Table:
     """Return a table with a line for each backend and tolerance."""
     table = Table()
     table.add_column("backend", no_wrap=True)
-    table.add_column("asked for", no_wrap=True)
+    table.add_column("request", no_wrap=True)
     table.add_column("seconds", overflow="fold")
     previous_backend = ""
     for (backend, tol), cell in cells.items():

@@ -97,7 +97,7 @@ class ComparisonTable:
         if columns > 7:
             table.add_column("relative\ngap", justify="right", no_wrap=True)
             table.add_column("overlaps", justify="center", no_wrap=is_problem(self.rows))
-            table.add_column("asked for", justify="right", no_wrap=True)
+            table.add_column("request", justify="right", no_wrap=True)
             table.add_column("iterations", justify="right", no_wrap=True)
         for row in self.rows:
             name, verdict, *rest = _record_cells(self.rows, row, halves)[: len(table.columns) + (not interval)]

@@ -220,7 +220,7 @@ def _round_directed(value: float, place: int, rounding: str) -> str:
 
 def comparison_table(headline: str, tol: float, rows: Sequence[SolveRecord], environment_text: str) -> PaperTable:
     """Return the table of a comparison; the fastest backend that reached the gap is bold."""
-    names = ("backend", "asked for", "verdict", "certified interval", "gap", "relative gap", "seconds", "iterations")
+    names = ("backend", "request", "verdict", "certified interval", "gap", "relative gap", "seconds", "iterations")
     names += ("reported value", "residual") if is_problem(rows) else ()
     cells = [
         (
@@ -292,7 +292,7 @@ def benchmark_table(results: SolveResults) -> PaperTable:
 
 
 def _requests(results: SolveResults) -> tuple[dict[float, str], bool]:
-    """Return the request at each gap in words, and whether some solvers were asked by a profile."""
+    """Return the request at each gap in words, and whether some solvers ran by a profile."""
     profiles = {
         run.tol: f"{run.profile} ({format_power_of_ten(run.tol)})"
         for run in results.runs
@@ -340,7 +340,7 @@ def _caption(results: SolveResults, has_profiles: bool) -> str:
     solves = "one solve" if repeats == 1 else f"the median of {repeats} solves"
     seconds = "Seconds until a gap is certified"
     if has_profiles:
-        seconds = "Seconds of a solve asked for by a profile, if the gap in brackets is certified afterwards"
+        seconds = "Seconds of a solve by a profile, if the gap in brackets is certified afterwards"
     if len(results.programs) == 1:
         return f"{next(iter(results.programs))}. {seconds}: {solves}; ratio to the fastest, which is bold."
     failures = "" if limit is None else f"; a failure counts as {limit:g} s, the time limit, and makes it a lower bound"

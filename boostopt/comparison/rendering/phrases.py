@@ -321,7 +321,7 @@ def join_names(names: Iterable[str]) -> str:
 def measurement_text(results: SolveResults) -> str:
     """Return the meaning of the seconds in the tables of a benchmark, and the conditions of its solves."""
     settings = results.settings
-    request = "The gap must be certified. Solvers are asked for accuracies in their own terms, not for this gap."
+    request = "The gap must be certified. The requests to solvers are accuracies in their own terms, not this gap."
     if settings.profile_names:
         request = f"Asked by the profiles {', '.join(settings.profile_names)}: one solve each."
     seconds = "Seconds are of one solve" if settings.repeats == 1 else f"Seconds are medians of {settings.repeats}"

@@ -162,7 +162,7 @@ def benchmark_progress(
 
 def request_text(profile: str | None, gap: float) -> str:
     """Return the request to a solver: a gap, or a profile by name."""
-    return f"asked by {profile}" if is_named_profile(profile) else f"to {gap:g}"
+    return f"with profile {profile}" if is_named_profile(profile) else f"to {gap:g}"
 
 
 def format_duration(seconds: float) -> str:
