@@ -5,6 +5,7 @@ Name the fast cases that take long.
 
 from __future__ import annotations
 
+import gc
 import resource
 import signal
 import time
@@ -22,6 +23,17 @@ def pytest_configure(config: pytest.Config) -> None:
     Tests of the warning ask for it. In pyproject.toml its name would load boostopt before types are checked.
     """
     config.addinivalue_line("filterwarnings", "ignore::boostopt.errors.MarginWarning")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector off the modules and cases of all tests, which live until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -156,6 +156,7 @@ def test_a_bound_of_the_class_below_an_edge_of_it_is_an_error(largest: float) ->
         boost("lpboost", Scripted(3, lambda call, d: [0.5, 0.5, 0.5], largest), nu=1)
 
 
+@pytest.mark.every(3)
 @every_algorithm
 @pytest.mark.parametrize("u", [[0.5, -0.2, 0.6], [1, 1, -1], [-0.5, -0.5, -0.5]], ids=str)
 def test_the_same_column_for_ever_ends(name: str, options: dict[str, Any], u: list[float]) -> None:
@@ -361,6 +362,7 @@ PERFECT = [
 ]
 
 
+@pytest.mark.every(3)
 @every_algorithm
 @pytest.mark.parametrize("oracle", [case[1] for case in PERFECT], ids=[case[0] for case in PERFECT])
 def test_a_perfect_hypothesis_in_the_first_round(

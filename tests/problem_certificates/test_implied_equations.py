@@ -149,6 +149,7 @@ def test_both_ends_are_finite(name: str) -> None:
     assert certificate.scaled_gap <= 1e-5  # solvers are not accurate without interior
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", OPTIMA)
 @pytest.mark.parametrize("seed", range(3))
 def test_lies_prove_nothing_false(name: str, seed: int) -> None:

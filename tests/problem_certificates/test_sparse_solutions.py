@@ -91,7 +91,14 @@ def linear_program(m: int, seed: int) -> Any:
     return cp.Problem(cp.Minimize(rng.random(4 * m) @ x), [A @ x == A @ solution, x >= 0])
 
 
-@pytest.mark.parametrize(("m", "noise"), [(300, 0.0), (300, 1e-3), pytest.param(3000, 0.0, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    ("m", "noise"),
+    [
+        (100, 0.0),
+        (100, 1e-3),
+        *(pytest.param(*case, marks=pytest.mark.thorough) for case in ((300, 0.0), (300, 1e-3), (3000, 0.0))),
+    ],
+)
 def test_thousands_of_sparse_equalities_have_both_ends(m: int, noise: float) -> None:
     problem = linear_program(m, 1)
     (x,) = problem.variables()

@@ -55,6 +55,7 @@ def test_every_backend_is_of_a_known_sort() -> None:
     } - {"cvxpy:ecos"}
 
 
+@pytest.mark.thorough_cases("lpboost-cvxpy:scs")
 @pytest.mark.parametrize("name", sorted(ITERATED))
 @pytest.mark.parametrize("formulation", ["lpboost", "erlpboost"])
 def test_less_asked_for_is_fewer_iterations_and_a_wider_certificate(name: str, formulation: str) -> None:
