@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from os import PathLike
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -92,6 +94,39 @@ class ExactOptimum:
         value = objective(self.program, self.x)
         is_attained = bound is not None and bound + self.program.to_fraction(self.program.offset) == value
         return is_attained and self.value == (-value if self.program.is_maximized else value)
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        origin: Mapping[str, Any] | None = None,
+        data: str | PathLike[str] | None = None,
+    ) -> None:
+        """Save the program and the proof, so that others can verify it in fractions and without a solver.
+
+        `boostopt.verification.verify` checks the file.
+
+        Parameters
+        ----------
+        path
+            The file. It is written under another name first and then renamed.
+        origin
+            Information for readers of the file: names with texts and numbers.
+        data
+            A file of its own for the program, in the folder of `path` or below. Then the certificate holds the relative
+            path of this file and its digest. Several certificates of one program may share it. By default, the
+            certificate holds the program.
+
+        Raises
+        ------
+        ProblemError
+            A condition of the status does not hold, or the file would be too large. Then no file is written. Or `data`
+            is a file with other content, or lies in another folder.
+        DataError
+            The file cannot be written.
+        """
+        from boostopt.verification.linear_programs.linear_writer import save_exact_optimum
+
+        save_exact_optimum(self, path, origin, data)
 
     def in_words(self) -> str:
         """Return the proved fact, in a sentence."""
