@@ -33,6 +33,8 @@ def save_exact_optimum(
     target = check_path("path", path)
     program_file = None if data is None else check_path("data", data)
     place = None if program_file is None else place_beside(target, program_file)
+    if not optimum.program.is_linear:
+        raise ProblemError("a file states a linear program; got another one. Keep its optimum in Python.")
     if not optimum.is_proved():
         raise ProblemError("expected an optimum of exact_optimum; got one that proves nothing. Call exact_optimum.")
     statement = linear_program_to_json(optimum.program)
