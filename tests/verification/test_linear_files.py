@@ -22,10 +22,11 @@ from conic_programs.small_programs import linear_program
 from conic_programs.test_exact_optimum import BY_HAND
 from package_rooms import ROOT
 
-from boostopt import exact_optimum, load_problem
+from boostopt import ExactOptimum, exact_optimum, load_problem
 from boostopt.errors import ProblemError
 from boostopt.verification import subject, verify
 from boostopt.verification.linear_kernel import linear_schema
+from boostopt.verification.linear_programs import linear_writer
 from boostopt.verification.linear_programs.linear_verdict import verify_linear_certificate
 
 KERNEL = ROOT / "verification" / "linear_kernel"
@@ -115,6 +116,26 @@ def test_a_false_optimum_is_not_saved(tmp_path: Path) -> None:
     assert not (tmp_path / "false.json").exists()
 
 
+def test_files_that_are_too_large_and_texts_that_are_not_printable_are_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    optimum = exact_optimum(BY_HAND["a range"][0])
+    path = tmp_path / "file.json"
+    with pytest.raises(ProblemError, match="printable"):
+        replace(optimum, program=replace(optimum.program, name="a\nb")).save(path)
+    monkeypatch.setattr(linear_writer, "MAX_TEXT_BYTES", 400)
+    with pytest.raises(ProblemError, match="400 bytes"):
+        optimum.save(path)
+    assert not path.exists()
+
+
+def test_optima_of_programs_that_are_not_linear_are_not_written(tmp_path: Path) -> None:
+    quadratic = linear_program([[1.0]], [1.0], ([0.0], [1.0]), P=np.array([[2.0]]))
+    zeros = (Fraction(0),)
+    with pytest.raises(ProblemError, match="linear program"):
+        ExactOptimum(quadratic, "optimal", Fraction(0), zeros, zeros).save(tmp_path / "file.json")
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_no_forgery_is_accepted_unless_its_claim_is_true(seed: int) -> None:
@@ -143,6 +164,7 @@ LIES: dict[str, tuple[dict[str, Any], str]] = {
     "no multipliers": ({"y": None}, "multipliers"),
     "no multipliers of infeasibility": ({"status": "infeasible", "value": None, "y": None}, "multipliers"),
     "infeasible": ({"status": "infeasible", "value": None}, "no point is feasible"),
+    "infeasible without multipliers": ({"status": "infeasible", "value": None, "y": ["0"]}, "no point is feasible"),
     "unbounded": ({"status": "unbounded", "value": None, "ray": ["1", "0"]}, "ray .*variable 0"),
     "unbounded without a ray": ({"status": "unbounded", "value": None}, "ray"),
     "unbounded without a fall": ({"status": "unbounded", "value": None, "ray": ["0", "0"]}, "fall"),
@@ -224,9 +246,10 @@ def test_numbers_that_cost_too_much_are_rejected(corner: str, monkeypatch: pytes
     document["proof"]["x"][0] = "1" * (linear_schema.MAX_DIGITS + 1)
     assert "hexadecimal" in verify_linear_certificate(document).reason
     document["proof"]["x"] = ["1/" + "1" * 10, "1/" + "1" * 11]
-    monkeypatch.setattr(linear_schema, "MAX_BITS", 60)
-    assert "common denominator" in verify_linear_certificate(document).reason
-    monkeypatch.undo()
+    for name, limit in (("MAX_BITS", 60), ("MAX_VECTOR_BITS", 120)):
+        monkeypatch.setattr(linear_schema, name, limit)
+        assert "at most 60 bits" in verify_linear_certificate(document).reason
+        monkeypatch.undo()
     monkeypatch.setattr(linear_schema, "MAX_WORK", 10)
     assert "too long" in verify_linear_certificate(json.loads(corner)).reason
     monkeypatch.undo()

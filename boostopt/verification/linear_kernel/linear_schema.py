@@ -49,6 +49,9 @@ MAX_DIGITS = 100_000
 MAX_BITS = 1_000_000
 """Largest number of bits of the common denominator of a vector."""
 
+MAX_VECTOR_BITS = 1_000_000_000
+"""Largest number of entries of a vector, times the bits of their common denominator: what memory can hold."""
+
 MAX_WORK = 1e14
 """Largest number of entries, rows and variables, times the bits of the proof, times the bits of the entries."""
 
@@ -241,11 +244,11 @@ def _parse_vector(value: Any, size: int, name: str) -> ScaledVector | None:
     fractions = [_parse_fraction(entry, name) for entry in parse_list(value, name)]
     if len(fractions) != size:
         reject(f"{name} must have {size} numbers; it has {len(fractions)}")
-    denominator = 1
-    for denominator_of_one in {fraction.denominator for fraction in fractions}:
-        denominator = math.lcm(denominator, denominator_of_one)
-        if denominator.bit_length() > MAX_BITS:
-            raise SizeLimit(f"the common denominator of {name} may have at most {MAX_BITS:,} bits")
+    denominator, limit = 1, min(MAX_BITS, MAX_VECTOR_BITS // max(size, 1))
+    for divisor in {fraction.denominator for fraction in fractions}:
+        denominator = math.lcm(denominator, divisor)
+        if denominator.bit_length() > limit:
+            raise SizeLimit(f"the common denominator of {size} numbers of {name} may have at most {limit:,} bits")
     return ScaledVector([number.numerator * (denominator // number.denominator) for number in fractions], denominator)
 
 
