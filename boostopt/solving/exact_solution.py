@@ -144,6 +144,8 @@ def linear_program_of(program: Program) -> ConicProgram:
         lower=np.insert(box.lower, [N] * n_gammas, -np.inf),
         upper=np.insert(box.upper, [N] * n_gammas, np.inf),
         name=program.formulation.name,
+        column_names=[*_numbered("d", N), *["gamma"] * n_gammas, *_numbered("s", n_slacks)],
+        row_names=[*_numbered("edge", n_edges), *["sum of d"] * n_equations, *_numbered("box", len(box.zeros))],
     )
 
 
@@ -196,6 +198,11 @@ def _box(program: Program, F: Statement) -> _Box:
     A = scipy.sparse.hstack([nu * unit, -unit], format="csr")  # nu d = s, 0 <= s <= c
     free = np.full(N, np.inf)
     return _Box(A, np.zeros(2 * N), np.append(-free, zeros), np.append(free, caps))
+
+
+def _numbered(name: str, count: int) -> list[str]:
+    """Return names with numbers from 0."""
+    return [f"{name} {k}" for k in range(count)]
 
 
 def _caps(F: Statement, c: Array) -> tuple[Array, float]:

@@ -145,6 +145,7 @@ def test_programs_without_feasible_weights_are_proved_infeasible(gamma: float, s
     solution = SmallEdges().bind(np.array([[1.0], [0.0], [0.0]]), gamma=gamma).solve_exactly()
     assert (solution.status, solution.is_proved()) == (status, True)
     assert solution.d is None or solution.d[0] == 0
+    assert status == "optimal" or "edge 0, sum of d" in solution.in_words()
 
 
 def test_programs_that_are_not_linear_are_refused() -> None:
