@@ -66,6 +66,7 @@ from .programs.formulation import Formulation as Formulation
 from .programs.loss_penalty import combine as combine
 from .programs.program import Program as Program
 from .rows.margin_matrix import MarginMatrix as MarginMatrix
+from .solving.exact_solution import ExactSolution as ExactSolution
 from .solving.explanation import Explanation as Explanation
 from .solving.solution import Outcome as Outcome
 from .solving.solution import Solution as Solution

@@ -38,13 +38,15 @@ UPWARD_IMPORTS = {
     "programs/program.py": "solving",
     "certificates/certificate.py": "verification",
     "solving/solution.py": "verification",
+    "solving/exact_solution.py": "verification",
     "boosting/run/run.py": "verification",
     "problem_certificates/problem_certificate.py": "verification",
+    "conic_programs/exact/exact_optimum.py": "verification",
 }
 """Files that may import a higher room when a method is called, and this room.
 
-`program.solve` and `program.explain` are functions of `solving`. Certificates, solutions and runs are saved by
-`verification`, because each file is verified before it is written.
+`program.solve` and `program.explain` are functions of `solving`. Certificates, solutions, exact optima and runs are
+saved by `verification`, because each file is verified before it is written.
 """
 
 

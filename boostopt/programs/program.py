@@ -28,6 +28,7 @@ from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.typesetting.page_rendering import latex_of_formulas
 
 if TYPE_CHECKING:
+    from boostopt.solving.exact_solution import ExactSolution
     from boostopt.solving.explanation import Explanation
     from boostopt.solving.solution import Solution
 
@@ -294,6 +295,29 @@ class Program(ImmutableArrays):
         from boostopt.solving.solve import solve
 
         return solve(self, backend, tol, time_limit, start, isolate, merge, options)
+
+    def solve_exactly(self) -> ExactSolution:
+        """Return the optimum of a linear program as a fraction, with d and w as fractions, proved by both programs.
+
+        F must be the indicator of the capped simplex, the hinge or the shortfall, and G the largest edge, the largest
+        absolute edge, or a bound of the edges: `lpboost`, `lp_adaboost`, `lp_reg_adaboost`, `l1_adaboost` and
+        `nm_boost` are such programs. The simplex method of HiGHS proposes a basis, which is made optimal in rational
+        numbers. Nothing that HiGHS says is believed. Numbers mean their floats; caps are the quotients c_n / nu.
+
+        Raises
+        ------
+        OptionError
+            F or G is not linear.
+        SolverFailed
+            No basis that HiGHS ends with could be refined to an exact one.
+
+        References
+        ----------
+        Gleixner, Steffy, Wolter 2016, "Iterative refinement for linear programming", INFORMS Journal on Computing 28.
+        """
+        from boostopt.solving.exact_solution import solve_exactly
+
+        return solve_exactly(self)
 
 
 def check_certificate_sizes(program: Program, certificate: Certificate) -> Certificate:

@@ -7,7 +7,7 @@ verify
 save_class
     Write the certificate of a run over the whole class of its oracle.
 subject
-    Say whether a file is about a program, about a class or about a CVXPY problem.
+    Say whether a file is about a program, about a class, or about a CVXPY problem or a linear program.
 Verification
     The verdict: accepted or rejected, and why.
 """

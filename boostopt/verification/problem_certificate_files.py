@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -22,25 +21,15 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
     is_exact,
     working_precision,
 )
-from boostopt.verification.trusted_kernel.certificate_schema import MAX_TEXT_BYTES
-from boostopt.verification.trusted_kernel.json_parsing import (
-    Rejected,
-    parse_json,
-    parse_object_with_keys,
-    parse_text,
-    read_bytes,
-    reject,
-)
+from boostopt.verification.statement_files import StatementFormat
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, reject
 from boostopt.verification.verification_result import BOTH_BOUNDS, NO_FURTHER_CLAIM, Verification
 
 QUANTITY = "optimum of the problem"
 """The name of the value that the interval of such a file bounds."""
 
-PROBLEM_FILE_KIND = "boostopt problem"
-"""The kind of files that hold the statement of a problem alone."""
-
-PROBLEM_FILE_KEYS = {"file", "sha256"}
-"""The names that stand for a problem in a file of its own: its relative path, and its digest."""
+PROBLEM_FILES = StatementFormat("boostopt problem", "problem")
+"""The format of files that hold the statement of a problem alone."""
 
 OUTCOMES = {"bounded": "solved", "open": "solved", "infeasible": "infeasible", "unbounded": "unbounded"}
 """The outcome of a verification by the status that is claimed."""
@@ -75,9 +64,10 @@ def verify_problem_certificate(top: Mapping[str, Any], problem: Any = None, fold
             statement = _statement_of(problem)
             _require_statement(top, statement)
             top = {**top, "problem": statement}
-        elif is_beside(top):
-            source = check_path("data", problem) if is_path else _path_beside(top["problem"], folder)
-            top = {**top, "problem": _statement_in(source, top["problem"])}
+        elif PROBLEM_FILES.is_beside(top):
+            place = top["problem"]
+            source = check_path("data", problem) if is_path else PROBLEM_FILES.path_beside(place, folder)
+            top = {**top, "problem": PROBLEM_FILES.read(source, place)}
         elif is_path:
             reject("the certificate holds its problem, and no other file belongs to it; leave the data out")
         with working_precision():
@@ -124,18 +114,6 @@ def accepted_verification(claim: Claim, sign: int, interval: Interval, quantity:
     )
 
 
-def is_beside(top: Mapping[str, Any]) -> bool:
-    """Return whether the problem is in a file of its own, whose name and digest the object states."""
-    problem = top.get("problem")
-    return isinstance(problem, dict) and set(problem) == PROBLEM_FILE_KEYS
-
-
-def problem_file_text(statement: Mapping[str, Any]) -> bytes:
-    """Return the text of the file that holds the statement of a problem: one text for each statement."""
-    content = {"kind": PROBLEM_FILE_KIND, "format": 1, "problem": statement}
-    return json.dumps(content, allow_nan=False, sort_keys=True, separators=(",", ":")).encode()
-
-
 def _statement_of(problem: Any) -> dict[str, Any]:
     """Return the statement of a CVXPY problem, as JSON has it.
 
@@ -160,8 +138,8 @@ def _statement_of(problem: Any) -> dict[str, Any]:
 
 def _require_statement(top: Mapping[str, Any], statement: Mapping[str, Any]) -> None:
     """Reject a file that states another problem, or the digest of another one."""
-    if is_beside(top):
-        is_equal = hashlib.sha256(problem_file_text(statement)).hexdigest() == top["problem"]["sha256"]
+    if PROBLEM_FILES.is_beside(top):
+        is_equal = PROBLEM_FILES.digest_of(statement) == top["problem"]["sha256"]
     else:
         is_equal = statement == _with_names(top.get("problem"))
     if not is_equal:
@@ -179,40 +157,6 @@ def _with_names(statement: Any) -> Any:
         for k, item in enumerate(statement["variables"])
     ]
     return {**statement, "variables": items}
-
-
-def _path_beside(place: Mapping[str, Any], folder: Path | None) -> Path:
-    """Return the path of the file of a problem: within the folder of the certificate, and nowhere else."""
-    name = parse_text(place["file"], "the file of the problem")
-    path = Path(name)
-    if folder is None:
-        reject(f"the problem is in the file {name!r}; pass its path as data=")
-    if path.is_absolute() or not path.name or ".." in path.parts or "\\" in name:
-        reject(
-            f"the file of the problem must lie in the folder of the certificate; it is {name!r}. Pass its path as data="
-        )
-    return folder / path
-
-
-def _statement_in(path: Path, place: Mapping[str, Any]) -> Any:
-    """Return the statement in the file of a problem; Rejected if the file is absent, or has another digest."""
-    expected = parse_text(place["sha256"], "the digest of the file of the problem")
-    try:
-        content = read_bytes(path, MAX_TEXT_BYTES)
-    except Rejected as rejected:
-        reject(
-            f"the problem of the certificate is in another file: {rejected}. Put it there, or pass its path as data="
-        )
-    digest = hashlib.sha256(content).hexdigest()
-    if digest != expected:
-        reject(
-            f"the file of the problem must have the digest {expected[:12]}...; {path.name[-100:]} has {digest[:12]}... "
-            "It was changed, or belongs to another certificate: pass the path of the file that was saved as data="
-        )
-    item = parse_object_with_keys(parse_json(content), {"kind", "format", "problem"}, "the file of the problem")
-    if item["kind"] != PROBLEM_FILE_KIND or item["format"] != 1 or type(item["format"]) is not int:
-        reject(f"the file of the problem must be a {PROBLEM_FILE_KIND} of format 1; it is none")
-    return item["problem"]
 
 
 def _ends_text(claim: Claim) -> str:

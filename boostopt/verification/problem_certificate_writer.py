@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import platform
@@ -11,7 +10,6 @@ from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,7 +29,7 @@ from boostopt.problem_certificates.steps import float_point, proposed_choices
 from boostopt.verification.exact_proofs.exact_multipliers import exact_multipliers, proposals
 from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
 from boostopt.verification.exact_proofs.exact_points import proposed_points, proposed_ray
-from boostopt.verification.problem_certificate_files import problem_file_text, verify_problem_certificate
+from boostopt.verification.problem_certificate_files import PROBLEM_FILES, verify_problem_certificate
 from boostopt.verification.problem_kernel.problem_checker import check_ray, lower_bound, upper_bound
 from boostopt.verification.problem_kernel.problem_schema import (
     FILE_KIND,
@@ -50,8 +48,9 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
     working_precision,
 )
 from boostopt.verification.problem_statement import problem_to_json
+from boostopt.verification.statement_files import place_beside
 from boostopt.verification.trusted_kernel.certificate_schema import MAX_TEXT_BYTES
-from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json, read_bytes
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
 
 INSETS = (1e-26, 1e-15, 1e-13, 1e-11, 1e-9, 1e-7)
 """The distances by which slopes and multipliers of matrices move into their domains, tried in turn."""
@@ -75,7 +74,7 @@ def save_problem_certificate(
     """Save the certificate of a CVXPY problem; see `ProblemCertificate.save`."""
     target = check_path("path", path)
     problem_file = None if data is None else check_path("data", data)
-    place = None if problem_file is None else _place_beside(target, problem_file)
+    place = None if problem_file is None else place_beside(target, problem_file)
     if not certificate.answers:
         raise ProblemError("expected a certificate of certify_problem; got one without answers. Call certify_problem.")
     if certificate.right_side_change > 0:
@@ -90,59 +89,18 @@ def save_problem_certificate(
         raise ProblemError(
             f"expected a file that its checker accepts; {verification.reason}. Keep the certificate in Python."
         )
-    statement = problem_file_text(content["problem"])
+    statement = content["problem"]
     if place is not None:
-        content["problem"] = {"file": place, "sha256": hashlib.sha256(statement).hexdigest()}
+        content["problem"] = {"file": place, "sha256": PROBLEM_FILES.digest_of(statement)}
     text = json.dumps(content, allow_nan=False).encode()
-    if max(len(text), len(statement)) > MAX_TEXT_BYTES:
+    if max(len(text), len(PROBLEM_FILES.text_of(statement))) > MAX_TEXT_BYTES:
         raise ProblemError(
             f"a file has at most {MAX_TEXT_BYTES:,} bytes; this problem with its proof has {len(text):,}. Keep the "
             "certificate in Python."
         )
     if problem_file is not None:
-        _write_problem(problem_file, statement)
+        PROBLEM_FILES.write(problem_file, statement)
     write_atomically(target, lambda file: file.write(text))
-
-
-def _place_beside(target: Path, problem_file: Path) -> str:
-    """Return the path of the file of a problem relative to the folder of its certificate.
-
-    Raises
-    ------
-    ProblemError
-        It does not lie in this folder or below, or is the certificate itself.
-    """
-    folder, path = target.absolute().parent, problem_file.absolute()
-    if not path.is_relative_to(folder) or path == target.absolute() or ".." in path.relative_to(folder).parts:
-        raise ProblemError(
-            f"data must be a file in the folder of the certificate or below it, so that both travel together; got "
-            f"{str(problem_file)!r} for the certificate {str(target)!r}. Pass a path beside it."
-        )
-    return path.relative_to(folder).as_posix()
-
-
-def _write_problem(path: Path, statement: bytes) -> None:
-    """Write the file of a problem, unless it is there already.
-
-    Raises
-    ------
-    ProblemError
-        The file has other content, to which other certificates may refer.
-    DataError
-        The file cannot be written.
-    """
-    if path.exists():
-        try:
-            content = read_bytes(path, len(statement))
-        except Rejected:
-            content = b""
-        if content != statement:
-            raise ProblemError(
-                f"data must be a new file, or the file of this problem; got {str(path)!r} with other content. Pass "
-                "another name: certificates may refer to this file."
-            )
-        return
-    write_atomically(path, lambda file: file.write(statement))
 
 
 def _metadata(origin: Mapping[str, Any] | None) -> dict[str, Any]:

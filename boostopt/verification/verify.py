@@ -19,6 +19,7 @@ from boostopt.verification.class_certificate_files import verify_class_certifica
 from boostopt.verification.described_programs.verdict import is_described_certificate, verify_described_certificate
 from boostopt.verification.histogram_certificate_files import SUBJECT as HISTOGRAM_SUBJECT
 from boostopt.verification.histogram_certificate_files import verify_histogram_certificate
+from boostopt.verification.linear_programs.linear_verdict import is_linear_certificate, verify_linear_certificate
 from boostopt.verification.problem_certificate_files import is_problem_certificate, verify_problem_certificate
 from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument, read_document, read_json_object
 from boostopt.verification.trusted_kernel.checker import ProvedBounds, check_shape, recompute_bounds
@@ -54,7 +55,8 @@ def verify(
     `boostopt.verification.trusted_kernel.data_passes`. These modules import NumPy, and nothing of a solver or of a run.
     You also trust the formulation, which defines F and G, and for a class its oracle. The file of a CVXPY problem holds
     the problem with its data: `boostopt.verification.problem_kernel` proves its bounds in exact arithmetic, without
-    CVXPY.
+    CVXPY. That of the exact optimum of a linear program holds the program, and `boostopt.verification.linear_kernel`
+    proves it in fractions of Python alone.
 
     Parameters
     ----------
@@ -65,7 +67,8 @@ def verify(
         the same F, G, multiplicities and reference distribution as the file. For the certificate of a class, pass its
         oracle, which gets one query. For a histogram run, pass an oracle with binned rows; the file of a soft
         margin is always proved in whole numbers. The file of a CVXPY problem needs none; pass the problem to check that
-        the file states this one, or the path of the file of its problem if it was saved elsewhere.
+        the file states this one, or the path of the file of its problem if it was saved elsewhere. The same holds for
+        a linear program: pass a `ConicProgram`, or an MPS or another file of `load_problem`.
     c, d0
         The multiplicities and the reference distribution, shape (N,), that the file must state. By default those of
         the program or of the oracle; for a margin matrix 1 for each example, and d0 proportional to c.
@@ -85,7 +88,9 @@ def verify(
     ------
     ProblemError
         The data are missing or not a matrix of finite numbers, or c or d0 is not a vector of numbers; or the problem is
-        no CVXPY problem.
+        no CVXPY problem, or the program no linear program.
+    DataError
+        A file of a program is not as its format states.
     OptionError
         python-flint is needed but not installed; or you asked for an exact proof of a class, or of a certificate that
         holds by the bounded recomputation but that exact arithmetic does not decide.
@@ -136,10 +141,12 @@ class CertificateFile:
             return Verification(False, self.fault)
         if is_problem_certificate(self.top):
             return verify_problem_certificate(self.top, data, self.path.parent)
+        if is_linear_certificate(self.top):
+            return verify_linear_certificate(self.top, data, self.path.parent)
         if data is None:
             raise ProblemError(
                 "expected the margin matrix, the program or the oracle that the certificate is of; got none. Pass "
-                "verify(path, U): only the files of CVXPY problems hold their data."
+                "verify(path, U): only the files of CVXPY problems and of linear programs hold their data."
             )
         if is_described_certificate(self.top):
             return verify_described_certificate(self.top, data, _expected_vectors(c, d0), formulation)
@@ -160,7 +167,7 @@ class CertificateFile:
     @property
     def subject(self) -> str:
         """The subject of the file, "program", "class" or "problem"; "" if it cannot be read."""
-        if is_problem_certificate(self.top):
+        if is_problem_certificate(self.top) or is_linear_certificate(self.top):
             return "problem"
         if is_described_certificate(self.top):
             return "program"

@@ -389,6 +389,12 @@ MODELS = (
         lambda: {"program": linear_program()},
         {"program": NOTHING, "numbers": NONE},
     ),
+    Attack(
+        "ExactOptimum.save",
+        lambda **arguments: boostopt.exact_optimum(linear_program()).save(**arguments),
+        lambda: {"path": "certificate.json"},
+        {"path": PATH, "data": PATH | NONE},
+    ),
     Attack("load_problem", boostopt.load_problem, lambda: {"path": mps_file()}, {"path": PATH}),
     Attack(
         "ProblemCertificate.save",

@@ -24,6 +24,33 @@ def test_certify_problem_takes_a_file_of_a_program(third: Path) -> None:
     assert certificate["lower"] <= 1 / 3 <= certificate["upper"]
 
 
+def test_the_exact_optimum_of_a_file_is_saved_and_verified(third: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "optimum.json"
+    assert document("certify-problem", third, "--exact", "--save", saved)["value"] == "1/3"
+    assert document("verify", saved, "--data", third)["accepted"]
+    other = third.with_name("other.mps")
+    other.write_text(THIRD.replace("row 3", "row 0.3"))
+    assert document("certify-problem", other, "--exact", "--decimal")["value"] == "a/3"
+    assert run("verify", saved, "--data", other).exit_code == 1
+    assert "1/3" in run("certify-problem", third, "--exact").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        ("--exact", ("--decimal",)),
+        ("--solver", ("--exact", "--solver", "auto")),
+        ("--explain", ("--exact", "--explain")),
+    ],
+)
+def test_options_that_exact_optima_do_not_take_are_refused(words: str, options: tuple[str, ...], third: Path) -> None:
+    refused(words, "certify-problem", third, *options)
+
+
+def test_an_exact_optimum_needs_a_file_of_a_program() -> None:
+    refused("file of a linear program", "certify-problem", "model.py:problem", "--exact")
+
+
 def test_compare_takes_files_of_programs(third: Path) -> None:
     outcome = run("compare", third, "--solvers", "clarabel,scs")
     assert outcome.exit_code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -133,6 +134,33 @@ def test_the_check_refuses_lies() -> None:
     unbounded = exact_optimum(ray)
     assert not replace(unbounded, ray=(Fraction(-1), Fraction(-1))).is_proved()
     assert not replace(unbounded, ray=(Fraction(1), Fraction(0))).is_proved()
+
+
+def test_words_say_which_rows_exclude_each_other_and_by_how_much() -> None:
+    tiny = exact_optimum(replace(BY_HAND["infeasible by 1e-15"][0], row_names=("first", "second")))
+    assert re.search(r"first, second .* 8\.88E-16 .*numbers=.decimal", tiny.in_words())
+    assert tiny.min_side_change == Fraction(2) ** -50
+    crossed = exact_optimum(BY_HAND["crossed bounds"][0])
+    assert crossed.min_side_change == 1 and "variable 0" in crossed.in_words()
+    rows = [[1.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 1.0]]
+    large = exact_optimum(linear_program(rows, [1.0, 1.0], ([2.0, -INF, 3.0, -INF, -INF], [INF, 9.0, INF, 0.0, 2.0])))
+    assert "decimal" not in large.in_words() and large.min_side_change == 1
+    assert exact_optimum(BY_HAND["a ray"][0]).min_side_change is None
+    assert "prove nothing" in replace(tiny, y=(Fraction(-1), Fraction(1))).in_words()
+    assert "decimal" not in exact_optimum(tiny.program, numbers="decimal").in_words()
+
+
+def test_smaller_changes_of_sides_make_no_point_feasible() -> None:
+    n_infeasible = 0
+    for seed in range(30):
+        program = random_program(seed, m=6, n=9, kind="any")
+        change = exact_optimum(program).min_side_change
+        if change is not None:
+            n_infeasible += 1
+            step = float(change) * 0.99 / 6
+            wider = replace(program, row_lower=program.row_lower - step, row_upper=program.row_upper + step)
+            assert exact_optimum(wider).status == "infeasible"
+    assert n_infeasible > 5
 
 
 def test_programs_that_are_not_linear_are_refused() -> None:

@@ -25,6 +25,7 @@ from boostopt._utils.validation import check_tolerance
 from boostopt.cli.application import command, console
 from boostopt.cli.option_names import with_option_names
 from boostopt.cli.run_output import JSON_FORMAT, validate_output_paths, validate_suffix
+from boostopt.conic_programs.exact.exact_optimum import exact_optimum
 from boostopt.conic_programs.readers.load_problem import ENDINGS, load_problem
 from boostopt.errors import (
     BoostoptError,
@@ -37,6 +38,7 @@ from boostopt.errors import (
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
 from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, ProblemExplanation, measure_conditions
 from boostopt.problem_certificates.reading import has_usable_value
+from boostopt.verification.linear_programs.linear_writer import fraction_text
 
 ProblemName = Annotated[
     str,
@@ -75,15 +77,30 @@ def certify_problem_command(
         str | None, typer.Option(help="JSON file for the problem and its certificate, to be checked by `verify`.")
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print the KKT conditions, line by line.")] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="The optimum of a linear program in a file, as a fraction.")
+    ] = False,
+    decimal: Annotated[
+        bool, typer.Option("--decimal", help="With --exact: numbers mean the decimals of the file, not their floats.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Certify the optimum of a CVXPY problem, and compare the reported value with the interval.
 
-    Examples: boostopt certify-problem model.py:problem --solver auto, boostopt certify-problem afiro.mps
+    Examples: boostopt certify-problem model.py:problem --solver auto, boostopt certify-problem afiro.mps --exact
     """
     tol = check_tolerance("tol", tol)
     validate_output_paths(None, save, read=[problem.rpartition(":")[0] or None])
     validate_suffix("--save", save, JSON_FORMAT)
+    if decimal and not exact:
+        raise OptionError("--decimal is for exact optima: pass --exact too, or leave it out.")
+    if exact:
+        if solver is not None or tolerance or relaxation or explain:
+            raise OptionError(
+                "--exact takes --decimal, --save and --json only; got --solver, --tolerance, --relaxation or "
+                "--explain. Leave it out, or leave out --exact."
+            )
+        return _certify_exactly(problem, decimal, save, json)
     target = resolve_problem(problem)
     certificate = certify_problem(target, solver=solver, tolerance=tolerance, relaxation=relaxation)
     explanation = None
@@ -103,6 +120,30 @@ def certify_problem_command(
         elif explain:
             typer.echo(f"There are no KKT conditions to measure: the problem is {certificate.words}.")
     return 1 if is_refuted else 0
+
+
+def _certify_exactly(place: str, decimal: bool, save: str | None, json: bool) -> int:
+    """Print the exact optimum of a linear program in a file, and save its certificate; return the exit status.
+
+    Raises
+    ------
+    OptionError
+        The place is no file of a linear program.
+    """
+    if file_suffix(Path(place)) not in ENDINGS:
+        raise OptionError(
+            f"--exact needs a file of a linear program with the ending {', '.join(ENDINGS)}; got {place!r}. Pass such "
+            "a file, or leave out --exact."
+        )
+    optimum = exact_optimum(load_problem(place), "decimal" if decimal else "binary")
+    if save is not None:
+        optimum.save(save, {"problem": place})
+    if json:
+        value = None if optimum.value is None else fraction_text(optimum.value)
+        typer.echo(to_json_text({"status": optimum.status, "value": value, "sentence": optimum.in_words()}))
+    else:
+        typer.echo(optimum.in_words())
+    return 0
 
 
 def is_problem_place(place: str) -> bool:

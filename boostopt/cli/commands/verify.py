@@ -29,7 +29,7 @@ from boostopt.programs.catalogue import default_formulation_name, get_formulatio
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import typical_value
 from boostopt.verification import Verification
-from boostopt.verification.problem_certificate_files import is_beside
+from boostopt.verification.problem_certificate_files import PROBLEM_FILES, is_problem_certificate
 from boostopt.verification.verify import CertificateFile
 
 TINY_NU = 1e-12
@@ -83,7 +83,10 @@ def verify_command(
     certificate: Annotated[str, typer.Argument(help="The file that was saved.")],
     data: Annotated[
         str | None,
-        typer.Option(help=f"{DATA_HELP} The file of a CVXPY problem needs none, or the file of its problem."),
+        typer.Option(
+            help=f"{DATA_HELP} The file of a CVXPY problem or of a linear program needs none, or the file of its "
+            "problem."
+        ),
     ] = None,
     *,
     files: FileOptions,
@@ -162,14 +165,14 @@ def _load_file(path: str) -> CertificateFile:
 
 
 def _verify_problem(file: CertificateFile, data: str | None) -> Verification:
-    """Return the verdict on the file of a CVXPY problem.
+    """Return the verdict on the file of a CVXPY problem or of a linear program.
 
     Raises
     ------
     OptionError
-        There are data, but the file holds its problem.
+        There are data, but the file holds its CVXPY problem.
     """
-    if data is not None and not is_beside(file.top):
+    if data is not None and is_problem_certificate(file.top) and not PROBLEM_FILES.is_beside(file.top):
         raise OptionError(f"the file of a CVXPY problem holds its data; got --data {data}. Leave it out.")
     return file.verify(data)
 

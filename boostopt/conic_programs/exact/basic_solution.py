@@ -10,6 +10,7 @@ from fractions import Fraction
 from flint import fmpq
 
 from boostopt.conic_programs.exact.exact_system import ExactSystem, SingularSystemError
+from boostopt.conic_programs.exact.rationals import to_fmpq
 from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis
 
 
@@ -39,8 +40,7 @@ class ExactProgram:
 
     def __init__(self, program: EquationProgram, to_fraction: Callable[[float], Fraction] = Fraction) -> None:
         def to_rational(value: float) -> fmpq:
-            fraction = to_fraction(value)
-            return fmpq(fraction.numerator, fraction.denominator)
+            return to_fmpq(to_fraction(value))
 
         def to_bounds(values: Sequence[float]) -> list[fmpq | None]:
             return [to_rational(value) if math.isfinite(value) else None for value in values]

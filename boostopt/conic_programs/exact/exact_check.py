@@ -32,17 +32,23 @@ def dual_bound(program: ConicProgram, y: Values, costs: Values) -> Fraction | No
 
     This is a lower bound of <costs, x> over all feasible x. None where a part has no minimum.
     """
+    terms = dual_terms(program, y, costs)
+    return None if terms is None else sum((coefficient * limit for coefficient, limit in terms), Fraction(0))
+
+
+def dual_terms(program: ConicProgram, y: Values, costs: Values) -> list[tuple[Fraction, Fraction]] | None:
+    """Return the coefficients that `dual_bound` does not leave out, with their bounds; None where one has none."""
     reduced_costs = [cost - product for cost, product in zip(costs, _products(program, y), strict=True)]
     rows = zip(y, program.row_lower.tolist(), program.row_upper.tolist(), strict=True)
     variables = zip(reduced_costs, program.lower.tolist(), program.upper.tolist(), strict=True)
-    bound = Fraction(0)
+    terms = list[tuple[Fraction, Fraction]]()
     for coefficient, lower, upper in [*rows, *variables]:
         if coefficient:
             limit = lower if coefficient > 0 else upper
             if isinf(limit):
                 return None
-            bound += coefficient * program.to_fraction(limit)
-    return bound
+            terms.append((coefficient, program.to_fraction(limit)))
+    return terms
 
 
 def objective(program: ConicProgram, x: Values) -> Fraction:

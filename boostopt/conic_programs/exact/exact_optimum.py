@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from os import PathLike
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,6 +16,7 @@ from flint import fmpq
 from boostopt._utils.validation import check_choice, check_instance
 from boostopt.conic_programs.conic_program import ConicProgram, Numbers
 from boostopt.conic_programs.exact.basic_solution import BasicSolution, ExactProgram
+from boostopt.conic_programs.exact.contradiction import contradiction_in_words, min_side_change
 from boostopt.conic_programs.exact.exact_check import (
     costs_of,
     dual_bound,
@@ -24,6 +27,7 @@ from boostopt.conic_programs.exact.exact_check import (
 )
 from boostopt.conic_programs.exact.exact_pivots import MAX_PIVOTS, PivotResult, TooManyPivotsError, pivot_to_optimum
 from boostopt.conic_programs.exact.exact_system import SingularSystemError
+from boostopt.conic_programs.exact.rationals import to_fmpq, to_fraction
 from boostopt.conic_programs.exact.refinement import refine, to_float
 from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis, solve_by_simplex
 from boostopt.errors import OptionError, SolverFailed
@@ -93,13 +97,60 @@ class ExactOptimum:
         is_attained = bound is not None and bound + self.program.to_fraction(self.program.offset) == value
         return is_attained and self.value == (-value if self.program.is_maximized else value)
 
+    def save(
+        self,
+        path: str | PathLike[str],
+        origin: Mapping[str, Any] | None = None,
+        data: str | PathLike[str] | None = None,
+    ) -> None:
+        """Save the program and the proof, so that others can verify it in fractions and without a solver.
+
+        `boostopt.verification.verify` checks the file.
+
+        Parameters
+        ----------
+        path
+            The file. It is written under another name first and then renamed.
+        origin
+            Information for readers of the file: names with texts and numbers.
+        data
+            A file of its own for the program, in the folder of `path` or below. Then the certificate holds the relative
+            path of this file and its digest. Several certificates of one program may share it. By default, the
+            certificate holds the program.
+
+        Raises
+        ------
+        ProblemError
+            A condition of the status does not hold, or the file would be too large. Then no file is written. Or `data`
+            is a file with other content, or lies in another folder.
+        DataError
+            The file cannot be written.
+        """
+        from boostopt.verification.linear_programs.linear_writer import save_exact_optimum
+
+        save_exact_optimum(self, path, origin, data)
+
     def in_words(self) -> str:
-        """Return the proved fact, in a sentence."""
+        """Return the proved fact, in a sentence; for "infeasible" also which rows, and by how much.
+
+        A contradiction of the size of rounding errors may come from the decimals of a file, which floats have rounded.
+        """
+        if self.status == "infeasible":
+            contradiction = contradiction_in_words(self.program, self.y)
+            return f"The linear program is infeasible: proved in rational numbers. {contradiction}"
         if self.value is None:
             return f"The linear program is {self.status}: proved in rational numbers."
         size = max(self.value.numerator.bit_length(), self.value.denominator.bit_length())
         exact = str(self.value) if size <= MAX_WRITTEN_BITS else f"a fraction of {size} bits"
         return f"The optimum is exactly {exact}, about {_approximation(self.value)}: proved in rational numbers."
+
+    @property
+    def min_side_change(self) -> Fraction | None:
+        """A number below which no sum of changes of sides and bounds makes a point feasible.
+
+        None unless the status is "infeasible" and y or crossed bounds prove it.
+        """
+        return min_side_change(self.program, self.y) if self.status == "infeasible" else None
 
 
 def exact_optimum(program: ConicProgram, numbers: Numbers | None = None) -> ExactOptimum:
@@ -147,7 +198,7 @@ def exact_optimum(program: ConicProgram, numbers: Numbers | None = None) -> Exac
     x = _fractions(result.solution.x[:n])
     if result.ray is not None:
         return ExactOptimum(program, "unbounded", x=x, ray=_fractions(result.ray[:n]), nucleus_size=size)
-    value = _fraction(exact.value(result.solution.x)) + program.to_fraction(program.offset)
+    value = to_fraction(exact.value(result.solution.x)) + program.to_fraction(program.offset)
     return ExactOptimum(
         program,
         "optimal",
@@ -200,7 +251,7 @@ def _are_fractions(values: Any, size: int) -> bool:
 
 def _approximation(value: Fraction) -> str:
     """Return the nearest float; of a larger number, a power of 2 within a factor of 2."""
-    nearest = to_float(fmpq(value.numerator, value.denominator))
+    nearest = to_float(to_fmpq(value))
     if math.isfinite(nearest):
         return repr(nearest)
     exponent = abs(value.numerator).bit_length() - value.denominator.bit_length()
@@ -208,8 +259,4 @@ def _approximation(value: Fraction) -> str:
 
 
 def _fractions(values: list[fmpq]) -> tuple[Fraction, ...]:
-    return tuple(map(_fraction, values))
-
-
-def _fraction(value: fmpq) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
+    return tuple(map(to_fraction, values))

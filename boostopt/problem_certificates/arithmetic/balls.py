@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from fractions import Fraction
 from typing import Any
 
 import flint
@@ -263,7 +262,7 @@ def solve_in_fractions(coefficients: Sequence[Ball], right_sides: Sequence[Ball]
         for k, values in ((n, coefficients), (1, right_sides))
     )
     try:
-        return [ball(Fraction(int(value.p), int(value.q))) for value in matrix.solve(sides).entries()]
+        return [flint.arb(value) for value in matrix.solve(sides).entries()]
     except ZeroDivisionError:
         return None
 

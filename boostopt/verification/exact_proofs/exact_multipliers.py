@@ -18,6 +18,7 @@ import flint
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.conic_programs.exact.rationals import to_fmpq, to_fraction
 from boostopt.problem_certificates.arithmetic.balls import pivots
 from boostopt.problem_certificates.atoms.spectral import TraceOfInverse
 from boostopt.problem_certificates.minorant import Choice
@@ -215,7 +216,7 @@ def _entropy_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapp
     is_divergence = isinstance(atom, Divergence)
     r = 1 - values[1] if is_divergence else -values[1]
     # The first slope to 100 bits, because a float of it is off by more than a small inset.
-    exact = (flint.arb(flint.fmpq(r.numerator, r.denominator)).log()).mid().man_exp() if r > 0 else (0, 0)
+    exact = (flint.arb(to_fmpq(r)).log()).mid().man_exp() if r > 0 else (0, 0)
     first = Fraction(int(exact[0])) * Fraction(2) ** int(exact[1]) + (0 if is_divergence else 1)
     inset = max(inset, Fraction(1, 2**90))
     directions: list[Direction] = [
@@ -567,17 +568,12 @@ def solve_near(
     basis = order[:rank].tolist()
     _, row_order = pivots(scaled[:, basis].T)
     rows = [places[rows_with_entries[i]] for i in row_order[:rank].tolist()]
-    matrix = flint.fmpq_mat(rank, rank, [_fmpq(columns[p].get(k, ZERO)) for k in rows for p in basis])
+    matrix = flint.fmpq_mat(rank, rank, [to_fmpq(columns[p].get(k, ZERO)) for k in rows for p in basis])
     try:
-        solution = matrix.solve(flint.fmpq_mat(rank, 1, [_fmpq(sides[k]) for k in rows])).entries()
+        solution = matrix.solve(flint.fmpq_mat(rank, 1, [to_fmpq(sides[k]) for k in rows])).entries()
     except ZeroDivisionError:
         return None
-    return {p: Fraction(int(value.p), int(value.q)) for p, value in zip(basis, solution, strict=True)}
-
-
-def _fmpq(value: Fraction) -> Any:
-    """Return a fraction of python-flint."""
-    return flint.fmpq(value.numerator, value.denominator)
+    return {p: to_fraction(value) for p, value in zip(basis, solution, strict=True)}
 
 
 def combined(terms: Sequence[tuple[Fraction, Mapping[int, Fraction]]]) -> dict[int, Fraction]:

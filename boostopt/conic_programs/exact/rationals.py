@@ -1,0 +1,17 @@
+"""Rational numbers of Python and of python-flint: a `Fraction` is what users see, an `fmpq` is fast."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from flint import fmpq
+
+
+def to_fmpq(value: Fraction) -> fmpq:
+    """Return a fraction as a number of python-flint."""
+    return fmpq(value.numerator, value.denominator)
+
+
+def to_fraction(value: fmpq) -> Fraction:
+    """Return a number of python-flint as a fraction."""
+    return Fraction(int(value.p), int(value.q))

@@ -1,0 +1,1 @@
+"""Certificate files of exact optima of linear programs: the statement, the writer, and the verdict."""
