@@ -311,10 +311,10 @@ def _without_zero_rows(
         places += [place for place in pairs if rows[place] or not offsets[place] == 0]
     if places:
         implied.append(form.selected(places, (len(places),)))
-    return _principal_part(constraint, [i for i in range(n) if i not in removed])
+    return principal_part(constraint, [i for i in range(n) if i not in removed])
 
 
-def _principal_part(constraint: MatrixConstraint, rest: list[int]) -> MatrixConstraint | None:
+def principal_part(constraint: MatrixConstraint, rest: list[int]) -> MatrixConstraint | None:
     """Return some rows and columns of a semidefinite constraint; None without any."""
     if not rest:
         return None
@@ -342,7 +342,7 @@ def _without_null_vectors(
     if not constraint.rows.is_affine(problem.n):
         return constraint
     removed = set[int]()
-    for pivot, vector in _proposed_null_vectors(constraint, np.append(x, np.zeros(problem.n_values - problem.n))):
+    for pivot, vector in proposed_null_vectors(constraint, np.append(x, np.zeros(problem.n_values - problem.n))):
         if vector[pivot] == 0 or any(vector[i] != 0 for i in removed):
             continue
         weights = [(j, ball(value)) for j, value in enumerate(vector) if value != 0]
@@ -357,10 +357,10 @@ def _without_null_vectors(
         entries = [(row, offset) for row, offset in entries if row or not offset == 0]
         if entries:
             implied.append(constraint.rows.form().of_entries(entries, (len(entries),)))
-    return _principal_part(constraint, [i for i in range(n) if i not in removed]) if removed else constraint
+    return principal_part(constraint, [i for i in range(n) if i not in removed]) if removed else constraint
 
 
-def _proposed_null_vectors(constraint: MatrixConstraint, z: Array) -> list[tuple[int, list[Fraction]]]:
+def proposed_null_vectors(constraint: MatrixConstraint, z: Array) -> list[tuple[int, list[Fraction]]]:
     """Return a basis of simple vectors near the null space of E, each 1 at a position where all others are 0.
 
     A vector that is not near simple fractions is left out.

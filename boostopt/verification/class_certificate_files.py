@@ -8,9 +8,7 @@ by the digest of its examples. It contains the hypotheses as plain numbers if th
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
-import warnings
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -21,21 +19,27 @@ from boostopt._utils.array_types import Array, ExampleVector
 from boostopt._utils.validation import check_instance
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.run.run import Run
-from boostopt.errors import BoostoptError, OptionError, ProblemError, reason_of, require_not_none
-from boostopt.oracles.base import Answer, HypothesisClass, Oracle, Query, require_oracle
+from boostopt.errors import OptionError, ProblemError, require_not_none
+from boostopt.oracles.base import HypothesisClass, require_oracle
 from boostopt.oracles.binned_oracle import BinnedClass
-from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 from boostopt.programs.program import Program
-from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.verification.certificate_files import (
     add_claim,
     class_description,
     parse_written,
     statement_and_arrays,
-    to_json_value,
     too_large,
     write_certificate_file,
 )
+from boostopt.verification.class_oracles import (
+    MEMBERSHIP_NOT_CHECKED,
+    hypotheses_to_json,
+    hypothesis_margins,
+    oracle_of_file,
+    query_oracle,
+    require_multiplicities,
+)
+from boostopt.verification.described_programs.class_files import save_described_class_certificate
 from boostopt.verification.described_programs.part_statements import is_described
 from boostopt.verification.formulation_consistency import (
     check_formulation_consistency,
@@ -43,7 +47,7 @@ from boostopt.verification.formulation_consistency import (
     functions_as_json,
 )
 from boostopt.verification.histogram_certificate_writer import save_histogram_certificate
-from boostopt.verification.trusted_kernel.certificate_schema import MAX_ARRAY_BYTES, CertificateDocument
+from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument
 from boostopt.verification.trusted_kernel.checker import (
     ProvedBounds,
     RegularizerTerms,
@@ -64,20 +68,6 @@ from boostopt.verification.verification_result import (
     claimed_bounds_text,
     make_verification,
 )
-
-MARGINS_REQUIRED = "the file does not determine the margins of its hypotheses: pass them as U="
-"""The reason for rejecting a file whose hypotheses give no margins."""
-
-HYPOTHESES_NOT_WRITTEN = (
-    "hypotheses that are more than numbers and texts are not written: to verify the file, pass their margins in "
-    "Python, verify(path, oracle, U=margins)"
-)
-
-MEMBERSHIP_NOT_CHECKED = "; whether the hypotheses with weight belong to the class was not checked"
-"""The addition to the reason of a verdict if the margins were passed, or the oracle is heuristic."""
-
-MALFORMED_ERRORS = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""Exceptions that a malformed hypothesis can raise."""
 
 
 def save_class(
@@ -106,7 +96,7 @@ def save_class(
     OptionError
         The oracle has other examples or another class; or the program has no soft margin.
     ProblemError
-        F or G has no closed forms.
+        F or G has neither closed forms nor a description; or no proof in fractions was found for a description.
     DataError
         The file cannot be written.
     """
@@ -118,21 +108,16 @@ def save_class(
     certificate, objective = run.verify_class(oracle), run.record.problem.objective
     if objective is None or not run.w.any():
         raise OptionError("expected a run with a soft margin; got a run without one. Use run.certificate.")
-    if is_described(objective.F0, objective.G):
-        raise ProblemError(
-            "the file of a class states F and G by kinds or formulas; got a description. Save the certificate of the "
-            "hypotheses of the run, run.certificate.save(path, run.program)."
-        )
     used = np.flatnonzero(run.w)
-    hypotheses = _json_states([run.hypotheses[q] for q in used.tolist()])
-    if not hypotheses:
-        warnings.warn(HYPOTHESES_NOT_WRITTEN, stacklevel=2)
+    hypotheses = [run.hypotheses[q] for q in used.tolist()]
     U, w = run.record.pool.margins.take_columns(used), run.w[used]
-    soft_margin_program = objective.program(U)
     w = w / np.abs(w).sum() if objective.nonnegative_weights else w
-    program_certificate = soft_margin_program.certify(certificate.d, w)
     formulation, parameters = run.record.problem.formulation, run.record.problem.template.parameters
     program = Program(formulation, parameters, objective.examples, U, objective.F0, objective.G)
+    if is_described(objective.F0, objective.G):
+        save_described_class_certificate(program, certificate, w, oracle, hypotheses, path, provenance or {})
+        return
+    program_certificate = objective.program(U).certify(certificate.d, w)
     statement, arrays = statement_and_arrays(program, program_certificate.w)
     statement |= {
         "subject": "class",
@@ -141,7 +126,7 @@ def save_class(
             **statement["data"],
             "oracle": class_description(oracle),
             "digest": oracle.digest,
-            "hypotheses": hypotheses,
+            "hypotheses": hypotheses_to_json(hypotheses),
         },
     }
     # The lower bound is proved as for any program, the upper bound by the oracle.
@@ -183,20 +168,8 @@ def verify_class_certificate(document: CertificateDocument, oracle: Any, U: Any,
     Rejected
         The certificate proves nothing, or less than it claims.
     """
-    if not isinstance(oracle, HypothesisClass):
-        reject("it is the certificate of a class of hypotheses: pass an oracle over the same examples")
-    oracle = require_oracle(oracle, "a digest")
-    if oracle.digest != document.oracle_digest:
-        has_same_class = document.oracle == class_description(oracle)
-        difference = (
-            "the data have other numbers, labels, weights or another order" if has_same_class else f"got {oracle}"
-        )
-        reject(
-            f"it has another class or other examples: it is about {document.oracle}; {difference}. Check the data, the "
-            "rows and columns left out, and the options of the oracle"[:500]
-        )
-    if oracle.N != document.N or not np.array_equal(oracle.c, document.c):
-        reject("the certificate has other multiplicities than the oracle")
+    oracle = oracle_of_file(oracle, document.oracle_digest, document.oracle, document.N)
+    require_multiplicities(oracle, document.c)
     objective = require_not_none(check_formulation_consistency(document, formulation), "a value over a class")
     check_measure(document.quantity, objective.measure)
     if not objective.nonnegative_weights and not oracle.reflexive:
@@ -204,8 +177,9 @@ def verify_class_certificate(document: CertificateDocument, oracle: Any, U: Any,
     d, A = document.arrays.get("d"), FloatBalls()
     F = build_regularizer(document, A)
     point = None if d is None else _feasible_point(A, F, d)
-    answer = _query_oracle(oracle, document.c / document.c.sum() if d is None else _query_weights(F, d))
-    margins = as_margin_matrix(_hypothesis_margins(document, oracle, answer)) if U is None else as_margin_matrix(U)
+    answer = query_oracle(oracle, document.c / document.c.sum() if d is None else _query_weights(F, d))
+    computed = hypothesis_margins(document.hypotheses, document.N, document.t, oracle, answer) if U is None else U
+    margins = as_margin_matrix(computed)
     arrays = {name: array for name, array in document.arrays.items() if name != "d"}
     bounds = recompute_bounds(dataclasses.replace(document, arrays=arrays), margins, A)
     if d is not None:
@@ -259,48 +233,3 @@ def _recomputed_upper_bound(document: dict[str, Any], arrays: dict[str, Array], 
             f"expected weights d that prove an upper bound; {rejected}. Boost with a smaller tolerance. If that does "
             "not help, please report this bug."
         ) from rejected
-
-
-def _query_oracle(oracle: Oracle, d: ExampleVector) -> Answer:
-    """Return the oracle's answer to d, and restore the state of the oracle; Rejected if it raises an error."""
-    state = oracle.state()
-    try:
-        return oracle.best(Query(d, 1, lambda u: 0.0))
-    except BoostoptError as failure:
-        reject(f"the oracle has no answer under the weights of the file: {reason_of(failure)}"[:400])
-    finally:
-        oracle.restore(state)
-
-
-def _json_states(hypotheses: list[Any]) -> list[Any]:
-    """Return the states of hypotheses as JSON values; [] if one of them is more than numbers and texts."""
-    states = [to_json_value(to_state(hypothesis)) for hypothesis in hypotheses]
-    try:
-        json.dumps(states, allow_nan=False)
-    except TypeError:
-        return []
-    return states
-
-
-def _hypothesis_margins(document: CertificateDocument, oracle: Oracle, answer: Answer) -> MarginMatrix:
-    """Return the margins of the hypotheses of a file on the examples of the oracle; Rejected if they have none."""
-    if len(document.hypotheses) != document.t:
-        reject(MARGINS_REQUIRED)
-    if document.N * document.t > MAX_ARRAY_BYTES // 8:
-        reject(f"its {document.t} hypotheses on {document.N} examples need more than {MAX_ARRAY_BYTES:,} bytes")
-    kind = answer.columns[0].hypothesis.kind
-    columns = np.empty((document.N, document.t), order="F")
-    for q, state in enumerate(document.hypotheses):
-        try:
-            if state["kind"] != kind and not oracle.heterogeneous:
-                reject(f"a hypothesis is of the kind {state['kind']!r}; the class has the kind {kind!r}"[:200])
-            column = oracle.margins_of(hypothesis_from_state(state))
-        except MALFORMED_ERRORS as failure:
-            reject(f"a hypothesis of the file cannot be read: {reason_of(failure)}"[:300])
-        if column is None:
-            reject(MARGINS_REQUIRED)
-        columns[:, q] = column
-    try:
-        return MarginMatrix.of_private(columns)
-    except BoostoptError as failure:
-        reject(f"the hypotheses of the file have no margins: {reason_of(failure)}"[:300])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
@@ -29,11 +31,13 @@ from boostopt.problem_certificates.steps import float_point, proposed_choices
 from boostopt.verification.exact_proofs.exact_multipliers import exact_multipliers, proposals
 from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
 from boostopt.verification.exact_proofs.exact_points import proposed_points, proposed_ray
+from boostopt.verification.exact_proofs.implied_multipliers import proposed_implications, with_implied_rows
 from boostopt.verification.problem_certificate_files import PROBLEM_FILES, verify_problem_certificate
 from boostopt.verification.problem_kernel.problem_checker import check_ray, lower_bound, upper_bound
 from boostopt.verification.problem_kernel.problem_schema import (
     FILE_KIND,
     FORMAT,
+    ImpliedEquations,
     Multipliers,
     Problem,
     ScaledVector,
@@ -60,6 +64,9 @@ ENOUGH = 1e-12
 
 ENOUGH_OF_GAP = 0.1
 """The same, as a fraction of the gap of the certificate."""
+
+ENOUGH_WITHOUT_EQUATIONS = 1e-9
+"""Relative loss of an end up to which no multipliers of implied equations are looked for."""
 
 MAX_LOSS = 1e-6
 """Relative loss of a bound, compared with the certificate, with which a file is written."""
@@ -139,7 +146,7 @@ def _content(certificate: ProblemCertificate) -> dict[str, Any]:
         if certificate.status == "unbounded":
             ray = _proved_ray(certificate, problem)
         else:
-            lower, multipliers = best_multipliers(certificate.answers, problem, low_goal, certificate.gap)
+            lower, multipliers = _multipliers_of_lower_end(certificate, problem, low_goal)
     ends = (
         None if lower is None or ray is not None else lower_end(lower),
         None if upper is None or ray is not None else 0.0 - lower_end(-upper),
@@ -264,6 +271,44 @@ def best_multipliers(
     return best, best_choice
 
 
+def _multipliers_of_lower_end(
+    certificate: ProblemCertificate, problem: Problem, goal: float
+) -> tuple[Number | None, Multipliers | None]:
+    """Return the largest lower end that multipliers prove, and these, also of equations that constraints imply.
+
+    Raises
+    ------
+    ProblemError
+        No multipliers prove nearly the lower end of the certificate.
+    """
+    failure: ProblemError | None = None
+    lower, multipliers = None, None
+    try:
+        lower, multipliers = best_multipliers(certificate.answers, problem, goal, certificate.gap)
+        if lower is None or floor_float(lower) >= goal - ENOUGH_WITHOUT_EQUATIONS * max(1.0, abs(goal)):
+            return lower, multipliers
+    except ProblemError as error:
+        failure = error
+    for answer, has_matrices in itertools.product(certificate.answers, (True, False)):
+        implications = proposed_implications(answer.problem, problem, answer.x)
+        is_new = has_matrices or any(item.constraint == "matrix" for item, _ in implications)
+        if not (implications and is_new):
+            continue
+        extended = with_implied_rows(answer.problem, problem, implications, has_matrices)
+        try:
+            value, choice = best_multipliers(
+                [replace(answer, problem=extended.read)], extended.problem, goal, certificate.gap
+            )
+        except ProblemError as error:
+            failure = failure or error
+            continue
+        if value is not None and choice is not None and (lower is None or floor_float(value) > floor_float(lower)):
+            lower, multipliers = value, extended.split(choice, problem)
+    if multipliers is None and failure is not None:
+        raise failure
+    return lower, multipliers
+
+
 def _proof_of_infeasibility(certificate: ProblemCertificate, problem: Problem) -> Multipliers:
     """Return multipliers that prove that no point is feasible.
 
@@ -323,12 +368,26 @@ def _proposed_multipliers(answer: ProblemAnswer, problem: Problem, weight: float
 
 def multipliers_to_json(multipliers: Multipliers) -> dict[str, Any]:
     """Return multipliers, which are whole numbers, as texts."""
-    return {
+    result: dict[str, Any] = {
         "objective": f"{multipliers.objective.numerator:x}",
         "inequalities": [f"{value.numerator:x}" for value in multipliers.inequalities],
         "equalities": [f"{value.numerator:x}" for value in multipliers.equalities],
         "matrices": [[f"{value.numerator:x}" for value in values] for values in multipliers.matrices],
         "slopes": [[f"{value.numerator:x}" for value in values] for values in multipliers.slopes],
+    }
+    if multipliers.implied:
+        result["implied"] = [_implied_to_json(item) for item in multipliers.implied]
+    return result
+
+
+def _implied_to_json(item: ImpliedEquations) -> dict[str, Any]:
+    """Return equations that a constraint implies, with their multipliers."""
+    return {
+        "constraint": item.constraint,
+        "place": item.place,
+        "vector": [f"{value.numerator:x}" for value in item.vector],
+        "limit": None if item.limit is None else {"constraint": item.limit[0], "place": item.limit[1]},
+        "multipliers": [f"{value.numerator:x}" for value in item.multipliers],
     }
 
 

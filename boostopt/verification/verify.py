@@ -16,6 +16,11 @@ from boostopt.certificates.file_metadata import feature_names
 from boostopt.errors import OptionError, ProblemError, reason_of
 from boostopt.programs.formulation import normalize_reference
 from boostopt.verification.class_certificate_files import verify_class_certificate
+from boostopt.verification.class_oracles import NO_EXACT_PROOF
+from boostopt.verification.described_programs.class_files import (
+    is_described_class_certificate,
+    verify_described_class_certificate,
+)
 from boostopt.verification.described_programs.verdict import is_described_certificate, verify_described_certificate
 from boostopt.verification.histogram_certificate_files import SUBJECT as HISTOGRAM_SUBJECT
 from boostopt.verification.histogram_certificate_files import verify_histogram_certificate
@@ -150,6 +155,10 @@ class CertificateFile:
             )
         if is_described_certificate(self.top):
             return verify_described_certificate(self.top, data, _expected_vectors(c, d0), formulation)
+        if is_described_class_certificate(self.top):
+            if exact:
+                raise OptionError(NO_EXACT_PROOF)
+            return verify_described_class_certificate(self.top, data, U, _expected_vectors(c, d0), formulation)
         try:
             if self.top.get("subject") == HISTOGRAM_SUBJECT:
                 return verify_histogram_certificate(self.top, data, _expected_vectors(c, d0), formulation)
@@ -171,6 +180,8 @@ class CertificateFile:
             return "problem"
         if is_described_certificate(self.top):
             return "program"
+        if is_described_class_certificate(self.top):
+            return "class"
         try:
             return (
                 "class" if self.top.get("subject") == HISTOGRAM_SUBJECT else read_document(self.path, self.top).subject
@@ -201,10 +212,7 @@ def _verify_document(
     expected = _expected_vectors(c, d0)
     if document.subject == "class":
         if exact:
-            raise OptionError(
-                "exact proofs need the certificate of a program; the upper bound over a class comes from its oracle, "
-                "in floating point. Leave out exact=True."
-            )
+            raise OptionError(NO_EXACT_PROOF)
         _require_vectors(document, expected)
         return verify_class_certificate(document, data, U, formulation)
     program = data if hasattr(data, "examples") and hasattr(data, "margins") else None

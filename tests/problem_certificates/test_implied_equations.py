@@ -149,6 +149,17 @@ def test_both_ends_are_finite(name: str) -> None:
     assert certificate.scaled_gap <= 1e-5  # solvers are not accurate without interior
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", OPTIMA)
+def test_certificates_travel(name: str, tmp_path: Path) -> None:
+    make, optimum = OPTIMA[name]
+    certified(*make()).save(tmp_path / "file.json")
+    verification = verify(tmp_path / "file.json")
+    assert verification, verification.reason
+    assert verification.lower - 1e-12 <= optimum <= verification.upper + 1e-12
+    assert verification.upper - verification.lower <= 1e-6
+
+
 @pytest.mark.every(2)
 @pytest.mark.parametrize("name", OPTIMA)
 @pytest.mark.parametrize("seed", range(3))

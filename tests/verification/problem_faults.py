@@ -30,7 +30,7 @@ import boostopt.verification.problem_certificate_files as verdicts
 
 FOLDER = Path(str(verdicts.__file__)).parent / "problem_kernel"
 PACKAGE = "boostopt.verification.problem_kernel"
-MODULES = ("rationals_and_balls", "atoms", "problem_schema", "problem_checker")
+MODULES = ("rationals_and_balls", "atoms", "problem_schema", "implications", "problem_checker")
 """The modules of the checker, in the order of their imports."""
 
 FAULTS: Mapping[str, tuple[str, str, str]] = {
@@ -42,7 +42,7 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
     "signs of atoms": ("problem_checker", "if mu * node.atom.sign < 0:", "if False:"),
     "bounds of x": ("problem_checker", "if side is None:", "if side is None and (side := ZERO) is None:"),
     "the side of a bound": ("problem_checker", "side = lower if slope > 0 else upper", "side = upper or lower"),
-    "multipliers of matrices": ("problem_checker", "or not is_semidefinite(rows):", "or False:"),
+    "multipliers of matrices": ("problem_checker", "or not is_semidefinite(matrix):", "or False:"),
     "the sign of matrices": ("problem_checker", "[-entry for entry in Z]", "[entry for entry in Z]"),
     "a proof of infeasibility": (
         "problem_checker",
@@ -146,8 +146,8 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
     ),
     "the determinant": (
         "atoms",
-        "self.n + value - pair_product(self.n, logarithm(mu))",
-        "2 * self.n + value - pair_product(self.n, logarithm(mu))",
+        "total([Fraction(self.n), value,",
+        "total([Fraction(2 * self.n), value,",
     ),
 }
 """The module, the code, and the wrong code of each fault."""

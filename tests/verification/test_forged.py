@@ -38,7 +38,7 @@ from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelCol
 from boostopt.oracles.base import Query
 from boostopt.oracles.raw_features import Feature
 from boostopt.rows.margin_matrix import MarginMatrix
-from boostopt.verification import class_certificate_files as classes
+from boostopt.verification import class_oracles as classes
 from boostopt.verification import save, save_class, verify
 from boostopt.verification.trusted_kernel.certificate_schema import parse_document as as_document
 from boostopt.verification.trusted_kernel.checker import ProvedBounds, matrix_digest, vector_digest

@@ -294,7 +294,7 @@ class Run:
         OptionError
             The oracle has other examples or another class; or the program has no soft margin.
         ProblemError
-            F or G has no closed forms (a description).
+            F or G has neither closed forms nor a description; or no proof in fractions was found for a description.
         DataError
             The file cannot be written.
         """

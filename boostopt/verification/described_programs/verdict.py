@@ -106,12 +106,10 @@ def _verdict(
         reject("the certificate is of another margin matrix: its digest differs")
     if N * t > MAX_ENTRIES:
         reject(f"a margin matrix may have {MAX_ENTRIES:,} entries; it has {N * t:,}")
-    arrays = {
-        name: np.array([parse_number(entry, f"the array {name}"[:100]) for entry in parse_list(value, name[:100])])
-        for name, value in parse_object(content["arrays"], "arrays").items()
-    }
+    arrays = parse_arrays(content["arrays"])
     name, parameters, _ = parse_formulation(content["formulation"], arrays, False)
-    examples = _examples(data, arrays, N, program, expected)
+    examples = parse_examples(data, arrays, N)
+    _check_examples(examples, program, expected)
     F, G = parse_described_part(content["F"], N, "F"), parse_described_part(content["G"], t, "G")
     _check_functions(content, name, parameters, examples, t, program, formulation)
     problem = composed_problem(F, G, dense_rows(margins, slice(0, N)))
@@ -120,14 +118,26 @@ def _verdict(
     return dataclasses.replace(verification, formulation=name, parameters=parameters)
 
 
-def _examples(
-    data: Mapping[str, Any],
-    arrays: Mapping[str, np.ndarray],
-    N: int,
-    program: Program | None,
-    expected: Mapping[str, np.ndarray | None],
-) -> Examples:
-    """Return the multiplicities and the reference distribution of a file; Rejected if the caller has others."""
+def parse_arrays(value: Any) -> dict[str, np.ndarray]:
+    """Return the arrays of a file by name."""
+    return {
+        name: np.array([parse_number(entry, f"the array {name}"[:100]) for entry in parse_list(entries, name[:100])])
+        for name, entries in parse_object(value, "arrays").items()
+    }
+
+
+def parse_examples(data: Mapping[str, Any], arrays: Mapping[str, np.ndarray], N: int) -> Examples:
+    """Return the multiplicities and the reference distribution of a file; Rejected if their digests differ.
+
+    Parameters
+    ----------
+    data
+        The object with the digests "c" and "d0".
+    arrays
+        The arrays of the file: "c" and "d0" where they are not the usual ones, and parameters.
+    N
+        The number of examples.
+    """
     permitted = {"c", "d0"} | {name for name in arrays if name.startswith("parameter ")}
     if not set(arrays) <= permitted or any(arrays[name].shape != (N,) for name in ("c", "d0") if name in arrays):
         reject(f"it may hold the arrays c and d0 of {N} numbers, and parameters; it holds {sorted(arrays)}"[:300])
@@ -137,21 +147,32 @@ def _examples(
     d0 = arrays.get("d0", c / c.sum())
     if not (d0 >= 0.0).all() or not abs(float(d0.sum()) - 1.0) <= 1e-8:
         reject(f"d0 must hold non-negative numbers of sum 1; they sum to {float(d0.sum())!r}")
-    usual = np.ones(N) if program is None else program.examples.c
-    own_c = expected.get("c")
-    own_c = usual if own_c is None else own_c
-    own_d0 = expected.get("d0")
-    if own_d0 is None:
-        own_d0 = own_c / own_c.sum() if program is None else program.examples.d0
-    for vector, values, required, words in (
-        ("c", c, own_c, "multiplicities c"),
-        ("d0", d0, own_d0, "reference weights d0"),
-    ):
+    for vector, values, words in (("c", c, "multiplicities c"), ("d0", d0, "reference weights d0")):
         if vector_digest(values) != data[vector]:
-            reject(f"the certificate has other {vector} than its digest states")
-        if not np.array_equal(values, required):
-            reject(f"the certificate has other {words} than the data; if the data have weights, pass them as {vector}=")
+            reject(f"the certificate has other {words} than its digest states")
     return Examples(c, d0)
+
+
+def _check_examples(examples: Examples, program: Program | None, expected: Mapping[str, np.ndarray | None]) -> None:
+    """Reject a file with other multiplicities or reference weights than those of the caller."""
+    c = expected.get("c")
+    if c is None:
+        c = np.ones(examples.N) if program is None else program.examples.c
+    d0 = expected.get("d0")
+    if d0 is None:
+        d0 = c / c.sum() if program is None else program.examples.d0
+    require_vectors(examples, {"c": c, "d0": d0})
+
+
+def require_vectors(examples: Examples, expected: Mapping[str, np.ndarray | None]) -> None:
+    """Reject a file with other multiplicities "c" or reference weights "d0" than expected ones; None for any."""
+    for vector, values, words in (
+        ("c", examples.c, "multiplicities c"),
+        ("d0", examples.d0, "reference weights d0"),
+    ):
+        required = expected.get(vector)
+        if required is not None and not np.array_equal(values, required):
+            reject(f"the certificate has other {words} than the data; if the data have weights, pass them as {vector}=")
 
 
 def _check_functions(

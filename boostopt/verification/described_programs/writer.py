@@ -106,13 +106,9 @@ def save_described_certificate(
             f"{certificate!r}. Keep the certificate in Python, or solve to a finite interval."
         )
     N, t = program.margins.N, program.margins.t
-    if N * t > MAX_ENTRIES:
-        raise ProblemError(
-            f"the file of a described program is verified in fractions, for at most {MAX_ENTRIES:,} margins; got "
-            f"{N * t:,}. Keep the certificate in Python."
-        )
+    check_entries(N, t)
     parts = regularizer_part(program.regularizer), edge_part(program.edge_function, t)
-    document, arrays = _statement(program, parts)
+    document, arrays = statement_of_program(program, parts)
     U = np.asarray(program.margins.to_array(), dtype=np.float64)
     with working_precision():
         try:
@@ -121,12 +117,7 @@ def save_described_certificate(
             raise ProblemError(
                 f"a file cannot state this program: {rejected}. Keep the certificate in Python."
             ) from None
-    text = json.dumps({**document, "arrays": arrays, "made": dict(metadata)}, allow_nan=False, default=repr).encode()
-    if len(text) > MAX_TEXT_BYTES:
-        raise ProblemError(
-            f"a file has at most {MAX_TEXT_BYTES:,} bytes; this program with its proof has {len(text):,}. Keep the "
-            "certificate in Python."
-        )
+    text = text_of_file({**document, "arrays": arrays, "made": dict(metadata)})
     verification = verify_described_certificate(parse_json(text), program, formulation=program.formulation)
     if not verification:
         raise ProblemError(
@@ -135,8 +126,30 @@ def save_described_certificate(
     write_atomically(target, lambda file: file.write(text))
 
 
-def _statement(program: Program, parts: tuple[StatedPart, StatedPart]) -> tuple[dict[str, Any], dict[str, list[float]]]:
-    """Return the statement of a program, and the arrays that it refers to."""
+def check_entries(N: int, t: int) -> None:
+    """Raise ProblemError if a margin matrix of shape (N, t) is too large to be verified in fractions."""
+    if N * t > MAX_ENTRIES:
+        raise ProblemError(
+            f"the file of a described program is verified in fractions, for at most {MAX_ENTRIES:,} margins; got "
+            f"{N * t:,}. Keep the certificate in Python."
+        )
+
+
+def text_of_file(document: Mapping[str, Any]) -> bytes:
+    """Return the text of a file; ProblemError if it is too long to be read again."""
+    text = json.dumps(document, allow_nan=False, default=repr).encode()
+    if len(text) <= MAX_TEXT_BYTES:
+        return text
+    raise ProblemError(
+        f"a file has at most {MAX_TEXT_BYTES:,} bytes; this program with its proof has {len(text):,}. Keep the "
+        "certificate in Python."
+    )
+
+
+def statement_of_program(
+    program: Program, parts: tuple[StatedPart, StatedPart]
+) -> tuple[dict[str, Any], dict[str, list[float]]]:
+    """Return the statement of a program whose F and G are given as problems, and the arrays that it refers to."""
     examples, record = program.examples, program.parameters
     parameters = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
     arrays = {f"parameter {name}": value for name, value in parameters.items() if isinstance(value, np.ndarray)}
@@ -183,18 +196,10 @@ def _proof_and_claim(
     Rejected
         The statement is beyond a limit of files.
     """
-    N, t = U.shape
-    plain = json.loads(json.dumps(document))
-    F, G = parse_described_part(plain["F"], N, "F"), parse_described_part(plain["G"], t, "G")
-    problem = composed_problem(F, G, U)
-    functions = F, _with_bounds_of_edges(G, problem, F.problem.n)
-    point = _point(parts, functions, U, certificate.d)
+    problem, functions = composed_functions(document, U)
+    point = point_of_program(parts, functions, U, certificate.d)
+    multipliers, point = nearly_optimal_proof(parts, functions, problem, U, certificate.w, point)
     upper = upper_bound(problem, point)
-    multipliers = _multipliers(parts, functions, U, certificate.w, point)
-    optimum = exact_optimum(_float_answer(multipliers, point), problem)
-    if optimum is not None:
-        _, multipliers, point = optimum
-        upper = upper_bound(problem, point)
     lower = pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
     loss = MAX_LOSS * max(1.0, abs(certificate.lower), abs(certificate.upper))
     if floor_float(lower) < certificate.lower - loss or ceil_float(upper) > certificate.upper + loss:
@@ -207,6 +212,43 @@ def _proof_and_claim(
         "proof": {"multipliers": multipliers_to_json(multipliers), "point": vector_to_json(point), "ray": None},
         "claim": {"status": "bounded", "lower": lower_end(lower), "upper": 0.0 - lower_end(-upper)},
     }
+
+
+def composed_functions(
+    document: Mapping[str, Any], U: Float[Array, "N t"]
+) -> tuple[Problem, tuple[DescribedPart, DescribedPart]]:
+    """Return the composed problem of the F and G that a document states, and both as a checker reads them.
+
+    Raises
+    ------
+    Rejected
+        The statement is beyond a limit of files.
+    """
+    N, t = U.shape
+    plain = json.loads(json.dumps({name: document[name] for name in ("F", "G")}))
+    F, G = parse_described_part(plain["F"], N, "F"), parse_described_part(plain["G"], t, "G")
+    problem = composed_problem(F, G, U)
+    return problem, (F, _with_bounds_of_edges(G, problem, F.problem.n))
+
+
+def nearly_optimal_proof(
+    parts: tuple[StatedPart, StatedPart],
+    functions: tuple[DescribedPart, DescribedPart],
+    problem: Problem,
+    U: Float[Array, "N t"],
+    w: Float[Array, " t"],
+    point: ScaledVector,
+) -> tuple[Multipliers, ScaledVector]:
+    """Return multipliers and a point of the composed problem: near w and a point, or exactly optimal ones.
+
+    Raises
+    ------
+    ProblemError
+        No proof was found near w.
+    """
+    multipliers = _multipliers(parts, functions, U, w, point)
+    optimum = exact_optimum(_float_answer(multipliers, point), problem)
+    return (multipliers, point) if optimum is None else optimum[1:]
 
 
 def _float_answer(multipliers: Multipliers, point: ScaledVector) -> FloatAnswer:
@@ -281,8 +323,8 @@ def _multipliers_of_part(
     whole = cp.Problem(cp.Minimize(part.expression + linear @ x), [*part.constraints, *sides])
     level = ceil_float(upper_bound(problem, feasible))
     failure = ProblemError("no solver takes the problem of F or G with linear terms. Keep the certificate in Python.")
-    best, choice = -math.inf, None
-    for solver in SOLVERS:
+    best, choice = _bound_of_cancelling_slopes(problem, function, slopes)
+    for solver in SOLVERS if scaled_gap(best, level) > ENOUGH else ():
         clear_variable_values(whole)
         if solve_quietly(whole, solver) is not None:
             continue
@@ -308,6 +350,30 @@ def _multipliers_of_part(
     return choice
 
 
+def _bound_of_cancelling_slopes(
+    problem: Problem, function: DescribedPart, slopes: Sequence[Fraction]
+) -> tuple[float, Multipliers | None]:
+    """Return the bound and the multipliers of slopes that cancel the linear ones; (-inf, None) if they prove none.
+
+    F or G must be one atom of its argument. At a kink, such as edges that are all 0, a solver's answer proposes other
+    slopes.
+    """
+    nodes, arguments = problem.nodes, [{k: Fraction(1)} for k in function.positions]
+    if len(nodes) != 1 or list(nodes[0].arguments.rows) != arguments or len(nodes[0].members) != 1:
+        return -math.inf, None
+    multipliers = Multipliers(
+        Fraction(1),
+        [Fraction(0)] * len(problem.inequalities),
+        [Fraction(0)] * len(problem.equalities),
+        [[Fraction(0)] * size**2 for size, _ in problem.matrices],
+        [[-slopes[i] for i in nodes[0].members[0]]],
+    )
+    try:
+        return floor_float(lower_bound(problem, multipliers)), multipliers
+    except Rejected:
+        return -math.inf, None
+
+
 def _starts(read: ReadProblem, feasible: ScaledVector) -> list[Float[Array, " n"]]:
     """Return the points at which tangents are taken: the answer of a solver, a feasible point, and mixed ones."""
     point, nearest = read.point_of_values(), np.array([float(value) for value in _fractions(feasible)])
@@ -326,7 +392,7 @@ def _with_linear_term(function: DescribedPart, slopes: Sequence[Fraction]) -> Pr
     return dataclasses.replace(function.problem, objective=Rows([row], function.problem.objective.offsets))
 
 
-def _point(
+def point_of_program(
     parts: tuple[StatedPart, StatedPart],
     functions: tuple[DescribedPart, DescribedPart],
     U: Float[Array, "N t"],
@@ -334,10 +400,7 @@ def _point(
 ) -> ScaledVector:
     """Return a feasible point of the composed problem near weights d."""
     F, G = functions
-    try:
-        x = _fractions(_point_of_part(parts[0], _at_argument(F, _exact_weights(F, d)), d))
-    except ProblemError:  # d must move, because of equations or of atoms that are infinite there
-        x = _fractions(_point_of_part(parts[0], F.problem, d))
+    x = _fractions(point_of_weights(parts[0], F, d))
     weights = [x[k] for k in F.positions]
     edges = [
         sum((Fraction(u) * weight for u, weight in zip(column, weights, strict=True) if u), Fraction(0))
@@ -345,6 +408,14 @@ def _point(
     ]
     y = _point_of_part(parts[1], _at_argument(G, edges), np.array([float(edge) for edge in edges]))
     return scaled_vector([*x, *_fractions(y)])
+
+
+def point_of_weights(part: StatedPart, F: DescribedPart, d: Float[Array, " N"]) -> ScaledVector:
+    """Return a feasible point of F near weights d; ProblemError if none is found."""
+    try:
+        return _point_of_part(part, _at_argument(F, _exact_weights(F, d)), d)
+    except ProblemError:  # d must move, because of equations or of atoms that are infinite there
+        return _point_of_part(part, F.problem, d)
 
 
 def _exact_weights(F: DescribedPart, d: Float[Array, " N"]) -> list[Fraction]:

@@ -1,10 +1,10 @@
 """The bounds that a file proves: weak duality without any box, a feasible point, and a ray.
 
-Let lambda >= 0, nu free, Z positive semidefinite, and w >= 0 in front of the objective. On feasible unknowns, w times
-the objective is not below the Lagrangian. From the last atom to the first, the multiplier mu of a value f(u) is
-replaced by <s, u> plus the `infimum` of mu f(u) - <s, u>, for the slopes s of the file. What remains is an affine
-function of x, and each of its slopes is 0, or the bound of x that it needs is finite. The problem is minimized here:
-the objective of a problem that maximizes is negated.
+Let lambda >= 0, nu free, Z positive semidefinite, and w >= 0 in front of the objective; equations that constraints
+imply have free multipliers too. On feasible unknowns, w times the objective is not below the Lagrangian. From the last
+atom to the first, the multiplier mu of a value f(u) is replaced by <s, u> plus the `infimum` of mu f(u) - <s, u>, for
+the slopes s of the file. What remains is an affine function of x, and each of its slopes is 0, or the bound of x that
+it needs is finite. The problem is minimized here: the objective of a problem that maximizes is negated.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from boostopt.verification.problem_kernel.atoms import matrix_of
+from boostopt.verification.problem_kernel.implications import implied_rows
 from boostopt.verification.problem_kernel.problem_schema import (
     AtomNode,
     Claim,
@@ -111,9 +112,14 @@ def lagrangian(problem: Problem, multipliers: Multipliers) -> tuple[list[Fractio
         reject("multipliers of the objective and of inequalities must not be negative")
     constant += add_rows(problem.inequalities, multipliers.inequalities, slopes)
     constant += add_rows(problem.equalities, multipliers.equalities, slopes)
+    for item in multipliers.implied:
+        rows = implied_rows(problem, item)
+        if len(rows) != len(item.multipliers):
+            reject(f"a constraint implies {len(rows)} equations; it has {len(item.multipliers)} multipliers")
+        constant += add_rows(rows, item.multipliers, slopes)
     for (size, entries), Z in zip(problem.matrices, multipliers.matrices, strict=True):
-        rows = matrix_of(Z, size)
-        if any(rows[i][j] != rows[j][i] for i in range(size) for j in range(i)) or not is_semidefinite(rows):
+        matrix = matrix_of(Z, size)
+        if any(matrix[i][j] != matrix[j][i] for i in range(size) for j in range(i)) or not is_semidefinite(matrix):
             reject("the multiplier of a matrix must be positive semidefinite")
         constant += add_rows(entries, [-entry for entry in Z], slopes)
     for node, numbers in zip(reversed(problem.nodes), reversed(multipliers.slopes), strict=True):

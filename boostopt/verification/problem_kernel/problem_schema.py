@@ -198,6 +198,29 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class ImpliedEquations:
+    """Equations that a constraint implies, with their multipliers; see `implications`.
+
+    Attributes
+    ----------
+    constraint, place
+        The kind of the constraint, "inequality", "equality" or "matrix", and its position.
+    vector
+        For a matrix E the numbers v with vᵀ E v <= 0 at feasible points; empty for other constraints.
+    limit
+        The kind and the position of an affine constraint by which a term is not negative; None if bounds suffice.
+    multipliers
+        One number for each equation.
+    """
+
+    constraint: str
+    place: int
+    vector: Sequence[Fraction]
+    limit: tuple[str, int] | None
+    multipliers: Sequence[Fraction]
+
+
+@dataclass(frozen=True)
 class Multipliers:
     """The numbers of a lower bound of the problem that is minimized.
 
@@ -211,6 +234,8 @@ class Multipliers:
         The entries of a symmetric matrix for each matrix, in C order.
     slopes
         The slopes of each group of each atom, one group after the other.
+    implied
+        The equations that constraints imply.
     """
 
     objective: Fraction
@@ -218,6 +243,7 @@ class Multipliers:
     equalities: Sequence[Fraction]
     matrices: Sequence[Sequence[Fraction]]
     slopes: Sequence[Sequence[Fraction]]
+    implied: Sequence[ImpliedEquations] = ()
 
 
 @dataclass(frozen=True)
@@ -325,6 +351,7 @@ def _proof_integers(document: ProblemDocument) -> Iterator[int]:
     multipliers = document.multipliers
     if multipliers is not None:
         lists = [multipliers.inequalities, multipliers.equalities, *multipliers.matrices, *multipliers.slopes]
+        lists += [values for item in multipliers.implied for values in (item.vector, item.multipliers)]
         for number in (multipliers.objective, *itertools.chain.from_iterable(lists)):
             yield number.numerator
 
@@ -591,8 +618,12 @@ def _parse_numbers(value: Any, size: int, name: str) -> list[Fraction]:
 def _parse_multipliers(value: Any, problem: Problem) -> Multipliers:
     """Return the multipliers of a problem."""
     keys = {"objective", "inequalities", "equalities", "matrices", "slopes"}
+    keys |= {"implied"} & set(parse_object(value, "multipliers"))
     item = parse_object_with_keys(value, keys, "multipliers")
     matrices, slopes = parse_list(item["matrices"], "matrices"), parse_list(item["slopes"], "slopes")
+    implied = [_parse_implied(entry, problem) for entry in parse_list(item.get("implied", []), "implied")]
+    if len({(entry.constraint, entry.place, tuple(entry.vector)) for entry in implied}) != len(implied):
+        reject("a constraint that implies equations must be stated once")
     if len(matrices) != len(problem.matrices) or len(slopes) != len(problem.nodes):
         reject("there must be one multiplier for each matrix, and one list of slopes for each atom")
     return Multipliers(
@@ -607,7 +638,35 @@ def _parse_multipliers(value: Any, problem: Problem) -> Multipliers:
             _parse_numbers(entries, sum(map(len, node.members)), f"the slopes of {node.name}")
             for entries, node in zip(slopes, problem.nodes, strict=True)
         ],
+        implied,
     )
+
+
+def _parse_implied(value: Any, problem: Problem) -> ImpliedEquations:
+    """Return equations that a constraint implies, with their multipliers."""
+    item = parse_object_with_keys(value, {"constraint", "place", "vector", "limit", "multipliers"}, "implied")
+    kind = parse_choice(item["constraint"], {"inequality", "equality", "matrix"}, "constraint")
+    limit = None
+    if item["limit"] is not None:
+        place = parse_object_with_keys(item["limit"], {"constraint", "place"}, "limit")
+        limit_kind = parse_choice(place["constraint"], {"inequality", "equality"}, "constraint")
+        limit = limit_kind, parse_index(place["place"], _number_of(problem, limit_kind), "place")
+    multipliers = parse_short_list(item["multipliers"], "implied")
+    vector = parse_list(item["vector"], "vector")
+    return ImpliedEquations(
+        kind,
+        parse_index(item["place"], _number_of(problem, kind), "place"),
+        _parse_numbers(vector, problem.matrices[item["place"]][0] if kind == "matrix" else 0, "vector"),
+        limit,
+        _parse_numbers(multipliers, len(multipliers), "implied"),
+    )
+
+
+def _number_of(problem: Problem, kind: str) -> int:
+    """Return the number of constraints of a kind."""
+    if kind == "matrix":
+        return len(problem.matrices)
+    return len(problem.inequalities if kind == "inequality" else problem.equalities)
 
 
 def _parse_claim(value: Any) -> Claim:

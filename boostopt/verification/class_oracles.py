@@ -1,0 +1,124 @@
+"""The part of a class in a certificate file: its words and digest, its hypotheses as numbers, and the oracle's answer.
+
+A verifier passes an oracle over the same examples. It gets one query, and computes the margins of the hypotheses.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import ExampleVector
+from boostopt.errors import BoostoptError, reason_of
+from boostopt.oracles.base import Answer, HypothesisClass, Oracle, Query, require_oracle
+from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
+from boostopt.rows.margin_matrix import MarginMatrix
+from boostopt.verification.certificate_files import class_description, to_json_value
+from boostopt.verification.trusted_kernel.certificate_schema import MAX_ARRAY_BYTES
+from boostopt.verification.trusted_kernel.json_parsing import reject
+
+MARGINS_REQUIRED = "the file does not determine the margins of its hypotheses: pass them as U="
+"""The reason for rejecting a file whose hypotheses give no margins."""
+
+HYPOTHESES_NOT_WRITTEN = (
+    "hypotheses that are more than numbers and texts are not written: to verify the file, pass their margins in "
+    "Python, verify(path, oracle, U=margins)"
+)
+"""The warning of a writer whose file has no hypotheses."""
+
+MEMBERSHIP_NOT_CHECKED = "; whether the hypotheses with weight belong to the class was not checked"
+"""The addition to the reason of a verdict if the margins were passed, or the oracle is heuristic."""
+
+NO_EXACT_PROOF = (
+    "exact proofs need the certificate of a program; the upper bound over a class comes from its oracle, in floating "
+    "point. Leave out exact=True."
+)
+"""The message of the error for an exact proof of a class."""
+
+MALFORMED_ERRORS = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""Exceptions that a malformed hypothesis can raise."""
+
+
+def hypotheses_to_json(hypotheses: Sequence[Any]) -> list[Any]:
+    """Return the states of hypotheses as JSON values; [] with a warning if one is more than numbers and texts."""
+    states = [to_json_value(to_state(hypothesis)) for hypothesis in hypotheses]
+    try:
+        json.dumps(states, allow_nan=False)
+    except TypeError:
+        warnings.warn(HYPOTHESES_NOT_WRITTEN, stacklevel=3)
+        return []
+    return states
+
+
+def oracle_of_file(oracle: Any, digest: str, description: str, N: int) -> Oracle:
+    """Return the oracle of a verifier; Rejected unless it has the class and the examples of a file.
+
+    Parameters
+    ----------
+    oracle
+        What the verifier passes.
+    digest, description
+        The digest and the words of the class in the file.
+    N
+        The number of examples in the file.
+    """
+    if not isinstance(oracle, HypothesisClass):
+        reject("it is the certificate of a class of hypotheses: pass an oracle over the same examples")
+    oracle = require_oracle(oracle, "a digest")
+    if oracle.digest != digest:
+        has_same_class = description == class_description(oracle)
+        difference = (
+            "the data have other numbers, labels, weights or another order" if has_same_class else f"got {oracle}"
+        )
+        reject(
+            f"it has another class or other examples: it is about {description}; {difference}. Check the data, the "
+            "rows and columns left out, and the options of the oracle"[:500]
+        )
+    return (
+        oracle if oracle.N == N else reject(f"the certificate of {N} examples has other multiplicities than the oracle")
+    )
+
+
+def require_multiplicities(oracle: Oracle, c: np.ndarray) -> None:
+    """Reject a file with other multiplicities than the oracle."""
+    if not np.array_equal(oracle.c, c):
+        reject("the certificate has other multiplicities than the oracle")
+
+
+def query_oracle(oracle: Oracle, d: ExampleVector) -> Answer:
+    """Return the oracle's answer to d, and restore the state of the oracle; Rejected if it raises an error."""
+    state = oracle.state()
+    try:
+        return oracle.best(Query(d, 1, lambda u: 0.0))
+    except BoostoptError as failure:
+        reject(f"the oracle has no answer under the weights of the file: {reason_of(failure)}"[:400])
+    finally:
+        oracle.restore(state)
+
+
+def hypothesis_margins(hypotheses: Sequence[Any], N: int, t: int, oracle: Oracle, answer: Answer) -> MarginMatrix:
+    """Return the margins of the t hypotheses of a file on the N examples of the oracle; Rejected if they have none."""
+    if len(hypotheses) != t:
+        reject(MARGINS_REQUIRED)
+    if N * t > MAX_ARRAY_BYTES // 8:
+        reject(f"its {t} hypotheses on {N} examples need more than {MAX_ARRAY_BYTES:,} bytes")
+    kind = answer.columns[0].hypothesis.kind
+    columns = np.empty((N, t), order="F")
+    for q, state in enumerate(hypotheses):
+        try:
+            if state["kind"] != kind and not oracle.heterogeneous:
+                reject(f"a hypothesis is of the kind {state['kind']!r}; the class has the kind {kind!r}"[:200])
+            column = oracle.margins_of(hypothesis_from_state(state))
+        except MALFORMED_ERRORS as failure:
+            reject(f"a hypothesis of the file cannot be read: {reason_of(failure)}"[:300])
+        if column is None:
+            reject(MARGINS_REQUIRED)
+        columns[:, q] = column
+    try:
+        return MarginMatrix.of_private(columns)
+    except BoostoptError as failure:
+        reject(f"the hypotheses of the file have no margins: {reason_of(failure)}"[:300])

@@ -1,0 +1,434 @@
+"""Files of runs over a class whose F is described: the writer and the verdict.
+
+The bounded value is that of F0 and of the largest edge of the class, as in `class_certificate_files`. Multipliers of
+the program over the hypotheses with weight prove the lower end, in fractions and balls. A point (d, v) of F, exactly
+feasible, proves the upper end: the value of F there, plus the oracle's bound of the edges under d in floats, plus the
+1-norm of the difference, because margins lie in [-1, 1].
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, ExampleVector
+from boostopt._utils.files import write_atomically
+from boostopt._utils.validation import check_path
+from boostopt.errors import BoostoptError, ProblemError, reason_of
+from boostopt.objectives.class_certificate import ClassCertificate
+from boostopt.objectives.soft_margin import SoftMarginObjective
+from boostopt.oracles.base import Oracle
+from boostopt.programs.program import Examples, Program
+from boostopt.verification.certificate_files import class_description, to_json_value
+from boostopt.verification.class_oracles import (
+    MEMBERSHIP_NOT_CHECKED,
+    hypotheses_to_json,
+    hypothesis_margins,
+    oracle_of_file,
+    query_oracle,
+    require_multiplicities,
+)
+from boostopt.verification.described_programs.part_statements import StatedPart, edge_part, regularizer_part
+from boostopt.verification.described_programs.verdict import (
+    FORMAT,
+    MAX_ENTRIES,
+    parse_arrays,
+    parse_examples,
+    require_vectors,
+)
+from boostopt.verification.described_programs.writer import (
+    check_entries,
+    composed_functions,
+    nearly_optimal_proof,
+    point_of_program,
+    point_of_weights,
+    statement_of_program,
+    text_of_file,
+)
+from boostopt.verification.formulation_consistency import (
+    check_measure,
+    functions_of_parameters,
+    parameter_record,
+    trusted_formulation,
+)
+from boostopt.verification.problem_certificate_writer import (
+    MAX_LOSS,
+    lower_end,
+    multipliers_to_json,
+    vector_to_json,
+)
+from boostopt.verification.problem_kernel.described_programs import (
+    DescribedPart,
+    composed_problem,
+    parse_described_part,
+)
+from boostopt.verification.problem_kernel.problem_checker import (
+    check_claimed_ends,
+    lower_bound,
+    upper_bound,
+)
+from boostopt.verification.problem_kernel.problem_schema import Multipliers, ScaledVector, parse_proof_and_claim
+from boostopt.verification.problem_kernel.rationals_and_balls import (
+    Number,
+    ceil_float,
+    floor_float,
+    is_exact,
+    pair_product,
+    pair_sum,
+    working_precision,
+)
+from boostopt.verification.trusted_kernel.certificate_schema import parse_formulation
+from boostopt.verification.trusted_kernel.checker import matrix_digest
+from boostopt.verification.trusted_kernel.json_parsing import (
+    Rejected,
+    parse_choice,
+    parse_count,
+    parse_json,
+    parse_list,
+    parse_object,
+    parse_object_with_keys,
+    parse_text,
+    reject,
+)
+from boostopt.verification.trusted_kernel.number_types import dense_rows
+from boostopt.verification.verification_result import (
+    BOTH_BOUNDS,
+    NO_FURTHER_CLAIM,
+    Verification,
+    as_margin_matrix,
+)
+
+FILE_KIND = "boostopt described class certificate"
+"""The kind of these files."""
+
+TOP_LEVEL_KEYS = {"kind", "format", "formulation", "F", "G", "data", "arrays", "proof", "claim", "made"}
+"""The names of a file."""
+
+PLATFORM_TOLERANCE = 1e-12
+"""Distance of a claimed upper end from the computed one, relative to its size: oracles round differently elsewhere."""
+
+
+def is_described_class_certificate(top: Mapping[str, Any]) -> bool:
+    """Return whether the object that a file states is the certificate of a run whose F is described."""
+    return top.get("kind") == FILE_KIND
+
+
+def save_described_class_certificate(
+    program: Program,
+    certificate: ClassCertificate,
+    w: Array,
+    oracle: Oracle,
+    hypotheses: list[Any],
+    path: str | PathLike[str],
+    metadata: Mapping[str, Any],
+) -> None:
+    """Save the certificate of a run over the class of an oracle, where F is described.
+
+    Parameters
+    ----------
+    program
+        The formulation of the run, its parameters, the margins of the hypotheses with weight, and F0 and G of the
+        objective.
+    certificate
+        The certificate over the class.
+    w
+        The weights of these hypotheses, in the domain of the conjugate of G.
+    oracle
+        The oracle. It gets one query.
+    hypotheses
+        The hypotheses.
+    path
+        The file. It is written under another name first and then renamed.
+    metadata
+        Information for readers of the file.
+
+    Warns
+    -----
+    UserWarning
+        The hypotheses are not written, because they are more than numbers and texts.
+
+    Raises
+    ------
+    ProblemError
+        The checker of files has no rule for an atom or a coefficient of F or G; or no proof in fractions was found near
+        the weights. Then no file is written.
+    DataError
+        The file cannot be written.
+    """
+    target, U = check_path("path", path), program.margins
+    check_entries(U.N, U.t)
+    parts = regularizer_part(program.regularizer), edge_part(program.edge_function, U.t)
+    document, arrays = statement_of_program(program, parts)
+    data = {
+        **document["data"],
+        "oracle": class_description(oracle),
+        "digest": oracle.digest,
+        "hypotheses": hypotheses_to_json(hypotheses),
+    }
+    further_statements = _other_functions(program.formulation, program.parameters, program.examples, U.t, document)
+    document |= {"kind": FILE_KIND, "data": data, "formulation": {**document["formulation"], **further_statements}}
+    with working_precision():
+        try:
+            multipliers, lower, point, upper = _proof(parts, document, program, certificate, w, oracle)
+        except Rejected as rejected:
+            raise ProblemError(f"a file cannot state this run: {rejected}. Keep the certificate in Python.") from None
+        claimed = None if upper is None else _outward(0.0 - lower_end(-upper))
+        proof = {
+            "multipliers": multipliers_to_json(multipliers),
+            "point": None if point is None else vector_to_json(point),
+            "ray": None,
+        }
+        claim = {"lower": lower_end(lower), "upper": claimed, "what": certificate.quantity}
+    document |= {"proof": proof, "claim": {"status": "open" if claimed is None else "bounded", **claim}}
+    text = text_of_file({**document, "arrays": arrays, "made": to_json_value(metadata)})
+    verification = verify_described_class_certificate(parse_json(text), oracle, U, {}, program.formulation)
+    if not verification:
+        raise ProblemError(
+            f"expected a file that its checker accepts; {verification.reason}. Keep the certificate in Python."
+        )
+    write_atomically(target, lambda file: file.write(text))
+
+
+def verify_described_class_certificate(
+    top: Mapping[str, Any],
+    oracle: Any,
+    U: Any = None,
+    expected: Mapping[str, np.ndarray | None] | None = None,
+    formulation: Any = None,
+) -> Verification:
+    """Return the verdict on the object that a file states.
+
+    Parameters
+    ----------
+    top
+        The object.
+    oracle
+        The oracle over the verifier's examples. It gets one query.
+    U
+        The margins of the hypotheses with weight; None to compute them.
+    expected
+        The multiplicities "c" and the reference distribution "d0" that the file must state; None for any.
+    formulation
+        The formulation of the file; by default the one of boostopt with the name of the file.
+
+    Raises
+    ------
+    ProblemError
+        The margins are no matrix of finite numbers.
+    """
+    try:
+        with working_precision():
+            return _verdict(top, oracle, U, expected or {}, formulation)
+    except Rejected as rejected:
+        return Verification(False, str(rejected))
+    except MemoryError:
+        return Verification(False, "verification needs more memory than there is")
+
+
+def _proof(
+    parts: tuple[StatedPart, StatedPart],
+    document: Mapping[str, Any],
+    program: Program,
+    certificate: ClassCertificate,
+    w: Array,
+    oracle: Oracle,
+) -> tuple[Multipliers, Number, ScaledVector | None, Number | None]:
+    """Return multipliers with the lower end that they prove, and a point of F with the upper end that it proves.
+
+    The upper end and its point are None if the certificate or the oracle has no such bound.
+
+    Raises
+    ------
+    ProblemError
+        No proof was found near the weights of the run.
+    Rejected
+        The statement is beyond a limit of files.
+    """
+    U = np.asarray(program.margins.to_array(), dtype=np.float64)
+    problem, functions = composed_functions(document, U)
+    d = program.examples.d0 if certificate.d is None else certificate.d
+    program_certificate = program.certify(d, w)
+    multipliers, _ = nearly_optimal_proof(
+        parts,
+        functions,
+        problem,
+        U,
+        program_certificate.w,
+        point_of_program(parts, functions, U, program_certificate.d),
+    )
+    lower = pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
+    point, upper = None, None
+    if certificate.d is not None and math.isfinite(certificate.upper):
+        point = point_of_weights(parts[0], functions[0], certificate.d)
+        upper = _upper_bound(functions[0], point, query_oracle(oracle, _query_weights(functions[0], point)).edge_bound)
+    loss = MAX_LOSS * max(1.0, abs(certificate.lower), abs(certificate.upper) if upper is not None else 0.0)
+    is_proved = floor_float(lower) >= certificate.lower - loss
+    if not (is_proved and (upper is None or ceil_float(upper) <= certificate.upper + loss)):
+        raise ProblemError(
+            f"a file must prove the interval of the certificate, {certificate!r}; the weights prove "
+            f"[{floor_float(lower)!r}, {math.inf if upper is None else ceil_float(upper)!r}] in fractions. Boost with "
+            "a smaller epsilon, or keep the certificate in Python."
+        )
+    return multipliers, lower, point, upper
+
+
+def _outward(upper: float) -> float:
+    """Return a claimed upper end at the distance of the rounding of other machines."""
+    return upper + PLATFORM_TOLERANCE * max(1.0, abs(upper))
+
+
+def _query_weights(F: DescribedPart, point: ScaledVector) -> ExampleVector:
+    """Return the weights d of a point of F as floats, not negative, for the query to an oracle."""
+    weights = [float(Fraction(point.numerators[k], point.denominator)) for k in F.positions]
+    return np.maximum(np.array(weights), 0.0)
+
+
+def _upper_bound(F: DescribedPart, point: ScaledVector, edge_bound: float | None) -> Number:
+    """Return an upper bound of the value over a class, from a point of F and a bound of the edges under its weights.
+
+    Raises
+    ------
+    Rejected
+        The point is not proved to be feasible, or there is no bound of the edges.
+    """
+    if edge_bound is None or not math.isfinite(edge_bound):
+        reject("the oracle gives no bound on the edges of its class; the certificate claims one")
+    differences = (
+        abs(Fraction(point.numerators[k], point.denominator) - Fraction(value))
+        for k, value in zip(F.positions, _query_weights(F, point).tolist(), strict=True)
+    )
+    return pair_sum(upper_bound(F.problem, point), sum(differences, Fraction(float(edge_bound))))
+
+
+def _other_functions(
+    page: Any, record: Any, examples: Examples, t: int, statement: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return F and G of a formulation as problems where the bounded value has other ones.
+
+    A formulation whose G bounds the edges, for instance, has the largest edge in its value over a class.
+
+    Raises
+    ------
+    ProblemError
+        A file cannot state this F or G.
+    """
+    functions = {
+        "F": regularizer_part(page.regularizer(record, examples)).to_json(),
+        "G": edge_part(page.edge_function(record), t).to_json(),
+    }
+    return {name: part for name, part in functions.items() if part != statement[name]}
+
+
+def _verdict(
+    top: Mapping[str, Any], oracle: Any, U: Any, expected: Mapping[str, np.ndarray | None], formulation: Any
+) -> Verification:
+    """Return the verdict on a file that may be accepted; Rejected for any other."""
+    content = parse_object_with_keys(top, TOP_LEVEL_KEYS, "the file")
+    if content["kind"] != FILE_KIND or content["format"] != FORMAT or type(content["format"]) is not int:
+        reject(f"it must be a {FILE_KIND} of format {FORMAT}; it says {content['kind']!r}, {content['format']!r}"[:200])
+    parse_object(content["made"], "made")
+    data = parse_object_with_keys(content["data"], {"N", "t", "U", "c", "d0", "oracle", "digest", "hypotheses"})
+    N, t = parse_count(data["N"], "N"), parse_count(data["t"], "t")
+    if N * t > MAX_ENTRIES:
+        reject(f"a margin matrix may have {MAX_ENTRIES:,} entries; it has {N * t:,}")
+    oracle = oracle_of_file(oracle, parse_text(data["digest"], "digest"), parse_text(data["oracle"], "oracle"), N)
+    arrays = parse_arrays(content["arrays"])
+    examples = parse_examples(data, arrays, N)
+    require_multiplicities(oracle, examples.c)
+    require_vectors(examples, expected)
+    F, G = parse_described_part(content["F"], N, "F"), parse_described_part(content["G"], t, "G")
+    name, parameters, objective = _checked_formulation(content, arrays, examples, t, formulation)
+    if not objective.nonnegative_weights and not oracle.reflexive:
+        reject("edges count without their sign, but the class does not contain the negations of its hypotheses")
+    quantity, claim = _claim(content["claim"])
+    check_measure(quantity, objective.measure)
+    proof = parse_object_with_keys(content["proof"], {"multipliers", "point", "ray"}, "proof")
+    absent: dict[str, Any] = {"multipliers": None, "point": None, "ray": None}
+    point = parse_proof_and_claim(F.problem, {**absent, "point": proof["point"]}, claim).point
+    answer = query_oracle(oracle, examples.c / examples.c.sum() if point is None else _query_weights(F, point))
+    hypotheses = parse_list(data["hypotheses"], "hypotheses")
+    margins = as_margin_matrix(hypothesis_margins(hypotheses, N, t, oracle, answer) if U is None else U)
+    if tuple(margins.shape) != (N, t):
+        reject(f"the certificate is of {N} examples and {t} hypotheses; the data are {tuple(margins.shape)}")
+    if matrix_digest(margins) != parse_text(data["U"], "digest"):
+        reject("the certificate is of another margin matrix: its digest differs")
+    problem = composed_problem(F, G, dense_rows(margins, slice(0, N)))
+    document = parse_proof_and_claim(problem, {**absent, "multipliers": proof["multipliers"]}, claim)
+    lower = None if document.multipliers is None else _lower_bound(document.problem, document.multipliers)
+    interval = lower, None if point is None else _upper_bound(F, point, answer.edge_bound)
+    check_claimed_ends(document.claim, interval)
+    claimed = document.claim.lower, document.claim.upper
+    words = BOTH_BOUNDS if None not in claimed else "the lower end" if claimed[1] is None else "the upper end"
+    is_membership_checked = answer.edge_bound is not None and U is None
+    reason = f"recomputed over {oracle}: {words} of the best {objective.measure}"
+    reason += "" if words == BOTH_BOUNDS else NO_FURTHER_CLAIM
+    reason += "" if is_membership_checked else MEMBERSHIP_NOT_CHECKED
+    return Verification(
+        True,
+        reason,
+        formulation=name,
+        parameters=parameters,
+        outcome="solved",
+        lower=-math.inf if lower is None else floor_float(lower),
+        upper=math.inf if interval[1] is None else ceil_float(interval[1]),
+        fractions=(Fraction(lower) if lower is not None and is_exact(lower) else None, None),
+        claimed=(
+            -math.inf if claimed[0] is None else float(claimed[0]),
+            math.inf if claimed[1] is None else float(claimed[1]),
+        ),
+        verdict="bounded",
+        quantity=objective.measure,
+    )
+
+
+def _lower_bound(problem: Any, multipliers: Multipliers) -> Number:
+    """Return the lower end that multipliers prove; Rejected if they prove none."""
+    if not multipliers.objective > 0:
+        reject("the multiplier of the objective must be positive")
+    return pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
+
+
+def _claim(value: Any) -> tuple[str, dict[str, Any]]:
+    """Return the name of the bounded value, and the claim about it as for a problem."""
+    claim = dict(parse_object_with_keys(value, {"status", "lower", "upper", "what"}, "claim"))
+    parse_choice(claim["status"], {"bounded", "open"}, "status")
+    return parse_text(claim.pop("what"), "the name of the value"), claim
+
+
+def _checked_formulation(
+    content: Mapping[str, Any], arrays: Mapping[str, np.ndarray], examples: Examples, t: int, formulation: Any
+) -> tuple[str, dict[str, Any], SoftMarginObjective]:
+    """Return the name, the parameters and the objective of a formulation; Rejected if F or G of the file differs."""
+    statement = parse_object(content["formulation"], "formulation")
+    further_statements = {name: statement[name] for name in ("F", "G") if name in statement}
+    plain = {name: value for name, value in statement.items() if name not in further_statements}
+    name, parameters, _ = parse_formulation(plain, arrays, False)
+    page = trusted_formulation(name, formulation)
+    record = parameter_record(page, parameters, examples)
+    objective = functions_of_parameters(page, record, examples)[1]
+    if objective is None:
+        reject(f"{page.name} has no soft margin, so it has no certificate of a class")
+    try:
+        parts = {"F": regularizer_part(objective.F0).to_json(), "G": edge_part(objective.G, t).to_json()}
+        page_statements = _other_functions(page, record, examples, t, parts)
+    except (BoostoptError, ArithmeticError, ValueError) as failure:
+        reject(f"{page.name} with these parameters states no such value: {reason_of(failure)}"[:400])
+    file_functions = {"F": content["F"], "G": content["G"]}
+    for source, expected, statements in (
+        ("", parts, file_functions),
+        (" of its formulation", page_statements, further_statements),
+    ):
+        for function in ("F", "G"):
+            if json.loads(json.dumps(expected.get(function))) != statements.get(function):
+                reject(
+                    f"the file states another {function}{source} than {page.name} with the parameters of the file. "
+                    "Check the name, the parameters and the constants of the description, or ask for the file as it "
+                    "was saved"
+                )
+    return name, parameters, objective
