@@ -58,19 +58,16 @@ def _state_after_pivot(
 ) -> PairState | None:
     """Return the state after pair k, and another one if need be, changed its side; None where none can."""
     state, is_above = solution.state, violation > 0
-    value = state.values[k]
-    if value is not None and value not in (program.lower[k], program.upper[k]):
-        bound = program.lower[k] if is_above else program.upper[k]
-    else:
-        bound = None
-    changes = solution.changes(k, -1 if is_above else 1)
+    value, lower, upper = state.values[k], program.lower[k], program.upper[k]
     next_value = None
     if value is None:
-        next_value = program.upper[k] if is_above else program.lower[k]
+        next_value = upper if is_above else lower
+    changes = solution.changes(k, -1 if is_above else 1)
     if changes[k] != 0:
         return state.with_pair(k, next_value)
-    if bound is not None:  # the first number lay between its bounds, and the objective is linear along it
-        return state.with_pair(k, bound)
+    other_bound = lower if is_above else upper
+    if value is not None and value not in (lower, upper) and other_bound is not None:
+        return state.with_pair(k, other_bound)  # the first number was between its bounds, and the objective is linear
     candidates = [
         (ratio, r, end)
         for r, change in enumerate(changes)
@@ -78,6 +75,8 @@ def _state_after_pivot(
         for ratio, end in [_first_end(program, solution, r, change)]
         if ratio is not None
     ]
+    if value is not None and other_bound is not None:
+        candidates.append((abs(other_bound - value), k, other_bound))
     if not candidates:
         return None
     _, r, end = min(candidates) if is_early else min(candidates, key=lambda candidate: candidate[1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -20,7 +20,6 @@ from boostopt.conic_programs.exact.quadratic.complementary_pivots import (
 from boostopt.conic_programs.exact.quadratic.complementary_program import (
     ComplementaryProgram,
     ComplementarySolution,
-    PairState,
     rational_vector,
 )
 from boostopt.conic_programs.exact.quadratic.first_state import MIN_PIVOTS, first_state, state_of_logicals
@@ -78,23 +77,23 @@ def prove_quadratic_optimum(program: ConicProgram, solve_linear: LinearSolver) -
     """
     check_convexity(program)
     pairs = ComplementaryProgram(program)
-    for state in _states(program, pairs):
+    solution = _solution_without_violations(program, pairs)
+    if solution is None:
+        return _prove_that_none_exists(program, solve_linear)
+    return QuadraticProof(_fractions(solution.first[: pairs.n]), _fractions(solution.second[pairs.n :]))
+
+
+def _solution_without_violations(program: ConicProgram, pairs: ComplementaryProgram) -> ComplementarySolution | None:
+    """Return a solution from the best state that is reached without pivots, or from one without dependent columns."""
+    best = _best_solution(program, pairs)
+    if best is not None and best.n_violations == 0:
+        return best
+    for state in (*([best.state] if best is not None else []), state_of_logicals(pairs)):
         try:
-            solution = pivot_to_solution(pairs, state)
+            return pivot_to_solution(pairs, state)
         except (SingularSystemError, TooManyPivotsError):
             continue
-        if solution is None:
-            break
-        return QuadraticProof(_fractions(solution.first[: pairs.n]), _fractions(solution.second[pairs.n :]))
-    return _prove_that_none_exists(program, solve_linear)
-
-
-def _states(program: ConicProgram, pairs: ComplementaryProgram) -> Iterator[PairState]:
-    """Yield the best state that is reached without pivots, and one that has no dependent columns."""
-    best = _best_solution(program, pairs)
-    if best is not None:
-        yield best.state
-    yield state_of_logicals(pairs)
+    return None
 
 
 def _best_solution(program: ConicProgram, pairs: ComplementaryProgram) -> ComplementarySolution | None:
