@@ -163,10 +163,10 @@ def test_smaller_changes_of_sides_make_no_point_feasible() -> None:
     assert n_infeasible > 5
 
 
-def test_programs_that_are_not_linear_are_refused() -> None:
-    quadratic = linear_program([[1.0]], [1.0], ([0.0], [1.0]), P=np.array([[2.0]]))
-    with pytest.raises(OptionError, match="linear program"):
-        exact_optimum(quadratic)
+def test_programs_with_cones_are_refused() -> None:
+    cone = ConeConstraint("second_order", np.ones((2, 1)), np.zeros(2))
+    with pytest.raises(OptionError, match="rows in cones"):
+        exact_optimum(linear_program([[1.0]], [1.0], ([0.0], [1.0]), cones=(cone,)))
     with pytest.raises(OptionError, match="numbers"):
         exact_optimum(BY_HAND["a third"][0], numbers="octal")  # type: ignore[arg-type]
 

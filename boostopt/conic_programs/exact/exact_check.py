@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import isinf
+from typing import Any
 
 from boostopt.conic_programs.conic_program import ConicProgram
 
@@ -52,8 +53,23 @@ def dual_terms(program: ConicProgram, y: Values, costs: Values) -> list[tuple[Fr
 
 
 def objective(program: ConicProgram, x: Values) -> Fraction:
-    """Return <c, x> + offset."""
-    return _inner_product(costs_of(program), x) + program.to_fraction(program.offset)
+    """Return <c, x> + <x, P x> / 2 + offset."""
+    quadratic = inner_product(curved_products(program, x), x) / 2
+    return inner_product(costs_of(program), x) + quadratic + program.to_fraction(program.offset)
+
+
+def gradient(program: ConicProgram, x: Values) -> list[Fraction]:
+    """Return c + P x."""
+    return [cost + product for cost, product in zip(costs_of(program), curved_products(program, x), strict=True)]
+
+
+def curved_products(program: ConicProgram, x: Values) -> list[Fraction]:
+    """Return P x."""
+    products = [Fraction(0)] * program.shape[1]
+    for i, j, entry in [] if program.P is None else _entries(program, program.P):
+        if x[j]:
+            products[i] += entry * x[j]
+    return products
 
 
 def costs_of(program: ConicProgram) -> list[Fraction]:
@@ -70,14 +86,15 @@ def is_recession_direction(program: ConicProgram, ray: Values) -> bool:
     )
 
 
-def _inner_product(coefficients: Values, x: Values) -> Fraction:
+def inner_product(coefficients: Values, x: Values) -> Fraction:
+    """Return <coefficients, x>."""
     return sum((a * value for a, value in zip(coefficients, x, strict=True) if a and value), Fraction(0))
 
 
 def _activities(program: ConicProgram, x: Values) -> list[Fraction]:
     """Return A x."""
     activities = [Fraction(0)] * program.shape[0]
-    for i, j, entry in _entries(program):
+    for i, j, entry in _entries(program, program.A):
         if x[j]:
             activities[i] += entry * x[j]
     return activities
@@ -86,15 +103,15 @@ def _activities(program: ConicProgram, x: Values) -> list[Fraction]:
 def _products(program: ConicProgram, y: Values) -> list[Fraction]:
     """Return Aᵀ y."""
     products = [Fraction(0)] * program.shape[1]
-    for i, j, entry in _entries(program):
+    for i, j, entry in _entries(program, program.A):
         if y[i]:
             products[j] += entry * y[i]
     return products
 
 
-def _entries(program: ConicProgram) -> list[tuple[int, int, Fraction]]:
-    A = program.A.tocoo()
+def _entries(program: ConicProgram, matrix: Any) -> list[tuple[int, int, Fraction]]:
+    entries = matrix.tocoo()
     return [
         (i, j, program.to_fraction(entry))
-        for i, j, entry in zip(A.row.tolist(), A.col.tolist(), A.data.tolist(), strict=True)
+        for i, j, entry in zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True)
     ]

@@ -1,4 +1,4 @@
-"""The exact optimum of a linear program as a fraction, or a proof that it is infeasible or unbounded."""
+"""The exact optimum of a linear or convex quadratic program as a fraction, or a proof that it has none."""
 
 from __future__ import annotations
 
@@ -19,21 +19,26 @@ from boostopt.conic_programs.exact.basic_solution import BasicSolution, ExactPro
 from boostopt.conic_programs.exact.contradiction import contradiction_in_words, min_side_change
 from boostopt.conic_programs.exact.exact_check import (
     costs_of,
+    curved_products,
     dual_bound,
+    gradient,
     has_crossed_bounds,
+    inner_product,
     is_feasible,
     is_recession_direction,
     objective,
 )
 from boostopt.conic_programs.exact.exact_pivots import MAX_PIVOTS, PivotResult, TooManyPivotsError, pivot_to_optimum
 from boostopt.conic_programs.exact.exact_system import SingularSystemError
+from boostopt.conic_programs.exact.quadratic.negative_curvature import is_convex
+from boostopt.conic_programs.exact.quadratic.quadratic_optimum import QuadraticProof, prove_quadratic_optimum
 from boostopt.conic_programs.exact.rationals import to_fmpq, to_fraction
 from boostopt.conic_programs.exact.refinement import refine, to_float
 from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis, solve_by_simplex
 from boostopt.errors import OptionError, SolverFailed
 
 ExactStatus = Literal["optimal", "infeasible", "unbounded"]
-"""Proofs of a linear program: of its optimum, or that there is none."""
+"""Proofs of a program: of its optimum, or that there is none."""
 
 
 MAX_WRITTEN_BITS = 4000
@@ -42,7 +47,7 @@ MAX_WRITTEN_BITS = 4000
 
 @dataclass(frozen=True, eq=False)
 class ExactOptimum:
-    """A proof about a linear program in rational numbers.
+    """A proof about a linear or convex quadratic program in rational numbers.
 
     Attributes
     ----------
@@ -61,7 +66,7 @@ class ExactOptimum:
     ray
         Shape (n,); None unless the status is "unbounded".
     nucleus_size
-        Rows of the dense system that the basis needed.
+        Rows of the system that the basis of a linear program needed; 0 for a quadratic one.
     """
 
     program: ConicProgram
@@ -83,19 +88,25 @@ class ExactOptimum:
             return False
         if self.status not in get_args(ExactStatus) or (self.value is not None) != (self.status == "optimal"):
             return False
-        costs, zeros = costs_of(self.program), [Fraction(0)] * self.program.shape[1]
+        zeros = [Fraction(0)] * n
+        if self.program.cones:
+            return False
         if self.status == "infeasible":
             bound = None if self.y is None else dual_bound(self.program, self.y, zeros)
             return has_crossed_bounds(self.program) or (bound is not None and bound > 0)
         if self.x is None or not is_feasible(self.program, self.x):
             return False
         if self.status == "unbounded":
-            falls = self.ray is not None and sum(c * r for c, r in zip(costs, self.ray, strict=True)) < 0
-            return falls and self.ray is not None and is_recession_direction(self.program, self.ray)
-        bound = None if self.y is None else dual_bound(self.program, self.y, costs)
+            falls = self.ray is not None and inner_product(costs_of(self.program), self.ray) < 0
+            is_straight = self.ray is not None and not any(curved_products(self.program, self.ray))
+            return falls and is_straight and self.ray is not None and is_recession_direction(self.program, self.ray)
+        # A convex objective lies above its tangent at x, and x minimizes the tangent if its dual bound is attained.
+        slopes = gradient(self.program, self.x)
+        bound = None if self.y is None else dual_bound(self.program, self.y, slopes)
+        if bound is None or bound != inner_product(slopes, self.x) or not is_convex(self.program):
+            return False
         value = objective(self.program, self.x)
-        is_attained = bound is not None and bound + self.program.to_fraction(self.program.offset) == value
-        return is_attained and self.value == (-value if self.program.is_maximized else value)
+        return self.value == (-value if self.program.is_maximized else value)
 
     def save(
         self,
@@ -139,7 +150,8 @@ class ExactOptimum:
             contradiction = contradiction_in_words(self.program, self.y)
             return f"The linear program is infeasible: proved in rational numbers. {contradiction}"
         if self.value is None:
-            return f"The linear program is {self.status}: proved in rational numbers."
+            kind = "linear" if self.program.is_linear else "quadratic"
+            return f"The {kind} program is {self.status}: proved in rational numbers."
         size = max(self.value.numerator.bit_length(), self.value.denominator.bit_length())
         exact = str(self.value) if size <= MAX_WRITTEN_BITS else f"a fraction of {size} bits"
         return f"The optimum is exactly {exact}, about {_approximation(self.value)}: proved in rational numbers."
@@ -154,15 +166,16 @@ class ExactOptimum:
 
 
 def exact_optimum(program: ConicProgram, numbers: Numbers | None = None) -> ExactOptimum:
-    """Return the exact optimum of a linear program, or a proof that it is infeasible or unbounded.
+    """Return the exact optimum of a linear or convex quadratic program, or a proof that it has none.
 
-    HiGHS's simplex method proposes a basis, whose solution is computed in rational numbers. Every condition is checked
-    in rational numbers; a basis that violates one is refined.
+    HiGHS's simplex method proposes a basis, or Clarabel an active set. Its solution is computed in rational numbers,
+    and every condition is checked in rational numbers. A basis that violates one is refined; an active set is changed
+    by pivots of the criss-cross method. Of a quadratic objective it is proved that it is convex.
 
     Parameters
     ----------
     program
-        A linear program.
+        A program without rows in cones.
     numbers
         What its floats mean: "binary" (the default) or "decimal"; see `ConicProgram.numbers`. A program whose data were
         rounded to floats may be infeasible though the decimals of its file are not.
@@ -170,24 +183,31 @@ def exact_optimum(program: ConicProgram, numbers: Numbers | None = None) -> Exac
     Raises
     ------
     OptionError
-        The program has a quadratic objective or rows in cones, or `numbers` is unknown.
+        The program has rows in cones, or `numbers` is unknown.
+    ProblemError
+        The quadratic objective is not convex; the message has a direction of negative curvature.
     SolverFailed
-        No basis that HiGHS ends with could be refined to an exact one.
+        No basis that HiGHS ends with could be refined to an exact one, or no active set could be made optimal.
 
     References
     ----------
     Gleixner, Steffy, Wolter 2016, "Iterative refinement for linear programming", INFORMS Journal on Computing 28.
+
+    den Hertog, Roos, Terlaky 1993, "The linear complementarity problem, sufficient matrices, and the criss-cross
+    method", Linear Algebra and its Applications 187.
     """
     check_instance("program", program, ConicProgram, "a boostopt.ConicProgram", "Call load_problem for a file.")
-    if not program.is_linear:
+    if program.cones:
         raise OptionError(
-            "exact_optimum must get a linear program; got one with a quadratic objective or rows in cones. Call "
+            "exact_optimum must get a linear or quadratic program; got one with rows in cones. Call "
             "certify_problem(program.to_cvxpy()) for a certified interval."
         )
     if numbers is not None:
         program = replace(program, numbers=check_choice("numbers", numbers, ("binary", "decimal")))
     if has_crossed_bounds(program):
         return ExactOptimum(program, "infeasible", y=(Fraction(0),) * program.shape[0])
+    if program.P is not None:
+        return _of_quadratic(program)
     equations = _in_equations(program)
     exact = ExactProgram(equations, program.to_fraction)
     n, m = program.shape[1], program.shape[0]
@@ -207,6 +227,20 @@ def exact_optimum(program: ConicProgram, numbers: Numbers | None = None) -> Exac
         y=_fractions(result.solution.y[:m]),
         nucleus_size=size,
     )
+
+
+def _of_quadratic(program: ConicProgram) -> ExactOptimum:
+    def solve_linear(linear: ConicProgram) -> QuadraticProof:
+        optimum = exact_optimum(linear)
+        return QuadraticProof(optimum.x, optimum.y)
+
+    proof = prove_quadratic_optimum(program, solve_linear)
+    if proof.x is None:
+        return ExactOptimum(program, "infeasible", y=proof.y)
+    if proof.ray is not None:
+        return ExactOptimum(program, "unbounded", x=proof.x, ray=proof.ray)
+    value = objective(program, proof.x)
+    return ExactOptimum(program, "optimal", value=-value if program.is_maximized else value, x=proof.x, y=proof.y)
 
 
 def _pivot_from_first_basis(program: EquationProgram, exact: ExactProgram) -> PivotResult:

@@ -1,7 +1,8 @@
 """A square sparse system of rational numbers, solved exactly for many right-hand sides.
 
 The bases of linear programs are nearly triangular: rows and columns with a single entry are eliminated first, one after
-the other. What remains, the nucleus, is solved as a dense system by the p-adic lifting of Dixon.
+the other. What remains, the nucleus, is solved as a dense system by the p-adic lifting of Dixon, or, where it is large,
+with sparse factors in floats (`sparse_solution`).
 
 References
 ----------
@@ -11,10 +12,22 @@ Dixon 1982, "Exact solution of linear equations using p-adic expansions", Numeri
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flint import fmpq, fmpq_mat
+
+from boostopt.conic_programs.exact.sparse_solution import (
+    FloatFactors,
+    SparseSystem,
+    Triple,
+    solve_whole_numbers,
+    system_of_whole_numbers,
+)
+
+MIN_SPARSE_SIZE = 250
+"""Smallest nucleus that is solved with factors in floats first."""
 
 Column = Mapping[int, fmpq]
 """Nonzero entries of a column by their rows."""
@@ -50,7 +63,7 @@ class ExactSystem:
         self._last: list[tuple[int, int]] = elimination.last
         self._nucleus_rows: list[int] = elimination.remaining_rows
         self._nucleus_columns: list[int] = elimination.remaining_columns
-        self._nucleus: fmpq_mat = self._dense_nucleus()
+        self._solvers: dict[bool, _NucleusSolver] = {}
 
     @property
     def nucleus_size(self) -> int:
@@ -69,7 +82,7 @@ class ExactSystem:
 
         for i, j in self._first:
             assign(j, remainder[i] / self._rows[i][j])
-        nucleus_solution = _solve_dense(self._nucleus, [remainder[i] for i in self._nucleus_rows])
+        nucleus_solution = self._solver(is_transposed=False).solve([remainder[i] for i in self._nucleus_rows])
         for j, value in zip(self._nucleus_columns, nucleus_solution, strict=True):
             assign(j, value)
         for i, j in reversed(self._last):
@@ -89,25 +102,59 @@ class ExactSystem:
         for i, j in self._last:
             assign(i, remainder[j] / self._rows[i][j])
         right_side = [remainder[j] for j in self._nucleus_columns]
-        for i, value in zip(self._nucleus_rows, _solve_dense(self._nucleus.transpose(), right_side), strict=True):
+        nucleus_solution = self._solver(is_transposed=True).solve(right_side)
+        for i, value in zip(self._nucleus_rows, nucleus_solution, strict=True):
             assign(i, value)
         for i, j in reversed(self._first):
             assign(i, remainder[j] / self._rows[i][j])
         return y
 
-    def _dense_nucleus(self) -> fmpq_mat:
-        size, position = self.nucleus_size, {i: k for k, i in enumerate(self._nucleus_rows)}
-        entries = [fmpq(0)] * size**2
-        for k, j in enumerate(self._nucleus_columns):
-            for i, entry in self._columns[j].items():
-                if i in position:
-                    entries[position[i] * size + k] = entry
-        return fmpq_mat(size, size, entries)
+    def _solver(self, is_transposed: bool) -> _NucleusSolver:
+        if is_transposed not in self._solvers:
+            self._solvers[is_transposed] = _NucleusSolver(self.nucleus_size, self._nucleus_triples(is_transposed))
+        return self._solvers[is_transposed]
+
+    def _nucleus_triples(self, is_transposed: bool) -> list[Triple]:
+        """Return the places and entries of the nucleus, or of its transpose."""
+        position = {i: k for k, i in enumerate(self._nucleus_rows)}
+        triples = [
+            (position[i], k, entry)
+            for k, j in enumerate(self._nucleus_columns)
+            for i, entry in self._columns[j].items()
+            if i in position and entry != 0
+        ]
+        return [(k, i, entry) for i, k, entry in triples] if is_transposed else triples
+
+
+class _NucleusSolver:
+    """Solves the nucleus: with factors in floats where it is large and they are accurate, else as a dense system."""
+
+    def __init__(self, size: int, triples: list[Triple]) -> None:
+        self._size, self._triples = size, triples
+        self._dense: Any = None
+        self._sparse: tuple[SparseSystem, FloatFactors] | None = None
+        if size >= MIN_SPARSE_SIZE:
+            system = system_of_whole_numbers(size, triples)
+            with contextlib.suppress(ArithmeticError, OverflowError):  # then the dense system is solved
+                self._sparse = system, FloatFactors(system)
+
+    def solve(self, right_side: list[fmpq]) -> list[fmpq]:
+        if not right_side:
+            return []
+        if self._sparse is not None:
+            solution = solve_whole_numbers(*self._sparse, right_side)
+            if solution is not None:
+                return solution
+            self._sparse = None
+        if self._dense is None:
+            entries = [fmpq(0)] * self._size**2
+            for i, k, entry in self._triples:
+                entries[i * self._size + k] = entry
+            self._dense = fmpq_mat(self._size, self._size, entries)
+        return _solve_dense(self._dense, right_side)
 
 
 def _solve_dense(matrix: Any, right_side: list[fmpq]) -> list[fmpq]:
-    if not right_side:
-        return []
     try:
         solution = matrix.solve(fmpq_mat(len(right_side), 1, right_side), algorithm="dixon")
     except ZeroDivisionError:

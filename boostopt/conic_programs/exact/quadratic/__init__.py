@@ -1,0 +1,1 @@
+"""Exact optima of convex quadratic programs: convexity, a first active set, complementary pivots."""

@@ -1,0 +1,178 @@
+"""The exact optimum of a convex quadratic program in rational numbers, or a proof that there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import scipy.sparse
+from flint import fmpq
+
+from boostopt.conic_programs.conic_program import ConicProgram
+from boostopt.conic_programs.exact.exact_system import SingularSystemError
+from boostopt.conic_programs.exact.quadratic.complementary_pivots import (
+    MAX_PIVOTS,
+    TooManyPivotsError,
+    pivot_to_solution,
+)
+from boostopt.conic_programs.exact.quadratic.complementary_program import (
+    ComplementaryProgram,
+    ComplementarySolution,
+    rational_vector,
+)
+from boostopt.conic_programs.exact.quadratic.first_state import MIN_PIVOTS, first_state, state_of_logicals
+from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet, approximate_active_set
+from boostopt.conic_programs.exact.quadratic.multiplier_vertex import independent_active_set
+from boostopt.conic_programs.exact.quadratic.negative_curvature import curvature, negative_direction
+from boostopt.errors import ProblemError, SolverFailed
+
+Values = tuple[Fraction, ...]
+
+MAX_ROUNDS = 3
+"""Largest number of independent active sets, one from the solution of the other."""
+
+MAX_NAMES = 4
+"""Largest number of variables that a message names."""
+
+
+@dataclass(frozen=True)
+class QuadraticProof:
+    """Values that prove the optimum, or that there is none.
+
+    Attributes
+    ----------
+    x, y
+        Variables and multipliers of the rows at an optimum; of an infeasible program y alone, a Farkas certificate.
+    ray
+        A direction in which the objective decreases without a bound from x, or None.
+    """
+
+    x: Values | None = None
+    y: Values | None = None
+    ray: Values | None = None
+
+
+LinearSolver = Callable[[ConicProgram], QuadraticProof]
+"""Proves the optimum of a linear program, or that there is none."""
+
+
+def prove_quadratic_optimum(program: ConicProgram, solve_linear: LinearSolver) -> QuadraticProof:
+    """Return the proof of a convex quadratic program whose bounds do not cross.
+
+    Parameters
+    ----------
+    program
+        The program.
+    solve_linear
+        Solves linear programs exactly: whether the program is feasible, and whether it has a ray.
+
+    Raises
+    ------
+    ProblemError
+        The objective is not convex; the message has a direction of negative curvature.
+    SolverFailed
+        No active set could be made optimal.
+    """
+    check_convexity(program)
+    pairs = ComplementaryProgram(program)
+    solution = _solution_without_violations(program, pairs)
+    if solution is None:
+        return _prove_that_none_exists(program, solve_linear)
+    return QuadraticProof(_fractions(solution.first[: pairs.n]), _fractions(solution.second[pairs.n :]))
+
+
+def _solution_without_violations(program: ConicProgram, pairs: ComplementaryProgram) -> ComplementarySolution | None:
+    """Return a solution from the best state that is reached without pivots, or from one without dependent columns."""
+    best = _best_solution(program, pairs)
+    if best is not None and best.n_violations == 0:
+        return best
+    for state in (*([best.state] if best is not None else []), state_of_logicals(pairs)):
+        try:
+            return pivot_to_solution(pairs, state)
+        except (SingularSystemError, TooManyPivotsError):
+            continue
+    return None
+
+
+def _best_solution(program: ConicProgram, pairs: ComplementaryProgram) -> ComplementarySolution | None:
+    """Return the solution with the fewest violations, of Clarabel's active set and of independent ones close to it."""
+    active = approximate_active_set(program)
+    best = _solution_of(program, pairs, active)
+    point = rational_vector([*active.x.tolist(), *(program.A @ active.x).tolist()])
+    for first_point in (point, *([best.first] if best is not None else [])):
+        values = first_point
+        for _ in range(MAX_ROUNDS):
+            if best is not None and best.n_violations == 0:
+                return best
+            independent = independent_active_set(program, pairs, values)
+            solution = None if independent is None else _solution_of(program, pairs, independent)
+            if solution is None or (best is not None and solution.n_violations >= best.n_violations):
+                break
+            best, values = solution, solution.first
+    return best
+
+
+def _solution_of(program: ConicProgram, pairs: ComplementaryProgram, active: ActiveSet) -> ComplementarySolution | None:
+    for min_pivot in MIN_PIVOTS:
+        try:
+            return ComplementarySolution(pairs, first_state(program, pairs, active, min_pivot))
+        except SingularSystemError:
+            continue
+    return None
+
+
+def check_convexity(program: ConicProgram) -> None:
+    """Raise ProblemError if the objective has a direction of negative curvature."""
+    v = None if program.P is None else negative_direction(program.P, program.to_fraction)
+    if v is None:
+        return
+    value = curvature(program.P, v, program.to_fraction)
+    places = sorted((j for j, number in enumerate(v) if number), key=lambda j: (-abs(v[j]), j))
+    names = program.column_names or [f"column {j}" for j in range(len(v))]
+    parts = ", ".join(f"{v[j]} for {names[j]}" for j in places[:MAX_NAMES])
+    more = f" and {len(places) - MAX_NAMES} others" if len(places) > MAX_NAMES else ""
+    raise ProblemError(
+        f"the quadratic objective must be convex; got negative curvature: <v, P v> is about {float(value):.3g}, proved "
+        f"in rational numbers, for the direction v with {parts}{more}. Correct P, or solve it by a method that needs "
+        "no convexity."
+    )
+
+
+def _prove_that_none_exists(program: ConicProgram, solve_linear: LinearSolver) -> QuadraticProof:
+    m, n = program.shape
+    feasibility = solve_linear(replace(program, P=None, c=np.zeros(n)))
+    if feasibility.x is None:
+        return feasibility
+    recession = solve_linear(_program_of_rays(program))
+    if recession.x is not None and any(recession.x):
+        return QuadraticProof(x=feasibility.x, ray=recession.x)
+    raise SolverFailed(
+        f"an active set of the {m} x {n} program was expected that {MAX_PIVOTS} pivots make optimal; none was reached. "
+        "Call certify_problem(program.to_cvxpy()) for an interval."
+    )
+
+
+def _program_of_rays(program: ConicProgram) -> ConicProgram:
+    """Return min <c, r> over directions r of at most 1 in which every feasible point may move, with P r = 0."""
+    n = program.shape[1]
+    zeros = np.zeros(n)
+
+    def lower_end(bounds: np.ndarray, end: float) -> np.ndarray:
+        return np.where(np.isfinite(bounds), 0.0, end)
+
+    P = scipy.sparse.csc_array((n, n)) if program.P is None else program.P
+    return ConicProgram(
+        A=scipy.sparse.vstack([program.A, P]),
+        c=program.c,
+        row_lower=np.concatenate([lower_end(program.row_lower, -np.inf), zeros]),
+        row_upper=np.concatenate([lower_end(program.row_upper, np.inf), zeros]),
+        lower=lower_end(program.lower, -1.0),
+        upper=lower_end(program.upper, 1.0),
+        numbers=program.numbers,
+    )
+
+
+def _fractions(values: list[fmpq]) -> Values:
+    return tuple(Fraction(int(value.p), int(value.q)) for value in values)
