@@ -1,4 +1,4 @@
-"""Certified intervals of the optimal values of convex CVXPY problems.
+"""Certified intervals of the optimal values of convex CVXPY problems, and of conic programs.
 
 `certify_problem` takes a problem as it is, with the values and duals that a solver left in it, and proves an interval
 that contains its optimum. It believes no status, no solver, no canonicalization and no analysis of curvature: all that
@@ -22,7 +22,9 @@ from boostopt._utils.cvxpy_tools import cp, solve_quietly
 from boostopt._utils.formatting import format_interval
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt._utils.validation import check_flag, check_instance, check_number, check_tolerance, is_real_number
+from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.errors import (
+    OptionError,
     ProblemError,
     SolverNotFound,
     format_names,
@@ -33,6 +35,8 @@ from boostopt.errors import (
 from boostopt.problem_certificates.arithmetic.balls import Ball, ball, midpoints, round_up, working_precision
 from boostopt.problem_certificates.bounds.coordinate_bounds import CoordinateBounds
 from boostopt.problem_certificates.bounds.propagation import Propagation
+from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
+from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier
 from boostopt.problem_certificates.dual_bound import lower_bound
 from boostopt.problem_certificates.feasible_point import (
     FeasiblePoint,
@@ -121,7 +125,7 @@ class ProblemAnswer:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProblemCertificate:
-    """An interval that is proved to contain the optimal value of a CVXPY problem.
+    """An interval that is proved to contain the optimal value of a CVXPY problem or of a conic program.
 
     Attributes
     ----------
@@ -242,7 +246,7 @@ def certify_problem(
     tolerance: float = 0.0,
     relaxation: bool = False,
 ) -> ProblemCertificate:
-    """Prove an interval that contains the optimal value of a convex CVXPY problem.
+    """Prove an interval that contains the optimal value of a convex CVXPY problem or of a conic program.
 
     The values and duals that a solver left in the problem decide how narrow the interval is. Nothing that they hold can
     make it wrong.
@@ -250,7 +254,9 @@ def certify_problem(
     Parameters
     ----------
     problem
-        The `cvxpy.Problem`, solved by any solver.
+        The `cvxpy.Problem`, solved by any solver; or a `ConicProgram`, which is solved by Clarabel and certified from
+        its sparse data. Then `bounds` must be None, `tolerance` 0 and `solver` None, "auto" or "CLARABEL"; the point
+        and the box of the result have the key "x".
     bounds
         Lower and upper bounds of variables, {x: (low, high)}. They become constraints of the problem.
     goal
@@ -271,7 +277,8 @@ def certify_problem(
     Raises
     ------
     ProblemError
-        The argument is no CVXPY problem; it has an atom or a constraint without a rule, integer or complex variables,
+        The argument is neither a CVXPY problem nor a conic program; it has an atom or a constraint without a rule,
+        integer or complex variables,
         or data that are missing or not finite; or it was not solved and no solver is given.
     OptionError
         Another argument is invalid.
@@ -283,6 +290,9 @@ def certify_problem(
         "tolerance", tolerance, "lie in [0, 1)", lambda x: 0 <= x < 1, "Pass 0, or a number such as 1e-12."
     )
     relaxation = check_flag("relaxation", relaxation)
+    if isinstance(problem, ConicProgram):
+        _check_program_options(bounds, solver, tolerance)
+        return _certify_program(problem, goal)
     check_instance(
         "problem",
         problem,
@@ -341,6 +351,53 @@ def certify_problem(
     if result is None:  # no variables: nothing needs a solver
         raise ProblemError("expected a problem with values; got none. Call problem.solve() first.")
     return replace(result, value=value, reasons=(*_doubts(problem, result), *result.reasons))
+
+
+def _check_program_options(bounds: object, solver: object, tolerance: float) -> None:
+    """Refuse options that conic programs do not have.
+
+    Raises
+    ------
+    OptionError
+        An option has another value than those that a program takes.
+    """
+    for name, value, is_allowed, advice in (
+        ("bounds", bounds, bounds is None, "State them as lower and upper of the program."),
+        ("solver", solver, solver in (None, "auto", "CLARABEL"), 'Pass "CLARABEL", or program.to_cvxpy().'),
+        ("tolerance", tolerance, tolerance == 0, "Pass 0, or program.to_cvxpy()."),
+    ):
+        if not is_allowed:
+            raise OptionError(
+                f"{name} of a ConicProgram must be left as it is by default; got {short_repr(value)}. {advice}"
+            )
+
+
+def _certify_program(program: ConicProgram, goal: float) -> ProblemCertificate:
+    """Return the certificate of a conic program."""
+    with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
+        interval = FormCertifier(cone_form(program), goal).run()
+    if interval.lower > interval.upper:
+        raise ProblemError(
+            f"expected lower <= upper; got {interval.lower} > {interval.upper}. This is a bug: please report it."
+        )
+    lower, upper = (interval.lower, interval.upper) if not program.is_maximized else (-interval.upper, -interval.lower)
+    reasons = [*interval.reasons]
+    if not interval.status and interval.x is None:
+        reasons.append(f"no feasible point is proved: {interval.upper_reason}")
+    if not interval.status and interval.lower == -math.inf:
+        reasons.append(f"no dual bound is proved: {interval.lower_reason}")
+    if program.numbers == "decimal":
+        reasons.append("the numbers are read as the binary fractions of their floats")
+    is_bounded = math.isfinite(lower) and math.isfinite(upper)
+    return ProblemCertificate(
+        lower + 0.0,
+        upper + 0.0,
+        interval.status or ("bounded" if is_bounded else "open"),
+        None,
+        None if interval.x is None else {"x": as_immutable(interval.x[0])},
+        {"x": (program.lower, program.upper)},
+        tuple(reasons),
+    )
 
 
 def non_convex_part(problem: Any) -> str:

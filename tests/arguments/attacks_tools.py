@@ -384,6 +384,19 @@ MODELS = (
         },
     ),
     Attack(
+        "certify_problem of a conic program",
+        boostopt.certify_problem,
+        lambda: {"problem": linear_program()},
+        {
+            "problem": NOTHING,
+            "bounds": NONE,
+            "goal": NUMBER,
+            "solver": NONE,
+            "tolerance": NUMBER,
+            "relaxation": FLAG,
+        },
+    ),
+    Attack(
         "exact_optimum",
         boostopt.exact_optimum,
         lambda: {"program": linear_program()},

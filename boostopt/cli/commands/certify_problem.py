@@ -101,7 +101,10 @@ def certify_problem_command(
                 "--explain. Leave it out, or leave out --exact."
             )
         return _certify_exactly(problem, decimal, save, json)
-    target = resolve_problem(problem)
+    is_program = file_suffix(Path(problem)) in ENDINGS and not explain and save is None
+    # The cone data of a file are certified directly; options that a program does not have need a CVXPY problem.
+    is_direct = is_program and tolerance == 0 and solver in (None, "auto", "CLARABEL")
+    target: Any = load_problem(problem) if is_direct else resolve_problem(problem)
     certificate = certify_problem(target, solver=solver, tolerance=tolerance, relaxation=relaxation)
     explanation = None
     if explain and not (certificate.is_decided and not all(map(has_usable_value, target.variables()))):
@@ -246,6 +249,11 @@ def document(
         "reasons": list(certificate.reasons),
         "point": None
         if certificate.point is None
-        else {variable.name(): value.tolist() for variable, value in certificate.point.items()},
+        else {_name(variable): value.tolist() for variable, value in certificate.point.items()},
         **conditions,
     }
+
+
+def _name(variable: Any) -> str:
+    """Return the name of a variable; that of a conic program is a text."""
+    return variable if isinstance(variable, str) else variable.name()

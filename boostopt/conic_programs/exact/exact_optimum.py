@@ -200,7 +200,7 @@ def exact_optimum(program: ConicProgram, numbers: Numbers | None = None) -> Exac
     if program.cones:
         raise OptionError(
             "exact_optimum must get a linear or quadratic program; got one with rows in cones. Call "
-            "certify_problem(program.to_cvxpy()) for a certified interval."
+            "certify_problem(program) for a certified interval."
         )
     if numbers is not None:
         program = replace(program, numbers=check_choice("numbers", numbers, ("binary", "decimal")))
@@ -259,7 +259,7 @@ def _pivot_from_first_basis(program: EquationProgram, exact: ExactProgram) -> Pi
     except TooManyPivotsError:
         raise SolverFailed(
             f"a basis of the {m} x {n} program was expected that {MAX_PIVOTS} pivots make optimal; HiGHS ended with "
-            "none. Call certify_problem(program.to_cvxpy()) for an interval."
+            "none. Call certify_problem(program) for an interval."
         ) from None
 
 

@@ -1,0 +1,1 @@
+"""Certified intervals of conic programs from their sparse data, without an expression tree."""

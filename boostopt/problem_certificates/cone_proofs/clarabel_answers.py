@@ -1,0 +1,150 @@
+"""Answers of Clarabel to a program in conic form. Nothing that it says is believed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup
+
+TOLERANCE = 1e-10
+"""The accuracy that is asked of Clarabel; it returns its best point if it does not reach this."""
+
+ROOT = math.sqrt(2.0)
+
+
+@dataclass(frozen=True, eq=False)
+class ConicAnswer:
+    """A point and multipliers: c + P x - Eᵀ y - Rᵀ rows - Gᵀ cones is nearly 0 for variables without bounds.
+
+    Attributes
+    ----------
+    x
+        Shape (n,).
+    y
+        Multipliers of the equations.
+    rows
+        Multipliers of the rows: positive at the lower bound, negative at the upper one.
+    cones
+        Multipliers of the groups, as many as they have rows.
+    status
+        What Clarabel says.
+    """
+
+    x: Float[Array, " n"]
+    y: Float[Array, " p"]
+    rows: Float[Array, " m"]
+    cones: list[Float[Array, " _"]]
+    status: str
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all numbers are finite."""
+        return all(np.isfinite(part).all() for part in (self.x, self.y, self.rows, *self.cones))
+
+
+def solve_form(form: ConeForm, tolerance: float = TOLERANCE, time_limit: float = math.inf) -> ConicAnswer:
+    """Return the answer of Clarabel.
+
+    For a program that it finds infeasible, the multipliers are those of its proof, for costs of 0. For one that it
+    finds unbounded, x is a direction.
+    """
+    clarabel: Any = import_module("clarabel")
+
+    n, groups = form.n, form.groups
+    has_lower, has_upper = np.isfinite(form.lower) & ~form.is_fixed, np.isfinite(form.upper) & ~form.is_fixed
+    has_row_lower, has_row_upper = np.isfinite(form.row_lower), np.isfinite(form.row_upper)
+    unit = scipy.sparse.csr_array(scipy.sparse.eye_array(n))
+    maps = [_triangle(group) for group in groups]
+    blocks = [
+        form.E,
+        unit[form.is_fixed],
+        -unit[has_lower],
+        unit[has_upper],
+        -form.R[has_row_lower],
+        form.R[has_row_upper],
+        *(-(T @ group.G) for T, group in zip(maps, groups, strict=True)),
+    ]
+    sides = [
+        form.e,
+        form.lower[form.is_fixed],
+        -form.lower[has_lower],
+        form.upper[has_upper],
+        -form.row_lower[has_row_lower],
+        form.row_upper[has_row_upper],
+        *(T @ group.h for T, group in zip(maps, groups, strict=True)),
+    ]
+    cones: list[Any] = [clarabel.ZeroConeT(len(sides[0]) + len(sides[1]))]
+    cones.append(clarabel.NonnegativeConeT(sum(len(side) for side in sides[2:6])))
+    for group in groups:
+        cones += [_cone(clarabel, group)] * group.count
+    settings: Any = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+    settings.max_threads = 1
+    if math.isfinite(time_limit):
+        settings.time_limit = time_limit
+    P = scipy.sparse.csc_array((n, n)) if form.P is None else scipy.sparse.triu(form.P, format="csc")
+    A = scipy.sparse.vstack(blocks, format="csc")
+    solution: Any = clarabel.DefaultSolver(
+        scipy.sparse.csc_matrix(P), form.c, scipy.sparse.csc_matrix(A), np.concatenate(sides), cones, settings
+    ).solve()
+    z = np.array(solution.z)
+    parts = np.split(z, np.cumsum([len(side) for side in sides])[:-1])
+    rows = np.zeros(len(form.row_lower))
+    rows[has_row_lower] += parts[4]
+    rows[has_row_upper] -= parts[5]
+    multipliers = [_full(group) @ part for group, part in zip(groups, parts[6:], strict=True)]
+    return ConicAnswer(np.array(solution.x), -parts[0], rows, multipliers, str(solution.status))
+
+
+def without_objective(form: ConeForm) -> ConeForm:
+    """Return the form with the objective 0."""
+    return replace(form, c=np.zeros(form.n), P=None, offset=0.0)
+
+
+def _cone(clarabel: Any, group: ConeGroup) -> Any:
+    if group.kind == "second_order":
+        return clarabel.SecondOrderConeT(group.size)
+    if group.kind == "semidefinite":
+        return clarabel.PSDTriangleConeT(math.isqrt(group.size))
+    return clarabel.ExponentialConeT() if group.kind == "exponential" else clarabel.PowerConeT(group.exponent)
+
+
+def _triangle(group: ConeGroup) -> Any:
+    """Return the matrix that takes the upper triangle of symmetric matrices, column by column, with weights."""
+    if group.kind != "semidefinite":
+        return scipy.sparse.eye_array(len(group.h), format="csr")
+    order = math.isqrt(group.size)
+    columns = np.concatenate([np.arange(j + 1) + j * order for j in range(order)])
+    weights = np.where(columns % order == columns // order, 1.0, ROOT)
+    single = scipy.sparse.csr_array((weights, (np.arange(len(columns)), columns)), shape=(len(columns), group.size))
+    return scipy.sparse.kron(scipy.sparse.eye_array(group.count), single, format="csr")
+
+
+def _full(group: ConeGroup) -> Any:
+    """Return the matrix that makes symmetric matrices from their triangles."""
+    if group.kind != "semidefinite":
+        return scipy.sparse.eye_array(len(group.h), format="csr")
+    order = math.isqrt(group.size)
+    rows, columns = np.concatenate([np.stack([np.arange(j + 1), np.full(j + 1, j)], axis=1) for j in range(order)]).T
+    places = np.arange(len(rows))
+    is_diagonal = rows == columns
+    weights = np.where(is_diagonal, 1.0, 1 / ROOT)
+    single = scipy.sparse.csr_array(
+        (
+            np.concatenate([weights, weights[~is_diagonal]]),
+            (
+                np.concatenate([rows + columns * order, (columns + rows * order)[~is_diagonal]]),
+                np.concatenate([places, places[~is_diagonal]]),
+            ),
+        ),
+        shape=(group.size, len(places)),
+    )
+    return scipy.sparse.kron(scipy.sparse.eye_array(group.count), single, format="csr")

@@ -1,0 +1,176 @@
+"""Proofs that enclosures lie in cones or in their duals, and distances from the boundary in floats.
+
+The dual of the cone z_1 exp(z_0 / z_1) <= z_2 consists of -z_0 exp(z_1 / z_0) <= e z_2, z_0 < 0, and the closure. That
+of z_0^a z_1^(1 - a) >= abs(z_2) is (z_0 / a)^a (z_1 / (1 - a))^(1 - a) >= abs(z_2). The others are dual to themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import flint
+import numpy as np
+import scipy.linalg
+
+from boostopt._utils.array_types import Array, Bool, Float
+from boostopt.functions.formulas.intervals import SMALLEST
+from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT, gamma
+from boostopt.problem_certificates.arithmetic.balls import Ball, Enclosure, enclosing_balls
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeGroup
+
+LAPACK: Any = scipy.linalg.lapack
+"""SciPy's factorizations, which have no annotations."""
+
+EXPONENTIAL_CENTRE = (-1.051383945322714, 0.556409619469370, 1.258967884768947)
+"""A point in the interior of the exponential cone and of its dual."""
+
+E: Ball = flint.arb(1).exp()
+
+
+def are_members(group: ConeGroup, values: Enclosure, is_dual: bool = False) -> Bool[Array, " k"]:
+    """Return for each cone whether all numbers of an enclosure are proved to lie in it, or in its dual."""
+    mids, radii = (part.reshape(group.count, group.size) for part in values)
+    is_finite: Any = np.isfinite(mids).all(axis=1) & np.isfinite(radii).all(axis=1)
+    if group.kind == "second_order":
+        return is_finite & _are_in_second_order_cones(mids, radii)
+    if group.kind == "semidefinite":
+        order = math.isqrt(group.size)
+        results = [
+            bool(flag) and is_semidefinite(mid.reshape(order, order), radius.reshape(order, order))
+            for flag, mid, radius in zip(is_finite, mids, radii, strict=True)
+        ]
+        return np.array(results, dtype=bool)
+    results = [
+        bool(flag) and _is_in_three_rows(group, enclosing_balls(mid, radius), is_dual)
+        for flag, mid, radius in zip(is_finite, mids, radii, strict=True)
+    ]
+    return np.array(results, dtype=bool)
+
+
+def _are_in_second_order_cones(mids: Float[Array, "k s"], radii: Float[Array, "k s"]) -> Bool[Array, " k"]:
+    size = mids.shape[1]
+    sizes = np.abs(mids[:, 1:]) + radii[:, 1:]
+    scales = np.maximum(sizes.max(axis=1, initial=0.0), 1e-290)
+    relative = sizes / scales[:, None]  # squares neither overflow nor underflow to a size that counts
+    norms = scales * np.sqrt((relative * relative).sum(axis=1)) * (1 + (size + 8) * UNIT)
+    lowest = np.where(radii[:, 0] == 0, mids[:, 0], np.nextafter(mids[:, 0] - radii[:, 0], -np.inf))
+    return lowest >= np.where(sizes.any(axis=1), np.nextafter(norms, np.inf) + SMALLEST, 0.0)
+
+
+def _is_in_three_rows(group: ConeGroup, z: list[Ball], is_dual: bool) -> bool:
+    first, second, third = z
+    if group.kind == "exponential":
+        if is_dual:
+            if first == 0:
+                return bool(second >= 0 and third >= 0)
+            return bool(first < 0 and -first * (second / first).exp() <= E * third)
+        if second == 0:
+            return bool(first <= 0 and third >= 0)
+        return bool(second > 0 and second * (first / second).exp() <= third)
+    if third == 0:
+        return bool(first >= 0 and second >= 0)
+    exponent = flint.arb(group.exponent)
+    if not (first > 0 and second > 0):
+        return False
+    if is_dual:
+        first, second = first / exponent, second / (1 - exponent)
+    return bool((exponent * first.log() + (1 - exponent) * second.log()).exp() >= abs(third))
+
+
+def is_semidefinite(mid: Float[Array, "n n"], radius: Float[Array, "n n"]) -> bool:
+    """Return whether all symmetric matrices of an enclosure are proved positive semidefinite.
+
+    Cholesky's method in floats that runs to its end proves that the matrix plus a matrix of the norm
+    gamma_(n+1) / (1 - gamma_(n+1)) trace is positive semidefinite [Rump 2006, BIT 46].
+    """
+    return smallest_eigenvalue_bound(mid, radius) >= 0
+
+
+def smallest_eigenvalue_bound(mid: Float[Array, "n n"], radius: Float[Array, "n n"] | None = None) -> float:
+    """Return a number that is not above any eigenvalue of the symmetric matrices of an enclosure.
+
+    It is 0 for a semidefinite matrix with a proved eigenvalue, never more.
+    """
+    n = len(mid)
+    X = np.tril(mid) + np.tril(mid, -1).T
+    stray = np.abs(mid - X) if radius is None else np.abs(mid - X) + radius
+    is_zero = ~(X.any(axis=1) | stray.any(axis=1))
+    if is_zero.all():
+        return 0.0
+    if is_zero.any():
+        support = np.ix_(~is_zero, ~is_zero)
+        return smallest_eigenvalue_bound(mid[support], None if radius is None else radius[support])
+    norm_radius = _norm_bound(stray)
+    trace = float(np.abs(np.diag(X)).sum())
+    if not (math.isfinite(trace) and math.isfinite(norm_radius)):
+        return -math.inf
+    error = float(gamma(n + 2)) / (1 - float(gamma(n + 2))) * trace
+    need = (norm_radius + 2 * error) * (1 + 1e-6) + n * n * SMALLEST
+    if _factors(X - need * np.eye(n)):
+        return 0.0  # the subtraction and the shifted trace are within the second error
+    smallest = float(scipy.linalg.eigvalsh(X, subset_by_index=[0, 0])[0])
+    shift = max(-smallest, 0.0) * (1 + 1e-6) + 3 * need + UNIT * trace
+    for _ in range(6):
+        if _factors(X + shift * np.eye(n)):
+            error = float(gamma(n + 2)) / (1 - float(gamma(n + 2))) * (trace + 2 * n * shift)
+            return -((shift + norm_radius + 2 * error) * (1 + 1e-6) + n * n * SMALLEST)
+        shift *= 4
+    return -math.inf
+
+
+def _norm_bound(sizes: Float[Array, "n n"]) -> float:
+    """Return a bound of the norm of all matrices of entries up to some sizes: the largest sum of a row or column."""
+    largest = max(float(sizes.sum(axis=0).max(initial=0.0)), float(sizes.sum(axis=1).max(initial=0.0)))
+    return largest * INFLATION
+
+
+def _factors(X: Any) -> bool:
+    """Return whether Cholesky's method in floats runs to its end."""
+    if not np.isfinite(X).all():
+        return False
+    factor, status = LAPACK.dpotrf(X, lower=1, clean=0)
+    return status == 0 and bool(np.isfinite(np.diag(factor)).all())
+
+
+def distances(group: ConeGroup, values: Float[Array, " rows"], is_dual: bool = False) -> Float[Array, " k"]:
+    """Return nearly the distance of each point from the boundary of its cone; negative outside."""
+    z = values.reshape(group.count, group.size)
+    if group.kind == "second_order":
+        return (z[:, 0] - np.linalg.norm(z[:, 1:], axis=1)) / math.sqrt(2)
+    if group.kind == "semidefinite":
+        order = math.isqrt(group.size)
+        matrices = z.reshape(-1, order, order)
+        return np.array([float(scipy.linalg.eigvalsh(X, subset_by_index=[0, 0])[0]) for X in matrices])
+    first, second, third = z.T
+    with np.errstate(all="ignore"):
+        if group.kind == "exponential" and is_dual:
+            barrier = -first * np.log(-first / third) + first + -second  # of -u log(-u / w) + u - v <= 0
+            slopes = np.stack([-np.log(-first / third), -np.ones_like(first), first / third], axis=1)
+            inside = np.minimum(-first, third)
+        elif group.kind == "exponential":
+            barrier = first - second * np.log(third / second)
+            slopes = np.stack([np.ones_like(first), 1 - np.log(third / second), -second / third], axis=1)
+            inside = np.minimum(second, third)
+        else:
+            a = group.exponent
+            u, v = (first / a, second / (1 - a)) if is_dual else (first, second)
+            power = u**a * v ** (1 - a)
+            barrier = np.abs(third) - power
+            slopes = np.stack([a * power / first, (1 - a) * power / second, np.ones_like(first)], axis=1)
+            inside = np.minimum(first, second)
+        estimate = np.minimum(-barrier / np.linalg.norm(slopes, axis=1), inside)
+    return np.where(np.isfinite(estimate), estimate, -np.inf)
+
+
+def centre(group: ConeGroup) -> Float[Array, " rows"]:
+    """Return a point in the interior of each cone and of its dual."""
+    if group.kind == "second_order":
+        point = np.eye(1, group.size).ravel()
+    elif group.kind == "semidefinite":
+        point = np.eye(math.isqrt(group.size)).ravel()
+    elif group.kind == "exponential":
+        point = np.array(EXPONENTIAL_CENTRE)
+    else:
+        point = np.array([math.sqrt(1 + group.exponent), math.sqrt(2 - group.exponent), 0.0])
+    return np.tile(point, group.count)

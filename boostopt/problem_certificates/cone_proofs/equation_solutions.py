@@ -1,0 +1,198 @@
+"""Enclosures of a solution of linear equations near a point, as far as each unknown may change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt.functions.formulas.intervals import SMALLEST
+from boostopt.functions.numerics.error_free import LARGEST_EXACT_FACTOR, product_error
+from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
+from boostopt.problem_certificates.arithmetic.balls import Enclosure
+from boostopt.problem_certificates.arithmetic.sparse_solutions import MIN_SIZE, SparseSystem
+from boostopt.problem_certificates.cone_proofs.cone_form import columns_of
+
+LAPACK: Any = scipy.linalg.lapack
+"""SciPy's factorizations, which have no annotations."""
+
+N_REFINEMENTS = 5
+"""Maximum number of corrections in floating point."""
+
+MAX_DENSE_ROWS = 3000
+"""Number of rows up to which dependent ones are looked for."""
+
+MIN_PIVOT = 1e-11
+"""Squared distance of a scaled row from the others below which it counts as dependent."""
+
+MAX_DENOMINATOR = 5040
+"""Largest denominator of a weight in a combination of rows."""
+
+MIN_WEIGHT = 1e-7
+"""Weights of combinations below this are read as 0."""
+
+
+def enclose_solution(
+    A: Any, b: Float[Array, " m"], point: Float[Array, " n"], sizes: Float[Array, " n"]
+) -> Enclosure | None:
+    """Return an enclosure of a solution of A x = b near a point; None if none is proved.
+
+    Rows without open unknowns must hold exactly. The other rows must be independent: `independent_equations`.
+
+    Parameters
+    ----------
+    A
+        Compressed rows, exact.
+    b
+        Right sides, exact.
+    point
+        Its entries of size 0 stay as they are.
+    sizes
+        By how much each unknown may change; the solution is the nearest one in this scale.
+    """
+    if not (np.isfinite(point).all() and np.isfinite(sizes).all()):
+        return None
+    sizes = np.where(sizes >= MIN_SIZE, sizes, 0.0)
+    is_open = sizes > 0
+    radii = np.zeros(len(point))
+    counts = np.asarray((A != 0) @ is_open.astype(float)).ravel() if A.shape[0] else np.zeros(0)
+    rows, closed = np.flatnonzero(counts > 0), np.flatnonzero(counts == 0)
+    if closed.size and not _hold_exactly(A[closed], b[closed], point):
+        return None
+    if not rows.size:
+        return point, radii
+    system = SparseSystem(A[rows], sizes)
+    if not system.sigma > 0:
+        return None
+    x, part, sides = point.copy(), A[rows], b[rows]
+    step, previous = np.zeros(len(x)), np.inf
+    for _ in range(N_REFINEMENTS):
+        residual, _ = exact_residual(part, sides, [x])
+        step = system.correction(residual)
+        with np.errstate(all="ignore"):
+            change = float(np.max(np.abs(step[is_open]) / sizes[is_open], initial=0.0))
+        if not np.isfinite(step).all():
+            return None
+        if not change < 0.5 * previous:
+            break
+        x, previous = x + step, change
+        step = np.zeros(len(x))
+    residual, _ = exact_residual(part, sides, [x])
+    step = system.correction(residual)
+    if not np.isfinite(step).all():
+        return None
+    residual, errors = exact_residual(part, sides, [x, step])
+    radii = system.radii(np.abs(residual) + errors)
+    radii = np.where(is_open, (np.abs(step) + radii) * INFLATION, 0.0)
+    return (x, radii) if np.isfinite(radii).all() else None
+
+
+def exact_residual(A: Any, b: Float[Array, " m"], parts: Sequence[Float[Array, " n"]]) -> Enclosure:
+    """Return b - A x for x the sum of some vectors, rounded once, with bounds of the errors."""
+    pieces = list[Any]()
+    for x in parts:
+        values = x[A.indices]
+        products = A.data * values
+        with np.errstate(all="ignore"):
+            errors = product_error(A.data, values, products)
+        is_exact = max(np.abs(A.data).max(initial=0.0), np.abs(values).max(initial=0.0)) < LARGEST_EXACT_FACTOR
+        if not is_exact or not np.isfinite(errors).all():
+            return np.zeros(len(b)), np.full(len(b), np.inf)
+        pieces += [products, errors]
+    pointers = (A.indptr * len(pieces)).tolist()
+    negative = (-np.stack(pieces, axis=1)).ravel().tolist()
+    rows = zip(b.tolist(), pointers[:-1], pointers[1:], strict=True)
+    sums = np.array([math.fsum([side, *negative[start:end]]) for side, start, end in rows])
+    # Partial products may underflow.
+    counts = len(parts) * np.diff(A.indptr)
+    return sums, UNIT * np.abs(sums) + (16.0 * counts + 2.0) * SMALLEST
+
+
+def independent_equations(
+    A: Any, b: Float[Array, " m"], point: Float[Array, " n"], sizes: Float[Array, " n"]
+) -> Int[Array, " k"] | None:
+    """Return rows of A x = b that are proved to imply all others; None if this is not proved.
+
+    Unknowns of size 0 stay at the point.
+    """
+    if not (np.isfinite(point).all() and np.isfinite(sizes).all()):
+        return None
+    is_open = sizes >= MIN_SIZE
+    counts = np.asarray((A != 0) @ is_open.astype(float)).ravel() if A.shape[0] else np.zeros(0)
+    rows, closed = np.flatnonzero(counts > 0), np.flatnonzero(counts == 0)
+    if closed.size and not _hold_exactly(A[closed], b[closed], point):
+        return None
+    if not rows.size or SparseSystem(A[rows], np.where(is_open, sizes, 0.0)).sigma > 0:
+        return rows
+    if len(rows) > MAX_DENSE_ROWS:
+        return None
+    independent = _numerically_independent(A[rows], np.where(is_open, sizes, 0.0))
+    if len(independent) in (0, len(rows)):
+        return None
+    dependent = np.setdiff1d(np.arange(len(rows)), independent)
+    sides = [Fraction(value) for value in b[rows].tolist()]
+    if not is_open.all() and point[~is_open].any():
+        fixed = np.where(is_open, 0.0, point)
+        sides = [side - total for side, total in zip(sides, _exact_products(A[rows], fixed), strict=True)]
+    if not _are_combinations(columns_of(A[rows], is_open), sides, independent, dependent):
+        return None
+    return rows[independent]
+
+
+def _numerically_independent(A: Any, sizes: Float[Array, " n"]) -> Int[Array, " k"]:
+    """Return rows that are independent by a Cholesky factorization with pivots."""
+    scaled = scipy.sparse.csr_array(A @ scipy.sparse.diags_array(sizes))
+    norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
+    scaled = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.maximum(norms, 1e-300)) @ scaled)
+    gram = np.asarray((scaled @ scaled.T).toarray())
+    _, order, rank, status = LAPACK.dpstrf(gram, tol=MIN_PIVOT)
+    return np.sort(order[:rank] - 1) if status >= 0 else np.zeros(0, dtype=int)
+
+
+def _are_combinations(
+    A: Any, sides: list[Fraction], independent: Int[Array, " k"], dependent: Int[Array, " d"]
+) -> bool:
+    """Return whether rows with their right sides are proved to be combinations of independent ones, in fractions."""
+    basis = A[independent]
+    gram = np.asarray((basis @ basis.T).toarray())
+    scales = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
+    right = np.asarray((basis @ A[dependent].T).toarray()) * scales[:, None]
+    try:
+        weights = scipy.linalg.solve(gram * np.outer(scales, scales), right, assume_a="pos") * scales[:, None]
+    except (np.linalg.LinAlgError, scipy.linalg.LinAlgError):
+        return False
+    for k, i in enumerate(dependent.tolist()):
+        columns, total = dict[int, Fraction](), Fraction(0)
+        support = np.flatnonzero(np.abs(weights[:, k]) > MIN_WEIGHT)
+        terms = [
+            (int(independent[j]), Fraction(float(weights[j, k])).limit_denominator(MAX_DENOMINATOR)) for j in support
+        ]
+        for row, weight in [*terms, (i, Fraction(-1))]:
+            total += weight * sides[row]
+            part = slice(A.indptr[row], A.indptr[row + 1])
+            for j, value in zip(A.indices[part].tolist(), A.data[part].tolist(), strict=True):
+                columns[j] = columns.get(j, Fraction(0)) + weight * Fraction(value)
+        if total != 0 or any(value != 0 for value in columns.values()):
+            return False
+    return True
+
+
+def _hold_exactly(A: Any, b: Float[Array, " m"], point: Float[Array, " n"]) -> bool:
+    """Return whether a point satisfies equations exactly."""
+    return all(total == Fraction(side) for total, side in zip(_exact_products(A, point), b.tolist(), strict=True))
+
+
+def _exact_products(A: Any, x: Float[Array, " n"]) -> list[Fraction]:
+    """Return A x in fractions."""
+    results = list[Fraction]()
+    for i in range(A.shape[0]):
+        part = slice(A.indptr[i], A.indptr[i + 1])
+        terms = zip(A.data[part].tolist(), x[A.indices[part]].tolist(), strict=True)
+        results.append(sum((Fraction(a) * Fraction(value) for a, value in terms if a and value), Fraction(0)))
+    return results

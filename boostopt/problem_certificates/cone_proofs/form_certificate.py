@@ -1,0 +1,358 @@
+"""The interval of a conic program in its form: both ends, proofs of infeasibility and of unboundedness."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.arithmetic.balls import Enclosure
+from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form, without_objective
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
+from boostopt.problem_certificates.cone_proofs.cone_membership import centre
+from boostopt.problem_certificates.cone_proofs.equation_solutions import independent_equations
+from boostopt.problem_certificates.cone_proofs.primal_bound import (
+    PointFailure,
+    ProvedPoint,
+    proved_point,
+)
+from boostopt.problem_certificates.cone_proofs.quadratic_forms import semidefinite_shifts
+from boostopt.problem_certificates.cone_proofs.weak_duality import (
+    Multipliers,
+    dependent_columns,
+    dual_bound,
+    multipliers_of,
+    reduced_costs,
+)
+
+MARGINS = (0.0, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7)
+"""Relative distances from bounds that are tried in turn."""
+
+POWERS = (0.5, 1.0)
+"""Powers of the distances from bounds in which unknowns change."""
+
+PERTURBATIONS = (1e-8, 1e-6, 1e-4)
+"""Relative changes of right sides and costs, with which the program is solved again for points with slack."""
+
+FRACTIONS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
+"""Fractions of the way to a point with slack that are tried in turn."""
+
+MAX_TIGHT_SLACK = 1e-5
+"""Relative slack of a point in the middle of the feasible set below which a constraint may have none."""
+
+LOOSE_TOLERANCE = 1e-8
+"""The accuracy that is asked of Clarabel if it fails at the higher one."""
+
+INFEASIBLE = ("PrimalInfeasible", "AlmostPrimalInfeasible")
+UNBOUNDED = ("DualInfeasible", "AlmostDualInfeasible")
+DOUBTFUL = (*INFEASIBLE, *UNBOUNDED, "NumericalError", "MaxIterations")
+"""Statuses after which the program is solved again with less accuracy."""
+
+
+@dataclass
+class FormInterval:
+    """The interval of the minimum of a form, and the proofs found.
+
+    Attributes
+    ----------
+    lower, upper
+        The interval.
+    status
+        "infeasible" or "unbounded" if this is proved; else "".
+    x
+        A feasible point; None if none is proved.
+    reasons
+        Why an end is infinite.
+    """
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    status: str = ""
+    x: Enclosure | None = None
+    upper_reason: str = ""
+    lower_reason: str = ""
+    reasons: list[str] = field(default_factory=list[str])
+
+    @property
+    def scaled_gap(self) -> float:
+        """The gap over max(1, |lower|, |upper|)."""
+        gap = self.upper - self.lower
+        return gap / max(1.0, abs(self.lower), abs(self.upper)) if math.isfinite(gap) else math.inf
+
+    def use_point(self, result: ProvedPoint | PointFailure) -> bool:
+        """Use a point if it is better; return whether it is proved."""
+        if isinstance(result, PointFailure):
+            self.upper_reason = self.upper_reason or result.reason
+            return False
+        if result.upper < self.upper:
+            self.upper, self.x = result.upper, result.x
+        return True
+
+
+class FormCertifier:
+    """The search for the interval of a form.
+
+    Parameters
+    ----------
+    form
+        The form.
+    goal
+        The scaled gap at which the search ends.
+    """
+
+    def __init__(self, form: ConeForm, goal: float) -> None:
+        self.form = form
+        self.goal = goal
+        self.interval = FormInterval()
+        sizes = np.where(form.is_fixed, 0.0, 1.0)
+        point = np.where(form.is_fixed, form.lower, 0.0)
+        rows = independent_equations(form.E, form.e, point, sizes)
+        self.reduced = form if rows is None else replace(form, E=form.E[rows], e=form.e[rows])
+        self.dependent = dependent_columns(form)
+        self._is_upper_good = self._is_lower_good = False
+        self.shifts: Float[Array, " n"] | None = None
+        if form.P is not None:
+            self.shifts, is_nonconvex = semidefinite_shifts(form.P, np.isfinite(form.lower) & np.isfinite(form.upper))
+            if is_nonconvex:
+                self.interval.reasons.append("the quadratic form of the objective is proved not to be convex")
+
+    def run(self, answer: ConicAnswer | None = None) -> FormInterval:
+        """Return the interval by an answer, and by further solves if it is wide."""
+        interval = self.interval
+        if self._has_crossed_bounds():
+            interval.lower = interval.upper = math.inf
+            interval.status = "infeasible"
+            return interval
+        first = solve_form(self.form) if answer is None else answer
+        if first.status in INFEASIBLE and self._prove_infeasible(first):
+            return interval
+        if first.status in DOUBTFUL and answer is None:
+            second = solve_form(self.form, LOOSE_TOLERANCE)
+            first = second if second.status not in DOUBTFUL else first
+        if first.is_finite:
+            point = multipliers_of(first)
+            self._use_point(first.x)
+            self._use_multipliers(point)
+            if interval.scaled_gap > self.goal and not self._is_upper_good:
+                self._use_face(first.x)
+            if interval.scaled_gap > self.goal and not self._is_lower_good:
+                for perturbation in PERTURBATIONS:
+                    self._use_perturbed(point, perturbation)
+                    if interval.lower > -math.inf:
+                        break
+            if interval.scaled_gap > self.goal:
+                self._use_bound(point, 0.0, is_snapped=True)
+        if interval.x is None and not interval.status and first.status not in INFEASIBLE:
+            self._prove_infeasible(solve_form(without_objective(self.form)))
+        if interval.x is not None and not math.isfinite(interval.lower) and first.status in UNBOUNDED:
+            self._prove_unbounded(first.x)
+        return interval
+
+    def _has_crossed_bounds(self) -> bool:
+        form = self.form
+        return bool((form.lower > form.upper).any() or (form.row_lower > form.row_upper).any())
+
+    def _use_point(self, x: Float[Array, " n"]) -> None:
+        value = objective_value(self.form, x)
+        for power in POWERS:
+            for margin in MARGINS:
+                if self.interval.use_point(proved_point(self.reduced, x, margin, power=power)):
+                    self._is_upper_good = self.interval.upper - value <= self.goal * max(1.0, abs(value)) / 2
+                    return
+
+    def _use_multipliers(self, point: Multipliers) -> None:
+        value = objective_value(self.form, point.w)
+        for power in POWERS:
+            for margin in MARGINS:
+                if self._use_bound(point, margin, power=power):
+                    self._is_lower_good = value - self.interval.lower <= self.goal * max(1.0, abs(value)) / 2
+                    return
+
+    def _use_bound(self, point: Multipliers, margin: float, is_snapped: bool = False, power: float = 1.0) -> bool:
+        bound = dual_bound(self.form, point, margin, self.shifts, is_snapped, power, self.dependent)
+        self.interval.lower = max(self.interval.lower, bound.lower)
+        self.interval.lower_reason = self.interval.lower_reason or bound.reason
+        return bound.lower > -math.inf
+
+    def _use_face(self, x: Float[Array, " n"]) -> None:
+        """Use points between one and a point with slack, in the face that contains all feasible points."""
+        central = solve_form(without_objective(self.form))
+        if not central.is_finite:
+            return
+        face = face_of(self.form, central)
+        sizes = np.where(face.is_fixed, 0.0, np.maximum(1.0, np.abs(central.x)))
+        middle = np.where(face.is_fixed, face.lower, central.x)
+        rows = independent_equations(face.E, face.e, middle, sizes)
+        if rows is None:
+            self.interval.use_point(PointFailure("equations depend on each other, at least up to rounding"))
+            return
+        face = replace(face, E=face.E[rows], e=face.e[rows])
+        start = np.where(face.is_fixed, face.lower, x)
+
+        def attempt(fraction: float) -> bool:
+            point = (1 - fraction) * start + fraction * middle
+            return any(self.interval.use_point(proved_point(face, point, 0.0, power=power)) for power in POWERS)
+
+        least_fraction(attempt)
+
+    def _use_perturbed(self, point: Multipliers, size: float) -> None:
+        """Use multipliers between some and those of the program with costs that leave slack in the dual cones."""
+        changed, shift = perturbed(self.form, size)
+        answer = solve_form(changed)
+        if not answer.is_finite:
+            return
+        far = multipliers_of(answer)
+        cones = [z + part for z, part in zip(far.cones, shift.cones, strict=True)]
+        far = Multipliers(far.y, far.rows + shift.rows, cones, far.w)
+
+        def attempt(fraction: float) -> bool:
+            blend = point.blend(far, fraction)
+            return any(self._use_bound(blend, 0.0, power=power) for power in POWERS)
+
+        least_fraction(attempt)
+
+    def _prove_infeasible(self, answer: ConicAnswer) -> bool:
+        """Prove that no point is feasible, by multipliers that give a positive bound for costs of 0."""
+        if not answer.is_finite:
+            return False
+        form = without_objective(self.form)
+        point = multipliers_of(answer)
+        size = max((float(np.abs(part).max(initial=0.0)) for part in (point.y, point.rows, *point.cones)), default=0.0)
+        if size > 0:
+            point = Multipliers(
+                point.y / size, point.rows / size, [z / size for z in point.cones], np.zeros(self.form.n)
+            )
+        for is_snapped in (False, True):
+            for margin in MARGINS:
+                if dual_bound(form, point, margin, None, is_snapped).lower > 0:
+                    self.interval.lower = self.interval.upper = math.inf
+                    self.interval.status = "infeasible"
+                    return True
+        return False
+
+    def _prove_unbounded(self, direction: Float[Array, " n"]) -> None:
+        """Prove that the objective decreases without end along a direction from the feasible point."""
+        size = float(np.abs(direction).max(initial=0.0))
+        if not size > 0 or self.form.P is not None:
+            return
+        cone = recession_form(self.form)
+        for margin in MARGINS:
+            result = proved_point(cone, direction / size, margin)
+            if isinstance(result, ProvedPoint) and result.upper < 0:
+                self.interval.lower = self.interval.upper = -math.inf
+                self.interval.status = "unbounded"
+                return
+
+
+def recession_form(form: ConeForm) -> ConeForm:
+    """Return the form whose feasible points are the directions along which feasible points stay feasible."""
+
+    def zero_or_infinite(values: Array) -> Array:
+        return np.where(np.isfinite(values), 0.0, values)
+
+    return replace(
+        form,
+        P=None,
+        offset=0.0,
+        e=np.zeros(len(form.e)),
+        row_lower=zero_or_infinite(form.row_lower),
+        row_upper=zero_or_infinite(form.row_upper),
+        lower=zero_or_infinite(form.lower),
+        upper=zero_or_infinite(form.upper),
+        groups=[replace(group, h=np.zeros(len(group.h))) for group in form.groups],
+    )
+
+
+def perturbed(form: ConeForm, size: float) -> tuple[ConeForm, Multipliers]:
+    """Return a form with less slack and other costs, and what its multipliers get more to fit the costs of the form."""
+
+    def inner(low: Array, high: Array) -> tuple[Array, Array]:
+        with np.errstate(all="ignore"):
+            step = size * np.maximum(1.0, np.minimum(np.abs(low), np.abs(high)))
+            step = np.where(np.isfinite(high - low), np.minimum(step, (high - low) / 4), step)
+        return low + step, high - step
+
+    scale = max(1e-8, float(np.abs(form.c).max(initial=0.0)))
+    lower, upper = inner(form.lower, form.upper)
+    row_lower, row_upper = inner(form.row_lower, form.row_upper)
+    one_sided_rows = np.isfinite(form.row_lower).astype(float) - np.isfinite(form.row_upper).astype(float)
+    norms = np.sqrt(np.asarray((form.R * form.R).sum(axis=1)).ravel())
+    rows = size * scale * one_sided_rows / np.maximum(norms, 1e-12)
+    one_sided = np.isfinite(form.lower).astype(float) - np.isfinite(form.upper).astype(float)
+    c = form.c - size * scale * one_sided - form.R_transposed @ rows
+    groups, cones = list[Any](), list[Any]()
+    for group, G_transposed in zip(form.groups, form.G_transposed, strict=True):
+        middle = centre(group)
+        limits = np.maximum(1.0, np.abs(group.h.reshape(group.count, -1)).max(axis=1))
+        groups.append(replace(group, h=group.h - size * np.repeat(limits, group.size) * middle))
+        cones.append(size * scale * middle)
+        c = c - G_transposed @ cones[-1]
+    changed = replace(
+        form,
+        c=np.asarray(c),
+        lower=lower,
+        upper=upper,
+        row_lower=row_lower,
+        row_upper=row_upper,
+        groups=groups,
+    )
+    return changed, Multipliers(np.zeros(len(form.e)), rows, cones, np.zeros(form.n))
+
+
+def objective_value(form: ConeForm, x: Float[Array, " n"]) -> float:
+    """Return the objective in floating point."""
+    value = float(form.c @ x) + form.offset
+    return value if form.P is None else value + float(x @ (form.P @ x)) / 2
+
+
+def least_fraction(attempt: Callable[[float], bool]) -> None:
+    """Call an attempt with growing fractions until it succeeds, and then with one that is smaller."""
+    previous = 0.0
+    for fraction in FRACTIONS:
+        if attempt(fraction):
+            if previous > 0:
+                attempt(math.sqrt(previous * fraction))
+            return
+        previous = fraction
+
+
+def face_of(form: ConeForm, central: ConicAnswer) -> ConeForm:
+    """Return a form whose bounds and rows without slack are equations.
+
+    Parameters
+    ----------
+    form
+        The form. Its feasible set contains that of the result.
+    central
+        An answer for the objective 0: the multiplier of a constraint without slack is larger than its slack.
+    """
+    zero = without_objective(form)
+    costs = reduced_costs(zero, multipliers_of(central))
+    values = form.R @ central.x
+    with np.errstate(all="ignore"):
+        is_low = _is_tight(central.x - form.lower, costs, form.lower)
+        is_high = _is_tight(form.upper - central.x, -costs, form.upper)
+        is_row_low = _is_tight(values - form.row_lower, central.rows, form.row_lower)
+        is_row_high = _is_tight(form.row_upper - values, -central.rows, form.row_upper)
+    is_row = is_row_low | is_row_high
+    sides = np.where(is_row_low, form.row_lower, form.row_upper)[is_row]
+    return replace(
+        form,
+        lower=np.where(is_high, form.upper, form.lower),
+        upper=np.where(is_low & ~is_high, form.lower, form.upper),
+        E=scipy.sparse.vstack([form.E, form.R[is_row]], format="csr"),
+        e=np.concatenate([form.e, sides]),
+        R=form.R[~is_row],
+        row_lower=form.row_lower[~is_row],
+        row_upper=form.row_upper[~is_row],
+        row_names=[name for name, flag in zip(form.row_names, is_row.tolist(), strict=True) if not flag],
+    )
+
+
+def _is_tight(slack: Array, multipliers: Array, limits: Array) -> Array:
+    return np.isfinite(limits) & (slack < MAX_TIGHT_SLACK * np.maximum(1.0, np.abs(limits))) & (multipliers > slack)

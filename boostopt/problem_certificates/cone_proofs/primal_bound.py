@@ -1,0 +1,168 @@
+"""The upper end: a point that is proved feasible, and the objective there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.functions.formulas.intervals import SMALLEST
+from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
+from boostopt.problem_certificates.arithmetic.balls import Enclosure
+from boostopt.problem_certificates.arithmetic.float_forms import product
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
+from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, distances
+from boostopt.problem_certificates.cone_proofs.equation_solutions import enclose_solution, independent_equations
+
+SIZE_FRACTION = 0.5
+"""Fraction of the distance from its bounds by which an unknown may change."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProvedPoint:
+    """A point that is proved feasible.
+
+    Attributes
+    ----------
+    x
+        An enclosure that contains it.
+    upper
+        A float that the objective does not exceed there.
+    """
+
+    x: Enclosure
+    upper: float
+
+
+@dataclass(frozen=True)
+class PointFailure:
+    """Why a point is not proved feasible, in words."""
+
+    reason: str
+
+
+def proved_point(
+    form: ConeForm,
+    x: Float[Array, " n"],
+    margin: float,
+    snap: Float[Array, " n"] | None = None,
+    power: float = 1.0,
+) -> ProvedPoint | PointFailure:
+    """Return a feasible point near x, or why none is proved.
+
+    Parameters
+    ----------
+    form
+        The program.
+    x
+        A point.
+    margin
+        Relative distance from bounds that unknowns get at least.
+    snap
+        Reduced costs: an unknown that is nearer to a bound than its reduced cost says is fixed there.
+    power
+        Unknowns change in proportion to this power of their distance from their bounds.
+    """
+    start, sizes = _start(form, x, margin, snap)
+    scale = np.maximum(1.0, np.abs(start))
+    sizes = np.where(sizes > 0, scale * (sizes / scale) ** power, 0.0)
+    if snap is None:
+        return checked_point(form, start, sizes)
+    rows = independent_equations(form.E, form.e, start, sizes)
+    if rows is None:
+        return PointFailure("no exact solution of the equations is proved: they may depend on each other")
+    return checked_point(replace(form, E=form.E[rows], e=form.e[rows]), start, sizes)
+
+
+def checked_point(form: ConeForm, start: Float[Array, " n"], sizes: Float[Array, " n"]) -> ProvedPoint | PointFailure:
+    """Return the feasible point nearest to a start in some scale, or why none is proved."""
+    enclosure = enclose_solution(form.E, form.e, start, sizes)
+    if enclosure is None:
+        return PointFailure("no exact solution of the equations is proved: they may depend on each other")
+    reason = _violation(form, enclosure)
+    if reason:
+        return PointFailure(reason)
+    upper = objective_upper(form, enclosure)
+    return ProvedPoint(enclosure, upper) if upper < math.inf else PointFailure("the objective overflows")
+
+
+def _start(
+    form: ConeForm, x: Float[Array, " n"], margin: float, snap: Float[Array, " n"] | None
+) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    """Return a point within the bounds, and by how much each unknown may change."""
+    lower, upper = form.lower, form.upper
+    with np.errstate(all="ignore"):
+        width = np.where(np.isfinite(upper) & np.isfinite(lower), upper - lower, np.inf)
+        lower_margin = np.where(np.isfinite(lower), np.minimum(margin * np.maximum(1.0, np.abs(lower)), width / 2), 0.0)
+        upper_margin = np.where(np.isfinite(upper), np.minimum(margin * np.maximum(1.0, np.abs(upper)), width / 2), 0.0)
+        start = np.clip(x, lower + lower_margin, np.maximum(upper - upper_margin, lower + lower_margin))
+        start = np.clip(start, lower, upper)
+        if snap is not None:
+            start = np.where(np.isfinite(lower) & (x - lower < snap), lower, start)
+            start = np.where(np.isfinite(upper) & (upper - x < -snap), upper, start)
+        sizes = np.minimum(np.minimum(start - lower, upper - start), np.maximum(1.0, np.abs(start)))
+    sizes = np.where(form.is_fixed, 0.0, np.maximum(sizes, 0.0))
+    for group in form.groups:
+        depth = np.maximum(distances(group, group.G @ start + group.h), 1e-12)
+        limits = np.repeat(depth, group.size)[:, None]
+        coefficients = scipy.sparse.coo_array(group.G)
+        bounds = limits.ravel()[coefficients.row] / np.abs(coefficients.data)
+        if group.kind != "semidefinite":
+            np.minimum.at(sizes, coefficients.col, np.maximum(bounds, 1e-12))
+    return start, SIZE_FRACTION * sizes
+
+
+def _violation(form: ConeForm, x: Enclosure) -> str:
+    """Return the first bound, row or cone that an enclosure is not proved to satisfy; "" if it satisfies all."""
+    mids, radii = x
+    low = np.where(radii > 0, np.nextafter(mids - radii, -np.inf), mids)
+    high = np.where(radii > 0, np.nextafter(mids + radii, np.inf), mids)
+    is_bad = ~((low >= form.lower) & (high <= form.upper))
+    if is_bad.any():
+        return f"no slack is proved in the bounds of {_first(form.column_names, is_bad)}"
+    values, errors = product(form.R, None, x)
+    low = np.where(errors > 0, np.nextafter(values - errors, -np.inf), values)
+    high = np.where(errors > 0, np.nextafter(values + errors, np.inf), values)
+    is_bad = ~((low >= form.row_lower) & (high <= form.row_upper))
+    if is_bad.any():
+        return f"no slack is proved in {_first(form.row_names, is_bad)}"
+    for group in form.groups:
+        is_bad = ~are_members(group, group.values(x))
+        if is_bad.any():
+            return f"no slack is proved in {_first(group.names, is_bad)}"
+    return ""
+
+
+def _first(names: Sequence[str], flags: Array) -> str:
+    count = int(flags.sum())
+    return names[int(np.argmax(flags))] + (f" and {count - 1} others" if count > 1 else "")
+
+
+def objective_upper(form: ConeForm, x: Enclosure) -> float:
+    """Return a float that the objective does not exceed on an enclosure."""
+    return _sum_up(*objective_terms(form, x))
+
+
+def objective_terms(form: ConeForm, x: Enclosure) -> tuple[list[float], list[float]]:
+    """Return floats, and bounds of their errors, whose sum is the objective on an enclosure."""
+    mids, radii = x
+    slopes, slope_errors = form.c, np.zeros(form.n)
+    if form.P is not None:
+        slopes, slope_errors = product(form.P, None, (mids / 2, radii / 2), (form.c, np.zeros(form.n)))
+        slope_errors = slope_errors + SMALLEST * np.asarray(abs(form.P) @ np.ones(form.n))  # halves of subnormals
+    terms = slopes * mids
+    errors = UNIT * np.abs(terms) + SMALLEST + np.abs(slopes) * radii + slope_errors * (np.abs(mids) + radii)
+    errors = np.where((slopes == 0) & (slope_errors == 0), 0.0, errors * INFLATION)
+    return [*terms.tolist(), form.offset], [*errors.tolist(), 0.0]
+
+
+def _sum_up(terms: Sequence[float], errors: Sequence[float]) -> float:
+    try:
+        total = math.fsum([*terms, *(error for error in errors if error)])
+    except (OverflowError, ValueError):
+        return math.inf
+    return math.nextafter(total, math.inf) if math.isfinite(total) else math.inf

@@ -1,0 +1,123 @@
+"""Proofs that a sparse symmetric matrix is positive semidefinite, or nearly so, one block after the other."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.csgraph
+from flint import fmpq
+
+from boostopt._utils.array_types import Array, Bool, Float
+from boostopt.functions.formulas.intervals import SMALLEST
+from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
+from boostopt.problem_certificates.arithmetic.float_forms import product
+from boostopt.problem_certificates.cone_proofs.cone_membership import smallest_eigenvalue_bound
+
+MAX_BLOCK = 4000
+"""Number of rows of a block up to which its eigenvalues are bounded."""
+
+MAX_EIGENVECTOR_SIZE = 1000
+"""Number of rows of a block up to which a direction of negative curvature is looked for."""
+
+MAX_EXACT_COST = 1_000_000
+"""Number of products, times the words of their digits, up to which a block is eliminated in fractions."""
+
+
+def semidefinite_shifts(P: Any, is_bounded: Bool[Array, " n"]) -> tuple[Float[Array, " n"], bool]:
+    """Return numbers s >= 0 such that P + diag(s) is proved positive semidefinite, and whether P is proved not to be.
+
+    A number is inf where nothing is proved.
+
+    Parameters
+    ----------
+    P
+        Compressed rows, symmetric.
+    is_bounded
+        Which variables have two bounds. A small shift is enough for a block of these.
+    """
+    n = P.shape[0]
+    shifts = np.zeros(n)
+    is_nonconvex = False
+    diagonal = P.diagonal()
+    _, labels = scipy.sparse.csgraph.connected_components(P, directed=False)
+    order = np.argsort(labels, kind="stable")
+    for block in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+        if len(block) == 1:
+            value = float(diagonal[block[0]])
+            shifts[block], is_nonconvex = max(-value, 0.0), is_nonconvex or value < 0
+            continue
+        part: Any = scipy.sparse.csr_array(P[block][:, block])
+        if _is_dominant(part):
+            continue
+        shift = -smallest_eigenvalue_bound(part.toarray()) if len(block) <= MAX_BLOCK else np.inf
+        if shift > 0 and is_negative(part):
+            is_nonconvex = True
+        elif shift > 0 and not is_bounded[block].all():
+            flag = _semidefinite_in_fractions(part)
+            is_nonconvex = is_nonconvex or flag is False
+            shift = 0.0 if flag else shift
+        shifts[block] = shift
+    return shifts, is_nonconvex
+
+
+def is_negative(P: Any) -> bool:
+    """Return whether a direction is proved to have a negative value of the quadratic form."""
+    if P.shape[0] > MAX_EIGENVECTOR_SIZE:
+        return False
+    values, vectors = scipy.linalg.eigh(P.toarray(), subset_by_index=[0, 0])
+    v = vectors[:, 0]
+    slopes, errors = product(P, None, (v, np.zeros(len(v))))
+    terms = v * slopes
+    sizes = np.abs(v) * errors + UNIT * np.abs(terms) + SMALLEST
+    return bool(values[0] < 0) and math.fsum([*terms.tolist(), *(sizes * INFLATION).tolist()]) < 0
+
+
+def _is_dominant(P: Any) -> bool:
+    """Return whether each diagonal entry is at least the sum of the sizes of the others in its row."""
+    diagonal = P.diagonal()
+    rest = np.asarray(abs(P).sum(axis=1)).ravel() - np.abs(diagonal)
+    total = np.asarray(abs(P).sum(axis=1)).ravel()
+    if (np.abs(P.data) < 2.0**31).all() and (P.data == np.round(P.data)).all():
+        return bool((diagonal >= rest).all())  # sums of whole numbers are exact
+    return bool((diagonal - rest >= 1e-13 * total * max(1.0, P.shape[0] / 100)).all())
+
+
+def _semidefinite_in_fractions(P: Any) -> bool | None:
+    """Return whether a matrix is positive semidefinite, by elimination in fractions; None if this costs too much."""
+    rows: list[dict[int, fmpq]] = []
+    for i in range(P.shape[0]):
+        part = slice(P.indptr[i], P.indptr[i + 1])
+        values = [value.as_integer_ratio() for value in P.data[part].tolist()]
+        rows.append({j: fmpq(*pair) for j, pair in zip(P.indices[part].tolist(), values, strict=True)})
+    remaining = set(range(len(rows)))
+    cost = 0
+    while remaining:
+        pivot = min(remaining, key=lambda i: len(rows[i]))
+        row = rows[pivot]
+        value = row.get(pivot, fmpq(0))
+        remaining.discard(pivot)
+        if value < 0:
+            return False
+        neighbours = [(j, entry) for j, entry in row.items() if j != pivot]
+        if value == 0:
+            if neighbours:
+                return False
+            continue
+        words = 1 + max(entry.p.bit_length() + entry.q.bit_length() for entry in row.values()) // 64
+        cost += len(neighbours) ** 2 * words
+        if cost > MAX_EXACT_COST:
+            return None
+        for i, entry in neighbours:
+            target, factor = rows[i], entry / value
+            del target[pivot]
+            for j, value_j in neighbours:
+                changed = target.get(j, fmpq(0)) - factor * value_j
+                if changed == 0:
+                    target.pop(j, None)
+                else:
+                    target[j] = changed
+    return True

@@ -1,0 +1,363 @@
+"""The lower end: multipliers proved to lie in the dual cones, with exact reduced costs where bounds are missing.
+
+For z in the dual cones, multipliers y of the equations, rho of the rows and any w, and P positive semidefinite,
+
+    <c, x> + <x, P x> / 2 >= <y, e> + <rho, R x> - <z, h> + <r, x> - <w, P w> / 2
+
+on the feasible set, where r = c + P w - Eᵀ y - Rᵀ rho - Gᵀ z. Each term has a minimum over the bounds of x and of R x.
+Where a variable has no bound on a side, r must not have its sign. So r_j = mu_j with mu_j >= 0, or mu_j = 0, are
+equations in y, rho, z, w and mu. A solution of them is enclosed near the multipliers of a solver.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Bool, Float
+from boostopt.functions.formulas.intervals import SMALLEST
+from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
+from boostopt.problem_certificates.arithmetic.balls import Enclosure
+from boostopt.problem_certificates.arithmetic.float_forms import product, summed_enclosure
+from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
+from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, centre, distances
+from boostopt.problem_certificates.cone_proofs.equation_solutions import enclose_solution, independent_equations
+
+SIZE_FRACTION = 0.5
+"""Fraction of its distance from 0, or from the boundary of a cone, by which a multiplier may change."""
+
+SAFE_FRACTION = 1e-4
+"""Fraction of the largest cost: a reduced cost above it needs no equation."""
+
+
+@dataclass(frozen=True, eq=False)
+class DualBound:
+    """A lower bound by weak duality.
+
+    Attributes
+    ----------
+    lower
+        A float that no feasible point is below; -inf if none is proved.
+    reason
+        Why it is -inf, in words; "" if it is finite.
+    """
+
+    lower: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """A point of the dual: the multipliers of an answer, and the point w of the tangent."""
+
+    y: Float[Array, " p"]
+    rows: Float[Array, " m"]
+    cones: list[Float[Array, " _"]]
+    w: Float[Array, " n"]
+
+    def blend(self, end: Multipliers, fraction: float) -> Multipliers:
+        """Return the point on the segment to anend."""
+
+        def mean(first: Array, second: Array) -> Array:
+            return (1 - fraction) * first + fraction * second
+
+        return Multipliers(
+            mean(self.y, end.y),
+            mean(self.rows, end.rows),
+            [mean(first, second) for first, second in zip(self.cones, end.cones, strict=True)],
+            mean(self.w, end.w),
+        )
+
+
+def multipliers_of(answer: ConicAnswer) -> Multipliers:
+    """Return the multipliers of an answer."""
+    return Multipliers(answer.y, answer.rows, answer.cones, answer.x)
+
+
+def reduced_costs(form: ConeForm, point: Multipliers) -> Float[Array, " n"]:
+    """Return c + P w - Eᵀ y - Rᵀ rho - Gᵀ z in floating point."""
+    r = form.c - form.E_transposed @ point.y - form.R_transposed @ point.rows
+    if form.P is not None:
+        r = r + form.P @ point.w
+    for G_transposed, z in zip(form.G_transposed, point.cones, strict=True):
+        r = r - G_transposed @ z
+    return np.asarray(r)
+
+
+def dependent_columns(form: ConeForm) -> Bool[Array, " n"] | None:
+    """Return which columns without bounds have equations of reduced costs that follow from those of others."""
+    is_free = ~np.isfinite(form.lower) & ~np.isfinite(form.upper)
+    blocks = [form.E_transposed, form.R_transposed, *form.G_transposed]
+    blocks = blocks if form.P is None else [*blocks, -form.P]
+    A: Any = scipy.sparse.csr_array(scipy.sparse.hstack([block[is_free] for block in blocks], format="csr"))
+    norms = np.sqrt(np.asarray((A * A).sum(axis=0)).ravel())
+    sizes = np.where(norms > 0, 1 / np.maximum(norms, 1e-12), 0.0)
+    rows = independent_equations(A, form.c[is_free], np.zeros(A.shape[1]), sizes)
+    if rows is None:
+        return None
+    is_dependent: Any = is_free.copy()
+    is_dependent[np.flatnonzero(is_free)[rows]] = False
+    return is_dependent
+
+
+def dual_bound(
+    form: ConeForm,
+    point: Multipliers,
+    margin: float,
+    shifts: Float[Array, " n"] | None,
+    is_snapped: bool = False,
+    power: float = 1.0,
+    dependent: Bool[Array, " n"] | None = None,
+) -> DualBound:
+    """Return a lower bound by multipliers near a point.
+
+    Parameters
+    ----------
+    form
+        The program, to be minimized.
+    point
+        Multipliers, of any origin.
+    margin
+        Relative distance from 0, or from the boundary of a cone, that multipliers get at least.
+    shifts
+        Numbers such that P + diag(shifts) is positive semidefinite; None if P is None.
+    is_snapped
+        Whether multipliers that are smaller than the slack of their bound become 0.
+    power
+        Multipliers change in proportion to this power of their distance from 0. If it is below 1, only columns whose
+        reduced costs have the wrong sign have equations.
+    dependent
+        Columns without bounds whose equations follow from those of others.
+    """
+    start = _start(form, point, margin, is_snapped, power)
+    enclosed = _enclosed(form, start, dependent, is_snapped)
+    if enclosed is None:
+        return DualBound(-math.inf, "no exact solution of the dual equations is proved near the multipliers")
+    loss = 0.0
+    if shifts is not None and (shifts > 0).any():
+        loss = _curvature_loss(form, enclosed.w, shifts)
+        if not math.isfinite(loss):
+            is_open = (shifts > 0) & ~(np.isfinite(form.lower) & np.isfinite(form.upper))
+            name = form.column_names[int(np.argmax(is_open))]
+            return DualBound(
+                -math.inf, f"the quadratic form is not proved positive semidefinite, and {name} has an infinite bound"
+            )
+    return _bound(form, enclosed, loss)
+
+
+def _curvature_loss(form: ConeForm, w: Enclosure, shifts: Float[Array, " n"]) -> float:
+    """Return a bound of <x - w, diag(shifts) (x - w)> / 2 over the bounds of x."""
+    mids, radii = w
+    with np.errstate(all="ignore"):
+        distance = np.maximum(np.abs(form.upper - mids), np.abs(mids - form.lower)) + radii
+        terms = np.where(shifts > 0, shifts * distance**2 * ((1 + 16 * UNIT) / 2), 0.0)
+    return math.fsum(terms.tolist()) * INFLATION if np.isfinite(terms).all() else math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """Multipliers with by how much they may change, and the columns whose reduced costs are equations."""
+
+    point: Multipliers
+    y_sizes: Float[Array, " p"]
+    row_sizes: Float[Array, " m"]
+    cone_sizes: list[Float[Array, " _"]]
+    w_sizes: Float[Array, " n"]
+    columns: Bool[Array, " n"]
+    mu: Float[Array, " n"]
+    mu_sizes: Float[Array, " n"]
+
+
+def _start(form: ConeForm, point: Multipliers, margin: float, is_snapped: bool, power: float) -> _Start:
+    """Return multipliers with the signs that they need."""
+    has_lower, has_upper = np.isfinite(form.row_lower), np.isfinite(form.row_upper)
+    scale = max(1e-8, float(np.abs(form.c).max(initial=0.0)))
+    rows = np.where((point.rows > 0) & ~has_lower, 0.0, point.rows)
+    rows = np.where((rows < 0) & ~has_upper, 0.0, rows)
+    row_scales = 1 / np.maximum(_norms(form.R), 1e-12)
+    if is_snapped:
+        values = form.R @ point.w
+        with np.errstate(all="ignore"):
+            slack = np.where(rows >= 0, values - form.row_lower, form.row_upper - values)
+        rows = np.where(np.abs(rows) < np.maximum(slack, 0.0), 0.0, rows)
+        row_sizes = np.abs(rows)
+    else:
+        floor = margin * scale * row_scales
+        rows = np.where(has_lower & ~has_upper, np.maximum(rows, floor), rows)
+        rows = np.where(has_upper & ~has_lower, np.minimum(rows, -floor), rows)
+        row_sizes = np.abs(rows)
+    cones, cone_sizes = list[Any](), list[Any]()
+    for group, z in zip(form.groups, point.cones, strict=True):
+        depth = distances(group, z, is_dual=True)
+        sizes = np.maximum(np.abs(z.reshape(group.count, -1)).max(axis=1), 1e-8 * scale)
+        step = np.maximum(margin * sizes - depth, 0.0)
+        interior = z + np.repeat(step, group.size) * 2 * centre(group)
+        if group.kind == "semidefinite":
+            order = math.isqrt(group.size)
+            matrices = interior.reshape(-1, order, order)
+            interior = ((matrices + matrices.transpose(0, 2, 1)) / 2).ravel()
+        cones.append(interior)
+        cone_sizes.append(np.repeat(np.maximum(depth + step, 1e-14 * sizes), group.size))
+    point = Multipliers(point.y, rows, cones, point.w)
+    r = reduced_costs(form, point)
+    has_low, has_high = np.isfinite(form.lower), np.isfinite(form.upper)
+    signed = np.where(has_low & ~has_high, r, np.where(has_high & ~has_low, -r, 0.0))  # must be at least 0
+    one_sided = has_low ^ has_high
+    limit = SAFE_FRACTION * scale if power == 1.0 or is_snapped else 0.0
+    columns = (~has_low & ~has_high) | (one_sided & (signed <= limit))
+    floor = 0.0 if is_snapped else margin * scale
+    mu = np.where(one_sided, np.maximum(signed, floor), 0.0)
+    if is_snapped:
+        with np.errstate(all="ignore"):
+            slack = np.where(has_low, point.w - form.lower, form.upper - point.w)
+        mu = np.where(one_sided & (mu < np.maximum(slack, 0.0)), 0.0, mu)
+    w_scale = 1.0 if form.P is None else np.maximum(1.0, np.abs(point.w))
+    has_curvature = np.zeros(form.n) if form.P is None else np.asarray(abs(form.P) @ np.ones(form.n)) > 0
+
+    def size_power(sizes: Array, scales: Any) -> Array:
+        return SIZE_FRACTION * scales * (sizes / scales) ** power
+
+    return _Start(
+        point,
+        np.maximum(np.abs(point.y), max(1.0, scale) / np.maximum(_norms(form.E), 1e-12)),
+        size_power(row_sizes, np.maximum(np.abs(rows), scale * row_scales)),
+        [size_power(sizes, np.maximum(sizes, scale)) for sizes in cone_sizes],
+        w_scale * has_curvature,
+        columns,
+        mu,
+        size_power(np.where(columns, mu, 0.0), np.maximum(mu, scale)),
+    )
+
+
+def _norms(matrix: Any) -> Array:
+    return np.sqrt(np.asarray((matrix * matrix).sum(axis=1)).ravel())
+
+
+@dataclass(frozen=True, eq=False)
+class _Enclosed:
+    """Enclosures of multipliers, and of the reduced costs that they give exactly."""
+
+    y: Enclosure
+    rows: Enclosure
+    cones: list[Enclosure]
+    w: Enclosure
+    r: Enclosure
+
+
+def _enclosed(
+    form: ConeForm, start: _Start, dependent: Bool[Array, " n"] | None, has_dependence: bool
+) -> _Enclosed | None:
+    """Return multipliers that satisfy the equations of reduced costs exactly; None if none are proved."""
+    point, columns = start.point, start.columns
+    signs = np.where(np.isfinite(form.lower), 1.0, -1.0)
+    unit = scipy.sparse.csr_array(scipy.sparse.diags_array(signs))
+    P = form.P
+    blocks = [form.E_transposed, form.R_transposed, *form.G_transposed, unit]
+    parts = [point.y, point.rows, *point.cones, start.mu]
+    sizes = [start.y_sizes, start.row_sizes, *start.cone_sizes, start.mu_sizes]
+    sizes = [*sizes[:-1], np.where(columns, sizes[-1], 0.0)]
+    if P is not None:
+        blocks, parts, sizes = [*blocks, -P], [*parts, point.w], [*sizes, start.w_sizes]
+    is_row = columns if dependent is None else columns & ~dependent
+    system = scipy.sparse.csr_array(scipy.sparse.hstack([block[is_row] for block in blocks], format="csr"))
+    costs, joint, joint_sizes = form.c[is_row], np.concatenate(parts), np.concatenate(sizes)
+    if has_dependence:
+        rows = independent_equations(system, costs, joint, joint_sizes)
+        if rows is None:
+            return None
+        system, costs = system[rows], costs[rows]
+    solution = enclose_solution(system, costs, joint, joint_sizes)
+    if solution is None:
+        return None
+    cuts = np.cumsum([len(part) for part in parts])[:-1]
+    mids, radii = (np.split(part, cuts) for part in solution)
+    pieces = list(zip(mids, radii, strict=True))
+    y, rows, cones, mu = pieces[0], pieces[1], pieces[2 : 2 + len(form.groups)], pieces[2 + len(form.groups)]
+    # A multiplier of a semidefinite matrix may have an asymmetric solution: its symmetric part gives the same sums.
+    w = pieces[-1] if P is not None else (point.w, np.zeros(form.n))
+    zeros = np.zeros(form.n)
+    r: Enclosure = (form.c, zeros)
+    for matrix, value in [
+        (form.E_transposed, y),
+        (form.R_transposed, rows),
+        *zip(form.G_transposed, cones, strict=True),
+    ]:
+        r = summed_enclosure(r, product(matrix, None, (-value[0], value[1])))
+    if P is not None:
+        r = summed_enclosure(r, product(P, None, w))
+    exact = (signs * mu[0], mu[1])
+    r = (np.where(columns, exact[0], r[0]), np.where(columns, exact[1], r[1]))
+    return _Enclosed(y, rows, cones, w, r)
+
+
+def _bound(form: ConeForm, enclosed: _Enclosed, loss: float) -> DualBound:
+    """Return the bound by proved multipliers."""
+    terms, errors = [form.offset], [loss]
+    for group, z in zip(form.groups, enclosed.cones, strict=True):
+        is_bad = ~are_members(group, z, is_dual=True)
+        if is_bad.any():
+            return DualBound(-math.inf, f"the multiplier of {group.names[int(np.argmax(is_bad))]} is not proved")
+        _add_products(terms, errors, (-z[0], z[1]), group.h)
+    _add_products(terms, errors, enclosed.y, form.e)
+    for values, low, high, names, word in (
+        (enclosed.rows, form.row_lower, form.row_upper, form.row_names, "multiplier"),
+        (enclosed.r, form.lower, form.upper, form.column_names, "reduced cost"),
+    ):
+        mids, radii = values
+        smallest = np.where(radii > 0, np.nextafter(mids - radii, -np.inf), mids)
+        largest = np.where(radii > 0, np.nextafter(mids + radii, np.inf), mids)
+        is_bad = ((smallest < 0) & ~np.isfinite(high)) | ((largest > 0) & ~np.isfinite(low))
+        is_bad |= ~np.isfinite(mids) | ~np.isfinite(radii)
+        if is_bad.any():
+            i = int(np.argmax(is_bad))
+            return DualBound(-math.inf, f"the {word} of {names[i]} is not proved to have the sign of its finite bound")
+        is_positive, is_negative = smallest >= 0, largest <= 0
+        limits = np.where(is_positive, low, high)
+        is_used = (is_positive | is_negative) & (largest != smallest) | (is_positive ^ is_negative)
+        _add_products(terms, errors, (mids[is_used], radii[is_used]), limits[is_used])
+        is_open = ~is_positive & ~is_negative  # both bounds are finite
+        sizes = np.maximum(np.abs(smallest), np.abs(largest))[is_open]
+        # min over both bounds of r x is at least mid * middle - |r| * half width; the corners are simpler and exact.
+        corners = np.minimum(
+            np.minimum(smallest[is_open] * low[is_open], smallest[is_open] * high[is_open]),
+            np.minimum(largest[is_open] * low[is_open], largest[is_open] * high[is_open]),
+        )
+        terms += corners.tolist()
+        limit_sizes = np.maximum(np.abs(low[is_open]), np.abs(high[is_open]))
+        errors += ((UNIT * sizes * limit_sizes + SMALLEST) * INFLATION).tolist()
+    if form.P is not None:
+        _add_curvature(terms, errors, form, enclosed.w)
+    try:
+        total = math.fsum([*terms, *(-error for error in errors if error)])
+    except (OverflowError, ValueError):
+        return DualBound(-math.inf, "the bound overflows")
+    if not math.isfinite(total):
+        return DualBound(-math.inf, "the bound overflows")
+    return DualBound(math.nextafter(total, -math.inf))
+
+
+def _add_products(terms: list[float], errors: list[float], values: Enclosure, limits: Float[Array, " k"]) -> None:
+    """Add products of an enclosure with finite numbers, and bounds of their errors."""
+    mids, radii = values
+    is_used = limits != 0
+    mids, radii, limits = mids[is_used], radii[is_used], limits[is_used]
+    products = mids * limits
+    terms += products.tolist()
+    errors += ((UNIT * np.abs(products) + SMALLEST + radii * np.abs(limits)) * INFLATION + SMALLEST).tolist()
+
+
+def _add_curvature(terms: list[float], errors: list[float], form: ConeForm, w: Enclosure) -> None:
+    """Add -<w, P w> / 2."""
+    mids, radii = w
+    slopes, slope_errors = product(form.P, None, w)
+    products = -slopes * mids / 2
+    sizes = UNIT * np.abs(products) * 2 + SMALLEST
+    sizes = sizes + (np.abs(slopes) * radii + slope_errors * (np.abs(mids) + radii)) / 2 + 2 * SMALLEST
+    is_used = (slopes != 0) | (slope_errors != 0)
+    terms += products[is_used].tolist()
+    errors += (sizes[is_used] * INFLATION).tolist()

@@ -1,0 +1,234 @@
+"""Intervals of conic programs from their sparse data: known optima, exact optima, and answers that lie."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from boostopt import ConicProgram, certify_problem, exact_optimum
+from boostopt.conic_programs.conic_program import ConeConstraint
+from boostopt.problem_certificates.arithmetic.balls import working_precision
+from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, cone_form
+from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
+
+INF = np.inf
+
+
+def program(c: Any, A: Any, row_lower: Any, row_upper: Any, lower: Any, upper: Any, **others: Any) -> ConicProgram:
+    """Return a program of arrays of numbers."""
+    numbers = [np.asarray(values, dtype=float) for values in (c, row_lower, row_upper, lower, upper)]
+    matrix = scipy.sparse.csc_array(np.asarray(A, dtype=float).reshape(len(numbers[1]), len(numbers[0])))
+    return ConicProgram(matrix, *numbers, **others)
+
+
+def random_linear_program(seed: int) -> ConicProgram:
+    """Return a linear program with equations, rows and bounds of all kinds, in small whole numbers."""
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(1, 6)), int(rng.integers(2, 9))
+    A = rng.integers(-3, 4, (m, n)).astype(float)
+    x = rng.integers(0, 4, n).astype(float)
+    slack = rng.integers(0, 3, m) * rng.integers(0, 2, m)
+    row_upper = A @ x + slack
+    row_lower = np.where(slack == 0, row_upper, np.where(rng.random(m) < 0.5, -INF, row_upper - slack - 1))
+    lower = np.where(rng.random(n) < 0.8, 0.0, -INF)
+    upper = np.where(rng.random(n) < 0.3, 5.0, INF)
+    return program(rng.integers(-2, 6, n), A, row_lower, row_upper, lower, upper)
+
+
+def interval_of(form: ConeForm, answer: ConicAnswer | None = None) -> FormInterval:
+    with working_precision(), np.errstate(all="ignore"):
+        return FormCertifier(form, 1e-8).run(answer)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_intervals_of_linear_programs_contain_the_exact_optimum(seed: int) -> None:
+    lp = random_linear_program(seed)
+    certificate, exact = certify_problem(lp), exact_optimum(lp)
+    if exact.status == "optimal":
+        assert exact.value is not None
+        assert certificate.lower <= exact.value <= certificate.upper
+        assert not certificate.is_decided
+    else:
+        assert certificate.status in (exact.status, "open")
+
+
+def test_linear_programs_are_certified_closely() -> None:
+    count, narrow = 0, 0
+    for seed in range(40):
+        lp = random_linear_program(seed)
+        if exact_optimum(lp).status == "optimal":
+            count += 1
+            narrow += certify_problem(lp).scaled_gap <= 1e-6
+    assert narrow >= 0.9 * count, (narrow, count)
+
+
+def quadratic_program() -> ConicProgram:
+    """Return min x^2 + y^2 - 2 x y / 2 ... of problem 76 of Hock and Schittkowski, whose optimum is -4.681818..."""
+    P = np.array([[2.0, 0, -1, 0], [0, 1, 0, 0], [-1, 0, 2, 1], [0, 0, 1, 1]])
+    rows = [[1, 2, 1, 1], [3, 1, 2, -1], [0, 1, 4, 0]]
+    return program(
+        [-1, -3, 1, -1], rows, [-INF, -INF, 1.5], [5, 4, INF], np.zeros(4), np.full(4, INF), P=scipy.sparse.csc_array(P)
+    )
+
+
+def test_a_quadratic_program_is_certified_at_its_known_optimum() -> None:
+    certificate = certify_problem(quadratic_program())
+    assert certificate.lower <= -103 / 22 <= certificate.upper
+    assert certificate.scaled_gap <= 1e-7
+    assert certificate.status == "bounded"
+    assert certificate.point is not None
+    assert (np.asarray(certificate.point["x"]) >= 0).all()
+
+
+def test_a_quadratic_form_that_is_not_convex_is_said_to_be_so() -> None:
+    P = scipy.sparse.csc_array(np.array([[1.0, 0.0], [0.0, -1e-3]]))
+    boxed = program([0, 0], [[1, 1]], [1], [1], [-1, -1], [3, 3], P=P)
+    certificate = certify_problem(boxed)
+    grid = np.linspace(-1, 2, 3001)
+    values = (grid**2 - 1e-3 * (1 - grid) ** 2) / 2
+    assert certificate.lower <= values.min() + 1e-9
+    assert math.isfinite(certificate.lower)
+    assert any("not to be convex" in reason for reason in certificate.reasons)
+    free = replace(boxed, lower=np.full(2, -INF), upper=np.full(2, INF))
+    assert certify_problem(free).lower == -INF
+
+
+def test_infeasible_and_unbounded_programs_are_proved() -> None:
+    infeasible = program([1, 1], [[1, 1], [1, -1]], [3, 0], [INF, 0], [0, 0], [1, 1])
+    assert certify_problem(infeasible).status == "infeasible"
+    assert certify_problem(replace(infeasible, is_maximized=True)).lower == -INF
+    unbounded = program([-1, 0], [[1, -1]], [0], [0], [0, 0], [INF, INF])
+    assert certify_problem(unbounded).status == "unbounded"
+    crossed = program([1], [[1]], [-INF], [INF], [2], [1])
+    assert certify_problem(crossed).status == "infeasible"
+
+
+def test_dependent_equations_are_used_only_if_they_are_consistent() -> None:
+    rows = [[1, 1, 0], [0, 1, 1], [1, 2, 1]]
+    consistent = program([1, 2, 3], rows, [1, 1, 2], [1, 1, 2], np.zeros(3), np.full(3, INF))
+    certificate = certify_problem(consistent)
+    assert certificate.lower <= 2 <= certificate.upper
+    assert certificate.scaled_gap <= 1e-6
+    sides = [1, 1, 2 + 2e-16 * 2]
+    moved = replace(consistent, row_lower=np.array(sides), row_upper=np.array(sides))
+    assert certify_problem(moved).upper == INF
+
+
+def lies(form: ConeForm, seed: int) -> list[ConicAnswer]:
+    """Return answers that are wrong in the ways of real mistakes: other problems, signs, rows, scales and noise."""
+    rng = np.random.default_rng(seed)
+    answer = solve_form(form)
+    opposite = solve_form(replace(form, c=-form.c))
+
+    def changed(map_: Any) -> ConicAnswer:
+        return ConicAnswer(map_(answer.x), map_(answer.y), map_(answer.rows), [map_(z) for z in answer.cones], "Solved")
+
+    def noise(size: float) -> Any:
+        return lambda values: values + size * rng.normal(size=len(values))
+
+    return [
+        opposite,
+        replace(opposite, y=-opposite.y, rows=-opposite.rows, cones=[-z for z in opposite.cones]),
+        replace(answer, x=opposite.x),
+        changed(lambda values: -values),
+        changed(lambda values: 2 * values),
+        changed(lambda values: values[::-1].copy()),
+        changed(lambda values: np.roll(values, 1)),
+        changed(np.zeros_like),
+        changed(noise(1e-6)),
+        changed(noise(1e-2)),
+        changed(noise(10.0)),
+        changed(lambda values: 1e9 * values),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_answers_that_lie_never_exclude_the_exact_optimum(seed: int) -> None:
+    lp = random_linear_program(seed)
+    exact, form = exact_optimum(lp), cone_form(lp)
+    for lie in lies(form, seed):
+        interval = interval_of(form, lie)
+        assert interval.status in ("", exact.status)
+        if exact.status == "optimal":
+            assert exact.value is not None
+            assert interval.lower <= exact.value <= interval.upper
+
+
+def test_lies_about_a_quadratic_program_never_exclude_its_optimum() -> None:
+    form = cone_form(quadratic_program())
+    for lie in lies(form, 0):
+        interval = interval_of(form, lie)
+        assert interval.lower <= -103 / 22 <= interval.upper
+        assert not interval.status
+
+
+def disk_program() -> ConicProgram:
+    """Return max x + y over the unit disk, whose optimum is sqrt 2."""
+    disk = ConeConstraint("second_order", scipy.sparse.csr_array(np.array([[0.0, 0], [1, 0], [0, 1]])), np.eye(3)[0])
+    free = np.full(2, INF)
+    return ConicProgram(scipy.sparse.csc_array((0, 2)), -np.ones(2), free[:0], free[:0], -free, free, cones=(disk,))
+
+
+def entropy_program() -> ConicProgram:
+    """Return min z over exp(x) <= z, x >= 1, whose optimum is e."""
+    A = np.array([[1.0, 0], [0, 0], [0, 1]])
+    cone = ConeConstraint("exponential", scipy.sparse.csr_array(A), np.array([0.0, 1, 0]))
+    return program([0, 1], np.zeros((0, 2)), [], [], [1, -INF], [INF, INF], cones=(cone,))
+
+
+def power_program() -> ConicProgram:
+    """Return max z over x^(1/4) y^(3/4) >= z, x + 3 y = 4, whose optimum is 1."""
+    cone = ConeConstraint("power", scipy.sparse.csr_array(np.eye(3)), np.zeros(3), exponent=0.25)
+    return program([0, 0, -1], [[1, 3, 0]], [4], [4], [-INF] * 3, [INF] * 3, cones=(cone,))
+
+
+def eigenvalue_program() -> ConicProgram:
+    """Return max t such that [[2, 1], [1, 2]] - t I is semidefinite, whose optimum is 1."""
+    cone = ConeConstraint(
+        "semidefinite", scipy.sparse.csr_array(-np.eye(2).reshape(4, 1)), np.array([2.0, 1.0, 1.0, 2.0])
+    )
+    return program([-1], np.zeros((0, 1)), [], [], [-INF], [INF], cones=(cone,))
+
+
+CONE_PROGRAMS = {
+    "disk": (disk_program, -math.sqrt(2)),
+    "entropy": (entropy_program, math.e),
+    "power": (power_program, -1.0),
+    "eigenvalue": (eigenvalue_program, -1.0),
+}
+
+
+@pytest.mark.parametrize("name", CONE_PROGRAMS)
+def test_programs_with_cones_are_certified_at_their_known_optima(name: str) -> None:
+    build, optimum = CONE_PROGRAMS[name]
+    certificate = certify_problem(build())
+    assert certificate.lower <= optimum * (1 + 1e-15)
+    assert certificate.upper >= optimum * (1 - 1e-15)
+    assert certificate.scaled_gap <= 1e-6
+
+
+@pytest.mark.parametrize("name", CONE_PROGRAMS)
+def test_lies_about_cones_never_exclude_the_optimum(name: str) -> None:
+    build, optimum = CONE_PROGRAMS[name]
+    form = cone_form(build())
+    for lie in lies(form, 1):
+        interval = interval_of(form, lie)
+        assert interval.lower - 1e-14 <= optimum <= interval.upper + 1e-14
+        assert not interval.status
+
+
+def test_options_that_programs_do_not_have_are_refused() -> None:
+    from boostopt.errors import OptionError
+
+    with pytest.raises(OptionError, match="bounds of a ConicProgram"):
+        certify_problem(quadratic_program(), bounds={})
+    with pytest.raises(OptionError, match="solver of a ConicProgram"):
+        certify_problem(quadratic_program(), solver="SCS")
+    with pytest.raises(OptionError, match="tolerance of a ConicProgram"):
+        certify_problem(quadratic_program(), tolerance=1e-9)
