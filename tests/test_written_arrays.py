@@ -45,7 +45,7 @@ from boostopt.authoring import (
     prototype,
 )
 from boostopt.backends import get_backend
-from boostopt.boosting.rules import Rule, RuleContext
+from boostopt.boosting.stopping_rules import Rule, RuleContext
 from boostopt.ensembles import reweight, reweight_one_vs_rest
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins

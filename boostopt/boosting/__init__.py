@@ -4,12 +4,12 @@ from boostopt.boosting import boosters as boosters
 from boostopt.boosting.api import boost
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.regularization_path import RegularizationPath, path
-from boostopt.boosting.rules import RULES, Rule, Schedule
 from boostopt.boosting.run.history import Round
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Trace, TraceRow
 from boostopt.boosting.stabilization import Stabilization
+from boostopt.boosting.stopping_rules import RULES, Rule, Schedule
 from boostopt.objectives.class_certificate import ClassCertificate
 
 __all__ = [

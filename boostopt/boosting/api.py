@@ -19,11 +19,11 @@ from boostopt.boosting.options import OPTIONS, BoostOptions, BoostRequest, check
 from boostopt.boosting.problem import Problem, rows_left_out
 from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.reweighting import Booster
-from boostopt.boosting.rules import RULES, Rule
 from boostopt.boosting.run.initial import initial_record
 from boostopt.boosting.run.progress_line import progress_line
 from boostopt.boosting.run.recorder import RunRecorder
 from boostopt.boosting.run.run import Run, final_weights_of
+from boostopt.boosting.stopping_rules import RULES, Rule
 from boostopt.boosting.updates.base import Update
 from boostopt.boosting.updates.factory import make_update
 from boostopt.errors import OptionError, unknown_name

@@ -26,12 +26,12 @@ from boostopt.backends.base import Deadline
 from boostopt.boosting.column_pool import CheckedAnswer, ColumnPool
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.rules import Rule, RuleContext, caveat_clause, eta_too_small
 from boostopt.boosting.run.interrupts import Interrupts
 from boostopt.boosting.run.recorder import RunRecorder
 from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.state import OracleBounds, State
 from boostopt.boosting.run.stop_reason import StopReason
+from boostopt.boosting.stopping_rules import Rule, RuleContext, caveat_clause, eta_too_small
 from boostopt.boosting.updates.base import Update, UpdateContext
 from boostopt.boosting.updates.totally_corrective import TotallyCorrective
 from boostopt.errors import ProblemError, reason_of, short_repr

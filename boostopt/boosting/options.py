@@ -23,11 +23,11 @@ from boostopt._utils.validation import (
     check_seconds,
 )
 from boostopt.boosting.problem import CORRECTIVE_STEPS
-from boostopt.boosting.rules import Schedule
 from boostopt.boosting.run.combined_hypothesis import AT_ZERO
 from boostopt.boosting.run.run import AtZero, Run
 from boostopt.boosting.run.trace import TraceRow
 from boostopt.boosting.stabilization import Stabilization
+from boostopt.boosting.stopping_rules import Schedule
 from boostopt.errors import OptionError, did_you_mean, format_names
 from boostopt.oracles.base import HypothesisClass
 from boostopt.oracles.matrix_oracle import EDGE_DOMAIN

@@ -19,7 +19,7 @@ from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable, immu
 from boostopt._utils.validation import check_choice, check_real_array, check_tolerance
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.certifier import Certifier
-from boostopt.certificates.recovery import Recovery, recover, recover_over_tolerances
+from boostopt.certificates.multiplier_recovery import Recovery, recover, recover_over_tolerances
 from boostopt.errors import BoostoptError, ProblemError, reason_of
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer

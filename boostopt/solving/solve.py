@@ -27,7 +27,12 @@ from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError, ProblemError, SolverNotFound
 from boostopt.programs.program import Program
 from boostopt.solving.automatic_backends import automatic_backends
-from boostopt.solving.merging import FirstAttemptBackend, MergedExamplesBackend, MergedProgram, merge_equal_examples
+from boostopt.solving.merged_examples import (
+    FirstAttemptBackend,
+    MergedExamplesBackend,
+    MergedProgram,
+    merge_equal_examples,
+)
 from boostopt.solving.request import (
     DEFAULT_TOL,
     check_solver_options,

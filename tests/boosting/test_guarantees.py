@@ -25,8 +25,8 @@ from random_classes import (
 
 from boostopt import boost, get_formulation
 from boostopt.backends.base import Attempt, Backend, Capability, Task
-from boostopt.boosting.rules import Schedule
 from boostopt.boosting.run.run import Run
+from boostopt.boosting.stopping_rules import Schedule
 from boostopt.functions.edge_functions.bounded import BoundedEdges
 from boostopt.programs.program import Program
 

@@ -25,8 +25,8 @@ from random_classes import (
 from support.false_answers_of_programs import Reckless
 
 from boostopt import boost
-from boostopt.boosting.rules import Schedule
 from boostopt.boosting.run.run import Run
+from boostopt.boosting.stopping_rules import Schedule
 from boostopt.instances import stalled_criterion
 
 COARSE = 0.5

@@ -10,8 +10,8 @@ import pytest
 
 import boostopt
 from boostopt import boost
-from boostopt.boosting.rules import RULES, Rule, index_rules, rule_of
 from boostopt.boosting.run.stop_reason import LIMITS, StopReason
+from boostopt.boosting.stopping_rules import RULES, Rule, index_rules, rule_of
 from boostopt.oracles import GivenMargins
 
 STORED_TEXTS = {

@@ -21,7 +21,7 @@ from support.reference_formulas import program as program_of_pair
 
 from boostopt import Certificate, ProblemError, Program, get_formulation
 from boostopt.certificates.certifier import Certifier
-from boostopt.certificates.recovery import ACTIVE_TOLERANCES
+from boostopt.certificates.multiplier_recovery import ACTIVE_TOLERANCES
 from boostopt.functions.edge_functions.bounded import FixedEdges
 from boostopt.functions.regularizers.base import ConjugatePoint
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex

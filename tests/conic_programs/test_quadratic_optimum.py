@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boostopt import ConicProgram, exact_optimum
-from boostopt.conic_programs.exact.exact_system import ExactSystem
+from boostopt.conic_programs.exact.dixon_lifting import ExactSystem
 from boostopt.conic_programs.exact.fraction_digits import common_fractions
 from boostopt.conic_programs.exact.quadratic import quadratic_optimum
 from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet

@@ -15,7 +15,6 @@ from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisV
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.rules import RULES
 from boostopt.boosting.run.combined_hypothesis import AtZero, predicted_classes, weighted_vote
 from boostopt.boosting.run.history import Round
 from boostopt.boosting.run.run_data import RunData
@@ -23,6 +22,7 @@ from boostopt.boosting.run.run_file import load, run_kind, save, warn_of_change
 from boostopt.boosting.run.state import MEMORY_PAST_WEIGHT, OracleBounds
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Trace
+from boostopt.boosting.stopping_rules import RULES
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError
 from boostopt.objectives.class_certificate import ClassCertificate

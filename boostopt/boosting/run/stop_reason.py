@@ -28,7 +28,7 @@ class StopReason(StrEnum):
         member.separator = separator
         return member
 
-    # Stopping rules; `boostopt.boosting.rules` states them.
+    # Stopping rules; `boostopt.boosting.stopping_rules` states them.
     DIRECT = "direct", ":"
     REGULARIZED = "regularized", ":"
     SIMPLE = "simple", ":"

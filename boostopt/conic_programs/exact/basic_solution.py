@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from flint import fmpq
 
-from boostopt.conic_programs.exact.exact_system import ExactSystem, SingularSystemError
+from boostopt.conic_programs.exact.dixon_lifting import ExactSystem, SingularSystemError
 from boostopt.conic_programs.exact.rationals import to_fmpq
 from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis
 

@@ -17,6 +17,7 @@ from boostopt._utils.validation import check_choice, check_instance
 from boostopt.conic_programs.conic_program import ConicProgram, Numbers
 from boostopt.conic_programs.exact.basic_solution import BasicSolution, ExactProgram
 from boostopt.conic_programs.exact.contradiction import contradiction_in_words, min_side_change
+from boostopt.conic_programs.exact.dixon_lifting import SingularSystemError
 from boostopt.conic_programs.exact.exact_check import (
     costs_of,
     curved_products,
@@ -29,7 +30,6 @@ from boostopt.conic_programs.exact.exact_check import (
     objective,
 )
 from boostopt.conic_programs.exact.exact_pivots import MAX_PIVOTS, PivotResult, TooManyPivotsError, pivot_to_optimum
-from boostopt.conic_programs.exact.exact_system import SingularSystemError
 from boostopt.conic_programs.exact.quadratic.negative_curvature import is_convex
 from boostopt.conic_programs.exact.quadratic.quadratic_optimum import QuadraticProof, prove_quadratic_optimum
 from boostopt.conic_programs.exact.rationals import to_fmpq, to_fraction

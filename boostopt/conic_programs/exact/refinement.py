@@ -18,7 +18,7 @@ from flint import fmpq
 
 from boostopt._utils.array_types import Array
 from boostopt.conic_programs.exact.basic_solution import BasicSolution, ExactProgram
-from boostopt.conic_programs.exact.exact_system import SingularSystemError
+from boostopt.conic_programs.exact.dixon_lifting import SingularSystemError
 from boostopt.conic_programs.exact.simplex_basis import (
     EquationProgram,
     SimplexBasis,

@@ -15,7 +15,7 @@ import numpy as np
 from flint import fmpq
 
 from boostopt.conic_programs.conic_program import ConicProgram
-from boostopt.conic_programs.exact.exact_system import ExactSystem
+from boostopt.conic_programs.exact.dixon_lifting import ExactSystem
 from boostopt.conic_programs.exact.quadratic.interior_point import bounds_of_pairs
 
 Column = dict[int, fmpq]

@@ -22,7 +22,7 @@ from flint import fmpq
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.conic_programs.conic_program import ConicProgram
-from boostopt.conic_programs.exact.exact_system import ExactSystem
+from boostopt.conic_programs.exact.dixon_lifting import ExactSystem
 
 RANK_TOLERANCES = (1e-9, 1e-6, 1e-3, 2.0)
 """Pivots of the scaled matrix below are eliminated in rational numbers; the last number is above every pivot."""

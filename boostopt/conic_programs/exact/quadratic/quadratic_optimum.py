@@ -11,7 +11,7 @@ import scipy.sparse
 from flint import fmpq
 
 from boostopt.conic_programs.conic_program import ConicProgram
-from boostopt.conic_programs.exact.exact_system import SingularSystemError
+from boostopt.conic_programs.exact.dixon_lifting import SingularSystemError
 from boostopt.conic_programs.exact.quadratic.complementary_pivots import (
     MAX_PIVOTS,
     TooManyPivotsError,

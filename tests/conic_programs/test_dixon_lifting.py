@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from boostopt.conic_programs.exact.exact_system import Column, ExactSystem, SingularSystemError
+from boostopt.conic_programs.exact.dixon_lifting import Column, ExactSystem, SingularSystemError
 
 
 def columns_of(matrix: list[list[int]]) -> list[Column]:

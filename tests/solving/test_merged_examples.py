@@ -25,7 +25,7 @@ from boostopt.authoring import (
 )
 from boostopt.backends.base import Attempt, Task
 from boostopt.backends.interior.interior_form import InteriorProblem
-from boostopt.solving.merging import merge_equal_examples
+from boostopt.solving.merged_examples import merge_equal_examples
 
 
 def slow_groups(U: np.ndarray, *keys: np.ndarray) -> list[frozenset[int]]:

@@ -16,7 +16,7 @@ from support.reference_formulas import junk, program
 
 from boostopt import OptionError, ProblemError, Program, get_formulation
 from boostopt.certificates.certifier import Certifier
-from boostopt.certificates.recovery import ACTIVE_TOLERANCES, recover_over_tolerances
+from boostopt.certificates.multiplier_recovery import ACTIVE_TOLERANCES, recover_over_tolerances
 from boostopt.descriptions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.bounded import BoundedEdges, FixedEdges
