@@ -250,8 +250,14 @@ def assign(part: str, name: str, value: Any) -> Callable[[dict[str, Any]], None]
     return change
 
 
+def state_again(document: dict[str, Any]) -> None:
+    """State the first entry of the matrix twice."""
+    for name in ("rows", "columns", "values"):
+        document["program"][name].append(document["program"][name][0])
+
+
 FORMS: dict[str, Callable[[dict[str, Any]], None]] = {
-    "an entry twice": assign("program", "columns", [1, 1]),
+    "an entry twice": state_again,
     "places of another number": assign("program", "rows", [0, 0, 0]),
     "a row that does not exist": assign("program", "rows", [0, 1]),
     "a row that is no number": assign("program", "rows", [0, True]),
