@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -121,12 +121,12 @@ def measure(path: Path, n_solves: int) -> Line | None:
     return Line(name, program.shape, value, (floats, decimals), seconds, check_seconds, solve_seconds)
 
 
-def main() -> None:
-    """Print the table and the medians."""
+def print_optima(arguments: Sequence[str] | None = None) -> None:
+    """Print the table and the medians, for the words of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--solves", type=int, default=N_SOLVES)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     print(HEADER.format(options.solves))
     lines = list[Line]()
     for path in sorted(options.folder.iterdir(), key=lambda path: path.stat().st_size):
@@ -151,4 +151,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    print_optima()

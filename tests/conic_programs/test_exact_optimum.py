@@ -7,6 +7,7 @@ import pickle
 import re
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import scipy.sparse
 import typechecker
 from conic_programs.small_programs import INF, linear_program, random_program
 
+from benchmarks.exact_optima import print_optima
 from boostopt import ConicProgram, exact_optimum
 from boostopt._utils.immutable_arrays import is_immutable
 from boostopt.conic_programs.conic_program import ConeConstraint
@@ -270,3 +272,16 @@ def test_programs_that_travel_stay_immutable() -> None:
         np.testing.assert_array_equal(cone.b, np.zeros(3))
         for array in (instance.c, instance.A.data, instance.P.data, instance.lower, cone.b, cone.A.data):
             assert is_immutable(array)
+
+
+@pytest.mark.thorough
+def test_exact_optima_of_a_folder_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (
+        "NAME\nROWS\n N cost\n E one\n E three\nCOLUMNS\n x cost 1 one 1 three 3\nRHS\n rhs one 0.1 three 0.3\nENDATA\n"
+    )
+    (tmp_path / "rounded.mps").write_text(text)
+    (tmp_path / "notes.txt").write_text("no program")
+    print_optima([str(tmp_path), "--solves", "2"])
+    printed = capsys.readouterr().out
+    assert "| rounded | 2 | 1 |" in printed and "| infeasible | 1.0000000000e-01 |" in printed
+    assert "rounded: The linear program is infeasible" in printed and "No point satisfies one, three" in printed

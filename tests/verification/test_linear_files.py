@@ -28,6 +28,7 @@ from boostopt.verification import subject, verify
 from boostopt.verification.linear_kernel import linear_schema
 from boostopt.verification.linear_programs import linear_writer
 from boostopt.verification.linear_programs.linear_verdict import verify_linear_certificate
+from boostopt.verification.verification_result import Verification
 
 KERNEL = ROOT / "verification" / "linear_kernel"
 
@@ -172,6 +173,7 @@ LIES: dict[str, tuple[dict[str, Any], str]] = {
     "a value without an optimum": ({"status": "infeasible"}, "value"),
     "a status that does not exist": ({"status": "solved"}, "status"),
     "a point of another size": ({"x": ["1"]}, "x must have 2"),
+    "a point of a larger size": ({"x": ["1", "1", "0"]}, "x must have 2"),
     "a denominator 0": ({"x": ["1/0", "2"]}, "positive"),
     "a negative denominator": ({"x": ["-1/-1", "2"]}, "positive"),
     "decimal points": ({"x": ["1.0", "2"]}, "hexadecimal"),
@@ -198,6 +200,42 @@ def test_each_condition_is_checked(name: str, corner: str) -> None:
     assert not verification and re.search(words, verification.reason), verification.reason
 
 
+# min (or max) x over x >= 1 and x <= 2 (or without this bound): a file of a point, and of a ray.
+POINTS = {"1": True, "3/4": False, "2": True, "9/4": False, "-1": False}
+
+RAYS = {
+    ("minimize", "inf", "-1"): False,  # it leaves x >= 1
+    ("minimize", "inf", "1"): False,  # the objective rises
+    ("maximize", "inf", "1"): True,
+    ("maximize", "inf", "1/3"): True,
+    ("maximize", "inf", "-1"): False,
+    ("maximize", 2.0, "1"): False,
+}
+
+
+def single(sense: str, upper: Any, proof: dict[str, Any], claim: dict[str, Any], corner: str) -> Verification:
+    """Return the verdict on a proof about one variable, which is at least 1."""
+    document = json.loads(corner)
+    document["program"] |= {"sense": sense, "c": [1.0], "lower": [1.0], "upper": [upper]}
+    document["program"] |= {"rows": [], "columns": [], "values": [], "row_lower": [], "row_upper": []}
+    document |= {"proof": {"x": None, "y": [], "ray": None, **proof}, "claim": {"value": None, **claim}}
+    return verify_linear_certificate(document)
+
+
+@pytest.mark.parametrize("x", POINTS)
+def test_points_are_compared_with_bounds_as_fractions(x: str, corner: str) -> None:
+    """A wrong point is refused for itself; a right one only where it is not optimal."""
+    verification = single("minimize", 2.0, {"x": [x]}, {"status": "optimal", "value": x}, corner)
+    assert verification.accepted == (x == "1")
+    assert ("variable 0" in verification.reason) == (not POINTS[x])
+
+
+@pytest.mark.parametrize(("sense", "upper", "ray"), RAYS)
+def test_rays_stay_within_bounds_and_improve_the_objective(sense: str, upper: Any, ray: str, corner: str) -> None:
+    verification = single(sense, upper, {"x": ["3/2"], "ray": [ray]}, {"status": "unbounded"}, corner)
+    assert verification.accepted == RAYS[sense, upper, ray]
+
+
 def append(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
     """Return the change that appends a value to a list of the program."""
     return lambda document: document["program"][name].append(value)
@@ -212,8 +250,15 @@ def assign(part: str, name: str, value: Any) -> Callable[[dict[str, Any]], None]
     return change
 
 
+def state_again(document: dict[str, Any]) -> None:
+    """State the first entry of the matrix twice."""
+    for name in ("rows", "columns", "values"):
+        document["program"][name].append(document["program"][name][0])
+
+
 FORMS: dict[str, Callable[[dict[str, Any]], None]] = {
-    "an entry twice": assign("program", "rows", [0, 0, 0]),
+    "an entry twice": state_again,
+    "places of another number": assign("program", "rows", [0, 0, 0]),
     "a row that does not exist": assign("program", "rows", [0, 1]),
     "a row that is no number": assign("program", "rows", [0, True]),
     "a cost too many": append("c", 1.0),
