@@ -146,11 +146,11 @@ class ExactOptimum:
 
         A contradiction of the size of rounding errors may come from the decimals of a file, which floats have rounded.
         """
+        kind = "linear" if self.program.is_linear else "quadratic"
         if self.status == "infeasible":
             contradiction = contradiction_in_words(self.program, self.y)
-            return f"The linear program is infeasible: proved in rational numbers. {contradiction}"
+            return f"The {kind} program is infeasible: proved in rational numbers. {contradiction}"
         if self.value is None:
-            kind = "linear" if self.program.is_linear else "quadratic"
             return f"The {kind} program is {self.status}: proved in rational numbers."
         size = max(self.value.numerator.bit_length(), self.value.denominator.bit_length())
         exact = str(self.value) if size <= MAX_WRITTEN_BITS else f"a fraction of {size} bits"
