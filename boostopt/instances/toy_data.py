@@ -57,7 +57,7 @@ def softboost_synthetic(
     Warmuth, Glocer, Raetsch 2007, section 5.
     """
     rows = validate_count("N", N, 2, "Ask for an example of each class.")
-    informative = validate_count("informative", informative, 1, "Without one, the classes do not differ.")
+    informative = validate_count("informative", informative, 1, "Raise it: without one, the classes do not differ.")
     dimension = validate_count("dimension", dimension, informative, "Raise it, or lower informative.")
     rng, noise = validate_generator(random_state), _validate_noise(noise)
     X = rng.uniform(size=(rows, dimension))

@@ -187,10 +187,10 @@ def verify_class_certificate(document: CertificateDocument, oracle: Any, U: Any,
             reject("the oracle gives no bound on the edges of its class; the certificate claims one")
         bounds = ProvedBounds(bounds.lower, _upper_bound(A, F, point, d, answer.edge_bound))
     check_claims(document, bounds)
-    claimed_ends = claimed_bounds_text(document)
+    claimed_bounds = claimed_bounds_text(document)
     is_membership_checked = answer.edge_bound is not None and U is None
-    suffix = "" if claimed_ends == BOTH_BOUNDS else NO_FURTHER_CLAIM
-    reason = f"recomputed over {oracle}: {claimed_ends} of the best {objective.measure}{suffix}"
+    suffix = "" if claimed_bounds == BOTH_BOUNDS else NO_FURTHER_CLAIM
+    reason = f"recomputed over {oracle}: {claimed_bounds} of the best {objective.measure}{suffix}"
     reason += "" if is_membership_checked else MEMBERSHIP_NOT_CHECKED
     reason += "" if document.formulation_functions else FUNCTIONS_NOT_STATED
     return dataclasses.replace(make_verification(document, True, reason, bounds, False), quantity=objective.measure)

@@ -228,10 +228,10 @@ def _verify_document(
     method = f"proved in exact arithmetic{_computed_numbers_text(document)}" if exact else "recomputed from the data"
     if document.outcome == "infeasible":
         return make_verification(document, True, f"the proof of infeasibility was {method}", bounds, exact)
-    claimed_ends = claimed_bounds_text(document)
-    verb = "were" if claimed_ends == BOTH_BOUNDS else "was"
-    suffix = "" if claimed_ends == BOTH_BOUNDS else NO_FURTHER_CLAIM
-    return make_verification(document, True, f"{claimed_ends} of the interval {verb} {method}{suffix}", bounds, exact)
+    claimed_bounds = claimed_bounds_text(document)
+    verb = "were" if claimed_bounds == BOTH_BOUNDS else "was"
+    suffix = "" if claimed_bounds == BOTH_BOUNDS else NO_FURTHER_CLAIM
+    return make_verification(document, True, f"{claimed_bounds} of the interval {verb} {method}{suffix}", bounds, exact)
 
 
 def _prove_bounds(document: CertificateDocument, rows: Any) -> ProvedBounds:

@@ -117,7 +117,7 @@ def test_too_little_memory_is_an_error_in_words(tmp_path: Path, monkeypatch: pyt
     def fails(*_: object) -> None:
         raise MemoryError("Unable to allocate 9.9 TiB")
 
-    monkeypatch.setattr("boostopt.cli.commands.fit.load_table", fails)
+    monkeypatch.setattr("boostopt.cli.option_groups.load_table", fails)
     result = CliRunner().invoke(app, ["fit", "--data", "iris", "--out", str(tmp_path / "m.npz")])
     assert result.exit_code == 2
     assert re.fullmatch(r"error: .*\bmemory\b.*: Unable to allocate 9\.9 TiB\. .+\n", result.stderr)

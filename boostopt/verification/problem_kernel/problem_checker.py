@@ -67,11 +67,11 @@ def check_document(document: ProblemDocument) -> Interval:
         lower = pair_product(lower_bound(problem, document.multipliers), 1 / document.multipliers.objective)
     ends = (lower, upper) if problem.sign > 0 else tuple(None if end is None else -end for end in (upper, lower))
     interval = ends[0], ends[1]
-    check_claimed_ends(claim, interval)
+    check_claimed_bounds(claim, interval)
     return interval
 
 
-def check_claimed_ends(claim: Claim, interval: Interval) -> None:
+def check_claimed_bounds(claim: Claim, interval: Interval) -> None:
     """Reject a claim of a bound that is not proved."""
     lower, upper = interval
     if lower is not None and upper is not None and not floor_float(lower) <= ceil_float(upper):
