@@ -315,12 +315,21 @@ def _refuted_table(files: Mapping[str, Steps]) -> list[str]:
 
 
 def _contradicted_table(files: Mapping[str, Steps]) -> list[str]:
-    lines = ["| file | published | proved |", "|---|--:|---|"]
+    lines = ["| file | published | proved | relative distance |", "|---|--:|---|--:|"]
     for file in sorted(files):
         proofs = truths(files[file])
         if "contradicted" in verdict(file, proofs):
-            lines.append(row([file, str(published_optimum(file)), describe_truth(proofs[0])]))
+            published = str(published_optimum(file))
+            lines.append(row([file, published, describe_truth(proofs[0]), _relative_distance(published, proofs[0])]))
     return lines if len(lines) > 2 else ["None."]
+
+
+def _relative_distance(published: str, truth: Truth) -> str:
+    """Return the distance of a published optimum from what is proved, over its absolute value, as a cell."""
+    if published == "infeasible" or not truth.has_optimum:
+        return ""
+    value = Fraction(Decimal(published))
+    return f"{float(max(truth.lower - value, value - truth.upper)) / abs(float(value)):.1e}"
 
 
 def _dearest_table(files: Mapping[str, Steps]) -> list[str]:
