@@ -236,6 +236,9 @@ def test_a_claim_that_is_right_for_one_reading_is_not_refuted() -> None:
     proofs = page.truths(done(decimal=exact("optimal", "1"), binary=exact("infeasible")))
     assert not page.is_refuted(claim("optimal", 1.0), proofs) and not page.is_refuted(claim("infeasible"), proofs)
     assert page.is_refuted(claim("optimal", 2.0), proofs)
+    open_certificate = certificate(-math.inf, math.inf, "open")
+    both = page.truths(done(decimal=exact("optimal", "1"), binary=exact("optimal", "1"), certificate=open_certificate))
+    assert page.is_refuted(claim("optimal", 2.0), both)
     assert not page.is_refuted(claim("optimal", 2.0), [])
 
 
