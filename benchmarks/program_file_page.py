@@ -26,6 +26,11 @@ MAX_DISTANCE = 1e-4
 CONFIRMING_GAP = 1e-3
 """Scaled gap of the widest interval that confirms a published optimum."""
 
+DECIMAL, BINARY = "exactly, decimal numbers", "exactly, binary numbers"
+"""Sources of proofs of the two readings of a file."""
+
+_EXACTLY = {"decimal": DECIMAL, "binary": BINARY}
+
 N_DEAREST = 10
 
 MAX_SHOWN = 24
@@ -115,7 +120,7 @@ def truths(done: Steps) -> list[Truth]:
         if status == "optimal":
             value = Fraction(result["fraction"] or Decimal(result["value"]))
             lower = upper = value
-        proofs.append(Truth(status, lower, upper, is_maximized, f"exactly, {numbers} numbers"))
+        proofs.append(Truth(status, lower, upper, is_maximized, _EXACTLY[numbers]))
     certificate = joint_certificate(done)
     return proofs if certificate is None else [*proofs, certificate]
 
@@ -148,8 +153,14 @@ def _ends(status: str, is_maximized: bool) -> tuple[float, float]:
 
 
 def is_refuted(claim: Mapping[str, Any], proofs: Sequence[Truth]) -> bool:
-    """Return whether a claim contradicts every proof: a claim that is right for one reading of a file is right."""
-    return bool(proofs) and all(_is_contradicted(claim, truth) for truth in proofs)
+    """Return whether a claim contradicts a proof of each reading of a file, that in decimal numbers and that in floats.
+
+    A claim that is right for one reading is right.
+    """
+    decimal = [truth for truth in proofs if truth.source == DECIMAL]
+    binary = [truth for truth in proofs if truth.source != DECIMAL]
+    readings = [reading for reading in (decimal, binary) if reading]
+    return bool(readings) and all(any(_is_contradicted(claim, truth) for truth in reading) for reading in readings)
 
 
 def _is_contradicted(claim: Mapping[str, Any], truth: Truth) -> bool:
@@ -315,12 +326,21 @@ def _refuted_table(files: Mapping[str, Steps]) -> list[str]:
 
 
 def _contradicted_table(files: Mapping[str, Steps]) -> list[str]:
-    lines = ["| file | published | proved |", "|---|--:|---|"]
+    lines = ["| file | published | proved | relative distance |", "|---|--:|---|--:|"]
     for file in sorted(files):
         proofs = truths(files[file])
         if "contradicted" in verdict(file, proofs):
-            lines.append(row([file, str(published_optimum(file)), describe_truth(proofs[0])]))
+            published = str(published_optimum(file))
+            lines.append(row([file, published, describe_truth(proofs[0]), _relative_distance(published, proofs[0])]))
     return lines if len(lines) > 2 else ["None."]
+
+
+def _relative_distance(published: str, truth: Truth) -> str:
+    """Return the distance of a published optimum from what is proved, over its absolute value, as a cell."""
+    if published == "infeasible" or not truth.has_optimum:
+        return ""
+    value = Fraction(Decimal(published))
+    return f"{float(max(truth.lower - value, value - truth.upper)) / abs(float(value)):.1e}"
 
 
 def _dearest_table(files: Mapping[str, Steps]) -> list[str]:

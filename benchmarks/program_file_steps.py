@@ -27,7 +27,7 @@ KINDS = ("load", "solve", "certify", "exact")
 """Kinds of steps."""
 
 SOLVERS = ("CLARABEL", "HIGHS", "SCS", "OSQP")
-"""In the order in which their answers are certified."""
+"""Solvers, in the order in which answers of one status are certified."""
 
 SOURCES = ("program", *SOLVERS)
 """Sources of certificates: the program, whose certificate solves it, and answers of solvers to its CVXPY problem."""
@@ -38,7 +38,7 @@ CONIC_SOLVERS = ("CLARABEL", "SCS")
 GOOD_GAP = 1e-6
 """Scaled gap from which on no other answer is certified."""
 
-MAX_CERTIFICATES = 2
+MAX_CERTIFICATES = 3
 """Largest number of answers of a file that are certified."""
 
 N_DIGITS = 30
@@ -57,7 +57,9 @@ MAX_WAITING = 20.0
 Result = dict[str, Any]
 
 
-def next_step(done: Mapping[str, Result], kinds: Collection[str] = KINDS) -> str | None:
+def next_step(
+    done: Mapping[str, Result], kinds: Collection[str] = KINDS, max_certificates: int = MAX_CERTIFICATES
+) -> str | None:
     """Return the next step of some kinds from the results of the earlier ones; None if nothing is left.
 
     The program and answers are certified in turn until the gap of one interval is good, a certificate decides that
@@ -67,18 +69,24 @@ def next_step(done: Mapping[str, Result], kinds: Collection[str] = KINDS) -> str
         return "load"
     if has_failed(done["load"]):
         return None
-    return next((step for step in _steps_left(done) if step.split()[0] in kinds), None)
+    return next((step for step in _steps_left(done, max_certificates) if step.split()[0] in kinds), None)
 
 
-def _steps_left(done: Mapping[str, Result]) -> Iterator[str]:
+def _steps_left(done: Mapping[str, Result], max_certificates: int) -> Iterator[str]:
     """Yield the steps of a read file that can be done now, in the order of the work."""
     yield from (step for solver in SOLVERS if (step := f"solve {solver}") not in done)
     certificates = [result for step, result in done.items() if step.startswith("certify ")]
-    if not any(is_sufficient(result) for result in certificates) and len(certificates) < MAX_CERTIFICATES:
-        has_answer = {solver: is_answer(done.get(f"solve {solver}", {})) for solver in SOLVERS} | {"program": True}
-        yield from (step for source in SOURCES if has_answer[source] and (step := f"certify {source}") not in done)
+    if not any(is_sufficient(result) for result in certificates) and len(certificates) < max_certificates:
+        yield from (step for source in _sources(done) if (step := f"certify {source}") not in done)
     if done["load"]["is_linear"]:
         yield from (step for numbers in ("decimal", "binary") if (step := f"exact {numbers}") not in done)
+
+
+def _sources(done: Mapping[str, Result]) -> list[str]:
+    """Return the sources that have answers: the program, solvers that say optimal, and the other ones."""
+    answers = {solver: done.get(f"solve {solver}", {}) for solver in SOLVERS}
+    solvers = [solver for solver in SOLVERS if is_answer(answers[solver])]
+    return ["program", *sorted(solvers, key=lambda solver: answers[solver]["status"] != "optimal")]
 
 
 def has_failed(result: Mapping[str, Any]) -> bool:
@@ -145,7 +153,7 @@ class Steps:
 
     def certify(self, source: str) -> Result:
         """Return the interval that the program, or the answer of a solver, proves, and its processor seconds."""
-        problem = self._program if source == "program" else self._problem(source)
+        problem: Any = self._program if source == "program" else self._problem(source)
         if source != "program" and problem.status is None:  # this process has not solved it
             solve_quietly(problem, source)
         begin = time.process_time()

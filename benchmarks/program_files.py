@@ -36,7 +36,7 @@ from benchmarks.program_file_page import (
     tables,
     truths,
 )
-from benchmarks.program_file_steps import KINDS, SOLVERS, Result, StepProcess, Steps, next_step
+from benchmarks.program_file_steps import KINDS, MAX_CERTIFICATES, SOLVERS, Result, StepProcess, Steps, next_step
 from boostopt._utils.environment import environment_info, source_version
 from boostopt._utils.json_values import plain
 
@@ -73,6 +73,7 @@ def run(
     journal: Journal,
     limits: Mapping[str, float],
     kinds: Sequence[str] = KINDS,
+    max_certificates: int = MAX_CERTIFICATES,
     budget: float = float("inf"),
 ) -> Iterator[tuple[str, str, Result]]:
     """Do the steps that are left, add them to the results and the journal, and yield each.
@@ -85,6 +86,8 @@ def run(
         Processor seconds of a step, by kind.
     kinds
         Kinds of steps that are done.
+    max_certificates
+        Largest number of certificates of a file.
     budget
         Seconds after which no step is begun.
     """
@@ -93,7 +96,9 @@ def run(
     for file in files:
         process = StepProcess(folder / file, MAX_MEMORY)
         try:
-            while (step := next_step(steps_of(results, file), kinds)) is not None and time.monotonic() < end:
+            while (
+                step := next_step(steps_of(results, file), kinds, max_certificates)
+            ) is not None and time.monotonic() < end:
                 result = process.do(step, limits[step.split()[0]])
                 line = {"parameters": {"file": file, "step": step}, "result": result, **machine}
                 journal.write(line)
@@ -144,6 +149,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--collections", nargs="+", choices=COLLECTIONS, default=COLLECTIONS)
     parser.add_argument("--budget", type=float, default=float("inf"), help="seconds after which nothing is begun")
     parser.add_argument("--only", nargs="+", choices=KINDS, default=KINDS, help="kinds of steps")
+    parser.add_argument("--certificates", type=int, default=MAX_CERTIFICATES, help="largest number for each file")
     parser.add_argument("--again", nargs="+", choices=KINDS, default=(), help="kinds of steps done anew")
     parser.add_argument("--limit", type=float, help="processor seconds of each step")
     parser.add_argument("--store", type=Path, default=ROOT / "docs", help="folder of the kept results")
@@ -194,7 +200,9 @@ def work(options: Any, results: Results) -> None:
             break
         if options.again and file not in renewed:
             results = without(results, options.again, [file])
-        for name, step, result in run([file], options.folder, results, journal, limits, options.only, left):
+        for name, step, result in run(
+            [file], options.folder, results, journal, limits, options.only, options.certificates, left
+        ):
             print(f"{name}, {step}: {json.dumps(plain(result))}", flush=True)
     keep(options.store, NAME, results)
     journal.end()

@@ -14,7 +14,7 @@ from benchmarks import program_file_page as page
 from benchmarks import program_files as files
 from benchmarks.evidence.experiment import Results
 from benchmarks.evidence.store import Journal, load
-from benchmarks.program_file_steps import SOLVERS, Result, StepProcess, Steps, next_step
+from benchmarks.program_file_steps import SOLVERS, SOURCES, Result, StepProcess, Steps, next_step
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -86,13 +86,15 @@ def test_the_steps_of_a_file_follow_from_the_earlier_ones() -> None:
         steps.append(step)
         results[step] = answers[step.split()[0]]
     solves = [f"solve {solver}" for solver in SOLVERS]
-    assert steps == ["load", *solves, "certify program", "certify CLARABEL", "exact decimal", "exact binary"]
+    certificates = ["certify program", "certify CLARABEL", "certify HIGHS"]
+    assert steps == ["load", *solves, *certificates, "exact decimal", "exact binary"]
     assert next_step({"load": {"failure": "DataError: no such file"}}) is None
     for sufficient in (certificate(0.0, 1e-7), certificate(math.inf, math.inf, "infeasible"), {"exceeded": 1.0}):
         assert next_step(done(certificate=sufficient)) is None
     failed = {"certify program": {"failure": "ProblemError: no rule"}}
     assert next_step(done(certificate=certificate(0, 1))) == "certify program"
     assert next_step({**done(), **failed}) == "certify CLARABEL"
+    assert next_step({**done(CLARABEL=claim("unbounded")), **failed}) == "certify HIGHS"
     assert next_step({**done(CLARABEL={"exceeded": 1.0}, HIGHS={"takes": False}), **failed}) == "certify SCS"
     assert next_step({**done(CLARABEL={"exceeded": 1.0}), **failed}, ["exact"]) is None
 
@@ -103,7 +105,8 @@ def test_each_step_states_what_it_did(folder: Path) -> None:
     for solver in SOLVERS:
         result = steps.do(f"solve {solver}")
         assert result["status"] == "optimal" and result["value"] == pytest.approx(1 / 3, abs=1e-4)
-        proof = steps.do(f"certify {solver}")
+    for source in SOURCES:
+        proof = steps.do(f"certify {source}")
         assert proof["status"] == "bounded" and float(proof["lower"]) <= 1 / 3 <= float(proof["upper"])
         assert proof["gap"] <= 1e-3
     optimum = steps.do("exact decimal")
@@ -164,7 +167,8 @@ def test_certificates_are_done_anew_if_this_is_asked(folder: Path, tmp_path: Pat
     assert {parameters["step"].split()[0] for parameters, _ in before} == {"load", "solve"}
     assert files.main([*names, "--again", "certify", "--only", "certify"]) == 0
     after = load(store, files.NAME)
-    assert after.select(step="certify CLARABEL") and after.select(step="solve SCS") == before.select(step="solve SCS")
+    assert len(after.select(step="certify program")) == 2
+    assert after.select(step="solve SCS") == before.select(step="solve SCS")
 
 
 def test_a_longer_limit_repeats_what_exceeded_a_shorter_one() -> None:
@@ -233,6 +237,9 @@ def test_a_claim_that_is_right_for_one_reading_is_not_refuted() -> None:
     proofs = page.truths(done(decimal=exact("optimal", "1"), binary=exact("infeasible")))
     assert not page.is_refuted(claim("optimal", 1.0), proofs) and not page.is_refuted(claim("infeasible"), proofs)
     assert page.is_refuted(claim("optimal", 2.0), proofs)
+    open_certificate = certificate(-math.inf, math.inf, "open")
+    both = page.truths(done(decimal=exact("optimal", "1"), binary=exact("optimal", "1"), certificate=open_certificate))
+    assert page.is_refuted(claim("optimal", 2.0), both)
     assert not page.is_refuted(claim("optimal", 2.0), [])
 
 
@@ -241,7 +248,7 @@ def test_the_tables_show_refuted_claims_and_contradicted_optima() -> None:
     lines = [{"parameters": {"file": "netlib/afiro.mat", "step": step}, "result": r} for step, r in steps.items()]
     text = page.tables(Results({**line, "version": "1", "processor": "p"} for line in lines))
     assert "| netlib/afiro.mat | SCS | optimal -460 | [-464, -463.9] |" in text
-    assert "| netlib/afiro.mat | -4.6475314286E+02 | [-464, -463.9], by a certificate |" in text
+    assert "| netlib/afiro.mat | -4.6475314286E+02 | [-464, -463.9], by a certificate | 1.6e-03 |" in text
     assert "| **optimal** | **optimal** | **optimal** | over 30 s | [-464, -463.9] | 3 |" in text
 
 

@@ -16,6 +16,9 @@ from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGr
 TOLERANCE = 1e-10
 """The accuracy that is asked of Clarabel; it returns its best point if it does not reach this."""
 
+MAX_WHOLE_SIZE = 100**2
+"""Entries of a semidefinite matrix up to which Clarabel must not divide it: multipliers of parts are rougher."""
+
 ROOT = math.sqrt(2.0)
 
 
@@ -88,6 +91,8 @@ def solve_form(form: ConeForm, tolerance: float = TOLERANCE, time_limit: float =
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
     settings.max_threads = 1
+    settings.chordal_decomposition_enable = any(group.size > MAX_WHOLE_SIZE for group in groups)
+    settings.chordal_decomposition_complete_dual = True
     if math.isfinite(time_limit):
         settings.time_limit = time_limit
     P = scipy.sparse.csc_array((n, n)) if form.P is None else scipy.sparse.triu(form.P, format="csc")

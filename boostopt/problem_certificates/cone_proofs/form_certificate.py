@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form, without_objective
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
-from boostopt.problem_certificates.cone_proofs.cone_membership import centre
+from boostopt.problem_certificates.cone_proofs.cone_membership import centre, distances
 from boostopt.problem_certificates.cone_proofs.equation_solutions import independent_equations
 from boostopt.problem_certificates.cone_proofs.primal_bound import (
     PointFailure,
     ProvedPoint,
+    has_slack,
     proved_point,
 )
 from boostopt.problem_certificates.cone_proofs.quadratic_forms import semidefinite_shifts
+from boostopt.problem_certificates.cone_proofs.refined_multipliers import refined_multipliers
 from boostopt.problem_certificates.cone_proofs.weak_duality import (
     Multipliers,
     dependent_columns,
@@ -30,13 +32,13 @@ from boostopt.problem_certificates.cone_proofs.weak_duality import (
     reduced_costs,
 )
 
-MARGINS = (0.0, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7)
+MARGINS = (0.0, 1e-10, 1e-8)
 """Relative distances from bounds that are tried in turn."""
 
 POWERS = (0.5, 1.0)
 """Powers of the distances from bounds in which unknowns change."""
 
-PERTURBATIONS = (1e-8, 1e-6, 1e-4)
+PERTURBATIONS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 """Relative changes of right sides and costs, with which the program is solved again for points with slack."""
 
 FRACTIONS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
@@ -109,11 +111,8 @@ class FormCertifier:
         self.form = form
         self.goal = goal
         self.interval = FormInterval()
-        sizes = np.where(form.is_fixed, 0.0, 1.0)
-        point = np.where(form.is_fixed, form.lower, 0.0)
-        rows = independent_equations(form.E, form.e, point, sizes)
-        self.reduced = form if rows is None else replace(form, E=form.E[rows], e=form.e[rows])
-        self.dependent = dependent_columns(form)
+        self.reduced = form
+        self.dependent: Bool[Array, " n"] | None = None
         self._is_upper_good = self._is_lower_good = False
         self.shifts: Float[Array, " n"] | None = None
         if form.P is not None:
@@ -142,8 +141,10 @@ class FormCertifier:
                 self._use_face(first.x)
             if interval.scaled_gap > self.goal and not self._is_lower_good:
                 for perturbation in PERTURBATIONS:
-                    self._use_perturbed(point, perturbation)
-                    if interval.lower > -math.inf:
+                    previous = interval.lower
+                    if self._use_perturbed(point, perturbation) and previous > -math.inf:
+                        break
+                    if interval.scaled_gap <= self.goal:
                         break
             if interval.scaled_gap > self.goal:
                 self._use_bound(point, 0.0, is_snapped=True)
@@ -159,19 +160,34 @@ class FormCertifier:
 
     def _use_point(self, x: Float[Array, " n"]) -> None:
         value = objective_value(self.form, x)
-        for power in POWERS:
-            for margin in MARGINS:
-                if self.interval.use_point(proved_point(self.reduced, x, margin, power=power)):
-                    self._is_upper_good = self.interval.upper - value <= self.goal * max(1.0, abs(value)) / 2
-                    return
+        if not self._has_point(x):
+            self.reduced = without_dependent_equations(self.form)
+            if self.reduced is self.form or not self._has_point(x):
+                return
+        self._is_upper_good = self.interval.upper - value <= self.goal * max(1.0, abs(value)) / 2
+
+    def _has_point(self, x: Float[Array, " n"]) -> bool:
+        attempts = ((power, margin) for power in POWERS for margin in MARGINS)
+        return any(
+            self.interval.use_point(proved_point(self.reduced, x, margin, power=power)) for power, margin in attempts
+        )
 
     def _use_multipliers(self, point: Multipliers) -> None:
         value = objective_value(self.form, point.w)
-        for power in POWERS:
-            for margin in MARGINS:
-                if self._use_bound(point, margin, power=power):
-                    self._is_lower_good = value - self.interval.lower <= self.goal * max(1.0, abs(value)) / 2
-                    return
+        if not self._has_bound(point):
+            self.dependent = dependent_columns(self.form)
+            if self.dependent is None or not self.dependent.any() or not self._has_bound(point):
+                return
+        self._is_lower_good = value - self.interval.lower <= self.goal * max(1.0, abs(value)) / 2
+
+    def _has_bound(self, point: Multipliers) -> bool:
+        attempts = [(power, margin) for power in POWERS for margin in MARGINS]
+        if any(self._use_bound(point, margin, power=power) for power, margin in attempts[:1]):
+            return True
+        refined = refined_multipliers(self.form, point) if self.form.groups else None
+        if refined is not None and any(self._use_bound(refined, margin, power=POWERS[0]) for margin in MARGINS):
+            return True
+        return any(self._use_bound(point, margin, power=power) for power, margin in attempts[1:])
 
     def _use_bound(self, point: Multipliers, margin: float, is_snapped: bool = False, power: float = 1.0) -> bool:
         bound = dual_bound(self.form, point, margin, self.shifts, is_snapped, power, self.dependent)
@@ -196,25 +212,39 @@ class FormCertifier:
 
         def attempt(fraction: float) -> bool:
             point = (1 - fraction) * start + fraction * middle
-            return any(self.interval.use_point(proved_point(face, point, 0.0, power=power)) for power in POWERS)
+            if not has_slack(face, point):
+                return False
+            return self.interval.use_point(proved_point(face, point, 0.0, power=POWERS[0]))
 
         least_fraction(attempt)
 
-    def _use_perturbed(self, point: Multipliers, size: float) -> None:
-        """Use multipliers between some and those of the program with costs that leave slack in the dual cones."""
+    def _use_perturbed(self, point: Multipliers, size: float) -> bool:
+        """Use multipliers between some and those of the program with costs that leave slack in the dual cones.
+
+        Returns
+        -------
+        bool
+            Whether a bound is proved.
+        """
         changed, shift = perturbed(self.form, size)
         answer = solve_form(changed)
         if not answer.is_finite:
-            return
+            return False
         far = multipliers_of(answer)
         cones = [z + part for z, part in zip(far.cones, shift.cones, strict=True)]
         far = Multipliers(far.y, far.rows + shift.rows, cones, far.w)
 
         def attempt(fraction: float) -> bool:
             blend = point.blend(far, fraction)
-            return any(self._use_bound(blend, 0.0, power=power) for power in POWERS)
+            groups = zip(self.form.groups, blend.cones, strict=True)
+            if not all((distances(group, z, is_dual=True) > 0).all() for group, z in groups):
+                return False
+            if self._use_bound(blend, 0.0, power=POWERS[0]):
+                return True
+            refined = refined_multipliers(self.form, blend) if self.form.groups else None
+            return refined is not None and self._use_bound(refined, 0.0, power=POWERS[0])
 
-        least_fraction(attempt)
+        return least_fraction(attempt)
 
     def _prove_infeasible(self, answer: ConicAnswer) -> bool:
         """Prove that no point is feasible, by multipliers that give a positive bound for costs of 0."""
@@ -275,7 +305,7 @@ def perturbed(form: ConeForm, size: float) -> tuple[ConeForm, Multipliers]:
         with np.errstate(all="ignore"):
             step = size * np.maximum(1.0, np.minimum(np.abs(low), np.abs(high)))
             step = np.where(np.isfinite(high - low), np.minimum(step, (high - low) / 4), step)
-        return low + step, high - step
+            return np.where(np.isfinite(low), low + step, low), np.where(np.isfinite(high), high - step, high)
 
     scale = max(1e-8, float(np.abs(form.c).max(initial=0.0)))
     lower, upper = inner(form.lower, form.upper)
@@ -310,15 +340,24 @@ def objective_value(form: ConeForm, x: Float[Array, " n"]) -> float:
     return value if form.P is None else value + float(x @ (form.P @ x)) / 2
 
 
-def least_fraction(attempt: Callable[[float], bool]) -> None:
+def least_fraction(attempt: Callable[[float], bool]) -> bool:
     """Call an attempt with growing fractions until it succeeds, and then with one that is smaller."""
     previous = 0.0
     for fraction in FRACTIONS:
         if attempt(fraction):
             if previous > 0:
                 attempt(math.sqrt(previous * fraction))
-            return
+            return True
         previous = fraction
+    return False
+
+
+def without_dependent_equations(form: ConeForm) -> ConeForm:
+    """Return the form without equations that are proved to follow from others; itself if none are."""
+    sizes = np.where(form.is_fixed, 0.0, 1.0)
+    point = np.where(form.is_fixed, form.lower, 0.0)
+    rows = independent_equations(form.E, form.e, point, sizes)
+    return form if rows is None or len(rows) == len(form.e) else replace(form, E=form.E[rows], e=form.e[rows])
 
 
 def face_of(form: ConeForm, central: ConicAnswer) -> ConeForm:

@@ -90,6 +90,14 @@ def checked_point(form: ConeForm, start: Float[Array, " n"], sizes: Float[Array,
     return ProvedPoint(enclosure, upper) if upper < math.inf else PointFailure("the objective overflows")
 
 
+def has_slack(form: ConeForm, x: Float[Array, " n"]) -> bool:
+    """Return whether a point satisfies rows and cones in floating point."""
+    values = form.R @ x
+    return bool((values >= form.row_lower).all() and (values <= form.row_upper).all()) and all(
+        (distances(group, group.G @ x + group.h) >= 0).all() for group in form.groups
+    )
+
+
 def _start(
     form: ConeForm, x: Float[Array, " n"], margin: float, snap: Float[Array, " n"] | None
 ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:

@@ -1,0 +1,83 @@
+"""Multipliers whose reduced costs fit the bounds to working precision, by short steps in the metric of the cones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
+from boostopt.problem_certificates.cone_proofs.cone_membership import distances
+from boostopt.problem_certificates.cone_proofs.cone_metrics import gram_in_metric
+from boostopt.problem_certificates.cone_proofs.weak_duality import Multipliers, reduced_costs
+
+LINALG: Any = scipy.sparse.linalg
+"""SciPy's factorizations, whose annotations do not have their results."""
+
+N_STEPS = 3
+"""Number of steps: the second and the third remove the rounding errors of those before."""
+
+
+def refined_multipliers(form: ConeForm, point: Multipliers) -> Multipliers | None:
+    """Return multipliers near a point with reduced costs that are nearly exact; None if none are found.
+
+    Parameters
+    ----------
+    form
+        The program.
+    point
+        Multipliers in the interior of the dual cones.
+    """
+    groups = zip(form.groups, point.cones, strict=True)
+    if not all((distances(group, z, is_dual=True) > 0).all() for group, z in groups):
+        return None
+    has_low, has_high = np.isfinite(form.lower), np.isfinite(form.upper)
+    columns = np.flatnonzero(~(has_low & has_high))
+    signs = np.where(has_low, 1.0, -1.0)
+    scale = max(1e-8, float(np.abs(form.c).max(initial=0.0)))
+    r = reduced_costs(form, point)
+    is_one_sided = has_low ^ has_high
+    mu = np.where(is_one_sided, np.maximum(signs * r, 1e-12 * scale), 0.0)
+    norms = np.sqrt(np.asarray((form.E * form.E).sum(axis=1)).ravel())
+    y_weights = np.maximum(np.abs(point.y), scale / np.maximum(norms, 1e-12)) ** 2
+    row_weights = point.rows**2
+    w_weights = np.ones(form.n) if form.P is None else np.maximum(1.0, point.w**2)
+    system = _weighted(form.E, y_weights) + _weighted(form.R, row_weights) + scipy.sparse.diags_array(mu**2)
+    if form.P is not None:
+        system = system + _weighted(form.P, w_weights)
+    products = list[Any]()
+    for group, z in zip(form.groups, point.cones, strict=True):
+        pair = gram_in_metric(group, z, is_dual=True)
+        if pair is None:
+            return None
+        system = system + pair[0]
+        products.append(pair[1])
+    matrix: Any = scipy.sparse.csc_array(scipy.sparse.csr_array(system)[columns][:, columns])
+    diagonal = matrix.diagonal()
+    matrix = matrix + scipy.sparse.diags_array(1e-15 * np.maximum(diagonal, 1e-30 * diagonal.max(initial=1.0)))
+    try:
+        factor = LINALG.splu(scipy.sparse.csc_array(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0)
+    except RuntimeError:  # exactly singular
+        return None
+    for _ in range(N_STEPS):
+        residual = reduced_costs(form, point) - signs * mu
+        full = np.zeros(form.n)
+        full[columns] = factor.solve(residual[columns])
+        if not np.isfinite(full).all():
+            return None
+        point = Multipliers(
+            point.y + y_weights * (form.E @ full),
+            point.rows + row_weights * (form.R @ full),
+            [z + np.asarray(product @ full) for z, product in zip(point.cones, products, strict=True)],
+            point.w if form.P is None else point.w - w_weights * (form.P @ full),
+        )
+        mu = mu + mu**2 * signs * full
+    return point
+
+
+def _weighted(matrix: Any, weights: Array | Float[Array, " m"]) -> Any:
+    """Return Aᵀ diag(weights) A."""
+    return scipy.sparse.csr_array(matrix.T @ (scipy.sparse.diags_array(weights) @ matrix))
