@@ -58,6 +58,7 @@ def test_intervals_of_linear_programs_contain_the_exact_optimum(seed: int) -> No
         assert certificate.status in (exact.status, "open")
 
 
+@pytest.mark.thorough
 def test_linear_programs_are_certified_closely() -> None:
     count, narrow = 0, 0
     for seed in range(40):
@@ -69,7 +70,7 @@ def test_linear_programs_are_certified_closely() -> None:
 
 
 def quadratic_program() -> ConicProgram:
-    """Return min x^2 + y^2 - 2 x y / 2 ... of problem 76 of Hock and Schittkowski, whose optimum is -4.681818..."""
+    """Return problem 76 of Hock and Schittkowski, whose optimum is -4.681818..."""
     P = np.array([[2.0, 0, -1, 0], [0, 1, 0, 0], [-1, 0, 2, 1], [0, 0, 1, 1]])
     rows = [[1, 2, 1, 1], [3, 1, 2, -1], [0, 1, 4, 0]]
     return program(
@@ -148,6 +149,7 @@ def lies(form: ConeForm, seed: int) -> list[ConicAnswer]:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(12))
 def test_answers_that_lie_never_exclude_the_exact_optimum(seed: int) -> None:
     lp = random_linear_program(seed)
@@ -213,6 +215,7 @@ def test_programs_with_cones_are_certified_at_their_known_optima(name: str) -> N
     assert certificate.scaled_gap <= 1e-6
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CONE_PROGRAMS)
 def test_lies_about_cones_never_exclude_the_optimum(name: str) -> None:
     build, optimum = CONE_PROGRAMS[name]

@@ -19,6 +19,15 @@ TOLERANCE = 1e-10
 MAX_WHOLE_SIZE = 100**2
 """Entries of a semidefinite matrix up to which Clarabel must not divide it: multipliers of parts are rougher."""
 
+MIN_RAY_TOLERANCE = 1e-16
+"""The accuracy of rays that prove infeasibility in a second solve."""
+
+REGULARIZATION = 1e-10
+"""Regularization of Clarabel's systems: its default of 1e-8 limits the accuracy that it reaches."""
+
+HUGE = 1e19
+"""Bounds of this size are not stated to Clarabel; the proofs use them."""
+
 ROOT = math.sqrt(2.0)
 
 
@@ -52,8 +61,8 @@ class ConicAnswer:
         return all(np.isfinite(part).all() for part in (self.x, self.y, self.rows, *self.cones))
 
 
-def solve_form(form: ConeForm, tolerance: float = TOLERANCE, time_limit: float = math.inf) -> ConicAnswer:
-    """Return the answer of Clarabel.
+def solve_form(form: ConeForm, is_second: bool = False) -> ConicAnswer:
+    """Return the answer of Clarabel; that of a second solve has less regularization, and hardly believes in rays.
 
     For a program that it finds infeasible, the multipliers are those of its proof, for costs of 0. For one that it
     finds unbounded, x is a direction.
@@ -61,8 +70,8 @@ def solve_form(form: ConeForm, tolerance: float = TOLERANCE, time_limit: float =
     clarabel: Any = import_module("clarabel")
 
     n, groups = form.n, form.groups
-    has_lower, has_upper = np.isfinite(form.lower) & ~form.is_fixed, np.isfinite(form.upper) & ~form.is_fixed
-    has_row_lower, has_row_upper = np.isfinite(form.row_lower), np.isfinite(form.row_upper)
+    has_lower, has_upper = (form.lower > -HUGE) & ~form.is_fixed, (form.upper < HUGE) & ~form.is_fixed
+    has_row_lower, has_row_upper = form.row_lower > -HUGE, form.row_upper < HUGE
     unit = scipy.sparse.csr_array(scipy.sparse.eye_array(n))
     maps = [_triangle(group) for group in groups]
     blocks = [
@@ -89,12 +98,13 @@ def solve_form(form: ConeForm, tolerance: float = TOLERANCE, time_limit: float =
         cones += [_cone(clarabel, group)] * group.count
     settings: Any = clarabel.DefaultSettings()
     settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
     settings.max_threads = 1
+    if is_second:
+        settings.static_regularization_constant = REGULARIZATION
+        settings.tol_infeas_abs = settings.tol_infeas_rel = settings.reduced_tol_infeas_rel = MIN_RAY_TOLERANCE
     settings.chordal_decomposition_enable = any(group.size > MAX_WHOLE_SIZE for group in groups)
     settings.chordal_decomposition_complete_dual = True
-    if math.isfinite(time_limit):
-        settings.time_limit = time_limit
     P = scipy.sparse.csc_array((n, n)) if form.P is None else scipy.sparse.triu(form.P, format="csc")
     A = scipy.sparse.vstack(blocks, format="csc")
     solution: Any = clarabel.DefaultSolver(

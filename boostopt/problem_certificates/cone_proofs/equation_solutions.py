@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse
+from flint import fmpq, fmpq_mat
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.error_free import LARGEST_EXACT_FACTOR, product_error
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
-from boostopt.problem_certificates.arithmetic.balls import Enclosure
+from boostopt.problem_certificates.arithmetic.balls import Enclosure, pivots
 from boostopt.problem_certificates.arithmetic.sparse_solutions import MIN_SIZE, SparseSystem
 from boostopt.problem_certificates.cone_proofs.cone_form import columns_of
 
@@ -34,7 +35,10 @@ MIN_PIVOT = 1e-11
 MAX_DENOMINATOR = 5040
 """Largest denominator of a weight in a combination of rows."""
 
-MIN_WEIGHT = 1e-7
+MAX_EXACT_ROWS = 150
+"""Number of rows of a combination whose weights are computed in fractions."""
+
+MIN_WEIGHT = 1e-9
 """Weights of combinations below this are read as 0."""
 
 
@@ -168,19 +172,48 @@ def _are_combinations(
     except (np.linalg.LinAlgError, scipy.linalg.LinAlgError):
         return False
     for k, i in enumerate(dependent.tolist()):
-        columns, total = dict[int, Fraction](), Fraction(0)
-        support = np.flatnonzero(np.abs(weights[:, k]) > MIN_WEIGHT)
+        support = np.flatnonzero(np.abs(weights[:, k]) > MIN_WEIGHT * np.abs(weights[:, k]).max(initial=0.0))
         terms = [
             (int(independent[j]), Fraction(float(weights[j, k])).limit_denominator(MAX_DENOMINATOR)) for j in support
         ]
-        for row, weight in [*terms, (i, Fraction(-1))]:
-            total += weight * sides[row]
-            part = slice(A.indptr[row], A.indptr[row + 1])
-            for j, value in zip(A.indices[part].tolist(), A.data[part].tolist(), strict=True):
-                columns[j] = columns.get(j, Fraction(0)) + weight * Fraction(value)
-        if total != 0 or any(value != 0 for value in columns.values()):
-            return False
+        if not _is_combination(A, sides, i, terms):
+            terms = _exact_weights(A, independent[support], i)
+            if not _is_combination(A, sides, i, terms):
+                return False
     return True
+
+
+def _is_combination(A: Any, sides: list[Fraction], i: int, terms: Sequence[tuple[int, Fraction]]) -> bool:
+    """Return whether row i with its right side is exactly the sum of others with weights."""
+    columns, total = dict[int, Fraction](), Fraction(0)
+    for row, weight in [*terms, (i, Fraction(-1))]:
+        total += weight * sides[row]
+        part = slice(A.indptr[row], A.indptr[row + 1])
+        for j, value in zip(A.indices[part].tolist(), A.data[part].tolist(), strict=True):
+            columns[j] = columns.get(j, Fraction(0)) + weight * Fraction(value)
+    return total == 0 and all(value == 0 for value in columns.values())
+
+
+def _exact_weights(A: Any, rows: Int[Array, " k"], i: int) -> list[tuple[int, Fraction]]:
+    """Return weights in fractions with which rows sum up to row i in some columns; none if this costs too much."""
+    if not 0 < len(rows) <= MAX_EXACT_ROWS:
+        return []
+    block = np.asarray(A[rows].toarray())
+    norms = np.maximum(np.abs(block).max(axis=1), 1e-300)
+    columns = pivots(block / norms[:, None])[1][: len(rows)]
+    if len(columns) < len(rows):
+        return []
+    target = np.asarray(A[[i]].toarray())[0, columns]
+    ratios = [value.as_integer_ratio() for value in block[:, columns].T.ravel().tolist()]
+    sides = [value.as_integer_ratio() for value in target.tolist()]
+    size = len(rows)
+    matrix = fmpq_mat(size, size, [fmpq(*pair) for pair in ratios])
+    try:
+        solution = matrix.solve(fmpq_mat(size, 1, [fmpq(*pair) for pair in sides]))
+    except ZeroDivisionError:  # singular
+        return []
+    weights = [Fraction(int(solution[k, 0].p), int(solution[k, 0].q)) for k in range(size)]
+    return list(zip(rows.tolist(), weights, strict=True))
 
 
 def _hold_exactly(A: Any, b: Float[Array, " m"], point: Float[Array, " n"]) -> bool:

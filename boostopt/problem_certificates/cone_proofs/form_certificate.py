@@ -47,8 +47,8 @@ FRACTIONS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 MAX_TIGHT_SLACK = 1e-5
 """Relative slack of a point in the middle of the feasible set below which a constraint may have none."""
 
-LOOSE_TOLERANCE = 1e-8
-"""The accuracy that is asked of Clarabel if it fails at the higher one."""
+MAX_GAP = 1e-6
+"""Scaled gap above which the program is solved a second time."""
 
 INFEASIBLE = ("PrimalInfeasible", "AlmostPrimalInfeasible")
 UNBOUNDED = ("DualInfeasible", "AlmostDualInfeasible")
@@ -113,7 +113,7 @@ class FormCertifier:
         self.interval = FormInterval()
         self.reduced = form
         self.dependent: Bool[Array, " n"] | None = None
-        self._is_upper_good = self._is_lower_good = False
+        self._is_upper_good = self._is_lower_good = self._is_second = False
         self.shifts: Float[Array, " n"] | None = None
         if form.P is not None:
             self.shifts, is_nonconvex = semidefinite_shifts(form.P, np.isfinite(form.lower) & np.isfinite(form.upper))
@@ -130,9 +130,23 @@ class FormCertifier:
         first = solve_form(self.form) if answer is None else answer
         if first.status in INFEASIBLE and self._prove_infeasible(first):
             return interval
-        if first.status in DOUBTFUL and answer is None:
-            second = solve_form(self.form, LOOSE_TOLERANCE)
-            first = second if second.status not in DOUBTFUL else first
+        if first.status not in DOUBTFUL or answer is not None:
+            self._use_answer(first)
+        if answer is None and (first.status in DOUBTFUL or interval.scaled_gap > MAX_GAP):
+            second = solve_form(self.form, is_second=True)
+            first = first if second.status in DOUBTFUL else second
+            self._is_upper_good = self._is_lower_good = False
+            self._is_second = True
+            self._use_answer(first)
+        if interval.x is None and not interval.status and first.status not in INFEASIBLE:
+            self._prove_infeasible(solve_form(without_objective(self.form)))
+        if interval.x is not None and not math.isfinite(interval.lower) and first.status in UNBOUNDED:
+            self._prove_unbounded(first.x)
+        return interval
+
+    def _use_answer(self, first: ConicAnswer) -> None:
+        """Use a point and multipliers, and points and multipliers with slack if the interval is wide."""
+        interval = self.interval
         if first.is_finite:
             point = multipliers_of(first)
             self._use_point(first.x)
@@ -148,11 +162,6 @@ class FormCertifier:
                         break
             if interval.scaled_gap > self.goal:
                 self._use_bound(point, 0.0, is_snapped=True)
-        if interval.x is None and not interval.status and first.status not in INFEASIBLE:
-            self._prove_infeasible(solve_form(without_objective(self.form)))
-        if interval.x is not None and not math.isfinite(interval.lower) and first.status in UNBOUNDED:
-            self._prove_unbounded(first.x)
-        return interval
 
     def _has_crossed_bounds(self) -> bool:
         form = self.form
@@ -197,7 +206,7 @@ class FormCertifier:
 
     def _use_face(self, x: Float[Array, " n"]) -> None:
         """Use points between one and a point with slack, in the face that contains all feasible points."""
-        central = solve_form(without_objective(self.form))
+        central = solve_form(without_objective(self.form), self._is_second)
         if not central.is_finite:
             return
         face = face_of(self.form, central)
