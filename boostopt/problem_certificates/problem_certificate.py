@@ -61,6 +61,7 @@ from boostopt.problem_certificates.reading import (
 from boostopt.problem_certificates.steps import (
     FloatPoint,
     float_point,
+    group_arguments,
     improved_choices,
     initial_choice,
     proposed_choices,
@@ -89,6 +90,9 @@ MAX_LOWER_FRACTION = 0.1
 
 SMALL_GAP = 1e-8
 """Scaled gap that only steps that narrow it are to improve. Above it, a program chooses the multipliers."""
+
+KINK_DISTANCE = 1e-4
+"""Distance of arguments from a kink, relative to the largest one of an atom, from which it counts as a kink."""
 
 PROGRAM_WIDTH = 1e-7
 """The distance for the tangents that this program does not choose."""
@@ -764,7 +768,8 @@ def _use_minorants(
                 break
         if interval.is_lower_end_near(read):
             return failure
-        if width == WIDTHS[0] and interval.scaled_gap > max(goal, SMALL_GAP):
+        gap = interval.scaled_gap
+        if width == WIDTHS[0] and gap > max(goal, SMALL_GAP) and (gap > POOR_GAP or _is_near_kink(read, point)):
             start = initial_choice(read, point, PROGRAM_WIDTH)
             proposal = program_choice(read, start, box)
             if proposal is not None:
@@ -782,6 +787,19 @@ def _use_minorants(
         if interval.scaled_gap <= POOR_GAP:
             break
     return failure
+
+
+def _is_near_kink(read: ReadProblem, point: FloatPoint) -> bool:
+    """Return whether arguments of an atom are next to a kink: only there, a program has slopes to choose."""
+    for node in read.nodes:
+        if not node.function.has_kinks or not len(node.members):
+            continue
+        u = group_arguments(node, point)
+        units = u / (KINK_DISTANCE * np.maximum(np.abs(u).max(axis=1, keepdims=True), 1e-300))
+        # Numbers next to each other are equal after one of both roundings.
+        if any(node.function.is_on_kink(np.floor(units + shift)).any() for shift in (0.5, 0.0)):
+            return True
+    return False
 
 
 def _use_choice(read: ReadProblem, interval: _Interval, box: Propagation, choice: Choice, change: float) -> str:
