@@ -87,11 +87,11 @@ class AffineFunctions:
     def __getitem__(self, rows: slice) -> AffineFunctions:
         return AffineFunctions(self._constant[rows], {x: matrix[rows] for x, matrix in self._parts.items()})
 
-    def __add__(self, other: AffineFunctions) -> AffineFunctions:
+    def __add__(self, addend: AffineFunctions) -> AffineFunctions:
         parts = {**self._parts}
-        for x, matrix in other._parts.items():
+        for x, matrix in addend._parts.items():
             parts[x] = parts[x] + matrix if x in parts else matrix
-        return AffineFunctions(self._constant + other._constant, parts)
+        return AffineFunctions(self._constant + addend._constant, parts)
 
     def transformed(self, matrix: Any) -> AffineFunctions:
         """Return a sparse matrix times the functions."""

@@ -570,7 +570,7 @@ class _Interval:
     status: str = ""
     reasons: list[str] = field(default_factory=list[str])
     optimum: float | None = None
-    """The optimum by one more solve, which is only believed to say what is not worth trying; None without a solve."""
+    """The optimum by one more solve, which only says what is not worth trying: inf if unknown, None before it."""
 
     @property
     def scaled_gap(self) -> float:
@@ -687,7 +687,8 @@ def certified_lower_bound(read: ReadProblem, x: Float[Array, " n"], upper: float
         The scaled gap at which the search for better multipliers ends.
     """
     with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
-        interval, box = _Interval(upper=upper), Propagation(read, upper)
+        # No solver is asked for the optimum: the objective may have linear terms that its CVXPY expression lacks.
+        interval, box = _Interval(upper=upper, optimum=math.inf), Propagation(read, upper)
         box.run()
         _bound_below(read, interval, box, x, goal, 0.0)
     return interval.lower
