@@ -17,7 +17,7 @@ from .boosting import boost as boost
 from .boosting import path as path
 from .certificates.certificate import KKT as KKT
 from .certificates.certificate import Certificate as Certificate
-from .certificates.recovery import Recovery as Recovery
+from .certificates.multiplier_recovery import Recovery as Recovery
 from .checks import Check as Check
 from .checks import CheckReport as CheckReport
 from .checks import check_backend as check_backend

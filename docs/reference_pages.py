@@ -112,7 +112,7 @@ PAGES = (
         "",
         "Column generation: the result of `boost`, its rules and schedules.",
         also=(
-            "boosting.rules.RuleContext",
+            "boosting.stopping_rules.RuleContext",
             "boosting.problem.Problem",
             "objectives.soft_margin.SoftMarginObjective",
             "boosting.column_pool.ColumnPool",

@@ -7,6 +7,7 @@ variables. Where many kinks depend on each other, its maximizer is a better choi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,6 +61,50 @@ class SlopeProducts:
         return tangents.with_parameters(np.where(has_multiplier, tangents.oriented(slopes), tangents.parameters))
 
 
+class AffineFunctions:
+    """Affine functions of CVXPY variables, by their coefficients.
+
+    A function of values of atoms is a function of multipliers through many others. CVXPY would read the expressions of
+    all these again for each use, and so twice as many for each further atom.
+
+    Parameters
+    ----------
+    constant
+        The constant of each function.
+    parts
+        Variables with their coefficients, one row for each function.
+    """
+
+    def __init__(self, constant: Float[Array, " n"], parts: Mapping[Any, Any] | None = None) -> None:
+        self._constant = constant
+        self._parts = dict(parts or {})
+
+    @classmethod
+    def of_variable(cls, matrix: Any, variable: Any) -> AffineFunctions:
+        """Return a matrix times a variable."""
+        return cls(np.zeros(matrix.shape[0]), {variable: scipy.sparse.csr_array(matrix)})
+
+    def __getitem__(self, rows: slice) -> AffineFunctions:
+        return AffineFunctions(self._constant[rows], {x: matrix[rows] for x, matrix in self._parts.items()})
+
+    def __add__(self, addend: AffineFunctions) -> AffineFunctions:
+        parts = {**self._parts}
+        for x, matrix in addend._parts.items():
+            parts[x] = parts[x] + matrix if x in parts else matrix
+        return AffineFunctions(self._constant + addend._constant, parts)
+
+    def transformed(self, matrix: Any) -> AffineFunctions:
+        """Return a sparse matrix times the functions."""
+        return AffineFunctions(
+            matrix @ self._constant, {x: scipy.sparse.csr_array(matrix @ part) for x, part in self._parts.items()}
+        )
+
+    def expression(self) -> Any:
+        """Return the functions as one CVXPY expression."""
+        terms = [matrix @ x for x, matrix in self._parts.items() if matrix.nnz]
+        return sum(terms, cp.Constant(self._constant))
+
+
 def program_choice(problem: ReadProblem, choice: Choice, bounds: Propagation) -> Choice | None:
     """Return the choice with the largest bound among those with the tangents of a choice at atoms without kinks.
 
@@ -101,7 +146,8 @@ class _MultiplierProgram:
         self._inequality: Any = cp.Variable(len(choice.inequality), nonneg=True) if len(choice.inequality) else None
         self._equality: Any = cp.Variable(len(choice.equality)) if len(choice.equality) else None
         slopes, offset = self._pullback()
-        self._program = cp.Problem(cp.Maximize(offset + self._box_minimum(slopes)), self._constraints)
+        objective = offset.expression()[0] + self._box_minimum(slopes.expression())
+        self._program = cp.Problem(cp.Maximize(objective), self._constraints)
 
     def solution(self) -> Choice | None:
         """Return the choice of the solver; None if it fails."""
@@ -119,62 +165,68 @@ class _MultiplierProgram:
             result = replace(result, inequality=np.maximum(self._inequality.value, 0.0))
         return result if self._equality is None else replace(result, equality=self._equality.value)
 
-    def _pullback(self) -> tuple[Any, Any]:
-        """Return the slopes of x and the offset of the minorant as CVXPY expressions."""
+    def _pullback(self) -> tuple[AffineFunctions, AffineFunctions]:
+        """Return the slopes of x and the offset of the minorant."""
         problem, choice = self._problem, self._choice
         constant = np.zeros(problem.n_values)
         if choice.linear is not None:
             constant[: problem.n] = choice.linear
         weight = choice.objective_weight
         constant += problem.objective.float_pullback(np.array([weight]))
-        offset: Any = weight * (float(problem.objective.float_offsets[0]) - choice.level)
+        constant_offset = weight * (float(problem.objective.float_offsets[0]) - choice.level)
         for constraint, factor in zip(problem.matrices, choice.factors, strict=True):
             multipliers = -(factor @ factor.T).ravel()
             constant += constraint.rows.float_pullback(multipliers)
-            offset += float(constraint.rows.float_offsets @ multipliers)
-        total: Any = cp.Constant(constant)
+            constant_offset += float(constraint.rows.float_offsets @ multipliers)
+        total, offset = AffineFunctions(constant), AffineFunctions(np.array([constant_offset]))
         for rows, multipliers in (
             (problem.inequalities.rows, self._inequality),
             (problem.equalities.rows, self._equality),
         ):
             if multipliers is not None:
-                total = total + rows.floats.T @ multipliers
-                offset = offset + rows.float_offsets @ multipliers
+                total += AffineFunctions.of_variable(rows.floats.T, multipliers)
+                offset += AffineFunctions.of_variable(_row(rows.float_offsets), multipliers)
         for index in reversed(range(len(problem.nodes))):
             node = problem.nodes[index]
             mu = total[node.start : node.start + len(node.members)]
             sums, constants = self._argument_multipliers(index, node, mu)
-            total = total + self._transposed_product(node.arguments.floats, sums)
-            offset = offset + constants + node.arguments.float_offsets @ sums
+            total += self._transposed_product(node.arguments.floats, sums)
+            offset += constants
+            offset += sums.transformed(_row(node.arguments.float_offsets))
         return total[: problem.n], offset
 
-    def _argument_multipliers(self, index: int, node: AtomNode, mu: Any) -> tuple[Any, Any]:
+    def _argument_multipliers(
+        self, index: int, node: AtomNode, mu: AffineFunctions
+    ) -> tuple[AffineFunctions, AffineFunctions]:
         """Return the multipliers of the arguments of an atom, and the sum of multipliers times offsets."""
-        (m, k), tangents, sign = node.members.shape, self._choice.tangents[index], node.function.sign
-        self._constraints.append(sign * mu >= 0)
-        products = cp.Variable((m, k))
-        constraints = node.function.slope_constraints(products, sign * mu, tangents.orientations)
+        (m, k), tangents = node.members.shape, self._choice.tangents[index]
+        sizes: Any = node.function.sign * mu.expression()
+        self._constraints.append(sizes >= 0)
+        variable = cp.Variable(m * k)
+        products = cp.reshape(variable, (m, k), order="C")
+        constraints = node.function.slope_constraints(products, sizes, tangents.orientations)
         if not constraints:
             slopes = node.function.slopes(tangents)
             matrix = _indicators(slopes.ravel(), node.members, np.repeat(np.arange(m), k), len(node.arguments), m)
-            return matrix @ mu, self._offsets(node, tangents) @ mu
+            return mu.transformed(matrix), mu.transformed(_row(self._offsets(node, tangents)))
         self._constraints += constraints
-        self.slope_products[index] = SlopeProducts(products, sign * mu)
-        matrix = _indicators(np.full(m * k, float(sign)), node.members, np.arange(m * k), len(node.arguments), m * k)
-        return matrix @ cp.vec(products, order="C"), 0.0
+        self.slope_products[index] = SlopeProducts(products, sizes)
+        signs = np.full(m * k, float(node.function.sign))
+        matrix = _indicators(signs, node.members, np.arange(m * k), len(node.arguments), m * k)
+        return AffineFunctions.of_variable(matrix, variable), AffineFunctions(np.zeros(1))
 
-    def _transposed_product(self, matrix: Any, sums: Any) -> Any:
+    def _transposed_product(self, matrix: Any, sums: AffineFunctions) -> AffineFunctions:
         """Return Aᵀ y, for cumulative sums by the few entries that a row of A adds to the one before it."""
         if matrix.nnz <= MIN_DENSITY * matrix.shape[0] * matrix.shape[1] or matrix.shape[0] == 1:
-            return matrix.T @ sums
+            return sums.transformed(matrix.T)
         shift = scipy.sparse.eye_array(matrix.shape[0], k=-1, format="csr")
         differences = scipy.sparse.csr_array(matrix - shift @ matrix)
         differences.eliminate_zeros()
         if differences.nnz > MAX_SPARSITY * matrix.nnz:
-            return matrix.T @ sums
+            return sums.transformed(matrix.T)
         later_sums = cp.Variable(matrix.shape[0])
-        self._constraints.append(later_sums - shift.T @ later_sums == sums)
-        return differences.T @ later_sums
+        self._constraints.append(later_sums - shift.T @ later_sums == sums.expression())
+        return AffineFunctions.of_variable(differences.T, later_sums)
 
     def _offsets(self, node: AtomNode, tangents: Tangents) -> Float[Array, " m"]:
         """Return the offsets of the minorants of an atom in floating point."""
@@ -205,6 +257,11 @@ class _MultiplierProgram:
         if (entries := np.flatnonzero(~is_below & ~is_above)).size:
             self._constraints.append(slopes[entries] == 0)
         return result
+
+
+def _row(values: Float[Array, " n"]) -> Any:
+    """Return numbers as a sparse matrix of one row."""
+    return scipy.sparse.csr_array(values.reshape(1, -1))
 
 
 def _indicators(values: Array, members: Array, columns: Array, n_rows: int, n_columns: int) -> Any:

@@ -65,6 +65,7 @@ from boostopt.problem_certificates.reading import (
 from boostopt.problem_certificates.steps import (
     FloatPoint,
     float_point,
+    group_arguments,
     improved_choices,
     initial_choice,
     proposed_choices,
@@ -88,8 +89,14 @@ MIN_GOOD_NARROWING = 0.5
 POOR_GAP = 1e-6
 """Scaled gap from which bounds of single unknowns are computed, if they are infinite."""
 
+MAX_LOWER_FRACTION = 0.1
+"""Fraction of a poor gap up to which it counts as that of the upper end."""
+
 SMALL_GAP = 1e-8
 """Scaled gap that only steps that narrow it are to improve. Above it, a program chooses the multipliers."""
+
+KINK_DISTANCE = 1e-4
+"""Distance of arguments from a kink, relative to the largest one of an atom, from which it counts as a kink."""
 
 PROGRAM_WIDTH = 1e-7
 """The distance for the tangents that this program does not choose."""
@@ -619,11 +626,24 @@ class _Interval:
     upper: float = math.inf
     status: str = ""
     reasons: list[str] = field(default_factory=list[str])
+    optimum: float | None = None
+    """The optimum by one more solve, which only says what is not worth trying: inf if unknown, None before it."""
 
     @property
     def scaled_gap(self) -> float:
         """The gap over max(1, |lower|, |upper|)."""
         return scaled_gap(self.lower, self.upper)
+
+    def is_lower_end_near(self, read: ReadProblem) -> bool:
+        """Return whether a poor gap seems to be that of the upper end, so that better minorants are not worth trying.
+
+        A solver then solves the problem again. A wrong answer makes the interval wider than it could be, but not wrong.
+        """
+        if read.is_large or not POOR_GAP < self.scaled_gap < math.inf:
+            return False
+        if self.optimum is None:
+            self.optimum = _optimum_by_solver(read)
+        return self.lower >= self.optimum - MAX_LOWER_FRACTION * (self.upper - self.lower)
 
 
 def _certify_values(
@@ -724,7 +744,8 @@ def certified_lower_bound(read: ReadProblem, x: Float[Array, " n"], upper: float
         The scaled gap at which the search for better multipliers ends.
     """
     with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
-        interval, box = _Interval(upper=upper), Propagation(read, upper)
+        # No solver is asked for the optimum: the objective may have linear terms that its CVXPY expression lacks.
+        interval, box = _Interval(upper=upper, optimum=math.inf), Propagation(read, upper)
         box.run()
         _bound_below(read, interval, box, x, goal, 0.0)
     return interval.lower
@@ -757,7 +778,7 @@ def _bound_below(
     point = float_point(read, x)
     open_sides = 0
     failure = _use_minorants(read, interval, box, point, goal, change)
-    if interval.scaled_gap > max(goal, POOR_GAP) and not box.is_bounded:
+    if interval.scaled_gap > max(goal, POOR_GAP) and not box.is_bounded and not interval.is_lower_end_near(read):
         open_sides = CoordinateBounds(read, box, interval.upper, change).run()
         interval.lower = max(interval.lower, box.row_bounds(read.objective.rows[0], read.objective.offsets[0])[0])
         failure = _use_minorants(read, interval, box, point, goal, change)
@@ -803,7 +824,10 @@ def _use_minorants(
             failure = _use_choice(read, interval, box, choice, change) or failure
             if gap <= SMALL_GAP and interval.scaled_gap > MIN_GOOD_NARROWING * gap:
                 break
-        if width == WIDTHS[0] and interval.scaled_gap > max(goal, SMALL_GAP):
+        if interval.is_lower_end_near(read):
+            return failure
+        gap = interval.scaled_gap
+        if width == WIDTHS[0] and gap > max(goal, SMALL_GAP) and (gap > POOR_GAP or _is_near_kink(read, point)):
             start = initial_choice(read, point, PROGRAM_WIDTH)
             proposal = program_choice(read, start, box)
             if proposal is not None:
@@ -813,7 +837,7 @@ def _use_minorants(
         factor = MIN_GOOD_NARROWING if is_good else MIN_NARROWING
         if (is_good or read.is_large) and interval.scaled_gap > factor * previous_gap:
             break
-    if read.is_large or not POOR_GAP < interval.scaled_gap < math.inf:
+    if read.is_large or not POOR_GAP < interval.scaled_gap < math.inf or interval.is_lower_end_near(read):
         return failure
     for width in WIDTHS:
         for choice in proposed_choices(read, point, box.box, width, N_STEPS, n_cheap_steps=N_CHEAP_STEPS):
@@ -823,6 +847,19 @@ def _use_minorants(
     return failure
 
 
+def _is_near_kink(read: ReadProblem, point: FloatPoint) -> bool:
+    """Return whether arguments of an atom are next to a kink: only there, a program has slopes to choose."""
+    for node in read.nodes:
+        if not node.function.has_kinks or not len(node.members):
+            continue
+        u = group_arguments(node, point)
+        units = u / (KINK_DISTANCE * np.maximum(np.abs(u).max(axis=1, keepdims=True), 1e-300))
+        # Numbers next to each other are equal after one of both roundings.
+        if any(node.function.is_on_kink(np.floor(units + shift)).any() for shift in (0.5, 0.0)):
+            return True
+    return False
+
+
 def _use_choice(read: ReadProblem, interval: _Interval, box: Propagation, choice: Choice, change: float) -> str:
     """Raise the lower bound of an interval by the minorant of a choice; return why the choice has none, or ""."""
     try:
@@ -830,6 +867,27 @@ def _use_choice(read: ReadProblem, interval: _Interval, box: Propagation, choice
     except WrongSign as sign:
         return f"{sign} has a multiplier of the wrong sign: the problem may not be convex there"
     return ""
+
+
+def _optimum_by_solver(read: ReadProblem) -> float:
+    """Return the optimum that a solver finds, to be minimized; inf if it finds none."""
+    inequalities = [expression <= 0 for expression in read.inequalities.expressions]
+    equalities = [expression == 0 for expression in read.equalities.expressions]
+    matrices = [(item.expression + item.expression.T) / 2 >> 0 for item in read.matrices]
+    sides = list[Any]()
+    for item in read.variables:
+        entries, flat = np.flatnonzero(item.positions >= 0), cp.vec(item.variable, order="C")
+        for side, sign in ((read.lower, 1.0), (read.upper, -1.0)):
+            ends = side[item.positions[entries]]
+            finite = np.flatnonzero(np.isfinite(ends))
+            if len(finite):
+                sides.append(sign * (flat[entries[finite]] - ends[finite]) >= 0)
+    objective = cp.Minimize(read.objective_expression)
+    x = solved_point(read, cp.Problem(objective, [*inequalities, *equalities, *matrices, *sides]))
+    if x is None:
+        return math.inf
+    value = float(read.objective.float_values(float_point(read, x).z)[0])
+    return value if math.isfinite(value) else math.inf
 
 
 def _solved_again(read: ReadProblem) -> tuple[ReadProblem, Float[Array, " n"]] | None:

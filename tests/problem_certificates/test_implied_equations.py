@@ -334,7 +334,7 @@ def test_two_proposals_of_one_null_vector_leave_out_one_row(monkeypatch: pytest.
     matrix = cp.bmat([[x, y - x], [y - x, x]])
     read = read_problem(cp.Problem(cp.Minimize(x), [matrix >> 0, y == 0]))
     proposals = [(0, [Fraction(1), Fraction(1)]), (1, [Fraction(1), Fraction(1)])]
-    monkeypatch.setattr(implied_equations, "_proposed_null_vectors", lambda *_: proposals)
+    monkeypatch.setattr(implied_equations, "proposed_null_vectors", lambda *_: proposals)
     with working_precision():
         assert [item.n for item in with_null_vectors(read, np.ones(2)).matrices] == [1]
 

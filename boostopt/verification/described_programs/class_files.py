@@ -69,7 +69,7 @@ from boostopt.verification.problem_kernel.described_programs import (
     parse_described_part,
 )
 from boostopt.verification.problem_kernel.problem_checker import (
-    check_claimed_ends,
+    check_claimed_bounds,
     lower_bound,
     upper_bound,
 )
@@ -362,7 +362,7 @@ def _verdict(
     document = parse_proof_and_claim(problem, {**absent, "multipliers": proof["multipliers"]}, claim)
     lower = None if document.multipliers is None else _lower_bound(document.problem, document.multipliers)
     interval = lower, None if point is None else _upper_bound(F, point, answer.edge_bound)
-    check_claimed_ends(document.claim, interval)
+    check_claimed_bounds(document.claim, interval)
     claimed = document.claim.lower, document.claim.upper
     words = BOTH_BOUNDS if None not in claimed else "the lower end" if claimed[1] is None else "the upper end"
     is_membership_checked = answer.edge_bound is not None and U is None

@@ -57,6 +57,7 @@ from boostopt.verification.problem_kernel.problem_schema import Multipliers, Pro
 from boostopt.verification.problem_kernel.rationals_and_balls import (
     ceil_float,
     floor_float,
+    is_positive,
     pair_product,
     working_precision,
 )
@@ -100,10 +101,10 @@ def save_described_certificate(
         The file cannot be written.
     """
     target = check_path("path", path)
-    if certificate.infeasible or not math.isfinite(max(abs(certificate.lower), abs(certificate.upper))):
+    if not (certificate.infeasible or math.isfinite(certificate.lower) or math.isfinite(certificate.upper)):
         raise ProblemError(
-            "the file of a described program states a finite interval; got "
-            f"{certificate!r}. Keep the certificate in Python, or solve to a finite interval."
+            "the file of a described program states a finite end of the interval, or that the program is infeasible; "
+            f"got {certificate!r}. Solve to a finite interval, or keep the certificate in Python."
         )
     N, t = program.margins.N, program.margins.t
     check_entries(N, t)
@@ -197,21 +198,93 @@ def _proof_and_claim(
         The statement is beyond a limit of files.
     """
     problem, functions = composed_functions(document, U)
-    point = point_of_program(parts, functions, U, certificate.d)
-    multipliers, point = nearly_optimal_proof(parts, functions, problem, U, certificate.w, point)
-    upper = upper_bound(problem, point)
-    lower = pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
-    loss = MAX_LOSS * max(1.0, abs(certificate.lower), abs(certificate.upper))
-    if floor_float(lower) < certificate.lower - loss or ceil_float(upper) > certificate.upper + loss:
+    if certificate.infeasible:
+        multipliers = _proof_of_infeasibility(functions, problem, U, certificate.w)
+        return {
+            "proof": {"multipliers": multipliers_to_json(multipliers), "point": None, "ray": None},
+            "claim": {"status": "infeasible", "lower": None, "upper": None},
+        }
+    multipliers, point, lower, upper = None, None, None, None
+    if math.isfinite(certificate.upper):
+        point = point_of_program(parts, functions, U, certificate.d)
+    if math.isfinite(certificate.lower):
+        multipliers, point = nearly_optimal_proof(parts, functions, problem, U, certificate.w, point)
+        lower = pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
+    if point is not None:
+        upper = upper_bound(problem, point)
+    loss = MAX_LOSS * max(1.0, *(abs(end) for end in (certificate.lower, certificate.upper) if math.isfinite(end)))
+    proved = -math.inf if lower is None else floor_float(lower), math.inf if upper is None else ceil_float(upper)
+    if proved[0] < certificate.lower - loss or proved[1] > certificate.upper + loss:
         raise ProblemError(
             f"a file must prove the interval of the certificate, {certificate!r}; the weights prove "
-            f"[{floor_float(lower)!r}, {ceil_float(upper)!r}] in fractions. Solve with a smaller tol, or keep the "
-            "certificate in Python."
+            f"[{proved[0]!r}, {proved[1]!r}] in fractions. Solve with a smaller tol, or keep the certificate in Python."
         )
     return {
-        "proof": {"multipliers": multipliers_to_json(multipliers), "point": vector_to_json(point), "ray": None},
-        "claim": {"status": "bounded", "lower": lower_end(lower), "upper": 0.0 - lower_end(-upper)},
+        "proof": {
+            "multipliers": None if multipliers is None else multipliers_to_json(multipliers),
+            "point": None if point is None else vector_to_json(point),
+            "ray": None,
+        },
+        "claim": {
+            "status": "open" if lower is None or upper is None else "bounded",
+            "lower": None if lower is None else lower_end(lower),
+            "upper": None if upper is None else 0.0 - lower_end(-upper),
+        },
     }
+
+
+def _proof_of_infeasibility(
+    functions: tuple[DescribedPart, DescribedPart], problem: Problem, U: Float[Array, "N t"], w: Float[Array, " t"]
+) -> Multipliers:
+    """Return multipliers that prove that no weights of the examples have such edges, from hypothesis weights w.
+
+    The bounds of single edges have the multipliers w, and the sum of d the one that is best for the bounds of d.
+
+    Raises
+    ------
+    ProblemError
+        They prove no infeasibility: it needs other constraints of F or G.
+    """
+    F, G = functions
+    weights, n_F = [Fraction(value) for value in w.tolist()], len(F.problem.inequalities)
+    inequalities = [Fraction(0)] * len(problem.inequalities)
+    limits = list(weights)
+    for i, row in enumerate(G.problem.inequalities.rows):
+        ((k, value), *further_terms) = row.items()
+        if not further_terms and value > 0 and k in G.positions and limits[G.positions.index(k)] > 0:
+            j = G.positions.index(k)
+            inequalities[n_F + i], limits[j] = limits[j] / value, Fraction(0)
+    equalities = [Fraction(0)] * (len(problem.equalities) - len(weights)) + [-weight for weight in weights]
+    slopes, caps = U @ w, np.array([float(F.problem.upper[k] or 0) for k in F.positions])
+    order = np.argsort(slopes)
+    last = int(np.searchsorted(np.cumsum(caps[order]), 1.0))
+    threshold = Fraction(float(slopes[order[min(last, len(order) - 1)]]))
+    for i, row in enumerate(F.problem.equalities.rows):
+        if set(row) == set(F.positions) and len(set(row.values())) == 1:
+            equalities[i] = -threshold / next(iter(row.values()))
+            break
+    multipliers = Multipliers(
+        Fraction(0),
+        inequalities,
+        equalities,
+        [[Fraction(0)] * size**2 for size, _ in problem.matrices],
+        [[Fraction(0)] * sum(map(len, node.members)) for node in problem.nodes],
+    )
+    failure = "their bound is not positive"
+    try:
+        if is_positive(lower_bound(problem, multipliers)):
+            scale = math.lcm(*(value.denominator for value in (*inequalities, *equalities)))
+            return dataclasses.replace(
+                multipliers,
+                inequalities=[scale * value for value in inequalities],
+                equalities=[scale * value for value in equalities],
+            )
+    except Rejected as rejected:
+        failure = str(rejected)
+    raise ProblemError(
+        "a file must prove by the weights of the hypotheses that the program is infeasible; these prove none: "
+        f"{failure}. Keep the certificate in Python."
+    )
 
 
 def composed_functions(
@@ -237,8 +310,8 @@ def nearly_optimal_proof(
     problem: Problem,
     U: Float[Array, "N t"],
     w: Float[Array, " t"],
-    point: ScaledVector,
-) -> tuple[Multipliers, ScaledVector]:
+    point: ScaledVector | None,
+) -> tuple[Multipliers, ScaledVector | None]:
     """Return multipliers and a point of the composed problem: near w and a point, or exactly optimal ones.
 
     Raises
@@ -247,6 +320,8 @@ def nearly_optimal_proof(
         No proof was found near w.
     """
     multipliers = _multipliers(parts, functions, U, w, point)
+    if point is None:
+        return multipliers, None
     optimum = exact_optimum(_float_answer(multipliers, point), problem)
     return (multipliers, point) if optimum is None else optimum[1:]
 
@@ -272,7 +347,7 @@ def _multipliers(
     functions: tuple[DescribedPart, DescribedPart],
     U: Float[Array, "N t"],
     w: Float[Array, " t"],
-    point: ScaledVector,
+    point: ScaledVector | None,
 ) -> Multipliers:
     """Return multipliers of the composed problem: those of both parts, and -w of the edges."""
     weights = [Fraction(value) for value in w.tolist()]
@@ -282,7 +357,8 @@ def _multipliers(
     ]
     start = functions[0].problem.n
     pieces = [
-        ScaledVector(point.numerators[places], point.denominator) for places in (slice(start), slice(start, None))
+        None if point is None else ScaledVector(point.numerators[places], point.denominator)
+        for places in (slice(start), slice(start, None))
     ]
     of_F = _multipliers_of_part(parts[0], functions[0], rows, pieces[0])
     of_G = _multipliers_of_part(parts[1], functions[1], [-weight for weight in weights], pieces[1])
@@ -306,7 +382,7 @@ def _scaled(values: Sequence[Fraction], multipliers: Multipliers) -> list[Fracti
 
 
 def _multipliers_of_part(
-    part: StatedPart, function: DescribedPart, slopes: Sequence[Fraction], feasible: ScaledVector
+    part: StatedPart, function: DescribedPart, slopes: Sequence[Fraction], feasible: ScaledVector | None
 ) -> Multipliers:
     """Return multipliers that bound the sum of F or G and a linear function of its argument from below.
 
@@ -321,7 +397,7 @@ def _multipliers_of_part(
     sides = [x[k] >= lower[j] for k, j in enumerate(part.positions.tolist()) if math.isfinite(lower[j])]
     sides += [x[k] <= upper[j] for k, j in enumerate(part.positions.tolist()) if math.isfinite(upper[j])]
     whole = cp.Problem(cp.Minimize(part.expression + linear @ x), [*part.constraints, *sides])
-    level = ceil_float(upper_bound(problem, feasible))
+    level = math.inf if feasible is None else ceil_float(upper_bound(problem, feasible))
     failure = ProblemError("no solver takes the problem of F or G with linear terms. Keep the certificate in Python.")
     best, choice = _bound_of_cancelling_slopes(problem, function, slopes)
     for solver in SOLVERS if scaled_gap(best, level) > ENOUGH else ():
@@ -374,13 +450,17 @@ def _bound_of_cancelling_slopes(
         return -math.inf, None
 
 
-def _starts(read: ReadProblem, feasible: ScaledVector) -> list[Float[Array, " n"]]:
+def _starts(read: ReadProblem, feasible: ScaledVector | None) -> list[Float[Array, " n"]]:
     """Return the points at which tangents are taken: the answer of a solver, a feasible point, and mixed ones."""
-    point, nearest = read.point_of_values(), np.array([float(value) for value in _fractions(feasible)])
+    point = read.point_of_values()
+    nearest = None if feasible is None else np.array([float(value) for value in _fractions(feasible)])
     search = FeasiblePointSearch(read, 0.0)
     search.find_interior()
-    inner = nearest if search.interior is None else search.interior
-    points = [nearest] if point is None else [point, nearest]
+    points = [start for start in (point, nearest) if start is not None]
+    inner = search.interior if search.interior is not None else nearest
+    if inner is None:
+        return points
+    points = points or [inner]
     return points + [(1.0 - fraction) * points[0] + fraction * inner for fraction in FRACTIONS]
 
 
