@@ -230,3 +230,25 @@ def test_compressed_files_that_are_cut(tmp_path: Path) -> None:
         (tmp_path / "a.qps.gz").write_bytes(stream.getvalue()[:size])
         with pytest.raises(DataError, match=r"a\.qps\.gz"):
             load_problem(tmp_path / "a.qps.gz")
+
+
+HUGE = "9" * 12
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.dat-s", SDPA.replace("(2, -1)", f"({HUGE}, -1)"), 4),
+        ("a.dat-s", SDPA.replace("(2, -1)", f"(2, -{HUGE})"), 4),
+        ("a.dat-s", SDPA.replace("(2, -1)", f"({'9' * 5000}, -1)"), 4),
+        ("a.dat-s", SDPA.replace("2 = number of v", f"{HUGE} = number of v"), 2),
+        ("a.dat-s", SDPA.replace("2 = number of v", f"{'9' * 5000} = number of v"), 2),
+        ("a.cbf", CBF.replace("6 2\nF 3", f"{HUGE}6 2\nF {HUGE}3"), 12),
+        ("a.cbf", CBF.replace("13 5", f"{'9' * 5000} 5"), 16),
+        ("a.cbf", CBF + f"ACOORD\n{HUGE}\n", 23),
+    ],
+)
+def test_numbers_of_entries_that_no_memory_holds(tmp_path: Path, name: str, text: str, line: int) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match=rf"line {line}: expected .*; got .*Correct the line"):
+        load_problem(tmp_path / name)

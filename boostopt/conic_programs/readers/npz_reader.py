@@ -60,7 +60,7 @@ def read_program_archive(path: Path, content: bytes) -> ConicProgram:
         )
     try:
         return _program(arrays)
-    except (KeyError, ValueError, TypeError, IndexError, OverflowError) as failure:
+    except (ValueError, TypeError, IndexError, OverflowError, MemoryError) as failure:
         raise DataError(
             f"{path}: expected the arrays of {LAYOUT!r}; got others: {reason_of(failure)}. Write it with "
             "boostopt.save_problem."
