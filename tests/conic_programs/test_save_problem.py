@@ -46,7 +46,7 @@ def random_conic_program(seed: int) -> ConicProgram:
     return replace(program, cones=tuple(cones), **facts)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(FORMATS)))
 def test_random_programs_are_read_as_they_were_written(tmp_path_factory: Any, seed: int, ending: str) -> None:
     program, path = random_conic_program(seed), tmp_path_factory.mktemp("programs") / f"program{ending}"
@@ -183,7 +183,7 @@ def drop_or_double_a_line(text: str, rng: np.random.Generator) -> str:
     return "\n".join([*lines[:i], *([lines[i]] * int(rng.choice([0, 2]))), *lines[i + 1 :]]) + "\n"
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 10**6),
     st.sampled_from(sorted(text_files())),
@@ -204,7 +204,7 @@ def test_damaged_texts_are_programs_or_are_refused(
     assert differences(program, load_problem(path.with_name("again.npz"))) == []
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([".npz", ".mat"]))
 def test_damaged_archives_are_programs_or_are_refused(tmp_path_factory: Any, seed: int, ending: str) -> None:
     rng, folder = np.random.default_rng(seed), tmp_path_factory.mktemp("damaged")
