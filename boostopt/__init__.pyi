@@ -34,6 +34,7 @@ from .conic_programs.conic_program import ConicProgram as ConicProgram
 from .conic_programs.exact.exact_optimum import ExactOptimum as ExactOptimum
 from .conic_programs.exact.exact_optimum import exact_optimum as exact_optimum
 from .conic_programs.readers.load_problem import load_problem as load_problem
+from .conic_programs.writers.save_problem import save_problem as save_problem
 from .data.answer_files import load_answer as load_answer
 from .data.datasets import Dataset as Dataset
 from .data.datasets import load_dataset as load_dataset

@@ -160,7 +160,7 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, Any]
     try:
         # Opened here, because NumPy leaves an unreadable file open.
         with path.open("rb") as file:
-            _check_members(path, file)
+            check_members(path, file)
             with np.load(file, allow_pickle=False) as archive:
                 # Members of the archive that are no arrays are read as bytes.
                 selected = [name for name in archive.files if names is None or name in names]
@@ -192,11 +192,12 @@ def write_plain_npz(file: IO[bytes] | io.BytesIO, arrays: Mapping[str, Any], com
     save(file, **arrays)
 
 
-def _check_members(path: Path, file: IO[bytes]) -> None:
+def check_members(path: Path, file: IO[bytes]) -> None:
     """Check the sizes of members: DataError for arrays that would fill the memory, ValueError for false headers."""
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
-        size, limit = sum(member.file_size for member in members), max(MAX_UNPACKED_BYTES, path.stat().st_size)
+        size = sum(member.file_size for member in members)
+        limit = max(MAX_UNPACKED_BYTES, file.seek(0, os.SEEK_END))
         if size > limit:
             raise DataError(
                 f"{path} must hold arrays of at most {limit:,} bytes together; they would take {size:,}. Leave some "

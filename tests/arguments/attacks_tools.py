@@ -410,6 +410,12 @@ MODELS = (
     ),
     Attack("load_problem", boostopt.load_problem, lambda: {"path": mps_file()}, {"path": PATH}),
     Attack(
+        "save_problem",
+        boostopt.save_problem,
+        lambda: {"program": linear_program(), "path": "program.npz"},
+        {"program": NOTHING, "path": PATH},
+    ),
+    Attack(
         "ProblemCertificate.save",
         lambda **arguments: boostopt.certify_problem(least_squares()).save(**arguments),
         lambda: {"path": "certificate.json"},

@@ -168,7 +168,7 @@ def test_objectives_that_are_not_convex_are_refused_with_a_direction(P: Any) -> 
         exact_optimum(program)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 12), st.integers(0, 2))
 def test_convexity_is_decided_as_in_fractions(seed: int, n: int, deficit: int) -> None:
     rng = np.random.default_rng(seed)
@@ -188,7 +188,7 @@ def test_convexity_is_decided_as_in_fractions(seed: int, n: int, deficit: int) -
         raise AssertionError("a matrix with a negative minor was called positive semidefinite")
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 25))
 def test_sparse_solutions_are_those_of_dense_systems(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Why a linear program is infeasible, in words: which rows exclude each other, and by how much."""
+"""The reason why a linear program is infeasible, in words: which rows exclude each other, and by how much."""
 
 from __future__ import annotations
 

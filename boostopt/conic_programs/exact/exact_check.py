@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import isinf
+from math import isinf, lcm
 from typing import Any
 
 from boostopt.conic_programs.conic_program import ConicProgram
@@ -34,7 +34,9 @@ def dual_bound(program: ConicProgram, y: Values, costs: Values) -> Fraction | No
     This is a lower bound of <costs, x> over all feasible x. None where a part has no minimum.
     """
     terms = dual_terms(program, y, costs)
-    return None if terms is None else sum((coefficient * limit for coefficient, limit in terms), Fraction(0))
+    if terms is None:
+        return None
+    return inner_product([coefficient for coefficient, _ in terms], [limit for _, limit in terms])
 
 
 def dual_terms(program: ConicProgram, y: Values, costs: Values) -> list[tuple[Fraction, Fraction]] | None:
@@ -65,11 +67,8 @@ def gradient(program: ConicProgram, x: Values) -> list[Fraction]:
 
 def curved_products(program: ConicProgram, x: Values) -> list[Fraction]:
     """Return P x."""
-    products = [Fraction(0)] * program.shape[1]
-    for i, j, entry in [] if program.P is None else _entries(program, program.P):
-        if x[j]:
-            products[i] += entry * x[j]
-    return products
+    entries = [] if program.P is None else _entries(program, program.P)
+    return _product(entries, x, program.shape[1])
 
 
 def costs_of(program: ConicProgram) -> list[Fraction]:
@@ -88,25 +87,46 @@ def is_recession_direction(program: ConicProgram, ray: Values) -> bool:
 
 def inner_product(coefficients: Values, x: Values) -> Fraction:
     """Return <coefficients, x>."""
-    return sum((a * value for a, value in zip(coefficients, x, strict=True) if a and value), Fraction(0))
+    first, first_denominator = _common_numerators(coefficients)
+    second, second_denominator = _common_numerators(x)
+    numerator = sum(a * value for a, value in zip(first, second, strict=True) if a and value)
+    return Fraction(numerator, first_denominator * second_denominator)
 
 
 def _activities(program: ConicProgram, x: Values) -> list[Fraction]:
     """Return A x."""
-    activities = [Fraction(0)] * program.shape[0]
-    for i, j, entry in _entries(program, program.A):
-        if x[j]:
-            activities[i] += entry * x[j]
-    return activities
+    return _product(_entries(program, program.A), x, program.shape[0])
 
 
 def _products(program: ConicProgram, y: Values) -> list[Fraction]:
     """Return Aᵀ y."""
-    products = [Fraction(0)] * program.shape[1]
-    for i, j, entry in _entries(program, program.A):
-        if y[i]:
-            products[j] += entry * y[i]
-    return products
+    return _product([(j, i, entry) for i, j, entry in _entries(program, program.A)], y, program.shape[1])
+
+
+def _product(entries: Sequence[tuple[int, int, Fraction]], x: Values, size: int) -> list[Fraction]:
+    """Return the product of a matrix and a vector.
+
+    The vector gets a common denominator: sums of fractions with long denominators of their own would take much longer.
+    """
+    numerators, denominator = _common_numerators(x)
+    products = [Fraction(0)] * size
+    for i, j, entry in entries:
+        if numerators[j]:
+            products[i] += entry * numerators[j]
+    return [product / denominator for product in products]
+
+
+def _common_numerators(values: Values) -> tuple[list[int], int]:
+    """Return whole numbers and the denominator by which they are divided."""
+    denominator = 1
+    for value in values:
+        if denominator % value.denominator:  # a remainder takes much less time than a common divisor
+            denominator = lcm(denominator, value.denominator)
+    numerators = [
+        value.numerator * (1 if value.denominator == denominator else denominator // value.denominator)
+        for value in values
+    ]
+    return numerators, denominator
 
 
 def _entries(program: ConicProgram, matrix: Any) -> list[tuple[int, int, Fraction]]:

@@ -7,17 +7,26 @@ from collections.abc import Sequence
 N_UNCERTAIN_DIGITS = 64
 """Number of the last digits that need not be right."""
 
+MAX_FACTOR, FACTOR_STEP = 251, 97
+"""Factors of the numbers in a sum are at most the first one, a prime; those of neighbours differ by the second one."""
+
 
 def common_fractions(digits: Sequence[int], n_digits: int) -> tuple[list[int], int] | None:
     """Return numerators and a common denominator of numbers close to digits / 2^n_digits.
 
     None where a denominator of about half as many digits is not enough.
     """
-    power, half, denominator = 1 << n_digits, 1 << (n_digits - 1), 1
+    power, half = 1 << n_digits, 1 << (n_digits - 1)
     largest = max((abs(number).bit_length() for number in digits), default=0)
     slack = N_UNCERTAIN_DIGITS + max(0, largest - n_digits)
     max_bits = (n_digits - slack) // 2 - 8
     if max_bits < 1:
+        return None
+    # A sum with different factors nearly always has the common denominator of all.
+    total = sum((1 + k * FACTOR_STEP % MAX_FACTOR) * number for k, number in enumerate(digits))
+    more = (MAX_FACTOR * len(digits)).bit_length()
+    denominator = simplest_denominator(total % power, power, 1 << (slack + more), 1 << max_bits)
+    if denominator is None:
         return None
     for number in digits:
         distance = (number * denominator + half) % power - half

@@ -24,7 +24,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array
 from boostopt.conic_programs.conic_program import ConeConstraint, ConicProgram
 from boostopt.conic_programs.readers.entries import dense_vector, sparse_columns
-from boostopt.conic_programs.readers.text_lines import TextLines, count_number, finite_number
+from boostopt.conic_programs.readers.text_lines import MAX_COUNT, TextLines, count_number, finite_number
 from boostopt.errors import DataError
 
 FORMAT_NAME = "CBF"
@@ -146,7 +146,9 @@ def _add(lines: TextLines, values: dict[int, float], index: int, value: float, s
 
 def _read_cones(lines: TextLines, cones: list[tuple[str, int]], n_power_cones: int) -> int:
     """Read the cones of a section and return the number of their entries."""
-    total, count = lines.read_fields("the number of entries and of cones", count_number, count_number)
+    total, count = lines.read_fields(
+        f"the number of entries and of cones, up to {MAX_COUNT:,}", count_number, count_number
+    )
     for _ in range(int(count)):
         fields = lines.read_line("a cone and its size").split()
         try:

@@ -12,6 +12,7 @@ from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.readers.cbf_reader import read_cbf
 from boostopt.conic_programs.readers.matlab_reader import read_matlab
 from boostopt.conic_programs.readers.mps_reader import read_mps
+from boostopt.conic_programs.readers.npz_reader import read_program_archive
 from boostopt.conic_programs.readers.sdpa_reader import read_sdpa
 from boostopt.errors import DataError, ProblemError
 
@@ -25,7 +26,10 @@ TEXT_READERS: dict[str, Callable[[Path, str], ConicProgram]] = {
 }
 """Readers of text formats by the ending of the file."""
 
-ENDINGS = (*TEXT_READERS, ".mat")
+BINARY_READERS: dict[str, Callable[[Path, bytes], ConicProgram]] = {".mat": read_matlab, ".npz": read_program_archive}
+"""Readers of other formats."""
+
+ENDINGS = (*TEXT_READERS, *BINARY_READERS)
 """Endings of files that are read; `.gz`, `.bz2` and `.xz` may follow."""
 
 
@@ -35,8 +39,8 @@ def load_problem(path: str | os.PathLike[str]) -> ConicProgram:
     Parameters
     ----------
     path
-        MPS and QPS (`.mps`, `.qps`, `.sif`, fixed or free), CBF (`.cbf`), SDPA's sparse format (`.dat-s`, `.sdpa`), or
-        the MATLAB files of LPnetlib and qpbenchmark (`.mat`); compressed or not.
+        MPS and QPS (`.mps`, `.qps`, `.sif`, fixed or free), CBF (`.cbf`), SDPA's sparse format (`.dat-s`, `.sdpa`), the
+        MATLAB files of LPnetlib and qpbenchmark (`.mat`), or archives of `save_problem` (`.npz`); compressed or not.
 
     Raises
     ------
@@ -49,8 +53,8 @@ def load_problem(path: str | os.PathLike[str]) -> ConicProgram:
     if suffix not in ENDINGS:
         raise DataError(f"{file}: expected a file ending in {', '.join(ENDINGS)}; got {suffix!r}. Rename the file.")
     content = read_bytes(file)
-    if suffix == ".mat":
-        return read_matlab(file, content)
+    if suffix in BINARY_READERS:
+        return BINARY_READERS[suffix](file, content)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -43,7 +43,7 @@ def read_matlab(path: Path, content: bytes) -> ConicProgram:
             return _linear_program(path, arrays)
         if all(key in arrays for key in QUADRATIC_KEYS):
             return _quadratic_program(path, arrays)
-    except (BoostoptError, ValueError, TypeError, IndexError) as failure:
+    except (BoostoptError, ValueError, TypeError, IndexError, OverflowError, MemoryError) as failure:
         raise DataError(
             f"{path}: expected real arrays that agree; got others: {reason_of(failure)}. Correct the arrays."
         ) from failure

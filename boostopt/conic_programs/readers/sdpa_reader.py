@@ -17,7 +17,7 @@ import scipy.sparse
 
 from boostopt.conic_programs.conic_program import ConeConstraint, ConicProgram
 from boostopt.conic_programs.readers.entries import sparse_columns
-from boostopt.conic_programs.readers.text_lines import LINE_ENDS, TextLines, count_number, finite_number
+from boostopt.conic_programs.readers.text_lines import LINE_ENDS, MAX_COUNT, TextLines, count_number, finite_number
 from boostopt.errors import DataError
 
 FORMAT_NAME = "SDPA's sparse format"
@@ -27,6 +27,9 @@ SEPARATORS = re.compile(r"[,(){}]")
 
 SECTIONS_IN_COMMENTS = re.compile(r"^[ \t]*\*[ \t]*(INTEGER|RANK1)\b(?=[ \t]*$)", re.MULTILINE | re.IGNORECASE)
 """Sections of SCIP-SDP's files that look like comments."""
+
+MAX_SIZE_LENGTH = 30
+"""Largest number of characters of a block size; Python refuses to convert thousands of digits."""
 
 BLOCK_SIZE = re.compile(r"[-+]?0*[1-9][0-9]*")
 
@@ -119,9 +122,13 @@ class _Block:
 
 def _leading_number(lines: TextLines, expected: str) -> int:
     match = re.match(r"([0-9]+)(?![\w.])", lines.read_line(expected))
-    if match is None or int(match[1]) < 1:
-        raise lines.error(expected)
-    return int(match[1])
+    try:
+        number = 0 if match is None else count_number(match[1])
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise lines.error(f"{expected}, from 1 to {MAX_COUNT:,}")
+    return number
 
 
 def _integers(lines: TextLines, count: int) -> list[int]:
@@ -129,7 +136,10 @@ def _integers(lines: TextLines, count: int) -> list[int]:
     fields = lines.read_line(expected).split()[:count]
     if len(fields) != count or not all(BLOCK_SIZE.fullmatch(size) for size in fields):
         raise lines.error(expected)
-    return [int(size) for size in fields]
+    sizes = [int(size) for size in fields if len(size) <= MAX_SIZE_LENGTH]
+    if len(sizes) != count or sum(size**2 if size > 0 else -size for size in sizes) > MAX_COUNT:
+        raise lines.error(f"{expected} with at most {MAX_COUNT:,} entries in all")
+    return sizes
 
 
 def _costs(lines: TextLines, count: int) -> Any:

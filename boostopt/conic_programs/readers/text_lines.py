@@ -18,6 +18,9 @@ MAX_QUOTED_LENGTH = 60
 NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 """A decimal number. Python's `float` also takes 1_0, digits of other alphabets, inf and nan."""
 
+MAX_COUNT = 10**8
+"""Largest number of entries that a file may state without listing them: arrays of this size fit into the memory."""
+
 LINE_ENDS = re.compile(r"\r\n|\n|\r")
 """Ends of lines. `str.splitlines` also splits at characters that comments and names may contain."""
 
@@ -120,13 +123,15 @@ def finite_number(text: str) -> float:
 
 
 def count_number(text: str) -> int:
-    """Return a whole number of at least 0.
+    """Return a whole number from 0 to MAX_COUNT.
 
     Raises
     ------
     ValueError
         The text is none.
     """
-    if not (text.isascii() and text.isdigit()):
+    if not (text.isascii() and text.isdigit() and len(text.lstrip("0")) <= len(str(MAX_COUNT))):
         raise ValueError(f"{text} is no whole number of at least 0")
+    if int(text) > MAX_COUNT:
+        raise ValueError(f"{text} is larger than {MAX_COUNT}")
     return int(text)
