@@ -287,7 +287,7 @@ DESCRIPTION_READERS: Mapping[str, fields.Reader] = {
     "nonzeros": fields.parse_count_or_null,
     "multiplicities": _parse_extremes,
     "equal_weights": _parse_bounds,
-    "bounds_soft_margin": fields.parse_flag,
+    "is_soft_margin_bound": fields.parse_flag,
 }
 """Readers of the description of a program, by key."""
 
