@@ -267,6 +267,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         r"\bequations that follow\b",
     ),
     "nothing feasible": (lambda d: (cp.sum(d), [cp.Variable(nonneg=True) <= -1 - d[0]]), r"\binner point\b"),
+    "no slack": (lambda d: (cp.sum(d), [cp.square(cp.Variable() - d[0]) <= 1e-40]), r"\binner point\b.*\bno slack\b"),
     "no argument": (lambda d: (cp.Variable(nonneg=True), []), r"\bdepend\b"),
     "a vector": (lambda d: (d, [cp.Variable() >= d]), r"\bscalar\b"),
 }
