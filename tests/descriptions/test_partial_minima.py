@@ -280,6 +280,17 @@ def test_descriptions_without_a_proof_are_refused(name: str) -> None:
         CvxpyRegularizer(CAPPED, make, UNIFORM)
 
 
+def test_projections_move_only_as_far_inside_as_a_proof_needs() -> None:
+    def near_uniform(d: Any) -> Any:
+        radius = cp.Variable()
+        return cp.sum_squares(d) + radius, [cp.norm(d - UNIFORM) <= radius, radius <= 0.1]
+
+    F = CvxpyRegularizer(CAPPED, near_uniform, UNIFORM)
+    for point in (np.eye(N)[0] + np.eye(N)[1], np.arange(N, dtype=float)):
+        projected = F.project(point / point.sum())
+        assert 0.0999 <= np.linalg.norm(projected - UNIFORM) <= 0.1 and np.isfinite(F.value(projected))
+
+
 def test_a_subclass_with_closed_forms_may_have_further_variables() -> None:
     class Mine(CvxpyRegularizer):
         def conjugate_at(self, z: np.ndarray, start: np.ndarray | None = None) -> ConjugatePoint:
