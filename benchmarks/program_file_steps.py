@@ -33,7 +33,7 @@ SOURCES = ("program", *SOLVERS)
 """Sources of certificates: the program, whose certificate solves it, and answers of solvers to its CVXPY problem."""
 
 CONIC_SOLVERS = ("CLARABEL", "SCS")
-"""Those that take rows in cones."""
+"""The solvers that take rows in cones."""
 
 GOOD_GAP = 1e-6
 """Scaled gap from which on no other answer is certified."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib.util import resolve_name
@@ -65,10 +65,21 @@ def is_permitted_upwards(path: Path, module: str) -> bool:
     return UPWARD_IMPORTS.get(path.relative_to(ROOT).as_posix()) == room_of_module(module)
 
 
+@cache
 def is_module(name: str) -> bool:
     """Return whether a dotted name is a module or a folder of the package."""
     place = ROOT.joinpath(*name.split(".")[1:])
     return place.is_dir() or place.with_suffix(".py").is_file()
+
+
+def statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the statements of a module and of its blocks; expressions, which are most of a tree, are left out."""
+    nodes: list[ast.AST] = [tree]
+    while nodes:
+        node = nodes.pop()
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            nodes += getattr(node, block, ())
+        yield node
 
 
 @cache
@@ -77,7 +88,7 @@ def imports(path: Path) -> set[str]:
     result: set[str] = set()
     package = ".".join(("boostopt", *path.parent.relative_to(ROOT).parts))
     files = [file for file in (path, path.with_suffix(".pyi")) if file.is_file()]
-    for node in itertools.chain.from_iterable(ast.walk(ast.parse(file.read_text())) for file in files):
+    for node in itertools.chain.from_iterable(statements(ast.parse(file.read_text())) for file in files):
         if isinstance(node, ast.ImportFrom):
             module = resolve_name("." * node.level + (node.module or ""), package)
             if module.split(".")[0] == "boostopt":

@@ -124,7 +124,7 @@ class Comparison(SolveResults):
         from boostopt.comparison.rendering.console_tables import ComparisonTable
 
         return ComparisonTable(
-            self.label, self.runs, self.equal_weight_bounds(self.label), self.bounds_soft_margin(self.label)
+            self.label, self.runs, self.equal_weight_bounds(self.label), self.is_soft_margin_bound(self.label)
         )
 
     def _repr_html_(self) -> str:

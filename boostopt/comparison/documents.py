@@ -289,7 +289,7 @@ DESCRIPTION_READERS: Mapping[str, json_values.Reader] = {
     "nonzeros": json_values.parse_count_or_null,
     "multiplicities": _parse_extremes,
     "equal_weights": _parse_bounds,
-    "bounds_soft_margin": json_values.parse_flag,
+    "is_soft_margin_bound": json_values.parse_flag,
 }
 """Readers of the description of a program, by key."""
 

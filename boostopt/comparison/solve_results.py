@@ -132,9 +132,9 @@ class SolveResults(ABC):
         """Return the bounds that equal weights prove for a program; empty in files that do not have them."""
         return self.programs[label].get("about", {}).get("equal_weights", ())
 
-    def bounds_soft_margin(self, label: str) -> bool:
+    def is_soft_margin_bound(self, label: str) -> bool:
         """Return whether the optimum of a program bounds all soft margins; False in files that do not say so."""
-        return bool(self.programs[label].get("about", {}).get("bounds_soft_margin"))
+        return bool(self.programs[label].get("about", {}).get("is_soft_margin_bound"))
 
     @property
     def contradictory_programs(self) -> list[str]:

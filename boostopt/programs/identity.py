@@ -80,8 +80,8 @@ def describe_program(program: Program | ConvexProblem) -> dict[str, Any]:
     `meanings` (of the parameters, by name), which are "" or empty if the formulation does not have them; `nonzeros`,
     `smallest` and `largest` entry of U and its `storage`; `multiplicities`, the smallest and the largest; whether the
     `reference` distribution is that of c; `equal_weights`, the bounds that equal weights prove (see
-    `bounds_of_equal_weights`); and `bounds_soft_margin` (see there). Of a CVXPY problem `headline`, `title` and `page`
-    alone.
+    `bounds_of_equal_weights`); and whether the optimum bounds soft margins (see `is_soft_margin_bound`). Of a CVXPY
+    problem `headline`, `title` and `page` alone.
     """
     if isinstance(program, ConvexProblem):
         return program.description()
@@ -99,11 +99,11 @@ def describe_program(program: Program | ConvexProblem) -> dict[str, Any]:
         if np.allclose(examples.d0, examples.c / examples.total, rtol=1e-12, atol=0.0)
         else "given",
         "equal_weights": bounds_of_equal_weights(program),
-        "bounds_soft_margin": bounds_soft_margin(program),
+        "is_soft_margin_bound": is_soft_margin_bound(program),
     }
 
 
-def bounds_soft_margin(program: Program) -> bool:
+def is_soft_margin_bound(program: Program) -> bool:
     """Return whether the optimum, up to `REGULARIZER_TOL`, is an upper bound of the soft margins of all weights.
 
     It is if G is the largest edge, and F is the indicator of a set of distributions plus terms that are not negative.

@@ -169,7 +169,7 @@ def _program_section(results: SolveResults, k: int, label: str) -> ProgramSectio
     """Return the section of program k."""
     benchmark = results if isinstance(results, Benchmark) else None
     program, runs = results.programs[label], results.runs_of(label)
-    proved = results.equal_weight_bounds(label), results.bounds_soft_margin(label)
+    proved = results.equal_weight_bounds(label), results.is_soft_margin_bound(label)
     best = _best_record_per_backend(runs)
     return ProgramSection(
         label=label,

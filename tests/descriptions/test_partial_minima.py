@@ -267,6 +267,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         r"\bequations that follow\b",
     ),
     "nothing feasible": (lambda d: (cp.sum(d), [cp.Variable(nonneg=True) <= -1 - d[0]]), r"\binner point\b"),
+    "no slack": (lambda d: (cp.sum(d), [cp.square(cp.Variable() - d[0]) <= 1e-40]), r"\binner point\b.*\bno slack\b"),
     "no argument": (lambda d: (cp.Variable(nonneg=True), []), r"\bdepend\b"),
     "a vector": (lambda d: (d, [cp.Variable() >= d]), r"\bscalar\b"),
 }
@@ -277,6 +278,17 @@ def test_descriptions_without_a_proof_are_refused(name: str) -> None:
     make, words = REFUSED[name]
     with pytest.raises(ProblemError, match=words):
         CvxpyRegularizer(CAPPED, make, UNIFORM)
+
+
+def test_projections_move_only_as_far_inside_as_a_proof_needs() -> None:
+    def near_uniform(d: Any) -> Any:
+        radius = cp.Variable()
+        return cp.sum_squares(d) + radius, [cp.norm(d - UNIFORM) <= radius, radius <= 0.1]
+
+    F = CvxpyRegularizer(CAPPED, near_uniform, UNIFORM)
+    for point in (np.eye(N)[0] + np.eye(N)[1], np.arange(N, dtype=float)):
+        projected = F.project(point / point.sum())
+        assert 0.0999 <= np.linalg.norm(projected - UNIFORM) <= 0.1 and np.isfinite(F.value(projected))
 
 
 def test_a_subclass_with_closed_forms_may_have_further_variables() -> None:

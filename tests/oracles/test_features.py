@@ -115,6 +115,7 @@ ORACLES: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", ORACLES)
 @pytest.mark.parametrize("values", [X, X[:, :1], np.round(2 * X), np.round(2 * X).astype(np.int16), X > 0.5], ids=str)

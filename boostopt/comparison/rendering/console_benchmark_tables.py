@@ -57,7 +57,7 @@ class BenchmarkTable:
                 yield wrap_footnote(f"{backends}: {reason}", "dim", options)
             if label not in contradictory:
                 yield wrap_footnote(summarize_program(runs).words, "", options)
-                remarks = trivial_bounds(runs, results.equal_weight_bounds(label), results.bounds_soft_margin(label))
+                remarks = trivial_bounds(runs, results.equal_weight_bounds(label), results.is_soft_margin_bound(label))
                 for remark in (*refuted_values(runs), *remarks):
                     yield wrap_footnote(remark.words, "yellow", options)
         if len(results.programs) > 1:

@@ -67,7 +67,7 @@ class ComparisonTable:
     headline: str
     rows: Sequence[SolveRecord]
     equal_weights: Sequence[float | None]
-    bounds_soft_margin: bool = False
+    is_soft_margin_bound: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         columns = (11, 7) if is_problem(self.rows) else (9, 5)
@@ -78,7 +78,7 @@ class ComparisonTable:
         yield table
         for row in self.rows:
             yield wrap_footnote(_record_details(self.rows, row, with_interval=table is layouts[-1]), "dim", options)
-        for conclusion in summarize_comparison(self.rows, self.equal_weights, self.bounds_soft_margin):
+        for conclusion in summarize_comparison(self.rows, self.equal_weights, self.is_soft_margin_bound):
             yield wrap_footnote(conclusion.words, CONCLUSION_STYLES[conclusion.kind], options)
 
     def _table(self, columns: int, halves: bool = False, interval: bool = True) -> Table:

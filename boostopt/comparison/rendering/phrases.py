@@ -83,7 +83,7 @@ def summarize_program(runs: Sequence[SolveRecord]) -> Conclusion:
 
 
 def summarize_comparison(
-    runs: Sequence[SolveRecord], equal_weights: Sequence[float | None] = (), bounds_soft_margin: bool = False
+    runs: Sequence[SolveRecord], equal_weights: Sequence[float | None] = (), is_soft_margin_bound: bool = False
 ) -> list[Conclusion]:
     """Return the conclusions from the runs of one program by several backends, each run once.
 
@@ -91,7 +91,7 @@ def summarize_comparison(
     ----------
     runs
         The runs.
-    equal_weights, bounds_soft_margin
+    equal_weights, is_soft_margin_bound
         What is known about the program, as in `trivial_bounds`.
     """
     ran, (lower, upper) = [run for run in runs if run.ran], intersect_intervals(runs)
@@ -121,7 +121,7 @@ def summarize_comparison(
         )
     if wider:
         sentences.append(Conclusion(f"Not as narrow as {_target_gap_text(ran[0])}: {', '.join(wider)}.", "warning"))
-    return [*sentences, *refuted_values(runs), *trivial_bounds(runs, equal_weights, bounds_soft_margin)]
+    return [*sentences, *refuted_values(runs), *trivial_bounds(runs, equal_weights, is_soft_margin_bound)]
 
 
 def _optimum_text(lower: float, upper: float) -> str:
@@ -171,7 +171,7 @@ def _distance_text(distance: float, runs: Sequence[SolveRecord]) -> str:
 
 
 def trivial_bounds(
-    runs: Iterable[SolveRecord], equal_weights: Sequence[float | None], bounds_soft_margin: bool = False
+    runs: Iterable[SolveRecord], equal_weights: Sequence[float | None], is_soft_margin_bound: bool = False
 ) -> list[Conclusion]:
     """Return warnings that a program compares little: its optimum is small, or equal weights prove a bound.
 
@@ -182,7 +182,7 @@ def trivial_bounds(
     equal_weights
         The lower bound that equal weights of the hypotheses prove, and the upper bound that equal weights of the
         examples prove; None for an infinite bound; empty if the bounds are unknown.
-    bounds_soft_margin
+    is_soft_margin_bound
         Whether the optimum is an upper bound of the soft margins of all weights.
     """
     ran = [run for run in runs if run.ran]
@@ -201,7 +201,7 @@ def trivial_bounds(
         sentences.append(
             Conclusion(f"The optimum is small: a gap of {tol:g} is {tol / size:.2g} times its size.", "warning")
         )
-    if bounds_soft_margin and upper <= tol:
+    if is_soft_margin_bound and upper <= tol:
         sentences.append(
             Conclusion(
                 f"No weights have a soft margin above {tol:g}, and f(x) = 0, which predicts nothing, has 0. "

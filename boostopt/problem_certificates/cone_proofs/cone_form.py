@@ -85,7 +85,7 @@ class ConeForm:
 
     @cached_property
     def is_fixed(self) -> Bool[Array, " n"]:
-        """Which variables have equal bounds."""
+        """Flags of the variables with equal bounds."""
         return self.lower == self.upper
 
     @cached_property

@@ -30,7 +30,7 @@ MAX_DENSE_ROWS = 3000
 """Number of rows up to which dependent ones are looked for."""
 
 MIN_PIVOT = 1e-11
-"""Squared distance of a scaled row from the others below which it counts as dependent."""
+"""The squared distance of a scaled row from the others below which it counts as dependent."""
 
 MAX_DENOMINATOR = 5040
 """Largest denominator of a weight in a combination of rows."""

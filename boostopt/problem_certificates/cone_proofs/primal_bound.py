@@ -40,7 +40,7 @@ class ProvedPoint:
 
 @dataclass(frozen=True)
 class PointFailure:
-    """Why a point is not proved feasible, in words."""
+    """The reason why a point is not proved feasible, in words."""
 
     reason: str
 

@@ -69,7 +69,7 @@ class ComplementaryProgram:
 
 @dataclass(frozen=True)
 class PairState:
-    """For each pair the value at which its first number is held, or None where the second one is 0."""
+    """The value, for each pair, at which its first number is held, or None where the second one is 0."""
 
     values: tuple[fmpq | None, ...]
 

@@ -17,7 +17,7 @@ TOLERANCE = 1e-11
 
 @dataclass(frozen=True, eq=False)
 class ActiveSet:
-    """Which of the n variables and m rows, in this order, are at a bound.
+    """The variables and rows at a bound: flags of the n variables, then of the m rows.
 
     Attributes
     ----------
