@@ -260,10 +260,11 @@ def test_every_file_has_kept_results() -> None:
 
 def test_no_kept_certificate_contradicts_an_exact_optimum() -> None:
     """A certificate is about the floats, and so is the exact optimum of the binary numbers."""
-    names = {parameters["file"] for parameters, _ in load(DOCS, files.NAME)}
+    results = load(DOCS, files.NAME)
+    names = {parameters["file"] for parameters, _ in results}
     compared = 0
     for name in sorted(names):
-        steps = files.steps_of(load(DOCS, files.NAME), name)
+        steps = files.steps_of(results, name)
         proof, certified = steps.get("exact binary", {}), page.joint_certificate(steps)
         if certified is None or not proof.get("is_proved"):
             continue

@@ -90,7 +90,7 @@ POOR_GAP = 1e-6
 """Scaled gap from which bounds of single unknowns are computed, if they are infinite."""
 
 MAX_LOWER_FRACTION = 0.1
-"""Fraction of a poor gap up to which it counts as that of the upper end."""
+"""Fraction of a poor gap up to which it counts as that of the upper bound."""
 
 SMALL_GAP = 1e-8
 """Scaled gap that only steps that narrow it are to improve. Above it, a program chooses the multipliers."""
@@ -635,7 +635,7 @@ class _Interval:
         return scaled_gap(self.lower, self.upper)
 
     def is_lower_end_near(self, read: ReadProblem) -> bool:
-        """Return whether a poor gap seems to be that of the upper end, so that better minorants are not worth trying.
+        """Return whether a poor gap seems to be that of the upper bound, so that better minorants are not worth trying.
 
         A solver then solves the problem again. A wrong answer makes the interval wider than it could be, but not wrong.
         """

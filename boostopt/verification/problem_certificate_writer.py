@@ -274,12 +274,12 @@ def best_multipliers(
 def _multipliers_of_lower_end(
     certificate: ProblemCertificate, problem: Problem, goal: float
 ) -> tuple[Number | None, Multipliers | None]:
-    """Return the largest lower end that multipliers prove, and these, also of equations that constraints imply.
+    """Return the largest lower bound that multipliers prove, and these, also of equations that constraints imply.
 
     Raises
     ------
     ProblemError
-        No multipliers prove nearly the lower end of the certificate.
+        No multipliers prove nearly the lower bound of the certificate.
     """
     failure: ProblemError | None = None
     lower, multipliers = None, None

@@ -266,13 +266,7 @@ class Evil:
         return (exec, ("import pathlib; pathlib.Path('ran').touch()",))
 
 
-def test_classes_are_counted_before_an_array_is_made_of_them(
-    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse_labels(*arguments: Any) -> Any:
-        raise AssertionError("an array was made")
-
-    monkeypatch.setattr(boostopt.estimators.model_files, "_labels_from_json", refuse_labels)
+def test_a_file_with_another_number_of_parts_than_classes_is_refused(saved: Path, tmp_path: Path) -> None:
     about, arrays = contents(saved)
     about["classes"] = {"type": "text", "values": ["a", "b", "c"]}
     with pytest.raises(DataError, match=r"\bpart\b.*\bclass\b"):

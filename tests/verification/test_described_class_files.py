@@ -119,7 +119,7 @@ def test_files_of_runs_are_accepted(name: str, tmp_path: Path) -> None:
     path.write_text(text_of(name))
     verification = verify(path, oracle_of(), formulation=page_of(FUNCTIONS[name]))
     assert verification and verification.verdict == "bounded", verification.reason
-    assert "both ends" in verification.reason and MEMBERSHIP_NOT_CHECKED not in verification.reason
+    assert "both bounds" in verification.reason and MEMBERSHIP_NOT_CHECKED not in verification.reason
     assert (
         subject(path) == "class" and verification.quantity == "value of the program" == run.class_certificate.quantity
     )

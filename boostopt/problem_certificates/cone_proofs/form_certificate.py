@@ -1,4 +1,4 @@
-"""The interval of a conic program in its form: both ends, proofs of infeasibility and of unboundedness."""
+"""The interval of a conic program in its form: both bounds, proofs of infeasibility and of unboundedness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The upper end: a point that is proved feasible, and the objective there."""
+"""The upper bound: a point that is proved feasible, and the objective there."""
 
 from __future__ import annotations
 

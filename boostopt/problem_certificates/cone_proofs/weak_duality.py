@@ -1,4 +1,4 @@
-"""The lower end: multipliers proved to lie in the dual cones, with exact reduced costs where bounds are missing.
+"""The lower bound: multipliers proved to lie in the dual cones, with exact reduced costs where bounds are missing.
 
 For z in the dual cones, multipliers y of the equations, rho of the rows and any w, and P positive semidefinite,
 

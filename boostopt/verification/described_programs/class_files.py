@@ -1,8 +1,8 @@
 """Files of runs over a class whose F is described: the writer and the verdict.
 
 The bounded value is that of F0 and of the largest edge of the class, as in `class_certificate_files`. Multipliers of
-the program over the hypotheses with weight prove the lower end, in fractions and balls. A point (d, v) of F, exactly
-feasible, proves the upper end: the value of F there, plus the oracle's bound of the edges under d in floats, plus the
+the program over the hypotheses with weight prove the lower bound, in fractions and balls. A point (d, v) of F, exactly
+feasible, proves the upper bound: the value of F there, plus the oracle's bound of the edges under d in floats, plus the
 1-norm of the difference, because margins lie in [-1, 1].
 """
 
@@ -111,7 +111,7 @@ TOP_LEVEL_KEYS = {"kind", "format", "formulation", "F", "G", "data", "arrays", "
 """The names of a file."""
 
 PLATFORM_TOLERANCE = 1e-12
-"""Distance of a claimed upper end from the computed one, relative to its size: oracles round differently elsewhere."""
+"""Distance of a claimed upper bound from the computed one, relative to its size: oracles round differently elsewhere."""
 
 
 def is_described_class_certificate(top: Mapping[str, Any]) -> bool:
@@ -239,9 +239,9 @@ def _proof(
     w: Array,
     oracle: Oracle,
 ) -> tuple[Multipliers, Number, ScaledVector | None, Number | None]:
-    """Return multipliers with the lower end that they prove, and a point of F with the upper end that it proves.
+    """Return multipliers with the lower bound that they prove, and a point of F with the upper bound that it proves.
 
-    The upper end and its point are None if the certificate or the oracle has no such bound.
+    The upper bound and its point are None if the certificate or the oracle has no such bound.
 
     Raises
     ------
@@ -279,7 +279,7 @@ def _proof(
 
 
 def _outward(upper: float) -> float:
-    """Return a claimed upper end at the distance of the rounding of other machines."""
+    """Return a claimed upper bound at the distance of the rounding of other machines."""
     return upper + PLATFORM_TOLERANCE * max(1.0, abs(upper))
 
 
@@ -364,7 +364,7 @@ def _verdict(
     interval = lower, None if point is None else _upper_bound(F, point, answer.edge_bound)
     check_claimed_bounds(document.claim, interval)
     claimed = document.claim.lower, document.claim.upper
-    words = BOTH_BOUNDS if None not in claimed else "the lower end" if claimed[1] is None else "the upper end"
+    words = BOTH_BOUNDS if None not in claimed else "the lower bound" if claimed[1] is None else "the upper bound"
     is_membership_checked = answer.edge_bound is not None and U is None
     reason = f"recomputed over {oracle}: {words} of the best {objective.measure}"
     reason += "" if words == BOTH_BOUNDS else NO_FURTHER_CLAIM
@@ -388,7 +388,7 @@ def _verdict(
 
 
 def _lower_bound(problem: Any, multipliers: Multipliers) -> Number:
-    """Return the lower end that multipliers prove; Rejected if they prove none."""
+    """Return the lower bound that multipliers prove; Rejected if they prove none."""
     if not multipliers.objective > 0:
         reject("the multiplier of the objective must be positive")
     return pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)

@@ -1,4 +1,4 @@
-"""Multipliers of equations that constraints imply, for lower ends that other multipliers do not prove.
+"""Multipliers of equations that constraints imply, for lower bounds that other multipliers do not prove.
 
 A sum of squares that is at most 0, or a matrix with a zero on its diagonal, has no multipliers that prove the optimum.
 The equations that such constraints imply are added to the problem, the constraints get the multiplier 0, and
