@@ -111,7 +111,7 @@ TOP_LEVEL_KEYS = {"kind", "format", "formulation", "F", "G", "data", "arrays", "
 """The names of a file."""
 
 PLATFORM_TOLERANCE = 1e-12
-"""Distance of a claimed upper bound from the computed one, relative to its size: oracles round differently elsewhere."""
+"""Distance of a claimed upper bound from the computed one, relative to its size: other machines round differently."""
 
 
 def is_described_class_certificate(top: Mapping[str, Any]) -> bool:
