@@ -22,9 +22,11 @@ INF = np.inf
 
 def program(c: Any, A: Any, row_lower: Any, row_upper: Any, lower: Any, upper: Any, **others: Any) -> ConicProgram:
     """Return a program of arrays of numbers."""
-    numbers = [np.asarray(values, dtype=float) for values in (c, row_lower, row_upper, lower, upper)]
-    matrix = scipy.sparse.csc_array(np.asarray(A, dtype=float).reshape(len(numbers[1]), len(numbers[0])))
-    return ConicProgram(matrix, *numbers, **others)
+    c, row_lower, row_upper, lower, upper = (
+        np.asarray(values, dtype=float) for values in (c, row_lower, row_upper, lower, upper)
+    )
+    matrix = scipy.sparse.csc_array(np.asarray(A, dtype=float).reshape(len(row_lower), len(c)))
+    return ConicProgram(matrix, c, row_lower, row_upper, lower, upper, **others)
 
 
 def random_linear_program(seed: int) -> ConicProgram:
