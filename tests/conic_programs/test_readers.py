@@ -105,6 +105,40 @@ def test_mps_rows_ranges_bounds_and_tiny_entries(tmp_path: Path) -> None:
     assert exact_optimum(program).value == Fraction(15, 2)  # x = 1/2, y = z = 1
 
 
+def range_file(row_type: str, side: str, width: str) -> str:
+    return (
+        f"ROWS\n N cost\n {row_type} row\nCOLUMNS\n x cost -1 row 1\nRHS\n RHS row {side}\n"
+        f"RANGES\n RNG row {width}\nBOUNDS\n FR BND x\nENDATA\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("row_type", "side", "width", "lower", "upper"),
+    [
+        ("G", "0.1", "0.2", 0.1, 0.3),  # the sum of the two floats is 0.30000000000000004
+        ("L", "0.3", "-0.1", 0.2, 0.3),
+        ("E", "0.1", "0.2", 0.1, 0.3),
+        ("E", "0.3", "-0.1", 0.2, 0.3),
+        ("E", "0.3", "0", 0.3, 0.3),
+    ],
+)
+def test_both_ends_of_a_range_are_the_decimals_of_the_file(
+    tmp_path: Path, row_type: str, side: str, width: str, lower: float, upper: float
+) -> None:
+    program = load_problem(write_file(tmp_path, "range.mps", range_file(row_type, side, width)))
+    assert (program.row_lower.tolist(), program.row_upper.tolist()) == ([lower], [upper])
+    assert exact_optimum(program, numbers="decimal").value == -Fraction(str(upper))
+
+
+@pytest.mark.parametrize(
+    ("row_type", "side", "width"),
+    [("G", "1e308", "1e308"), ("L", "-1e308", "1e308"), ("G", "1e17", "1"), ("L", "1e17", "1"), ("E", "1", "1e-17")],
+)
+def test_ranges_without_two_ends_in_floats_are_refused(tmp_path: Path, row_type: str, side: str, width: str) -> None:
+    with pytest.raises(DataError, match=r"range.mps: .*ranges .*1e\+?-?(308|17)"):
+        load_problem(write_file(tmp_path, "range.mps", range_file(row_type, side, width)))
+
+
 def test_qps_states_the_lower_triangle(tmp_path: Path) -> None:
     program = load_problem(write_file(tmp_path, "small.qps", QPS))
     np.testing.assert_array_equal(program.P.toarray(), [[2, 1, 0], [1, 4, 0], [0, 0, 0]])
@@ -254,6 +288,7 @@ def test_wrong_lines_are_named(tmp_path: Path, name: str, text: str, line: int) 
         ("a.mps", MPS.replace(" FR bnd y", " UP bnd x 5"), 22),  # HiGHS takes the first of two bounds, others the last
         ("a.mps", MPS.replace(" FR bnd y", " FR bnd x"), 22),
         ("a.mps", QPS.replace("QUADOBJ", "QSECTION need"), 24),  # quadratic terms of a row
+        ("a.mps", MPS.replace("ROWS", "OBJSENSE MAX\nOBJSENSE\n MIN\nROWS"), 5),  # one of two senses
         ("a.cbf", CBF.replace("Q 3", "Q \u00b3"), 18),  # a digit that is no number
         ("a.cbf", CBF + "VAR\n6 1\nF 6\n", 22),
         ("a.cbf", CBF.replace("1 2\n2", "1 3\n2"), 5),

@@ -252,3 +252,20 @@ def test_numbers_of_entries_that_no_memory_holds(tmp_path: Path, name: str, text
     (tmp_path / name).write_text(text)
     with pytest.raises(DataError, match=rf"line {line}: expected .*; got .*Correct the line"):
         load_problem(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(0.1, 0.3), (-0.3, 0.1), (1e-300, 1e300), (0.1, float(np.nextafter(0.1, 1.0))), (-1e17, 0.3)]
+)
+def test_both_ends_of_a_range_are_written(tmp_path: Path, lower: float, upper: float) -> None:
+    program = linear_program([[1.0]], [1.0], ([lower], [upper]))
+    save_problem(program, tmp_path / "range.mps")
+    assert differences(program, load_problem(tmp_path / "range.mps")) == []
+
+
+@pytest.mark.parametrize("exponent", [0.42601760608978845, 0.17074085960436358, 1e-5, 1 / 3])
+def test_exponents_with_all_digits_are_written_as_cbf(tmp_path: Path, exponent: float) -> None:
+    cone = ConeConstraint("power", np.eye(3), np.zeros(3), exponent)
+    program = linear_program([], [1.0, 1.0, 0.0], ([], []), ([-INF] * 3, [INF] * 3), cones=(cone,))
+    save_problem(program, tmp_path / "power.cbf")
+    assert load_problem(tmp_path / "power.cbf").cones[0].exponent == exponent
