@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import scipy.io
 import scipy.sparse
 
 from boostopt import ConicProgram, certify_problem, exact_optimum, get_formulation, load_problem
+from boostopt.conic_programs.readers.matlab_elements import check_elements
 from boostopt.errors import DataError
 from boostopt.exporting import export
 
@@ -465,3 +467,55 @@ def test_data_that_were_rounded_to_floats_are_infeasible_and_their_decimals_are_
     assert (binary.status, binary.is_proved()) == ("infeasible", True)
     assert decimal.is_proved()
     assert decimal.value is not None and f"{float(decimal.value):.10e}" == "1.8781248227e+03"
+
+
+def matlab_file(**variables: Any) -> bytes:
+    stream = io.BytesIO()
+    scipy.io.savemat(stream, variables)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("place", "number", "corner"),
+    [
+        (127, 0, "no byte order"),
+        (128, 9, "where a matrix must be"),
+        (128, 13, "where a matrix must be"),
+        (128, 77, "type 77"),
+        (132, 255, "is none"),
+        (136, 5, "begin with its flags"),
+        (144, 0, "class 0"),
+        (144, 135, "class 135"),
+        (145, 8, "2 parts of numbers"),
+        (152, 6, "begin with its flags"),
+        (163, 255, "sizes"),
+        (164, 3, "another number of entries"),
+        (168, 9, "bytes"),
+        (176, 148, "type 148"),
+        (177, 108, "type"),
+        (180, 8, "the tag of an element|another number|is none|parts"),
+    ],
+)
+def test_types_that_no_matlab_file_has(tmp_path: Path, place: int, number: int, corner: str) -> None:
+    """SciPy reads memory that is not its own for some of them."""
+    content = bytearray(matlab_file(c=np.ones(2)))
+    check_elements(bytes(content))
+    content[place] = number
+    with pytest.raises(ValueError, match=corner):
+        check_elements(bytes(content))
+    (tmp_path / "a.mat").write_bytes(content)
+    with pytest.raises(DataError, match=r"a\.mat: expected a MATLAB 5 file"):
+        load_problem(tmp_path / "a.mat")
+
+
+def test_elements_of_structures_cells_texts_and_compressed_files() -> None:
+    record = {"text": "word", "number": 1.0, "empty": np.zeros((0, 3)), "inner": {"complex": np.array([1 + 2j])}}
+    cells = np.array(["a", 1.0], dtype=object)
+    for is_compressed in (False, True):
+        stream = io.BytesIO()
+        scipy.io.savemat(
+            stream, {"record": record, "cells": cells, "A": scipy.sparse.eye(3)}, do_compression=is_compressed
+        )
+        check_elements(stream.getvalue())
+        with pytest.raises(ValueError, match=r"cut|is none"):
+            check_elements(stream.getvalue()[:-9])
