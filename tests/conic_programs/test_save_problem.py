@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from boostopt import ConicProgram, load_problem, save_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.conic_programs.writers.save_problem import FORMATS, differences
-from boostopt.errors import DataError, OptionError
+from boostopt.errors import DataError, OptionError, ProblemError
 
 
 def random_conic_program(seed: int) -> ConicProgram:
@@ -263,9 +263,28 @@ def test_both_ends_of_a_range_are_written(tmp_path: Path, lower: float, upper: f
     assert differences(program, load_problem(tmp_path / "range.mps")) == []
 
 
-@pytest.mark.parametrize("exponent", [0.42601760608978845, 0.17074085960436358, 1e-5, 1 / 3])
-def test_exponents_with_all_digits_are_written_as_cbf(tmp_path: Path, exponent: float) -> None:
-    cone = ConeConstraint("power", np.eye(3), np.zeros(3), exponent)
-    program = linear_program([], [1.0, 1.0, 0.0], ([], []), ([-INF] * 3, [INF] * 3), cones=(cone,))
-    save_problem(program, tmp_path / "power.cbf")
-    assert load_problem(tmp_path / "power.cbf").cones[0].exponent == exponent
+@pytest.mark.parametrize(
+    ("ending", "facts", "part"),
+    [
+        (".mps", {"column_names": ["\ud800"]}, "Unicode"),
+        (".mps", {"name": "\ud800"}, "Unicode"),
+        (".npz", {"name": "a\0"}, "character 0"),
+        (".npz", {"cones": (replace(CONE, name="a\0"),)}, "character 0"),
+    ],
+)
+def test_names_that_a_format_changes_are_refused(tmp_path: Path, ending: str, facts: dict[str, Any], part: str) -> None:
+    program = linear_program([[1.0]], [1.0], ([0.0], [INF]), **facts)
+    with pytest.raises(OptionError, match=part):
+        save_problem(program, tmp_path / f"a{ending}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "facts", [{"name": 5}, {"column_names": [5]}, {"row_names": [None]}, {"is_maximized": 2}, {"is_maximized": "no"}]
+)
+def test_names_are_texts_and_the_sense_is_a_flag(facts: dict[str, Any]) -> None:
+    with pytest.raises(ProblemError, match=next(iter(facts))):
+        linear_program([[1.0]], [1.0], ([0.0], [INF]), **facts)
+    assert linear_program([[1.0]], [1.0], ([0.0], [INF]), is_maximized=1).is_maximized is True
+    with pytest.raises(ProblemError, match="name"):
+        replace(CONE, name=facts)

@@ -243,10 +243,9 @@ def _constraint(
     if cone == "EXP":
         return ConeConstraint("exponential", A[[2, 1, 0]], constants[[2, 1, 0]])
     exponents = power_cones[int(cone[1:].partition(":")[0])]
+    exponent = exponents[0] / sum(exponents)
     first_decimal, second_decimal = (Fraction(repr(value)) for value in exponents)
-    share = first_decimal / (first_decimal + second_decimal)
-    exponent = float(share)
-    if Fraction(repr(exponent)) != share:
+    if Fraction(repr(exponent)) != first_decimal / (first_decimal + second_decimal):
         raise DataError(
             f"{path}: expected exponents of a power cone whose share is a decimal of a float; got "
             f"{exponents}. State them by a share that is a short decimal."

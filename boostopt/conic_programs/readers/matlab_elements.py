@@ -68,8 +68,8 @@ def check_elements(content: bytes) -> None:
     for element in _elements(content[HEADER_SIZE:], order):
         inner = element
         if element.kind == COMPRESSED:
-            inner, *others = _elements(_unpacked(element.content), order)
-            if others:
+            inner, *further = _elements(_unpacked(element.content), order)
+            if further:
                 raise ValueError("a compressed element has more than one matrix")
         if inner.kind != MATRIX:
             raise ValueError(f"an element of type {inner.kind} stands where a matrix must be")
