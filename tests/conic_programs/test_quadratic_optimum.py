@@ -201,7 +201,7 @@ def test_shortest_decimals_of_subnormal_floats_may_be_less_convex_than_the_float
     [
         ([[-1e308, -1e308], [-1e308, -1e308]], r"about -1\.00e\+308"),
         ([[1e-320, 1e308], [1e308, 1e-320]], r"about -1\.00e\+936"),
-        ([[5e-324, 1e300], [1e300, 1e308]], r"about -1\.00e\+292"),
+        ([[5e-324, 1e300], [1e300, 1e308]], r"about -1e\+292"),
     ],
 )
 def test_entries_of_all_sizes_are_refused_in_words(P: Any, curvature_in_words: str) -> None:

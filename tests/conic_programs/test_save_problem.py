@@ -132,6 +132,7 @@ def test_archives_that_are_not_as_the_layout_states(tmp_path: Path) -> None:
         "layout": np.array("another layout"),
         "n": np.array(5),
         "c": arrays["c"].astype(str),
+        "upper": arrays["upper"].astype(np.longdouble),  # would be rounded
         "P_columns": arrays["P_columns"] + 9,
         "A_starts": arrays["A_starts"][:-1],
         "cone_sizes": np.array([1]),

@@ -21,4 +21,6 @@ def to_fraction(value: fmpq) -> Fraction:
 def leading_digits(value: Fraction, rounding: str = ROUND_HALF_EVEN) -> str:
     """Return three digits of a number, with a power of ten: it may be outside the range of floats."""
     context = Context(prec=3, rounding=rounding)
-    return f"{context.divide(Decimal(value.numerator), Decimal(value.denominator)):g}"
+    digits = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    is_float = -307 <= digits.adjusted() <= 307 or not value
+    return f"{float(digits):.3g}" if is_float else f"{digits:g}"
