@@ -14,7 +14,8 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.immutable_arrays import as_immutable, immutable_copy
-from boostopt.errors import ProblemError, reason_of
+from boostopt._utils.validation import check_flag
+from boostopt.errors import ProblemError, reason_of, short_repr
 
 Numbers = Literal["binary", "decimal"]
 """The rational number that a float states: its binary digits, or its shortest decimal ones."""
@@ -54,7 +55,7 @@ class ConeConstraint(_Record):
     ------
     ProblemError
         The kind is unknown, the number of rows is none of its kind, the shapes do not agree, a number is not finite,
-        the exponent is not in (0, 1), or rows of a semidefinite matrix are not symmetric.
+        the exponent is not in (0, 1), rows of a semidefinite matrix are not symmetric, or the name is no text.
     """
 
     kind: ConeKind
@@ -92,6 +93,7 @@ class ConeConstraint(_Record):
         object.__setattr__(self, "A", immutable_copy(rows))
         object.__setattr__(self, "b", as_immutable(b))
         object.__setattr__(self, "exponent", float(self.exponent))
+        object.__setattr__(self, "name", _text("name", self.name))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +130,7 @@ class ConicProgram(_Record):
     ------
     ProblemError
         Shapes or numbers of names do not agree, a number is nan, a cost or an entry is infinite, P is not symmetric,
-        or `numbers` is unknown.
+        a name is no text, `is_maximized` is no flag, or `numbers` is unknown.
     """
 
     A: Any
@@ -182,7 +184,9 @@ class ConicProgram(_Record):
             names = tuple(getattr(self, attribute))
             if len(names) not in (0, size):
                 raise ProblemError(f"{attribute} must be {size} names or none; got {len(names)}. Pass one for each.")
-            object.__setattr__(self, attribute, names)
+            object.__setattr__(self, attribute, tuple(_text(attribute, name) for name in names))
+        object.__setattr__(self, "name", _text("name", self.name))
+        object.__setattr__(self, "is_maximized", check_flag("is_maximized", self.is_maximized, error=ProblemError))
 
     def _check_cones(self, n: int) -> None:
         cones: tuple[Any, ...] = tuple(self.cones)
@@ -286,6 +290,13 @@ def _canonical(matrix: Any, layout: Literal["csc", "csr"]) -> Any:
     compressed.sum_duplicates()
     compressed.eliminate_zeros()
     return compressed
+
+
+def _text(name: str, value: Any) -> str:
+    """Return a text; raise ProblemError for other values."""
+    if not isinstance(value, str):
+        raise ProblemError(f"{name} must be text; got {short_repr(value)}. Pass a string, or leave it out.")
+    return str(value)
 
 
 def _real(name: str, values: Any) -> Array:

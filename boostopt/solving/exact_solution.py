@@ -7,7 +7,7 @@ c_n / nu is no float. So it is a row with a slack s_n between 0 and c_n, for exa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import fsum
 from os import PathLike
@@ -65,11 +65,13 @@ class ExactSolution:
         """Return whether both programs prove the value: F(d) + G(Uᵀd) and -F*(-Uw) - G*(w) are equal to it.
 
         The functions are evaluated in fractions, by the checker of certificate files. That no example weights are
-        feasible is proved by the multipliers of the linear program.
+        feasible is proved by the multipliers of the linear program that states this program.
         """
         from boostopt.verification.exact_proofs.exact_bounds import bounds_in_fractions
 
-        if not self.optimum.is_proved() or self.value != self.optimum.value:
+        if self.value != self.optimum.value:
+            return False
+        if not replace(self.optimum, program=linear_program_of(self.program)).is_proved():
             return False
         if self.status == "infeasible":
             return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,7 +137,9 @@ def place_beside(certificate: Path, statement: Path) -> str:
         It does not lie in this folder or below, or is the certificate itself.
     """
     folder, path = certificate.absolute().parent, statement.absolute()
-    if not path.is_relative_to(folder) or path == certificate.absolute() or ".." in path.relative_to(folder).parts:
+    has_name = "\0" not in f"{statement}{certificate}"  # a path that no file has is refused where it is opened
+    is_certificate = has_name and os.path.realpath(statement) == os.path.realpath(certificate)
+    if not path.is_relative_to(folder) or is_certificate or ".." in path.relative_to(folder).parts:
         raise ProblemError(
             f"data must be a file in the folder of the certificate or below it, so that both travel together; got "
             f"{str(statement)!r} for the certificate {str(certificate)!r}. Pass a path beside it."

@@ -140,7 +140,7 @@ def test_the_check_refuses_lies() -> None:
 
 def test_words_say_which_rows_exclude_each_other_and_by_how_much() -> None:
     tiny = exact_optimum(replace(BY_HAND["infeasible by 1e-15"][0], row_names=("first", "second")))
-    assert re.search(r"first, second .* 8\.88E-16 .*numbers=.decimal", tiny.in_words())
+    assert re.search(r"first, second .* 8\.88e-16 .*numbers=.decimal", tiny.in_words())
     assert tiny.min_side_change == Fraction(2) ** -50
     crossed = exact_optimum(BY_HAND["crossed bounds"][0])
     assert crossed.min_side_change == 1 and "variable 0" in crossed.in_words()

@@ -125,12 +125,22 @@ def test_wrong_active_sets_are_repaired_by_pivots(monkeypatch: pytest.MonkeyPatc
         assert (optimum.status, optimum.value, optimum.is_proved()) == (reference.status, reference.value, True)
 
 
+class EqualToAll(float):
+    """A float that says that it is equal to every number."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = float.__hash__
+
+
 def test_the_check_refuses_lies() -> None:
     program, _, _ = BY_HAND["a range"]
     optimum = exact_optimum(program)
     assert optimum.x is not None and optimum.y is not None and optimum.value is not None
     lies = {
         "a better value": replace(optimum, value=optimum.value - 1),
+        "a value that is no fraction": replace(optimum, value=EqualToAll()),
         "a feasible point that is not optimal": replace(optimum, x=(Fraction(1, 2),), value=Fraction(1, 8)),
         "multipliers of the opposite sign": replace(optimum, y=tuple(-value for value in optimum.y)),
         "no multipliers": replace(optimum, y=None),
@@ -165,6 +175,38 @@ def test_objectives_that_are_not_convex_are_refused_with_a_direction(P: Any) -> 
     with pytest.raises(
         ProblemError, match=r"must be convex; got negative curvature: <v, P v> .* for part\d.*\. Correct"
     ):
+        exact_optimum(program)
+
+
+def decimal(value: float) -> Fraction:
+    """Return the shortest decimal of a float."""
+    return Fraction(repr(value))
+
+
+def test_shortest_decimals_of_subnormal_floats_may_be_less_convex_than_the_floats() -> None:
+    """1, 12 and 145 times 2^-1074 are 5e-324, 6e-323 and 7.16e-322: 145 > 12^2, but 5 * 716 < 60^2."""
+    P = scipy.sparse.csc_array(np.array([[1.0, 12.0], [12.0, 145.0]]) * 5e-324)
+    assert negative_direction(P, Fraction) is None
+    v = negative_direction(P, decimal)
+    assert v is not None and curvature(P, v, decimal) < 0
+    program = linear_program([], [0.0, 0.0], ([], []), FREE, P=P)
+    assert exact_optimum(program).value == 0
+    with pytest.raises(ProblemError, match="negative curvature"):
+        exact_optimum(program, numbers="decimal")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("P", "curvature_in_words"),
+    [
+        ([[-1e308, -1e308], [-1e308, -1e308]], r"about -1\.00e\+308"),
+        ([[1e-320, 1e308], [1e308, 1e-320]], r"about -1\.00e\+936"),
+        ([[5e-324, 1e300], [1e300, 1e308]], r"about -1e\+292"),
+    ],
+)
+def test_entries_of_all_sizes_are_refused_in_words(P: Any, curvature_in_words: str) -> None:
+    program = linear_program([], [0.0, 0.0], ([], []), P=scipy.sparse.csc_array(np.array(P)))
+    with pytest.raises(ProblemError, match=curvature_in_words):
         exact_optimum(program)
 
 

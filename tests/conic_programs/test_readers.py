@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import scipy.io
 import scipy.sparse
 
 from boostopt import ConicProgram, certify_problem, exact_optimum, get_formulation, load_problem
+from boostopt.conic_programs.readers.matlab_elements import check_elements
 from boostopt.errors import DataError
 from boostopt.exporting import export
 
@@ -103,6 +105,40 @@ def test_mps_rows_ranges_bounds_and_tiny_entries(tmp_path: Path) -> None:
     np.testing.assert_array_equal(program.upper, [4, np.inf, np.inf])
     assert (program.offset, program.P, program.is_linear) == (5.0, None, True)
     assert exact_optimum(program).value == Fraction(15, 2)  # x = 1/2, y = z = 1
+
+
+def range_file(row_type: str, side: str, width: str) -> str:
+    return (
+        f"ROWS\n N cost\n {row_type} row\nCOLUMNS\n x cost -1 row 1\nRHS\n RHS row {side}\n"
+        f"RANGES\n RNG row {width}\nBOUNDS\n FR BND x\nENDATA\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("row_type", "side", "width", "lower", "upper"),
+    [
+        ("G", "0.1", "0.2", 0.1, 0.3),  # the sum of the two floats is 0.30000000000000004
+        ("L", "0.3", "-0.1", 0.2, 0.3),
+        ("E", "0.1", "0.2", 0.1, 0.3),
+        ("E", "0.3", "-0.1", 0.2, 0.3),
+        ("E", "0.3", "0", 0.3, 0.3),
+    ],
+)
+def test_both_ends_of_a_range_are_the_decimals_of_the_file(
+    tmp_path: Path, row_type: str, side: str, width: str, lower: float, upper: float
+) -> None:
+    program = load_problem(write_file(tmp_path, "range.mps", range_file(row_type, side, width)))
+    assert (program.row_lower.tolist(), program.row_upper.tolist()) == ([lower], [upper])
+    assert exact_optimum(program, numbers="decimal").value == -Fraction(str(upper))
+
+
+@pytest.mark.parametrize(
+    ("row_type", "side", "width"),
+    [("G", "1e308", "1e308"), ("L", "-1e308", "1e308"), ("G", "1e17", "1"), ("L", "1e17", "1"), ("E", "1", "1e-17")],
+)
+def test_ranges_without_two_ends_in_floats_are_refused(tmp_path: Path, row_type: str, side: str, width: str) -> None:
+    with pytest.raises(DataError, match=r"range.mps: .*ranges .*1e\+?-?(308|17)"):
+        load_problem(write_file(tmp_path, "range.mps", range_file(row_type, side, width)))
 
 
 def test_qps_states_the_lower_triangle(tmp_path: Path) -> None:
@@ -254,6 +290,7 @@ def test_wrong_lines_are_named(tmp_path: Path, name: str, text: str, line: int) 
         ("a.mps", MPS.replace(" FR bnd y", " UP bnd x 5"), 22),  # HiGHS takes the first of two bounds, others the last
         ("a.mps", MPS.replace(" FR bnd y", " FR bnd x"), 22),
         ("a.mps", QPS.replace("QUADOBJ", "QSECTION need"), 24),  # quadratic terms of a row
+        ("a.mps", MPS.replace("ROWS", "OBJSENSE MAX\nOBJSENSE\n MIN\nROWS"), 5),  # one of two senses
         ("a.cbf", CBF.replace("Q 3", "Q \u00b3"), 18),  # a digit that is no number
         ("a.cbf", CBF + "VAR\n6 1\nF 6\n", 22),
         ("a.cbf", CBF.replace("1 2\n2", "1 3\n2"), 5),
@@ -430,3 +467,55 @@ def test_data_that_were_rounded_to_floats_are_infeasible_and_their_decimals_are_
     assert (binary.status, binary.is_proved()) == ("infeasible", True)
     assert decimal.is_proved()
     assert decimal.value is not None and f"{float(decimal.value):.10e}" == "1.8781248227e+03"
+
+
+def matlab_file(**variables: Any) -> bytes:
+    stream = io.BytesIO()
+    scipy.io.savemat(stream, variables)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("place", "number", "corner"),
+    [
+        (127, 0, "no byte order"),
+        (128, 9, "where a matrix must be"),
+        (128, 13, "where a matrix must be"),
+        (128, 77, "type 77"),
+        (132, 255, "is none"),
+        (136, 5, "begin with its flags"),
+        (144, 0, "class 0"),
+        (144, 135, "class 135"),
+        (145, 8, "2 parts of numbers"),
+        (152, 6, "begin with its flags"),
+        (163, 255, "sizes"),
+        (164, 3, "another number of entries"),
+        (168, 9, "bytes"),
+        (176, 148, "type 148"),
+        (177, 108, "type"),
+        (180, 8, "the tag of an element|another number|is none|parts"),
+    ],
+)
+def test_types_that_no_matlab_file_has(tmp_path: Path, place: int, number: int, corner: str) -> None:
+    """SciPy reads memory that is not its own for some of them."""
+    content = bytearray(matlab_file(c=np.ones(2)))
+    check_elements(bytes(content))
+    content[place] = number
+    with pytest.raises(ValueError, match=corner):
+        check_elements(bytes(content))
+    (tmp_path / "a.mat").write_bytes(content)
+    with pytest.raises(DataError, match=r"a\.mat: expected a MATLAB 5 file"):
+        load_problem(tmp_path / "a.mat")
+
+
+def test_elements_of_structures_cells_texts_and_compressed_files() -> None:
+    record = {"text": "word", "number": 1.0, "empty": np.zeros((0, 3)), "inner": {"complex": np.array([1 + 2j])}}
+    cells = np.array(["a", 1.0], dtype=object)
+    for is_compressed in (False, True):
+        stream = io.BytesIO()
+        scipy.io.savemat(
+            stream, {"record": record, "cells": cells, "A": scipy.sparse.eye(3)}, do_compression=is_compressed
+        )
+        check_elements(stream.getvalue())
+        with pytest.raises(ValueError, match=r"cut|is none"):
+            check_elements(stream.getvalue()[:-9])

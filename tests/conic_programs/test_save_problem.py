@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from boostopt import ConicProgram, load_problem, save_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.conic_programs.writers.save_problem import FORMATS, differences
-from boostopt.errors import DataError, OptionError
+from boostopt.errors import DataError, OptionError, ProblemError
 
 
 def random_conic_program(seed: int) -> ConicProgram:
@@ -132,6 +132,7 @@ def test_archives_that_are_not_as_the_layout_states(tmp_path: Path) -> None:
         "layout": np.array("another layout"),
         "n": np.array(5),
         "c": arrays["c"].astype(str),
+        "upper": arrays["upper"].astype(np.longdouble),  # would be rounded
         "P_columns": arrays["P_columns"] + 9,
         "A_starts": arrays["A_starts"][:-1],
         "cone_sizes": np.array([1]),
@@ -252,3 +253,39 @@ def test_numbers_of_entries_that_no_memory_holds(tmp_path: Path, name: str, text
     (tmp_path / name).write_text(text)
     with pytest.raises(DataError, match=rf"line {line}: expected .*; got .*Correct the line"):
         load_problem(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(0.1, 0.3), (-0.3, 0.1), (1e-300, 1e300), (0.1, float(np.nextafter(0.1, 1.0))), (-1e17, 0.3)]
+)
+def test_both_ends_of_a_range_are_written(tmp_path: Path, lower: float, upper: float) -> None:
+    program = linear_program([[1.0]], [1.0], ([lower], [upper]))
+    save_problem(program, tmp_path / "range.mps")
+    assert differences(program, load_problem(tmp_path / "range.mps")) == []
+
+
+@pytest.mark.parametrize(
+    ("ending", "facts", "part"),
+    [
+        (".mps", {"column_names": ["\ud800"]}, "Unicode"),
+        (".mps", {"name": "\ud800"}, "Unicode"),
+        (".npz", {"name": "a\0"}, "character 0"),
+        (".npz", {"cones": (replace(CONE, name="a\0"),)}, "character 0"),
+    ],
+)
+def test_names_that_a_format_changes_are_refused(tmp_path: Path, ending: str, facts: dict[str, Any], part: str) -> None:
+    program = linear_program([[1.0]], [1.0], ([0.0], [INF]), **facts)
+    with pytest.raises(OptionError, match=part):
+        save_problem(program, tmp_path / f"a{ending}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "facts", [{"name": 5}, {"column_names": [5]}, {"row_names": [None]}, {"is_maximized": 2}, {"is_maximized": "no"}]
+)
+def test_names_are_texts_and_the_sense_is_a_flag(facts: dict[str, Any]) -> None:
+    with pytest.raises(ProblemError, match=next(iter(facts))):
+        linear_program([[1.0]], [1.0], ([0.0], [INF]), **facts)
+    assert linear_program([[1.0]], [1.0], ([0.0], [INF]), is_maximized=1).is_maximized is True
+    with pytest.raises(ProblemError, match="name"):
+        replace(CONE, name=facts)

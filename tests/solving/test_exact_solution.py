@@ -148,6 +148,14 @@ def test_programs_without_feasible_weights_are_proved_infeasible(gamma: float, s
     assert status == "optimal" or "edge 0, sum of d" in solution.in_words()
 
 
+def test_no_program_is_infeasible_by_the_proof_of_another() -> None:
+    U = np.array([[1.0], [0.0], [0.0]])
+    infeasible, feasible = (SmallEdges().bind(U, gamma=gamma).solve_exactly() for gamma in (-0.5, 0.0))
+    assert infeasible.is_proved() and feasible.is_proved()
+    assert not replace(infeasible, program=feasible.program).is_proved()
+    assert not replace(feasible, program=infeasible.program).is_proved()
+
+
 def test_programs_that_are_not_linear_are_refused() -> None:
     for name, parameters in {"erlpboost": {"nu": 2.0, "eta": 1.0}, "qrlp_boost": {"nu": 2.0, "eta": 1.0}}.items():
         with pytest.raises(OptionError, match=r"linear program.*solve\(\)"):

@@ -98,6 +98,9 @@ def test_a_program_and_its_certificates_travel(numbers: Any, tmp_path: Path) -> 
         exact_optimum(program, numbers).save(tmp_path / "third.json", data=data)
     with pytest.raises(ProblemError, match="beside"):
         exact_optimum(program, numbers).save(tmp_path / "third.json", data=tmp_path.parent / "program.json")
+    (tmp_path / "link.json").symlink_to(tmp_path / "third.json")
+    with pytest.raises(ProblemError, match="beside"):
+        exact_optimum(program, numbers).save(tmp_path / "third.json", data=tmp_path / "link.json")
     assert not (tmp_path / "third.json").exists()
 
 

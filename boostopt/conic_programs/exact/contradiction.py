@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_DOWN, Context, Decimal
+from decimal import ROUND_DOWN
 from fractions import Fraction
 
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.exact_check import dual_terms
+from boostopt.conic_programs.exact.rationals import leading_digits
 
 ROUNDING_SHARE = 1e-9
 """Largest contradiction, relative to the largest side, that rounding of decimals to floats may explain."""
@@ -52,7 +53,7 @@ def contradiction_in_words(program: ConicProgram, y: Sequence[Fraction] | None) 
     more = f" and {len(names) - MAX_NAMED_ROWS:,} more" if len(names) > MAX_NAMED_ROWS else ""
     sentence = (
         f"No point satisfies {', '.join(names[:MAX_NAMED_ROWS])}{more} within the bounds of the variables: before one "
-        f"does, sides and bounds must change by {_digits_below(change)} or more in sum."
+        f"does, sides and bounds must change by {leading_digits(change, ROUND_DOWN)} or more in sum."
     )
     terms = _farkas_terms(program, y)
     if program.numbers == "decimal" or change > ROUNDING_SHARE * max(abs(limit) for _, limit in terms):
@@ -84,9 +85,3 @@ def _crossed_bounds(program: ConicProgram) -> tuple[str, float, float] | None:
 def _name(names: Sequence[str], kind: str, k: int) -> str:
     """Return the name of a row or a variable, or its number where the file has no names."""
     return names[k] if names else f"{kind} {k}"
-
-
-def _digits_below(value: Fraction) -> str:
-    """Return three digits of a positive number, rounded down."""
-    context = Context(prec=3, rounding=ROUND_DOWN)
-    return str(context.divide(Decimal(value.numerator), Decimal(value.denominator)))

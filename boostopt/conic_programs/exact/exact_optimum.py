@@ -86,7 +86,8 @@ class ExactOptimum:
         sizes = ((self.x, n), (self.y, m), (self.ray, n))
         if any(values is not None and not _are_fractions(values, size) for values, size in sizes):
             return False
-        if self.status not in get_args(ExactStatus) or (self.value is not None) != (self.status == "optimal"):
+        expected_type = Fraction if self.status == "optimal" else type(None)
+        if self.status not in get_args(ExactStatus) or type(self.value) is not expected_type:
             return False
         zeros = [Fraction(0)] * n
         if self.program.cones:

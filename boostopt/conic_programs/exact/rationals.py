@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
 from flint import fmpq
@@ -15,3 +16,11 @@ def to_fmpq(value: Fraction) -> fmpq:
 def to_fraction(value: fmpq) -> Fraction:
     """Return a number of python-flint as a fraction."""
     return Fraction(int(value.p), int(value.q))
+
+
+def leading_digits(value: Fraction, rounding: str = ROUND_HALF_EVEN) -> str:
+    """Return three digits of a number, with a power of ten: it may be outside the range of floats."""
+    context = Context(prec=3, rounding=rounding)
+    digits = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    is_float = -307 <= digits.adjusted() <= 307 or not value
+    return f"{float(digits):.3g}" if is_float else f"{digits:g}"

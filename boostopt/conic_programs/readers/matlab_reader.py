@@ -12,6 +12,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array
 from boostopt.conic_programs.conic_program import ConicProgram
+from boostopt.conic_programs.readers.matlab_elements import check_elements
 from boostopt.errors import BoostoptError, DataError, reason_of
 
 INFINITY = 1e20
@@ -32,6 +33,7 @@ def read_matlab(path: Path, content: bytes) -> ConicProgram:
     import scipy.io
 
     try:
+        check_elements(content)
         variables = scipy.io.loadmat(io.BytesIO(content))
     except Exception as failure:  # SciPy raises errors of many types for damaged files
         # Older versions of SciPy read no sparse matrices of the other byte order.

@@ -10,8 +10,11 @@ Maros and Meszaros 1999, "A repository of convex quadratic programming problems"
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +22,7 @@ import numpy as np
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.readers.entries import dense_vector, sparse_columns
 from boostopt.conic_programs.readers.text_lines import TextLines, finite_number
+from boostopt.errors import ProblemError
 
 FORMAT_NAME = "MPS"
 
@@ -52,7 +56,7 @@ class _Content:
     quadratic
         Entries of P by (variable, variable).
     sets
-        The name of the set of right sides, ranges and bounds that is read: the first one.
+        The name of the set of right sides, ranges and bounds that is read: the first one. So is the sense.
     """
 
     name: str = ""
@@ -115,6 +119,8 @@ def _read_sense(lines: TextLines, content: _Content, line: str) -> None:
     sense = line.strip().upper()
     if sense not in ("MAX", "MAXIMIZE", "MIN", "MINIMIZE"):
         raise lines.error("MAX or MIN")
+    if content.sets.setdefault("OBJSENSE", sense[:3]) != sense[:3]:
+        raise lines.error(f"one sense, {content.sets['OBJSENSE']}")
     content.is_maximized = sense.startswith("MAX")
 
 
@@ -288,5 +294,23 @@ def _row_limits(content: _Content, name: str) -> tuple[float, float]:
             np.inf if row_type == "G" else right_side,
         )
     if row_type == "G" or (row_type == "E" and width >= 0.0):
-        return right_side, right_side + abs(width)
-    return right_side - abs(width), right_side
+        return right_side, range_end(right_side, abs(width))
+    return range_end(right_side, -abs(width)), right_side
+
+
+def range_end(side: float, width: float) -> float:
+    """Return the float next to the sum of two decimals: the sum of their floats may be another one, as of .1 and .2.
+
+    Raises
+    ------
+    ProblemError
+        The sum is outside the range of floats, or no other number than the side although the width is not 0.
+    """
+    total = Fraction(repr(side)) + Fraction(repr(width))
+    end = float(total) if abs(total) <= sys.float_info.max else math.inf
+    if math.isinf(end) or (end == side and width):
+        raise ProblemError(
+            f"ranges must have two ends that are different floats; got the side {side!r} and the width {abs(width)!r}. "
+            "State the second end by a row of its own."
+        )
+    return end

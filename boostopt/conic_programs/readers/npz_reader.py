@@ -119,6 +119,6 @@ def _matrix(arrays: Mapping[str, Any], name: str, n: int) -> Any:
 
 
 def _typed(arrays: Mapping[str, Any], name: str, kinds: str) -> Any:
-    if arrays[name].dtype.kind not in kinds:
+    if arrays[name].dtype.kind not in kinds or (kinds == "f" and arrays[name].dtype.itemsize > 8):
         raise TypeError(f"{name} has the type {arrays[name].dtype}")
     return arrays[name]

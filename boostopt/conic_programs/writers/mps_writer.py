@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from boostopt.conic_programs.conic_program import ConicProgram
+from boostopt.conic_programs.readers.mps_reader import range_end
 from boostopt.conic_programs.writers.refusals import refusal
-from boostopt.errors import OptionError
+from boostopt.errors import OptionError, ProblemError
 
 CONTENTS = "linear and quadratic programs whose rows have bounds"
 
@@ -83,9 +87,8 @@ def _row_data(program: ConicProgram) -> tuple[list[str], list[float], list[float
         if lower == upper:
             kind, right_side = "E", lower
         elif np.isfinite(lower) and np.isfinite(upper):
-            width = upper - lower
-            kind, right_side = ("G", lower) if lower + width == upper else ("L", upper)
-            if width < 0.0 or (kind == "L" and upper - width != lower):
+            kind, right_side, width = _range(lower, upper)
+            if width is None:
                 raise refusal("MPS", CONTENTS, f"row {i} from {lower!r} to {upper!r}, whose width is no float above 0")
         elif np.isfinite(lower):
             kind, right_side = "G", lower
@@ -97,6 +100,19 @@ def _row_data(program: ConicProgram) -> tuple[list[str], list[float], list[float
         right_sides.append(right_side)
         ranges.append(width)
     return kinds, right_sides, ranges
+
+
+def _range(lower: float, upper: float) -> tuple[str, float, float | None]:
+    """Return the type, the right side and the width of a row with two bounds; no width if none is read as these two."""
+    difference = Fraction(repr(upper)) - Fraction(repr(lower))
+    if 0 < difference <= sys.float_info.max:
+        width = float(difference)
+        with contextlib.suppress(ProblemError):
+            if range_end(lower, width) == upper:
+                return "G", lower, width
+            if range_end(upper, -width) == lower:
+                return "L", upper, width
+    return "G", lower, None
 
 
 def _bound_lines(column: str, lower: float, upper: float) -> Iterator[str]:

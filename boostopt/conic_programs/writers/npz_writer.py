@@ -11,11 +11,21 @@ import scipy.sparse
 from boostopt._utils.files import write_npz
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.readers.npz_reader import LAYOUT
+from boostopt.errors import OptionError
 
 
 def archive_content(program: ConicProgram) -> bytes:
-    """Return the content of a file."""
+    """Return the content of a file.
+
+    Raises
+    ------
+    OptionError
+        NumPy would read a name as another one.
+    """
     cones, n = program.cones, program.shape[1]
+    texts = (program.name, *program.column_names, *program.row_names, *(cone.name for cone in cones))
+    if any(text.endswith("\0") for text in texts):
+        raise OptionError("names in npz archives must not end with the character 0; got one that does. Rename it.")
     cone_rows: Any = scipy.sparse.vstack([scipy.sparse.csr_array((0, n)), *(cone.A for cone in cones)], format="csr")
     arrays: dict[str, Any] = {
         "layout": np.array(LAYOUT),

@@ -74,7 +74,13 @@ def save_problem(program: ConicProgram, path: str | os.PathLike[str]) -> None:
             f"expected a path that ends in {', '.join(FORMATS)}; got {str(target)!r}. Choose one of these endings."
         )
     write, read = FORMATS[ending]
-    content = write(program)
+    try:
+        content = write(program)
+    except UnicodeEncodeError as failure:
+        raise OptionError(
+            f"names must be texts of Unicode to be written; got one with {failure.reason}. Rename it, or write a path "
+            "that ends in .npz."
+        ) from failure
     try:
         different = differences(program, read(target, content))
     except BoostoptError as failure:

@@ -10,6 +10,7 @@ Rump 2006, "Verification of positive definiteness", BIT Numerical Mathematics 46
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -29,6 +30,9 @@ RANK_TOLERANCES = (1e-9, 1e-6, 1e-3, 2.0)
 
 MAX_SHORT_BITS = 24
 """Largest number of digits of the entries of a direction that is tried as a short one."""
+
+MAX_SCALED_ENTRY = 1e100
+"""Largest scaled entry of a matrix that is examined in floats: those of a semidefinite matrix are below 4."""
 
 
 def is_convex(program: ConicProgram) -> bool:
@@ -80,12 +84,17 @@ def _negative_direction_of_part(part: Any, to_fraction: Callable[[float], Fracti
     floats = part.toarray()
     diagonal = np.diagonal(floats)
     exponents = np.frexp(np.where(diagonal > 0.0, diagonal, 1.0))[1] // 2
-    scaled = np.ldexp(floats, -exponents[:, None] - exponents[None, :])
+    with np.errstate(over="ignore"):
+        scaled = np.ldexp(floats, -exponents[:, None] - exponents[None, :])
     numbers: dict[tuple[int, int], fmpq] = {}
-    entries = part.tocoo()
+    entries, has_accurate_floats = part.tocoo(), True
     for i, j, entry in zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True):
         fraction = to_fraction(entry)
         numbers[i, j] = fmpq(fraction.numerator, fraction.denominator)
+        # A subnormal float has few digits: its shortest decimal may be another number by more than a last digit.
+        has_accurate_floats &= abs(entry) >= sys.float_info.min or fraction == Fraction(entry)
+    if not has_accurate_floats or np.abs(scaled).max() > MAX_SCALED_ENTRY:
+        return _eliminate(numbers, len(floats), np.zeros(0, dtype=np.int64))
     for tolerance in RANK_TOLERANCES:
         definite = _independent_places(scaled, tolerance)
         if _is_positive_definite(scaled[np.ix_(definite, definite)]):

@@ -26,6 +26,7 @@ from boostopt.conic_programs.exact.quadratic.first_state import MIN_PIVOTS, firs
 from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet, approximate_active_set
 from boostopt.conic_programs.exact.quadratic.multiplier_vertex import independent_active_set
 from boostopt.conic_programs.exact.quadratic.negative_curvature import curvature, negative_direction
+from boostopt.conic_programs.exact.rationals import leading_digits
 from boostopt.errors import ProblemError, SolverFailed
 
 Values = tuple[Fraction, ...]
@@ -35,6 +36,9 @@ MAX_ROUNDS = 3
 
 MAX_NAMES = 4
 """Largest number of variables that a message names."""
+
+MAX_WRITTEN_BITS = 64
+"""Largest length of a numerator or denominator that a message writes in full."""
 
 
 @dataclass(frozen=True)
@@ -131,13 +135,19 @@ def check_convexity(program: ConicProgram) -> None:
     value = curvature(program.P, v, program.to_fraction)
     places = sorted((j for j, number in enumerate(v) if number), key=lambda j: (-abs(v[j]), j))
     names = program.column_names or [f"column {j}" for j in range(len(v))]
-    parts = ", ".join(f"{v[j]} for {names[j]}" for j in places[:MAX_NAMES])
+    parts = ", ".join(f"{_short_text(v[j])} for {names[j]}" for j in places[:MAX_NAMES])
     more = f" and {len(places) - MAX_NAMES} others" if len(places) > MAX_NAMES else ""
     raise ProblemError(
-        f"the quadratic objective must be convex; got negative curvature: <v, P v> is about {float(value):.3g}, proved "
-        f"in rational numbers, for the direction v with {parts}{more}. Correct P, or solve it by a method that needs "
-        "no convexity."
+        f"the quadratic objective must be convex; got negative curvature: <v, P v> is about {leading_digits(value)}, "
+        f"proved in rational numbers, for the direction v with {parts}{more}. Correct P, or solve it by a method that "
+        "needs no convexity."
     )
+
+
+def _short_text(value: Fraction) -> str:
+    """Return a fraction, or its first digits where it is long."""
+    bits = max(abs(value.numerator), value.denominator).bit_length()
+    return str(value) if bits <= MAX_WRITTEN_BITS else f"about {leading_digits(value)}"
 
 
 def _prove_that_none_exists(program: ConicProgram, solve_linear: LinearSolver) -> QuadraticProof:
