@@ -15,6 +15,7 @@ from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, cone_form
+from boostopt.problem_certificates.cone_proofs.cone_membership import is_semidefinite, smallest_eigenvalue_bound
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
 
 INF = np.inf
@@ -235,3 +236,31 @@ def test_options_that_programs_do_not_have_are_refused() -> None:
         certify_problem(quadratic_program(), solver="SCS")
     with pytest.raises(OptionError, match="tolerance of a ConicProgram"):
         certify_problem(quadratic_program(), tolerance=1e-9)
+
+
+@pytest.mark.parametrize(("coefficient", "side"), [(1e-170, 5.0), (1e41, 5e41)])
+@pytest.mark.parametrize("is_alone", [False, True])
+def test_rows_of_tiny_or_huge_coefficients_never_give_a_false_bound(
+    coefficient: float, side: float, is_alone: bool
+) -> None:
+    # x + y = 1, or x = 1, and t y >= b: the optimum is 1, whatever the multiplier of the second row is.
+    first = [1.0, 0.0] if is_alone else [1.0, 1.0]
+    form = cone_form(program(first, [first, [0, coefficient]], [1, side], [1, INF], [-INF, -INF], [INF, INF]))
+    answer = ConicAnswer(np.array([0.0, 1.0]), np.ones(1), np.array([1.0]), [], "Solved")
+    assert interval_of(form, answer).lower <= 1
+
+
+def test_a_point_whose_matrix_overflows_is_refused() -> None:
+    cone = ConeConstraint(
+        "semidefinite", scipy.sparse.csr_array(-4 * np.eye(2).reshape(4, 1)), np.array([8.0, 4.0, 4.0, 8.0])
+    )
+    form = cone_form(replace(eigenvalue_program(), cones=(cone,)))
+    interval = interval_of(form, replace(solve_form(form), x=np.array([1.7e308])))
+    assert interval.lower <= -1 <= interval.upper
+
+
+def test_entries_in_one_triangle_count_for_the_symmetric_part() -> None:
+    matrix = np.array([[1.0, 5.0], [0.0, 0.0]])  # the symmetric part has a negative eigenvalue
+    assert not is_semidefinite(matrix, np.zeros((2, 2)))
+    assert not is_semidefinite(matrix.T, np.zeros((2, 2)))
+    assert smallest_eigenvalue_bound(np.zeros((2, 2)), np.array([[0.0, 1.0], [0.0, 0.0]])) < 0
