@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse
 
-from boostopt import ConicProgram, certify_problem, exact_optimum
+from boostopt import ConicProgram, ProblemError, certify_problem, exact_optimum, explain_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form
@@ -264,3 +265,10 @@ def test_entries_in_one_triangle_count_for_the_symmetric_part() -> None:
     assert not is_semidefinite(matrix, np.zeros((2, 2)))
     assert not is_semidefinite(matrix.T, np.zeros((2, 2)))
     assert smallest_eigenvalue_bound(np.zeros((2, 2)), np.array([[0.0, 1.0], [0.0, 0.0]])) < 0
+
+
+def test_what_needs_an_expression_tree_refuses_a_program_and_says_what_to_pass(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match=r"program\.to_cvxpy\(\)"):
+        explain_problem(quadratic_program())
+    with pytest.raises(ProblemError, match=r"program\.to_cvxpy\(\)"):
+        certify_problem(program([1], [[1]], [-INF], [INF], [2], [1])).save(tmp_path / "certificate.json")
