@@ -272,3 +272,20 @@ def test_what_needs_an_expression_tree_refuses_a_program_and_says_what_to_pass(t
         explain_problem(quadratic_program())
     with pytest.raises(ProblemError, match=r"program\.to_cvxpy\(\)"):
         certify_problem(program([1], [[1]], [-INF], [INF], [2], [1])).save(tmp_path / "certificate.json")
+
+
+def test_dependent_rows_whose_squares_overflow_are_not_combined() -> None:
+    size = 1e190
+    rows = np.array([[1.0, 1.0, 0.0], [1.0, 2.0, 1.0], [2.0, 3.0, 1.0]]) * size
+    sides = [size, size, 2 * size]
+    certificate = certify_problem(program([1, 2, 3], rows, sides, sides, [-INF] * 3, [INF] * 3))
+    assert certificate.status == "open"
+
+
+@pytest.mark.parametrize("size", [1e12, 1e-12])
+def test_dependent_equations_of_a_dual_are_found_at_all_scales(size: float) -> None:
+    # c = (1, 2, 3) is the second row, so the optimum is 1; the third reduced cost follows from the others.
+    rows = [[size, size, 2 * size], [1, 2, 3]]
+    certificate = certify_problem(program([1, 2, 3], rows, [size, 1], [size, 1], [-INF] * 3, [INF] * 3))
+    assert certificate.lower <= 1 <= certificate.upper
+    assert certificate.scaled_gap <= 1e-9
