@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.formatting import html_table
-from boostopt._utils.validation import check_number
+from boostopt._utils.validation import check_instance, check_number
 from boostopt.errors import ProblemError, format_names_truncated
 from boostopt.problem_certificates.arithmetic.balls import midpoints, working_precision
 from boostopt.problem_certificates.atoms.base import UNBOUNDED
@@ -221,6 +222,14 @@ def explain_problem(problem: Any, tolerance: float = DEFAULT_TOLERANCE) -> Probl
     Boyd, Vandenberghe 2004, section 5.5.3.
     """
     tolerance = check_number("tolerance", tolerance, "lie in (0, 1)", lambda value: 0.0 < value < 1.0)
+    check_instance(
+        "problem",
+        problem,
+        cp.Problem,
+        "a cvxpy.Problem",
+        "Pass cp.Problem(objective, constraints), or program.to_cvxpy() for a conic program.",
+        ProblemError,
+    )
     certificate = certify_problem(problem)
     if certificate.is_decided and not all(map(has_usable_value, problem.variables())):
         raise ProblemError(

@@ -83,7 +83,10 @@ def save_problem_certificate(
     problem_file = None if data is None else check_path("data", data)
     place = None if problem_file is None else place_beside(target, problem_file)
     if not certificate.answers:
-        raise ProblemError("expected a certificate of certify_problem; got one without answers. Call certify_problem.")
+        raise ProblemError(
+            "a file states a CVXPY problem and answers to it; got a certificate without answers, as those of a "
+            'ConicProgram are. Call certify_problem(program.to_cvxpy(), solver="auto").'
+        )
     if certificate.right_side_change > 0:
         raise ProblemError(
             f"a file states the problem itself; got a certificate of right sides that were moved by "

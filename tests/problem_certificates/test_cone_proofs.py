@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse
 
-from boostopt import ConicProgram, certify_problem, exact_optimum
+from boostopt import ConicProgram, ProblemError, certify_problem, exact_optimum, explain_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, cone_form
+from boostopt.problem_certificates.cone_proofs.cone_membership import is_semidefinite, smallest_eigenvalue_bound
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
 
 INF = np.inf
@@ -237,3 +239,55 @@ def test_options_that_programs_do_not_have_are_refused() -> None:
         certify_problem(quadratic_program(), solver="SCS")
     with pytest.raises(OptionError, match="tolerance of a ConicProgram"):
         certify_problem(quadratic_program(), tolerance=1e-9)
+
+
+@pytest.mark.parametrize(("coefficient", "side"), [(1e-170, 5.0), (1e41, 5e41)])
+@pytest.mark.parametrize("is_alone", [False, True])
+def test_rows_of_tiny_or_huge_coefficients_never_give_a_false_bound(
+    coefficient: float, side: float, is_alone: bool
+) -> None:
+    # x + y = 1, or x = 1, and t y >= b: the optimum is 1, whatever the multiplier of the second row is.
+    first = [1.0, 0.0] if is_alone else [1.0, 1.0]
+    form = cone_form(program(first, [first, [0, coefficient]], [1, side], [1, INF], [-INF, -INF], [INF, INF]))
+    answer = ConicAnswer(np.array([0.0, 1.0]), np.ones(1), np.array([1.0]), [], "Solved")
+    assert interval_of(form, answer).lower <= 1
+
+
+def test_a_point_whose_matrix_overflows_is_refused() -> None:
+    cone = ConeConstraint(
+        "semidefinite", scipy.sparse.csr_array(-4 * np.eye(2).reshape(4, 1)), np.array([8.0, 4.0, 4.0, 8.0])
+    )
+    form = cone_form(replace(eigenvalue_program(), cones=(cone,)))
+    interval = interval_of(form, replace(solve_form(form), x=np.array([1.7e308])))
+    assert interval.lower <= -1 <= interval.upper
+
+
+def test_entries_in_one_triangle_count_for_the_symmetric_part() -> None:
+    matrix = np.array([[1.0, 5.0], [0.0, 0.0]])  # the symmetric part has a negative eigenvalue
+    assert not is_semidefinite(matrix, np.zeros((2, 2)))
+    assert not is_semidefinite(matrix.T, np.zeros((2, 2)))
+    assert smallest_eigenvalue_bound(np.zeros((2, 2)), np.array([[0.0, 1.0], [0.0, 0.0]])) < 0
+
+
+def test_what_needs_an_expression_tree_refuses_a_program_and_says_what_to_pass(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match=r"program\.to_cvxpy\(\)"):
+        explain_problem(quadratic_program())
+    with pytest.raises(ProblemError, match=r"program\.to_cvxpy\(\)"):
+        certify_problem(program([1], [[1]], [-INF], [INF], [2], [1])).save(tmp_path / "certificate.json")
+
+
+def test_dependent_rows_whose_squares_overflow_are_not_combined() -> None:
+    size = 1e190
+    rows = np.array([[1.0, 1.0, 0.0], [1.0, 2.0, 1.0], [2.0, 3.0, 1.0]]) * size
+    sides = [size, size, 2 * size]
+    certificate = certify_problem(program([1, 2, 3], rows, sides, sides, [-INF] * 3, [INF] * 3))
+    assert certificate.status == "open"
+
+
+@pytest.mark.parametrize("size", [1e12, 1e-12])
+def test_dependent_equations_of_a_dual_are_found_at_all_scales(size: float) -> None:
+    # c = (1, 2, 3) is the second row, so the optimum is 1; the third reduced cost follows from the others.
+    rows = [[size, size, 2 * size], [1, 2, 3]]
+    certificate = certify_problem(program([1, 2, 3], rows, [size, 1], [size, 1], [-INF] * 3, [INF] * 3))
+    assert certificate.lower <= 1 <= certificate.upper
+    assert certificate.scaled_gap <= 1e-9

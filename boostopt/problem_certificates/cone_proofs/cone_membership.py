@@ -79,7 +79,7 @@ def _is_in_three_rows(group: ConeGroup, z: list[Ball], is_dual: bool) -> bool:
 
 
 def is_semidefinite(mid: Float[Array, "n n"], radius: Float[Array, "n n"]) -> bool:
-    """Return whether all symmetric matrices of an enclosure are proved positive semidefinite.
+    """Return whether the symmetric parts of all matrices of an enclosure are proved positive semidefinite.
 
     Cholesky's method in floats that runs to its end proves that the matrix plus a matrix of the norm
     gamma_(n+1) / (1 - gamma_(n+1)) trace is positive semidefinite [Rump 2006, BIT 46].
@@ -88,14 +88,14 @@ def is_semidefinite(mid: Float[Array, "n n"], radius: Float[Array, "n n"]) -> bo
 
 
 def smallest_eigenvalue_bound(mid: Float[Array, "n n"], radius: Float[Array, "n n"] | None = None) -> float:
-    """Return a number that is not above any eigenvalue of the symmetric matrices of an enclosure.
+    """Return a number that is not above any eigenvalue of the symmetric parts of the matrices of an enclosure.
 
     It is 0 for a semidefinite matrix with a proved eigenvalue, never more.
     """
     n = len(mid)
     X = np.tril(mid) + np.tril(mid, -1).T
     stray = np.abs(mid - X) if radius is None else np.abs(mid - X) + radius
-    is_zero = ~(X.any(axis=1) | stray.any(axis=1))
+    is_zero = ~(X.any(axis=1) | stray.any(axis=1) | stray.any(axis=0))
     if is_zero.all():
         return 0.0
     if is_zero.any():
@@ -133,6 +133,11 @@ def _factors(X: Any) -> bool:
     return status == 0 and bool(np.isfinite(np.diag(factor)).all())
 
 
+def _smallest_eigenvalue(X: Float[Array, "n n"]) -> float:
+    """Return nearly the smallest eigenvalue of a symmetric matrix; -inf if an entry is not finite."""
+    return float(scipy.linalg.eigvalsh(X, subset_by_index=[0, 0])[0]) if np.isfinite(X).all() else -math.inf
+
+
 def distances(group: ConeGroup, values: Float[Array, " rows"], is_dual: bool = False) -> Float[Array, " k"]:
     """Return nearly the distance of each point from the boundary of its cone; negative outside."""
     z = values.reshape(group.count, group.size)
@@ -140,8 +145,7 @@ def distances(group: ConeGroup, values: Float[Array, " rows"], is_dual: bool = F
         return (z[:, 0] - np.linalg.norm(z[:, 1:], axis=1)) / math.sqrt(2)
     if group.kind == "semidefinite":
         order = math.isqrt(group.size)
-        matrices = z.reshape(-1, order, order)
-        return np.array([float(scipy.linalg.eigvalsh(X, subset_by_index=[0, 0])[0]) for X in matrices])
+        return np.array([_smallest_eigenvalue(X) for X in z.reshape(-1, order, order)])
     first, second, third = z.T
     with np.errstate(all="ignore"):
         if group.kind == "exponential" and is_dual:

@@ -144,7 +144,7 @@ def independent_equations(
     if not is_open.all() and point[~is_open].any():
         fixed = np.where(is_open, 0.0, point)
         sides = [side - total for side, total in zip(sides, _exact_products(A[rows], fixed), strict=True)]
-    if not _are_combinations(columns_of(A[rows], is_open), sides, independent, dependent):
+    if not _are_combinations(columns_of(A[rows], is_open), sizes[is_open], sides, independent, dependent):
         return None
     return rows[independent]
 
@@ -160,13 +160,23 @@ def _numerically_independent(A: Any, sizes: Float[Array, " n"]) -> Int[Array, " 
 
 
 def _are_combinations(
-    A: Any, sides: list[Fraction], independent: Int[Array, " k"], dependent: Int[Array, " d"]
+    A: Any,
+    sizes: Float[Array, " n"],
+    sides: list[Fraction],
+    independent: Int[Array, " k"],
+    dependent: Int[Array, " d"],
 ) -> bool:
-    """Return whether rows with their right sides are proved to be combinations of independent ones, in fractions."""
-    basis = A[independent]
+    """Return whether rows with their right sides are proved to be combinations of independent ones, in fractions.
+
+    The sizes of the unknowns only serve to propose the weights.
+    """
+    scaled = scipy.sparse.csr_array(A @ scipy.sparse.diags_array(sizes))
+    basis = scaled[independent]
     gram = np.asarray((basis @ basis.T).toarray())
     scales = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
-    right = np.asarray((basis @ A[dependent].T).toarray()) * scales[:, None]
+    right = np.asarray((basis @ scaled[dependent].T).toarray()) * scales[:, None]
+    if not (np.isfinite(gram).all() and np.isfinite(right).all()):
+        return False  # squares of coefficients overflow
     try:
         weights = scipy.linalg.solve(gram * np.outer(scales, scales), right, assume_a="pos") * scales[:, None]
     except (np.linalg.LinAlgError, scipy.linalg.LinAlgError):

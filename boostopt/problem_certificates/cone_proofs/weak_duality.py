@@ -23,6 +23,7 @@ from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.arithmetic.float_forms import product, summed_enclosure
+from boostopt.problem_certificates.arithmetic.sparse_solutions import MIN_SIZE
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
 from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, centre, distances
@@ -96,7 +97,8 @@ def dependent_columns(form: ConeForm) -> Bool[Array, " n"] | None:
     blocks = blocks if form.P is None else [*blocks, -form.P]
     A: Any = scipy.sparse.csr_array(scipy.sparse.hstack([block[is_free] for block in blocks], format="csr"))
     norms = np.sqrt(np.asarray((A * A).sum(axis=0)).ravel())
-    sizes = np.where(norms > 0, 1 / np.maximum(norms, 1e-12), 0.0)
+    # A multiplier with an entry, however small or large, is an unknown: none is read as 0.
+    sizes = np.where(np.diff(A.tocsc().indptr) > 0, 1 / np.clip(norms, 1e-12, 1 / MIN_SIZE), 0.0)
     rows = independent_equations(A, form.c[is_free], np.zeros(A.shape[1]), sizes)
     if rows is None:
         return None
@@ -329,7 +331,7 @@ def _bound(form: ConeForm, enclosed: _Enclosed, loss: float) -> DualBound:
         )
         terms += corners.tolist()
         limit_sizes = np.maximum(np.abs(low[is_open]), np.abs(high[is_open]))
-        errors += ((UNIT * sizes * limit_sizes + SMALLEST) * INFLATION).tolist()
+        errors += (UNIT * (sizes * limit_sizes) * INFLATION + 2 * SMALLEST).tolist()  # sizes may be subnormal
     if form.P is not None:
         _add_curvature(terms, errors, form, enclosed.w)
     try:
