@@ -119,7 +119,7 @@ def test_files_of_runs_are_accepted(name: str, tmp_path: Path) -> None:
     path.write_text(text_of(name))
     verification = verify(path, oracle_of(), formulation=page_of(FUNCTIONS[name]))
     assert verification and verification.verdict == "bounded", verification.reason
-    assert "both ends" in verification.reason and MEMBERSHIP_NOT_CHECKED not in verification.reason
+    assert "both bounds" in verification.reason and MEMBERSHIP_NOT_CHECKED not in verification.reason
     assert (
         subject(path) == "class" and verification.quantity == "value of the program" == run.class_certificate.quantity
     )
@@ -256,6 +256,10 @@ def leave_simplex(document: dict[str, Any]) -> None:
     point["numerators"][0] = f"{int(point['numerators'][0], 16) + 1:x}"
 
 
+def exceed_floats(document: dict[str, Any]) -> None:
+    document["proof"]["point"]["numerators"][0] = "f" * 400
+
+
 def remove_point(document: dict[str, Any]) -> None:
     document["proof"]["point"] = None
 
@@ -296,6 +300,7 @@ LIES = {
         state_other_functions,
         scale_edges,
         leave_simplex,
+        exceed_floats,
         remove_point,
         remove_multipliers,
         cancel_objective,
