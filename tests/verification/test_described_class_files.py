@@ -222,6 +222,19 @@ def test_multiplicities_travel(tmp_path: Path) -> None:
     assert not verify(tmp_path / "class.json", oracle_of(), formulation=page_of(squares))
 
 
+def test_weights_at_caps_that_are_no_floats_are_proved(tmp_path: Path) -> None:
+    oracle, page = (
+        GivenMargins(np.where(np.arange(N) < 3, -1.0, 1.0)[:, None]),
+        page_of(lambda d: np.arange(N) @ d / 10),
+    )
+    run = boost(page, oracle, nu=3, eta=1.0, epsilon=1e-6)
+    assert run.class_certificate.d is not None and run.class_certificate.d.tolist() == [1 / 3] * 3 + [0.0] * (N - 3)
+    run.save_certificate(tmp_path / "class.json", oracle)
+    verification = verify(tmp_path / "class.json", oracle, formulation=page)
+    assert verification and verification.upper - verification.lower <= 1e-9
+    assert verification.lower - 1e-12 <= -0.9 <= verification.upper
+
+
 def raise_lower(document: dict[str, Any]) -> None:
     document["claim"]["lower"] += 1e-8
 
