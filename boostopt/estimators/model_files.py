@@ -250,15 +250,20 @@ def _labels_to_json(classes: npt.NDArray[Any]) -> dict[str, Any]:
 
 def _parameter_to_json(value: Any) -> Any:
     """Return a parameter as a JSON value; None for an object without one, such as an estimator or a generator."""
+    plain_value = _value_to_json(value)
+    # A further fit would execute the file at the path of an oracle or of a backend.
+    return None if is_python_file_path(plain_value) else plain_value
+
+
+def _value_to_json(value: Any) -> Any:
+    """Return a parameter, or a key or a value of a mapping, as a JSON value; None for an object without one."""
     if isinstance(value, np.generic):
         value = value.item()
-    if is_python_file_path(value):  # the path of an oracle file, which a further fit would execute
-        return None
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):
         pairs = [
-            [_scalar_or_none(_parameter_to_json(key)), _scalar_or_none(_parameter_to_json(inner))]
+            [_scalar_or_none(_value_to_json(key)), _scalar_or_none(_value_to_json(inner))]
             for key, inner in value.items()
         ]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         return {"mapping": pairs}
@@ -351,6 +356,10 @@ def _parse_parameter(value: Any, name: str) -> Any:
     """Return a saved parameter, unless a further fit would execute or overwrite the file that it names."""
     if name in MACHINE_PARAMETERS:
         return MACHINE_PARAMETERS[name]
+    # A further fit would execute the file of a formulation, of an oracle or of a backend.
+    _require(not is_python_file_path(value), f"{name} is the path of a Python file")
+    if name == "formulation":
+        return parse_text(value, name)
     if isinstance(value, dict):
         _require(set(value) == {"mapping"}, f"{name} is no mapping")
         pairs = [parse_list(pair, f"a pair of {name}") for pair in parse_list(value["mapping"], name)]
@@ -363,10 +372,6 @@ def _parse_parameter(value: Any, name: str) -> Any:
         )
         return {key: entry for key, entry in pairs}
     _require(value is None or isinstance(value, bool | int | float | str), f"{name} is no plain value")
-    # A further fit would execute the formulation file at a path.
-    _require(
-        name != "formulation" or (isinstance(value, str) and not is_python_file_path(value)), "formulation is no name"
-    )
     return value
 
 

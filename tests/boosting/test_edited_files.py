@@ -186,3 +186,19 @@ def test_a_record_that_says_something_else_is_refused(tmp_path: Path, name: str,
 def test_a_start_that_is_none_is_refused(tmp_path: Path, value: Any) -> None:
     with pytest.raises(DataError, match=r"edited\.npz.*\bstart\b.*finite"):
         Run.load(edit_of(tmp_path, lambda about, arrays: about["start"].update(d=value)))
+
+
+@pytest.mark.parametrize("place", ["formulation", "backend of the start"])
+def test_a_run_whose_names_are_paths_is_refused_and_no_file_is_executed(place: str, tmp_path: Path) -> None:
+    module, trace = tmp_path / "other.py", tmp_path / "executed"
+    module.write_text(f"from pathlib import Path\nPath({str(trace)!r}).touch()\n")
+
+    def name_file(about: Any, arrays: dict[str, np.ndarray]) -> None:
+        if place == "formulation":
+            about["formulation"] = str(module)
+        else:
+            about["start"] |= {"backend": str(module), "state": {"d": about["start"]["d"]}}
+
+    with pytest.raises(DataError, match=r"edited\.npz.*\b(Python file|no name)\b"):
+        Run.load(edit_of(tmp_path, name_file))
+    assert not trace.exists()

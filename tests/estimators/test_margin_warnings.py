@@ -162,3 +162,10 @@ def test_the_place_of_a_warning_is_where_the_user_called() -> None:
         warnings.simplefilter("always")
         MarginBoostClassifier(epsilon=0.05, nu=0.9).fit(X, RARE)
     assert caught and all(message.filename == __file__ for message in caught)
+
+
+def test_classes_whose_share_rounds_to_0_are_named_in_the_warning() -> None:
+    labels = np.repeat([0, 1, 2], [2, 2, 16])
+    weights = np.where(labels == 2, 1.0, 1e-50)
+    (message,) = warnings_of(X[:20], labels, weights, nu=0.5, max_iter=2, epsilon=0.5)
+    assert "times the share 1.25e-51 of the smaller class" in message

@@ -254,6 +254,16 @@ def test_unreadable_models_are_not_written(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["model.npz"]
 
 
+def test_paths_of_files_that_a_fit_would_execute_are_left_out_and_labels_like_them_are_not(tmp_path: Path) -> None:
+    names = np.where(np.asarray(y) > 0, "a.py", "b.py")
+    model = MarginBoostClassifier("lpboost", epsilon=0.5, nu=0.5, class_weight={"a.py": 2.0, "b.py": 1.0})
+    fitted_model = model.fit(X, names).set_params(base="other.py", backend="other.py")
+    fitted_model.save(tmp_path / "model.npz")
+    loaded = MarginBoostClassifier.load(tmp_path / "model.npz")
+    assert loaded.class_weight == {"a.py": 2.0, "b.py": 1.0} and loaded.base is None and loaded.backend is None
+    assert loaded.predict(X).tolist() == fitted_model.predict(X).tolist()
+
+
 def first_part(description: dict[str, Any]) -> dict[str, Any]:
     return description["parts"][0]
 
@@ -274,6 +284,13 @@ WRONG_VALUES: dict[str, tuple[Any, str]] = {
     "triples in a mapping": (
         lambda d: d["parameters"].update(base_options={"mapping": [[1, 2, 3]]}),
         r"\bbase_options\b.*\bpairs\b",
+    ),
+    "a path as base": (lambda d: d["parameters"].update(base="other.py"), r"\bbase is the path of a Python file\b"),
+    "a path as backend": (lambda d: d["parameters"].update(backend="other.py"), r"\bbackend is the path\b"),
+    "a path as formulation": (lambda d: d["parameters"].update(formulation="other.py"), r"\bformulation is the path\b"),
+    "a mapping as formulation": (
+        lambda d: d["parameters"].update(formulation={"mapping": []}),
+        r"\bformulation\b.*\btext\b",
     ),
 }
 """Edits of the description of a model, and patterns of the message."""

@@ -222,6 +222,19 @@ def test_multiplicities_travel(tmp_path: Path) -> None:
     assert not verify(tmp_path / "class.json", oracle_of(), formulation=page_of(squares))
 
 
+def test_weights_at_caps_that_are_no_floats_are_proved(tmp_path: Path) -> None:
+    oracle, page = (
+        GivenMargins(np.where(np.arange(N) < 3, -1.0, 1.0)[:, None]),
+        page_of(lambda d: np.arange(N) @ d / 10),
+    )
+    run = boost(page, oracle, nu=3, eta=1.0, epsilon=1e-6)
+    assert run.class_certificate.d is not None and run.class_certificate.d.tolist() == [1 / 3] * 3 + [0.0] * (N - 3)
+    run.save_certificate(tmp_path / "class.json", oracle)
+    verification = verify(tmp_path / "class.json", oracle, formulation=page)
+    assert verification and verification.upper - verification.lower <= 1e-9
+    assert verification.lower - 1e-12 <= -0.9 <= verification.upper
+
+
 def raise_lower(document: dict[str, Any]) -> None:
     document["claim"]["lower"] += 1e-8
 
@@ -254,6 +267,10 @@ def scale_edges(document: dict[str, Any]) -> None:
 def leave_simplex(document: dict[str, Any]) -> None:
     point = document["proof"]["point"]
     point["numerators"][0] = f"{int(point['numerators'][0], 16) + 1:x}"
+
+
+def exceed_floats(document: dict[str, Any]) -> None:
+    document["proof"]["point"]["numerators"][0] = "f" * 400
 
 
 def remove_point(document: dict[str, Any]) -> None:
@@ -296,6 +313,7 @@ LIES = {
         state_other_functions,
         scale_edges,
         leave_simplex,
+        exceed_floats,
         remove_point,
         remove_multipliers,
         cancel_objective,

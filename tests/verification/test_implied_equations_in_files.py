@@ -18,6 +18,7 @@ from boostopt import certify_problem, verify
 from boostopt.problem_certificates.arithmetic.balls import working_precision as reading_precision
 from boostopt.problem_certificates.reading import read_problem
 from boostopt.verification.problem_certificate_files import verify_problem_certificate
+from boostopt.verification.problem_kernel import problem_schema
 from boostopt.verification.problem_kernel.implications import implied_rows
 from boostopt.verification.problem_kernel.problem_schema import ImpliedEquations, Problem, parse_problem
 from boostopt.verification.problem_statement import problem_to_json
@@ -182,6 +183,56 @@ def test_implied_rows_are_0_at_feasible_points(constraints: Any, item: ImpliedEq
         names = np.arange(len(values))
         for row, offset in zip(rows.rows, rows.offsets, strict=True):
             assert sum(float(value) * values[names[k]] for k, value in row.items()) + float(offset) == 0
+
+
+@pytest.mark.parametrize(("name", "size"), [("square", 2), ("null vector", 20)])
+def test_implications_that_combine_too_many_coefficients_are_rejected_before_the_work(
+    name: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = content_of(name)
+    item = document["proof"]["multipliers"]["implied"][0]
+    document["proof"]["multipliers"]["implied"] = [item]
+    monkeypatch.setattr(problem_schema, "MAX_IMPLIED", size)
+    assert "combine" not in verify_problem_certificate(parse_json(json.dumps(document).encode())).reason
+    monkeypatch.setattr(problem_schema, "MAX_IMPLIED", size - 1)
+    assert f"they combine {size}" in verify_problem_certificate(parse_json(json.dumps(document).encode())).reason
+
+
+@pytest.mark.thorough
+def test_implications_with_too_much_work_end_at_once() -> None:
+    n, columns = 60, 60 * 60
+    no_rows: dict[str, Any] = {"offsets": [], "rows": [], "columns": [], "values": []}
+    entries = {
+        "offsets": [1] * columns,
+        "rows": list(range(columns)),
+        "columns": [0] * columns,
+        "values": [1] * columns,
+    }
+    problem = {
+        "sense": "minimize",
+        "variables": [{"name": "x", "shape": [], "positions": [0]}],
+        "lower": [0],
+        "upper": [0],
+        "atoms": [],
+        "objective": {"offsets": [0], "rows": [0], "columns": [0], "values": [1]},
+        "inequalities": no_rows,
+        "equalities": no_rows,
+        "matrices": [{"size": n, "entries": entries}],
+    }
+    implied = [
+        {"constraint": "matrix", "place": 0, "vector": [f"{k:x}"] * n, "limit": None, "multipliers": ["0"] * n}
+        for k in range(3000)
+    ]
+    multipliers = {"objective": "1", "inequalities": [], "equalities": [], "matrices": [["0"] * columns], "slopes": []}
+    document = {
+        "kind": problem_schema.FILE_KIND,
+        "format": 1,
+        "problem": problem,
+        "proof": {"multipliers": {**multipliers, "implied": implied}, "point": None, "ray": None},
+        "claim": {"status": "open", "lower": 0, "upper": None},
+        "made": {},
+    }
+    assert "they combine 21,600,000" in verify_problem_certificate(document).reason
 
 
 def repeat(document: dict[str, Any], rng: np.random.Generator) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, HypothesisVector
 from boostopt._utils.files import Keys, lack_of, leftover_temporary_files, read_npz, write_atomically, write_plain_npz
-from boostopt._utils.user_files import text_digest
+from boostopt._utils.user_files import is_python_file_path, text_digest
 from boostopt._utils.validation import check_path
 from boostopt.backends import get_backend
 from boostopt.backends.base import WarmStart
@@ -278,6 +278,8 @@ def formulation_from_json(about: Mapping[str, Any], formulation: Any) -> tuple[F
         raise DataError(
             f"the file {file} states the formulation {name} of this run: pass its path, formulation={file!r}"
         )
+    # A path would be executed.
+    require(not is_python_file_path(name), "its formulation is the path of a Python file")
     formulation = resolve_formulation(name if formulation is None else formulation)
     if formulation.name != name:
         raise DataError(f"it is a run of {name}, not of {formulation.name}: pass the formulation of the run")
@@ -405,6 +407,8 @@ def _pack_start(start: WarmStart) -> dict[str, Array] | None:
 
 def _unpack_start(backend: str, arrays: Mapping[str, Array] | None) -> Any:
     """Return the state of a solver for a warm start; None if the solver is no longer installed."""
+    # A path would be executed.
+    require(not is_python_file_path(backend), "the backend of its start is no name")
     if arrays is None:
         return None
     try:

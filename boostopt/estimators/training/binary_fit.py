@@ -342,7 +342,7 @@ class FitSettings:
             self._margin_summary(
                 run,
                 repr(classes[k]),
-                shares[k],
+                (shares[k], math.fsum([*shares[:k], *shares[k + 1 :]])),
                 f"not {classes[k]!r}" if is_multiclass else repr(classes[0]),
                 is_multiclass,
                 zero_fraction,
@@ -376,7 +376,7 @@ class FitSettings:
         return f"lower epsilon = {self.epsilon:g}, which narrows the interval"
 
     def _margin_summary(
-        self, run: Run, label: str, share: float, rest: str, is_multiclass: bool, zero_fraction: float
+        self, run: Run, label: str, shares: tuple[float, float], rest: str, is_multiclass: bool, zero_fraction: float
     ) -> MarginSummary:
         """Return the summary of a run for the margin warnings.
 
@@ -384,8 +384,9 @@ class FitSettings:
         ----------
         run
             The run.
-        label, share
-            The positive label in words, and its weight fraction.
+        label, shares
+            The positive label in words, and the weight fractions of its class and of the other classes: 1 minus a
+            fraction may be rounded to 0.
         rest
             The other classes in words.
         is_multiclass
@@ -400,8 +401,8 @@ class FitSettings:
         bounds = None if objective is None else (run.class_certificate.lower, run.class_certificate.upper)
         return MarginSummary(
             label=label if is_multiclass else "",
-            majority_name=rest if share <= 0.5 else label,
-            minority_fraction=min(share, 1.0 - share),
+            majority_name=rest if shares[0] <= 0.5 else label,
+            minority_fraction=min(shares),
             nu=None if nu is None else nu / problem.examples.total,
             soft_margin_bounds=bounds,
             baseline=0.0 if objective is None else objective.min_regularizer,

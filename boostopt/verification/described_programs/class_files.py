@@ -266,7 +266,9 @@ def _proof(
     point, upper = None, None
     if certificate.d is not None and math.isfinite(certificate.upper):
         point = point_of_weights(parts[0], functions[0], certificate.d)
-        upper = _upper_bound(functions[0], point, query_oracle(oracle, _query_weights(functions[0], point)).edge_bound)
+        value = upper_bound(functions[0].problem, point)
+        weights = _query_weights(functions[0], point)
+        upper = _upper_bound(functions[0], point, value, weights, query_oracle(oracle, weights).edge_bound)
     loss = MAX_LOSS * max(1.0, abs(certificate.lower), abs(certificate.upper) if upper is not None else 0.0)
     is_proved = floor_float(lower) >= certificate.lower - loss
     if not (is_proved and (upper is None or ceil_float(upper) <= certificate.upper + loss)):
@@ -284,26 +286,35 @@ def _outward(upper: float) -> float:
 
 
 def _query_weights(F: DescribedPart, point: ScaledVector) -> ExampleVector:
-    """Return the weights d of a point of F as floats, not negative, for the query to an oracle."""
+    """Return the weights d of a feasible point of F as floats, not negative, for the query to an oracle."""
     weights = [float(Fraction(point.numerators[k], point.denominator)) for k in F.positions]
     return np.maximum(np.array(weights), 0.0)
 
 
-def _upper_bound(F: DescribedPart, point: ScaledVector, edge_bound: float | None) -> Number:
+def _upper_bound(
+    F: DescribedPart, point: ScaledVector, value: Number, weights: ExampleVector, edge_bound: float | None
+) -> Number:
     """Return an upper bound of the value over a class, from a point of F and a bound of the edges under its weights.
+
+    Parameters
+    ----------
+    F, point, value
+        F, a feasible point, and the value of F there.
+    weights, edge_bound
+        The weights of the point in floats, and the bound of the edges under them; None without a bound.
 
     Raises
     ------
     Rejected
-        The point is not proved to be feasible, or there is no bound of the edges.
+        There is no bound of the edges.
     """
     if edge_bound is None or not math.isfinite(edge_bound):
         reject("the oracle gives no bound on the edges of its class; the certificate claims one")
     differences = (
-        abs(Fraction(point.numerators[k], point.denominator) - Fraction(value))
-        for k, value in zip(F.positions, _query_weights(F, point).tolist(), strict=True)
+        abs(Fraction(point.numerators[k], point.denominator) - Fraction(weight))
+        for k, weight in zip(F.positions, weights.tolist(), strict=True)
     )
-    return pair_sum(upper_bound(F.problem, point), sum(differences, Fraction(float(edge_bound))))
+    return pair_sum(value, sum(differences, Fraction(float(edge_bound))))
 
 
 def _other_functions(
@@ -351,7 +362,10 @@ def _verdict(
     proof = parse_object_with_keys(content["proof"], {"multipliers", "point", "ray"}, "proof")
     absent: dict[str, Any] = {"multipliers": None, "point": None, "ray": None}
     point = parse_proof_and_claim(F.problem, {**absent, "point": proof["point"]}, claim).point
-    answer = query_oracle(oracle, examples.c / examples.c.sum() if point is None else _query_weights(F, point))
+    # A point that is not feasible may have weights that are beyond floats, so that it is checked before the query.
+    value = None if point is None else upper_bound(F.problem, point)
+    weights = examples.c / examples.c.sum() if point is None else _query_weights(F, point)
+    answer = query_oracle(oracle, weights)
     hypotheses = parse_list(data["hypotheses"], "hypotheses")
     margins = as_margin_matrix(hypothesis_margins(hypotheses, N, t, oracle, answer) if U is None else U)
     if tuple(margins.shape) != (N, t):
@@ -361,7 +375,8 @@ def _verdict(
     problem = composed_problem(F, G, dense_rows(margins, slice(0, N)))
     document = parse_proof_and_claim(problem, {**absent, "multipliers": proof["multipliers"]}, claim)
     lower = None if document.multipliers is None else _lower_bound(document.problem, document.multipliers)
-    interval = lower, None if point is None else _upper_bound(F, point, answer.edge_bound)
+    upper = None if point is None else _upper_bound(F, point, value, weights, answer.edge_bound)
+    interval = lower, upper
     check_claimed_bounds(document.claim, interval)
     claimed = document.claim.lower, document.claim.upper
     words = BOTH_BOUNDS if None not in claimed else "the lower bound" if claimed[1] is None else "the upper bound"

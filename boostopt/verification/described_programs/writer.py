@@ -499,17 +499,27 @@ def point_of_weights(part: StatedPart, F: DescribedPart, d: Float[Array, " N"]) 
 
 
 def _exact_weights(F: DescribedPart, d: Float[Array, " N"]) -> list[Fraction]:
-    """Return weights near d within their bounds, whose sum is exactly 1 if one of them has room for this."""
-    low, high = F.problem.lower, F.problem.upper
-    result, rooms = list[Fraction](), list[Fraction]()
+    """Return weights near d within their bounds, whose sum is exactly 1 if the bounds have room for this.
+
+    The rest of the sum goes to the weights that are farthest from their bounds.
+    """
+    result, bounds = list[Fraction](), list[tuple[Fraction, Fraction]]()
     for k, value in zip(F.positions, d.tolist(), strict=True):
-        lower, upper = low[k], high[k]
+        lower, upper = F.problem.lower[k], F.problem.upper[k]
         weight = Fraction(value)
         weight = weight if lower is None else max(weight, lower)
         weight = weight if upper is None else min(weight, upper)
         result.append(weight)
-        rooms.append(min(weight - (lower or 0), (weight + 1 if upper is None else upper) - weight))
-    result[max(range(len(rooms)), key=rooms.__getitem__)] += 1 - sum(result)
+        bounds.append((lower or Fraction(0), weight + 1 if upper is None else upper))
+    rooms = [min(weight - low, high - weight) for weight, (low, high) in zip(result, bounds, strict=True)]
+    rest = 1 - sum(result, Fraction(0))
+    for k in sorted(range(len(result)), key=rooms.__getitem__, reverse=True):
+        low, high = bounds[k]
+        change = min(max(rest, low - result[k]), high - result[k])
+        result[k] += change
+        rest -= change
+        if rest == 0:
+            break
     return result
 
 

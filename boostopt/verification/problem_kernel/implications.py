@@ -8,6 +8,7 @@ the Lagrangian of the constraints as they are written need not have a bound that
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -112,7 +113,8 @@ def _units(size: int) -> list[Combination]:
 
 def _zero_entries(problem: Problem, z: int) -> list[tuple[Row, Fraction]]:
     """Return affine functions with their offsets that are 0 wherever the value z of an atom is."""
-    node = next(node for node in problem.nodes if node.start <= z < node.start + len(node.members))
+    # An atom without groups begins where the next one does.
+    node = problem.nodes[bisect_right(problem.nodes, z, key=lambda node: node.start) - 1]
     group = node.members[z - node.start]
     combinations = zero_combinations(node.atom, len(group))
     if combinations is None:

@@ -88,6 +88,9 @@ MAX_WORK = 1e14
 MAX_CUBES = 10_000_000
 """Largest sum of the cubes of the sizes of all matrices."""
 
+MAX_IMPLIED = 20_000_000
+"""Largest number of coefficients that all implied equations of a proof combine."""
+
 MAX_UNKNOWNS = 1_000_000
 """Largest number of unknowns, and of rows of one block."""
 
@@ -337,9 +340,36 @@ def _check_work(document: ProblemDocument) -> None:
             cubes += len(node.members) * (atom.n + atom.k) ** 3
     if cubes > MAX_CUBES:
         raise SizeLimit(f"the cubes of the sizes of all matrices may sum to {MAX_CUBES:,}; they sum to {cubes:,}")
+    combined = _size_of_implications(problem, () if document.multipliers is None else document.multipliers.implied)
+    if combined > MAX_IMPLIED:
+        raise SizeLimit(f"implied equations may combine {MAX_IMPLIED:,} coefficients; they combine {combined:,}")
     bits = max((abs(number).bit_length() for number in _proof_integers(document)), default=1)
-    if problem.size * bits**2 > MAX_WORK:
+    if (problem.size + combined) * bits**2 > MAX_WORK:
         raise SizeLimit(f"numbers of {bits:,} bits are too long for a proof of this size")
+
+
+def _size_of_implications(problem: Problem, implied: Sequence[ImpliedEquations]) -> int:
+    """Return the number of coefficients that implied equations combine.
+
+    A null vector combines all entries of its matrix, and another constraint the arguments of all of its atoms.
+    """
+    if not implied:
+        return 0
+    sizes_of_matrices = [sum(map(len, entries.rows)) + len(entries) for _, entries in problem.matrices]
+    sizes = [0] * problem.n
+    for node in problem.nodes:
+        lengths = [len(row) + 1 for row in node.arguments.rows]
+        # Each row of the matrix of a quadratic form combines all arguments.
+        n_rows = len(node.atom.P) if isinstance(node.atom, QuadraticForm) else 1
+        sizes += [n_rows * sum(lengths[i] for i in group) for group in node.members]
+    result = 0
+    for item in implied:
+        if item.constraint == "matrix":
+            result += sizes_of_matrices[item.place]
+        else:
+            rows = problem.inequalities if item.constraint == "inequality" else problem.equalities
+            result += sum(sizes[k] for k in rows.rows[item.place])
+    return result
 
 
 def _proof_integers(document: ProblemDocument) -> Iterator[int]:
