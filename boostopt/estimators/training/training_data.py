@@ -53,7 +53,8 @@ class WeightedExamples:
         The labels, ascending, shape (classes,).
     copies
         The number of rows that each example stands for, shape (N,), at least 1. A row of weight k stands for k rows if
-        all weights are whole numbers, and for one row otherwise. Class weights do not change it.
+        all weights are whole numbers and their sum is at most `MAX_COPIES`, and for one row otherwise. Class weights do
+        not change it.
     values
         Per-example parameters, each of shape (N,).
     """
