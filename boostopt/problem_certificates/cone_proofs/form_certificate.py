@@ -50,6 +50,12 @@ MAX_TIGHT_SLACK = 1e-5
 MAX_GAP = 1e-6
 """Scaled gap above which the program is solved a second time."""
 
+MAX_DIGITS = 20_000_000
+"""Number of binary digits up to which an exact optimum is computed for a wide interval: some seconds."""
+
+MAX_FEW_DIGITS = 2_000_000
+"""The same for an interval that is narrower than `MAX_GAP`: a fraction of a second."""
+
 INFEASIBLE = ("PrimalInfeasible", "AlmostPrimalInfeasible")
 UNBOUNDED = ("DualInfeasible", "AlmostDualInfeasible")
 DOUBTFUL = (*INFEASIBLE, *UNBOUNDED, "NumericalError", "MaxIterations")
@@ -68,6 +74,8 @@ class FormInterval:
         "infeasible" or "unbounded" if this is proved; else "".
     x
         A feasible point; None if none is proved.
+    exact_reason
+        Why the exact optimum is not proved.
     reasons
         Why an end is infinite.
     """
@@ -78,6 +86,7 @@ class FormInterval:
     x: Enclosure | None = None
     upper_reason: str = ""
     lower_reason: str = ""
+    exact_reason: str = ""
     reasons: list[str] = field(default_factory=list[str])
 
     @property
@@ -85,6 +94,14 @@ class FormInterval:
         """The gap over max(1, |lower|, |upper|)."""
         gap = self.upper - self.lower
         return gap / max(1.0, abs(self.lower), abs(self.upper)) if math.isfinite(gap) else math.inf
+
+    def intersect(self, exact: FormInterval) -> None:
+        """Use what another proof of the same minimum proves."""
+        self.status = self.status or exact.status
+        self.lower = max(self.lower, exact.lower)
+        if exact.upper <= self.upper:
+            self.upper, self.x = exact.upper, exact.x
+        self.exact_reason = exact.exact_reason
 
     def use_point(self, result: ProvedPoint | PointFailure) -> bool:
         """Use a point if it is better; return whether it is proved."""
@@ -96,6 +113,10 @@ class FormInterval:
         return True
 
 
+ExactProof = Callable[[float, bool], FormInterval]
+"""Returns the interval that the exact optimum proves, for a limit of the digits and whether a point is known."""
+
+
 class FormCertifier:
     """The search for the interval of a form.
 
@@ -105,11 +126,14 @@ class FormCertifier:
         The form.
     goal
         The scaled gap at which the search ends.
+    prove_exactly
+        As `exact_interval`; None for programs with cones, which have no exact optimum.
     """
 
-    def __init__(self, form: ConeForm, goal: float) -> None:
+    def __init__(self, form: ConeForm, goal: float, prove_exactly: ExactProof | None = None) -> None:
         self.form = form
         self.goal = goal
+        self.prove_exactly = prove_exactly
         self.interval = FormInterval()
         self.reduced = form
         self.dependent: Bool[Array, " n"] | None = None
@@ -118,6 +142,7 @@ class FormCertifier:
         if form.P is not None:
             self.shifts, is_nonconvex = semidefinite_shifts(form.P, np.isfinite(form.lower) & np.isfinite(form.upper))
             if is_nonconvex:
+                self.prove_exactly = None
                 self.interval.reasons.append("the quadratic form of the objective is proved not to be convex")
 
     def run(self, answer: ConicAnswer | None = None) -> FormInterval:
@@ -129,6 +154,8 @@ class FormCertifier:
             return interval
         first = solve_form(self.form) if answer is None else answer
         if first.status in INFEASIBLE and self._prove_infeasible(first):
+            return interval
+        if self.prove_exactly is not None and self._is_good_by_exact_optimum(first, self.prove_exactly):
             return interval
         if first.status not in DOUBTFUL or answer is not None:
             self._use_answer(first)
@@ -143,6 +170,17 @@ class FormCertifier:
         if interval.x is not None and not math.isfinite(interval.lower) and first.status in UNBOUNDED:
             self._prove_unbounded(first.x)
         return interval
+
+    def _is_good_by_exact_optimum(self, first: ConicAnswer, prove_exactly: ExactProof) -> bool:
+        """Use an answer as it is, and the exact optimum if the interval is wide; return whether it needs no more."""
+        interval = self.interval
+        if first.is_finite and first.status not in DOUBTFUL:
+            interval.use_point(proved_point(self.form, first.x, 0.0, power=POWERS[0]))
+            self._use_bound(multipliers_of(first), 0.0, power=POWERS[0])
+        if interval.scaled_gap > self.goal:
+            is_wide = interval.scaled_gap > MAX_GAP
+            interval.intersect(prove_exactly(MAX_DIGITS if is_wide else MAX_FEW_DIGITS, interval.x is not None))
+        return bool(interval.status) or interval.scaled_gap <= self.goal
 
     def _use_answer(self, first: ConicAnswer) -> None:
         """Use a point and multipliers, and points and multipliers with slack if the interval is wide."""
