@@ -266,6 +266,27 @@ def test_programs_with_cones_are_certified_at_their_known_optima(name: str) -> N
     assert certificate.scaled_gap <= 1e-6
 
 
+def test_a_row_whose_multiplier_must_be_zero_does_not_hinder_the_lower_end() -> None:
+    # The posynomial 1 / u + 1 / v <= 1 in logarithms; the equations of x_0 and x_1 leave row 1 no other multiplier.
+    rows = np.zeros((4, 9))
+    rows[0, [0, 1, 2, 3]] = 1, 1, -1, -1
+    rows[1, [0, 1, 2, 6]] = -1, -1, -1, -1
+    rows[2, [5, 8]] = 1, 1
+    rows[3, 0] = 2
+    cones = tuple(
+        ConeConstraint("exponential", scipy.sparse.csr_array(np.eye(9)[[first, first + 1, first + 2]]), np.zeros(3))
+        for first in (3, 6)
+    )
+    lower, upper = np.full(9, -INF), np.full(9, INF)
+    lower[[4, 7]] = upper[[4, 7]] = 1
+    certificate = certify_problem(
+        program(np.eye(9)[2], rows, [0, 0, -INF, -INF], [0, 0, 1, -math.log(2)], lower, upper, cones=cones)
+    )
+    assert certificate.lower <= math.log(2) + 1e-15
+    assert certificate.upper >= math.log(2) - 1e-15
+    assert certificate.scaled_gap <= 1e-6
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", CONE_PROGRAMS)
 def test_lies_about_cones_never_exclude_the_optimum(name: str) -> None:

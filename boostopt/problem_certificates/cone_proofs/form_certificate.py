@@ -201,15 +201,15 @@ class FormCertifier:
         self._is_upper_good = self._has_point(first.x, ATTEMPTS[:1]) and self._is_near_upper(first.x)
         if interval.scaled_gap > self.goal and not self._is_upper_good:
             self._use_face(first.x)
-        if interval.upper == math.inf:
+        if interval.scaled_gap > MAX_GAP and not self._is_near_upper(first.x):
             self._use_dependent_equations(first.x)
         self._use_multipliers(point)
         if interval.scaled_gap > self.goal and not self._is_lower_good:
             any(self._use_perturbed(point, perturbation) for perturbation in PERTURBATIONS)
-        if interval.lower == -math.inf and not any(
-            self._use_bound(point, 0.0, is_snapped=True, power=power) for power in POWERS
-        ):
+        if interval.scaled_gap > MAX_GAP and not self._is_near_lower(point):
             self._has_bound(point, ATTEMPTS[1:])
+            for power in POWERS:
+                self._use_bound(point, 0.0, is_snapped=True, power=power)
 
     def _is_close(self) -> bool:
         return self.interval.scaled_gap <= self.goal
@@ -237,14 +237,17 @@ class FormCertifier:
 
     def _use_multipliers(self, point: Multipliers) -> None:
         """Use multipliers as they are, with refined reduced costs, and without equations that follow from others."""
-        value = objective_value(self.form, point.w)
         if not self._has_bound(point, ATTEMPTS[:1]):
             refined = refined_multipliers(self.form, point) if self.form.groups else None
             if refined is None or not self._use_bound(refined, 0.0, power=REFINED_POWER):
                 self.dependent = dependent_columns(self.form)
                 if self.dependent is None or not self.dependent.any() or not self._has_bound(point, ATTEMPTS):
                     return
-        self._is_lower_good = value - self.interval.lower <= self.goal * max(1.0, abs(value)) / 2
+        self._is_lower_good = self._is_near_lower(point)
+
+    def _is_near_lower(self, point: Multipliers) -> bool:
+        value = objective_value(self.form, point.w)
+        return value - self.interval.lower <= self.goal * max(1.0, abs(value)) / 2
 
     def _has_bound(self, point: Multipliers, attempts: Sequence[tuple[float, float]]) -> bool:
         return any(self._use_bound(point, margin, power=power) for power, margin in attempts)
