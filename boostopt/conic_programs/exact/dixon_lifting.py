@@ -30,6 +30,9 @@ from boostopt.conic_programs.exact.work_limit import count_work
 MIN_SPARSE_SIZE = 250
 """Smallest nucleus that is solved with factors in floats first."""
 
+WORD = 64
+"""Number of binary digits of a number of the machine."""
+
 Column = Mapping[int, fmpq]
 """Nonzero entries of a column by their rows."""
 
@@ -130,7 +133,8 @@ class ExactSystem:
 
 
 def _number_of_digits(values: Sequence[fmpq]) -> int:
-    return sum(int(value.q).bit_length() for value in values)
+    """Return the number of digits of denominators, and a word for each of the values."""
+    return sum(int(value.q).bit_length() for value in values) + WORD * len(values)
 
 
 class _NucleusSolver:

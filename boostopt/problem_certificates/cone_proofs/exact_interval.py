@@ -19,6 +19,9 @@ from boostopt.functions.numerics.rounding_errors import UNIT
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormInterval
 
+POINT_FACTOR = 5
+"""An exact point may need so many times as many digits as an exact optimum: there is no other way to find one."""
+
 REASON_LENGTH = 200
 """Length of the reason why there is no exact optimum."""
 
@@ -42,17 +45,18 @@ def exact_interval(program: ConicProgram, max_digits: float, has_point: bool) ->
     program = replace(program, numbers="binary", is_maximized=False)
     interval = FormInterval()
     try:
-        with work_limit(max_digits):
-            if program.P is not None and not has_point:
+        if program.P is not None and not has_point:
+            with work_limit(POINT_FACTOR * max_digits):
                 linear = exact_optimum(replace(program, P=None, c=np.zeros(program.shape[1])))
-                if linear.is_proved():
-                    _use_optimum(interval, linear, program)
-            if not interval.status:
+            if linear.is_proved():
+                _use_optimum(interval, linear, program)
+        if not interval.status:
+            with work_limit(max_digits):
                 optimum = exact_optimum(program)
-                if optimum.is_proved():
-                    _use_optimum(interval, optimum, program)
-                else:
-                    interval.exact_reason = "its conditions do not hold"
+            if optimum.is_proved():
+                _use_optimum(interval, optimum, program)
+            else:
+                interval.exact_reason = "its conditions do not hold"
     except (SolverFailed, ProblemError) as failure:
         interval.exact_reason = reason_on_one_line(failure, REASON_LENGTH)
     return interval

@@ -59,10 +59,13 @@ MAX_GAP = 1e-6
 MAX_WIDE_GAP = 1e-3
 """Scaled gap above which the program is solved a second time whatever the first answer is."""
 
-MAX_DIGITS = 20_000_000
+MAX_DIGITS = 4_000_000
 """Number of binary digits up to which an exact optimum is computed for a wide interval: some seconds."""
 
-MAX_FEW_DIGITS = 2_000_000
+MAX_SMALL_SIZE = 1500
+"""Number of variables and equations up to which a narrow interval is replaced by an exact optimum."""
+
+MAX_FEW_DIGITS = 1_000_000
 """The same for an interval that is narrower than `MAX_GAP`: a fraction of a second."""
 
 INFEASIBLE = ("PrimalInfeasible", "AlmostPrimalInfeasible")
@@ -187,8 +190,8 @@ class FormCertifier:
         if first.is_finite and first.status not in DOUBTFUL:
             interval.use_point(proved_point(self.form, first.x, 0.0, power=POWERS[0]))
             self._use_bound(multipliers_of(first), 0.0, power=POWERS[0])
-        if interval.scaled_gap > self.goal:
-            is_wide = interval.scaled_gap > MAX_GAP
+        is_wide = interval.scaled_gap > MAX_GAP
+        if is_wide or (interval.scaled_gap > self.goal and self.form.n + len(self.form.e) <= MAX_SMALL_SIZE):
             interval.intersect(prove_exactly(MAX_DIGITS if is_wide else MAX_FEW_DIGITS, interval.x is not None))
         return bool(interval.status) or interval.scaled_gap <= self.goal
 
