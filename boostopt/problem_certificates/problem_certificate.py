@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -36,6 +37,7 @@ from boostopt.problem_certificates.arithmetic.balls import Ball, ball, midpoints
 from boostopt.problem_certificates.bounds.coordinate_bounds import CoordinateBounds
 from boostopt.problem_certificates.bounds.propagation import Propagation
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
+from boostopt.problem_certificates.cone_proofs.exact_interval import exact_interval
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier
 from boostopt.problem_certificates.dual_bound import lower_bound
 from boostopt.problem_certificates.feasible_point import (
@@ -382,7 +384,8 @@ def _check_program_options(bounds: object, solver: object, tolerance: float) -> 
 def _certify_program(program: ConicProgram, goal: float) -> ProblemCertificate:
     """Return the certificate of a conic program."""
     with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
-        interval = FormCertifier(cone_form(program), goal).run()
+        prove_exactly = None if program.cones else partial(exact_interval, program)
+        interval = FormCertifier(cone_form(program), goal, prove_exactly).run()
     if interval.lower > interval.upper:
         raise ProblemError(
             f"expected lower <= upper; got {interval.lower} > {interval.upper}. This is a bug: please report it."
@@ -393,6 +396,8 @@ def _certify_program(program: ConicProgram, goal: float) -> ProblemCertificate:
         reasons.append(f"no feasible point is proved: {interval.upper_reason}")
     if not interval.status and interval.lower == -math.inf:
         reasons.append(f"no dual bound is proved: {interval.lower_reason}")
+    if not interval.status and reasons and interval.exact_reason:
+        reasons.append(f"no exact optimum is proved: {interval.exact_reason}")
     if program.numbers == "decimal":
         reasons.append("the numbers are read as the binary fractions of their floats")
     is_bounded = math.isfinite(lower) and math.isfinite(upper)

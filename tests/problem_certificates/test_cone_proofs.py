@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ import scipy.sparse
 
 from boostopt import ConicProgram, ProblemError, certify_problem, exact_optimum, explain_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
+from boostopt.conic_programs.exact.work_limit import TooMuchWorkError, work_limit
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, cone_form
 from boostopt.problem_certificates.cone_proofs.cone_membership import is_semidefinite, smallest_eigenvalue_bound
+from boostopt.problem_certificates.cone_proofs.exact_interval import exact_interval
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
 
 INF = np.inf
@@ -58,8 +61,9 @@ def test_intervals_of_linear_programs_contain_the_exact_optimum(seed: int) -> No
         assert exact.value is not None
         assert certificate.lower <= exact.value <= certificate.upper
         assert not certificate.is_decided
+        assert certificate.scaled_gap <= 1e-8
     else:
-        assert certificate.status in (exact.status, "open")
+        assert certificate.status == exact.status
 
 
 @pytest.mark.thorough
@@ -122,7 +126,54 @@ def test_dependent_equations_are_used_only_if_they_are_consistent() -> None:
     assert certificate.scaled_gap <= 1e-6
     sides = [1, 1, 2 + 2e-16 * 2]
     moved = replace(consistent, row_lower=np.array(sides), row_upper=np.array(sides))
-    assert certify_problem(moved).upper == INF
+    assert certify_problem(moved).status == "infeasible"
+    curved = replace(moved, P=scipy.sparse.eye_array(3, format="csc"))
+    assert certify_problem(curved).status == "infeasible"
+    assert certify_problem(replace(consistent, P=curved.P)).status == "bounded"
+
+
+def test_exact_optima_are_rounded_outward() -> None:
+    third = program([1], [[3]], [1], [1], [-INF], [INF])
+    for is_maximized, optimum in ((False, Fraction(1, 3)), (True, -Fraction(1, 3))):
+        interval = exact_interval(replace(third, is_maximized=is_maximized), INF, has_point=False)
+        assert Fraction(interval.lower) < Fraction(1, 3) < Fraction(interval.upper)
+        assert np.nextafter(interval.lower, INF) == interval.upper
+        assert interval.x is not None
+        assert abs(Fraction(float(interval.x[0][0])) - Fraction(1, 3)) <= Fraction(float(interval.x[1][0]))
+        certificate = certify_problem(replace(third, is_maximized=is_maximized))
+        assert certificate.lower < optimum < certificate.upper
+    whole = exact_interval(program([1], [[3]], [6], [6], [0], [INF]), INF, has_point=True)
+    assert whole.lower == whole.upper == 2
+    assert whole.x is not None
+    assert whole.x[1].tolist() == [0.0]
+
+
+def test_an_exact_optimum_that_is_no_float_has_an_infinite_end() -> None:
+    huge = exact_interval(program([1e200], [[1e-200]], [1], [INF], [-INF], [INF]), INF, has_point=False)
+    assert (huge.lower, huge.upper) == (np.finfo(float).max, INF)
+    negative = exact_interval(program([-1e200], [[1e-200]], [-INF], [1], [-INF], [INF]), INF, has_point=False)
+    assert (negative.lower, negative.upper) == (-INF, -np.finfo(float).max)
+
+
+def test_exact_optima_that_need_too_many_digits_leave_the_interval_to_other_proofs() -> None:
+    lp = random_linear_program(0)
+    interval = exact_interval(lp, 0, has_point=False)
+    assert (interval.lower, interval.upper, interval.status, interval.x) == (-INF, INF, "", None)
+    assert "fewer digits" in interval.exact_reason
+    with work_limit(0), pytest.raises(TooMuchWorkError, match="Call exact_optimum"):
+        exact_optimum(lp)
+    assert exact_optimum(lp).is_proved()
+
+
+def test_a_quadratic_program_has_an_exact_point_where_its_optimum_needs_too_many_digits() -> None:
+    whole = exact_interval(quadratic_program(), INF, has_point=False)
+    assert whole.lower <= -103 / 22 <= whole.upper
+    upper = min(
+        (exact_interval(quadratic_program(), digits, has_point=False) for digits in (1, 10, 100, 1000)),
+        key=lambda interval: interval.lower,
+    )
+    assert upper.lower == -INF
+    assert upper.upper >= -103 / 22
 
 
 def lies(form: ConeForm, seed: int) -> list[ConicAnswer]:
@@ -216,6 +267,27 @@ def test_programs_with_cones_are_certified_at_their_known_optima(name: str) -> N
     certificate = certify_problem(build())
     assert certificate.lower <= optimum * (1 + 1e-15)
     assert certificate.upper >= optimum * (1 - 1e-15)
+    assert certificate.scaled_gap <= 1e-6
+
+
+def test_a_row_whose_multiplier_must_be_zero_does_not_hinder_the_lower_end() -> None:
+    # The posynomial 1 / u + 1 / v <= 1 in logarithms; the equations of x_0 and x_1 leave row 1 no other multiplier.
+    rows = np.zeros((4, 9))
+    rows[0, [0, 1, 2, 3]] = 1, 1, -1, -1
+    rows[1, [0, 1, 2, 6]] = -1, -1, -1, -1
+    rows[2, [5, 8]] = 1, 1
+    rows[3, 0] = 2
+    cones = tuple(
+        ConeConstraint("exponential", scipy.sparse.csr_array(np.eye(9)[[first, first + 1, first + 2]]), np.zeros(3))
+        for first in (3, 6)
+    )
+    lower, upper = np.full(9, -INF), np.full(9, INF)
+    lower[[4, 7]] = upper[[4, 7]] = 1
+    certificate = certify_problem(
+        program(np.eye(9)[2], rows, [0, 0, -INF, -INF], [0, 0, 1, -math.log(2)], lower, upper, cones=cones)
+    )
+    assert certificate.lower <= math.log(2) + 1e-15
+    assert certificate.upper >= math.log(2) - 1e-15
     assert certificate.scaled_gap <= 1e-6
 
 

@@ -25,9 +25,13 @@ from boostopt.conic_programs.exact.sparse_solution import (
     solve_whole_numbers,
     system_of_whole_numbers,
 )
+from boostopt.conic_programs.exact.work_limit import count_work
 
 MIN_SPARSE_SIZE = 250
 """Smallest nucleus that is solved with factors in floats first."""
+
+WORD = 64
+"""Number of binary digits of a number of the machine."""
 
 Column = Mapping[int, fmpq]
 """Nonzero entries of a column by their rows."""
@@ -87,6 +91,7 @@ class ExactSystem:
             assign(j, value)
         for i, j in reversed(self._last):
             assign(j, remainder[i] / self._rows[i][j])
+        count_work(_number_of_digits(z))
         return z
 
     def solve_transposed(self, c: Sequence[fmpq]) -> list[fmpq]:
@@ -107,6 +112,7 @@ class ExactSystem:
             assign(i, value)
         for i, j in reversed(self._first):
             assign(i, remainder[j] / self._rows[i][j])
+        count_work(_number_of_digits(y))
         return y
 
     def _solver(self, is_transposed: bool) -> _NucleusSolver:
@@ -124,6 +130,11 @@ class ExactSystem:
             if i in position and entry != 0
         ]
         return [(k, i, entry) for i, k, entry in triples] if is_transposed else triples
+
+
+def _number_of_digits(values: Sequence[fmpq]) -> int:
+    """Return the number of digits of denominators, and a word for each of the values."""
+    return sum(int(value.q).bit_length() for value in values) + WORD * len(values)
 
 
 class _NucleusSolver:

@@ -24,6 +24,7 @@ import scipy.sparse.linalg
 from flint import fmpq
 
 from boostopt.conic_programs.exact.fraction_digits import common_fractions
+from boostopt.conic_programs.exact.work_limit import count_work
 
 Triple = tuple[int, int, fmpq]
 """Row, column and entry."""
@@ -162,6 +163,7 @@ def _solution_by_digits(
             return None
         residual = residual * 2**shift - system.products(parts[-1])
         n_digits += shift
+        count_work(shift * system.size)
         is_exact = not residual.any()
         if not is_exact and _length(residual) > max_bits:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -38,17 +38,35 @@ MARGINS = (0.0, 1e-10, 1e-8)
 POWERS = (0.5, 1.0)
 """Powers of the distances from bounds in which unknowns change."""
 
+ATTEMPTS = tuple((power, margin) for power in POWERS for margin in MARGINS)
+"""Pairs of these. The first one is tried alone; the others if nothing else proves an end."""
+
+REFINED_POWER = 0.0
+"""The power for multipliers with nearly exact reduced costs: all of them change by about their rounding errors."""
+
 PERTURBATIONS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 """Relative changes of right sides and costs, with which the program is solved again for points with slack."""
 
-FRACTIONS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
+FRACTIONS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
 """Fractions of the way to a point with slack that are tried in turn."""
 
 MAX_TIGHT_SLACK = 1e-5
 """Relative slack of a point in the middle of the feasible set below which a constraint may have none."""
 
 MAX_GAP = 1e-6
-"""Scaled gap above which the program is solved a second time."""
+"""Scaled gap above which an exact optimum may need many digits, and a rough answer is replaced by another one."""
+
+MAX_WIDE_GAP = 1e-3
+"""Scaled gap above which the program is solved a second time whatever the first answer is."""
+
+MAX_DIGITS = 4_000_000
+"""Number of binary digits up to which an exact optimum is computed for a wide interval: some seconds."""
+
+MAX_SMALL_SIZE = 1500
+"""Number of variables and equations up to which a narrow interval is replaced by an exact optimum."""
+
+MAX_FEW_DIGITS = 1_000_000
+"""The same for an interval that is narrower than `MAX_GAP`: a fraction of a second."""
 
 INFEASIBLE = ("PrimalInfeasible", "AlmostPrimalInfeasible")
 UNBOUNDED = ("DualInfeasible", "AlmostDualInfeasible")
@@ -68,6 +86,8 @@ class FormInterval:
         "infeasible" or "unbounded" if this is proved; else "".
     x
         A feasible point; None if none is proved.
+    exact_reason
+        Why the exact optimum is not proved.
     reasons
         Why an end is infinite.
     """
@@ -78,6 +98,7 @@ class FormInterval:
     x: Enclosure | None = None
     upper_reason: str = ""
     lower_reason: str = ""
+    exact_reason: str = ""
     reasons: list[str] = field(default_factory=list[str])
 
     @property
@@ -85,6 +106,14 @@ class FormInterval:
         """The gap over max(1, |lower|, |upper|)."""
         gap = self.upper - self.lower
         return gap / max(1.0, abs(self.lower), abs(self.upper)) if math.isfinite(gap) else math.inf
+
+    def intersect(self, exact: FormInterval) -> None:
+        """Use what another proof of the same minimum proves."""
+        self.status = self.status or exact.status
+        self.lower = max(self.lower, exact.lower)
+        if exact.upper <= self.upper:
+            self.upper, self.x = exact.upper, exact.x
+        self.exact_reason = exact.exact_reason
 
     def use_point(self, result: ProvedPoint | PointFailure) -> bool:
         """Use a point if it is better; return whether it is proved."""
@@ -96,6 +125,10 @@ class FormInterval:
         return True
 
 
+ExactProof = Callable[[float, bool], FormInterval]
+"""Returns the interval that the exact optimum proves, for a limit of the digits and whether a point is known."""
+
+
 class FormCertifier:
     """The search for the interval of a form.
 
@@ -105,11 +138,14 @@ class FormCertifier:
         The form.
     goal
         The scaled gap at which the search ends.
+    prove_exactly
+        As `exact_interval`; None for programs with cones, which have no exact optimum.
     """
 
-    def __init__(self, form: ConeForm, goal: float) -> None:
+    def __init__(self, form: ConeForm, goal: float, prove_exactly: ExactProof | None = None) -> None:
         self.form = form
         self.goal = goal
+        self.prove_exactly = prove_exactly
         self.interval = FormInterval()
         self.reduced = form
         self.dependent: Bool[Array, " n"] | None = None
@@ -118,6 +154,7 @@ class FormCertifier:
         if form.P is not None:
             self.shifts, is_nonconvex = semidefinite_shifts(form.P, np.isfinite(form.lower) & np.isfinite(form.upper))
             if is_nonconvex:
+                self.prove_exactly = None
                 self.interval.reasons.append("the quadratic form of the objective is proved not to be convex")
 
     def run(self, answer: ConicAnswer | None = None) -> FormInterval:
@@ -130,9 +167,12 @@ class FormCertifier:
         first = solve_form(self.form) if answer is None else answer
         if first.status in INFEASIBLE and self._prove_infeasible(first):
             return interval
+        if self.prove_exactly is not None and self._is_good_by_exact_optimum(first, self.prove_exactly):
+            return interval
         if first.status not in DOUBTFUL or answer is not None:
             self._use_answer(first)
-        if answer is None and (first.status in DOUBTFUL or interval.scaled_gap > MAX_GAP):
+        limit = MAX_WIDE_GAP if first.status == "Solved" else MAX_GAP
+        if answer is None and (first.status in DOUBTFUL or interval.scaled_gap > limit):
             second = solve_form(self.form, is_second=True)
             first = first if second.status in DOUBTFUL else second
             self._is_upper_good = self._is_lower_good = False
@@ -144,59 +184,76 @@ class FormCertifier:
             self._prove_unbounded(first.x)
         return interval
 
+    def _is_good_by_exact_optimum(self, first: ConicAnswer, prove_exactly: ExactProof) -> bool:
+        """Use an answer as it is, and the exact optimum if the interval is wide; return whether it needs no more."""
+        interval = self.interval
+        if first.is_finite and first.status not in DOUBTFUL:
+            interval.use_point(proved_point(self.form, first.x, 0.0, power=POWERS[0]))
+            self._use_bound(multipliers_of(first), 0.0, power=POWERS[0])
+        is_wide = interval.scaled_gap > MAX_GAP
+        if is_wide or (interval.scaled_gap > self.goal and self.form.n + len(self.form.e) <= MAX_SMALL_SIZE):
+            interval.intersect(prove_exactly(MAX_DIGITS if is_wide else MAX_FEW_DIGITS, interval.x is not None))
+        return bool(interval.status) or interval.scaled_gap <= self.goal
+
     def _use_answer(self, first: ConicAnswer) -> None:
         """Use a point and multipliers, and points and multipliers with slack if the interval is wide."""
         interval = self.interval
-        if first.is_finite:
-            point = multipliers_of(first)
-            self._use_point(first.x)
-            self._use_multipliers(point)
-            if interval.scaled_gap > self.goal and not self._is_upper_good:
-                self._use_face(first.x)
-            if interval.scaled_gap > self.goal and not self._is_lower_good:
-                for perturbation in PERTURBATIONS:
-                    previous = interval.lower
-                    if self._use_perturbed(point, perturbation) and previous > -math.inf:
-                        break
-                    if interval.scaled_gap <= self.goal:
-                        break
-            if interval.scaled_gap > self.goal:
-                self._use_bound(point, 0.0, is_snapped=True)
+        if not first.is_finite:
+            return
+        point = multipliers_of(first)
+        self._is_upper_good = self._has_point(first.x, ATTEMPTS[:1]) and self._is_near_upper(first.x)
+        if interval.scaled_gap > self.goal and not self._is_upper_good:
+            self._use_face(first.x)
+        if interval.scaled_gap > MAX_GAP and not self._is_near_upper(first.x):
+            self._use_dependent_equations(first.x)
+        self._use_multipliers(point)
+        if interval.scaled_gap > self.goal and not self._is_lower_good:
+            any(self._use_perturbed(point, perturbation) for perturbation in PERTURBATIONS)
+        if interval.scaled_gap > MAX_GAP and not self._is_near_lower(point):
+            self._has_bound(point, ATTEMPTS[1:])
+            for power in POWERS:
+                self._use_bound(point, 0.0, is_snapped=True, power=power)
+
+    def _is_close(self) -> bool:
+        return self.interval.scaled_gap <= self.goal
 
     def _has_crossed_bounds(self) -> bool:
         form = self.form
         return bool((form.lower > form.upper).any() or (form.row_lower > form.row_upper).any())
 
-    def _use_point(self, x: Float[Array, " n"]) -> None:
-        value = objective_value(self.form, x)
-        if not self._has_point(x):
+    def _use_dependent_equations(self, x: Float[Array, " n"]) -> None:
+        """Use a point with other distances from its bounds, and without equations that follow from others."""
+        if not self._has_point(x, ATTEMPTS[1:]):
             self.reduced = without_dependent_equations(self.form)
-            if self.reduced is self.form or not self._has_point(x):
+            if self.reduced is self.form or not self._has_point(x, ATTEMPTS):
                 return
-        self._is_upper_good = self.interval.upper - value <= self.goal * max(1.0, abs(value)) / 2
+        self._is_upper_good = self._is_near_upper(x)
 
-    def _has_point(self, x: Float[Array, " n"]) -> bool:
-        attempts = ((power, margin) for power in POWERS for margin in MARGINS)
+    def _is_near_upper(self, x: Float[Array, " n"]) -> bool:
+        value = objective_value(self.form, x)
+        return self.interval.upper - value <= self.goal * max(1.0, abs(value)) / 2
+
+    def _has_point(self, x: Float[Array, " n"], attempts: Sequence[tuple[float, float]]) -> bool:
         return any(
             self.interval.use_point(proved_point(self.reduced, x, margin, power=power)) for power, margin in attempts
         )
 
     def _use_multipliers(self, point: Multipliers) -> None:
-        value = objective_value(self.form, point.w)
-        if not self._has_bound(point):
-            self.dependent = dependent_columns(self.form)
-            if self.dependent is None or not self.dependent.any() or not self._has_bound(point):
-                return
-        self._is_lower_good = value - self.interval.lower <= self.goal * max(1.0, abs(value)) / 2
+        """Use multipliers as they are, with refined reduced costs, and without equations that follow from others."""
+        if not self._has_bound(point, ATTEMPTS[:1]):
+            refined = refined_multipliers(self.form, point) if self.form.groups else None
+            if refined is None or not self._use_bound(refined, 0.0, power=REFINED_POWER):
+                self.dependent = dependent_columns(self.form)
+                if self.dependent is None or not self.dependent.any() or not self._has_bound(point, ATTEMPTS):
+                    return
+        self._is_lower_good = self._is_near_lower(point)
 
-    def _has_bound(self, point: Multipliers) -> bool:
-        attempts = [(power, margin) for power in POWERS for margin in MARGINS]
-        if any(self._use_bound(point, margin, power=power) for power, margin in attempts[:1]):
-            return True
-        refined = refined_multipliers(self.form, point) if self.form.groups else None
-        if refined is not None and any(self._use_bound(refined, margin, power=POWERS[0]) for margin in MARGINS):
-            return True
-        return any(self._use_bound(point, margin, power=power) for power, margin in attempts[1:])
+    def _is_near_lower(self, point: Multipliers) -> bool:
+        value = objective_value(self.form, point.w)
+        return value - self.interval.lower <= self.goal * max(1.0, abs(value)) / 2
+
+    def _has_bound(self, point: Multipliers, attempts: Sequence[tuple[float, float]]) -> bool:
+        return any(self._use_bound(point, margin, power=power) for power, margin in attempts)
 
     def _use_bound(self, point: Multipliers, margin: float, is_snapped: bool = False, power: float = 1.0) -> bool:
         bound = dual_bound(self.form, point, margin, self.shifts, is_snapped, power, self.dependent)
@@ -225,7 +282,7 @@ class FormCertifier:
                 return False
             return self.interval.use_point(proved_point(face, point, 0.0, power=POWERS[0]))
 
-        least_fraction(attempt)
+        least_fraction(attempt, self._is_close)
 
     def _use_perturbed(self, point: Multipliers, size: float) -> bool:
         """Use multipliers between some and those of the program with costs that leave slack in the dual cones.
@@ -248,12 +305,12 @@ class FormCertifier:
             groups = zip(self.form.groups, blend.cones, strict=True)
             if not all((distances(group, z, is_dual=True) > 0).all() for group, z in groups):
                 return False
-            if self._use_bound(blend, 0.0, power=POWERS[0]):
-                return True
             refined = refined_multipliers(self.form, blend) if self.form.groups else None
-            return refined is not None and self._use_bound(refined, 0.0, power=POWERS[0])
+            if refined is None:
+                return self._use_bound(blend, 0.0, power=POWERS[0])
+            return self._use_bound(refined, 0.0, power=REFINED_POWER)
 
-        return least_fraction(attempt)
+        return least_fraction(attempt, self._is_close)
 
     def _prove_infeasible(self, answer: ConicAnswer) -> bool:
         """Prove that no point is feasible, by multipliers that give a positive bound for costs of 0."""
@@ -349,16 +406,24 @@ def objective_value(form: ConeForm, x: Float[Array, " n"]) -> float:
     return value if form.P is None else value + float(x @ (form.P @ x)) / 2
 
 
-def least_fraction(attempt: Callable[[float], bool]) -> bool:
-    """Call an attempt with growing fractions until it succeeds, and then with one that is smaller."""
-    previous = 0.0
+def least_fraction(attempt: Callable[[float], bool], is_enough: Callable[[], bool]) -> bool:
+    """Call an attempt with falling fractions until it fails, and then with one that is larger; or until it is enough.
+
+    Returns
+    -------
+    bool
+        Whether an attempt succeeds. If the whole way fails, then no part of it is tried.
+    """
+    previous = math.inf
     for fraction in FRACTIONS:
-        if attempt(fraction):
-            if previous > 0:
+        if not attempt(fraction):
+            if math.isfinite(previous):
                 attempt(math.sqrt(previous * fraction))
-            return True
+            break
         previous = fraction
-    return False
+        if is_enough():
+            break
+    return math.isfinite(previous)
 
 
 def without_dependent_equations(form: ConeForm) -> ConeForm:

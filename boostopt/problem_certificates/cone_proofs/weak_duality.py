@@ -131,8 +131,8 @@ def dual_bound(
     is_snapped
         Whether multipliers that are smaller than the slack of their bound become 0.
     power
-        Multipliers change in proportion to this power of their distance from 0. If it is below 1, only columns whose
-        reduced costs have the wrong sign have equations.
+        Multipliers change in proportion to this power of their distance from 0; 0 is for multipliers whose reduced
+        costs are nearly exact. If it is below 1, only columns whose reduced costs have the wrong sign have equations.
     dependent
         Columns without bounds whose equations follow from those of others.
     """
@@ -222,7 +222,7 @@ def _start(form: ConeForm, point: Multipliers, margin: float, is_snapped: bool, 
     has_curvature = np.zeros(form.n) if form.P is None else np.asarray(abs(form.P) @ np.ones(form.n)) > 0
 
     def size_power(sizes: Array, scales: Any) -> Array:
-        return SIZE_FRACTION * scales * (sizes / scales) ** power
+        return np.where(sizes > 0, SIZE_FRACTION * scales * (sizes / scales) ** power, 0.0)
 
     return _Start(
         point,

@@ -1,0 +1,49 @@
+"""A limit of the work of exact computations, in digits of the numbers that they compute, equal on all computers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from boostopt.errors import SolverFailed
+
+_remaining: ContextVar[float] = ContextVar("remaining", default=math.inf)
+
+
+class TooMuchWorkError(SolverFailed):
+    """An exact computation needs more digits than are granted."""
+
+
+@contextmanager
+def work_limit(n_digits: float) -> Generator[None]:
+    """Grant the exact computations of a block so many binary digits of solutions of systems.
+
+    Raises
+    ------
+    TooMuchWorkError
+        The block needs more.
+    """
+    token = _remaining.set(n_digits)
+    try:
+        yield
+    finally:
+        _remaining.reset(token)
+
+
+def count_work(n_digits: float) -> None:
+    """Count binary digits that are computed.
+
+    Raises
+    ------
+    TooMuchWorkError
+        They are more than `work_limit` grants.
+    """
+    remaining = _remaining.get() - n_digits
+    _remaining.set(remaining)
+    if remaining < 0:
+        raise TooMuchWorkError(
+            "a program was expected whose exact optimum needs fewer digits; got one that needs more. Call "
+            "exact_optimum(program), which has no limit."
+        )
