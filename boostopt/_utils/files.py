@@ -171,7 +171,7 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, Any]
         raise DataError(f"{path} is not a readable npz file of plain arrays: {reason_of(failure)}.") from failure
 
 
-def write_npz(file: IO[bytes], arrays: Mapping[str, Any]) -> None:
+def write_npz(file: IO[bytes] | io.BytesIO, arrays: Mapping[str, Any]) -> None:
     """Write arrays for `read_npz`: compressed, unless they are larger than `read_npz` decompresses."""
     size = sum(np.asarray(array).nbytes for array in arrays.values())
     write_plain_npz(file, arrays, compressed=size < MAX_UNPACKED_BYTES // 2)  # the other half is for headers
@@ -192,7 +192,7 @@ def write_plain_npz(file: IO[bytes] | io.BytesIO, arrays: Mapping[str, Any], com
     save(file, **arrays)
 
 
-def check_members(path: Path, file: IO[bytes]) -> None:
+def check_members(path: Path, file: IO[bytes] | io.BytesIO) -> None:
     """Check the sizes of members: DataError for arrays that would fill the memory, ValueError for false headers."""
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()

@@ -191,7 +191,7 @@ def test_heuristic_oracles_prove_the_lower_end_only(tmp_path: Path) -> None:
         run.save_certificate(path, oracle)
     U = run.record.pool.margins.take_columns(np.flatnonzero(run.w))
     verification = verify(path, oracle, U=U, formulation=page_of(squares))
-    assert verification and "the lower end" in verification.reason and MEMBERSHIP_NOT_CHECKED in verification.reason
+    assert verification and "the lower bound" in verification.reason and MEMBERSHIP_NOT_CHECKED in verification.reason
     assert verification.upper == np.inf
     assert "pass them as U=" in verify(path, oracle, formulation=page_of(squares)).reason
     document = json.loads(path.read_text())

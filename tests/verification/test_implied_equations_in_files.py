@@ -6,6 +6,7 @@ import copy
 import json
 import warnings
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -131,15 +132,15 @@ FALSE_IMPLICATIONS: dict[str, tuple[Callable[[Any, Any], list[Any]], ImpliedEqua
     "a negative atom": (lambda x, y: [-cp.sqrt(y) <= 0], ImpliedEquations("inequality", 0, [], None, [])),
     "a positive diagonal": (
         lambda x, y: [cp.bmat([[y, x[0]], [x[0], x[1]]]) >> 0, y <= 1],
-        ImpliedEquations("matrix", 0, [1, 0], ("inequality", 0), []),  # pyright: ignore[reportArgumentType]
+        ImpliedEquations("matrix", 0, [Fraction(1), Fraction(0)], ("inequality", 0), []),
     ),
     "a vector of another matrix": (
         lambda x, y: [cp.bmat([[y, x[0]], [x[0], x[1]]]) >> 0, y <= 0],
-        ImpliedEquations("matrix", 0, [0, 1], ("inequality", 0), []),  # pyright: ignore[reportArgumentType]
+        ImpliedEquations("matrix", 0, [Fraction(0), Fraction(1)], ("inequality", 0), []),
     ),
     "a short vector": (
         lambda x, y: [cp.bmat([[y, x[0]], [x[0], x[1]]]) >> 0, y <= 0],
-        ImpliedEquations("matrix", 0, [1], ("inequality", 0), []),  # pyright: ignore[reportArgumentType]
+        ImpliedEquations("matrix", 0, [Fraction(1)], ("inequality", 0), []),
     ),
 }
 """Constraints that do not imply equations, with what a liar states."""

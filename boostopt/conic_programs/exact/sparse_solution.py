@@ -170,7 +170,7 @@ def _solution_by_digits(
         if is_exact or n_digits >= next_try:
             digits = digits * 2 ** (shift * len(parts)) + _sum_of_parts(parts, shift)
             parts, next_try = [], n_digits + n_digits // 4
-            fractions = (list(digits), 2**n_digits) if is_exact else common_fractions(digits, n_digits)
+            fractions = (list(digits), 2**n_digits) if is_exact else common_fractions(list(digits), n_digits)
             if fractions is not None and _is_solution(system, *fractions, b):
                 return fractions
     return None
