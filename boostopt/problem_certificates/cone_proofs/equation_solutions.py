@@ -13,6 +13,7 @@ import scipy.sparse
 from flint import fmpq, fmpq_mat
 
 from boostopt._utils.array_types import Array, Float, Int
+from boostopt.conic_programs.exact.rationals import to_fraction
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.error_free import LARGEST_EXACT_FACTOR, product_error
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
@@ -222,7 +223,7 @@ def _exact_weights(A: Any, rows: Int[Array, " k"], i: int) -> list[tuple[int, Fr
         solution = matrix.solve(fmpq_mat(size, 1, [fmpq(*pair) for pair in sides]))
     except ZeroDivisionError:  # singular
         return []
-    weights = [Fraction(int(solution[k, 0].p), int(solution[k, 0].q)) for k in range(size)]
+    weights = [to_fraction(solution[k, 0]) for k in range(size)]
     return list(zip(rows.tolist(), weights, strict=True))
 
 

@@ -17,6 +17,7 @@ from flint import fmpq
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.dixon_lifting import ExactSystem
 from boostopt.conic_programs.exact.quadratic.interior_point import bounds_of_pairs
+from boostopt.conic_programs.exact.rationals import to_fmpq
 
 Column = dict[int, fmpq]
 
@@ -38,8 +39,7 @@ class ComplementaryProgram:
 
     def __init__(self, program: ConicProgram) -> None:
         def to_rational(value: float) -> fmpq:
-            fraction = program.to_fraction(value)
-            return fmpq(fraction.numerator, fraction.denominator)
+            return to_fmpq(program.to_fraction(value))
 
         m, n = program.shape
         self.n, self.m = n, m

@@ -24,6 +24,7 @@ from flint import fmpq
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.dixon_lifting import ExactSystem
+from boostopt.conic_programs.exact.rationals import to_fmpq, to_fraction
 
 RANK_TOLERANCES = (1e-9, 1e-6, 1e-3, 2.0)
 """Pivots of the scaled matrix below are eliminated in rational numbers; the last number is above every pivot."""
@@ -90,7 +91,7 @@ def _negative_direction_of_part(part: Any, to_fraction: Callable[[float], Fracti
     entries, has_accurate_floats = part.tocoo(), True
     for i, j, entry in zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True):
         fraction = to_fraction(entry)
-        numbers[i, j] = fmpq(fraction.numerator, fraction.denominator)
+        numbers[i, j] = to_fmpq(fraction)
         # A subnormal float has few digits: its shortest decimal may be another number by more than a last digit.
         has_accurate_floats &= abs(entry) >= sys.float_info.min or fraction == Fraction(entry)
     if not has_accurate_floats or np.abs(scaled).max() > MAX_SCALED_ENTRY:
@@ -203,7 +204,7 @@ def _undo(u: list[fmpq], factors: list[tuple[int, list[fmpq]]]) -> list[fmpq]:
 
 def _short_direction(numbers: dict[tuple[int, int], fmpq], v: list[fmpq]) -> list[Fraction]:
     """Return the direction with as few digits as its curvature permits, its largest entry about 1."""
-    exact = [Fraction(int(value.p), int(value.q)) for value in v]
+    exact = list(map(to_fraction, v))
     return _short_multiple(numbers, exact) or exact
 
 
@@ -212,7 +213,7 @@ def _short_multiple(numbers: dict[tuple[int, int], fmpq], v: Sequence[Fraction |
     largest = max(abs(value) for value in v)
     for bits in range(3, MAX_SHORT_BITS, 3):
         short = [Fraction(round(value / largest * 2**bits), 2**bits) for value in v]
-        rational = [fmpq(value.numerator, value.denominator) for value in short]
+        rational = list(map(to_fmpq, short))
         if sum((number * rational[i] * rational[j] for (i, j), number in numbers.items()), fmpq(0)) < 0:
             return short
     return None

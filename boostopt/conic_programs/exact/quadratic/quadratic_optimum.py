@@ -26,7 +26,7 @@ from boostopt.conic_programs.exact.quadratic.first_state import MIN_PIVOTS, firs
 from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet, approximate_active_set
 from boostopt.conic_programs.exact.quadratic.multiplier_vertex import independent_active_set
 from boostopt.conic_programs.exact.quadratic.negative_curvature import curvature, negative_direction
-from boostopt.conic_programs.exact.rationals import leading_digits
+from boostopt.conic_programs.exact.rationals import leading_digits, to_fraction
 from boostopt.errors import ProblemError, SolverFailed
 
 Values = tuple[Fraction, ...]
@@ -185,4 +185,4 @@ def _program_of_rays(program: ConicProgram) -> ConicProgram:
 
 
 def _fractions(values: list[fmpq]) -> Values:
-    return tuple(Fraction(int(value.p), int(value.q)) for value in values)
+    return tuple(map(to_fraction, values))
