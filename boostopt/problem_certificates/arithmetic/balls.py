@@ -85,6 +85,14 @@ def enclosures(values: Sequence[Ball]) -> Enclosure:
     return mids, radii
 
 
+def float_ends(enclosure: Enclosure) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+    """Return floats that no number of an enclosure is below or above: the numbers themselves where the radius is 0."""
+    mids, radii = enclosure
+    low = np.where(radii > 0, np.nextafter(mids - radii, -np.inf), mids)
+    high = np.where(radii > 0, np.nextafter(mids + radii, np.inf), mids)
+    return low, high
+
+
 def enclosing_balls(mids: Float[Array, " k"], radii: Float[Array, " k"]) -> list[Ball]:
     """Return balls around floats; nan for infinite radii."""
     return [

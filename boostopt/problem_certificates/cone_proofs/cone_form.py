@@ -89,6 +89,11 @@ class ConeForm:
         return self.lower == self.upper
 
     @cached_property
+    def cost_scale(self) -> float:
+        """The largest absolute value of a cost, but not below 1e-8."""
+        return max(1e-8, float(np.abs(self.c).max(initial=0.0)))
+
+    @cached_property
     def E_transposed(self) -> Any:
         """The transposed equations, in compressed rows."""
         return scipy.sparse.csr_array(self.E.T)
@@ -151,6 +156,11 @@ def _groups(cones: Sequence[ConeConstraint], n: int) -> list[ConeGroup]:
         )
         for (kind, size, exponent), pairs in members.items()
     ]
+
+
+def row_norms(matrix: Any) -> Float[Array, " m"]:
+    """Return the 2-norms of the rows of a sparse matrix."""
+    return np.sqrt(np.asarray((matrix * matrix).sum(axis=1)).ravel())
 
 
 def columns_of(matrix: Any, columns: Int[Array, " k"] | Bool[Array, " n"]) -> Any:

@@ -16,7 +16,7 @@ import scipy.linalg
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT, gamma
-from boostopt.problem_certificates.arithmetic.balls import Ball, Enclosure, enclosing_balls
+from boostopt.problem_certificates.arithmetic.balls import Ball, Enclosure, enclosing_balls, float_ends
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeGroup
 
 LAPACK: Any = scipy.linalg.lapack
@@ -54,7 +54,7 @@ def _are_in_second_order_cones(mids: Float[Array, "k s"], radii: Float[Array, "k
     scales = np.maximum(sizes.max(axis=1, initial=0.0), 1e-290)
     relative = sizes / scales[:, None]  # squares neither overflow nor underflow to a size that counts
     norms = scales * np.sqrt((relative * relative).sum(axis=1)) * (1 + (size + 8) * UNIT)
-    lowest = np.where(radii[:, 0] == 0, mids[:, 0], np.nextafter(mids[:, 0] - radii[:, 0], -np.inf))
+    lowest, _ = float_ends((mids[:, 0], radii[:, 0]))
     return lowest >= np.where(sizes.any(axis=1), np.nextafter(norms, np.inf) + SMALLEST, 0.0)
 
 

@@ -19,7 +19,7 @@ from boostopt.functions.numerics.error_free import LARGEST_EXACT_FACTOR, product
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
 from boostopt.problem_certificates.arithmetic.balls import Enclosure, pivots
 from boostopt.problem_certificates.arithmetic.sparse_solutions import MIN_SIZE, SparseSystem
-from boostopt.problem_certificates.cone_proofs.cone_form import columns_of
+from boostopt.problem_certificates.cone_proofs.cone_form import columns_of, row_norms
 
 LAPACK: Any = scipy.linalg.lapack
 """SciPy's factorizations, which have no annotations."""
@@ -153,8 +153,7 @@ def independent_equations(
 def _numerically_independent(A: Any, sizes: Float[Array, " n"]) -> Int[Array, " k"]:
     """Return rows that are independent by a Cholesky factorization with pivots."""
     scaled = scipy.sparse.csr_array(A @ scipy.sparse.diags_array(sizes))
-    norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
-    scaled = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.maximum(norms, 1e-300)) @ scaled)
+    scaled = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.maximum(row_norms(scaled), 1e-300)) @ scaled)
     gram = np.asarray((scaled @ scaled.T).toarray())
     _, order, rank, status = LAPACK.dpstrf(gram, tol=MIN_PIVOT)
     return np.sort(order[:rank] - 1) if status >= 0 else np.zeros(0, dtype=int)

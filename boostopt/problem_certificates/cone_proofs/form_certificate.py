@@ -13,7 +13,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form, without_objective
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre, distances
 from boostopt.problem_certificates.cone_proofs.equation_solutions import independent_equations
 from boostopt.problem_certificates.cone_proofs.primal_bound import (
@@ -373,12 +373,11 @@ def perturbed(form: ConeForm, size: float) -> tuple[ConeForm, Multipliers]:
             step = np.where(np.isfinite(high - low), np.minimum(step, (high - low) / 4), step)
             return np.where(np.isfinite(low), low + step, low), np.where(np.isfinite(high), high - step, high)
 
-    scale = max(1e-8, float(np.abs(form.c).max(initial=0.0)))
+    scale = form.cost_scale
     lower, upper = inner(form.lower, form.upper)
     row_lower, row_upper = inner(form.row_lower, form.row_upper)
     one_sided_rows = np.isfinite(form.row_lower).astype(float) - np.isfinite(form.row_upper).astype(float)
-    norms = np.sqrt(np.asarray((form.R * form.R).sum(axis=1)).ravel())
-    rows = size * scale * one_sided_rows / np.maximum(norms, 1e-12)
+    rows = size * scale * one_sided_rows / np.maximum(row_norms(form.R), 1e-12)
     one_sided = np.isfinite(form.lower).astype(float) - np.isfinite(form.upper).astype(float)
     c = form.c - size * scale * one_sided - form.R_transposed @ rows
     groups, cones = list[Any](), list[Any]()

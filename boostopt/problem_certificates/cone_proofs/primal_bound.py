@@ -12,7 +12,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
-from boostopt.problem_certificates.arithmetic.balls import Enclosure
+from boostopt.problem_certificates.arithmetic.balls import Enclosure, float_ends
 from boostopt.problem_certificates.arithmetic.float_forms import product
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
 from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, distances
@@ -126,15 +126,11 @@ def _start(
 
 def _violation(form: ConeForm, x: Enclosure) -> str:
     """Return the first bound, row or cone that an enclosure is not proved to satisfy; "" if it satisfies all."""
-    mids, radii = x
-    low = np.where(radii > 0, np.nextafter(mids - radii, -np.inf), mids)
-    high = np.where(radii > 0, np.nextafter(mids + radii, np.inf), mids)
+    low, high = float_ends(x)
     is_bad = ~((low >= form.lower) & (high <= form.upper))
     if is_bad.any():
         return f"no slack is proved in the bounds of {_first(form.column_names, is_bad)}"
-    values, errors = product(form.R, None, x)
-    low = np.where(errors > 0, np.nextafter(values - errors, -np.inf), values)
-    high = np.where(errors > 0, np.nextafter(values + errors, np.inf), values)
+    low, high = float_ends(product(form.R, None, x))
     is_bad = ~((low >= form.row_lower) & (high <= form.row_upper))
     if is_bad.any():
         return f"no slack is proved in {_first(form.row_names, is_bad)}"

@@ -9,7 +9,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
 from boostopt.problem_certificates.cone_proofs.cone_membership import distances
 from boostopt.problem_certificates.cone_proofs.cone_metrics import gram_in_metric
 from boostopt.problem_certificates.cone_proofs.weak_duality import Multipliers, reduced_costs
@@ -37,12 +37,10 @@ def refined_multipliers(form: ConeForm, point: Multipliers) -> Multipliers | Non
     has_low, has_high = np.isfinite(form.lower), np.isfinite(form.upper)
     columns = np.flatnonzero(~(has_low & has_high))
     signs = np.where(has_low, 1.0, -1.0)
-    scale = max(1e-8, float(np.abs(form.c).max(initial=0.0)))
     r = reduced_costs(form, point)
     is_one_sided = has_low ^ has_high
-    mu = np.where(is_one_sided, np.maximum(signs * r, 1e-12 * scale), 0.0)
-    norms = np.sqrt(np.asarray((form.E * form.E).sum(axis=1)).ravel())
-    y_weights = np.maximum(np.abs(point.y), scale / np.maximum(norms, 1e-12)) ** 2
+    mu = np.where(is_one_sided, np.maximum(signs * r, 1e-12 * form.cost_scale), 0.0)
+    y_weights = np.maximum(np.abs(point.y), form.cost_scale / np.maximum(row_norms(form.E), 1e-12)) ** 2
     row_weights = point.rows**2
     w_weights = np.ones(form.n) if form.P is None else np.maximum(1.0, point.w**2)
     system = _weighted(form.E, y_weights) + _weighted(form.R, row_weights) + scipy.sparse.diags_array(mu**2)

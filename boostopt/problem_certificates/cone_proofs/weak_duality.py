@@ -21,11 +21,11 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
-from boostopt.problem_certificates.arithmetic.balls import Enclosure
+from boostopt.problem_certificates.arithmetic.balls import Enclosure, float_ends
 from boostopt.problem_certificates.arithmetic.float_forms import product, summed_enclosure
 from boostopt.problem_certificates.arithmetic.sparse_solutions import MIN_SIZE
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
 from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, centre, distances
 from boostopt.problem_certificates.cone_proofs.equation_solutions import enclose_solution, independent_equations
 
@@ -178,10 +178,10 @@ class _Start:
 def _start(form: ConeForm, point: Multipliers, margin: float, is_snapped: bool, power: float) -> _Start:
     """Return multipliers with the signs that they need."""
     has_lower, has_upper = np.isfinite(form.row_lower), np.isfinite(form.row_upper)
-    scale = max(1e-8, float(np.abs(form.c).max(initial=0.0)))
+    scale = form.cost_scale
     rows = np.where((point.rows > 0) & ~has_lower, 0.0, point.rows)
     rows = np.where((rows < 0) & ~has_upper, 0.0, rows)
-    row_scales = 1 / np.maximum(_norms(form.R), 1e-12)
+    row_scales = 1 / np.maximum(row_norms(form.R), 1e-12)
     if is_snapped:
         values = form.R @ point.w
         with np.errstate(all="ignore"):
@@ -226,7 +226,7 @@ def _start(form: ConeForm, point: Multipliers, margin: float, is_snapped: bool, 
 
     return _Start(
         point,
-        np.maximum(np.abs(point.y), max(1.0, scale) / np.maximum(_norms(form.E), 1e-12)),
+        np.maximum(np.abs(point.y), max(1.0, scale) / np.maximum(row_norms(form.E), 1e-12)),
         size_power(row_sizes, np.maximum(np.abs(rows), scale * row_scales)),
         [size_power(sizes, np.maximum(sizes, scale)) for sizes in cone_sizes],
         w_scale * has_curvature,
@@ -234,10 +234,6 @@ def _start(form: ConeForm, point: Multipliers, margin: float, is_snapped: bool, 
         mu,
         size_power(np.where(columns, mu, 0.0), np.maximum(mu, scale)),
     )
-
-
-def _norms(matrix: Any) -> Array:
-    return np.sqrt(np.asarray((matrix * matrix).sum(axis=1)).ravel())
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,8 +307,7 @@ def _bound(form: ConeForm, enclosed: _Enclosed, loss: float) -> DualBound:
         (enclosed.r, form.lower, form.upper, form.column_names, "reduced cost"),
     ):
         mids, radii = values
-        smallest = np.where(radii > 0, np.nextafter(mids - radii, -np.inf), mids)
-        largest = np.where(radii > 0, np.nextafter(mids + radii, np.inf), mids)
+        smallest, largest = float_ends(values)
         is_bad = ((smallest < 0) & ~np.isfinite(high)) | ((largest > 0) & ~np.isfinite(low))
         is_bad |= ~np.isfinite(mids) | ~np.isfinite(radii)
         if is_bad.any():
