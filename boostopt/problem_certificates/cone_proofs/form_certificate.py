@@ -167,10 +167,14 @@ class FormCertifier:
         first = solve_form(self.form) if answer is None else answer
         if first.status in INFEASIBLE and self._prove_infeasible(first):
             return interval
-        if self.prove_exactly is not None and self._is_good_by_exact_optimum(first, self.prove_exactly):
-            return interval
+        plain = None
+        if self.prove_exactly is not None:
+            if first.is_finite and first.status not in DOUBTFUL:
+                plain = self._use_plainly(first)
+            if self._is_good_by_exact_optimum(self.prove_exactly):
+                return interval
         if first.status not in DOUBTFUL or answer is not None:
-            self._use_answer(first)
+            self._use_answer(first, plain)
         limit = MAX_WIDE_GAP if first.status == "Solved" else MAX_GAP
         if answer is None and (first.status in DOUBTFUL or interval.scaled_gap > limit):
             second = solve_form(self.form, is_second=True)
@@ -184,29 +188,39 @@ class FormCertifier:
             self._prove_unbounded(first.x)
         return interval
 
-    def _is_good_by_exact_optimum(self, first: ConicAnswer, prove_exactly: ExactProof) -> bool:
-        """Use an answer as it is, and the exact optimum if the interval is wide; return whether it needs no more."""
+    def _use_plainly(self, answer: ConicAnswer) -> tuple[bool, bool]:
+        """Use a point and multipliers as they are; return whether a point and a bound are proved."""
+        return self._has_point(answer.x, ATTEMPTS[:1]), self._has_bound(multipliers_of(answer), ATTEMPTS[:1])
+
+    def _is_good_by_exact_optimum(self, prove_exactly: ExactProof) -> bool:
+        """Use the exact optimum if the interval is wide; return whether it needs no more."""
         interval = self.interval
-        if first.is_finite and first.status not in DOUBTFUL:
-            interval.use_point(proved_point(self.form, first.x, 0.0, power=POWERS[0]))
-            self._use_bound(multipliers_of(first), 0.0, power=POWERS[0])
         is_wide = interval.scaled_gap > MAX_GAP
         if is_wide or (interval.scaled_gap > self.goal and self.form.n + len(self.form.e) <= MAX_SMALL_SIZE):
             interval.intersect(prove_exactly(MAX_DIGITS if is_wide else MAX_FEW_DIGITS, interval.x is not None))
         return bool(interval.status) or interval.scaled_gap <= self.goal
 
-    def _use_answer(self, first: ConicAnswer) -> None:
-        """Use a point and multipliers, and points and multipliers with slack if the interval is wide."""
+    def _use_answer(self, first: ConicAnswer, plain: tuple[bool, bool] | None = None) -> None:
+        """Use a point and multipliers, and points and multipliers with slack if the interval is wide.
+
+        Parameters
+        ----------
+        first
+            The answer.
+        plain
+            The result of `_use_plainly` for this answer; None if it was not called.
+        """
         interval = self.interval
         if not first.is_finite:
             return
         point = multipliers_of(first)
-        self._is_upper_good = self._has_point(first.x, ATTEMPTS[:1]) and self._is_near_upper(first.x)
+        has_point = self._has_point(first.x, ATTEMPTS[:1]) if plain is None else plain[0]
+        self._is_upper_good = has_point and self._is_near_upper(first.x)
         if interval.scaled_gap > self.goal and not self._is_upper_good:
             self._use_face(first.x)
         if interval.scaled_gap > MAX_GAP and not self._is_near_upper(first.x):
             self._use_dependent_equations(first.x)
-        self._use_multipliers(point)
+        self._use_multipliers(point, None if plain is None else plain[1])
         if interval.scaled_gap > self.goal and not self._is_lower_good:
             any(self._use_perturbed(point, perturbation) for perturbation in PERTURBATIONS)
         if interval.scaled_gap > MAX_GAP and not self._is_near_lower(point):
@@ -238,9 +252,12 @@ class FormCertifier:
             self.interval.use_point(proved_point(self.reduced, x, margin, power=power)) for power, margin in attempts
         )
 
-    def _use_multipliers(self, point: Multipliers) -> None:
-        """Use multipliers as they are, with refined reduced costs, and without equations that follow from others."""
-        if not self._has_bound(point, ATTEMPTS[:1]):
+    def _use_multipliers(self, point: Multipliers, is_proved: bool | None) -> None:
+        """Use multipliers as they are, with refined reduced costs, and without equations that follow from others.
+
+        `is_proved` says whether they prove a bound as they are; None if this was not tried.
+        """
+        if not (self._has_bound(point, ATTEMPTS[:1]) if is_proved is None else is_proved):
             refined = refined_multipliers(self.form, point) if self.form.groups else None
             if refined is None or not self._use_bound(refined, 0.0, power=REFINED_POWER):
                 self.dependent = dependent_columns(self.form)
