@@ -14,12 +14,12 @@ from boostopt._utils.array_types import Array, HypothesisVector
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.selection import MIN_EPSILON, histogram_inputs
 from boostopt.boosting.histogram_newton.solver import integer_weights
-from boostopt.boosting.histogram_newton.solver_state import float_below
 from boostopt.boosting.options import BoostOptions, BoostRequest
 from boostopt.ensembles.members import Members, labels_to_signs
 from boostopt.ensembles.reweighting_result import PROGRAM_WEIGHTS, ReweightedBase
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators.training.margin_warnings import warn_about_member_weights
+from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles.base import aggregates_only_error

@@ -31,7 +31,7 @@ from boostopt.boosting.histogram_newton.evaluator import DualEvaluator
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.selection import continuation_options, reduced_problem
 from boostopt.boosting.histogram_newton.solver import HistogramNewton, integer_weights
-from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord, float_below
+from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord
 from boostopt.boosting.options import BoostOptions, BoostRequest
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.registry import resolve_formulation
@@ -39,6 +39,7 @@ from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.updates import newton_update as newton
 from boostopt.errors import OptionError, ProblemError, require_not_none
+from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.rows.binned_rows import BinnedRows, LocalRows

@@ -23,7 +23,7 @@ from boostopt.boosting.histogram_newton.bounded_edges import BoundedEdgeNewton
 from boostopt.boosting.histogram_newton.histogram_run_file import CheckpointWriter, StoredHistogramRun, detached
 from boostopt.boosting.histogram_newton.program_bounds import program_bounds
 from boostopt.boosting.histogram_newton.solver import HistogramNewton
-from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord, Snapshot, float_below
+from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord, Snapshot
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem, exact_objective_of_problem
 from boostopt.boosting.run.history import History, Sparse, StoredRound
@@ -36,6 +36,7 @@ from boostopt.boosting.run.state import OracleBounds, State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Trace, TraceRow
 from boostopt.errors import DataError, OptionError, ProblemError, reason_of, require_not_none
+from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.exact import ExactObjective, ExactSoftMargin
 from boostopt.oracles.base import Column, Hypothesis, HypothesisClass, Oracle, check_oracle, require_oracle

@@ -31,7 +31,6 @@ from boostopt.boosting.histogram_newton.solver_state import (
     ExactBounds,
     Snapshot,
     SolverState,
-    float_below,
 )
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
@@ -40,6 +39,7 @@ from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import unit_weight
 from boostopt.boosting.updates.newton_update import EDGE_TOL_FRACTION, MAX_END_SLOPE, SOLVED_GAP_FRACTION, newton_target
 from boostopt.errors import reason_of, require_not_none
+from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.objectives.exact import ExactObjective
 from boostopt.objectives.margin_histogram import WeightFunction
 from boostopt.objectives.upper_bound import UpperBound, best_direction

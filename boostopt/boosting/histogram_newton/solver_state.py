@@ -10,6 +10,7 @@ from fractions import Fraction
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.boosting.histogram_newton.evaluator import Iterate
+from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.objectives.upper_bound import UpperBound
 from boostopt.rows.margin_grid import MARGIN_SCALE
 from boostopt.rows.row_block import Split
@@ -148,9 +149,3 @@ class Snapshot:
     bounds: ExactBounds
     log: Sequence[EvaluationRecord]
     weights_by_iteration: Sequence[Float[Array, " _"]]
-
-
-def float_below(x: Fraction) -> float:
-    """Return the largest float64 that is not above a rational number."""
-    nearest = float(x)
-    return nearest if Fraction(nearest) <= x else math.nextafter(nearest, -math.inf)

@@ -1,7 +1,10 @@
-"""Bounds of the rounding errors of sums and products of doubles [Higham 2002, chapter 3]."""
+"""Bounds of the rounding errors of sums and products of doubles [Higham 2002, chapter 3], and floats near fractions."""
 
 from __future__ import annotations
 
+import math
+import sys
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -28,3 +31,17 @@ def is_exact_product(x: Float[Array, ...], y: Float[Array, ...], product: Float[
         factor = np.maximum(np.abs(x), np.abs(y))
         is_known = (factor < LARGEST_EXACT_FACTOR) & (np.abs(product) > SMALLEST_EXACT_PRODUCT)
     return (is_known & (error == 0.0)) | (x == 0.0) | (y == 0.0)
+
+
+def nearest_float(value: Fraction) -> float:
+    """Return the nearest float; the largest one for larger numbers."""
+    try:
+        return float(value)
+    except OverflowError:
+        return sys.float_info.max if value > 0 else -sys.float_info.max
+
+
+def float_below(value: Fraction) -> float:
+    """Return the largest float that is not above a fraction; -inf if there is no finite one."""
+    nearest = nearest_float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)

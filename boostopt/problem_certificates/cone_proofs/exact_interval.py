@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -15,7 +16,7 @@ from boostopt.conic_programs.exact.exact_optimum import ExactOptimum, exact_opti
 from boostopt.conic_programs.exact.work_limit import work_limit
 from boostopt.errors import ProblemError, SolverFailed, reason_on_one_line
 from boostopt.functions.formulas.intervals import SMALLEST
-from boostopt.functions.numerics.rounding_errors import UNIT
+from boostopt.functions.numerics.rounding_errors import UNIT, float_below, nearest_float
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormInterval
 
@@ -24,8 +25,6 @@ POINT_FACTOR = 5
 
 REASON_LENGTH = 200
 """Length of the reason why there is no exact optimum."""
-
-LARGEST: float = float(np.finfo(float).max)
 
 
 def exact_interval(program: ConicProgram, max_digits: float, has_point: bool) -> FormInterval:
@@ -68,7 +67,7 @@ def _use_optimum(interval: FormInterval, optimum: ExactOptimum, program: ConicPr
         interval.lower = interval.upper = math.inf
         interval.status = "infeasible"
         return
-    if optimum.x is not None and max(map(abs, optimum.x), default=0) <= LARGEST:
+    if optimum.x is not None and max(map(abs, optimum.x), default=0) <= sys.float_info.max:
         interval.upper, interval.x = -float_below(-objective(program, optimum.x)), nearest_floats(optimum.x)
     if optimum.program is not program:
         return
@@ -84,17 +83,3 @@ def nearest_floats(values: tuple[Fraction, ...]) -> Enclosure:
     mids: Float[Array, " n"] = np.array([nearest_float(value) for value in values])
     is_exact = np.array([Fraction(mid) == value for mid, value in zip(mids.tolist(), values, strict=True)], dtype=bool)
     return mids, np.where(is_exact, 0.0, UNIT * np.abs(mids) + SMALLEST)
-
-
-def nearest_float(value: Fraction) -> float:
-    """Return the nearest float; the largest one for larger numbers."""
-    try:
-        return float(value)
-    except OverflowError:
-        return LARGEST if value > 0 else -LARGEST
-
-
-def float_below(value: Fraction) -> float:
-    """Return the largest float that is not above a fraction; -inf if there is no finite one."""
-    nearest = nearest_float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
