@@ -17,6 +17,8 @@ from boostopt.verification.trusted_kernel.json_parsing import (
     DecimalFloat,
     SizeLimit,
     parse_choice,
+    parse_hexadecimal,
+    parse_index,
     parse_list,
     parse_number,
     parse_object,
@@ -178,8 +180,8 @@ def parse_linear_program(value: Any) -> LinearProgram:
     if not len(places[0]) == len(places[1]) == len(values):
         reject("rows, columns and values must be of one length")
     for i, j, entry in zip(*places, values, strict=True):
-        column = columns[_parse_index(j, len(c), "columns")]
-        if _parse_index(i, len(row_lower), "rows") in column:
+        column = columns[parse_index(j, len(c), "columns")]
+        if parse_index(i, len(row_lower), "rows") in column:
             reject(f"the entry in row {i} of column {j} must be stated once")
         column[i] = entry
     sign = 1 if sense == "minimize" else -1
@@ -230,13 +232,6 @@ def _parse_short_list(value: Any, name: str) -> list[Any]:
     return result
 
 
-def _parse_index(value: Any, stop: int, name: str) -> int:
-    """Return a whole number from 0 to below `stop`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < stop:
-        reject(f"{name} must have whole numbers from 0 to below {stop}; got {value!r}"[:200])
-    return value
-
-
 def _parse_vector(value: Any, size: int, name: str) -> ScaledVector | None:
     """Return the fractions of a list over their common denominator; None for null."""
     if value is None:
@@ -255,14 +250,6 @@ def _parse_vector(value: Any, size: int, name: str) -> ScaledVector | None:
 def _parse_fraction(value: Any, name: str) -> Fraction:
     """Return the fraction that a text states: a whole number, or two with / between them."""
     top, separator, bottom = value.partition("/") if isinstance(value, str) else ("", "", "")
-    numerator = _parse_hexadecimal(top, name)
-    denominator = _parse_hexadecimal(bottom, name) if separator else 1
+    numerator = parse_hexadecimal(top, name, MAX_DIGITS)
+    denominator = parse_hexadecimal(bottom, name, MAX_DIGITS) if separator else 1
     return Fraction(numerator, denominator) if denominator > 0 else reject(f"denominators of {name} must be positive")
-
-
-def _parse_hexadecimal(text: str, name: str) -> int:
-    """Return a whole number that is written with hexadecimal digits, and a minus where it is negative."""
-    digits = text.removeprefix("-")
-    if not digits or len(digits) > MAX_DIGITS or set(digits) - set("0123456789abcdef"):
-        reject(f"{name} must have fractions of whole numbers of 1 to {MAX_DIGITS:,} hexadecimal digits")
-    return int(text, 16)

@@ -18,12 +18,11 @@ from boostopt.verification.problem_kernel.problem_schema import (
     MAX_UNKNOWNS,
     Problem,
     Rows,
-    parse_index,
     parse_problem,
     parse_short_list,
 )
 from boostopt.verification.problem_kernel.rationals_and_balls import ZERO
-from boostopt.verification.trusted_kernel.json_parsing import parse_object_with_keys, reject
+from boostopt.verification.trusted_kernel.json_parsing import parse_index, parse_object_with_keys, reject
 
 PART_KEYS = {"argument", "problem"}
 """The names of F, and of G."""

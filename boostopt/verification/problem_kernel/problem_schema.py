@@ -53,6 +53,8 @@ from boostopt.verification.trusted_kernel.json_parsing import (
     DecimalFloat,
     SizeLimit,
     parse_choice,
+    parse_hexadecimal,
+    parse_index,
     parse_list,
     parse_number,
     parse_object,
@@ -585,13 +587,6 @@ def _parse_side(value: Any, infinite: str, name: str) -> Fraction | None:
     return None if value == infinite else parse_rational(value, name)
 
 
-def parse_index(value: Any, stop: int, name: str, start: int = 0) -> int:
-    """Return a whole number from `start` to below `stop`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not start <= value < stop:
-        reject(f"{name} must have whole numbers from {start} to below {stop}; got {value!r}"[:200])
-    return value
-
-
 def parse_short_list(value: Any, name: str) -> list[Any]:
     """Return a list that is not too long."""
     result = parse_list(value, name)
@@ -605,7 +600,7 @@ def parse_rational(value: Any, name: str) -> Fraction:
     if isinstance(value, str):
         top, separator, bottom = value.partition("/")
         result = Fraction(
-            _parse_hexadecimal(top, name, MAX_PROBLEM_DIGITS), _parse_denominator(bottom, name) if separator else 1
+            parse_hexadecimal(top, name, MAX_PROBLEM_DIGITS), _parse_denominator(bottom, name) if separator else 1
         )
         if abs(result) > MAX_COEFFICIENT:
             raise SizeLimit(f"{name} must have numbers of at most {MAX_COEFFICIENT:g}")
@@ -615,26 +610,18 @@ def parse_rational(value: Any, name: str) -> Fraction:
 
 def _parse_denominator(text: str, name: str) -> int:
     """Return a positive whole number of the problem."""
-    result = _parse_hexadecimal(text, name, MAX_PROBLEM_DIGITS)
+    result = parse_hexadecimal(text, name, MAX_PROBLEM_DIGITS)
     return result if result > 0 else reject(f"denominators of {name} must be positive")
-
-
-def _parse_hexadecimal(text: Any, name: str, max_digits: int = MAX_DIGITS) -> int:
-    """Return a whole number that is written with hexadecimal digits, and a minus where it is negative."""
-    digits = text.removeprefix("-") if isinstance(text, str) else ""
-    if not digits or len(digits) > max_digits or set(digits) - set("0123456789abcdef"):
-        reject(f"{name} must have whole numbers of 1 to {max_digits:,} hexadecimal digits")
-    return int(str(text), 16)
 
 
 def _parse_scaled_vector(value: Any, size: int, name: str) -> ScaledVector:
     """Return numbers over one denominator."""
     item = parse_object_with_keys(value, {"denominator", "numerators"}, name)
-    denominator = _parse_hexadecimal(item["denominator"], name)
+    denominator = parse_hexadecimal(item["denominator"], name, MAX_DIGITS)
     numerators = parse_list(item["numerators"], name)
     if denominator <= 0 or len(numerators) != size:
         reject(f"{name} must have {size} numerators, and a positive denominator")
-    return ScaledVector([_parse_hexadecimal(text, name) for text in numerators], denominator)
+    return ScaledVector([parse_hexadecimal(text, name, MAX_DIGITS) for text in numerators], denominator)
 
 
 def _parse_numbers(value: Any, size: int, name: str) -> list[Fraction]:
@@ -642,7 +629,7 @@ def _parse_numbers(value: Any, size: int, name: str) -> list[Fraction]:
     entries = parse_list(value, name)
     if len(entries) != size:
         reject(f"{name} must have {size} numbers; it has {len(entries)}")
-    return [Fraction(_parse_hexadecimal(text, name)) for text in entries]
+    return [Fraction(parse_hexadecimal(text, name, MAX_DIGITS)) for text in entries]
 
 
 def _parse_multipliers(value: Any, problem: Problem) -> Multipliers:
@@ -657,7 +644,7 @@ def _parse_multipliers(value: Any, problem: Problem) -> Multipliers:
     if len(matrices) != len(problem.matrices) or len(slopes) != len(problem.nodes):
         reject("there must be one multiplier for each matrix, and one list of slopes for each atom")
     return Multipliers(
-        Fraction(_parse_hexadecimal(item["objective"], "objective")),
+        Fraction(parse_hexadecimal(item["objective"], "objective", MAX_DIGITS)),
         _parse_numbers(item["inequalities"], len(problem.inequalities), "inequalities"),
         _parse_numbers(item["equalities"], len(problem.equalities), "equalities"),
         [

@@ -163,6 +163,21 @@ def parse_count(value: Any, name: str) -> int:
     return value
 
 
+def parse_index(value: Any, stop: int, name: str, start: int = 0) -> int:
+    """Return a whole number from `start` to below `stop`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not start <= value < stop:
+        reject(f"{name} must have whole numbers from {start} to below {stop}; got {value!r}"[:200])
+    return value
+
+
+def parse_hexadecimal(text: Any, name: str, max_digits: int) -> int:
+    """Return a whole number that is written with hexadecimal digits, and a minus where it is negative."""
+    digits = text.removeprefix("-") if isinstance(text, str) else ""
+    if not digits or len(digits) > max_digits or set(digits) - set("0123456789abcdef"):
+        reject(f"{name} must have whole numbers of 1 to {max_digits:,} hexadecimal digits")
+    return int(str(text), 16)
+
+
 def parse_bound(value: Any, name: str) -> float:
     """Return a bound of an interval: a number, "inf" or "-inf"."""
     if value in ("inf", "-inf") or (isinstance(value, float) and value == math.inf):
