@@ -22,8 +22,8 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
     working_precision,
 )
 from boostopt.verification.statement_files import StatementFormat
-from boostopt.verification.trusted_kernel.json_parsing import Rejected, reject
-from boostopt.verification.verification_result import BOTH_BOUNDS, NO_FURTHER_CLAIM, Verification
+from boostopt.verification.trusted_kernel.json_parsing import reject
+from boostopt.verification.verification_result import BOTH_BOUNDS, NO_FURTHER_CLAIM, Verification, verdict_of
 
 QUANTITY = "optimum of the problem"
 """The name of the value that the interval of such a file bounds."""
@@ -58,26 +58,31 @@ def verify_problem_certificate(top: Mapping[str, Any], problem: Any = None, fold
     ProblemError
         The problem is neither a CVXPY problem nor a path, or no file can state it.
     """
-    try:
-        is_path = isinstance(problem, str | PathLike)
-        if problem is not None and not is_path:
-            statement = _statement_of(problem)
-            _require_statement(top, statement)
-            top = {**top, "problem": statement}
-        elif PROBLEM_FILES.is_beside(top):
-            place = top["problem"]
-            source = check_path("data", problem) if is_path else PROBLEM_FILES.path_beside(place, folder)
-            top = {**top, "problem": PROBLEM_FILES.read(source, place)}
-        elif is_path:
-            reject("the certificate holds its problem, and no other file belongs to it; leave the data out")
+
+    def check() -> Verification:
+        with_problem = _with_problem(top, problem, folder)
         with working_precision():
-            document = parse_problem_document(top)
+            document = parse_problem_document(with_problem)
             interval = check_document(document)
             return accepted_verification(document.claim, document.problem.sign, interval, QUANTITY)
-    except Rejected as rejected:
-        return Verification(False, str(rejected))
-    except MemoryError:
-        return Verification(False, "verification needs more memory than there is")
+
+    return verdict_of(check)
+
+
+def _with_problem(top: Mapping[str, Any], problem: Any, folder: Path | None) -> Mapping[str, Any]:
+    """Return the object of a file with its problem; Rejected if the verifier has another one."""
+    is_path = isinstance(problem, str | PathLike)
+    if problem is not None and not is_path:
+        statement = _statement_of(problem)
+        _require_statement(top, statement)
+        return {**top, "problem": statement}
+    if PROBLEM_FILES.is_beside(top):
+        place = top["problem"]
+        source = check_path("data", problem) if is_path else PROBLEM_FILES.path_beside(place, folder)
+        return {**top, "problem": PROBLEM_FILES.read(source, place)}
+    if is_path:
+        reject("the certificate holds its problem, and no other file belongs to it; leave the data out")
+    return top
 
 
 def accepted_verification(claim: Claim, sign: int, interval: Interval, quantity: str) -> Verification:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from boostopt._utils.validation import check_array, check_csr
 from boostopt.errors import ProblemError
 from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument
 from boostopt.verification.trusted_kernel.checker import ProvedBounds, RationalBounds
-from boostopt.verification.trusted_kernel.json_parsing import reject
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, reject
 
 BOTH_BOUNDS = "both bounds"
 """The description of claims of both bounds."""
@@ -101,6 +101,16 @@ def check_claims(document: CertificateDocument, bounds: ProvedBounds) -> None:
         reject(f"it claims that the optimum is at least {document.lower!r}; the proved bound is {bounds.lower!r}")
     if not bounds.upper <= document.upper:
         reject(f"it claims that the optimum is at most {document.upper!r}; the proved bound is {bounds.upper!r}")
+
+
+def verdict_of(check: Callable[[], Verification]) -> Verification:
+    """Return the verdict of a check, which may reject the file or need more memory than there is."""
+    try:
+        return check()
+    except Rejected as rejected:
+        return Verification(False, str(rejected))
+    except MemoryError:
+        return Verification(False, "verification needs more memory than there is")
 
 
 def as_margin_matrix(data: Any) -> Any:

@@ -38,6 +38,7 @@ from boostopt.verification.described_programs.part_statements import StatedPart,
 from boostopt.verification.described_programs.verdict import (
     FORMAT,
     MAX_ENTRIES,
+    check_margins,
     parse_arrays,
     parse_examples,
     require_vectors,
@@ -84,7 +85,6 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
     working_precision,
 )
 from boostopt.verification.trusted_kernel.certificate_schema import parse_formulation
-from boostopt.verification.trusted_kernel.checker import matrix_digest
 from boostopt.verification.trusted_kernel.json_parsing import (
     Rejected,
     parse_choice,
@@ -102,6 +102,7 @@ from boostopt.verification.verification_result import (
     NO_FURTHER_CLAIM,
     Verification,
     as_margin_matrix,
+    verdict_of,
 )
 
 FILE_KIND = "boostopt described class certificate"
@@ -222,13 +223,8 @@ def verify_described_class_certificate(
     ProblemError
         The margins are no matrix of finite numbers.
     """
-    try:
-        with working_precision():
-            return _verdict(top, oracle, U, expected or {}, formulation)
-    except Rejected as rejected:
-        return Verification(False, str(rejected))
-    except MemoryError:
-        return Verification(False, "verification needs more memory than there is")
+    with working_precision():
+        return verdict_of(lambda: _verdict(top, oracle, U, expected or {}, formulation))
 
 
 def _proof(
@@ -368,10 +364,7 @@ def _verdict(
     answer = query_oracle(oracle, weights)
     hypotheses = parse_list(data["hypotheses"], "hypotheses")
     margins = as_margin_matrix(hypothesis_margins(hypotheses, N, t, oracle, answer) if U is None else U)
-    if tuple(margins.shape) != (N, t):
-        reject(f"the certificate is of {N} examples and {t} hypotheses; the data are {tuple(margins.shape)}")
-    if matrix_digest(margins) != parse_text(data["U"], "digest"):
-        reject("the certificate is of another margin matrix: its digest differs")
+    check_margins(margins, N, t, parse_text(data["U"], "digest"))
     problem = composed_problem(F, G, dense_rows(margins, slice(0, N)))
     document = parse_proof_and_claim(problem, {**absent, "multipliers": proof["multipliers"]}, claim)
     lower = None if document.multipliers is None else _lower_bound(document.problem, document.multipliers)

@@ -20,7 +20,6 @@ from boostopt.verification.problem_kernel.rationals_and_balls import working_pre
 from boostopt.verification.trusted_kernel.certificate_schema import parse_formulation
 from boostopt.verification.trusted_kernel.checker import matrix_digest, vector_digest
 from boostopt.verification.trusted_kernel.json_parsing import (
-    Rejected,
     parse_count,
     parse_list,
     parse_number,
@@ -30,7 +29,7 @@ from boostopt.verification.trusted_kernel.json_parsing import (
     reject,
 )
 from boostopt.verification.trusted_kernel.number_types import dense_rows
-from boostopt.verification.verification_result import Verification, as_margin_matrix
+from boostopt.verification.verification_result import Verification, as_margin_matrix, verdict_of
 
 FILE_KIND = "boostopt described program certificate"
 """The kind of these files."""
@@ -77,13 +76,8 @@ def verify_described_certificate(
     """
     program = data if isinstance(data, Program) else None
     margins = as_margin_matrix(data if program is None else program.margins)
-    try:
-        with working_precision():
-            return _verdict(top, margins, program, expected or {}, formulation)
-    except Rejected as rejected:
-        return Verification(False, str(rejected))
-    except MemoryError:
-        return Verification(False, "verification needs more memory than there is")
+    with working_precision():
+        return verdict_of(lambda: _verdict(top, margins, program, expected or {}, formulation))
 
 
 def _verdict(
@@ -100,10 +94,7 @@ def _verdict(
     parse_object(content["made"], "made")
     data = parse_object_with_keys(content["data"], {"N", "t", "U", "c", "d0"})
     N, t = parse_count(data["N"], "N"), parse_count(data["t"], "t")
-    if tuple(margins.shape) != (N, t):
-        reject(f"the certificate is of {N} examples and {t} hypotheses; the data are {tuple(margins.shape)}")
-    if matrix_digest(margins) != parse_text(data["U"], "digest"):
-        reject("the certificate is of another margin matrix: its digest differs")
+    check_margins(margins, N, t, parse_text(data["U"], "digest"))
     if N * t > MAX_ENTRIES:
         reject(f"a margin matrix may have {MAX_ENTRIES:,} entries; it has {N * t:,}")
     arrays = parse_arrays(content["arrays"])
@@ -116,6 +107,14 @@ def _verdict(
     document = parse_proof_and_claim(problem, content["proof"], content["claim"])
     verification = accepted_verification(document.claim, problem.sign, check_document(document), "value of the program")
     return dataclasses.replace(verification, formulation=name, parameters=parameters)
+
+
+def check_margins(margins: Any, N: int, t: int, digest: str) -> None:
+    """Reject a file of margins of another shape or with another digest than those of the caller."""
+    if tuple(margins.shape) != (N, t):
+        reject(f"the certificate is of {N} examples and {t} hypotheses; the data are {tuple(margins.shape)}")
+    if matrix_digest(margins) != digest:
+        reject("the certificate is of another margin matrix: its digest differs")
 
 
 def parse_arrays(value: Any) -> dict[str, np.ndarray]:

@@ -24,8 +24,8 @@ from boostopt.verification.linear_kernel.linear_schema import (
 )
 from boostopt.verification.linear_programs.linear_statement import LINEAR_FILES, linear_program_to_json
 from boostopt.verification.problem_kernel.rationals_and_balls import ceil_float, floor_float
-from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json, reject
-from boostopt.verification.verification_result import Verification
+from boostopt.verification.trusted_kernel.json_parsing import parse_json, reject
+from boostopt.verification.verification_result import Verification, verdict_of
 
 QUANTITY = "optimum of the program"
 """The name of the value that such a file proves."""
@@ -56,13 +56,12 @@ def verify_linear_certificate(top: Mapping[str, Any], data: Any = None, folder: 
     DataError
         A file of a program is not as its format states.
     """
-    try:
+
+    def check() -> Verification:
         document = parse_linear_document(_with_program(top, data, folder))
         return _accepted(document, check_linear_document(document))
-    except Rejected as rejected:
-        return Verification(False, str(rejected))
-    except MemoryError:
-        return Verification(False, "verification needs more memory than there is")
+
+    return verdict_of(check)
 
 
 def is_program_file(path: Any) -> bool:
