@@ -102,7 +102,8 @@ def test_each_score_is_that_of_scikit_learn(scoring: str, n_classes: int) -> Non
         f[np.arange(40), codes if n_classes > 2 else 0] += 1.0 if n_classes > 2 else 2.0 * codes - 1.0
         predicted = f.argmax(axis=1) if n_classes > 2 else (f[:, 0] > 0).astype(int)
         folds.append(HeldOutFold(codes, c, f, predicted))
-    scores = FOLD_SCORES[SCORING_NAMES.index(scoring)](folds)
+    assert tuple(FOLD_SCORES) == SCORING_NAMES
+    scores = FOLD_SCORES[scoring](folds)
     for fold, score in zip(folds, scores, strict=True):
         if scoring == "accuracy":
             assert score == pytest.approx(fold.c[fold.codes == fold.predicted].sum() / fold.c.sum())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -25,7 +25,7 @@ from boostopt.boosting.run.combined_hypothesis import predicted_classes
 from boostopt.boosting.run.run import Run
 from boostopt.errors import ProblemError
 from boostopt.estimators.binary_model import stack_columns
-from boostopt.estimators.training.binary_fit import SCORING_NAMES, FitSettings
+from boostopt.estimators.training.binary_fit import FitSettings
 from boostopt.estimators.training.margin_warnings import NU_LIMIT_BINARY, NU_LIMIT_MULTICLASS
 from boostopt.estimators.training.training_data import WeightedExamples
 from boostopt.programs.boosting_spec import UpdateKind
@@ -141,14 +141,14 @@ def _negative_log_losses(folds: list[HeldOutFold]) -> list[float]:
     return losses
 
 
-FOLD_SCORES: tuple[Callable[[list[HeldOutFold]], list[float]], ...] = (
-    partial(_score_predictions, accuracy_score),
-    partial(_score_predictions, balanced_accuracy_score),
-    partial(_mean_over_classes, roc_auc_score),
-    partial(_mean_over_classes, average_precision_score),
-    _negative_log_losses,
-)
-"""The scores in the order of `SCORING_NAMES`: functions from held-out folds to one number a fold."""
+FOLD_SCORES: Mapping[str, Callable[[list[HeldOutFold]], list[float]]] = {
+    "accuracy": partial(_score_predictions, accuracy_score),
+    "balanced_accuracy": partial(_score_predictions, balanced_accuracy_score),
+    "roc_auc": partial(_mean_over_classes, roc_auc_score),
+    "average_precision": partial(_mean_over_classes, average_precision_score),
+    "neg_log_loss": _negative_log_losses,
+}
+"""The scores of `SCORING_NAMES`: functions from held-out folds to one number a fold."""
 
 
 def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuScores:
@@ -191,7 +191,7 @@ def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuSc
         for split in splits
     ]
     results: Any = Parallel(n_jobs=settings.n_jobs)(tasks)
-    score = FOLD_SCORES[SCORING_NAMES.index(settings.scoring)]
+    score = FOLD_SCORES[settings.scoring]
     fold_scores = np.array([score(list(folds_at_nu)) for folds_at_nu in zip(*results, strict=True)]).T
     return NuScores(nus, fold_scores, np.array([fold[0].c.sum() for fold in results]))
 
