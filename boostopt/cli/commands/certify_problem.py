@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,29 +60,41 @@ RefutationTol = Annotated[
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """The options by which a problem is solved and read: see `certify_problem`."""
+
+    solver: Annotated[
+        str | None,
+        typer.Option(help='Solver of CVXPY for a problem without values, or to narrow the interval; or "auto".'),
+    ] = None
+    tolerance: Annotated[float, typer.Option(help="By how much right sides may change.")] = 0.0
+    relaxation: Annotated[bool, typer.Option("--relaxation", help="Read integer variables as continuous ones.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactOptions:
+    """The options of exact optima."""
+
+    exact: Annotated[
+        bool, typer.Option("--exact", help="The optimum of a linear program in a file, as a fraction.")
+    ] = False
+    decimal: Annotated[
+        bool, typer.Option("--decimal", help="With --exact: numbers mean the decimals of the file, not their floats.")
+    ] = False
+
+
 @command("certify-problem")
 def certify_problem_command(
     problem: ProblemName,
     *,
     tol: RefutationTol = 1e-6,
-    solver: Annotated[
-        str | None,
-        typer.Option(help='Solver of CVXPY for a problem without values, or to narrow the interval; or "auto".'),
-    ] = None,
-    tolerance: Annotated[float, typer.Option(help="By how much right sides may change.")] = 0.0,
-    relaxation: Annotated[
-        bool, typer.Option("--relaxation", help="Read integer variables as continuous ones.")
-    ] = False,
+    reading: ReadingOptions,
     save: Annotated[
         str | None, typer.Option(help="JSON file for the problem and its certificate, to be checked by `verify`.")
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print the KKT conditions, line by line.")] = False,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="The optimum of a linear program in a file, as a fraction.")
-    ] = False,
-    decimal: Annotated[
-        bool, typer.Option("--decimal", help="With --exact: numbers mean the decimals of the file, not their floats.")
-    ] = False,
+    exactness: ExactOptions,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Certify the optimum of a CVXPY problem, and compare the reported value with the interval.
@@ -92,20 +104,20 @@ def certify_problem_command(
     tol = check_tolerance("tol", tol)
     validate_output_paths(None, save, read=[problem.rpartition(":")[0] or None])
     validate_suffix("--save", save, JSON_FORMAT)
-    if decimal and not exact:
+    if exactness.decimal and not exactness.exact:
         raise OptionError("--decimal is for exact optima: pass --exact too, or leave it out.")
-    if exact:
-        if solver is not None or tolerance or relaxation or explain:
+    if exactness.exact:
+        if reading != ReadingOptions() or explain:
             raise OptionError(
                 "--exact takes --decimal, --save and --json only; got --solver, --tolerance, --relaxation or "
                 "--explain. Leave it out, or leave out --exact."
             )
-        return _certify_exactly(problem, decimal, save, json)
+        return _certify_exactly(problem, exactness.decimal, save, json)
     is_program = file_suffix(Path(problem)) in ENDINGS and not explain and save is None
     # The cone data of a file are certified directly; options that a program does not have need a CVXPY problem.
-    is_direct = is_program and tolerance == 0 and solver in (None, "auto", "CLARABEL")
+    is_direct = is_program and reading.tolerance == 0 and reading.solver in (None, "auto", "CLARABEL")
     target: Any = load_problem(problem) if is_direct else resolve_problem(problem)
-    certificate = certify_problem(target, solver=solver, tolerance=tolerance, relaxation=relaxation)
+    certificate = certify_problem(target, **asdict(reading))
     explanation = None
     if explain and not (certificate.is_decided and not all(map(has_usable_value, target.variables()))):
         explanation = ProblemExplanation(
