@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
+from functools import cached_property
 
+import numpy as np
 from flint import fmpq
 
+from boostopt.conic_programs.conic_program import Numbers
 from boostopt.conic_programs.exact.dixon_lifting import ExactSystem, SingularSystemError
-from boostopt.conic_programs.exact.rationals import to_fmpq
+from boostopt.conic_programs.exact.rational_arrays import RationalArray, fmpq_array, rational_matrix
+from boostopt.conic_programs.exact.rationals import FloatRationals
 from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis
 
 
@@ -23,8 +25,8 @@ class ExactProgram:
     ----------
     program
         The program.
-    to_fraction
-        The rational number that a float means.
+    numbers
+        What its floats mean.
 
     Attributes
     ----------
@@ -38,24 +40,20 @@ class ExactProgram:
         Bounds, shape (n + m,); None where there is none.
     """
 
-    def __init__(self, program: EquationProgram, to_fraction: Callable[[float], Fraction] = Fraction) -> None:
-        def to_rational(value: float) -> fmpq:
-            return to_fmpq(to_fraction(value))
-
-        def to_bounds(values: Sequence[float]) -> list[fmpq | None]:
-            return [to_rational(value) if math.isfinite(value) else None for value in values]
-
+    def __init__(self, program: EquationProgram, numbers: Numbers = "binary") -> None:
         A, m = program.A, len(program.b)
-        pairs = list(zip(A.indices.tolist(), [to_rational(value) for value in A.data.tolist()], strict=True))
+        self._matrix = rational_matrix(A, numbers)
+        rationals = FloatRationals(numbers)
+        pairs = list(zip(A.indices.tolist(), rationals.array_numbers(A.data), strict=True))
         zeros: list[fmpq] = [fmpq(0)] * m
         self.columns: list[list[tuple[int, fmpq]]] = [
             *(pairs[start:end] for start, end in itertools.pairwise(A.indptr.tolist())),
             *([(i, fmpq(1))] for i in range(m)),
         ]
-        self.b: list[fmpq] = [to_rational(value) for value in program.b.tolist()]
-        self.c: list[fmpq] = [*(to_rational(value) for value in program.c.tolist()), *zeros]
-        self.lower: list[fmpq | None] = [*to_bounds(program.lower.tolist()), *zeros]
-        self.upper: list[fmpq | None] = [*to_bounds(program.upper.tolist()), *zeros]
+        self.b: list[fmpq] = rationals.array_numbers(program.b)
+        self.c: list[fmpq] = [*rationals.array_numbers(program.c), *zeros]
+        self.lower: list[fmpq | None] = [*rationals.bound_numbers(program.lower), *zeros]
+        self.upper: list[fmpq | None] = [*rationals.bound_numbers(program.upper), *zeros]
 
     def residuals(self, x: Sequence[fmpq]) -> list[fmpq]:
         """Return b less the columns times x, over the variables that x has."""
@@ -66,9 +64,15 @@ class ExactProgram:
                     residuals[i] -= entry * value
         return residuals
 
+    def products(self, rho: RationalArray) -> RationalArray:
+        """Return <rho, column> for each variable."""
+        values = self._matrix.products(rho)
+        scale = self._matrix.entries.denominator
+        return RationalArray(np.concatenate([values.numerators, rho.numerators * scale]), values.denominator)
+
     def row_of(self, rho: Sequence[fmpq]) -> list[fmpq]:
         """Return <rho, column> for each variable."""
-        return [sum((rho[i] * entry for i, entry in column if rho[i] != 0), fmpq(0)) for column in self.columns]
+        return self.products(fmpq_array(rho)).fmpqs()
 
     def value(self, x: Sequence[fmpq]) -> fmpq:
         """Return <c, x>."""
@@ -99,8 +103,6 @@ class BasicSolution:
         Values of the n + m variables.
     y
         Multipliers of the equations.
-    reduced_costs
-        c less the columns times y.
     primal_violation
         Largest violation of a bound; of a logical variable: largest residual of an equation.
     dual_violation
@@ -124,19 +126,30 @@ class BasicSolution:
         for j, value in zip(basis.basic, self.system.solve(program.residuals(self.x)), strict=True):
             self.x[j] = value
         self.y: list[fmpq] = self.system.solve_transposed([c[j] for j in basis.basic])
-        self.reduced_costs: list[fmpq] = [cost - part for cost, part in zip(c, program.row_of(self.y), strict=True)]
+        self._reduced_costs = fmpq_array(c).less(program.products(fmpq_array(self.y)))
         self._program = program
         self.primal_violation: fmpq = max((abs(program.violation(j, self.x[j])) for j in basis.basic), default=fmpq(0))
-        self.dual_violation: fmpq = max(map(self.dual_violation_of, range(len(c))), default=fmpq(0))
+        numerators = self._reduced_costs.numerators.tolist()
+        largest = max((abs(cost) for j, cost in enumerate(numerators) if cost and self._is_wrong(j, cost)), default=0)
+        self.dual_violation: fmpq = fmpq(largest, self._reduced_costs.denominator)
+
+    @cached_property
+    def reduced_costs(self) -> list[fmpq]:
+        """The costs less the columns times y."""
+        return self._reduced_costs.fmpqs()
 
     def dual_violation_of(self, j: int) -> fmpq:
         """Return the size of the reduced cost of variable j if its sign is wrong, else 0.
 
         A reduced cost may be positive at a lower bound and negative at an upper bound; between them it must be 0.
         """
-        cost = self.reduced_costs[j]
-        bound = self._program.lower[j] if cost > 0 else self._program.upper[j]
-        return fmpq(0) if cost == 0 or self.x[j] == bound else abs(cost)
+        cost = self._reduced_costs.numerators[j]
+        return abs(self.reduced_costs[j]) if cost and self._is_wrong(j, cost) else fmpq(0)
+
+    def _is_wrong(self, j: int, sign: int) -> bool:
+        """Return whether variable j is not at the bound that a reduced cost of a sign needs."""
+        bound = self._program.lower[j] if sign > 0 else self._program.upper[j]
+        return bound is None or self.x[j] != bound
 
     @property
     def is_optimal(self) -> bool:

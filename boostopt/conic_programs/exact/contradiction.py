@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.exact_check import dual_terms
+from boostopt.conic_programs.exact.rational_arrays import fraction_array, zero_array
 from boostopt.conic_programs.exact.rationals import leading_digits
 
 ROUNDING_SHARE = 1e-9
@@ -67,7 +68,7 @@ def contradiction_in_words(program: ConicProgram, y: Sequence[Fraction] | None) 
 def _farkas_terms(program: ConicProgram, y: Sequence[Fraction] | None) -> list[tuple[Fraction, Fraction]]:
     """Return the coefficients and limits whose products y sums up; [] if it cannot."""
     m, n = program.shape
-    return [] if y is None or len(y) != m else dual_terms(program, y, [Fraction(0)] * n) or []
+    return [] if y is None or len(y) != m else dual_terms(program, fraction_array(y), zero_array(n)) or []
 
 
 def _crossed_bounds(program: ConicProgram) -> tuple[str, float, float] | None:

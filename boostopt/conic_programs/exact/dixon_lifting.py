@@ -1,21 +1,29 @@
 """A square sparse system of rational numbers, solved exactly for many right-hand sides.
 
 The bases of linear programs are nearly triangular: rows and columns with a single entry are eliminated first, one after
-the other. What remains, the nucleus, is solved as a dense system by the p-adic lifting of Dixon, or, where it is large,
-with sparse factors in floats (`sparse_solution`).
+the other. What remains, the nucleus, is divided into the blocks of its block triangular form. Each is solved as a dense
+system by the p-adic lifting of Dixon, or, where it is large, with sparse factors in floats (`sparse_solution`).
 
 References
 ----------
 Dixon 1982, "Exact solution of linear equations using p-adic expansions", Numerische Mathematik 40; FLINT's
 `fmpq_mat_solve_dixon`.
+
+Pothen, Fan 1990, "Computing the block triangular form of a sparse matrix", ACM Transactions on Mathematical Software
+16.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Mapping, Sequence
+from graphlib import TopologicalSorter
 from typing import Any
 
+import numpy as np
+import scipy.sparse
+import scipy.sparse.csgraph
 from flint import fmpq, fmpq_mat
 
 from boostopt.conic_programs.exact.sparse_solution import (
@@ -25,10 +33,13 @@ from boostopt.conic_programs.exact.sparse_solution import (
     solve_whole_numbers,
     system_of_whole_numbers,
 )
-from boostopt.conic_programs.exact.work_limit import count_work
+from boostopt.conic_programs.exact.work_limit import check_work, count_work
 
 MIN_SPARSE_SIZE = 250
-"""Smallest nucleus that is solved with factors in floats first."""
+"""Smallest block that is solved with factors in floats first."""
+
+WORK_SHARE = 0.5
+"""The digits of a solution as a share of Hadamard's bound, which few matrices reach."""
 
 WORD = 64
 """Number of binary digits of a number of the machine."""
@@ -65,14 +76,15 @@ class ExactSystem:
         elimination = _Elimination(columns, self._rows)
         self._first: list[tuple[int, int]] = elimination.first
         self._last: list[tuple[int, int]] = elimination.last
-        self._nucleus_rows: list[int] = elimination.remaining_rows
-        self._nucleus_columns: list[int] = elimination.remaining_columns
-        self._solvers: dict[bool, _NucleusSolver] = {}
+        self._blocks: list[_Block] = _triangular_blocks(
+            elimination.remaining_rows, elimination.remaining_columns, self._rows
+        )
+        self._solvers: dict[tuple[int, bool], _BlockSolver] = {}
 
     @property
     def nucleus_size(self) -> int:
-        """Number of rows of the dense system that remains."""
-        return len(self._nucleus_rows)
+        """Number of rows that remain after the elimination."""
+        return sum(len(rows) for rows, _ in self._blocks)
 
     def solve(self, b: Sequence[fmpq]) -> list[fmpq]:
         """Return z with B z = b."""
@@ -86,9 +98,10 @@ class ExactSystem:
 
         for i, j in self._first:
             assign(j, remainder[i] / self._rows[i][j])
-        nucleus_solution = self._solver(is_transposed=False).solve([remainder[i] for i in self._nucleus_rows])
-        for j, value in zip(self._nucleus_columns, nucleus_solution, strict=True):
-            assign(j, value)
+        for k, (rows, columns) in enumerate(self._blocks):
+            values = self._solver(k, is_transposed=False).solve([remainder[i] for i in rows])
+            for j, value in zip(columns, values, strict=True):
+                assign(j, value)
         for i, j in reversed(self._last):
             assign(j, remainder[i] / self._rows[i][j])
         count_work(_number_of_digits(z))
@@ -106,30 +119,71 @@ class ExactSystem:
 
         for i, j in self._last:
             assign(i, remainder[j] / self._rows[i][j])
-        right_side = [remainder[j] for j in self._nucleus_columns]
-        nucleus_solution = self._solver(is_transposed=True).solve(right_side)
-        for i, value in zip(self._nucleus_rows, nucleus_solution, strict=True):
-            assign(i, value)
+        for k, (rows, columns) in reversed([*enumerate(self._blocks)]):
+            values = self._solver(k, is_transposed=True).solve([remainder[j] for j in columns])
+            for i, value in zip(rows, values, strict=True):
+                assign(i, value)
         for i, j in reversed(self._first):
             assign(i, remainder[j] / self._rows[i][j])
         count_work(_number_of_digits(y))
         return y
 
-    def _solver(self, is_transposed: bool) -> _NucleusSolver:
-        if is_transposed not in self._solvers:
-            self._solvers[is_transposed] = _NucleusSolver(self.nucleus_size, self._nucleus_triples(is_transposed))
-        return self._solvers[is_transposed]
+    def _solver(self, k: int, is_transposed: bool) -> _BlockSolver:
+        if (k, is_transposed) not in self._solvers:
+            rows, columns = self._blocks[k]
+            triples = self._triples(rows, columns)
+            if is_transposed:
+                triples = [(j, i, entry) for i, j, entry in triples]
+            self._solvers[k, is_transposed] = _BlockSolver(len(rows), triples)
+        return self._solvers[k, is_transposed]
 
-    def _nucleus_triples(self, is_transposed: bool) -> list[Triple]:
-        """Return the places and entries of the nucleus, or of its transpose."""
-        position = {i: k for k, i in enumerate(self._nucleus_rows)}
-        triples = [
+    def _triples(self, rows: list[int], columns: list[int]) -> list[Triple]:
+        """Return the places and entries of a block."""
+        position = {i: k for k, i in enumerate(rows)}
+        return [
             (position[i], k, entry)
-            for k, j in enumerate(self._nucleus_columns)
+            for k, j in enumerate(columns)
             for i, entry in self._columns[j].items()
             if i in position and entry != 0
         ]
-        return [(k, i, entry) for i, k, entry in triples] if is_transposed else triples
+
+
+_Block = tuple[list[int], list[int]]
+"""Rows and columns of a square block."""
+
+
+def _triangular_blocks(rows: list[int], columns: list[int], entries: Sequence[Column]) -> list[_Block]:
+    """Return the blocks of the nucleus, each after those whose columns its rows have.
+
+    Raises
+    ------
+    SingularSystemError
+        Rows and columns have no matching: every matrix with these places is singular.
+    """
+    if not rows:
+        return []
+    size, position = len(rows), {j: k for k, j in enumerate(columns)}
+    pattern = [[position[j] for j, entry in entries[i].items() if j in position and entry != 0] for i in rows]
+    pointers = np.concatenate([[0], np.cumsum([len(places) for places in pattern])])
+    places = np.array([k for row in pattern for k in row], dtype=np.int32)
+    graph: Any = scipy.sparse.csr_matrix((np.ones(len(places)), places, pointers), shape=(size, size))
+    partner = scipy.sparse.csgraph.maximum_bipartite_matching(graph, perm_type="column")
+    if (partner < 0).any():
+        raise SingularSystemError("the nucleus has no matching of its rows and columns")
+    n_blocks, labels = scipy.sparse.csgraph.connected_components(graph[:, partner], connection="strong")
+    if n_blocks == 1:
+        return [(rows, columns)]
+    block_of_column = np.empty(size, dtype=int)
+    block_of_column[partner] = labels
+    blocks: list[_Block] = [([], []) for _ in range(n_blocks)]
+    predecessors: dict[int, set[int]] = {k: set() for k in range(n_blocks)}
+    for row, places_of_row, column, label in zip(rows, pattern, partner.tolist(), labels.tolist(), strict=True):
+        blocks[label][0].append(row)
+        blocks[label][1].append(columns[column])
+        predecessors[label].update(block_of_column[places_of_row].tolist())
+    for k, others in predecessors.items():
+        others.discard(k)
+    return [blocks[k] for k in TopologicalSorter(predecessors).static_order()]
 
 
 def _number_of_digits(values: Sequence[fmpq]) -> int:
@@ -137,8 +191,8 @@ def _number_of_digits(values: Sequence[fmpq]) -> int:
     return sum(int(value.q).bit_length() for value in values) + WORD * len(values)
 
 
-class _NucleusSolver:
-    """Solves the nucleus: with factors in floats where it is large and they are accurate, else as a dense system."""
+class _BlockSolver:
+    """Solves a block: with factors in floats where it is large and they are accurate, else as a dense system."""
 
     def __init__(self, size: int, triples: list[Triple]) -> None:
         self._size, self._triples = size, triples
@@ -150,14 +204,16 @@ class _NucleusSolver:
                 self._sparse = system, FloatFactors(system)
 
     def solve(self, right_side: list[fmpq]) -> list[fmpq]:
-        if not right_side:
-            return []
+        if self._size == 1:
+            entry = self._triples[0][2]
+            return [value / entry for value in right_side]
         if self._sparse is not None:
             solution = solve_whole_numbers(*self._sparse, right_side)
             if solution is not None:
                 return solution
             self._sparse = None
         if self._dense is None:
+            check_work(WORK_SHARE * self._size * _determinant_digits(self._size, self._triples))
             entries = [fmpq(0)] * self._size**2
             for i, k, entry in self._triples:
                 entries[i * self._size + k] = entry
@@ -165,11 +221,25 @@ class _NucleusSolver:
         return _solve_dense(self._dense, right_side)
 
 
+def _determinant_digits(size: int, triples: Sequence[Triple]) -> float:
+    """Return Hadamard's bound of the binary digits of the determinant, with rows of whole numbers without a factor."""
+    rows: list[list[fmpq]] = [[] for _ in range(size)]
+    for i, _, entry in triples:
+        rows[i].append(entry)
+    digits = 0.0
+    for row in rows:
+        scale = math.lcm(*(int(entry.q) for entry in row))
+        numbers = [int(entry.p) * (scale // int(entry.q)) for entry in row]
+        length = max(abs(number) for number in numbers).bit_length() - math.gcd(*numbers).bit_length() + 1
+        digits += length + math.log2(len(numbers)) / 2
+    return digits
+
+
 def _solve_dense(matrix: Any, right_side: list[fmpq]) -> list[fmpq]:
     try:
         solution = matrix.solve(fmpq_mat(len(right_side), 1, right_side), algorithm="dixon")
     except ZeroDivisionError:
-        raise SingularSystemError(f"the nucleus of {len(right_side)} rows is singular") from None
+        raise SingularSystemError(f"a block of {len(right_side)} rows is singular") from None
     return [solution[k, 0] for k in range(len(right_side))]
 
 

@@ -1,25 +1,60 @@
-"""The conditions of an exact optimum, in fractions and from the numbers of the program alone."""
+"""The conditions of an exact optimum, in rational numbers and from the numbers of the program alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
-from math import isinf, lcm
-from typing import Any
 
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array
 from boostopt.conic_programs.conic_program import ConicProgram
+from boostopt.conic_programs.exact.quadratic.negative_curvature import is_convex
+from boostopt.conic_programs.exact.rational_arrays import (
+    RationalArray,
+    rational_array,
+    rational_matrix,
+    zero_array,
+)
 
-Values = Sequence[Fraction]
+
+def is_proof(
+    program: ConicProgram,
+    status: str,
+    x: RationalArray | None,
+    y: RationalArray | None,
+    ray: RationalArray | None,
+) -> bool:
+    """Return whether every condition of a status holds.
+
+    Parameters
+    ----------
+    program
+        A linear or quadratic program.
+    status
+        "optimal", "infeasible" or "unbounded".
+    x, y, ray
+        As of `ExactOptimum`.
+    """
+    if status == "infeasible":
+        bound = None if y is None else dual_bound(program, y, zero_array(program.shape[1]))
+        return has_crossed_bounds(program) or (bound is not None and bound > 0)
+    if x is None or not is_feasible(program, x):
+        return False
+    if status == "unbounded":
+        falls = ray is not None and costs_of(program).inner_product(ray) < 0
+        is_straight = ray is not None and not any(curved_products(program, ray).numerators)
+        return falls and is_straight and ray is not None and is_recession_direction(program, ray)
+    # A convex objective lies above its tangent at x, and x minimizes the tangent if its dual bound is attained.
+    slopes = gradient(program, x)
+    bound = None if y is None else dual_bound(program, y, slopes)
+    return bound is not None and bound == slopes.inner_product(x) and is_convex(program)
 
 
-def is_feasible(program: ConicProgram, x: Values) -> bool:
+def is_feasible(program: ConicProgram, x: RationalArray) -> bool:
     """Return whether x satisfies all rows and bounds."""
-    activities = _activities(program, x)
-    rows = zip(activities, program.row_lower.tolist(), program.row_upper.tolist(), strict=True)
-    variables = zip(x, program.lower.tolist(), program.upper.tolist(), strict=True)
-    return all(
-        (isinf(lower) or program.to_fraction(lower) <= value) and (isinf(upper) or value <= program.to_fraction(upper))
-        for value, lower, upper in [*rows, *variables]
+    return _is_within(program, x, program.lower, program.upper) and _is_within(
+        program, _activities(program, x), program.row_lower, program.row_upper
     )
 
 
@@ -28,110 +63,85 @@ def has_crossed_bounds(program: ConicProgram) -> bool:
     return bool((program.row_lower > program.row_upper).any() or (program.lower > program.upper).any())
 
 
-def dual_bound(program: ConicProgram, y: Values, costs: Values) -> Fraction | None:
+def dual_bound(program: ConicProgram, y: RationalArray, costs: RationalArray) -> Fraction | None:
     """Return the minimum over rows and bounds of <costs - Aᵀy, x> + <y, A x>, each part by itself.
 
     This is a lower bound of <costs, x> over all feasible x. None where a part has no minimum.
     """
-    terms = dual_terms(program, y, costs)
-    if terms is None:
-        return None
-    return inner_product([coefficient for coefficient, _ in terms], [limit for _, limit in terms])
+    parts = _dual_parts(program, y, costs)
+    return None if parts is None else sum((part.inner_product(limits) for part, limits in parts), Fraction(0))
 
 
-def dual_terms(program: ConicProgram, y: Values, costs: Values) -> list[tuple[Fraction, Fraction]] | None:
+def dual_terms(program: ConicProgram, y: RationalArray, costs: RationalArray) -> list[tuple[Fraction, Fraction]] | None:
     """Return the coefficients that `dual_bound` does not leave out, with their bounds; None where one has none."""
-    reduced_costs = [cost - product for cost, product in zip(costs, _products(program, y), strict=True)]
-    rows = zip(y, program.row_lower.tolist(), program.row_upper.tolist(), strict=True)
-    variables = zip(reduced_costs, program.lower.tolist(), program.upper.tolist(), strict=True)
-    terms = list[tuple[Fraction, Fraction]]()
-    for coefficient, lower, upper in [*rows, *variables]:
-        if coefficient:
-            limit = lower if coefficient > 0 else upper
-            if isinf(limit):
-                return None
-            terms.append((coefficient, program.to_fraction(limit)))
-    return terms
+    parts = _dual_parts(program, y, costs)
+    if parts is None:
+        return None
+    return [
+        pair for part, limits in parts for pair in zip(part.fractions(), limits.fractions(), strict=True) if pair[0]
+    ]
 
 
-def objective(program: ConicProgram, x: Values) -> Fraction:
+def _dual_parts(
+    program: ConicProgram, y: RationalArray, costs: RationalArray
+) -> list[tuple[RationalArray, RationalArray]] | None:
+    """Return the multipliers and the reduced costs that are not 0, with the limits at which their parts are least."""
+    reduced_costs = costs.less(rational_matrix(program.A, program.numbers).products(y))
+    parts = list[tuple[RationalArray, RationalArray]]()
+    for values, lower, upper in (
+        (y, program.row_lower, program.row_upper),
+        (reduced_costs, program.lower, program.upper),
+    ):
+        is_used = (values.numerators != 0).astype(bool)
+        limits = np.where((values.numerators > 0).astype(bool), lower, upper)[is_used]
+        if not np.isfinite(limits).all():
+            return None
+        parts.append((values.selected(is_used), rational_array(limits, program.numbers)))
+    return parts
+
+
+def objective(program: ConicProgram, x: RationalArray) -> Fraction:
     """Return <c, x> + <x, P x> / 2 + offset."""
-    quadratic = inner_product(curved_products(program, x), x) / 2
-    return inner_product(costs_of(program), x) + quadratic + program.to_fraction(program.offset)
+    value = costs_of(program).inner_product(x) + program.to_fraction(program.offset)
+    return value if program.P is None else value + curved_products(program, x).inner_product(x) / 2
 
 
-def gradient(program: ConicProgram, x: Values) -> list[Fraction]:
+def gradient(program: ConicProgram, x: RationalArray) -> RationalArray:
     """Return c + P x."""
-    return [cost + product for cost, product in zip(costs_of(program), curved_products(program, x), strict=True)]
+    costs = costs_of(program)
+    if program.P is None:
+        return costs
+    products = curved_products(program, x)
+    return costs.less(RationalArray(-products.numerators, products.denominator))
 
 
-def curved_products(program: ConicProgram, x: Values) -> list[Fraction]:
+def curved_products(program: ConicProgram, x: RationalArray) -> RationalArray:
     """Return P x."""
-    entries = [] if program.P is None else _entries(program, program.P)
-    return _product(entries, x, program.shape[1])
+    if program.P is None:
+        return zero_array(program.shape[1])
+    return rational_matrix(program.P, program.numbers).products(x)  # P is symmetric: its columns are its rows
 
 
-def costs_of(program: ConicProgram) -> list[Fraction]:
-    """Return the costs as fractions."""
-    return [program.to_fraction(cost) for cost in program.c.tolist()]
+def costs_of(program: ConicProgram) -> RationalArray:
+    """Return the costs."""
+    return rational_array(program.c, program.numbers)
 
 
-def is_recession_direction(program: ConicProgram, ray: Values) -> bool:
+def is_recession_direction(program: ConicProgram, ray: RationalArray) -> bool:
     """Return whether x + t ray satisfies all rows and bounds for every feasible x and every t >= 0."""
-    rows = zip(_activities(program, ray), program.row_lower.tolist(), program.row_upper.tolist(), strict=True)
-    variables = zip(ray, program.lower.tolist(), program.upper.tolist(), strict=True)
     return all(
-        (value >= 0 or isinf(lower)) and (value <= 0 or isinf(upper)) for value, lower, upper in [*rows, *variables]
+        _is_within(program, values, np.where(np.isinf(lower), -np.inf, 0.0), np.where(np.isinf(upper), np.inf, 0.0))
+        for values, lower, upper in (
+            (_activities(program, ray), program.row_lower, program.row_upper),
+            (ray, program.lower, program.upper),
+        )
     )
 
 
-def inner_product(coefficients: Values, x: Values) -> Fraction:
-    """Return <coefficients, x>."""
-    first, first_denominator = _common_numerators(coefficients)
-    second, second_denominator = _common_numerators(x)
-    numerator = sum(a * value for a, value in zip(first, second, strict=True) if a and value)
-    return Fraction(numerator, first_denominator * second_denominator)
-
-
-def _activities(program: ConicProgram, x: Values) -> list[Fraction]:
+def _activities(program: ConicProgram, x: RationalArray) -> RationalArray:
     """Return A x."""
-    return _product(_entries(program, program.A), x, program.shape[0])
+    return rational_matrix(scipy.sparse.csr_array(program.A), program.numbers).products(x)
 
 
-def _products(program: ConicProgram, y: Values) -> list[Fraction]:
-    """Return Aᵀ y."""
-    return _product([(j, i, entry) for i, j, entry in _entries(program, program.A)], y, program.shape[1])
-
-
-def _product(entries: Sequence[tuple[int, int, Fraction]], x: Values, size: int) -> list[Fraction]:
-    """Return the product of a matrix and a vector.
-
-    The vector gets a common denominator: sums of fractions with long denominators of their own would take much longer.
-    """
-    numerators, denominator = _common_numerators(x)
-    products = [Fraction(0)] * size
-    for i, j, entry in entries:
-        if numerators[j]:
-            products[i] += entry * numerators[j]
-    return [product / denominator for product in products]
-
-
-def _common_numerators(values: Values) -> tuple[list[int], int]:
-    """Return whole numbers and the denominator by which they are divided."""
-    denominator = 1
-    for value in values:
-        if denominator % value.denominator:  # a remainder takes much less time than a common divisor
-            denominator = lcm(denominator, value.denominator)
-    numerators = [
-        value.numerator * (1 if value.denominator == denominator else denominator // value.denominator)
-        for value in values
-    ]
-    return numerators, denominator
-
-
-def _entries(program: ConicProgram, matrix: Any) -> list[tuple[int, int, Fraction]]:
-    entries = matrix.tocoo()
-    return [
-        (i, j, program.to_fraction(entry))
-        for i, j, entry in zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True)
-    ]
+def _is_within(program: ConicProgram, values: RationalArray, lower: Array, upper: Array) -> bool:
+    return not (values.is_below(lower, program.numbers).any() or values.is_above(upper, program.numbers).any())

@@ -11,7 +11,6 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse
-from flint import fmpq
 
 from boostopt._utils.validation import check_choice, check_instance
 from boostopt.conic_programs.conic_program import ConicProgram, Numbers
@@ -19,20 +18,14 @@ from boostopt.conic_programs.exact.basic_solution import BasicSolution, ExactPro
 from boostopt.conic_programs.exact.contradiction import contradiction_in_words, min_side_change
 from boostopt.conic_programs.exact.dixon_lifting import SingularSystemError
 from boostopt.conic_programs.exact.exact_check import (
-    costs_of,
-    curved_products,
-    dual_bound,
-    gradient,
     has_crossed_bounds,
-    inner_product,
-    is_feasible,
-    is_recession_direction,
+    is_proof,
     objective,
 )
 from boostopt.conic_programs.exact.exact_pivots import MAX_PIVOTS, PivotResult, TooManyPivotsError, pivot_to_optimum
-from boostopt.conic_programs.exact.quadratic.negative_curvature import is_convex
 from boostopt.conic_programs.exact.quadratic.quadratic_optimum import QuadraticProof, prove_quadratic_optimum
-from boostopt.conic_programs.exact.rationals import to_fmpq, to_fraction
+from boostopt.conic_programs.exact.rational_arrays import RationalArray, fmpq_array, fraction_array, zero_array
+from boostopt.conic_programs.exact.rationals import to_fmpq
 from boostopt.conic_programs.exact.refinement import refine, to_float
 from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis, solve_by_simplex
 from boostopt.errors import OptionError, SolverFailed
@@ -89,24 +82,14 @@ class ExactOptimum:
         expected_type = Fraction if self.status == "optimal" else type(None)
         if self.status not in get_args(ExactStatus) or type(self.value) is not expected_type:
             return False
-        zeros = [Fraction(0)] * n
         if self.program.cones:
             return False
-        if self.status == "infeasible":
-            bound = None if self.y is None else dual_bound(self.program, self.y, zeros)
-            return has_crossed_bounds(self.program) or (bound is not None and bound > 0)
-        if self.x is None or not is_feasible(self.program, self.x):
+        x, y, ray = (None if values is None else fraction_array(values) for values in (self.x, self.y, self.ray))
+        if not is_proof(self.program, self.status, x, y, ray):
             return False
-        if self.status == "unbounded":
-            falls = self.ray is not None and inner_product(costs_of(self.program), self.ray) < 0
-            is_straight = self.ray is not None and not any(curved_products(self.program, self.ray))
-            return falls and is_straight and self.ray is not None and is_recession_direction(self.program, self.ray)
-        # A convex objective lies above its tangent at x, and x minimizes the tangent if its dual bound is attained.
-        slopes = gradient(self.program, self.x)
-        bound = None if self.y is None else dual_bound(self.program, self.y, slopes)
-        if bound is None or bound != inner_product(slopes, self.x) or not is_convex(self.program):
-            return False
-        value = objective(self.program, self.x)
+        if self.status != "optimal" or x is None:
+            return True
+        value = objective(self.program, x)
         return self.value == (-value if self.program.is_maximized else value)
 
     def save(
@@ -205,43 +188,81 @@ def exact_optimum(program: ConicProgram, numbers: Numbers | None = None) -> Exac
         )
     if numbers is not None:
         program = replace(program, numbers=check_choice("numbers", numbers, ("binary", "decimal")))
+    proof = prove_in_rationals(program)
+    value = None
+    if proof.status == "optimal" and proof.x is not None:
+        value = objective(program, proof.x)
+        value = -value if program.is_maximized else value
+    x, y, ray = (None if part is None else tuple(part.fractions()) for part in (proof.x, proof.y, proof.ray))
+    return ExactOptimum(program, proof.status, value, x, y, ray, proof.nucleus_size)
+
+
+@dataclass(frozen=True, eq=False)
+class RationalProof:
+    """What `ExactOptimum` states, in rational numbers with common denominators."""
+
+    status: ExactStatus
+    x: RationalArray | None = None
+    y: RationalArray | None = None
+    ray: RationalArray | None = None
+    nucleus_size: int = 0
+
+
+def prove_in_rationals(program: ConicProgram) -> RationalProof:
+    """Return the proof of `exact_optimum`.
+
+    Raises
+    ------
+    ProblemError, SolverFailed
+        As by `exact_optimum`.
+    """
     if has_crossed_bounds(program):
-        return ExactOptimum(program, "infeasible", y=(Fraction(0),) * program.shape[0])
+        return RationalProof("infeasible", y=zero_array(program.shape[0]))
     if program.P is not None:
         return _of_quadratic(program)
     equations = _in_equations(program)
-    exact = ExactProgram(equations, program.to_fraction)
-    n, m = program.shape[1], program.shape[0]
-    result = _pivot_from_first_basis(equations, exact)
+    return _proof_of(program, _pivot_from_first_basis(equations, ExactProgram(equations, program.numbers)))
+
+
+def prove_at_basis(program: ConicProgram) -> RationalProof | None:
+    """Return the proof of a linear program from the basis that HiGHS calls optimal; None if there is none.
+
+    Pivots from this basis may prove that the program has no optimum.
+    """
+    equations = _in_equations(program)
+    basis = solve_by_simplex(equations, needs_optimum=True)
+    if basis is None:
+        return None
+    exact = ExactProgram(equations, program.numbers)
+    try:
+        return _proof_of(program, pivot_to_optimum(exact, refine(equations, exact, basis)))
+    except (SingularSystemError, TooManyPivotsError):
+        return None
+
+
+def _proof_of(program: ConicProgram, result: PivotResult) -> RationalProof:
+    """Return the values of the end of the simplex method without those of slacks."""
+    m, n = program.shape
     size = result.solution.system.nucleus_size
     if result.farkas is not None:
-        return ExactOptimum(program, "infeasible", y=_fractions(result.farkas), nucleus_size=size)
-    x = _fractions(result.solution.x[:n])
+        return RationalProof("infeasible", y=fmpq_array(result.farkas), nucleus_size=size)
+    x = fmpq_array(result.solution.x[:n])
     if result.ray is not None:
-        return ExactOptimum(program, "unbounded", x=x, ray=_fractions(result.ray[:n]), nucleus_size=size)
-    value = to_fraction(exact.value(result.solution.x)) + program.to_fraction(program.offset)
-    return ExactOptimum(
-        program,
-        "optimal",
-        value=-value if program.is_maximized else value,
-        x=x,
-        y=_fractions(result.solution.y[:m]),
-        nucleus_size=size,
-    )
+        return RationalProof("unbounded", x, ray=fmpq_array(result.ray[:n]), nucleus_size=size)
+    return RationalProof("optimal", x, fmpq_array(result.solution.y[:m]), nucleus_size=size)
 
 
-def _of_quadratic(program: ConicProgram) -> ExactOptimum:
+def _of_quadratic(program: ConicProgram) -> RationalProof:
     def solve_linear(linear: ConicProgram) -> QuadraticProof:
-        optimum = exact_optimum(linear)
-        return QuadraticProof(optimum.x, optimum.y)
+        proof = prove_in_rationals(linear)
+        return QuadraticProof(proof.x, proof.y)
 
     proof = prove_quadratic_optimum(program, solve_linear)
     if proof.x is None:
-        return ExactOptimum(program, "infeasible", y=proof.y)
+        return RationalProof("infeasible", y=proof.y)
     if proof.ray is not None:
-        return ExactOptimum(program, "unbounded", x=proof.x, ray=proof.ray)
-    value = objective(program, proof.x)
-    return ExactOptimum(program, "optimal", value=-value if program.is_maximized else value, x=proof.x, y=proof.y)
+        return RationalProof("unbounded", proof.x, ray=proof.ray)
+    return RationalProof("optimal", proof.x, proof.y)
 
 
 def _pivot_from_first_basis(program: EquationProgram, exact: ExactProgram) -> PivotResult:
@@ -291,7 +312,3 @@ def _approximation(value: Fraction) -> str:
         return repr(nearest)
     exponent = abs(value.numerator).bit_length() - value.denominator.bit_length()
     return f"{'-' if value < 0 else ''}2^{exponent}"
-
-
-def _fractions(values: list[fmpq]) -> tuple[Fraction, ...]:
-    return tuple(map(to_fraction, values))

@@ -2,10 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
 from flint import fmpq
+
+from boostopt._utils.array_types import Array
+from boostopt.conic_programs.conic_program import Numbers
+
+
+class FloatRationals(dict[float, fmpq]):
+    """The rational numbers that floats mean, each converted once: programs have few distinct numbers.
+
+    Parameters
+    ----------
+    numbers
+        As of `ConicProgram.numbers`.
+    """
+
+    def __init__(self, numbers: Numbers) -> None:
+        super().__init__()
+        self._numbers = numbers
+
+    def __missing__(self, value: float) -> fmpq:
+        number = fmpq(*value.as_integer_ratio()) if self._numbers == "binary" else to_fmpq(Fraction(repr(value)))
+        self[value] = number
+        return number
+
+    def array_numbers(self, values: Array) -> list[fmpq]:
+        """Return the numbers of finite floats."""
+        return list(map(self.__getitem__, values.tolist()))
+
+    def bound_numbers(self, values: Array) -> list[fmpq | None]:
+        """Return the numbers of bounds; None for infinite ones."""
+        return [None if math.isinf(value) else self[value] for value in values.tolist()]
 
 
 def to_fmpq(value: Fraction) -> fmpq:

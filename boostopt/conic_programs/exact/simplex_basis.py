@@ -61,7 +61,10 @@ class SimplexBasis:
 
 
 def solve_by_simplex(
-    program: EquationProgram, basis: SimplexBasis | None = None, has_presolve: bool = True
+    program: EquationProgram,
+    basis: SimplexBasis | None = None,
+    has_presolve: bool = True,
+    needs_optimum: bool = False,
 ) -> SimplexBasis | None:
     """Return the basis that HiGHS ends with, whatever it reports; None if there is none.
 
@@ -73,6 +76,8 @@ def solve_by_simplex(
         A basis to begin with.
     has_presolve
         Whether HiGHS may reduce the program first.
+    needs_optimum
+        Whether None is returned where HiGHS reports no optimum.
     """
     import highspy
 
@@ -90,6 +95,8 @@ def solve_by_simplex(
     if basis is not None:
         solver.setBasis(_to_highs(basis, program))
     solver.run()
+    if needs_optimum and solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
     last = solver.getBasis()
     return _from_highs(last.col_status, last.row_status) if last.valid else None
 

@@ -32,6 +32,21 @@ def work_limit(n_digits: float) -> Generator[None]:
         _remaining.reset(token)
 
 
+def check_work(n_digits: float) -> None:
+    """Refuse work in advance that needs about so many binary digits.
+
+    Raises
+    ------
+    TooMuchWorkError
+        They are more than `work_limit` grants.
+    """
+    if n_digits > _remaining.get():
+        raise TooMuchWorkError(
+            "a program was expected whose exact optimum needs fewer digits; got one that needs more. Call "
+            "exact_optimum(program), which has no limit."
+        )
+
+
 def count_work(n_digits: float) -> None:
     """Count binary digits that are computed.
 
@@ -40,10 +55,5 @@ def count_work(n_digits: float) -> None:
     TooMuchWorkError
         They are more than `work_limit` grants.
     """
-    remaining = _remaining.get() - n_digits
-    _remaining.set(remaining)
-    if remaining < 0:
-        raise TooMuchWorkError(
-            "a program was expected whose exact optimum needs fewer digits; got one that needs more. Call "
-            "exact_optimum(program), which has no limit."
-        )
+    _remaining.set(_remaining.get() - n_digits)
+    check_work(0.0)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.conic_programs.conic_program import ConicProgram
-from boostopt.conic_programs.exact.exact_check import objective
-from boostopt.conic_programs.exact.exact_optimum import ExactOptimum, exact_optimum
+from boostopt.conic_programs.exact.exact_check import is_proof, objective
+from boostopt.conic_programs.exact.exact_optimum import RationalProof, prove_at_basis, prove_in_rationals
+from boostopt.conic_programs.exact.rational_arrays import RationalArray
 from boostopt.conic_programs.exact.work_limit import work_limit
 from boostopt.errors import ProblemError, SolverFailed, reason_on_one_line
 from boostopt.functions.formulas.intervals import SMALLEST
-from boostopt.functions.numerics.rounding_errors import UNIT, float_below, nearest_float
+from boostopt.functions.numerics.rounding_errors import UNIT, float_below
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormInterval
 
@@ -25,6 +25,20 @@ POINT_FACTOR = 5
 
 REASON_LENGTH = 200
 """Length of the reason why there is no exact optimum."""
+
+
+def basis_interval(program: ConicProgram, max_digits: float) -> FormInterval:
+    """Return the interval that the basis of a linear program proves which HiGHS calls optimal, as `exact_interval`."""
+    program = _binary(program)
+    interval = FormInterval()
+    try:
+        with work_limit(max_digits):
+            proof = prove_at_basis(program)
+        if proof is not None:
+            _use_proof(interval, proof, program)
+    except SolverFailed as failure:
+        interval.exact_reason = reason_on_one_line(failure, REASON_LENGTH)
+    return interval
 
 
 def exact_interval(program: ConicProgram, max_digits: float, has_point: bool) -> FormInterval:
@@ -41,45 +55,60 @@ def exact_interval(program: ConicProgram, max_digits: float, has_point: bool) ->
     has_point
         Whether a feasible point is known. If not, an exact one of a quadratic program is computed first: this is cheap.
     """
-    program = replace(program, numbers="binary", is_maximized=False)
+    program = _binary(program)
     interval = FormInterval()
     try:
         if program.P is not None and not has_point:
+            linear = replace(program, P=None, c=np.zeros(program.shape[1]))
             with work_limit(POINT_FACTOR * max_digits):
-                linear = exact_optimum(replace(program, P=None, c=np.zeros(program.shape[1])))
-            if linear.is_proved():
-                _use_optimum(interval, linear, program)
+                proof = prove_in_rationals(linear)
+            if is_proof(linear, proof.status, proof.x, proof.y, proof.ray):
+                _use_feasibility(interval, proof, program)
         if not interval.status:
             with work_limit(max_digits):
-                optimum = exact_optimum(program)
-            if optimum.is_proved():
-                _use_optimum(interval, optimum, program)
-            else:
-                interval.exact_reason = "its conditions do not hold"
+                proof = prove_in_rationals(program)
+            _use_proof(interval, proof, program)
     except (SolverFailed, ProblemError) as failure:
         interval.exact_reason = reason_on_one_line(failure, REASON_LENGTH)
     return interval
 
 
-def _use_optimum(interval: FormInterval, optimum: ExactOptimum, program: ConicProgram) -> None:
-    """Use the optimum of the program, or of one with the same feasible set."""
-    if optimum.status == "infeasible":
-        interval.lower = interval.upper = math.inf
-        interval.status = "infeasible"
+def _binary(program: ConicProgram) -> ConicProgram:
+    """Return the program whose numbers are those of its floats."""
+    return program if program.numbers == "binary" else replace(program, numbers="binary")
+
+
+def _use_proof(interval: FormInterval, proof: RationalProof, program: ConicProgram) -> None:
+    """Use a proof of the program if its conditions hold."""
+    if not is_proof(program, proof.status, proof.x, proof.y, proof.ray):
+        interval.exact_reason = "its conditions do not hold"
         return
-    if optimum.x is not None and max(map(abs, optimum.x), default=0) <= sys.float_info.max:
-        interval.upper, interval.x = -float_below(-objective(program, optimum.x)), nearest_floats(optimum.x)
-    if optimum.program is not program:
-        return
-    if optimum.status == "unbounded":
+    _use_feasibility(interval, proof, program)
+    if proof.status == "unbounded":
         interval.lower = interval.upper = -math.inf
         interval.status = "unbounded"
-    elif optimum.value is not None:
-        interval.lower, interval.upper = float_below(optimum.value), -float_below(-optimum.value)
+    elif proof.status == "optimal" and proof.x is not None:
+        interval.lower = float_below(objective(program, proof.x))
 
 
-def nearest_floats(values: tuple[Fraction, ...]) -> Enclosure:
-    """Return the floats nearest to fractions, with bounds of the errors."""
-    mids: Float[Array, " n"] = np.array([nearest_float(value) for value in values])
-    is_exact = np.array([Fraction(mid) == value for mid, value in zip(mids.tolist(), values, strict=True)], dtype=bool)
+def _use_feasibility(interval: FormInterval, proof: RationalProof, program: ConicProgram) -> None:
+    """Use that a point is feasible, or that none is; this holds for all programs with the same feasible set."""
+    if proof.status == "infeasible":
+        interval.lower = interval.upper = math.inf
+        interval.status = "infeasible"
+    elif proof.x is not None and _has_floats(proof.x):
+        interval.upper, interval.x = -float_below(-objective(program, proof.x)), nearest_floats(proof.x)
+
+
+def _has_floats(values: RationalArray) -> bool:
+    """Return whether no number is above the largest float."""
+    return max(map(abs, values.numerators), default=0) <= int(sys.float_info.max) * values.denominator
+
+
+def nearest_floats(values: RationalArray) -> Enclosure:
+    """Return the floats nearest to rational numbers, with bounds of the errors."""
+    numerators, denominator = values.numerators.tolist(), values.denominator
+    mids: Float[Array, " n"] = np.array([number / denominator for number in numerators], dtype=float)
+    pairs = zip(mids.tolist(), numerators, strict=True)
+    is_exact = np.array([mid.is_integer() and int(mid) * denominator == number for mid, number in pairs], dtype=bool)
     return mids, np.where(is_exact, 0.0, UNIT * np.abs(mids) + SMALLEST)

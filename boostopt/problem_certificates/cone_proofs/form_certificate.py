@@ -62,6 +62,9 @@ MAX_WIDE_GAP = 1e-3
 MAX_DIGITS = 4_000_000
 """Number of binary digits up to which an exact optimum is computed for a wide interval: some seconds."""
 
+FIRST_DIGITS = 1_000_000
+"""The same for the exact optimum of a linear program before any other proof: about as much time as a solve."""
+
 MAX_SMALL_SIZE = 1500
 """Number of variables and equations up to which a narrow interval is replaced by an exact optimum."""
 
@@ -140,12 +143,21 @@ class FormCertifier:
         The scaled gap at which the search ends.
     prove_exactly
         As `exact_interval`; None for programs with cones, which have no exact optimum.
+    prove_at_basis
+        As `basis_interval`, which is tried first; None for programs that are not linear.
     """
 
-    def __init__(self, form: ConeForm, goal: float, prove_exactly: ExactProof | None = None) -> None:
+    def __init__(
+        self,
+        form: ConeForm,
+        goal: float,
+        prove_exactly: ExactProof | None = None,
+        prove_at_basis: Callable[[float], FormInterval] | None = None,
+    ) -> None:
         self.form = form
         self.goal = goal
         self.prove_exactly = prove_exactly
+        self.prove_at_basis = prove_at_basis
         self.interval = FormInterval()
         self.reduced = form
         self.dependent: Bool[Array, " n"] | None = None
@@ -164,6 +176,10 @@ class FormCertifier:
             interval.lower = interval.upper = math.inf
             interval.status = "infeasible"
             return interval
+        if answer is None and self.prove_at_basis is not None:
+            interval.intersect(self.prove_at_basis(FIRST_DIGITS))
+            if interval.status or interval.scaled_gap <= self.goal:
+                return interval
         first = solve_form(self.form) if answer is None else answer
         if first.status in INFEASIBLE and self._prove_infeasible(first):
             return interval

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 from flint import fmpq
 
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.dixon_lifting import ExactSystem
 from boostopt.conic_programs.exact.quadratic.interior_point import bounds_of_pairs
-from boostopt.conic_programs.exact.rationals import to_fmpq
+from boostopt.conic_programs.exact.rationals import FloatRationals
 
 Column = dict[int, fmpq]
 
@@ -38,29 +37,26 @@ class ComplementaryProgram:
     """
 
     def __init__(self, program: ConicProgram) -> None:
-        def to_rational(value: float) -> fmpq:
-            return to_fmpq(program.to_fraction(value))
-
+        rationals = FloatRationals(program.numbers)
         m, n = program.shape
         self.n, self.m = n, m
         x_columns: list[Column] = [{} for _ in range(n)]
         y_columns: list[Column] = [{} for _ in range(m)]
         if program.P is not None:
             P = program.P.tocoo()
-            for i, j, entry in zip(P.row.tolist(), P.col.tolist(), P.data.tolist(), strict=True):
-                x_columns[j][i] = to_rational(entry)
+            for i, j, number in zip(P.row.tolist(), P.col.tolist(), rationals.array_numbers(P.data), strict=True):
+                x_columns[j][i] = number
         A = program.A.tocoo()
-        for i, j, entry in zip(A.row.tolist(), A.col.tolist(), A.data.tolist(), strict=True):
-            number = to_rational(entry)
+        for i, j, number in zip(A.row.tolist(), A.col.tolist(), rationals.array_numbers(A.data), strict=True):
             x_columns[j][n + i] = number
             y_columns[i][j] = -number
         units: list[Column] = [{k: fmpq(-1)} for k in range(n + m)]
         self.first_columns: list[Column] = [*x_columns, *units[n:]]
         self.second_columns: list[Column] = [*units[:n], *y_columns]
-        self.right_side: list[fmpq] = [*(-to_rational(cost) for cost in program.c.tolist()), *[fmpq(0)] * m]
-        lower, upper = (bounds.tolist() for bounds in bounds_of_pairs(program))
-        self.lower: list[fmpq | None] = [to_rational(value) if np.isfinite(value) else None for value in lower]
-        self.upper: list[fmpq | None] = [to_rational(value) if np.isfinite(value) else None for value in upper]
+        self.right_side: list[fmpq] = [*rationals.array_numbers(-program.c), *[fmpq(0)] * m]
+        lower, upper = bounds_of_pairs(program)
+        self.lower: list[fmpq | None] = rationals.bound_numbers(lower)
+        self.upper: list[fmpq | None] = rationals.bound_numbers(upper)
 
     def is_fixed(self, k: int) -> bool:
         """Whether the bounds of pair k are equal."""

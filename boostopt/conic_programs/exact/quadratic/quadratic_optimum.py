@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import scipy.sparse
-from flint import fmpq
 
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.dixon_lifting import SingularSystemError
@@ -26,10 +25,9 @@ from boostopt.conic_programs.exact.quadratic.first_state import MIN_PIVOTS, firs
 from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet, approximate_active_set
 from boostopt.conic_programs.exact.quadratic.multiplier_vertex import independent_active_set
 from boostopt.conic_programs.exact.quadratic.negative_curvature import curvature, negative_direction
-from boostopt.conic_programs.exact.rationals import leading_digits, to_fraction
+from boostopt.conic_programs.exact.rational_arrays import RationalArray, fmpq_array
+from boostopt.conic_programs.exact.rationals import leading_digits
 from boostopt.errors import ProblemError, SolverFailed
-
-Values = tuple[Fraction, ...]
 
 MAX_ROUNDS = 3
 """Largest number of independent active sets, one from the solution of the other."""
@@ -53,9 +51,9 @@ class QuadraticProof:
         A direction in which the objective decreases without a bound from x, or None.
     """
 
-    x: Values | None = None
-    y: Values | None = None
-    ray: Values | None = None
+    x: RationalArray | None = None
+    y: RationalArray | None = None
+    ray: RationalArray | None = None
 
 
 LinearSolver = Callable[[ConicProgram], QuadraticProof]
@@ -84,7 +82,7 @@ def prove_quadratic_optimum(program: ConicProgram, solve_linear: LinearSolver) -
     solution = _solution_without_violations(program, pairs)
     if solution is None:
         return _prove_that_none_exists(program, solve_linear)
-    return QuadraticProof(_fractions(solution.first[: pairs.n]), _fractions(solution.second[pairs.n :]))
+    return QuadraticProof(fmpq_array(solution.first[: pairs.n]), fmpq_array(solution.second[pairs.n :]))
 
 
 def _solution_without_violations(program: ConicProgram, pairs: ComplementaryProgram) -> ComplementarySolution | None:
@@ -156,7 +154,7 @@ def _prove_that_none_exists(program: ConicProgram, solve_linear: LinearSolver) -
     if feasibility.x is None:
         return feasibility
     recession = solve_linear(_program_of_rays(program))
-    if recession.x is not None and any(recession.x):
+    if recession.x is not None and any(recession.x.numerators):
         return QuadraticProof(x=feasibility.x, ray=recession.x)
     raise SolverFailed(
         f"an active set of the {m} x {n} program was expected that {MAX_PIVOTS} pivots make optimal; none was reached. "
@@ -182,7 +180,3 @@ def _program_of_rays(program: ConicProgram) -> ConicProgram:
         upper=lower_end(program.upper, 1.0),
         numbers=program.numbers,
     )
-
-
-def _fractions(values: list[fmpq]) -> Values:
-    return tuple(map(to_fraction, values))

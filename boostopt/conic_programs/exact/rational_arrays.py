@@ -1,0 +1,154 @@
+"""Arrays of rational numbers with a common denominator: whole numbers of any size, so that sums need no reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.conic_programs.conic_program import Numbers
+
+MANTISSA_BITS = 53
+"""Number of binary digits of a float."""
+
+
+@dataclass(frozen=True, eq=False)
+class RationalArray:
+    """Rational numbers, as whole numbers over one denominator.
+
+    Attributes
+    ----------
+    numerators
+        Whole numbers of Python, shape (k,).
+    denominator
+        A positive whole number.
+    """
+
+    numerators: Any
+    denominator: int
+
+    def __len__(self) -> int:
+        return len(self.numerators)
+
+    def fractions(self) -> list[Fraction]:
+        """Return the numbers as fractions."""
+        return [Fraction(number, self.denominator) if number else Fraction(0) for number in self.numerators.tolist()]
+
+    def fmpqs(self) -> list[fmpq]:
+        """Return the numbers as numbers of python-flint."""
+        zero = fmpq(0)
+        return [fmpq(number, self.denominator) if number else zero for number in self.numerators.tolist()]
+
+    def selected(self, places: Array) -> RationalArray:
+        """Return the numbers at some places, or those of a mask."""
+        return RationalArray(self.numerators[places], self.denominator)
+
+    def less(self, other: RationalArray) -> RationalArray:
+        """Return these numbers less those of another array of the same length."""
+        first, second = self.numerators, other.numerators
+        if self.denominator == other.denominator:
+            return RationalArray(first - second, self.denominator)
+        denominator = lcm(self.denominator, other.denominator)
+        first_factor, second_factor = denominator // self.denominator, denominator // other.denominator
+        return RationalArray(first * first_factor - second * second_factor, denominator)
+
+    def inner_product(self, other: RationalArray) -> Fraction:
+        """Return the sum of the products with the numbers of another array of the same length."""
+        pairs = zip(self.numerators.tolist(), other.numerators.tolist(), strict=True)
+        return Fraction(sum(x * y for x, y in pairs if x and y), self.denominator * other.denominator)
+
+    def is_below(self, limits: Float[Array, " k"], numbers: Numbers) -> Any:
+        """Return which of the numbers are below limits, which may be infinite."""
+        return self._compare(limits, numbers) < 0
+
+    def is_above(self, limits: Float[Array, " k"], numbers: Numbers) -> Any:
+        """Return which of the numbers are above limits, which may be infinite."""
+        return self._compare(limits, numbers) > 0
+
+    def _compare(self, limits: Float[Array, " k"], numbers: Numbers) -> Any:
+        """Return -1, 0 or 1 where a number is below, at or above its limit."""
+        is_finite = np.isfinite(limits)
+        signs = np.where(limits > 0, -1, 1)
+        ends = rational_array(limits[is_finite], numbers)
+        values = self.numerators[is_finite]
+        difference = values * ends.denominator - ends.numerators * self.denominator
+        signs[is_finite] = (difference > 0).astype(int) - (difference < 0).astype(int)
+        return signs
+
+
+@dataclass(frozen=True, eq=False)
+class RationalMatrix:
+    """A sparse matrix of rational numbers in compressed rows, or the transpose of one in compressed columns.
+
+    Attributes
+    ----------
+    indptr, indices
+        As of SciPy's matrices.
+    entries
+        The stored entries.
+    """
+
+    indptr: Any
+    indices: Any
+    entries: RationalArray
+
+    def products(self, x: RationalArray) -> RationalArray:
+        """Return the products of the rows with a vector."""
+        sums = np.zeros(len(self.indptr) - 1, dtype=object)
+        is_filled = np.diff(self.indptr) > 0
+        if is_filled.any():
+            terms = self.entries.numerators * x.numerators[self.indices]
+            sums[is_filled] = np.add.reduceat(terms, self.indptr[:-1][is_filled])
+        return RationalArray(sums, self.entries.denominator * x.denominator)
+
+
+def rational_matrix(matrix: Any, numbers: Numbers) -> RationalMatrix:
+    """Return the numbers of a sparse matrix in compressed rows or columns."""
+    return RationalMatrix(matrix.indptr, matrix.indices, rational_array(matrix.data, numbers))
+
+
+def rational_array(values: Float[Array, " k"], numbers: Numbers) -> RationalArray:
+    """Return the rational numbers that finite floats mean."""
+    if numbers == "decimal":
+        distinct, places = np.unique(values, return_inverse=True)
+        array = fraction_array([Fraction(repr(value)) for value in distinct.tolist()])
+        return array.selected(places.ravel())
+    mantissas, exponents = np.frexp(values)
+    whole = np.ldexp(mantissas, MANTISSA_BITS).astype(np.int64)
+    last_bits = np.where(whole != 0, whole & -whole, 1)
+    n_zeros = np.frexp(last_bits.astype(float))[1] - 1
+    whole >>= n_zeros
+    exponents = np.where(whole != 0, exponents - MANTISSA_BITS + n_zeros, 0).astype(np.int64)
+    least = min(0, int(exponents.min(initial=0)))
+    return RationalArray(whole.astype(object) << (exponents - least).astype(object), 1 << -least)
+
+
+def fraction_array(values: Sequence[Fraction]) -> RationalArray:
+    """Return fractions with a common denominator."""
+    return _with_common_denominator([(value.numerator, value.denominator) for value in values])
+
+
+def fmpq_array(values: Sequence[fmpq]) -> RationalArray:
+    """Return numbers of python-flint with a common denominator."""
+    return _with_common_denominator([(int(value.p), int(value.q)) for value in values])
+
+
+def zero_array(size: int) -> RationalArray:
+    """Return zeros."""
+    return RationalArray(np.zeros(size, dtype=object), 1)
+
+
+def _with_common_denominator(pairs: Sequence[tuple[int, int]]) -> RationalArray:
+    common = 1
+    for _, denominator in pairs:
+        if common % denominator:  # a remainder takes much less time than a common divisor
+            common = lcm(common, denominator)
+    numerators = np.empty(len(pairs), dtype=object)
+    numerators[:] = [p if q == common else p * (common // q) for p, q in pairs]
+    return RationalArray(numerators, common)
