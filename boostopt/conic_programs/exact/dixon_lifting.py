@@ -38,6 +38,12 @@ from boostopt.conic_programs.exact.work_limit import check_work, count_work
 MIN_SPARSE_SIZE = 250
 """Smallest block that is solved with factors in floats first."""
 
+MIN_SHORT_SIZE, MAX_SHORT_DIGITS = 60, 8
+"""The same for blocks whose determinant has at most so many binary digits for each row: the first is the size."""
+
+DENSE_SIZE = 100
+"""Number of rows of a dense block from which on a digit takes more time in proportion to their number."""
+
 WORK_SHARE = 0.5
 """The digits of a solution as a share of Hadamard's bound, which few matrices reach."""
 
@@ -198,7 +204,8 @@ class _BlockSolver:
         self._size, self._triples = size, triples
         self._dense: Any = None
         self._sparse: tuple[SparseSystem, FloatFactors] | None = None
-        if size >= MIN_SPARSE_SIZE:
+        self._digits = _determinant_digits(size, triples)
+        if size >= MIN_SPARSE_SIZE or (size >= MIN_SHORT_SIZE and self._digits <= MAX_SHORT_DIGITS * size):
             system = system_of_whole_numbers(size, triples)
             with contextlib.suppress(ArithmeticError, OverflowError):  # then the dense system is solved
                 self._sparse = system, FloatFactors(system)
@@ -213,7 +220,7 @@ class _BlockSolver:
                 return solution
             self._sparse = None
         if self._dense is None:
-            check_work(WORK_SHARE * self._size * _determinant_digits(self._size, self._triples))
+            check_work(WORK_SHARE * self._size * self._digits * max(1.0, self._size / DENSE_SIZE))
             entries = [fmpq(0)] * self._size**2
             for i, k, entry in self._triples:
                 entries[i * self._size + k] = entry

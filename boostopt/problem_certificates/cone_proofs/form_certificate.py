@@ -62,7 +62,7 @@ MAX_WIDE_GAP = 1e-3
 MAX_DIGITS = 4_000_000
 """Number of binary digits up to which an exact optimum is computed for a wide interval: some seconds."""
 
-FIRST_DIGITS = 1_000_000
+FIRST_DIGITS = 2_000_000
 """The same for the exact optimum of a linear program before any other proof: about as much time as a solve."""
 
 MAX_SMALL_SIZE = 1500
