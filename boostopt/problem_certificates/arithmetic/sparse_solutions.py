@@ -60,22 +60,30 @@ class SparseSystem:
         self.scales = _powers_of_two(np.where(sizes >= MIN_SIZE, np.minimum(sizes, 1 / MIN_SIZE), 0.0))
         if A.nnz and not float(np.abs(A.data[A.data != 0]).min(initial=np.inf)) >= MIN_COEFFICIENT:
             return  # the scaled coefficients might not be exact
-        scaled: Any = scipy.sparse.csr_array(A @ scipy.sparse.diags_array(self.scales))
-        norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
+        m, n = A.shape
+        rows, columns = np.repeat(np.arange(m), np.diff(A.indptr)), A.indices
+        with np.errstate(over="ignore"):
+            scaled = A.data * self.scales[columns]
+            norms = np.sqrt(np.bincount(rows, scaled * scaled, m))
         if not (norms > 1e-100).all() or not (norms < 1e100).all():
             return
         self.row_scales = 1 / _powers_of_two(norms)
-        self._B = scipy.sparse.csr_array(scipy.sparse.diags_array(self.row_scales) @ scaled)
-        if self._B.nnz and not 1e-140 < float(np.abs(self._B.data[self._B.data != 0]).min()):
+        is_used = scaled != 0
+        self._rows, self._columns = rows[is_used], columns[is_used]
+        self._entries = scaled[is_used] * self.row_scales[self._rows]
+        if not float(np.abs(self._entries).min(initial=np.inf)) > 1e-140:
             return  # the errors of underflow are not counted
-        M = scipy.sparse.csc_array(self._B @ self._B.T)
+        pointers = np.concatenate([[0], np.cumsum(np.bincount(self._rows, minlength=m))])
+        B: Any = scipy.sparse.csr_array((self._entries, self._columns, pointers), shape=(m, n))
+        M = scipy.sparse.csc_array(B @ B.T)
         self._factor = _factor(M)
         if self._factor is not None:
-            self.sigma = _proved_eigenvalue(self._B, M, self._factor)
+            self.sigma = _proved_eigenvalue(B, M, self._factor)
 
     def correction(self, residual: Float[Array, " m"]) -> Float[Array, " n"]:
         """Return nearly a d with A d = residual."""
-        return self.scales * np.asarray(self._B.T @ self._factor.solve(self.row_scales * residual))
+        values = self._factor.solve(self.row_scales * residual)
+        return self.scales * np.bincount(self._columns, self._entries * values[self._rows], len(self.scales))
 
     def radii(self, residual_sizes: Float[Array, " m"]) -> Float[Array, " n"]:
         """Return how far a solution is at most from a point, by bounds of |b - A y|."""
@@ -116,20 +124,24 @@ def _proved_eigenvalue(B: Any, M: Any, factor: Any) -> float:
         vector = factor.solve(vector / size)
         estimate = 1 / max(float(np.linalg.norm(vector)), 1e-300)
     t = T_FRACTION * estimate
-    shifted_factor = _factor(scipy.sparse.csc_array(M - t * scipy.sparse.eye_array(m)))
+    rows, columns = M.indices, np.repeat(np.arange(m), np.diff(M.indptr))
+    shifted = np.where(rows == columns, M.data - t, M.data)  # all entries of the diagonal are stored
+    shifted_factor = _factor(scipy.sparse.csc_array((shifted, rows, M.indptr), shape=(m, m)))
     if shifted_factor is None:
         return 0.0
-    L, d = scipy.sparse.csr_array(shifted_factor.L), shifted_factor.U.diagonal()
-    order = np.argsort(shifted_factor.perm_c)  # M[order][:, order] is near L diag(d) Lᵀ + t I
-    product = L @ scipy.sparse.csr_array(scipy.sparse.diags_array(d) @ L.T)
-    rest = scipy.sparse.csr_array(M)[order][:, order] - t * scipy.sparse.eye_array(m) - product
-    ones = np.ones(m)
-    sizes = np.asarray(abs(L) @ (d * np.asarray(abs(L).T @ ones)))
-    gram_sizes = np.asarray(abs(B) @ np.asarray(abs(B).T @ ones))
-    n_terms = max(int(np.diff(L.indptr).max()), int(np.diff(B.indptr).max()), m.bit_length()) + 8
+    L, d = scipy.sparse.csc_array(shifted_factor.L), shifted_factor.U.diagonal()
+    L_rows, L_columns, L_sizes = L.indices, np.repeat(np.arange(m), np.diff(L.indptr)), np.abs(L.data)
+    weighted: Any = scipy.sparse.csc_array((L.data * d[L_columns], L.indices, L.indptr), shape=(m, m))
+    places = shifted_factor.perm_c  # M - t I with rows and columns moved to these places is near L diag(d) Lᵀ
+    moved = scipy.sparse.coo_array((shifted, (places[rows], places[columns])), shape=(m, m)).tocsr()
+    rest = scipy.sparse.coo_array(moved - scipy.sparse.csr_array(weighted @ L.T))
+    sizes = np.bincount(L_rows, L_sizes * (d * np.bincount(L_columns, L_sizes, m))[L_columns], m)
+    B_rows, B_sizes = np.repeat(np.arange(m), np.diff(B.indptr)), np.abs(B.data)
+    gram_sizes = np.bincount(B_rows, B_sizes * np.bincount(B.indices, B_sizes)[B.indices], m)
+    n_terms = max(int(np.bincount(L_rows).max()), int(np.diff(B.indptr).max()), m.bit_length()) + 8
     # The rounding of M, of the product, and of the difference, as sums of rows. They bound the norm.
     rounding = n_terms * UNIT * (2 * float(sizes.max()) + 2 * float(gram_sizes.max()) + 2 * t)
-    residual = float(np.asarray(abs(rest).sum(axis=1)).max()) * (1 + 4 * m * UNIT)
+    residual = float(np.bincount(rest.coords[0], np.abs(rest.data), m).max()) * (1 + 4 * m * UNIT)
     result = t - (residual + rounding) * (1 + 1e-6)
     # Underflow in the products is far below the last number.
     return result * (1 - 4 * UNIT) - 1e-200 if np.isfinite(result) else 0.0

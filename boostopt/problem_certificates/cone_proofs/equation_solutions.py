@@ -66,16 +66,17 @@ def enclose_solution(
     sizes = np.where(sizes >= MIN_SIZE, sizes, 0.0)
     is_open = sizes > 0
     radii = np.zeros(len(point))
-    counts = np.asarray((A != 0) @ is_open.astype(float)).ravel() if A.shape[0] else np.zeros(0)
+    counts = _open_counts(A, is_open)
     rows, closed = np.flatnonzero(counts > 0), np.flatnonzero(counts == 0)
     if closed.size and not _hold_exactly(A[closed], b[closed], point):
         return None
     if not rows.size:
         return point, radii
-    system = SparseSystem(A[rows], sizes)
+    part, sides = (A, b) if len(rows) == len(b) else (A[rows], b[rows])
+    system = SparseSystem(part, sizes)
     if not system.sigma > 0:
         return None
-    x, part, sides = point.copy(), A[rows], b[rows]
+    x = point.copy()
     step, previous = np.zeros(len(x)), np.inf
     for _ in range(N_REFINEMENTS):
         residual, _ = exact_residual(part, sides, [x])
@@ -96,6 +97,12 @@ def enclose_solution(
     radii = system.radii(np.abs(residual) + errors)
     radii = np.where(is_open, (np.abs(step) + radii) * INFLATION, 0.0)
     return (x, radii) if np.isfinite(radii).all() else None
+
+
+def _open_counts(A: Any, is_open: Any) -> Any:
+    """Return the number of open unknowns in each row of a matrix in compressed rows."""
+    is_used = (A.data != 0) & is_open[A.indices]
+    return np.bincount(np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))[is_used], minlength=A.shape[0])
 
 
 def exact_residual(A: Any, b: Float[Array, " m"], parts: Sequence[Float[Array, " n"]]) -> Enclosure:
@@ -129,7 +136,7 @@ def independent_equations(
     if not (np.isfinite(point).all() and np.isfinite(sizes).all()):
         return None
     is_open = sizes >= MIN_SIZE
-    counts = np.asarray((A != 0) @ is_open.astype(float)).ravel() if A.shape[0] else np.zeros(0)
+    counts = _open_counts(A, is_open)
     rows, closed = np.flatnonzero(counts > 0), np.flatnonzero(counts == 0)
     if closed.size and not _hold_exactly(A[closed], b[closed], point):
         return None

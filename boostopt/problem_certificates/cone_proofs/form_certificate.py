@@ -205,8 +205,25 @@ class FormCertifier:
         return interval
 
     def _use_plainly(self, answer: ConicAnswer) -> tuple[bool, bool]:
-        """Use a point and multipliers as they are; return whether a point and a bound are proved."""
-        return self._has_point(answer.x, ATTEMPTS[:1]), self._has_bound(multipliers_of(answer), ATTEMPTS[:1])
+        """Use a point and multipliers as they are, or else in the face of the constraints that hold with equality.
+
+        Returns
+        -------
+        tuple
+            Whether a point and a bound are proved.
+        """
+        point = multipliers_of(answer)
+        has_point = self._has_point(answer.x, ATTEMPTS[:1]) or self._has_point_of_face(answer)
+        has_bound = self._has_bound(point, ATTEMPTS[:1]) or self._use_bound(
+            point, 0.0, is_snapped=True, power=POWERS[0], finds_dependence=False
+        )
+        return has_point, has_bound
+
+    def _has_point_of_face(self, answer: ConicAnswer) -> bool:
+        """Use a point with equality where the multiplier is larger than the slack."""
+        face = face_of(self.form, answer, reduced_costs(self.form, multipliers_of(answer)))
+        start = np.where(face.is_fixed, face.lower, answer.x)
+        return self.interval.use_point(proved_point(face, start, 0.0, power=POWERS[0]))
 
     def _is_good_by_exact_optimum(self, prove_exactly: ExactProof) -> bool:
         """Use the exact optimum if the interval is wide; return whether it needs no more."""
@@ -288,8 +305,15 @@ class FormCertifier:
     def _has_bound(self, point: Multipliers, attempts: Sequence[tuple[float, float]]) -> bool:
         return any(self._use_bound(point, margin, power=power) for power, margin in attempts)
 
-    def _use_bound(self, point: Multipliers, margin: float, is_snapped: bool = False, power: float = 1.0) -> bool:
-        bound = dual_bound(self.form, point, margin, self.shifts, is_snapped, power, self.dependent)
+    def _use_bound(
+        self,
+        point: Multipliers,
+        margin: float,
+        is_snapped: bool = False,
+        power: float = 1.0,
+        finds_dependence: bool = True,
+    ) -> bool:
+        bound = dual_bound(self.form, point, margin, self.shifts, is_snapped, power, self.dependent, finds_dependence)
         self.interval.lower = max(self.interval.lower, bound.lower)
         self.interval.lower_reason = self.interval.lower_reason or bound.reason
         return bound.lower > -math.inf
@@ -299,7 +323,7 @@ class FormCertifier:
         central = solve_form(without_objective(self.form), self._is_second)
         if not central.is_finite:
             return
-        face = face_of(self.form, central)
+        face = face_of(self.form, central, reduced_costs(without_objective(self.form), multipliers_of(central)))
         sizes = np.where(face.is_fixed, 0.0, np.maximum(1.0, np.abs(central.x)))
         middle = np.where(face.is_fixed, face.lower, central.x)
         rows = independent_equations(face.E, face.e, middle, sizes)
@@ -466,24 +490,24 @@ def without_dependent_equations(form: ConeForm) -> ConeForm:
     return form if rows is None or len(rows) == len(form.e) else replace(form, E=form.E[rows], e=form.e[rows])
 
 
-def face_of(form: ConeForm, central: ConicAnswer) -> ConeForm:
+def face_of(form: ConeForm, answer: ConicAnswer, costs: Float[Array, " n"]) -> ConeForm:
     """Return a form whose bounds and rows without slack are equations.
 
     Parameters
     ----------
     form
         The form. Its feasible set contains that of the result.
-    central
-        An answer for the objective 0: the multiplier of a constraint without slack is larger than its slack.
+    answer
+        An answer: the multiplier of a constraint without slack is larger than its slack.
+    costs
+        The reduced costs of the answer, which are the multipliers of the bounds.
     """
-    zero = without_objective(form)
-    costs = reduced_costs(zero, multipliers_of(central))
-    values = form.R @ central.x
+    values = form.R @ answer.x
     with np.errstate(all="ignore"):
-        is_low = _is_tight(central.x - form.lower, costs, form.lower)
-        is_high = _is_tight(form.upper - central.x, -costs, form.upper)
-        is_row_low = _is_tight(values - form.row_lower, central.rows, form.row_lower)
-        is_row_high = _is_tight(form.row_upper - values, -central.rows, form.row_upper)
+        is_low = _is_tight(answer.x - form.lower, costs, form.lower)
+        is_high = _is_tight(form.upper - answer.x, -costs, form.upper)
+        is_row_low = _is_tight(values - form.row_lower, answer.rows, form.row_lower)
+        is_row_high = _is_tight(form.row_upper - values, -answer.rows, form.row_upper)
     is_row = is_row_low | is_row_high
     sides = np.where(is_row_low, form.row_lower, form.row_upper)[is_row]
     return replace(

@@ -115,6 +115,7 @@ def dual_bound(
     is_snapped: bool = False,
     power: float = 1.0,
     dependent: Bool[Array, " n"] | None = None,
+    finds_dependence: bool = True,
 ) -> DualBound:
     """Return a lower bound by multipliers near a point.
 
@@ -135,9 +136,11 @@ def dual_bound(
         costs are nearly exact. If it is below 1, only columns whose reduced costs have the wrong sign have equations.
     dependent
         Columns without bounds whose equations follow from those of others.
+    finds_dependence
+        Whether equations that follow from others are found where multipliers became 0. This may take much time.
     """
     start = _start(form, point, margin, is_snapped, power)
-    enclosed = _enclosed(form, start, dependent, is_snapped)
+    enclosed = _enclosed(form, start, dependent, is_snapped and finds_dependence)
     if enclosed is None:
         return DualBound(-math.inf, "no exact solution of the dual equations is proved near the multipliers")
     loss = 0.0

@@ -70,18 +70,23 @@ def _large_pivots(program: ConicProgram, is_kept: Array, min_pivot: float) -> Ar
     equations = scipy.sparse.csc_array(equations.tocsr()[places][:, places])
     if not len(places):
         return np.zeros(0, dtype=bool)
+    coordinates = equations.tocoo()
+    rows, columns, sizes = coordinates.row, coordinates.col, np.abs(coordinates.data)
     scale = np.ones(len(places))
     for _ in range(N_SCALINGS):
-        diagonal = scipy.sparse.diags_array(scale)
-        largest: Any = abs(diagonal @ equations @ diagonal).max(axis=0).toarray().ravel()
+        largest = np.zeros(len(places))
+        np.maximum.at(largest, columns, sizes * scale[rows] * scale[columns])
         scale /= np.sqrt(np.where(largest > 0.0, largest, 1.0))
-    diagonal = scipy.sparse.diags_array(scale)
-    signs = np.where(places < n, REGULARIZATION, -REGULARIZATION)
-    matrix = diagonal @ equations @ diagonal + scipy.sparse.diags_array(signs)
+    regularization = np.where(places < n, REGULARIZATION, -REGULARIZATION)
+    entries = np.concatenate([coordinates.data * scale[rows] * scale[columns], regularization])
+    order = np.arange(len(places))
+    matrix: Any = scipy.sparse.coo_matrix(
+        (entries, (np.concatenate([rows, order]), np.concatenate([columns, order]))), shape=equations.shape
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            factors: Any = scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(matrix))
+            factors: Any = scipy.sparse.linalg.splu(matrix.tocsc())
         except (RuntimeError, Warning):
             return np.zeros(len(places), dtype=bool)
     return (np.abs(factors.U.diagonal()) > min_pivot)[factors.perm_c]
