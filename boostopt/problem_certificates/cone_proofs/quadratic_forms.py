@@ -28,9 +28,9 @@ MAX_EXACT_COST = 1_000_000
 
 
 def semidefinite_shifts(P: Any, is_bounded: Bool[Array, " n"]) -> tuple[Float[Array, " n"], bool]:
-    """Return numbers s >= 0 such that P + diag(s) is proved positive semidefinite, and whether P is proved not to be.
+    """Return numbers s such that P + diag(s) is proved positive semidefinite, and whether P is proved not to be.
 
-    A number is inf where nothing is proved.
+    A number is inf where nothing is proved, and negative where P is proved to have curvature.
 
     Parameters
     ----------
@@ -48,10 +48,12 @@ def semidefinite_shifts(P: Any, is_bounded: Bool[Array, " n"]) -> tuple[Float[Ar
     for block in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
         if len(block) == 1:
             value = float(diagonal[block[0]])
-            shifts[block], is_nonconvex = max(-value, 0.0), is_nonconvex or value < 0
+            shifts[block], is_nonconvex = -value, is_nonconvex or value < 0
             continue
         part: Any = scipy.sparse.csr_array(P[block][:, block])
-        if _is_dominant(part):
+        excess = _dominance(part)
+        if (excess >= 0).all():
+            shifts[block] = -excess
             continue
         shift = -smallest_eigenvalue_bound(part.toarray()) if len(block) <= MAX_BLOCK else np.inf
         if shift > 0 and is_negative(part):
@@ -76,14 +78,13 @@ def is_negative(P: Any) -> bool:
     return bool(values[0] < 0) and math.fsum([*terms.tolist(), *(sizes * INFLATION).tolist()]) < 0
 
 
-def _is_dominant(P: Any) -> bool:
-    """Return whether each diagonal entry is at least the sum of the sizes of the others in its row."""
-    diagonal = P.diagonal()
-    rest = np.asarray(abs(P).sum(axis=1)).ravel() - np.abs(diagonal)
-    total = np.asarray(abs(P).sum(axis=1)).ravel()
+def _dominance(P: Any) -> Float[Array, " k"]:
+    """Return lower bounds of each diagonal entry less the sum of the sizes of the others in its row."""
+    diagonal, total = P.diagonal(), np.asarray(abs(P).sum(axis=1)).ravel()
+    rest = total - np.abs(diagonal)
     if (np.abs(P.data) < 2.0**31).all() and (P.data == np.round(P.data)).all():
-        return bool((diagonal >= rest).all())  # sums of whole numbers are exact
-    return bool((diagonal - rest >= 1e-13 * total * max(1.0, P.shape[0] / 100)).all())
+        return diagonal - rest  # sums of whole numbers are exact
+    return diagonal - rest - 1e-13 * total * max(1.0, P.shape[0] / 100)
 
 
 def _semidefinite_in_fractions(P: Any) -> bool | None:

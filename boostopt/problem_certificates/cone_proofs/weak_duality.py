@@ -12,7 +12,8 @@ equations in y, rho, z, w and mu. A solution of them is enclosed near the multip
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ SIZE_FRACTION = 0.5
 
 SAFE_FRACTION = 1e-4
 """Fraction of the largest cost: a reduced cost above it needs no equation."""
+
+MAX_LOSS = 1e-12
+"""Loss by curvature, relative to the objective, up to which reduced costs have no equations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +132,8 @@ def dual_bound(
     margin
         Relative distance from 0, or from the boundary of a cone, that multipliers get at least.
     shifts
-        Numbers such that P + diag(shifts) is positive semidefinite; None if P is None.
+        Numbers such that P + diag(shifts) is positive semidefinite; None if P is None. Where they are negative, the
+        objective has curvature, and reduced costs of any sign lose about their squares.
     is_snapped
         Whether multipliers that are smaller than the slack of their bound become 0.
     power
@@ -139,7 +144,7 @@ def dual_bound(
     finds_dependence
         Whether equations that follow from others are found where multipliers became 0. This may take much time.
     """
-    start = _start(form, point, margin, is_snapped, power)
+    start = _start(form, point, margin, is_snapped, power, shifts)
     enclosed = _enclosed(form, start, dependent, is_snapped and finds_dependence)
     if enclosed is None:
         return DualBound(-math.inf, "no exact solution of the dual equations is proved near the multipliers")
@@ -152,6 +157,8 @@ def dual_bound(
             return DualBound(
                 -math.inf, f"the quadratic form is not proved positive semidefinite, and {name} has an infinite bound"
             )
+    if start.is_curved.any() and shifts is not None:
+        return _curved_bound(form, enclosed, loss, start.is_curved, shifts)
     return _bound(form, enclosed, loss)
 
 
@@ -174,11 +181,19 @@ class _Start:
     cone_sizes: list[Float[Array, " _"]]
     w_sizes: Float[Array, " n"]
     columns: Bool[Array, " n"]
+    is_curved: Bool[Array, " n"]
     mu: Float[Array, " n"]
     mu_sizes: Float[Array, " n"]
 
 
-def _start(form: ConeForm, point: Multipliers, margin: float, is_snapped: bool, power: float) -> _Start:
+def _start(
+    form: ConeForm,
+    point: Multipliers,
+    margin: float,
+    is_snapped: bool,
+    power: float,
+    shifts: Float[Array, " n"] | None,
+) -> _Start:
     """Return multipliers with the signs that they need."""
     has_lower, has_upper = np.isfinite(form.row_lower), np.isfinite(form.row_upper)
     scale = form.cost_scale
@@ -215,6 +230,8 @@ def _start(form: ConeForm, point: Multipliers, margin: float, is_snapped: bool, 
     one_sided = has_low ^ has_high
     limit = SAFE_FRACTION * scale if power == 1.0 or is_snapped else 0.0
     columns = (~has_low & ~has_high) | (one_sided & (signed <= limit))
+    is_curved = columns & _has_small_loss(form, point.w, r, shifts)
+    columns = columns & ~is_curved
     floor = 0.0 if is_snapped else margin * scale
     mu = np.where(one_sided, np.maximum(signed, floor), 0.0)
     if is_snapped:
@@ -234,9 +251,22 @@ def _start(form: ConeForm, point: Multipliers, margin: float, is_snapped: bool, 
         [size_power(sizes, np.maximum(sizes, scale)) for sizes in cone_sizes],
         w_scale * has_curvature,
         columns,
+        is_curved,
         mu,
         size_power(np.where(columns, mu, 0.0), np.maximum(mu, scale)),
     )
+
+
+def _has_small_loss(
+    form: ConeForm, w: Float[Array, " n"], r: Float[Array, " n"], shifts: Float[Array, " n"] | None
+) -> Bool[Array, " n"]:
+    """Return where curvature makes the loss by a reduced cost of any sign negligible."""
+    if shifts is None:
+        return np.zeros(form.n, dtype=bool)
+    value = float(form.c @ w + (form.P @ w) @ w / 2)
+    with np.errstate(all="ignore"):
+        losses = np.where(shifts < 0, r**2 / (-2 * shifts), np.inf)
+    return losses <= MAX_LOSS * max(1.0, abs(value)) / form.n
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,9 +326,33 @@ def _enclosed(
     return _Enclosed(y, rows, cones, w, r)
 
 
-def _bound(form: ConeForm, enclosed: _Enclosed, loss: float) -> DualBound:
+def _curved_bound(
+    form: ConeForm, enclosed: _Enclosed, loss: float, is_curved: Bool[Array, " n"], shifts: Float[Array, " n"]
+) -> DualBound:
+    """Return the bound with r x + s (x - w)^2 / 2 >= r w - r^2 / (2 s) where the objective has curvature s."""
+    (r, r_radii), (w, w_radii) = enclosed.r, enclosed.w
+    mids, radii, curvatures = r[is_curved], r_radii[is_curved], -shifts[is_curved]
+    sizes = np.abs(mids) + radii
+    with np.errstate(all="ignore"):
+        losses = sizes**2 / (2 * curvatures) * INFLATION + SMALLEST
+        products = mids * w[is_curved]
+        rounding = UNIT * np.abs(products) + SMALLEST
+        errors = losses + (rounding + radii * np.abs(w[is_curved]) + sizes * w_radii[is_curved]) * INFLATION
+    if not (np.isfinite(products).all() and np.isfinite(errors).all()):
+        return DualBound(-math.inf, "the bound overflows")
+    rest = np.where(is_curved, 0.0, r), np.where(is_curved, 0.0, r_radii)
+    return _bound(form, replace(enclosed, r=rest), loss, products.tolist(), errors.tolist())
+
+
+def _bound(
+    form: ConeForm,
+    enclosed: _Enclosed,
+    loss: float,
+    further_terms: Sequence[float] = (),
+    further_errors: Sequence[float] = (),
+) -> DualBound:
     """Return the bound by proved multipliers."""
-    terms, errors = [form.offset], [loss]
+    terms, errors = [form.offset, *further_terms], [loss, *further_errors]
     for group, z in zip(form.groups, enclosed.cones, strict=True):
         is_bad = ~are_members(group, z, is_dual=True)
         if is_bad.any():
