@@ -23,6 +23,7 @@ from boostopt.conic_programs.exact.exact_check import (
     objective,
 )
 from boostopt.conic_programs.exact.exact_pivots import MAX_PIVOTS, PivotResult, TooManyPivotsError, pivot_to_optimum
+from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet
 from boostopt.conic_programs.exact.quadratic.quadratic_optimum import QuadraticProof, prove_quadratic_optimum
 from boostopt.conic_programs.exact.rational_arrays import RationalArray, fmpq_array, fraction_array, zero_array
 from boostopt.conic_programs.exact.rationals import to_fmpq
@@ -208,8 +209,15 @@ class RationalProof:
     nucleus_size: int = 0
 
 
-def prove_in_rationals(program: ConicProgram) -> RationalProof:
+def prove_in_rationals(program: ConicProgram, active: ActiveSet | None = None) -> RationalProof:
     """Return the proof of `exact_optimum`.
+
+    Parameters
+    ----------
+    program
+        A program without cones.
+    active
+        The first active set of a quadratic program; that of Clarabel's answer if it is None.
 
     Raises
     ------
@@ -219,7 +227,7 @@ def prove_in_rationals(program: ConicProgram) -> RationalProof:
     if has_crossed_bounds(program):
         return RationalProof("infeasible", y=zero_array(program.shape[0]))
     if program.P is not None:
-        return _of_quadratic(program)
+        return _of_quadratic(program, active)
     equations = _in_equations(program)
     return _proof_of(program, _pivot_from_first_basis(equations, ExactProgram(equations, program.numbers)))
 
@@ -252,12 +260,12 @@ def _proof_of(program: ConicProgram, result: PivotResult) -> RationalProof:
     return RationalProof("optimal", x, fmpq_array(result.solution.y[:m]), nucleus_size=size)
 
 
-def _of_quadratic(program: ConicProgram) -> RationalProof:
+def _of_quadratic(program: ConicProgram, active: ActiveSet | None) -> RationalProof:
     def solve_linear(linear: ConicProgram) -> QuadraticProof:
         proof = prove_in_rationals(linear)
         return QuadraticProof(proof.x, proof.y)
 
-    proof = prove_quadratic_optimum(program, solve_linear)
+    proof = prove_quadratic_optimum(program, solve_linear, active)
     if proof.x is None:
         return RationalProof("infeasible", y=proof.y)
     if proof.ray is not None:

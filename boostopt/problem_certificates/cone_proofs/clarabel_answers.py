@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup
 
 TOLERANCE = 1e-10
 """The accuracy that is asked of Clarabel; it returns its best point if it does not reach this."""
+
+FINE_TOLERANCE = 1e-11
+"""The same for a program without cones: its active bounds are those of its exact optimum more often."""
 
 MAX_WHOLE_SIZE = 100**2
 """Entries of a semidefinite matrix up to which Clarabel must not divide it: multipliers of parts are rougher."""
@@ -29,6 +32,24 @@ HUGE = 1e19
 """Bounds of this size are not stated to Clarabel; the proofs use them."""
 
 ROOT = math.sqrt(2.0)
+
+
+@dataclass(frozen=True, eq=False)
+class ActiveBounds:
+    """Where a multiplier is larger than the distance to its bound; both sides where bounds are equal.
+
+    Attributes
+    ----------
+    lower, upper
+        Shape (n,).
+    row_lower, row_upper
+        As many as the form has rows.
+    """
+
+    lower: Bool[Array, " n"]
+    upper: Bool[Array, " n"]
+    row_lower: Bool[Array, " m"]
+    row_upper: Bool[Array, " m"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +68,8 @@ class ConicAnswer:
         Multipliers of the groups, as many as they have rows.
     status
         What Clarabel says.
+    active
+        The bounds that are active; None if it is not known.
     """
 
     x: Float[Array, " n"]
@@ -54,6 +77,7 @@ class ConicAnswer:
     rows: Float[Array, " m"]
     cones: list[Float[Array, " _"]]
     status: str
+    active: ActiveBounds | None = None
 
     @property
     def is_finite(self) -> bool:
@@ -98,7 +122,7 @@ def solve_form(form: ConeForm, is_second: bool = False) -> ConicAnswer:
         cones += [_cone(clarabel, group)] * group.count
     settings: Any = clarabel.DefaultSettings()
     settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE if groups else FINE_TOLERANCE
     settings.max_threads = 1
     if is_second:
         settings.static_regularization_constant = REGULARIZATION
@@ -111,12 +135,19 @@ def solve_form(form: ConeForm, is_second: bool = False) -> ConicAnswer:
         scipy.sparse.csc_matrix(P), form.c, scipy.sparse.csc_matrix(A), np.concatenate(sides), cones, settings
     ).solve()
     z = np.array(solution.z)
-    parts = np.split(z, np.cumsum([len(side) for side in sides])[:-1])
+    cuts = np.cumsum([len(side) for side in sides])[:-1]
+    parts = np.split(z, cuts)
+    flags = np.split(z > np.array(solution.s), cuts)
+    at_lower, at_upper = form.is_fixed.copy(), form.is_fixed.copy()
+    at_row_lower, at_row_upper = np.zeros(len(form.row_lower), dtype=bool), np.zeros(len(form.row_lower), dtype=bool)
+    at_lower[has_lower], at_upper[has_upper] = flags[2], flags[3]
+    at_row_lower[has_row_lower], at_row_upper[has_row_upper] = flags[4], flags[5]
+    active = ActiveBounds(at_lower, at_upper & (form.is_fixed | ~at_lower), at_row_lower, at_row_upper & ~at_row_lower)
     rows = np.zeros(len(form.row_lower))
     rows[has_row_lower] += parts[4]
     rows[has_row_upper] -= parts[5]
     multipliers = [_full(group) @ part for group, part in zip(groups, parts[6:], strict=True)]
-    return ConicAnswer(np.array(solution.x), -parts[0], rows, multipliers, str(solution.status))
+    return ConicAnswer(np.array(solution.x), -parts[0], rows, multipliers, str(solution.status), active)
 
 
 def without_objective(form: ConeForm) -> ConeForm:

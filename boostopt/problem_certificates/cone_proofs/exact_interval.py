@@ -12,12 +12,14 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.exact_check import is_proof, objective
 from boostopt.conic_programs.exact.exact_optimum import RationalProof, prove_at_basis, prove_in_rationals
+from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet
 from boostopt.conic_programs.exact.rational_arrays import RationalArray
 from boostopt.conic_programs.exact.work_limit import work_limit
 from boostopt.errors import ProblemError, SolverFailed, reason_on_one_line
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import UNIT, float_below
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
+from boostopt.problem_certificates.cone_proofs.clarabel_answers import ActiveBounds, ConicAnswer
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormInterval
 
 POINT_FACTOR = 5
@@ -41,7 +43,9 @@ def basis_interval(program: ConicProgram, max_digits: float) -> FormInterval:
     return interval
 
 
-def exact_interval(program: ConicProgram, max_digits: float, has_point: bool) -> FormInterval:
+def exact_interval(
+    program: ConicProgram, max_digits: float, has_point: bool, answer: ConicAnswer | None = None
+) -> FormInterval:
     """Return the interval of the minimum that the exact optimum proves, from the program's numbers in fractions.
 
     It is the whole line, with a reason, if no exact optimum is computed or its conditions do not hold.
@@ -54,6 +58,8 @@ def exact_interval(program: ConicProgram, max_digits: float, has_point: bool) ->
         Number of binary digits of exact solutions of systems up to which the exact optimum is computed.
     has_point
         Whether a feasible point is known. If not, an exact one of a quadratic program is computed first: this is cheap.
+    answer
+        An answer that is near the optimum of a quadratic program; None to solve it.
     """
     program = _binary(program)
     interval = FormInterval()
@@ -65,12 +71,26 @@ def exact_interval(program: ConicProgram, max_digits: float, has_point: bool) ->
             if is_proof(linear, proof.status, proof.x, proof.y, proof.ray):
                 _use_feasibility(interval, proof, program)
         if not interval.status:
+            active = None if answer is None or answer.active is None else _active_set(program, answer.x, answer.active)
             with work_limit(max_digits):
-                proof = prove_in_rationals(program)
+                proof = prove_in_rationals(program, active)
             _use_proof(interval, proof, program)
     except (SolverFailed, ProblemError) as failure:
         interval.exact_reason = reason_on_one_line(failure, REASON_LENGTH)
     return interval
+
+
+def _active_set(program: ConicProgram, x: Float[Array, " n"], active: ActiveBounds) -> ActiveSet:
+    """Return the active set of an answer to the form of a program, whose rows are those of `cone_form`."""
+    is_equation = program.row_lower == program.row_upper
+    is_row = ~is_equation & (np.isfinite(program.row_lower) | np.isfinite(program.row_upper))
+    at_row_lower, at_row_upper = is_equation.copy(), is_equation.copy()
+    at_row_lower[is_row], at_row_upper[is_row] = active.row_lower, active.row_upper
+    return ActiveSet(
+        np.clip(x, program.lower, program.upper),
+        np.concatenate([active.lower, at_row_lower]),
+        np.concatenate([active.upper, at_row_upper]),
+    )
 
 
 def _binary(program: ConicProgram) -> ConicProgram:

@@ -128,8 +128,8 @@ class FormInterval:
         return True
 
 
-ExactProof = Callable[[float, bool], FormInterval]
-"""Returns the interval that the exact optimum proves, for a limit of the digits and whether a point is known."""
+ExactProof = Callable[[float, bool, ConicAnswer | None], FormInterval]
+"""Returns the interval that the exact optimum proves; the arguments are those of `exact_interval`."""
 
 
 class FormCertifier:
@@ -187,7 +187,7 @@ class FormCertifier:
         if self.prove_exactly is not None:
             if first.is_finite and first.status not in DOUBTFUL:
                 plain = self._use_plainly(first)
-            if self._is_good_by_exact_optimum(self.prove_exactly):
+            if self._is_good_by_exact_optimum(self.prove_exactly, None if plain is None else first):
                 return interval
         if first.status not in DOUBTFUL or answer is not None:
             self._use_answer(first, plain)
@@ -225,12 +225,13 @@ class FormCertifier:
         start = np.where(face.is_fixed, face.lower, answer.x)
         return self.interval.use_point(proved_point(face, start, 0.0, power=POWERS[0]))
 
-    def _is_good_by_exact_optimum(self, prove_exactly: ExactProof) -> bool:
+    def _is_good_by_exact_optimum(self, prove_exactly: ExactProof, answer: ConicAnswer | None) -> bool:
         """Use the exact optimum if the interval is wide; return whether it needs no more."""
         interval = self.interval
         is_wide = interval.scaled_gap > MAX_GAP
         if is_wide or (interval.scaled_gap > self.goal and self.form.n + len(self.form.e) <= MAX_SMALL_SIZE):
-            interval.intersect(prove_exactly(MAX_DIGITS if is_wide else MAX_FEW_DIGITS, interval.x is not None))
+            limit = MAX_DIGITS if is_wide else MAX_FEW_DIGITS
+            interval.intersect(prove_exactly(limit, interval.x is not None, answer))
         return bool(interval.status) or interval.scaled_gap <= self.goal
 
     def _use_answer(self, first: ConicAnswer, plain: tuple[bool, bool] | None = None) -> None:

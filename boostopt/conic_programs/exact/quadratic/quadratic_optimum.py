@@ -60,7 +60,9 @@ LinearSolver = Callable[[ConicProgram], QuadraticProof]
 """Proves the optimum of a linear program, or that there is none."""
 
 
-def prove_quadratic_optimum(program: ConicProgram, solve_linear: LinearSolver) -> QuadraticProof:
+def prove_quadratic_optimum(
+    program: ConicProgram, solve_linear: LinearSolver, active: ActiveSet | None = None
+) -> QuadraticProof:
     """Return the proof of a convex quadratic program whose bounds do not cross.
 
     Parameters
@@ -69,6 +71,8 @@ def prove_quadratic_optimum(program: ConicProgram, solve_linear: LinearSolver) -
         The program.
     solve_linear
         Solves linear programs exactly: whether the program is feasible, and whether it has a ray.
+    active
+        The first active set; that of Clarabel's answer if it is None.
 
     Raises
     ------
@@ -79,15 +83,17 @@ def prove_quadratic_optimum(program: ConicProgram, solve_linear: LinearSolver) -
     """
     check_convexity(program)
     pairs = ComplementaryProgram(program)
-    solution = _solution_without_violations(program, pairs)
+    solution = _solution_without_violations(program, pairs, active)
     if solution is None:
         return _prove_that_none_exists(program, solve_linear)
     return QuadraticProof(fmpq_array(solution.first[: pairs.n]), fmpq_array(solution.second[pairs.n :]))
 
 
-def _solution_without_violations(program: ConicProgram, pairs: ComplementaryProgram) -> ComplementarySolution | None:
+def _solution_without_violations(
+    program: ConicProgram, pairs: ComplementaryProgram, active: ActiveSet | None
+) -> ComplementarySolution | None:
     """Return a solution from the best state that is reached without pivots, or from one without dependent columns."""
-    best = _best_solution(program, pairs)
+    best = _best_solution(program, pairs, active)
     if best is not None and best.n_violations == 0:
         return best
     for state in (*([best.state] if best is not None else []), state_of_logicals(pairs)):
@@ -98,9 +104,11 @@ def _solution_without_violations(program: ConicProgram, pairs: ComplementaryProg
     return None
 
 
-def _best_solution(program: ConicProgram, pairs: ComplementaryProgram) -> ComplementarySolution | None:
-    """Return the solution with the fewest violations, of Clarabel's active set and of independent ones close to it."""
-    active = approximate_active_set(program)
+def _best_solution(
+    program: ConicProgram, pairs: ComplementaryProgram, active: ActiveSet | None
+) -> ComplementarySolution | None:
+    """Return the solution with the fewest violations, of a first active set and of independent ones close to it."""
+    active = approximate_active_set(program) if active is None else active
     best = _solution_of(program, pairs, active)
     point = rational_vector([*active.x.tolist(), *(program.A @ active.x).tolist()])
     for first_point in (point, *([best.first] if best is not None else [])):
