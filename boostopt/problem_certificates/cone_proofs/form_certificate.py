@@ -41,6 +41,9 @@ POWERS = (0.5, 1.0)
 ATTEMPTS = tuple((power, margin) for power in POWERS for margin in MARGINS)
 """Pairs of these. The first one is tried alone; the others if nothing else proves an end."""
 
+RAY_ATTEMPTS = tuple((is_snapped, margin) for is_snapped in (False, True) for margin in MARGINS)
+"""Whether small multipliers become 0, and margins, for proofs of infeasibility. The first one is tried alone."""
+
 REFINED_POWER = 0.0
 """The power for multipliers with nearly exact reduced costs: all of them change by about their rounding errors."""
 
@@ -181,14 +184,16 @@ class FormCertifier:
             if interval.status or interval.scaled_gap <= self.goal:
                 return interval
         first = solve_form(self.form) if answer is None else answer
-        if first.status in INFEASIBLE and self._prove_infeasible(first):
-            return interval
         plain = None
+        if first.status in INFEASIBLE and self._prove_infeasible(first, RAY_ATTEMPTS[:1]):
+            return interval
         if self.prove_exactly is not None:
             if first.is_finite and first.status not in DOUBTFUL:
                 plain = self._use_plainly(first)
             if self._is_good_by_exact_optimum(self.prove_exactly, None if plain is None else first):
                 return interval
+        if first.status in INFEASIBLE and self._prove_infeasible(first, RAY_ATTEMPTS[1:]):
+            return interval
         if first.status not in DOUBTFUL or answer is not None:
             self._use_answer(first, plain)
         limit = MAX_WIDE_GAP if first.status == "Solved" else MAX_GAP
@@ -370,7 +375,7 @@ class FormCertifier:
 
         return least_fraction(attempt, self._is_close)
 
-    def _prove_infeasible(self, answer: ConicAnswer) -> bool:
+    def _prove_infeasible(self, answer: ConicAnswer, attempts: Sequence[tuple[bool, float]] = RAY_ATTEMPTS) -> bool:
         """Prove that no point is feasible, by multipliers that give a positive bound for costs of 0."""
         if not answer.is_finite:
             return False
@@ -381,12 +386,10 @@ class FormCertifier:
             point = Multipliers(
                 point.y / size, point.rows / size, [z / size for z in point.cones], np.zeros(self.form.n)
             )
-        for is_snapped in (False, True):
-            for margin in MARGINS:
-                if dual_bound(form, point, margin, None, is_snapped).lower > 0:
-                    self.interval.lower = self.interval.upper = math.inf
-                    self.interval.status = "infeasible"
-                    return True
+        if any(dual_bound(form, point, margin, None, is_snapped).lower > 0 for is_snapped, margin in attempts):
+            self.interval.lower = self.interval.upper = math.inf
+            self.interval.status = "infeasible"
+            return True
         return False
 
     def _prove_unbounded(self, direction: Float[Array, " n"]) -> None:
