@@ -63,10 +63,10 @@ MAX_WIDE_GAP = 1e-3
 """Scaled gap above which the program is solved a second time whatever the first answer is."""
 
 MAX_DIGITS = 4_000_000
-"""Number of binary digits up to which an exact optimum is computed for a wide interval: some seconds."""
+"""Number of binary digits up to which an exact optimum is computed for a wide interval: about a second."""
 
-FIRST_DIGITS = 2_000_000
-"""The same for the exact optimum of a linear program before any other proof: about as much time as a solve."""
+LAST_DIGITS = 16_000_000
+"""The same where the interval stays wide after all other proofs: some seconds."""
 
 MAX_SMALL_SIZE = 1500
 """Number of variables and equations up to which a narrow interval is replaced by an exact optimum."""
@@ -180,7 +180,7 @@ class FormCertifier:
             interval.status = "infeasible"
             return interval
         if answer is None and self.prove_at_basis is not None:
-            interval.intersect(self.prove_at_basis(FIRST_DIGITS))
+            interval.intersect(self.prove_at_basis(MAX_DIGITS))
             if interval.status or interval.scaled_gap <= self.goal:
                 return interval
         first = solve_form(self.form) if answer is None else answer
@@ -207,6 +207,9 @@ class FormCertifier:
             self._prove_infeasible(solve_form(without_objective(self.form)))
         if interval.x is not None and not math.isfinite(interval.lower) and first.status in UNBOUNDED:
             self._prove_unbounded(first.x)
+        if self.prove_exactly is not None and not interval.status and interval.scaled_gap > MAX_GAP:
+            last = None if first.status in DOUBTFUL else first
+            interval.intersect(self.prove_exactly(LAST_DIGITS, interval.x is not None, last))
         return interval
 
     def _use_plainly(self, answer: ConicAnswer) -> tuple[bool, bool]:
@@ -231,10 +234,10 @@ class FormCertifier:
         return self.interval.use_point(proved_point(face, start, 0.0, power=POWERS[0]))
 
     def _is_good_by_exact_optimum(self, prove_exactly: ExactProof, answer: ConicAnswer | None) -> bool:
-        """Use the exact optimum if the interval is wide; return whether it needs no more."""
+        """Use the exact optimum if the interval is wide, unless this has failed; return whether it needs no more."""
         interval = self.interval
-        is_wide = interval.scaled_gap > MAX_GAP
-        if is_wide or (interval.scaled_gap > self.goal and self.form.n + len(self.form.e) <= MAX_SMALL_SIZE):
+        is_wide, is_small = interval.scaled_gap > MAX_GAP, self.form.n + len(self.form.e) <= MAX_SMALL_SIZE
+        if not interval.exact_reason and (is_wide or (interval.scaled_gap > self.goal and is_small)):
             limit = MAX_DIGITS if is_wide else MAX_FEW_DIGITS
             interval.intersect(prove_exactly(limit, interval.x is not None, answer))
         return bool(interval.status) or interval.scaled_gap <= self.goal
