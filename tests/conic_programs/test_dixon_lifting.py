@@ -7,6 +7,7 @@ import pytest
 from flint import fmpq
 
 from boostopt.conic_programs.exact.dixon_lifting import Column, ExactSystem, SingularSystemError
+from boostopt.conic_programs.exact.work_limit import TooMuchWorkError, work_limit
 
 
 def columns_of(matrix: list[list[int]]) -> list[Column]:
@@ -37,3 +38,58 @@ def test_triangular_matrices_have_no_nucleus() -> None:
     system = ExactSystem(columns_of([lower[i] for i in permutation]))
     assert system.nucleus_size == 0
     assert ExactSystem(columns_of([[1, 1, 0], [0, 1, 1], [1, 0, 1]])).nucleus_size == 3
+
+
+def block_matrix(rng: np.random.Generator, sizes: list[int], entries: int) -> list[list[int]]:
+    """Return a block triangular matrix with its rows and columns in a random order."""
+    n = sum(sizes)
+    matrix = np.zeros((n, n), dtype=int)
+    start = 0
+    for size in sizes:
+        end = start + size
+        block = rng.integers(-entries, entries + 1, (size, size)) + 7 * entries * np.eye(size, dtype=int)
+        matrix[start:end, start:end] = np.roll(block, 1, axis=0)  # the diagonal has no matching
+        matrix[start:end, end:] = rng.integers(-2, 3, (size, n - end)) * (rng.random((size, n - end)) < 0.3)
+        start = end
+    return matrix[rng.permutation(n)][:, rng.permutation(n)].tolist()
+
+
+@pytest.mark.parametrize("sizes", [[3, 1, 4, 2], [5, 5], [1, 6], [8]])
+def test_block_triangular_systems_are_solved_exactly(sizes: list[int]) -> None:
+    rng = np.random.default_rng(len(sizes))
+    for _ in range(5):
+        matrix = block_matrix(rng, sizes, 9)
+        size = len(matrix)
+        b = [fmpq(int(value), 3) for value in rng.integers(-5, 6, size)]
+        system = ExactSystem(columns_of(matrix))
+        z, y = system.solve(b), system.solve_transposed(b)
+        assert [sum((fmpq(matrix[i][j]) * z[j] for j in range(size)), fmpq(0)) for i in range(size)] == b
+        assert [sum((fmpq(matrix[i][j]) * y[i] for i in range(size)), fmpq(0)) for j in range(size)] == b
+
+
+def test_large_blocks_with_short_determinants_are_solved_exactly() -> None:
+    """A cycle of 1 and -2 on 80 rows, whose determinant is 1 - 2^80."""
+    size = 80
+    matrix = [[1 if i == j else -2 if j == (i + 1) % size else 0 for j in range(size)] for i in range(size)]
+    system = ExactSystem(columns_of(matrix))
+    assert system.nucleus_size == size
+    b = [fmpq(i % 5 - 2) for i in range(size)]
+    z, y = system.solve(b), system.solve_transposed(b)
+    assert [sum((fmpq(matrix[i][j]) * z[j] for j in range(size)), fmpq(0)) for i in range(size)] == b
+    assert [sum((fmpq(matrix[i][j]) * y[i] for i in range(size)), fmpq(0)) for j in range(size)] == b
+
+
+def test_a_matrix_without_a_matching_is_singular() -> None:
+    """Three rows have entries in two columns alone; no row and no column has a single entry."""
+    matrix = [[1, 2, 0, 0, 0], [3, 5, 0, 0, 0], [1, 1, 0, 0, 0], [0, 0, 1, 2, 3], [0, 0, 4, 5, 7]]
+    with pytest.raises(SingularSystemError, match="matching"):
+        ExactSystem(columns_of(matrix))
+
+
+def test_work_that_is_too_large_is_refused_in_advance() -> None:
+    matrix = block_matrix(np.random.default_rng(0), [30], 10**9)
+    b = [fmpq(1)] * 30
+    with work_limit(1000), pytest.raises(TooMuchWorkError):
+        ExactSystem(columns_of(matrix)).solve(b)
+    z = ExactSystem(columns_of(matrix)).solve(b)
+    assert sum(int(value.q).bit_length() for value in z) > 1000

@@ -14,13 +14,18 @@ import scipy.sparse
 
 from boostopt import ConicProgram, ProblemError, certify_problem, exact_optimum, explain_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
+from boostopt.conic_programs.exact import exact_optimum as exact_optimum_module
+from boostopt.conic_programs.exact import refinement
+from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis
 from boostopt.conic_programs.exact.work_limit import TooMuchWorkError, work_limit
 from boostopt.problem_certificates.arithmetic.balls import working_precision
-from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form
+from boostopt.problem_certificates.cone_proofs.clarabel_answers import ActiveBounds, ConicAnswer, solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, cone_form
 from boostopt.problem_certificates.cone_proofs.cone_membership import is_semidefinite, smallest_eigenvalue_bound
 from boostopt.problem_certificates.cone_proofs.exact_interval import exact_interval
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
+from boostopt.problem_certificates.cone_proofs.quadratic_forms import semidefinite_shifts
+from boostopt.problem_certificates.cone_proofs.weak_duality import dual_bound, multipliers_of
 
 INF = np.inf
 
@@ -174,6 +179,123 @@ def test_a_quadratic_program_has_an_exact_point_where_its_optimum_needs_too_many
     )
     assert upper.lower == -INF
     assert upper.upper >= -103 / 22
+
+
+SMALL_PROGRAMS = {
+    "a degenerate vertex": (
+        program([-1, -1], [[1, 0], [0, 1], [1, 1], [1, -1]], [-INF] * 4, [1, 1, 2, 0], [0, 0], [INF, INF]),
+        "bounded",
+        Fraction(-2),
+    ),
+    "a third": (program([1], [[3]], [1], [INF], [-INF], [INF]), "bounded", Fraction(1, 3)),
+    "equations that follow from others": (
+        program([1, 1], [[1, 2], [2, 4], [3, 6]], [1, 2, 3], [1, 2, 3], [0, 0], [INF, INF]),
+        "bounded",
+        Fraction(1, 2),
+    ),
+    "a contradiction of the size of a last digit": (
+        program([1], [[1], [1]], [1 + 2.0**-52, -INF], [INF, 1], [-INF], [INF]),
+        "infeasible",
+        None,
+    ),
+    "a ray": (program([-1, 0], [[1, -1]], [-INF], [1], [0, 0], [INF, INF]), "unbounded", None),
+    "a ray that is nearly flat": (program([-1e-9, 0], [[1, -1]], [-INF], [1], [0, 0], [INF, INF]), "unbounded", None),
+    "no rows": (program([2, -1], [], [], [], [1, 0], [INF, 3]), "bounded", Fraction(-1)),
+    "a fixed variable": (program([1, 1], [[1, 1]], [3], [INF], [1, -INF], [1, INF]), "bounded", Fraction(3)),
+    "no costs": (program([0, 0], [[1, 1]], [1], [1], [0, 0], [INF, INF]), "bounded", Fraction(0)),
+}
+
+
+@pytest.mark.parametrize("name", SMALL_PROGRAMS)
+def test_bases_of_small_linear_programs_decide_them(name: str) -> None:
+    lp, status, value = SMALL_PROGRAMS[name]
+    certificate = certify_problem(lp)
+    assert certificate.status == status
+    if value is not None:
+        assert certificate.lower <= value <= certificate.upper
+        assert certificate.upper - certificate.lower <= 4e-16 * max(1, abs(value))
+
+
+def test_a_program_without_variables_has_the_value_of_its_offset() -> None:
+    certificate = certify_problem(program([], [], [], [], [], [], offset=0.1))
+    assert certificate.lower <= 0.1 <= certificate.upper
+    assert certificate.upper - certificate.lower <= 4e-17
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_false_bases_never_exclude_the_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver that calls bases by chance optimal changes nothing but the time."""
+    lp = random_linear_program(seed)
+    exact, rng = exact_optimum(lp), np.random.default_rng(seed)
+
+    def basis_by_chance(equations: EquationProgram, basis: Any = None, **options: Any) -> SimplexBasis:
+        m, n = equations.A.shape
+        basic = np.sort(rng.permutation(n + m)[:m]).tolist()
+        return SimplexBasis(tuple(basic), frozenset(np.flatnonzero(rng.random(n) < 0.3).tolist()) - {*basic})
+
+    monkeypatch.setattr(exact_optimum_module, "solve_by_simplex", basis_by_chance)
+    monkeypatch.setattr(refinement, "solve_by_simplex", basis_by_chance)
+    for _ in range(4):
+        certificate = certify_problem(lp)
+        assert certificate.status in ("bounded", "open", exact.status)
+        if exact.value is not None:
+            assert certificate.lower <= exact.value <= certificate.upper
+
+
+def random_curved_program(seed: int) -> ConicProgram:
+    """Return a random program whose objective has a diagonal, a dominant, a dense or a singular curvature."""
+    rng, lp = np.random.default_rng(seed), random_linear_program(seed)
+    n = lp.shape[1]
+    B = rng.integers(-2, 3, (n, n)).astype(float)
+    diagonal, dense = np.diag(rng.integers(0, 4, n).astype(float)), B.T @ B + np.eye(n)
+    dominant = np.triu(B, 1) + np.triu(B, 1).T
+    dominant = dominant + np.diag(np.abs(dominant).sum(axis=1) + rng.integers(0, 2, n))
+    P = (diagonal, dominant, dense, B[:1].T @ B[:1])[seed % 4]
+    return replace(lp, P=scipy.sparse.csc_array(P))
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_curved_lower_bounds_are_below_the_exact_optimum_for_multipliers_of_any_origin(seed: int) -> None:
+    qp = random_curved_program(seed)
+    exact, form = exact_optimum(qp), cone_form(qp)
+    shifts, is_nonconvex = semidefinite_shifts(form.P, np.isfinite(form.lower) & np.isfinite(form.upper))
+    assert not is_nonconvex
+    if exact.value is None:
+        return
+    certificate = certify_problem(qp)
+    assert certificate.lower <= exact.value <= certificate.upper
+    assert certificate.scaled_gap <= 1e-8
+    for lie in [solve_form(form), *lies(form, seed)]:
+        point = multipliers_of(lie)
+        for is_snapped, power in ((False, 0.5), (False, 1.0), (True, 0.5)):
+            with np.errstate(all="ignore"):
+                bound = dual_bound(form, point, 0.0, shifts, is_snapped, power)
+            assert bound.lower <= exact.value
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_shifts_by_curvature_leave_the_quadratic_form_semidefinite(seed: int) -> None:
+    P = random_curved_program(seed).P
+    shifts, _ = semidefinite_shifts(scipy.sparse.csr_array(P), np.ones(P.shape[0], dtype=bool))
+    assert np.isfinite(shifts).all()
+    n, dense = P.shape[0], P.toarray()
+    rows = [[Fraction(dense[i, j]) + (Fraction(shifts[i]) if i == j else 0) for j in range(n)] for i in range(n)]
+    for k in range(n):  # elimination in fractions: no pivot is negative, and a pivot of 0 has a row of zeros
+        pivot = rows[k][k]
+        assert pivot >= 0
+        assert pivot > 0 or not any(rows[k][k:])
+        for i in range(k + 1, n):
+            factor = rows[i][k] / pivot if pivot else Fraction(0)
+            rows[i] = [value - factor * other for value, other in zip(rows[i], rows[k], strict=True)]
+
+
+def test_false_active_bounds_never_exclude_the_optimum() -> None:
+    qp = quadratic_program()
+    answer, rng = solve_form(cone_form(qp)), np.random.default_rng(0)
+    for _ in range(8):
+        flags = [rng.random(count) < 0.4 for count in (4, 4, 3, 3)]
+        interval = exact_interval(qp, INF, True, replace(answer, active=ActiveBounds(*flags)))
+        assert interval.lower <= -103 / 22 <= interval.upper
 
 
 def lies(form: ConeForm, seed: int) -> list[ConicAnswer]:

@@ -187,8 +187,8 @@ def _triangular_blocks(rows: list[int], columns: list[int], entries: Sequence[Co
         blocks[label][0].append(row)
         blocks[label][1].append(columns[column])
         predecessors[label].update(block_of_column[places_of_row].tolist())
-    for k, others in predecessors.items():
-        others.discard(k)
+    for k, blocks_before in predecessors.items():
+        blocks_before.discard(k)
     return [blocks[k] for k in TopologicalSorter(predecessors).static_order()]
 
 

@@ -200,7 +200,7 @@ def exact_optimum(program: ConicProgram, numbers: Numbers | None = None) -> Exac
 
 @dataclass(frozen=True, eq=False)
 class RationalProof:
-    """What `ExactOptimum` states, in rational numbers with common denominators."""
+    """The values of an `ExactOptimum`, in rational numbers with common denominators."""
 
     status: ExactStatus
     x: RationalArray | None = None

@@ -49,19 +49,19 @@ class RationalArray:
         """Return the numbers at some places, or those of a mask."""
         return RationalArray(self.numerators[places], self.denominator)
 
-    def less(self, other: RationalArray) -> RationalArray:
+    def less(self, subtrahend: RationalArray) -> RationalArray:
         """Return these numbers less those of another array of the same length."""
-        first, second = self.numerators, other.numerators
-        if self.denominator == other.denominator:
+        first, second = self.numerators, subtrahend.numerators
+        if self.denominator == subtrahend.denominator:
             return RationalArray(first - second, self.denominator)
-        denominator = lcm(self.denominator, other.denominator)
-        first_factor, second_factor = denominator // self.denominator, denominator // other.denominator
+        denominator = lcm(self.denominator, subtrahend.denominator)
+        first_factor, second_factor = denominator // self.denominator, denominator // subtrahend.denominator
         return RationalArray(first * first_factor - second * second_factor, denominator)
 
-    def inner_product(self, other: RationalArray) -> Fraction:
+    def inner_product(self, vector: RationalArray) -> Fraction:
         """Return the sum of the products with the numbers of another array of the same length."""
-        pairs = zip(self.numerators.tolist(), other.numerators.tolist(), strict=True)
-        return Fraction(sum(x * y for x, y in pairs if x and y), self.denominator * other.denominator)
+        pairs = zip(self.numerators.tolist(), vector.numerators.tolist(), strict=True)
+        return Fraction(sum(x * y for x, y in pairs if x and y), self.denominator * vector.denominator)
 
     def is_below(self, limits: Float[Array, " k"], numbers: Numbers) -> Any:
         """Return which of the numbers are below limits, which may be infinite."""
@@ -125,8 +125,8 @@ def rational_array(values: Float[Array, " k"], numbers: Numbers) -> RationalArra
     n_zeros = np.frexp(last_bits.astype(float))[1] - 1
     whole >>= n_zeros
     exponents = np.where(whole != 0, exponents - MANTISSA_BITS + n_zeros, 0).astype(np.int64)
-    least = min(0, int(exponents.min(initial=0)))
-    return RationalArray(whole.astype(object) << (exponents - least).astype(object), 1 << -least)
+    min_exponent = min(0, int(exponents.min(initial=0)))
+    return RationalArray(whole.astype(object) << (exponents - min_exponent).astype(object), 1 << -min_exponent)
 
 
 def fraction_array(values: Sequence[Fraction]) -> RationalArray:

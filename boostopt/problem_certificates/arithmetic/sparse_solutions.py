@@ -133,8 +133,8 @@ def _proved_eigenvalue(B: Any, M: Any, factor: Any) -> float:
     L_rows, L_columns, L_sizes = L.indices, np.repeat(np.arange(m), np.diff(L.indptr)), np.abs(L.data)
     weighted: Any = scipy.sparse.csc_array((L.data * d[L_columns], L.indices, L.indptr), shape=(m, m))
     places = shifted_factor.perm_c  # M - t I with rows and columns moved to these places is near L diag(d) Lᵀ
-    moved = scipy.sparse.coo_array((shifted, (places[rows], places[columns])), shape=(m, m)).tocsr()
-    rest = scipy.sparse.coo_array(moved - scipy.sparse.csr_array(weighted @ L.T))
+    target = scipy.sparse.coo_array((shifted, (places[rows], places[columns])), shape=(m, m)).tocsr()
+    rest = scipy.sparse.coo_array(target - scipy.sparse.csr_array(weighted @ L.T))
     sizes = np.bincount(L_rows, L_sizes * (d * np.bincount(L_columns, L_sizes, m))[L_columns], m)
     B_rows, B_sizes = np.repeat(np.arange(m), np.diff(B.indptr)), np.abs(B.data)
     gram_sizes = np.bincount(B_rows, B_sizes * np.bincount(B.indices, B_sizes)[B.indices], m)

@@ -36,7 +36,7 @@ ROOT = math.sqrt(2.0)
 
 @dataclass(frozen=True, eq=False)
 class ActiveBounds:
-    """Where a multiplier is larger than the distance to its bound; both sides where bounds are equal.
+    """The bounds whose multiplier is larger than the distance from them; both sides where bounds are equal.
 
     Attributes
     ----------
