@@ -18,6 +18,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.ida_work import end_with_parent
 from boostopt import ConicProgram, certify_problem, exact_optimum, load_problem
 from boostopt._utils.cvxpy_tools import cp, solve_quietly
@@ -53,6 +55,12 @@ POLL_SECONDS = 0.2
 
 MAX_WAITING = 20.0
 """Seconds of the clock that a step may take, per second of the processor."""
+
+SMALL_PROGRAMS = tuple(
+    ConicProgram(np.ones((1, 2)), np.ones(2), np.ones(1), np.ones(1), np.zeros(2), np.full(2, np.inf), P)
+    for P in (None, np.eye(2))
+)
+"""A linear and a quadratic program whose certificates load what those of others need."""
 
 Result = dict[str, Any]
 
@@ -109,6 +117,13 @@ def is_sufficient(certificate: Result) -> bool:
     return certificate["status"] in ("infeasible", "unbounded") or (gap is not None and gap <= GOOD_GAP)
 
 
+def _solved(program: ConicProgram) -> Any:
+    """Return the CVXPY problem of a program with an answer."""
+    problem = program.to_cvxpy()
+    solve_quietly(problem, SOLVERS[0])
+    return problem
+
+
 class Steps:
     """The steps of one file, which share its program and the solved problem of each solver."""
 
@@ -156,6 +171,8 @@ class Steps:
         problem: Any = self._program if source == "program" else self._problem(source)
         if source != "program" and problem.status is None:  # this process has not solved it
             solve_quietly(problem, source)
+        for small in SMALL_PROGRAMS:
+            certify_problem(small if source == "program" else _solved(small))  # imports
         begin = time.process_time()
         certificate = certify_problem(problem)
         seconds = time.process_time() - begin
