@@ -24,6 +24,7 @@ def is_proof(
     x: RationalArray | None,
     y: RationalArray | None,
     ray: RationalArray | None,
+    has_convex_objective: bool = False,
 ) -> bool:
     """Return whether every condition of a status holds.
 
@@ -35,6 +36,8 @@ def is_proof(
         "optimal", "infeasible" or "unbounded".
     x, y, ray
         As of `ExactOptimum`.
+    has_convex_objective
+        Whether it was proved before that the objective is convex.
     """
     if status == "infeasible":
         bound = None if y is None else dual_bound(program, y, zero_array(program.shape[1]))
@@ -48,7 +51,8 @@ def is_proof(
     # A convex objective lies above its tangent at x, and x minimizes the tangent if its dual bound is attained.
     slopes = gradient(program, x)
     bound = None if y is None else dual_bound(program, y, slopes)
-    return bound is not None and bound == slopes.inner_product(x) and is_convex(program)
+    is_attained = bound is not None and bound == slopes.inner_product(x)
+    return is_attained and (has_convex_objective or is_convex(program))
 
 
 def is_feasible(program: ConicProgram, x: RationalArray) -> bool:

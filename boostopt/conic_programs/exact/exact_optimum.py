@@ -217,7 +217,7 @@ def prove_in_rationals(program: ConicProgram, active: ActiveSet | None = None) -
     program
         A program without cones.
     active
-        The first active set of a quadratic program; that of Clarabel's answer if it is None.
+        As of `prove_quadratic_optimum`.
 
     Raises
     ------

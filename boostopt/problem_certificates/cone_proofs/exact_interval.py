@@ -13,6 +13,7 @@ from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.exact_check import is_proof, objective
 from boostopt.conic_programs.exact.exact_optimum import RationalProof, prove_at_basis, prove_in_rationals
 from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet
+from boostopt.conic_programs.exact.quadratic.quadratic_optimum import check_convexity
 from boostopt.conic_programs.exact.rational_arrays import RationalArray
 from boostopt.conic_programs.exact.work_limit import work_limit
 from boostopt.errors import ProblemError, SolverFailed, reason_on_one_line
@@ -71,6 +72,7 @@ def exact_interval(
             if is_proof(linear, proof.status, proof.x, proof.y, proof.ray):
                 _use_feasibility(interval, proof, program)
         if not interval.status:
+            check_convexity(program)
             active = None if answer is None or answer.active is None else _active_set(program, answer.x, answer.active)
             with work_limit(max_digits):
                 proof = prove_in_rationals(program, active)
@@ -99,8 +101,8 @@ def _binary(program: ConicProgram) -> ConicProgram:
 
 
 def _use_proof(interval: FormInterval, proof: RationalProof, program: ConicProgram) -> None:
-    """Use a proof of the program if its conditions hold."""
-    if not is_proof(program, proof.status, proof.x, proof.y, proof.ray):
+    """Use a proof of the program, whose objective is proved convex, if its conditions hold."""
+    if not is_proof(program, proof.status, proof.x, proof.y, proof.ray, has_convex_objective=True):
         interval.exact_reason = "its conditions do not hold"
         return
     _use_feasibility(interval, proof, program)

@@ -89,9 +89,11 @@ def _negative_direction_of_part(part: Any, to_fraction: Callable[[float], Fracti
         scaled = np.ldexp(floats, -exponents[:, None] - exponents[None, :])
     numbers: dict[tuple[int, int], fmpq] = {}
     entries, has_accurate_floats = part.tocoo(), True
+    fractions = {entry: to_fraction(entry) for entry in set(entries.data.tolist())}
+    rationals = {entry: to_fmpq(fraction) for entry, fraction in fractions.items()}
     for i, j, entry in zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True):
-        fraction = to_fraction(entry)
-        numbers[i, j] = to_fmpq(fraction)
+        fraction = fractions[entry]
+        numbers[i, j] = rationals[entry]
         # A subnormal float has few digits: its shortest decimal may be another number by more than a last digit.
         has_accurate_floats &= abs(entry) >= sys.float_info.min or fraction == Fraction(entry)
     if not has_accurate_floats or np.abs(scaled).max() > MAX_SCALED_ENTRY:

@@ -72,7 +72,7 @@ def prove_quadratic_optimum(
     solve_linear
         Solves linear programs exactly: whether the program is feasible, and whether it has a ray.
     active
-        The first active set; that of Clarabel's answer if it is None.
+        An active set near the optimum of an objective that is proved convex; None to solve the program and to prove it.
 
     Raises
     ------
@@ -81,7 +81,8 @@ def prove_quadratic_optimum(
     SolverFailed
         No active set could be made optimal.
     """
-    check_convexity(program)
+    if active is None:
+        check_convexity(program)
     pairs = ComplementaryProgram(program)
     solution = _solution_without_violations(program, pairs, active)
     if solution is None:
