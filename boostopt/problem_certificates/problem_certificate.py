@@ -37,7 +37,7 @@ from boostopt.problem_certificates.arithmetic.balls import Ball, ball, midpoints
 from boostopt.problem_certificates.bounds.coordinate_bounds import CoordinateBounds
 from boostopt.problem_certificates.bounds.propagation import Propagation
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
-from boostopt.problem_certificates.cone_proofs.exact_interval import basis_interval, exact_interval
+from boostopt.problem_certificates.cone_proofs.exact_interval import basis_interval, exact_interval, near_interval
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier
 from boostopt.problem_certificates.dual_bound import lower_bound
 from boostopt.problem_certificates.feasible_point import (
@@ -386,7 +386,8 @@ def _certify_program(program: ConicProgram, goal: float) -> ProblemCertificate:
     with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
         prove_exactly = None if program.cones else partial(exact_interval, program)
         prove_at_basis = partial(basis_interval, program) if program.is_linear else None
-        interval = FormCertifier(cone_form(program), goal, prove_exactly, prove_at_basis).run()
+        prove_near = None if program.P is None or program.cones else partial(near_interval, program)
+        interval = FormCertifier(cone_form(program), goal, prove_exactly, prove_at_basis, prove_near).run()
     if interval.lower > interval.upper:
         raise ProblemError(
             f"expected lower <= upper; got {interval.lower} > {interval.upper}. This is a bug: please report it."

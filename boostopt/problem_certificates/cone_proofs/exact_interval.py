@@ -10,7 +10,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.conic_programs.conic_program import ConicProgram
-from boostopt.conic_programs.exact.exact_check import is_proof, objective
+from boostopt.conic_programs.exact.exact_check import is_feasible, is_proof, objective
 from boostopt.conic_programs.exact.exact_optimum import RationalProof, prove_at_basis, prove_in_rationals
 from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet
 from boostopt.conic_programs.exact.quadratic.quadratic_optimum import check_convexity
@@ -25,6 +25,9 @@ from boostopt.problem_certificates.cone_proofs.form_certificate import FormInter
 
 POINT_FACTOR = 5
 """An exact point may need so many times as many digits as an exact optimum: there is no other way to find one."""
+
+MAX_DISTANCE = 1e-6
+"""Relative distance of an exactly feasible point from that of an answer."""
 
 REASON_LENGTH = 200
 """Length of the reason why there is no exact optimum."""
@@ -41,6 +44,36 @@ def basis_interval(program: ConicProgram, max_digits: float) -> FormInterval:
             _use_proof(interval, proof, program)
     except SolverFailed as failure:
         interval.exact_reason = reason_on_one_line(failure, REASON_LENGTH)
+    return interval
+
+
+def near_interval(program: ConicProgram, max_digits: float, answer: ConicAnswer) -> FormInterval:
+    """Return an interval whose upper end is the objective at an exactly feasible point near that of an answer.
+
+    The point is a vertex of the feasible set within small distances of the answer, and the tangent there chooses it.
+
+    Parameters
+    ----------
+    program
+        A quadratic program.
+    max_digits
+        As of `exact_interval`.
+    answer
+        The answer.
+    """
+    program = _binary(program)
+    interval = FormInterval()
+    x = np.clip(answer.x, program.lower, program.upper)
+    distances = MAX_DISTANCE * np.maximum(1.0, np.abs(x))
+    slopes = program.c if program.P is None else program.c + program.P @ x
+    lower, upper = np.maximum(program.lower, x - distances), np.minimum(program.upper, x + distances)
+    try:
+        with work_limit(max_digits):
+            proof = prove_at_basis(replace(program, P=None, c=slopes, lower=lower, upper=upper))
+    except SolverFailed:
+        return interval
+    if proof is not None and proof.x is not None and is_feasible(program, proof.x):
+        _use_feasibility(interval, proof, program)
     return interval
 
 

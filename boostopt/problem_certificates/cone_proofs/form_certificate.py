@@ -148,6 +148,8 @@ class FormCertifier:
         As `exact_interval`; None for programs with cones, which have no exact optimum.
     prove_at_basis
         As `basis_interval`, which is tried first; None for programs that are not linear.
+    prove_near
+        As `near_interval`; None for programs that are not quadratic.
     """
 
     def __init__(
@@ -156,11 +158,13 @@ class FormCertifier:
         goal: float,
         prove_exactly: ExactProof | None = None,
         prove_at_basis: Callable[[float], FormInterval] | None = None,
+        prove_near: Callable[[float, ConicAnswer], FormInterval] | None = None,
     ) -> None:
         self.form = form
         self.goal = goal
         self.prove_exactly = prove_exactly
         self.prove_at_basis = prove_at_basis
+        self.prove_near = prove_near
         self.interval = FormInterval()
         self.reduced = form
         self.dependent: Bool[Array, " n"] | None = None
@@ -236,6 +240,8 @@ class FormCertifier:
     def _is_good_by_exact_optimum(self, prove_exactly: ExactProof, answer: ConicAnswer | None) -> bool:
         """Use the exact optimum if the interval is wide, unless this has failed; return whether it needs no more."""
         interval = self.interval
+        if self.prove_near is not None and answer is not None and interval.x is None and interval.lower > -math.inf:
+            interval.intersect(self.prove_near(MAX_DIGITS, answer))
         is_wide, is_small = interval.scaled_gap > MAX_GAP, self.form.n + len(self.form.e) <= MAX_SMALL_SIZE
         if not interval.exact_reason and (is_wide or (interval.scaled_gap > self.goal and is_small)):
             limit = MAX_DIGITS if is_wide else MAX_FEW_DIGITS
