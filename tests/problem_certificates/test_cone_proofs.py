@@ -22,7 +22,7 @@ from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ActiveBounds, ConicAnswer, solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, cone_form
 from boostopt.problem_certificates.cone_proofs.cone_membership import is_semidefinite, smallest_eigenvalue_bound
-from boostopt.problem_certificates.cone_proofs.exact_interval import exact_interval
+from boostopt.problem_certificates.cone_proofs.exact_interval import exact_interval, near_interval
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
 from boostopt.problem_certificates.cone_proofs.quadratic_forms import semidefinite_shifts
 from boostopt.problem_certificates.cone_proofs.weak_duality import dual_bound, multipliers_of
@@ -287,6 +287,41 @@ def test_shifts_by_curvature_leave_the_quadratic_form_semidefinite(seed: int) ->
         for i in range(k + 1, n):
             factor = rows[i][k] / pivot if pivot else Fraction(0)
             rows[i] = [value - factor * other for value, other in zip(rows[i], rows[k], strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_tangents_at_points_of_any_origin_prove_true_ends(seed: int) -> None:
+    qp = random_curved_program(seed)
+    exact, form = exact_optimum(qp), cone_form(qp)
+    n_points = n_bounds = 0
+    for lie in [solve_form(form), *lies(form, seed)]:
+        interval = near_interval(qp, INF, lie, has_point=False, has_bound=False)
+        assert not interval.status
+        if exact.value is not None:
+            assert interval.lower <= exact.value <= interval.upper
+            n_points, n_bounds = n_points + (interval.upper < INF), n_bounds + (interval.lower > -INF)
+        elif exact.status == "infeasible":
+            assert interval.x is None
+        bound = near_interval(qp, INF, lie, has_point=True, has_bound=False)
+        assert exact.value is None or bound.lower <= exact.value
+        assert bound.x is None
+    assert exact.value is None or (n_points and n_bounds)
+
+
+def test_tangents_of_an_objective_with_the_least_negative_curvature_prove_no_lower_end() -> None:
+    """The matrix of 1, 1 and 1 - 2^-53 has the determinant -2^-53: the objective falls along (1, -1)."""
+    P = scipy.sparse.csc_array(np.array([[1.0, 1.0], [1.0, 1 - 2.0**-53]]))
+    qp = program([0, 0], [[1, 0], [0, 1]], [-2, -2], [2, 2], [-INF, -INF], [INF, INF], P=P)
+    interval = near_interval(qp, INF, solve_form(cone_form(qp)), has_point=False, has_bound=False)
+    assert interval.lower == -INF
+    flat = replace(qp, P=scipy.sparse.csc_array(np.ones((2, 2))))
+    assert near_interval(flat, INF, solve_form(cone_form(flat)), has_point=False, has_bound=False).lower > -1e-6
+
+
+def test_tangents_that_need_too_many_digits_leave_both_ends_open() -> None:
+    qp = quadratic_program()
+    interval = near_interval(qp, 0, solve_form(cone_form(qp)), has_point=False, has_bound=False)
+    assert (interval.lower, interval.upper, interval.x) == (-INF, INF, None)
 
 
 def test_false_active_bounds_never_exclude_the_optimum() -> None:

@@ -35,6 +35,9 @@ ExactStatus = Literal["optimal", "infeasible", "unbounded"]
 """Proofs of a program: of its optimum, or that there is none."""
 
 
+FEW_REFINEMENTS = 6
+"""Largest number of refinements of a basis where another proof follows if it fails."""
+
 MAX_WRITTEN_BITS = 4000
 """Largest length of a numerator or denominator that sentences write in digits; Python refuses 4300 digits and more."""
 
@@ -246,6 +249,32 @@ def prove_at_basis(program: ConicProgram) -> RationalProof | None:
         return _proof_of(program, pivot_to_optimum(exact, refine(equations, exact, basis)))
     except (SingularSystemError, TooManyPivotsError):
         return None
+
+
+def basic_values(program: ConicProgram, costs: RationalArray) -> tuple[RationalArray, RationalArray] | None:
+    """Return the variables and the multipliers of the rows of a basis that HiGHS calls optimal; None if there is none.
+
+    They satisfy the equations of the basis exactly. They are not said to satisfy other conditions.
+
+    Parameters
+    ----------
+    program
+        A linear program.
+    costs
+        The exact costs, which those of the program are near.
+    """
+    equations = _in_equations(program)
+    basis = solve_by_simplex(equations, needs_optimum=True)
+    if basis is None:
+        return None
+    exact = ExactProgram(equations, program.numbers)
+    exact.c[: len(costs)] = costs.fmpqs()
+    try:
+        solution = refine(equations, exact, basis, FEW_REFINEMENTS)
+    except SingularSystemError:
+        return None
+    m, n = program.shape
+    return fmpq_array(solution.x[:n]), fmpq_array(solution.y[:m])
 
 
 def _proof_of(program: ConicProgram, result: PivotResult) -> RationalProof:

@@ -44,7 +44,9 @@ EXPONENT_STEP = 8
 """Growth of the power of 2 when HiGHS returns the basis unchanged."""
 
 
-def refine(program: EquationProgram, exact: ExactProgram, basis: SimplexBasis) -> BasicSolution:
+def refine(
+    program: EquationProgram, exact: ExactProgram, basis: SimplexBasis, max_refinements: int = MAX_REFINEMENTS
+) -> BasicSolution:
     """Return the solution of the best basis: an exactly optimal one if the refinement leads to one.
 
     Raises
@@ -54,7 +56,7 @@ def refine(program: EquationProgram, exact: ExactProgram, basis: SimplexBasis) -
     """
     solution = incumbent = BasicSolution(exact, basis)
     unchanged_count = 0
-    for _ in range(MAX_REFINEMENTS):
+    for _ in range(max_refinements):
         if solution.is_optimal or solution.primal_violation > MAX_PRIMAL_VIOLATION:
             break
         corrections = _program_of_corrections(program, exact, solution, EXPONENT_STEP * unchanged_count)

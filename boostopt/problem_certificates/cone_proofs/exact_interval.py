@@ -10,12 +10,20 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.conic_programs.conic_program import ConicProgram
-from boostopt.conic_programs.exact.exact_check import is_feasible, is_proof, objective
-from boostopt.conic_programs.exact.exact_optimum import RationalProof, prove_at_basis, prove_in_rationals
+from boostopt.conic_programs.exact.exact_check import (
+    curved_products,
+    dual_bound,
+    gradient,
+    is_feasible,
+    is_proof,
+    objective,
+)
+from boostopt.conic_programs.exact.exact_optimum import RationalProof, basic_values, prove_at_basis, prove_in_rationals
 from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet
+from boostopt.conic_programs.exact.quadratic.negative_curvature import is_convex
 from boostopt.conic_programs.exact.quadratic.quadratic_optimum import check_convexity
-from boostopt.conic_programs.exact.rational_arrays import RationalArray
-from boostopt.conic_programs.exact.work_limit import work_limit
+from boostopt.conic_programs.exact.rational_arrays import RationalArray, rational_array
+from boostopt.conic_programs.exact.work_limit import TooMuchWorkError, work_limit
 from boostopt.errors import ProblemError, SolverFailed, reason_on_one_line
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import UNIT, float_below
@@ -47,33 +55,49 @@ def basis_interval(program: ConicProgram, max_digits: float) -> FormInterval:
     return interval
 
 
-def near_interval(program: ConicProgram, max_digits: float, answer: ConicAnswer) -> FormInterval:
-    """Return an interval whose upper end is the objective at an exactly feasible point near that of an answer.
+def near_interval(
+    program: ConicProgram, max_digits: float, answer: ConicAnswer, has_point: bool, has_bound: bool
+) -> FormInterval:
+    """Return an interval from two linear programs with the tangent of the objective at the point of an answer.
 
-    The point is a vertex of the feasible set within small distances of the answer, and the tangent there chooses it.
+    The upper end is the objective at a vertex of the feasible set within small distances of the answer. The lower end
+    is the minimum of the tangent over the whole feasible set.
 
     Parameters
     ----------
     program
-        A quadratic program.
+        A quadratic program. Without a proof that its objective is convex, the lower end is left out.
     max_digits
         As of `exact_interval`.
     answer
         The answer.
+    has_point, has_bound
+        Whether an end is known and is left out.
     """
     program = _binary(program)
     interval = FormInterval()
     x = np.clip(answer.x, program.lower, program.upper)
-    distances = MAX_DISTANCE * np.maximum(1.0, np.abs(x))
-    slopes = program.c if program.P is None else program.c + program.P @ x
-    lower, upper = np.maximum(program.lower, x - distances), np.minimum(program.upper, x + distances)
+    w = rational_array(x, program.numbers)
+    costs = gradient(program, w)
+    tangent = replace(program, P=None, c=program.c if program.P is None else program.c + program.P @ x)
     try:
-        with work_limit(max_digits):
-            proof = prove_at_basis(replace(program, P=None, c=slopes, lower=lower, upper=upper))
-    except SolverFailed:
+        if not has_point:
+            distances = MAX_DISTANCE * np.maximum(1.0, np.abs(x))
+            lower, upper = np.maximum(program.lower, x - distances), np.minimum(program.upper, x + distances)
+            with work_limit(max_digits):
+                values = basic_values(replace(tangent, lower=lower, upper=upper), costs)
+            if values is None or not is_feasible(program, values[0]):
+                return interval
+            _use_point(interval, values[0], program)
+        if not has_bound and is_convex(program):
+            with work_limit(max_digits):
+                values = basic_values(tangent, costs)
+            bound = None if values is None else dual_bound(program, values[1], costs)
+            if bound is not None:
+                curvature = curved_products(program, w).inner_product(w) / 2
+                interval.lower = float_below(bound - curvature + program.to_fraction(program.offset))
+    except TooMuchWorkError:  # the end is left to other proofs
         return interval
-    if proof is not None and proof.x is not None and is_feasible(program, proof.x):
-        _use_feasibility(interval, proof, program)
     return interval
 
 
@@ -151,8 +175,14 @@ def _use_feasibility(interval: FormInterval, proof: RationalProof, program: Coni
     if proof.status == "infeasible":
         interval.lower = interval.upper = math.inf
         interval.status = "infeasible"
-    elif proof.x is not None and _has_floats(proof.x):
-        interval.upper, interval.x = -float_below(-objective(program, proof.x)), nearest_floats(proof.x)
+    elif proof.x is not None:
+        _use_point(interval, proof.x, program)
+
+
+def _use_point(interval: FormInterval, x: RationalArray, program: ConicProgram) -> None:
+    """Use a feasible point, if its numbers are in the range of floats."""
+    if _has_floats(x):
+        interval.upper, interval.x = -float_below(-objective(program, x)), nearest_floats(x)
 
 
 def _has_floats(values: RationalArray) -> bool:

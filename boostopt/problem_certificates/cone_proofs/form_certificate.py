@@ -158,7 +158,7 @@ class FormCertifier:
         goal: float,
         prove_exactly: ExactProof | None = None,
         prove_at_basis: Callable[[float], FormInterval] | None = None,
-        prove_near: Callable[[float, ConicAnswer], FormInterval] | None = None,
+        prove_near: Callable[[float, ConicAnswer, bool, bool], FormInterval] | None = None,
     ) -> None:
         self.form = form
         self.goal = goal
@@ -240,8 +240,10 @@ class FormCertifier:
     def _is_good_by_exact_optimum(self, prove_exactly: ExactProof, answer: ConicAnswer | None) -> bool:
         """Use the exact optimum if the interval is wide, unless this has failed; return whether it needs no more."""
         interval = self.interval
-        if self.prove_near is not None and answer is not None and interval.x is None and interval.lower > -math.inf:
-            interval.intersect(self.prove_near(MAX_DIGITS, answer))
+        if self.prove_near is not None and answer is not None:
+            has_point, has_bound = interval.x is not None, interval.lower > -math.inf
+            if not (has_point and has_bound):
+                interval.intersect(self.prove_near(MAX_DIGITS, answer, has_point, has_bound))
         is_wide, is_small = interval.scaled_gap > MAX_GAP, self.form.n + len(self.form.e) <= MAX_SMALL_SIZE
         if not interval.exact_reason and (is_wide or (interval.scaled_gap > self.goal and is_small)):
             limit = MAX_DIGITS if is_wide else MAX_FEW_DIGITS
