@@ -39,6 +39,7 @@ from boostopt.problem_certificates.bounds.propagation import Propagation
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
 from boostopt.problem_certificates.cone_proofs.exact_interval import exact_interval
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier
+from boostopt.problem_certificates.cone_proofs.program_proof import ProgramProof, program_proof
 from boostopt.problem_certificates.dual_bound import lower_bound
 from boostopt.problem_certificates.feasible_point import (
     FeasiblePoint,
@@ -158,6 +159,8 @@ class ProblemCertificate:
         `upper`, `point` and `box` are of the moved problem; `lower` holds for all right sides within that distance.
     answers
         The answers of the solvers, which `save` needs.
+    program_proof
+        The proof of a conic program, which `save` needs; None for a CVXPY problem.
     """
 
     lower: float
@@ -169,6 +172,7 @@ class ProblemCertificate:
     reasons: Sequence[str] = ()
     right_side_change: float = 0.0
     answers: Sequence[ProblemAnswer] = ()
+    program_proof: ProgramProof | None = None
 
     @property
     def is_decided(self) -> bool:
@@ -231,6 +235,11 @@ class ProblemCertificate:
         DataError
             The file cannot be written.
         """
+        if self.program_proof is not None:
+            from boostopt.verification.conic_files.conic_writer import save_conic_certificate
+
+            save_conic_certificate(self, path, origin, data)
+            return
         from boostopt.verification.problem_certificate_writer import save_problem_certificate
 
         save_problem_certificate(self, path, origin, data)
@@ -385,7 +394,9 @@ def _certify_program(program: ConicProgram, goal: float) -> ProblemCertificate:
     """Return the certificate of a conic program."""
     with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
         prove_exactly = None if program.cones else partial(exact_interval, program)
-        interval = FormCertifier(cone_form(program), goal, prove_exactly).run()
+        form = cone_form(program)
+        certifier = FormCertifier(form, goal, prove_exactly)
+        interval = certifier.run()
     if interval.lower > interval.upper:
         raise ProblemError(
             f"expected lower <= upper; got {interval.lower} > {interval.upper}. This is a bug: please report it."
@@ -409,6 +420,7 @@ def _certify_program(program: ConicProgram, goal: float) -> ProblemCertificate:
         None if interval.x is None else {"x": as_immutable(interval.x[0])},
         {"x": (program.lower, program.upper)},
         tuple(reasons),
+        program_proof=program_proof(program, form, interval, certifier.shifts),
     )
 
 

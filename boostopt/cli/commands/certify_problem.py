@@ -123,8 +123,6 @@ def certify_problem_command(
         explanation = ProblemExplanation(
             measure_conditions(certificate, DEFAULT_TOLERANCE), certificate, DEFAULT_TOLERANCE
         )
-    if save is not None:
-        certificate.save(save, {"problem": problem})
     is_refuted = certificate.violation > tol
     if json:
         typer.echo(to_json_text(document(certificate, is_refuted, explanation)))
@@ -134,6 +132,8 @@ def certify_problem_command(
             typer.echo(str(explanation))
         elif explain:
             typer.echo(f"There are no KKT conditions to measure: the problem is {certificate.words}.")
+    if save is not None:  # last: the result is printed whether a file can be written or not
+        certificate.save(save, {"problem": problem})
     return 1 if is_refuted else 0
 
 
@@ -151,13 +151,13 @@ def _certify_exactly(place: str, decimal: bool, save: str | None, json: bool) ->
             "a file, or leave out --exact."
         )
     optimum = exact_optimum(load_problem(place), "decimal" if decimal else "binary")
-    if save is not None:
-        optimum.save(save, {"problem": place})
     if json:
         value = None if optimum.value is None else fraction_text(optimum.value)
         typer.echo(to_json_text({"status": optimum.status, "value": value, "sentence": optimum.in_words()}))
     else:
         typer.echo(optimum.in_words())
+    if save is not None:  # last: the result is printed whether a file can be written or not
+        optimum.save(save, {"problem": place})
     return 0
 
 

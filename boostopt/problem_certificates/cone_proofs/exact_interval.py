@@ -65,12 +65,13 @@ def _use_optimum(interval: FormInterval, optimum: ExactOptimum, program: ConicPr
     """Use the optimum of the program, or of one with the same feasible set."""
     if optimum.status == "infeasible":
         interval.lower = interval.upper = math.inf
-        interval.status = "infeasible"
+        interval.status, interval.exact = "infeasible", optimum
         return
     if optimum.x is not None and max(map(abs, optimum.x), default=0) <= sys.float_info.max:
         interval.upper, interval.x = -float_below(-objective(program, optimum.x)), nearest_floats(optimum.x)
     if optimum.program is not program:
         return
+    interval.exact = optimum
     if optimum.status == "unbounded":
         interval.lower = interval.upper = -math.inf
         interval.status = "unbounded"

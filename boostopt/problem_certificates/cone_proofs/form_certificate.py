@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
+from boostopt.conic_programs.exact.exact_optimum import ExactOptimum
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form, without_objective
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
@@ -90,6 +91,12 @@ class FormInterval:
         Why the exact optimum is not proved.
     reasons
         Why an end is infinite.
+    multipliers
+        The midpoints of those that prove the lower bound, or that no point is feasible.
+    ray
+        The midpoint of the direction that proves that the program is unbounded.
+    exact
+        The exact optimum that proves both bounds, or the status.
     """
 
     lower: float = -math.inf
@@ -100,6 +107,9 @@ class FormInterval:
     lower_reason: str = ""
     exact_reason: str = ""
     reasons: list[str] = field(default_factory=list[str])
+    multipliers: Multipliers | None = None
+    ray: Float[Array, " n"] | None = None
+    exact: ExactOptimum | None = None
 
     @property
     def scaled_gap(self) -> float:
@@ -114,6 +124,7 @@ class FormInterval:
         if exact.upper <= self.upper:
             self.upper, self.x = exact.upper, exact.x
         self.exact_reason = exact.exact_reason
+        self.exact = exact.exact
 
     def use_point(self, result: ProvedPoint | PointFailure) -> bool:
         """Use a point if it is better; return whether it is proved."""
@@ -274,7 +285,8 @@ class FormCertifier:
 
     def _use_bound(self, point: Multipliers, margin: float, is_snapped: bool = False, power: float = 1.0) -> bool:
         bound = dual_bound(self.form, point, margin, self.shifts, is_snapped, power, self.dependent)
-        self.interval.lower = max(self.interval.lower, bound.lower)
+        if bound.lower > self.interval.lower:
+            self.interval.lower, self.interval.multipliers = bound.lower, bound.point
         self.interval.lower_reason = self.interval.lower_reason or bound.reason
         return bound.lower > -math.inf
 
@@ -342,7 +354,9 @@ class FormCertifier:
             )
         for is_snapped in (False, True):
             for margin in MARGINS:
-                if dual_bound(form, point, margin, None, is_snapped).lower > 0:
+                bound = dual_bound(form, point, margin, None, is_snapped)
+                if bound.lower > 0:
+                    self.interval.multipliers = bound.point
                     self.interval.lower = self.interval.upper = math.inf
                     self.interval.status = "infeasible"
                     return True
@@ -359,6 +373,7 @@ class FormCertifier:
             if isinstance(result, ProvedPoint) and result.upper < 0:
                 self.interval.lower = self.interval.upper = -math.inf
                 self.interval.status = "unbounded"
+                self.interval.ray = result.x[0]
                 return
 
 
