@@ -113,7 +113,7 @@ def certify_problem_command(
                 "--explain. Leave it out, or leave out --exact."
             )
         return _certify_exactly(problem, exactness.decimal, save, json)
-    is_program = file_suffix(Path(problem)) in ENDINGS and not explain and save is None
+    is_program = file_suffix(Path(problem)) in ENDINGS and not explain
     # The cone data of a file are certified directly; options that a program does not have need a CVXPY problem.
     is_direct = is_program and reading.tolerance == 0 and reading.solver in (None, "auto", "CLARABEL")
     target: Any = load_problem(problem) if is_direct else resolve_problem(problem)

@@ -1,4 +1,4 @@
-"""What the interval of a conic program rests on, by the rows and cones of the program, so that it can be saved."""
+"""The proof of the interval of a conic program, by the rows and cones of the program, so that it can be saved."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Certificate files of conic and quadratic programs: the statement, the proofs in fractions, the writer, the verdict."""
+"""Certificate files of conic programs: the statement, proofs in fractions, the writer, and the verdict."""

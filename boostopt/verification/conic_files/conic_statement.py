@@ -18,12 +18,10 @@ CONIC_FILES = StatementFormat("boostopt conic program", "program")
 
 def conic_program_to_json(program: ConicProgram) -> dict[str, Any]:
     """Return the statement of a program; of symmetric matrices it has one triangle."""
-    P = None if program.P is None else scipy.sparse.triu(program.P, format="coo")
-    if P is not None and program.is_maximized:
-        P = -P
+    sign = -1.0 if program.is_maximized else 1.0
     return {
         **linear_program_to_json(program),
-        "P": None if P is None else _entries_to_json(P),
+        "P": None if program.P is None else _entries_to_json(sign * scipy.sparse.triu(program.P, format="coo")),
         "cones": [_cone_to_json(cone) for cone in program.cones],
     }
 

@@ -60,7 +60,7 @@ def exact_point(program: ConicProgram, x: Float[Array, " n"]) -> list[Fraction] 
 
 def exact_ray(program: ConicProgram, ray: Float[Array, " n"]) -> list[Fraction] | None:
     """Return a direction in fractions near one of floats along which no equation changes; None if none is computed."""
-    form = cone_form(program)
+    form: Any = cone_form(program)
     has_low, has_high = np.isfinite(program.lower), np.isfinite(program.upper)
     ray = np.where(has_low & has_high, 0.0, np.where(has_low, np.maximum(ray, 0.0), ray))
     ray = np.where(has_high & ~has_low, np.minimum(ray, 0.0), ray)
@@ -134,9 +134,7 @@ def _are_off_diagonal(cone: ConeConstraint) -> Bool[Array, " rows"]:
     return np.asarray(rows % order != rows // order)
 
 
-def _start(
-    program: ConicProgram, multipliers: ProgramMultipliers
-) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+def _start(program: ConicProgram, multipliers: ProgramMultipliers) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
     """Return all multipliers as one vector, and by how much each may change."""
     form = cone_form(program)
     scale = form.cost_scale

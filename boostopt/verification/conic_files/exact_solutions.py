@@ -7,19 +7,23 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse
 from flint import fmpq
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, Float
 from boostopt.conic_programs.exact.dixon_lifting import ExactSystem, SingularSystemError
 from boostopt.conic_programs.exact.rationals import to_fmpq, to_fraction
+from boostopt.conic_programs.exact.simplex_basis import EquationProgram, solve_by_simplex
+from boostopt.conic_programs.exact.work_limit import TooMuchWorkError, work_limit
 
-MAX_DENSE_WORK = 3e10
-"""Number of rows, squared, times the number of unknowns, up to which unknowns are chosen: some seconds."""
+POWERS = (0.5, 0.0)
+"""Powers of the sizes of unknowns that weigh their changes, tried in turn: HiGHS reads small coefficients as 0."""
 
-MIN_PIVOT = 1e-9
-"""Pivot, relative to the largest one, below which a row counts as one that follows from others."""
+MIN_SIZE = 1e-10
+"""Smallest size, relative to the largest one, that counts."""
+
+MAX_WORK_DIGITS = 200_000_000
+"""Number of binary digits of solutions that are computed: about a minute."""
 
 ToFraction = Callable[[float], Fraction]
 
@@ -28,8 +32,6 @@ def solution_near(
     A: Any, sides: Sequence[Fraction], start: Sequence[Fraction], sizes: Float[Array, " n"], to_fraction_of: ToFraction
 ) -> list[Fraction] | None:
     """Return a solution of A x = b in fractions near a start; None if none is computed.
-
-    Rows that follow from others in floats are left out: the caller checks all of them.
 
     Parameters
     ----------
@@ -49,27 +51,74 @@ def solution_near(
     if not any(residual):
         return list(start)
     unknowns = np.flatnonzero(sizes > 0)
+    if not unknowns.size:
+        return None
     part: Any = scipy.sparse.csc_array(scipy.sparse.csc_array(rows)[:, unknowns])
-    if part.shape[0] ** 2 * part.shape[1] > MAX_DENSE_WORK:
-        return None
-    basis = _square_part(part @ scipy.sparse.diags_array(sizes[unknowns]))
+    for power in POWERS:
+        try:
+            with work_limit(MAX_WORK_DIGITS):
+                changes = _changes(part, residual, sizes[unknowns] ** power, to_fraction_of)
+        except (SingularSystemError, TooMuchWorkError):
+            continue
+        solution = list(start)
+        for place, change in changes.items():
+            solution[int(unknowns[place])] += change
+        if list(sides) == exact_products(rows, solution, to_fraction_of):
+            return solution
+    return None
+
+
+def _changes(
+    A: Any, residual: Sequence[Fraction], sizes: Float[Array, " k"], to_fraction_of: ToFraction
+) -> dict[int, Fraction]:
+    """Return the changes of unknowns that remove a residual, as far as rows are independent in floats.
+
+    Raises
+    ------
+    SingularSystemError
+        The part of A that changes is singular.
+    TooMuchWorkError
+        The changes have too many digits.
+    """
+    chosen_rows, columns = _square_part(A, sizes)
+    position = {i: k for k, i in enumerate(chosen_rows)}
+    entries = list[dict[int, fmpq]]()
+    for j in columns:
+        part = slice(A.indptr[j], A.indptr[j + 1])
+        pairs = zip(A.indices[part].tolist(), A.data[part].tolist(), strict=True)
+        entries.append({position[i]: to_fmpq(to_fraction_of(value)) for i, value in pairs if i in position})
+    changes = ExactSystem(entries).solve([to_fmpq(residual[i]) for i in chosen_rows])
+    return dict(zip(columns, map(to_fraction, changes), strict=True))
+
+
+def _square_part(A: Any, sizes: Float[Array, " k"]) -> tuple[list[int], list[int]]:
+    """Return independent rows and as many columns, which together make a nonsingular matrix.
+
+    They are a basis of the smallest change, in the scale of the sizes, that moves the rows at random: all rows that are
+    independent move, and columns with large entries are preferred.
+
+    Raises
+    ------
+    SingularSystemError
+        There is no basis.
+    """
+    m, k = A.shape
+    scales = np.maximum(sizes / sizes.max(initial=0.0), MIN_SIZE)
+    scaled: Any = scipy.sparse.csr_array(A @ scipy.sparse.diags_array(scales))
+    norms = np.asarray(abs(scaled).max(axis=1).toarray()).ravel() if scaled.nnz else np.zeros(m)
+    scaled = scipy.sparse.csc_array(scipy.sparse.diags_array(1 / np.where(norms > 0, norms, 1.0)) @ scaled)
+    rng = np.random.default_rng(0)
+    side = scaled @ (rng.choice([-1.0, 1.0], k) * rng.uniform(0.5, 1.0, k))
+    both: Any = scipy.sparse.csc_array(scipy.sparse.hstack([scaled, -scaled]))
+    program = EquationProgram(both, side, np.ones(2 * k), np.zeros(2 * k), np.full(2 * k, np.inf))
+    basis = solve_by_simplex(program)
     if basis is None:
-        return None
-    chosen_rows, places = basis
-    position = {int(i): k for k, i in enumerate(chosen_rows)}
-    columns = list[dict[int, fmpq]]()
-    for place in places.tolist():
-        entries = slice(part.indptr[place], part.indptr[place + 1])
-        pairs = zip(part.indices[entries].tolist(), part.data[entries].tolist(), strict=True)
-        columns.append({position[i]: to_fmpq(to_fraction_of(value)) for i, value in pairs if i in position})
-    try:
-        changes = ExactSystem(columns).solve([to_fmpq(residual[int(i)]) for i in chosen_rows])
-    except SingularSystemError:
-        return None
-    solution = list(start)
-    for place, change in zip(places.tolist(), changes, strict=True):
-        solution[int(unknowns[place])] += to_fraction(change)
-    return solution
+        raise SingularSystemError("HiGHS ends without a basis")
+    columns = sorted({j % k for j in basis.basic if j < 2 * k})
+    rows = sorted({*range(m)} - {j - 2 * k for j in basis.basic if j >= 2 * k})
+    if len(rows) != len(columns):
+        raise SingularSystemError("the basis has a column twice")
+    return rows, columns
 
 
 def exact_products(A: Any, x: Sequence[Fraction], to_fraction_of: ToFraction) -> list[Fraction]:
@@ -80,26 +129,3 @@ def exact_products(A: Any, x: Sequence[Fraction], to_fraction_of: ToFraction) ->
         pairs = zip(A.indices[part].tolist(), A.data[part].tolist(), strict=True)
         results.append(sum((to_fraction_of(value) * x[j] for j, value in pairs if x[j]), Fraction(0)))
     return results
-
-
-def _square_part(A: Any) -> tuple[Int[Array, " k"], Int[Array, " k"]] | None:
-    """Return rows and columns of a nonsingular part of the rank of a matrix; None if there is none.
-
-    Columns with large entries come first.
-    """
-    dense = np.asarray(A.toarray())
-    scales = np.abs(dense).max(axis=1, initial=0.0)
-    if not dense.size or not np.isfinite(dense).all() or not scales.any():
-        return None
-    dense = dense / np.where(scales > 0, scales, 1.0)[:, None]
-    columns = _pivots(dense)
-    rows = _pivots(dense[:, columns].T)
-    return (np.sort(rows), columns) if len(rows) == len(columns) else None
-
-
-def _pivots(matrix: Any) -> Int[Array, " k"]:
-    """Return independent columns, by a factorization with pivots."""
-    triangle, order = scipy.linalg.qr(matrix, mode="r", pivoting=True, check_finite=False)
-    diagonal = np.abs(np.diag(triangle))
-    rank = int((diagonal > MIN_PIVOT * diagonal.max(initial=0.0)).sum())
-    return np.asarray(order[:rank])

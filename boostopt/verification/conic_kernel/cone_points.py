@@ -12,10 +12,12 @@ from fractions import Fraction
 
 from boostopt.verification.conic_kernel.conic_schema import Cone, matrix_order
 from boostopt.verification.problem_kernel.rationals_and_balls import (
-    Number,
     exponential,
+    is_at_most,
     is_semidefinite,
     logarithm,
+    pair_product,
+    pair_sum,
     to_ball,
 )
 
@@ -49,9 +51,9 @@ def is_in_cone(cone: Cone, point: Sequence[Fraction], is_dual: bool = False) -> 
         return False
     if is_dual:
         first, second = first / cone.exponent, second / (1 - cone.exponent)
-    powers = [to_ball(cone.exponent) * to_ball(first).log(), to_ball(1 - cone.exponent) * to_ball(second).log()]
-    # A boundary that is decided by neither is left out: the logarithms are rarely fractions.
-    return bool(powers[0] + powers[1] >= to_ball(abs(third)).log())
+    logarithms = logarithm(first / abs(third)), logarithm(second / abs(third))
+    sum_of_parts = pair_sum(*map(pair_product, (cone.exponent, 1 - cone.exponent), logarithms))
+    return is_at_most(Fraction(0), sum_of_parts)
 
 
 def _is_in_second_order_cone(point: Sequence[Fraction]) -> bool:
@@ -70,7 +72,7 @@ def _is_in_exponential_cone(point: Sequence[Fraction]) -> bool:
     first, second, third = point
     if second == 0:
         return first <= 0 and third >= 0
-    return second > 0 and third > 0 and _is_at_most(first / second, logarithm(third / second))
+    return second > 0 and third > 0 and is_at_most(first / second, logarithm(third / second))
 
 
 def _is_in_dual_exponential_cone(point: Sequence[Fraction]) -> bool:
@@ -82,7 +84,3 @@ def _is_in_dual_exponential_cone(point: Sequence[Fraction]) -> bool:
     if second == first:
         return -first <= third
     return bool(to_ball(-first) * exponential(second / first - 1) <= to_ball(third))
-
-
-def _is_at_most(x: Fraction, y: Number) -> bool:
-    return bool(x <= y) if isinstance(y, Fraction) else bool(to_ball(x) <= y)

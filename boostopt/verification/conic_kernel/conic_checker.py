@@ -5,8 +5,8 @@ For a point w, P + diag(s) positive semidefinite with s >= 0, z_k in the dual co
     <c, x> + <x, P x> / 2 >= <r, x> + <y, A x> - sum_k <z_k, b_k> - <w, P w> / 2 - <x - w, diag(s) (x - w)> / 2
 
 with r = c + P w - Aᵀ y - sum_k G_kᵀ z_k. Each entry of x and of A x takes the bound where its product is smallest. With
-c and P replaced by 0, a positive sum shows that no point is feasible. Nothing is rounded. The program is minimized here:
-the objective of one that is maximized is negated.
+c and P replaced by 0, a positive sum shows that no point is feasible. Nothing is rounded. The program is minimized
+here: the objective of one that is maximized is negated.
 """
 
 from __future__ import annotations

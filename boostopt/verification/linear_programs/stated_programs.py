@@ -19,7 +19,7 @@ from boostopt.verification.trusted_kernel.json_parsing import parse_json, reject
 
 @dataclass(frozen=True)
 class ProgramStatements:
-    """How certificates of one kind state their programs.
+    """The form in which certificates of one kind state their programs.
 
     Attributes
     ----------
