@@ -230,8 +230,8 @@ class ProblemCertificate:
         ------
         ProblemError
             The checker of files has no rule for an atom or a coefficient of the problem, or no proof of this interval
-            was found that needs no box; the message names what is missing. Then no file is written. Or `data` is a file
-            with other content, or lies in another folder.
+            was found that needs no box; or, for a conic program, none in fractions. The message names what is missing,
+            and no file is written. Or `data` is a file with other content, or lies in another folder.
         DataError
             The file cannot be written.
         """

@@ -65,7 +65,7 @@ def exact_ray(program: ConicProgram, ray: Float[Array, " n"]) -> list[Fraction] 
     ray = np.where(has_low & has_high, 0.0, np.where(has_low, np.maximum(ray, 0.0), ray))
     ray = np.where(has_high & ~has_low, np.minimum(ray, 0.0), ray)
     sizes = np.where(has_low | has_high, np.abs(ray), np.maximum(np.abs(ray), 1.0))
-    equations = form.E if program.P is None else scipy.sparse.vstack([form.E, form.P], format="csr")
+    equations: Any = form.E if program.P is None else scipy.sparse.vstack([form.E, form.P], format="csr")
     zeros = [Fraction(0)] * equations.shape[0]
     return solution_near(equations, zeros, list(map(Fraction, ray.tolist())), sizes, program.to_fraction)
 

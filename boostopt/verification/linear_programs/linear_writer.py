@@ -33,12 +33,7 @@ def save_exact_optimum(
     origin: Mapping[str, Any] | None = None,
     data: str | PathLike[str] | None = None,
 ) -> None:
-    """Save the exact optimum of a linear or quadratic program; see `ExactOptimum.save`."""
-    if not optimum.program.is_linear:
-        from boostopt.verification.conic_files.conic_writer import save_exact_quadratic_optimum
-
-        save_exact_quadratic_optimum(optimum, path, origin, data)
-        return
+    """Save the exact optimum of a linear program; see `ExactOptimum.save`."""
     if not optimum.is_proved():
         raise ProblemError(UNPROVED)
     content: dict[str, Any] = {
