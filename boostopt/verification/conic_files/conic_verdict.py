@@ -19,7 +19,7 @@ from boostopt.verification.verification_result import Verification, verdict_of
 CONIC_PROGRAMS = ProgramStatements(
     CONIC_FILES, conic_program_to_json, parse_conic_program, lambda program: True, "conic program"
 )
-"""How these files state their programs."""
+"""The form in which these files state their programs."""
 
 
 def is_conic_certificate(top: Mapping[str, Any]) -> bool:

@@ -59,9 +59,9 @@ def is_in_cone(cone: Cone, point: Sequence[Fraction], is_dual: bool = False) -> 
 def _is_in_second_order_cone(point: Sequence[Fraction]) -> bool:
     if point[0] < 0:
         return False
-    first, *others = map(to_ball, point)
+    first, *vector = map(to_ball, point)
     difference = first * first
-    for value in others:
+    for value in vector:
         difference -= value * value
     if difference > 0 or difference < 0:
         return bool(difference > 0)

@@ -42,15 +42,15 @@ def is_semidefinite_form(rows: Sequence[Row], shifts: Sequence[Fraction] | None 
     if not part:
         return True
     # A part that no other row touches stands by itself; rows that dominate are eliminated with the rows they touch.
-    reached, queue = set(part), list(part)
+    component, queue = set(part), list(part)
     while queue:
         for j in shifted[queue.pop()]:
-            if j not in reached:
-                reached.add(j)
+            if j not in component:
+                component.add(j)
                 queue.append(j)
-    chosen = {i: {j: entry for j, entry in shifted[i].items() if entry} for i in sorted(reached)}
-    balls = {i: {j: to_ball(entry) for j, entry in row.items()} for i, row in chosen.items()}
-    return _has_pivots(balls) or _has_pivots(chosen)
+    fractions = {i: {j: entry for j, entry in shifted[i].items() if entry} for i in sorted(component)}
+    balls = {i: {j: to_ball(entry) for j, entry in row.items()} for i, row in fractions.items()}
+    return _has_pivots(balls) or _has_pivots(fractions)
 
 
 def _is_dominant(i: int, row: Row) -> bool:
@@ -79,12 +79,12 @@ def _has_pivots(matrix: dict[int, dict[int, Any]]) -> bool:
         for i, entry in row.items():
             target, factor = matrix[i], entry / value
             del target[pivot]
-            for j, other in row.items():
-                changed = target[j] - factor * other if j in target else -factor * other
-                if isinstance(changed, Fraction) and not changed:
+            for j, entry_j in row.items():
+                difference = target[j] - factor * entry_j if j in target else -factor * entry_j
+                if isinstance(difference, Fraction) and not difference:
                     target.pop(j, None)
                 else:
-                    target[j] = changed
+                    target[j] = difference
             heapq.heappush(lengths, (len(target), i))
     return True
 

@@ -26,7 +26,7 @@ QUANTITY = "optimum of the program"
 LINEAR_PROGRAMS = ProgramStatements(
     LINEAR_FILES, linear_program_to_json, parse_linear_program, lambda program: program.is_linear, "linear program"
 )
-"""How these files state their programs."""
+"""The form in which these files state their programs."""
 
 
 def is_linear_certificate(top: Mapping[str, Any]) -> bool:
